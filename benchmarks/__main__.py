@@ -1,0 +1,91 @@
+"""Run the benchmarks: `python -m benchmarks [whole] [slices] [worst] [load]`."""
+
+import argparse
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from benchmarks import corpora, report, targets
+from benchmarks.bench_encode import run_slices, run_whole
+from benchmarks.bench_load import run_load
+from benchmarks.bench_worst import run_worst
+from benchmarks.harness import Measurement, Run, describe_machine, pin_to_one_core
+from benchmarks.peer_files import PeerFiles
+from benchmarks.peers import ORACLE, PEERS, Contender
+
+_SECTIONS: Mapping[str, Callable[[Run], list[Measurement]]] = {
+    "whole": run_whole,
+    "slices": run_slices,
+    "worst": run_worst,
+    "load": run_load,
+}
+
+
+def main() -> None:
+    options = _parse_options()
+    pinning = pin_to_one_core()  # before any peer starts its threads
+    run = _prepare(options)
+    versions = ", ".join(f"{name} {run.peers[name].version()}" for name in run.contenders)
+    header = {
+        "encoding": run.encoding,
+        "machine": f"{describe_machine()}; {pinning}",
+        "versions": versions,
+        "corpora": run.corpora.origin,
+        "no count of their own, so len(encode)": ", ".join(
+            name for name, contender in run.contenders.items() if contender.count is None
+        ),
+        "timing": f"best of {run.rounds}, contenders in turn; equal to {ORACLE} before timed",
+    }
+    print(*(f"{key}: {value}" for key, value in header.items()), sep="\n")
+    print(report.RATIO_LEGEND)
+    sections: dict[str, list[Measurement]] = {}
+    for name in options.sections or _SECTIONS:
+        sections[name] = _SECTIONS[name](run)
+        print("\n" + report.table(name, sections[name]), flush=True)
+    verdicts = targets.verdicts(sections)
+    print("\n## targets", *verdicts, sep="\n")
+    if options.json is not None:
+        report.write_json(options.json, header, sections, verdicts)
+
+
+def _parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("sections", nargs="*", metavar="section", help=", ".join(_SECTIONS))
+    parser.add_argument("--encoding", default="o200k_base", choices=["o200k_base", "cl100k_base"])
+    parser.add_argument("--corpora", type=Path, help="folder with the three corpus files")
+    parser.add_argument("--megabytes", type=float, default=8.0, help="size of a corpus (8)")
+    parser.add_argument("--rounds", type=int, default=7, help="best of this many (7)")
+    parser.add_argument("--seconds", type=float, default=3.0, help="most time for a cell (3)")
+    parser.add_argument("--json", type=Path, help="also write the results to this file")
+    options = parser.parse_args()
+    unknown = [name for name in options.sections if name not in _SECTIONS]
+    if unknown:
+        parser.error(f"unknown section {unknown[0]!r}; there are {', '.join(_SECTIONS)}")
+    return options
+
+
+def _prepare(options: argparse.Namespace) -> Run:
+    files = PeerFiles.in_temporary_folder()
+    os.environ["TIKTOKEN_CACHE_DIR"] = str(files.tiktoken_cache(options.encoding))
+    peers = {peer.distribution: peer for peer in PEERS}
+    contenders: dict[str, Contender] = {}
+    for name, peer in peers.items():
+        try:
+            contenders[name] = peer.load(options.encoding, files)
+        except ImportError as error:
+            print(f"{name}: skipped, can't be imported ({error})")
+    if ORACLE not in contenders:
+        raise SystemExit(f"{ORACLE} is what results are compared with; pip install {ORACLE}")
+    return Run(
+        encoding=options.encoding,
+        peers=peers,
+        contenders=contenders,
+        corpora=corpora.load(options.corpora, int(options.megabytes * 1e6)),
+        files=files,
+        rounds=options.rounds,
+        seconds_per_cell=options.seconds,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""Time calls fairly, and name the machine."""
+
+import gc
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+from benchmarks.corpora import Corpora
+from benchmarks.peer_files import PeerFiles
+from benchmarks.peers import ORACLE, Contender, Peer
+
+Argument = TypeVar("Argument")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What every benchmark of one run shares."""
+
+    encoding: str
+    peers: Mapping[str, Peer]
+    contenders: Mapping[str, Contender]
+    corpora: Corpora
+    files: PeerFiles
+    rounds: int
+    seconds_per_cell: float
+
+    @property
+    def oracle(self) -> Contender:
+        """The contender that all results are held against."""
+        return self.contenders[ORACLE]
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One cell of a table. `value` is None when there is nothing to time: see `note`."""
+
+    operation: str
+    text: str
+    size: str
+    contender: str
+    value: float | None
+    unit: str
+    note: str = ""
+
+
+def best_seconds(
+    calls: Mapping[str, Callable[[Argument], object]],
+    argument_of_round: Callable[[int], Argument],
+    rounds: int,
+    seconds_per_cell: float,
+) -> dict[str, float]:
+    """Time the calls in turn, round after round, and keep each one's best.
+
+    The machine's bad moments then meet everybody. A call that has used up its
+    seconds sits out the later rounds. Arguments are made outside the clock.
+    """
+    best: dict[str, float] = {}
+    spent = dict.fromkeys(calls, 0.0)
+    gc.collect()
+    gc.disable()
+    try:
+        for round_number in range(rounds):
+            for name, call in calls.items():
+                if spent[name] > seconds_per_cell:
+                    continue
+                argument = argument_of_round(round_number)
+                start = time.perf_counter()
+                result = call(argument)
+                seconds = time.perf_counter() - start
+                del result  # freeing is not encoding
+                spent[name] += seconds
+                best[name] = min(seconds, best.get(name, seconds))
+    finally:
+        gc.enable()
+    return best
+
+
+def fresh_copy(text: str) -> str:
+    """Make an equal string that doesn't share the original's cached UTF-8 form.
+
+    CPython keeps the UTF-8 form of a string once a library has asked for it; without
+    a copy only the first contender would pay for the conversion.
+    """
+    return (text + " ")[:-1]
+
+
+def pin_to_one_core() -> str:
+    """Stay on one core if the system allows it, and say what was done."""
+    if not hasattr(os, "sched_setaffinity"):
+        return "not pinned to a core (the system has no call for it)"
+    core = max(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {core})
+    return f"pinned to core {core}"
+
+
+def describe_machine() -> str:
+    """CPU model, system, Python and date."""
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    system = f"{platform.system()} {platform.machine()}"
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    return f"{_cpu_model()}, {os.cpu_count()} cores; {system}; {python}; {now}"
+
+
+def _cpu_model() -> str:
+    cpu_info = Path("/proc/cpuinfo")
+    if cpu_info.exists():
+        for line in cpu_info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or "unknown CPU"

@@ -1,0 +1,188 @@
+"""Load and call each tokenizer the fastest way its own documentation offers.
+
+One small class a peer. Calls are the peer's own bound methods wherever its method
+does the whole job, so that a 10-character slice isn't charged for our wrapper.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import metadata
+from typing import TYPE_CHECKING, ClassVar
+
+from benchmarks.peer_files import PeerFiles
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A loaded tokenizer, reduced to the calls that are compared.
+
+    Special-token text is ordinary text in all of them. `None` means that the
+    peer has no such call.
+    """
+
+    name: str
+    encode_to_list: Callable[[str], list[int]]
+    decode: Callable[[list[int]], str]
+    encode_to_numpy: "Callable[[str], NDArray[np.uint32]] | None" = None
+    count: Callable[[str], int] | None = None
+
+
+class Peer(ABC):
+    """A tokenizer package: how to load it here, and how a fresh process would."""
+
+    distribution: ClassVar[str]
+
+    @abstractmethod
+    def load(self, encoding: str, files: PeerFiles) -> Contender:
+        """Load the encoding. Raises ImportError when the package is missing."""
+
+    @abstractmethod
+    def cold_start(self, encoding: str, files: PeerFiles) -> str:
+        """Source text that imports the package and binds `encode` (text to list)."""
+
+    def version(self) -> str:
+        """Name the installed version."""
+        return metadata.version(self.distribution)
+
+
+class _Cutline(Peer):
+    distribution = "cutline"
+
+    def load(self, encoding: str, files: PeerFiles) -> Contender:
+        import cutline
+
+        enc = cutline.get_encoding(encoding)
+        return Contender(
+            self.distribution,
+            enc.encode_ordinary,
+            enc.decode,
+            lambda text: enc.encode_to_numpy(text, disallowed_special=()),
+            enc.count,
+        )
+
+    def cold_start(self, encoding: str, files: PeerFiles) -> str:
+        return f"import cutline\nencode = cutline.get_encoding({encoding!r}).encode_ordinary"
+
+    def version(self) -> str:
+        try:
+            return super().version()
+        except metadata.PackageNotFoundError:
+            return "from the source tree"
+
+
+class _Tiktoken(Peer):
+    """The oracle. Its ranks come from its own file cache, filled beforehand."""
+
+    distribution = "tiktoken"
+
+    def load(self, encoding: str, files: PeerFiles) -> Contender:
+        import tiktoken
+
+        enc = tiktoken.get_encoding(encoding)
+        return Contender(
+            self.distribution,
+            enc.encode_ordinary,
+            enc.decode,
+            lambda text: enc.encode_to_numpy(text, disallowed_special=()),
+        )
+
+    def cold_start(self, encoding: str, files: PeerFiles) -> str:
+        return f"import tiktoken\nencode = tiktoken.get_encoding({encoding!r}).encode_ordinary"
+
+
+class _Quicktok(Peer):
+    distribution = "quicktok-v1"
+
+    def load(self, encoding: str, files: PeerFiles) -> Contender:
+        import quicktok
+
+        enc = quicktok.get_encoding(encoding)
+        return Contender(
+            self.distribution,
+            enc.encode_ordinary,
+            enc.decode,
+            lambda text: enc.encode_batch([text], 1)[0],  # its only call that gives an array
+            enc.count,
+        )
+
+    def cold_start(self, encoding: str, files: PeerFiles) -> str:
+        return f"import quicktok\nencode = quicktok.get_encoding({encoding!r}).encode_ordinary"
+
+
+class _RsBpe(Peer):
+    distribution = "rs-bpe"
+
+    def load(self, encoding: str, files: PeerFiles) -> Contender:
+        from rs_bpe.bpe import openai
+
+        enc = getattr(openai, encoding)()
+        return Contender(self.distribution, enc.encode, enc.decode, count=enc.count)
+
+    def cold_start(self, encoding: str, files: PeerFiles) -> str:
+        return f"from rs_bpe.bpe import openai\nencode = openai.{encoding}().encode"
+
+
+class _Gigatoken(Peer):
+    """Arrays from its own face, lists and decoding from its tiktoken face.
+
+    Its own face always reads special-token text as special tokens; the corpora
+    hold none.
+    """
+
+    distribution = "gigatoken"
+
+    def load(self, encoding: str, files: PeerFiles) -> Contender:
+        import gigatoken
+
+        enc = gigatoken.Tokenizer.from_tiktoken(files.rank_file(encoding))
+        tiktoken_face = enc.as_tiktoken()
+        return Contender(
+            self.distribution, tiktoken_face.encode_ordinary, tiktoken_face.decode, enc.encode
+        )
+
+    def cold_start(self, encoding: str, files: PeerFiles) -> str:
+        return (
+            "import gigatoken\n"
+            f"enc = gigatoken.Tokenizer.from_tiktoken({str(files.rank_file(encoding))!r})\n"
+            "encode = enc.as_tiktoken().encode_ordinary"
+        )
+
+
+class _HuggingFaceTokenizers(Peer):
+    """`encode_batch_fast` leaves out the offsets and takes half of `encode`'s time."""
+
+    distribution = "tokenizers"
+
+    def load(self, encoding: str, files: PeerFiles) -> Contender:
+        from tokenizers import Tokenizer
+
+        enc = Tokenizer.from_file(str(files.tokenizer_json(encoding)))
+        return Contender(
+            self.distribution,
+            lambda text: enc.encode_batch_fast([text], add_special_tokens=False)[0].ids,
+            enc.decode,
+        )
+
+    def cold_start(self, encoding: str, files: PeerFiles) -> str:
+        return (
+            "import tokenizers\n"
+            f"enc = tokenizers.Tokenizer.from_file({str(files.tokenizer_json(encoding))!r})\n"
+            "encode = lambda text: enc.encode_batch_fast([text], add_special_tokens=False)[0].ids"
+        )
+
+
+ORACLE = _Tiktoken.distribution
+SUBJECT = _Cutline.distribution
+PEERS: tuple[Peer, ...] = (
+    _Cutline(),
+    _Tiktoken(),
+    _Quicktok(),
+    _RsBpe(),
+    _Gigatoken(),
+    _HuggingFaceTokenizers(),
+)

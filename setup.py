@@ -1,0 +1,40 @@
+"""Compile the kernels. Everything else is declared in pyproject.toml.
+
+`CUTLINE_CHECKED=1 pip install -e .` builds them with the address sanitizer and
+with Cython's bounds checks: slow, for hunting reads past a buffer.
+"""
+
+import os
+from pathlib import Path
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+checked = os.environ.get("CUTLINE_CHECKED") == "1"
+flags = ["-O1", "-g", "-fsanitize=address"] if checked else ["-O3"]
+
+extensions = [
+    Extension(
+        f"cutline.kernels.{source.stem}",
+        [source.as_posix()],
+        extra_compile_args=[*flags, "-fno-strict-aliasing"] if os.name != "nt" else ["/O2"],
+        extra_link_args=["-fsanitize=address"] if checked else [],
+    )
+    for source in sorted(Path("src/cutline/kernels").glob("*.pyx"))
+]
+
+setup(
+    ext_modules=cythonize(
+        extensions,
+        compiler_directives={
+            "language_level": 3,
+            "boundscheck": checked,
+            "wraparound": False,
+            "initializedcheck": checked,
+            "cdivision": True,
+            "binding": True,
+            "embedsignature": True,
+            "freethreading_compatible": True,
+        },
+    )
+)

@@ -1,0 +1,54 @@
+"""Cutline counts and cuts text by tokens, exactly.
+
+>>> import cutline
+>>> enc = cutline.get_encoding("o200k_base")
+>>> enc.count("hello world")
+2
+>>> [chunk.text for chunk in enc.split("one two three four five", chunk_size=2)]
+['one two', ' three four', ' five']
+"""
+
+from importlib.metadata import version
+
+from cutline.chunk import Chunk
+from cutline.encoding import Encoding
+from cutline.errors import (
+    BudgetError,
+    CorruptDataError,
+    CutlineError,
+    OffsetError,
+    PatternError,
+    PatternFallbackWarning,
+    SpecialTokenError,
+    SurrogateError,
+    UnknownEncodingError,
+    UnknownModelError,
+    UnknownTokenError,
+    VocabularyError,
+)
+from cutline.registry import encoding_for_model, get_encoding, load
+from cutline.vocabulary import encoding_name_for_model, list_encoding_names
+
+__version__ = version("cutline")
+
+__all__ = [
+    "BudgetError",
+    "Chunk",
+    "CorruptDataError",
+    "CutlineError",
+    "Encoding",
+    "OffsetError",
+    "PatternError",
+    "PatternFallbackWarning",
+    "SpecialTokenError",
+    "SurrogateError",
+    "UnknownEncodingError",
+    "UnknownModelError",
+    "UnknownTokenError",
+    "VocabularyError",
+    "encoding_for_model",
+    "encoding_name_for_model",
+    "get_encoding",
+    "list_encoding_names",
+    "load",
+]

@@ -1,0 +1,47 @@
+"""How a batch is spread over threads: in blocks, each of them one call of a kernel."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+__all__ = ["map_blocks", "map_threads"]
+
+BLOCK_CHARACTERS = 1 << 18  # about a millisecond of work: more than starting it costs
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def map_blocks(
+    work: Callable[[list[str]], Result], texts: Sequence[str], num_threads: int
+) -> list[Result]:
+    """Apply `work` to consecutive blocks of the texts, in threads where there are several.
+
+    Raises:
+        TypeError: a text is not a str; names its place.
+        ValueError: num_threads is below 1.
+    """
+    blocks: list[list[str]] = [[]]
+    characters = 0
+    for place, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise TypeError(f"texts must be str, got {type(text).__name__} at place {place}")
+        if characters >= BLOCK_CHARACTERS:
+            blocks.append([])
+            characters = 0
+        blocks[-1].append(text)
+        characters += len(text)
+    return map_threads(work, blocks, num_threads)
+
+
+def map_threads(
+    work: Callable[[Item], Result], items: Sequence[Item], num_threads: int
+) -> list[Result]:
+    """Apply `work` to every item, in threads; in order; without any for a single item."""
+    if num_threads < 1:
+        raise ValueError(f"num_threads must be 1 or more, got {num_threads}")
+    if len(items) < 2 or num_threads == 1:
+        return [work(item) for item in items]
+    # A pool of its own for each call: none is there to be broken by a fork.
+    with ThreadPoolExecutor(min(num_threads, len(items))) as pool:
+        return list(pool.map(work, items))

@@ -1,0 +1,50 @@
+"""How a run fails: one line on stderr, no traceback, and which exit code."""
+
+from typing import Any
+
+import click
+
+from cutline.errors import CutlineError
+
+# 128 + the signal's number, as a shell reports a command that the signal ended.
+EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
+
+
+class Failure(click.ClickException):
+    """A run-time failure; shown as `cutline: message`, exit code 1."""
+
+    def show(self, file: Any = None) -> None:
+        """Write the one line to `file`, or to stderr."""
+        click.echo(f"cutline: {self.message}", file=file, err=True)
+
+
+class Program(click.Group):
+    """A command group that ends like a Unix tool, whatever stops it."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the subcommand; turn what escapes from it into an exit code.
+
+        Raises:
+            Failure: an error of cutline's that belongs to no single file.
+            click.exceptions.Exit: Ctrl-C (130), or a closed pipe (141).
+        """
+        try:
+            return super().invoke(ctx)
+        except CutlineError as error:
+            raise Failure(str(error)) from error
+        except KeyboardInterrupt:
+            ctx.exit(EXIT_INTERRUPTED)
+        except BrokenPipeError:
+            ctx.exit(EXIT_BROKEN_PIPE)
+
+
+def message_of(error: Exception) -> str:
+    """Say what went wrong, without the file name that an `OSError` repeats.
+
+    >>> message_of(FileNotFoundError(2, "No such file or directory", "a.txt"))
+    'no such file or directory'
+    """
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror[0].lower() + error.strerror[1:]
+    return str(error)

@@ -1,0 +1,92 @@
+"""The options that several commands share, and the encoding they choose."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from cutline.cli.output import STDOUT
+from cutline.errors import UnknownEncodingError, UnknownModelError
+
+if TYPE_CHECKING:
+    from cutline import Encoding
+
+DEFAULT_ENCODING = "o200k_base"
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+_files = click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path())
+_output = click.option(
+    "--output",
+    "-o",
+    metavar="FILE",
+    type=click.Path(),
+    default=STDOUT,
+    help="Write to FILE, which appears whole or not at all.  [default: standard output]",
+)
+_encoding = click.option(
+    "--encoding",
+    "-e",
+    "encoding_name",
+    metavar="NAME",
+    help=f"Encoding; `cutline encodings` lists them.  [default: {DEFAULT_ENCODING}]",
+)
+_model = click.option(
+    "--model",
+    "-m",
+    metavar="NAME",
+    help="Use the encoding of this model, such as gpt-4o. Not with --encoding.",
+)
+text_errors = click.option(
+    "--errors",
+    type=click.Choice(["strict", "replace"]),
+    default="strict",
+    show_default=True,
+    help="Bytes that are not UTF-8: refuse the file, or read them as U+FFFD.",
+)
+
+
+def output_format(default: str) -> Callable[[Command], Command]:
+    """Add --format."""
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(["jsonl", "text"]),
+        default=default,
+        show_default=True,
+        help="JSON Lines, or plain text.",
+    )
+
+
+def input_output(command: Command) -> Command:
+    """Add FILE... and --output."""
+    return _files(_output(command))
+
+
+def encoding_choice(command: Command) -> Command:
+    """Add --encoding and --model; `choose_encoding` takes their values."""
+    return _encoding(_model(command))
+
+
+def choose_encoding(encoding_name: str | None, model: str | None) -> "Encoding":
+    """Load the encoding that --encoding or --model names.
+
+    Raises:
+        click.UsageError: both are given, or the name is unknown; suggests near names.
+    """
+    # Imported here: `cutline --help` should not wait for the encoder.
+    import cutline
+
+    if model is None:
+        name = DEFAULT_ENCODING if encoding_name is None else encoding_name
+        try:
+            return cutline.get_encoding(name)
+        except UnknownEncodingError as error:
+            raise click.BadParameter(str(error), param_hint="--encoding") from error
+    if encoding_name is not None:
+        raise click.UsageError("--encoding and --model exclude each other: give one of them")
+    try:
+        return cutline.encoding_for_model(model)
+    except UnknownModelError as error:
+        raise click.BadParameter(str(error), param_hint="--model") from error

@@ -1,0 +1,66 @@
+"""What is written: stdout, or a file that appears whole or not at all."""
+
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+from cutline.cli.failure import Failure, message_of
+from cutline.cli.streams import abandon_stdout, binary_stream
+
+STDOUT = "-"
+
+
+@contextmanager
+def open_output(path: str) -> Iterator[BinaryIO]:
+    """Open stdout ("-") or a file for writing bytes.
+
+    Raises:
+        Failure: it cannot be opened or written; names it.
+        BrokenPipeError: the reader of a pipe has gone.
+    """
+    try:
+        with _stdout() if path == STDOUT else _file(Path(path)) as sink:
+            yield sink
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        name = "standard output" if path == STDOUT else click.format_filename(path)
+        raise Failure(f"{name}: {message_of(error)}") from error
+
+
+@contextmanager
+def _stdout() -> Iterator[BinaryIO]:
+    sink = binary_stream("stdout")
+    try:
+        yield sink
+        sink.flush()
+    except OSError:
+        abandon_stdout()
+        raise
+
+
+@contextmanager
+def _file(path: Path) -> Iterator[BinaryIO]:
+    """Write under a temporary name beside `path`; rename it when all is written."""
+    target = path.resolve()
+    if target.exists() and not target.is_file():
+        # A device or a named pipe is written to: a rename would replace it by a file.
+        with target.open("wb") as sink:
+            yield sink
+        return
+    temporary = target.with_name(f".cutline-{secrets.token_hex(8)}.tmp")
+    sink = temporary.open("xb")
+    try:
+        with sink:
+            yield sink
+        if target.exists():
+            shutil.copymode(target, temporary)
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

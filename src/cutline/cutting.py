@@ -1,0 +1,84 @@
+"""Cuts in code points: checks the arguments, then asks the kernel, which works in bytes."""
+
+from typing import TYPE_CHECKING
+
+from cutline.chunk import Chunk
+from cutline.errors import BudgetError, OffsetError, SurrogateError, UnsupportedPatternError
+from cutline.kernels.cut import Cutter, byte_offset, code_points
+
+if TYPE_CHECKING:
+    from cutline.encoding import Encoding
+
+__all__ = ["split", "split_at"]
+
+
+def split_at(encoding: "Encoding", text: str, n: int, start: int) -> int:
+    """Find the greatest cut; see `Encoding.split_at`."""
+    if n < 0:
+        raise ValueError(f"n must be 0 or more tokens, got {n}")
+    if not 0 <= start <= len(text):
+        raise OffsetError(f"start must be from 0 to {len(text)}, the text's length, got {start}")
+    owner = _utf8(text)
+    cutter = _cutter(encoding, owner)
+    if isinstance(owner, str):
+        end: int = cutter.greatest_cut(start, n)
+    else:
+        byte_start = byte_offset(owner, start)
+        end = start + len(owner[byte_start : cutter.greatest_cut(byte_start, n)].decode())
+    cutter.close()
+    return end
+
+
+def split(encoding: "Encoding", text: str, chunk_size: int, chunk_overlap: int) -> list[Chunk]:
+    """Cut a text into chunks; see `Encoding.split`."""
+    if chunk_size < 1:
+        raise ValueError(f"chunk_size must be 1 or more tokens, got {chunk_size}")
+    if not 0 <= chunk_overlap < chunk_size:
+        raise ValueError(
+            f"chunk_overlap must be 0 or more and less than chunk_size ({chunk_size}), "
+            f"got {chunk_overlap}"
+        )
+    owner = _utf8(text)
+    cutter = _cutter(encoding, owner)
+    rows = cutter.cut_all(chunk_size, chunk_overlap)
+    cutter.close()
+    starts = code_points(owner, rows[:, 0].copy()).tolist()
+    ends = code_points(owner, rows[:, 1].copy()).tolist()
+    chunks = [
+        Chunk(text[start:end], start, end, tokens, index)
+        for index, (start, end, tokens) in enumerate(
+            zip(starts, ends, rows[:, 2].tolist(), strict=True)
+        )
+    ]
+    reached = ends[-1] if ends else 0
+    if reached < len(text):
+        character = text[reached]
+        raise BudgetError(
+            f"character {character!r} at offset {reached} has {encoding.count(character)} tokens "
+            f"on its own, more than chunk_size={chunk_size}; a chunk_size of 4 fits any character"
+        )
+    return chunks
+
+
+def _utf8(text: str) -> str | bytes:
+    """The text's UTF-8, as the kernel takes it: the text itself where it is ASCII."""
+    if text.isascii():
+        return text
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise SurrogateError(
+            f"the text has a surrogate code point, {text[error.start]!r}, at offset "
+            f"{error.start}; offsets into such text mean nothing to a tokenizer: repair it with "
+            "text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')"
+        ) from None
+
+
+def _cutter(encoding: "Encoding", owner: str | bytes) -> Cutter:
+    if not encoding._has_automaton:
+        raise UnsupportedPatternError(
+            f"the split pattern of {encoding.name!r} runs on the `regex` module, which does not "
+            "tell how far it looked: exact cuts need a pattern that compiles to an automaton; "
+            "encode and count work with any"
+        )
+    return Cutter(encoding, owner)

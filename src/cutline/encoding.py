@@ -1,0 +1,655 @@
+"""`Encoding`: a vocabulary, a split pattern and special tokens, and all that one does with them.
+
+The names are tiktoken's where the concept is. `encode_ordinary`, `count` and
+`count_till_limit` live in the kernel that this class extends, so that a short text
+costs no more than one call.
+"""
+
+import warnings
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import partial
+from typing import Any, Literal, NoReturn, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutline import cutting
+from cutline.batches import map_blocks, map_threads
+from cutline.chunk import Chunk
+from cutline.errors import (
+    PatternFallbackWarning,
+    UnknownTokenError,
+    UnsupportedPatternError,
+    VocabularyError,
+)
+from cutline.kernels.decode import Decoder, ids_to_list
+from cutline.kernels.encode import Encoder
+from cutline.kernels.scan import ScanTables
+from cutline.pretokenize import regex_spans
+from cutline.special import SpecialFinder, disallowed_error
+from cutline.tables import (
+    build_bpe_tables,
+    build_decoder,
+    build_scan_tables,
+    check_special_ids,
+)
+from cutline.vocabulary import Vocabulary
+
+__all__ = ["Encoding"]
+
+AllowedSpecial = Literal["all"] | AbstractSet[str]
+DisallowedSpecial = Literal["all"] | Collection[str]
+
+
+class TiktokenEncoding(Protocol):
+    """What `Encoding.from_tiktoken` reads of a tiktoken encoding."""
+
+    name: str
+    _pat_str: str
+    _mergeable_ranks: Mapping[bytes, int]
+    _special_tokens: Mapping[str, int]
+
+
+class Encoding(Encoder):
+    """A byte-level BPE encoding. Immutable; any number of threads may use it at once.
+
+    Args:
+        name: what to call it; packaged encodings come from `get_encoding`.
+        pat_str: the split pattern; None keeps the whole text in one piece.
+        mergeable_ranks: every token's bytes with its id, which is also its merge
+            priority. Each of the 256 single bytes must be there.
+        special_tokens: ids of the special tokens by their text.
+        explicit_n_vocab: if given, it is checked to be the number of tokens, ids dense.
+
+    Raises:
+        VocabularyError: names what is wrong with tokens or ids.
+        PatternError: the split pattern is no valid regular expression.
+
+    A split pattern outside the subset that compiles to an automaton runs on the
+    `regex` module: exact as well, but slower; a `PatternFallbackWarning` says so.
+
+    >>> ranks = {bytes([b]): b for b in range(256)} | {b"ab": 256, b"abc": 257}
+    >>> enc = Encoding("tiny", pat_str=r"\\S+|\\s+", mergeable_ranks=ranks, special_tokens={})
+    >>> enc.encode("abcab ab")
+    [257, 256, 32, 256]
+    """
+
+    __slots__ = (
+        "_memo",
+        "_pat_str",
+        "_special_token_values",
+        "_special_tokens",
+        "_vocabulary",
+        "name",
+    )
+
+    name: str
+    _pat_str: str | None
+    _special_tokens: dict[str, int]
+    _special_token_values: frozenset[int]
+    _vocabulary: Vocabulary
+    _memo: dict[str, Any]
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        pat_str: str | None,
+        mergeable_ranks: Mapping[bytes, int],
+        special_tokens: Mapping[str, int],
+        explicit_n_vocab: int | None = None,
+    ) -> None:
+        self._assemble(name, pat_str, Vocabulary.from_ranks(mergeable_ranks), special_tokens)
+        if explicit_n_vocab is not None:
+            _check_n_vocab(self, len(mergeable_ranks) + len(special_tokens), explicit_n_vocab)
+
+    @classmethod
+    def from_vocabulary(
+        cls,
+        name: str,
+        *,
+        pat_str: str | None,
+        vocabulary: Vocabulary,
+        special_tokens: Mapping[str, int],
+    ) -> Self:
+        """Make an encoding of a `Vocabulary`; otherwise like the constructor.
+
+        Raises:
+            VocabularyError, PatternError: as the constructor.
+        """
+        encoding = cls.__new__(cls)
+        encoding._assemble(name, pat_str, vocabulary, special_tokens)
+        return encoding
+
+    @classmethod
+    def from_tiktoken(cls, encoding: TiktokenEncoding) -> Self:
+        """Make the encoding that a `tiktoken.Encoding` is.
+
+        Args:
+            encoding: any tiktoken encoding; its pattern, ranks and special tokens are read.
+
+        Raises:
+            VocabularyError, PatternError: as the constructor.
+        """
+        return cls(
+            encoding.name,
+            pat_str=encoding._pat_str,
+            mergeable_ranks=encoding._mergeable_ranks,
+            special_tokens=encoding._special_tokens,
+        )
+
+    def _assemble(
+        self,
+        name: str,
+        pat_str: str | None,
+        vocabulary: Vocabulary,
+        special_tokens: Mapping[str, int],
+    ) -> None:
+        if "" in special_tokens:
+            raise VocabularyError("a special token is empty: its text must be at least a character")
+        check_special_ids(vocabulary, special_tokens)
+        for attribute, value in (
+            ("name", name),
+            ("_pat_str", pat_str),
+            ("_special_tokens", dict(special_tokens)),
+            ("_special_token_values", frozenset(special_tokens.values())),
+            ("_vocabulary", vocabulary),
+            ("_memo", {}),
+        ):
+            object.__setattr__(self, attribute, value)
+        scan_tables, find_spans = _piece_finder(pat_str)
+        self._bind(build_bpe_tables(vocabulary), scan_tables, find_spans)
+
+    def __setattr__(self, attribute: str, value: object) -> NoReturn:
+        raise AttributeError(
+            f"an encoding is immutable; cannot set {attribute!r}: make a new Encoding instead"
+        )
+
+    def __delattr__(self, attribute: str) -> NoReturn:
+        raise AttributeError(f"an encoding is immutable; cannot delete {attribute!r}")
+
+    def __repr__(self) -> str:
+        return f"<Encoding {self.name!r}>"
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from cutline.registry import get_encoding, is_registered
+
+        if is_registered(self):
+            return get_encoding, (self.name,)
+        return _rebuild, (
+            type(self),
+            self.name,
+            self._pat_str,
+            self._vocabulary,
+            self._special_tokens,
+        )
+
+    # Encoding
+
+    def encode(
+        self,
+        text: str,
+        *,
+        allowed_special: AllowedSpecial = frozenset(),
+        disallowed_special: DisallowedSpecial = "all",
+    ) -> list[int]:
+        """Encode a text that may spell special tokens.
+
+        Args:
+            text: any string; lone surrogates count as U+FFFD, as in tiktoken.
+            allowed_special: special tokens whose text becomes the token, or "all".
+            disallowed_special: texts that must not occur, "all" for every special token
+                that is not allowed. What is neither is encoded as ordinary text.
+
+        Returns:
+            Token ids.
+
+        Raises:
+            SpecialTokenError: (a ValueError) the text holds a disallowed special token.
+
+        Cost: linear in the text.
+
+        >>> import cutline
+        >>> enc = cutline.get_encoding("gpt2")
+        >>> enc.encode("hi<|endoftext|>", allowed_special="all")
+        [5303, 50256]
+        >>> enc.encode("hi<|endoftext|>", disallowed_special=())
+        [5303, 27, 91, 437, 1659, 5239, 91, 29]
+        """
+        allowed = self._check_special(text, allowed_special, disallowed_special)
+        if not allowed:
+            return self.encode_ordinary(text)
+        tokens: list[int] = []
+        for part in self._cut_at_special(text, allowed):
+            if isinstance(part, int):
+                tokens.append(part)
+            else:
+                tokens += self.encode_ordinary(part)
+        return tokens
+
+    def encode_to_numpy(
+        self,
+        text: str,
+        *,
+        allowed_special: AllowedSpecial = frozenset(),
+        disallowed_special: DisallowedSpecial = "all",
+    ) -> NDArray[np.uint32]:
+        """Encode like `encode`, into an array: uint32, shape (tokens,).
+
+        >>> import cutline
+        >>> cutline.get_encoding("gpt2").encode_to_numpy("hello world")
+        array([31373,   995], dtype=uint32)
+        """
+        allowed = self._check_special(text, allowed_special, disallowed_special)
+        if not allowed:
+            return self._encode_to_numpy(text)
+        parts = [
+            np.array([part], dtype=np.uint32)
+            if isinstance(part, int)
+            else self._encode_to_numpy(part)
+            for part in self._cut_at_special(text, allowed)
+        ]
+        return np.concatenate(parts) if parts else np.empty(0, dtype=np.uint32)
+
+    def encode_ordinary_batch(
+        self, text: Sequence[str], *, num_threads: int = 8
+    ) -> list[list[int]]:
+        """Encode many texts with `encode_ordinary`, in threads.
+
+        >>> import cutline
+        >>> cutline.get_encoding("gpt2").encode_ordinary_batch(["hello world", ""])
+        [[31373, 995], []]
+        """
+        blocks = map_blocks(self._encode_block, text, num_threads)
+        return [tokens for block in blocks for tokens in block]
+
+    def encode_batch(
+        self,
+        text: Sequence[str],
+        *,
+        num_threads: int = 8,
+        allowed_special: AllowedSpecial = frozenset(),
+        disallowed_special: DisallowedSpecial = "all",
+    ) -> list[list[int]]:
+        """Encode many texts with `encode`, in threads.
+
+        >>> import cutline
+        >>> cutline.get_encoding("gpt2").encode_batch(["hello world", ""])
+        [[31373, 995], []]
+        """
+        texts = list(text)
+        with_special = []
+        for place, one in enumerate(texts):
+            allowed = self._check_special(one, allowed_special, disallowed_special)
+            if allowed and self._finder(allowed).first(one) is not None:
+                with_special.append(place)
+                texts[place] = ""
+        tokens = self.encode_ordinary_batch(texts, num_threads=num_threads)
+        encode = partial(self.encode, allowed_special=allowed_special, disallowed_special=())
+        found = map_threads(encode, [text[place] for place in with_special], num_threads)
+        for place, encoded in zip(with_special, found, strict=True):
+            tokens[place] = encoded
+        return tokens
+
+    def encode_single_token(self, text_or_bytes: str | bytes) -> int:
+        """Return the id of the token, ordinary or special, with exactly this text.
+
+        Raises:
+            UnknownTokenError: (a KeyError) there is none.
+
+        >>> import cutline
+        >>> cutline.get_encoding("gpt2").encode_single_token("hello")
+        31373
+        """
+        piece = _as_bytes(text_or_bytes)
+        token_id = self._token_id(piece)
+        if token_id is None:
+            token_id = self._special_tokens.get(piece.decode(errors="surrogateescape"))
+        if token_id is None:
+            raise UnknownTokenError(
+                f"{text_or_bytes!r} is not a single token of {self.name!r}; "
+                "encode_ordinary gives the tokens of any text"
+            )
+        return token_id
+
+    def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
+        """Encode without the split pattern, as one piece."""
+        return self._encode_bytes_as_piece(_as_bytes(text_or_bytes))
+
+    def _encode_bytes(self, text: bytes) -> list[int]:
+        """Encode bytes that need not be valid UTF-8, as tiktoken does.
+
+        The valid beginning is split as usual; its last piece and all that follows the
+        first invalid byte make one piece.
+        """
+        try:
+            return self.encode_ordinary(text.decode())
+        except UnicodeDecodeError as error:
+            valid = text[: error.start]
+        starts, _ = self._piece_spans(valid)
+        settled = valid[: starts[-1]] if len(starts) else valid
+        tokens = self.encode_ordinary(settled.decode())
+        # White space before the last piece could have joined it: tiktoken reopens that too.
+        tail_tokens = self._encode_single_piece(valid[len(settled) :]) if len(starts) else []
+        reopened = len(tail_tokens)
+        whole = tokens + tail_tokens
+        if reopened and self._is_white(whole[-reopened]):
+            while reopened < len(whole) and self._is_white(whole[-reopened - 1]):
+                reopened += 1
+        kept = whole[: len(whole) - reopened]
+        rest = self.decode_bytes(whole[len(kept) :]) + text[len(valid) :]
+        return kept + self._encode_single_piece(rest)
+
+    def _is_white(self, token_id: int) -> bool:
+        return not self.decode_single_token_bytes(token_id).strip(b" \n\t")
+
+    # Counting
+
+    def count_batch(self, texts: Sequence[str], *, num_threads: int = 8) -> NDArray[np.int64]:
+        """Count the tokens of many texts, in threads: int64, shape (texts,).
+
+        >>> import cutline
+        >>> cutline.get_encoding("gpt2").count_batch(["hello world", ""])
+        array([2, 0])
+        """
+        return np.concatenate(map_blocks(self._count_block, texts, num_threads))
+
+    def fits(self, text: str, max_tokens: int) -> bool:
+        """Tell whether a text has at most `max_tokens` tokens.
+
+        Raises:
+            ValueError: max_tokens is negative.
+
+        Cost: linear in the part of the text that makes max_tokens + 1 tokens.
+
+        >>> import cutline
+        >>> cutline.get_encoding("gpt2").fits("hello world", 2)
+        True
+        """
+        return self.count_till_limit(text, max_tokens) is not None
+
+    # Cutting
+
+    def split_at(self, text: str, n: int, start: int = 0) -> int:
+        """Find the greatest `end` such that `text[start:end]` has at most n tokens.
+
+        Counts are not monotonic: a longer text can have fewer tokens. This is the
+        greatest end all the same.
+
+        Args:
+            text: the text.
+            n: the token budget, 0 or more.
+            start: where to begin, in code points.
+
+        Returns:
+            The end, in code points: `start` itself when not even one character fits.
+
+        Raises:
+            OffsetError: start lies outside the text.
+            ValueError: n is negative.
+            SurrogateError: the text has surrogate code points.
+
+        Cost: linear in the text up to the cut; see docs/cutting.md for the worst inputs.
+        Source: docs/cutting.md, "The greatest cut".
+
+        >>> import cutline
+        >>> enc = cutline.get_encoding("o200k_base")
+        >>> enc.split_at(" informações e dados", 2)
+        14
+        """
+        return cutting.split_at(self, text, n, start)
+
+    def split(self, text: str, chunk_size: int, chunk_overlap: int = 0) -> list[Chunk]:
+        """Cut a text into chunks of at most `chunk_size` tokens, each as long as it can be.
+
+        Joined (without overlap), the chunks are the text. Cuts lie between characters,
+        and each chunk's `token_count` is what its text encodes to on its own.
+
+        Args:
+            text: the text; special-token text in it is ordinary text.
+            chunk_size: tokens of a chunk at most, overlap included.
+            chunk_overlap: tokens that a chunk may share with the one before.
+
+        Returns:
+            The chunks, in order; none for an empty text.
+
+        Raises:
+            BudgetError: (a ValueError) a character alone has more than chunk_size tokens
+                (possible below 4 only); names it and its place.
+            ValueError: chunk_size is below 1, or chunk_overlap is not from 0 to below it.
+            SurrogateError: (a ValueError) the text has surrogate code points.
+
+        Cost: linear in the text; with overlap, times the overlap in the worst case.
+        Source: docs/cutting.md.
+
+        >>> import cutline
+        >>> enc = cutline.get_encoding("o200k_base")
+        >>> [chunk.text for chunk in enc.split("The quick brown fox jumps over.", 3)]
+        ['The quick brown', ' fox jumps over', '.']
+        """
+        return cutting.split(self, text, chunk_size, chunk_overlap)
+
+    # Decoding
+
+    def decode(self, tokens: Iterable[int], errors: str = "replace") -> str:
+        """Decode token ids to text.
+
+        Args:
+            tokens: ids; any iterable of int or a numpy array.
+            errors: what to do where the bytes are not UTF-8, as in `bytes.decode`.
+
+        Raises:
+            UnknownTokenError: (a KeyError) an id that the encoding does not have.
+
+        >>> import cutline
+        >>> cutline.get_encoding("gpt2").decode([31373, 995])
+        'hello world'
+        """
+        return self.decode_bytes(tokens).decode("utf-8", errors=errors)
+
+    def decode_bytes(self, tokens: Iterable[int]) -> bytes:
+        """Decode token ids to bytes.
+
+        Raises:
+            UnknownTokenError: (a KeyError) an id that the encoding does not have.
+
+        >>> import cutline
+        >>> cutline.get_encoding("gpt2").decode_bytes([31373, 995])
+        b'hello world'
+        """
+        try:
+            return self._decoder().join(tokens)
+        except KeyError as error:
+            raise self._unknown_id(error.args[0]) from None
+
+    def decode_batch(
+        self, batch: Sequence[Iterable[int]], *, errors: str = "replace", num_threads: int = 8
+    ) -> list[str]:
+        """Decode many lists of ids with `decode`, in threads."""
+        return map_threads(partial(self.decode, errors=errors), batch, num_threads)
+
+    def decode_bytes_batch(
+        self, batch: Sequence[Iterable[int]], *, num_threads: int = 8
+    ) -> list[bytes]:
+        """Decode many lists of ids with `decode_bytes`, in threads."""
+        return map_threads(self.decode_bytes, batch, num_threads)
+
+    def decode_single_token_bytes(self, token: int) -> bytes:
+        """Return the bytes of one token, ordinary or special.
+
+        Raises:
+            UnknownTokenError: (a KeyError) the encoding has no such id.
+
+        >>> import cutline
+        >>> cutline.get_encoding("gpt2").decode_single_token_bytes(995)
+        b' world'
+        """
+        try:
+            return self._decoder().bytes_of(token)
+        except KeyError:
+            raise self._unknown_id(token) from None
+
+    def decode_tokens_bytes(self, tokens: Iterable[int]) -> list[bytes]:
+        """Return the bytes of each token.
+
+        >>> import cutline
+        >>> cutline.get_encoding("gpt2").decode_tokens_bytes([31373, 995])
+        [b'hello', b' world']
+        """
+        return [self.decode_single_token_bytes(token) for token in tokens]
+
+    def decode_with_offsets(self, tokens: Iterable[int]) -> tuple[str, list[int]]:
+        """Decode ids to text, and tell where in it each token begins.
+
+        Returns:
+            The text; for each token the code-point offset of the first character that
+            has bytes of it.
+
+        Raises:
+            UnicodeDecodeError: the tokens do not make valid UTF-8.
+            UnknownTokenError: (a KeyError) an id that the encoding does not have.
+
+        >>> import cutline
+        >>> cutline.get_encoding("gpt2").decode_with_offsets([31373, 995])
+        ('hello world', [0, 5])
+        """
+        tokens = list(tokens)
+        joined = self.decode_bytes(tokens)
+        starts = self._decoder().starts_of(tokens)[:-1]
+        inner = (np.frombuffer(joined, dtype=np.uint8) & 0xC0) == 0x80
+        characters_before = np.concatenate([[0], np.cumsum(~inner)])
+        offsets = characters_before[starts] - np.append(inner, False)[starts]
+        return joined.decode(), np.maximum(offsets, 0).tolist()
+
+    def token_byte_values(self) -> list[bytes]:
+        """Return the bytes of all ordinary tokens, sorted."""
+        return sorted(self._vocabulary.tokens())
+
+    # What it consists of
+
+    @property
+    def max_token_value(self) -> int:
+        """The highest token id."""
+        highest = int(self._vocabulary.ids[-1])
+        return max(highest, max(self._special_token_values, default=0))
+
+    @property
+    def n_vocab(self) -> int:
+        """The highest token id plus one, as in tiktoken."""
+        return self.max_token_value + 1
+
+    @property
+    def eot_token(self) -> int:
+        """The id of `<|endoftext|>`; KeyError where the encoding has none."""
+        return self._special_tokens["<|endoftext|>"]
+
+    @property
+    def special_tokens_set(self) -> set[str]:
+        """The texts of the special tokens."""
+        return set(self._special_tokens)
+
+    def is_special_token(self, token: int) -> bool:
+        """Tell whether an id is that of a special token."""
+        return token in self._special_token_values
+
+    @property
+    def _mergeable_ranks(self) -> dict[bytes, int]:
+        return self._remember("ranks", self._vocabulary.to_ranks)
+
+    # Inside
+
+    def _remember(self, key: Any, make: Any) -> Any:
+        """Make a thing once. Two threads may both make it; all get the same one."""
+        if key not in self._memo:
+            self._memo.setdefault(key, make())
+        return self._memo[key]
+
+    def _decoder(self) -> Decoder:
+        decoder: Decoder = self._remember(
+            "decoder", lambda: build_decoder(self._vocabulary, self._special_tokens)
+        )
+        return decoder
+
+    def _unknown_id(self, token: object) -> UnknownTokenError:
+        return UnknownTokenError(
+            f"token id {token!r} is not in {self.name!r}, whose highest is {self.max_token_value}"
+        )
+
+    def _finder(self, texts: frozenset[str]) -> SpecialFinder:
+        """The finder for some texts; kept for sets of special tokens, which are few."""
+        if texts <= self._special_tokens.keys() and len(self._memo) < 64:
+            finder: SpecialFinder = self._remember(texts, lambda: SpecialFinder(texts))
+            return finder
+        return SpecialFinder(texts)
+
+    def _check_special(
+        self, text: str, allowed: AllowedSpecial, disallowed: DisallowedSpecial
+    ) -> frozenset[str]:
+        """Refuse text with disallowed special tokens. Returns the allowed ones."""
+        known = self._remember("special", lambda: frozenset(self._special_tokens))
+        allowed_set = known if allowed == "all" else known.intersection(allowed)
+        if disallowed == "all":
+            refused = known - allowed_set if allowed_set else known
+        else:
+            refused = frozenset(disallowed)
+        if refused and (found := self._finder(refused).first(text)) is not None:
+            raise disallowed_error(found)
+        return allowed_set
+
+    def _cut_at_special(self, text: str, allowed: frozenset[str]) -> Iterable[str | int]:
+        """Yield the text between allowed special tokens, and their ids."""
+        done = 0
+        for start, found in self._finder(allowed).find_all(text):
+            if start > done:
+                yield text[done:start]
+            yield self._special_tokens[found]
+            done = start + len(found)
+        if done < len(text):
+            yield text[done:]
+
+
+def _piece_finder(
+    pat_str: str | None,
+) -> tuple[ScanTables | None, Any]:
+    """The scanner's tables for a split pattern, or the function that stands in for them."""
+    try:
+        return build_scan_tables(pat_str), None
+    except UnsupportedPatternError as error:
+        warnings.warn(
+            f"the split pattern runs on the `regex` module, exact but slower: {error}",
+            PatternFallbackWarning,
+            stacklevel=4,
+        )
+        return None, partial(regex_spans, pat_str)
+
+
+def _check_n_vocab(encoding: Encoding, n_tokens: int, explicit_n_vocab: int) -> None:
+    if n_tokens != explicit_n_vocab or encoding.n_vocab != explicit_n_vocab:
+        raise VocabularyError(
+            f"explicit_n_vocab is {explicit_n_vocab}, but there are {n_tokens} tokens and the "
+            f"highest id is {encoding.max_token_value}"
+        )
+
+
+def _as_bytes(text_or_bytes: str | bytes) -> bytes:
+    return text_or_bytes.encode() if isinstance(text_or_bytes, str) else bytes(text_or_bytes)
+
+
+def _rebuild(
+    cls: type[Encoding],
+    name: str,
+    pat_str: str | None,
+    vocabulary: Vocabulary,
+    special_tokens: dict[str, int],
+) -> Encoding:
+    """Make an encoding again from its pickle."""
+    return cls.from_vocabulary(
+        name, pat_str=pat_str, vocabulary=vocabulary, special_tokens=special_tokens
+    )

@@ -1,0 +1,15 @@
+"""Compiled kernels: arrays in, arrays out, without the GIL.
+
+Which kernel reads what::
+
+    common.pxd   types, constants, the hash of a piece
+    scan         text + automaton tables          -> pieces
+    bpe          one piece + vocabulary tables    -> tokens (merge, backtracking, pair check)
+    build        arena, offsets, ranks            -> the tables that bpe reads
+    encode       text + scan + bpe, with caches   -> tokens, counts
+    cut          text + encode, token budget      -> the greatest cut, chunks
+    decode       token ids + arena                -> bytes; ids -> list of int
+
+Kernels import only each other. They trust their arrays; `cutline.tables` checks
+them once, when it builds or loads them.
+"""

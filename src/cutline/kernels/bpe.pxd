@@ -1,0 +1,120 @@
+"""Vocabulary tables, and what needs nothing but them: look-ups and the pair check."""
+
+from cutline.kernels.common cimport (
+    MERGE_LIMIT, NONE, char_bytes, hash_bytes, memcmp, memcpy, memmove, memset, uint8_t, uint32_t, uint64_t,
+)
+
+cdef enum:
+    # Longest token of a vocabulary that has irregular tokens: bounds a stack buffer.
+    MAX_IRREGULAR_BYTES = 2048
+
+# Tokens are numbered by rank inside the kernels; `ids` turns a rank into the token's id.
+cdef struct Bpe:
+    Py_ssize_t n_tokens
+    Py_ssize_t max_token_bytes
+    Py_ssize_t max_unreachable_bytes   # 0: merging reaches every token
+    const uint8_t* arena
+    const uint64_t* offsets            # n_tokens + 1
+    const uint32_t* ids                # rank -> id
+    const uint64_t* piece_slots        # hash of the bytes -> tag << 32 | rank + 1
+    int piece_shift
+    const uint64_t* pair_slots         # 1 << 63 | left << 42 | right << 21 | merged
+    int pair_shift
+    const uint64_t* pair_filter        # bit set: some pair may hash here
+    int filter_shift
+    const uint32_t* left               # rank -> left part of its last merge, or NONE
+    const uint32_t* right
+    const uint8_t* irregular           # NULL: every token ranks above its parts
+    const uint32_t* byte_token         # 256
+    const uint32_t* char_token         # BMP code point -> token, or NONE; NULL: do not use
+    const uint8_t* open_seam           # 65,536 bits, byte pair inside a straddling token
+    const uint64_t* edges              # trie: node << 40 | byte << 32 | child
+    int edge_shift
+    const uint32_t* node_token         # node -> token, or NONE
+    const uint32_t* next_prefix        # rank -> its longest proper prefix that is a token
+
+
+cdef class BpeTables:
+    """Owns the arrays that a Bpe points to."""
+    cdef Bpe bpe
+    cdef readonly dict arrays
+
+
+cdef inline uint32_t find_token(const Bpe* bpe, const uint8_t* piece, Py_ssize_t n) noexcept nogil:
+    """The token with exactly these bytes, or NONE."""
+    cdef uint64_t hashed = hash_bytes(piece, n)
+    cdef uint64_t mask = (<uint64_t> 1 << (64 - bpe.piece_shift)) - 1
+    cdef uint64_t slot = hashed >> bpe.piece_shift
+    cdef uint64_t entry
+    cdef uint32_t token
+    while True:
+        entry = bpe.piece_slots[slot]
+        if entry == 0:
+            return NONE
+        if entry >> 32 == <uint32_t> hashed:
+            token = <uint32_t> entry - 1
+            if (
+                bpe.offsets[token + 1] - bpe.offsets[token] == <uint64_t> n
+                and memcmp(bpe.arena + bpe.offsets[token], piece, n) == 0
+            ):
+                return token
+        slot = (slot + 1) & mask
+
+
+cdef inline uint64_t hash_pair(uint64_t pair) noexcept nogil:
+    pair *= <uint64_t> 0x9E3779B97F4A7C15
+    return (pair ^ pair >> 29) * <uint64_t> 0xD6E8FEB86659FD93
+
+
+cdef inline uint32_t merged_pair(const Bpe* bpe, uint64_t left, uint64_t right) noexcept nogil:
+    """The token that this pair of neighbours merges to, or NONE."""
+    cdef uint64_t pair = left << 21 | right
+    cdef uint64_t hashed = hash_pair(pair)
+    cdef uint64_t bit = hashed >> bpe.filter_shift
+    cdef uint64_t mask, slot, entry
+    if not bpe.pair_filter[bit >> 6] >> (bit & 63) & 1:
+        return NONE
+    mask = (<uint64_t> 1 << (64 - bpe.pair_shift)) - 1
+    slot = hashed >> bpe.pair_shift
+    pair |= <uint64_t> 1 << 42
+    while True:
+        entry = bpe.pair_slots[slot]
+        if entry >> 21 == pair:
+            return entry & 0x1FFFFF
+        if entry == 0:
+            return NONE
+        slot = (slot + 1) & mask
+
+
+cdef inline uint32_t trie_child(const Bpe* bpe, uint64_t node, uint64_t byte) noexcept nogil:
+    """The node one byte below this one, or NONE. The root is 0; byte b hangs at 1 + b."""
+    cdef uint64_t key, mask, slot, entry
+    if node == 0:
+        return <uint32_t> byte + 1
+    key = node << 8 | byte
+    mask = (<uint64_t> 1 << (64 - bpe.edge_shift)) - 1
+    slot = hash_pair(key) >> bpe.edge_shift
+    while True:
+        entry = bpe.edges[slot]
+        if entry >> 32 == key:
+            return <uint32_t> entry
+        if entry == 0:
+            return NONE
+        slot = (slot + 1) & mask
+
+
+cdef inline Py_ssize_t token_bytes(const Bpe* bpe, uint32_t token) noexcept nogil:
+    return <Py_ssize_t> (bpe.offsets[token + 1] - bpe.offsets[token])
+
+
+cdef bint compatible(const Bpe* bpe, uint32_t left, uint32_t right) noexcept nogil
+cdef Py_ssize_t merge_parts(
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, bint whole_characters,
+    uint32_t* parts, uint32_t* ranks,
+) noexcept nogil
+cdef Py_ssize_t merge(
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, bint whole_characters, uint32_t* out
+) noexcept nogil
+cdef Py_ssize_t backtrack(
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, uint64_t* open_ends, uint32_t* out
+) noexcept nogil

@@ -1,0 +1,256 @@
+"""Encode one piece exactly: by merging, or by backtracking with the pair check.
+
+Both give the tokens that byte pair encoding defines: of all neighbouring parts
+whose concatenation is a token, the lowest rank merges first, the leftmost on a
+tie. docs/algorithm.md has the proofs: why one recovered split a token is enough
+(canonical pairs), why a list of tokens is the encoding if and only if every two
+neighbours are compatible, and when whole characters may be merged beforehand.
+"""
+
+import numpy as np
+
+
+
+cdef class BpeTables:
+    """The arrays of a vocabulary, kept alive, behind the pointers that the kernels read.
+
+    Trusts: the arrays came from `cutline.kernels.build`, which refuses a vocabulary
+    in which a byte has no token; every rank in them is below the number of tokens.
+    """
+
+    def __cinit__(self, dict arrays not None):
+        cdef const uint8_t[::1] arena = np.frombuffer(arrays["arena"], dtype=np.uint8)
+        cdef const uint64_t[::1] offsets = arrays["offsets"]
+        cdef const uint32_t[::1] ids = arrays["ids"]
+        cdef const uint64_t[::1] piece_slots = arrays["piece_slots"]
+        cdef const uint64_t[::1] pair_slots = arrays["pair_slots"]
+        cdef const uint64_t[::1] pair_filter = arrays["pair_filter"]
+        cdef const uint32_t[::1] left = arrays["left"]
+        cdef const uint32_t[::1] right = arrays["right"]
+        cdef const uint32_t[::1] byte_token = arrays["byte_token"]
+        cdef const uint64_t[::1] edges = arrays["edges"]
+        cdef const uint32_t[::1] node_token = arrays["node_token"]
+        cdef const uint32_t[::1] next_prefix = arrays["next_prefix"]
+        cdef const uint8_t[::1] irregular
+        cdef const uint32_t[::1] char_token
+        cdef const uint8_t[::1] open_seam
+        self.arrays = arrays
+        self.bpe.n_tokens = ids.shape[0]
+        self.bpe.max_token_bytes = arrays["max_token_bytes"]
+        self.bpe.max_unreachable_bytes = arrays["max_unreachable_bytes"]
+        self.bpe.arena = &arena[0]
+        self.bpe.offsets = &offsets[0]
+        self.bpe.ids = &ids[0]
+        self.bpe.piece_slots = &piece_slots[0]
+        self.bpe.piece_shift = shift_of(piece_slots.shape[0])
+        self.bpe.pair_slots = &pair_slots[0]
+        self.bpe.pair_shift = shift_of(pair_slots.shape[0])
+        self.bpe.pair_filter = &pair_filter[0]
+        self.bpe.filter_shift = shift_of(pair_filter.shape[0] * 64)
+        self.bpe.left = &left[0]
+        self.bpe.right = &right[0]
+        self.bpe.byte_token = &byte_token[0]
+        self.bpe.edges = &edges[0]
+        self.bpe.edge_shift = shift_of(edges.shape[0])
+        self.bpe.node_token = &node_token[0]
+        self.bpe.next_prefix = &next_prefix[0]
+        if arrays["irregular"] is not None:
+            irregular = arrays["irregular"]
+            self.bpe.irregular = &irregular[0]
+        else:
+            char_token = arrays["char_token"]
+            open_seam = arrays["open_seam"]
+            self.bpe.char_token = &char_token[0]
+            self.bpe.open_seam = &open_seam[0]
+
+
+def shift_of(Py_ssize_t slots):
+    """Bits to drop from a 64-bit hash so that it indexes `slots`, a power of two."""
+    if slots < 2 or slots & (slots - 1):
+        raise ValueError(f"a hash table needs a power of two of slots, got {slots}")
+    return 65 - int(slots).bit_length()
+
+
+cdef bint compatible(const Bpe* bpe, uint32_t left, uint32_t right) noexcept nogil:
+    """Whether bytes(left) + bytes(right) encodes to exactly these two tokens.
+
+    Undoes the merges at the seam, the latest first. Before each, asks whether the
+    two parts at the seam would have merged with one another earlier: by rank, and
+    on a tie by place, where the part further left goes first.
+    """
+    cdef uint32_t merged, inner
+    # A seam merge of a rank below this one comes before the merge last undone.
+    cdef uint64_t before = NONE
+    if bpe.irregular != NULL and (bpe.irregular[left] or bpe.irregular[right]):
+        return compatible_by_merging(bpe, left, right)
+    while True:
+        merged = merged_pair(bpe, left, right)
+        if merged < before:
+            return False
+        # Equal tokens: the left one was formed first, so the right one is undone first.
+        if left > right and bpe.left[left] != NONE:
+            before = left
+            left = bpe.right[left]
+            continue
+        inner = bpe.left[right]
+        if inner != NONE:
+            before = <uint64_t> right + 1
+            right = inner
+        elif bpe.left[left] != NONE:
+            before = left
+            left = bpe.right[left]
+        else:
+            return True
+
+
+cdef bint compatible_by_merging(const Bpe* bpe, uint32_t left, uint32_t right) noexcept nogil:
+    """The pair check by its definition: for tokens whose merges do not rise in rank."""
+    cdef uint8_t both[2 * MAX_IRREGULAR_BYTES]
+    cdef uint32_t out[2 * MAX_IRREGULAR_BYTES]
+    cdef uint32_t ranks[2 * MAX_IRREGULAR_BYTES]
+    cdef Py_ssize_t n_left = token_bytes(bpe, left), n_right = token_bytes(bpe, right), count
+    memcpy(both, bpe.arena + bpe.offsets[left], n_left)
+    memcpy(both + n_left, bpe.arena + bpe.offsets[right], n_right)
+    count = merge_parts(bpe, both, n_left + n_right, False, out, ranks)
+    return count == 2 and out[0] == left and out[1] == right
+
+
+cdef Py_ssize_t merge(
+    const Bpe* bpe,
+    const uint8_t* piece, Py_ssize_t n,     # in: 1 to MERGE_LIMIT bytes
+    bint whole_characters,                  # in: the bytes are valid UTF-8
+    uint32_t* out,                          # out: at most n tokens
+) noexcept nogil:
+    """Encode a short piece by merging its parts. Returns the number of tokens.
+
+    Quadratic in n, hence the limit.
+    """
+    cdef uint32_t ranks[MERGE_LIMIT]
+    return merge_parts(bpe, piece, n, whole_characters, out, ranks)
+
+
+cdef Py_ssize_t merge_parts(
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, bint whole_characters,
+    uint32_t* parts, uint32_t* ranks,       # n slots each
+) noexcept nogil:
+    cdef Py_ssize_t count, at, best
+    cdef uint32_t lowest
+    if whole_characters and bpe.char_token != NULL:
+        count = character_parts(bpe, piece, n, parts)
+    else:
+        count = n
+        for at in range(n):
+            parts[at] = bpe.byte_token[piece[at]]
+    for at in range(count - 1):
+        ranks[at] = merged_pair(bpe, parts[at], parts[at + 1])
+    while count > 1:
+        lowest = NONE
+        best = 0
+        for at in range(count - 1):
+            if ranks[at] < lowest:
+                lowest = ranks[at]
+                best = at
+        if lowest == NONE:
+            break
+        parts[best] = lowest
+        count -= 1
+        memmove(parts + best + 1, parts + best + 2, (count - best - 1) * sizeof(uint32_t))
+        memmove(ranks + best, ranks + best + 1, (count - best - 1) * sizeof(uint32_t))
+        if best > 0:
+            ranks[best - 1] = merged_pair(bpe, parts[best - 1], lowest)
+        if best < count - 1:
+            ranks[best] = merged_pair(bpe, lowest, parts[best + 1])
+    return count
+
+
+cdef inline bint is_open_seam(const Bpe* bpe, const uint8_t* seam) noexcept nogil:
+    """Whether a token that is not whole characters may lie across this seam."""
+    cdef uint32_t pair = <uint32_t> (seam - 1)[0] << 8 | seam[0]
+    return bpe.open_seam[pair >> 3] >> (pair & 7) & 1
+
+
+cdef Py_ssize_t character_parts(
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, uint32_t* parts
+) noexcept nogil:
+    """First parts of a merge: whole characters where that is proven exact, else bytes.
+
+    No token reaches over a closed seam unless it consists of whole characters, so
+    a character between two closed seams merges by itself before anything else
+    touches it.
+    """
+    cdef Py_ssize_t at = 0, width, count = 0, byte
+    cdef uint32_t token, code_point
+    while at < n:
+        width = char_bytes(piece[at])
+        token = NONE
+        if width == 2:
+            code_point = (piece[at] & 0x1F) << 6 | (piece[at + 1] & 0x3F)
+            token = bpe.char_token[code_point]
+        elif width == 3:
+            code_point = (
+                (piece[at] & 0x0F) << 12 | (piece[at + 1] & 0x3F) << 6 | (piece[at + 2] & 0x3F)
+            )
+            token = bpe.char_token[code_point]
+        if (
+            token != NONE
+            and not (at > 0 and is_open_seam(bpe, piece + at))
+            and not (at + width < n and is_open_seam(bpe, piece + at + width))
+        ):
+            parts[count] = token
+            count += 1
+        else:
+            for byte in range(at, at + width):
+                parts[count] = bpe.byte_token[piece[byte]]
+                count += 1
+        at += width
+    return count
+
+
+cdef uint32_t longest_match(const Bpe* bpe, const uint8_t* text, Py_ssize_t n) noexcept nogil:
+    """The longest token that the text (n >= 1 bytes) begins with."""
+    cdef uint32_t node = <uint32_t> text[0] + 1
+    cdef uint32_t token = bpe.node_token[node]
+    cdef Py_ssize_t at = 1
+    while at < n:
+        node = trie_child(bpe, node, text[at])
+        if node == NONE:
+            break
+        if bpe.node_token[node] != NONE:
+            token = bpe.node_token[node]
+        at += 1
+    return token
+
+
+cdef Py_ssize_t backtrack(
+    const Bpe* bpe,
+    const uint8_t* piece, Py_ssize_t n,
+    uint64_t* open_ends,        # scratch: n // 64 + 1 words
+    uint32_t* out,              # out: at most n tokens
+) noexcept nogil:
+    """Encode a piece of any length in linear time. Returns the number of tokens.
+
+    Takes the longest token that is compatible with the one before it, else the next
+    shorter one; where none is left, the last token was wrong and its place is ruled
+    out for good. `open_ends` holds one bit a position, cleared once it is ruled out.
+    """
+    cdef Py_ssize_t count = 0, start = 0, end
+    cdef uint32_t token = longest_match(bpe, piece, n)
+    memset(open_ends, 0xFF, (n // 64 + 1) * sizeof(uint64_t))
+    while True:
+        end = start + token_bytes(bpe, token)
+        if open_ends[end >> 6] >> (end & 63) & 1 and (
+            count == 0 or compatible(bpe, out[count - 1], token)
+        ):
+            out[count] = token
+            count += 1
+            if end == n:
+                return count
+            start = end
+            token = longest_match(bpe, piece + start, n - start)
+        elif bpe.next_prefix[token] != NONE:
+            token = bpe.next_prefix[token]
+        else:
+            open_ends[start >> 6] &= ~(<uint64_t> 1 << (start & 63))
+            count -= 1
+            token = out[count]
+            start -= token_bytes(bpe, token)

@@ -1,0 +1,327 @@
+"""Build the tables that `bpe` reads from a vocabulary's arena, offsets and ranks.
+
+Tokens are numbered by rank here. docs/algorithm.md says why one split a token (its
+own last merge) is all that merging needs to know.
+"""
+
+import numpy as np
+
+from cutline.kernels.bpe cimport (
+    MAX_IRREGULAR_BYTES, Bpe, find_token, hash_pair, merge_parts, merged_pair, token_bytes,
+    trie_child,
+)
+from cutline.kernels.bpe import shift_of
+from cutline.kernels.common cimport (
+    NONE, char_bytes, hash_bytes, is_continuation, memcmp, uint8_t, uint32_t, uint64_t,
+)
+
+IRREGULAR_LIMIT = MAX_IRREGULAR_BYTES
+MAX_TRIE_NODES = 1 << 24        # a node and a byte share 32 bits of an edge
+
+
+def slots_for(Py_ssize_t entries):
+    """A power of two of slots that `entries` fill at most half."""
+    return 1 << max(4, (2 * entries - 1).bit_length())
+
+
+def piece_slots(const uint8_t[::1] arena, const uint64_t[::1] offsets):
+    """Hash table from a token's bytes to its rank.
+
+    Returns:
+        uint64 slots, and the ranks of two equal tokens, or None where all differ.
+    """
+    cdef Py_ssize_t n = offsets.shape[0] - 1, token, other, length
+    table = np.zeros(slots_for(n), dtype=np.uint64)
+    cdef uint64_t[::1] slots = table
+    cdef int shift = shift_of(slots.shape[0])
+    cdef uint64_t mask = slots.shape[0] - 1, hashed, slot
+    for token in range(n):
+        length = offsets[token + 1] - offsets[token]
+        hashed = hash_bytes(&arena[offsets[token]], length)
+        slot = hashed >> shift
+        while slots[slot] != 0:
+            other = <uint32_t> slots[slot] - 1
+            if (
+                slots[slot] >> 32 == <uint32_t> hashed
+                and offsets[other + 1] - offsets[other] == <uint64_t> length
+                and memcmp(&arena[offsets[other]], &arena[offsets[token]], length) == 0
+            ):
+                return table, (other, token)
+            slot = (slot + 1) & mask
+        slots[slot] = hashed << 32 | <uint64_t> (token + 1)
+    return table, None
+
+
+cdef class PairTable:
+    """Collects the pairs that merge; `slots` and `filter_words` are what bpe reads."""
+
+    cdef readonly object slots, filter_words
+    cdef uint64_t[::1] table, words
+    cdef int shift, filter_shift
+
+    def __cinit__(self, Py_ssize_t n_tokens):
+        self.slots = np.zeros(slots_for(n_tokens), dtype=np.uint64)
+        # Ten bits a pair keep the share of needless probes near one in ten.
+        self.filter_words = np.zeros(max(1, slots_for(5 * n_tokens) // 64), dtype=np.uint64)
+        if self.filter_words.shape[0] < 2:
+            self.filter_words = np.zeros(2, dtype=np.uint64)
+        self.table = self.slots
+        self.words = self.filter_words
+        self.shift = shift_of(self.table.shape[0])
+        self.filter_shift = shift_of(self.words.shape[0] * 64)
+
+    cdef void point(self, Bpe* bpe) noexcept:
+        bpe.pair_slots = &self.table[0]
+        bpe.pair_shift = self.shift
+        bpe.pair_filter = &self.words[0]
+        bpe.filter_shift = self.filter_shift
+
+    cdef void add(self, uint64_t left, uint64_t right, uint64_t merged) noexcept nogil:
+        cdef uint64_t hashed = hash_pair(left << 21 | right)
+        cdef uint64_t bit = hashed >> self.filter_shift
+        cdef uint64_t slot = hashed >> self.shift
+        self.words[bit >> 6] |= <uint64_t> 1 << (bit & 63)
+        while self.table[slot] != 0:
+            slot = (slot + 1) & (self.table.shape[0] - 1)
+        self.table[slot] = <uint64_t> 1 << 63 | left << 42 | right << 21 | merged
+
+
+cdef Bpe vocabulary_view(
+    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint64_t[::1] slots,
+    const uint32_t[::1] byte_token,
+):
+    """A Bpe with just enough in it for find_token and merge_parts."""
+    cdef Bpe bpe
+    bpe.n_tokens = offsets.shape[0] - 1
+    bpe.arena = &arena[0]
+    bpe.offsets = &offsets[0]
+    bpe.piece_slots = &slots[0]
+    bpe.piece_shift = shift_of(slots.shape[0])
+    bpe.byte_token = &byte_token[0]
+    bpe.char_token = NULL
+    return bpe
+
+
+def regular_left_lengths(
+    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint64_t[::1] slots,
+    const uint32_t[::1] byte_token,
+):
+    """Length of the left part of each token's last merge, by merges of lower rank.
+
+    Returns:
+        uint32, shape (tokens,), 0 for single bytes; or None where some token is not
+        reached by merges of lower rank alone.
+    """
+    cdef Bpe bpe = vocabulary_view(arena, offsets, slots, byte_token)
+    cdef PairTable pairs = PairTable(bpe.n_tokens)
+    pairs.point(&bpe)
+    lengths = np.zeros(bpe.n_tokens, dtype=np.uint32)
+    cdef Py_ssize_t longest = int(np.diff(np.asarray(offsets)).max())
+    cdef uint32_t[::1] out = lengths
+    cdef uint32_t[::1] parts = np.empty(longest, dtype=np.uint32)
+    cdef uint32_t[::1] ranks = np.empty(longest, dtype=np.uint32)
+    cdef Py_ssize_t token, n, count
+    for token in range(bpe.n_tokens):
+        n = token_bytes(&bpe, token)
+        if n == 1:
+            continue
+        count = merge_parts(&bpe, bpe.arena + bpe.offsets[token], n, False, &parts[0], &ranks[0])
+        if count != 2:
+            return None
+        out[token] = token_bytes(&bpe, parts[0])
+        pairs.add(parts[0], parts[1], token)
+    return lengths
+
+
+def any_left_lengths(
+    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint64_t[::1] slots,
+    const uint32_t[::1] byte_token,
+):
+    """The same for every vocabulary, by the full merge rule on the tokens' bytes.
+
+    Returns:
+        uint32, shape (tokens,), 0 for single bytes and for tokens that merging does
+        not reach.
+
+    Cost: cubic in a token's length, hence IRREGULAR_LIMIT.
+    """
+    cdef Bpe bpe = vocabulary_view(arena, offsets, slots, byte_token)
+    lengths = np.zeros(bpe.n_tokens, dtype=np.uint32)
+    cdef uint32_t[::1] out = lengths
+    cdef Py_ssize_t starts[MAX_IRREGULAR_BYTES + 1]
+    cdef Py_ssize_t token, n, count, at, best
+    cdef uint32_t lowest, merged
+    cdef const uint8_t* piece
+    for token in range(bpe.n_tokens):
+        n = token_bytes(&bpe, token)
+        piece = bpe.arena + bpe.offsets[token]
+        count = n
+        for at in range(n + 1):
+            starts[at] = at
+        while count > 1:
+            lowest = NONE
+            best = 0
+            for at in range(count - 1):
+                merged = find_token(&bpe, piece + starts[at], starts[at + 2] - starts[at])
+                if merged < lowest:
+                    lowest = merged
+                    best = at
+            if lowest == NONE:
+                break
+            if count == 2:
+                out[token] = starts[1]
+            for at in range(best + 1, count):
+                starts[at] = starts[at + 1]
+            count -= 1
+    return lengths
+
+
+def splits(
+    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint64_t[::1] slots,
+    const uint32_t[::1] byte_token, const uint32_t[::1] left_lengths,
+):
+    """Left and right part of each token's last merge, and the table of pairs.
+
+    Returns:
+        uint32 left and right (NONE where there is no split), pair slots, filter
+        words; or the rank of the first token whose parts are not tokens.
+    """
+    cdef Bpe bpe = vocabulary_view(arena, offsets, slots, byte_token)
+    cdef PairTable pairs = PairTable(bpe.n_tokens)
+    left_tokens = np.full(bpe.n_tokens, NONE, dtype=np.uint32)
+    right_tokens = np.full(bpe.n_tokens, NONE, dtype=np.uint32)
+    cdef uint32_t[::1] lefts = left_tokens, rights = right_tokens
+    cdef Py_ssize_t token, n, n_left
+    cdef const uint8_t* piece
+    for token in range(bpe.n_tokens):
+        n_left = left_lengths[token]
+        if n_left == 0:
+            continue
+        n = token_bytes(&bpe, token)
+        if n_left >= n:
+            return token
+        piece = bpe.arena + bpe.offsets[token]
+        lefts[token] = find_token(&bpe, piece, n_left)
+        rights[token] = find_token(&bpe, piece + n_left, n - n_left)
+        if lefts[token] == NONE or rights[token] == NONE:
+            return token
+        pairs.add(lefts[token], rights[token], token)
+    return left_tokens, right_tokens, pairs.slots, pairs.filter_words
+
+
+def trie(
+    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint32_t[::1] left,
+    Py_ssize_t capacity,
+):
+    """Trie over the tokens that merging reaches, as a hash table of edges.
+
+    Args:
+        capacity: slots of the edge table, a power of two.
+
+    Returns:
+        uint64 edges, uint32 token of each node, uint32 next shorter prefix token of
+        each token; or None where the edges would fill more than half the slots.
+    """
+    cdef Bpe bpe
+    cdef Py_ssize_t n_tokens = offsets.shape[0] - 1, token, n, at, n_nodes = 257
+    cdef Py_ssize_t max_nodes = 257 + capacity // 2
+    edge_table = np.zeros(capacity, dtype=np.uint64)
+    token_of_node = np.full(max_nodes, NONE, dtype=np.uint32)
+    prefix_of_token = np.full(n_tokens, NONE, dtype=np.uint32)
+    cdef uint64_t[::1] edges = edge_table
+    cdef uint32_t[::1] node_token = token_of_node
+    cdef uint32_t[::1] next_prefix = prefix_of_token
+    cdef uint32_t[::1] parent = np.zeros(max_nodes, dtype=np.uint32)
+    cdef uint32_t[::1] node_of = np.zeros(n_tokens, dtype=np.uint32)
+    cdef uint32_t node, child
+    cdef uint64_t slot, key
+    bpe.edges = &edges[0]
+    bpe.edge_shift = shift_of(capacity)
+    for token in range(n_tokens):
+        n = offsets[token + 1] - offsets[token]
+        if left[token] == NONE and n > 1:
+            continue
+        node = 0
+        at = 0
+        # Mostly the left part stands in the trie already: start from its node.
+        if n > 1 and node_of[left[token]] != 0:
+            node = node_of[left[token]]
+            at = offsets[left[token] + 1] - offsets[left[token]]
+        while at < n:
+            child = trie_child(&bpe, node, arena[offsets[token] + at])
+            if child == NONE:
+                if n_nodes == max_nodes:
+                    return None
+                child = n_nodes
+                n_nodes += 1
+                key = <uint64_t> node << 8 | arena[offsets[token] + at]
+                slot = hash_pair(key) >> bpe.edge_shift
+                while edges[slot] != 0:
+                    slot = (slot + 1) & (capacity - 1)
+                edges[slot] = key << 32 | child
+            parent[child] = node
+            node = child
+            at += 1
+        node_token[node] = token
+        node_of[token] = node
+    for token in range(n_tokens):
+        node = parent[node_of[token]] if node_of[token] != 0 else 0
+        while node != 0 and node_token[node] == NONE:
+            node = parent[node]
+        if node != 0:
+            next_prefix[token] = node_token[node]
+    return edge_table, token_of_node[:n_nodes].copy(), prefix_of_token
+
+
+def character_tables(
+    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint32_t[::1] left,
+):
+    """Which characters are one token, and which seams between two may be crossed inside.
+
+    Returns:
+        uint32, shape (65536,): the token that a code point of two or three bytes
+        merges to, or NONE; uint8, shape (8192,): a bit for each pair of bytes (last
+        of a character, first of the next), set where some token that is not made of
+        whole characters holds the pair at such a seam.
+    """
+    cdef Py_ssize_t n_tokens = offsets.shape[0] - 1, token, n, at
+    char_tokens = np.full(65536, NONE, dtype=np.uint32)
+    open_seams = np.zeros(8192, dtype=np.uint8)
+    cdef uint32_t[::1] char_token = char_tokens
+    cdef uint8_t[::1] open_seam = open_seams
+    cdef const uint8_t* piece
+    cdef uint32_t pair
+    for token in range(n_tokens):
+        n = offsets[token + 1] - offsets[token]
+        if n == 1 or left[token] == NONE:
+            continue
+        piece = &arena[offsets[token]]
+        if whole_characters(piece, n):
+            if n == 2 and char_bytes(piece[0]) == 2:
+                char_token[(piece[0] & 0x1F) << 6 | (piece[1] & 0x3F)] = token
+            elif n == 3 and char_bytes(piece[0]) == 3:
+                char_token[
+                    (piece[0] & 0x0F) << 12 | (piece[1] & 0x3F) << 6 | (piece[2] & 0x3F)
+                ] = token
+            continue
+        for at in range(1, n):
+            if not is_continuation(piece[at]):
+                pair = <uint32_t> piece[at - 1] << 8 | piece[at]
+                open_seam[pair >> 3] |= 1 << (pair & 7)
+    return char_tokens, open_seams
+
+
+cdef bint whole_characters(const uint8_t* piece, Py_ssize_t n) noexcept nogil:
+    """Whether the bytes have the shape of whole UTF-8 characters."""
+    cdef Py_ssize_t at = 0, width, byte
+    while at < n:
+        if is_continuation(piece[at]) or piece[at] > 0xF4:
+            return False
+        width = char_bytes(piece[at])
+        if at + width > n:
+            return False
+        for byte in range(at + 1, at + width):
+            if not is_continuation(piece[byte]):
+                return False
+        at += width
+    return True

@@ -1,0 +1,87 @@
+"""Types, constants and the hash of a piece, shared by all kernels."""
+
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+cdef extern from "native.h":
+    const uint32_t NONE "CUTLINE_NONE"     # no token, no node, no rank
+    void prefetch "cutline_prefetch"(const void* address) noexcept nogil
+    uint64_t load64 "cutline_load64"(const uint8_t* source) noexcept nogil
+    const uint64_t low_bytes "cutline_low_bytes"[9]
+
+cdef extern from "string.h" nogil:
+    void* memcpy(void* to, const void* source, size_t n)
+    void* memmove(void* to, const void* source, size_t n)
+    void* memset(void* to, int value, size_t n)
+    int memcmp(const void* left, const void* right, size_t n)
+
+cdef enum:
+    SHORT_PIECE = 15        # longest piece whose bytes fit a two-word key
+
+# The longest piece that is merged by arrays; above it, backtracking is faster.
+cdef enum:
+    MERGE_LIMIT = 64
+
+cdef struct Key:
+    uint64_t low
+    uint64_t high
+
+
+cdef inline Key short_key(const uint8_t* piece, Py_ssize_t n, const uint8_t* limit) noexcept nogil:
+    """Bytes of a piece of at most 15 bytes, and its length in the top byte.
+
+    The length tells "\\0" from "\\0\\0" and makes the all-zero key that of the
+    empty piece only. Reads nothing at or beyond `limit`.
+    """
+    cdef Key key
+    cdef uint8_t padded[16]
+    if limit - piece < 16:
+        memset(padded, 0, 16)
+        memcpy(padded, piece, n)
+        piece = padded
+    if n > 8:
+        key.low = load64(piece)
+        key.high = load64(piece + 8) & low_bytes[n - 8]
+    else:
+        key.low = load64(piece) & low_bytes[n]
+        key.high = 0
+    key.high |= <uint64_t> n << 56
+    return key
+
+
+cdef inline uint64_t hash_key(Key key) noexcept nogil:
+    return (key.low ^ key.high * <uint64_t> 0x9E3779B97F4A7C15) * <uint64_t> 0xD6E8FEB86659FD93
+
+
+cdef inline uint64_t scramble(uint64_t hashed) noexcept nogil:
+    """Spread a hash over all bits, for tables that probe by neighbouring slots."""
+    hashed ^= hashed >> 32
+    hashed *= <uint64_t> 0xD6E8FEB86659FD93
+    return hashed ^ hashed >> 29
+
+
+cdef inline uint64_t hash_bytes(const uint8_t* piece, Py_ssize_t n) noexcept nogil:
+    """Hash of any number of bytes; equal to scramble(hash_key) for short ones."""
+    cdef uint64_t hashed
+    cdef Py_ssize_t at = 0
+    if n <= SHORT_PIECE:
+        return scramble(hash_key(short_key(piece, n, piece + n)))
+    hashed = <uint64_t> n * <uint64_t> 0x9E3779B97F4A7C15
+    while at < n - 8:
+        hashed = (hashed ^ load64(piece + at)) * <uint64_t> 0xD6E8FEB86659FD93
+        hashed ^= hashed >> 32
+        at += 8
+    hashed = (hashed ^ load64(piece + n - 8)) * <uint64_t> 0xD6E8FEB86659FD93
+    return scramble(hashed)
+
+
+cdef inline bint is_continuation(uint8_t byte) noexcept nogil:
+    return byte & 0xC0 == 0x80
+
+
+cdef inline Py_ssize_t char_bytes(uint8_t lead) noexcept nogil:
+    """Bytes of the UTF-8 character that begins with this byte."""
+    if lead < 0x80:
+        return 1
+    if lead < 0xE0:
+        return 2
+    return 3 if lead < 0xF0 else 4

@@ -1,0 +1,83 @@
+"""The batch encoder: what `cut` needs of it, and its state."""
+
+from cutline.kernels.bpe cimport Bpe, BpeTables
+from cutline.kernels.common cimport Key, int64_t, uint8_t, uint32_t, uint64_t
+from cutline.kernels.scan cimport ScanTables, Scanner
+
+cdef enum:
+    BATCH_PIECES = 256
+    FRONT_TOKENS = 3
+    LONG_PIECE = 31         # longest piece that the second cache holds
+    LONG_TOKENS = 7
+
+# One cache line holds two of these, or one LongEntry.
+cdef struct FrontEntry:
+    Key key
+    uint32_t tokens[FRONT_TOKENS]
+    uint32_t count
+
+cdef struct LongEntry:
+    uint64_t key[4]
+    uint32_t tokens[LONG_TOKENS]
+    uint32_t count
+
+cdef struct Scratch:
+    FrontEntry* front
+    uint64_t front_mask
+    LongEntry* longer
+    uint64_t longer_mask
+    bint stores             # False: the caches stay empty
+    uint32_t* out
+    Py_ssize_t out_slots
+    uint64_t* bits          # for backtracking
+    Py_ssize_t bits_words
+
+cdef struct Batch:
+    Py_ssize_t count
+    Py_ssize_t starts[BATCH_PIECES]
+    Py_ssize_t ends[BATCH_PIECES]
+    Py_ssize_t examined[BATCH_PIECES]
+    uint32_t totals[BATCH_PIECES]       # tokens up to and with this piece, of this batch
+
+# Where pieces come from: the scanner or, where that is NULL, spans found beforehand.
+cdef struct Source:
+    const Scanner* scanner
+    const int64_t* starts
+    const int64_t* ends
+    Py_ssize_t n_spans
+    Py_ssize_t next_span
+
+
+cdef class Workspace:
+    """Caches and buffers of one call at a time."""
+    cdef Scratch scratch
+    cdef void* memory
+
+
+cdef class Encoder:
+    cdef BpeTables tables
+    cdef ScanTables scan_tables         # None: `find_spans` is used
+    cdef object find_spans
+    cdef list idle
+    cdef tuple cache_bits
+    cdef Workspace workspace(self)
+    cdef void release(self, Workspace work)
+    cdef Source source(self)
+    cdef tuple spans_of(self, bytes utf8)
+    cdef Py_ssize_t run(
+        self, Workspace work, object owner, Py_ssize_t before, Py_ssize_t limit
+    ) except -1
+    cdef object run_block(self, Workspace work, list texts, bint keep)
+
+
+cdef Py_ssize_t fill_batch(
+    Source* source, const uint8_t* text, Py_ssize_t at, Py_ssize_t end,
+    Py_ssize_t most, Batch* batch
+) noexcept nogil
+cdef bint reserve(Scratch* scratch, Py_ssize_t out_slots) noexcept nogil
+cdef Py_ssize_t encode_batch(
+    const Bpe* bpe, Scratch* scratch, const uint8_t* text, Py_ssize_t end,
+    Batch* batch, uint32_t* out
+) noexcept nogil
+cdef object utf8_owner(str text)
+cdef const uint8_t* utf8_data(object owner, Py_ssize_t* n) except NULL

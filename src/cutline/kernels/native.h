@@ -1,0 +1,61 @@
+/* What Cython has no word for: prefetching, unaligned loads, filling a list. */
+#ifndef CUTLINE_NATIVE_H
+#define CUTLINE_NATIVE_H
+
+#include <Python.h>
+#include <stdint.h>
+#include <string.h>
+
+#define CUTLINE_NONE UINT32_MAX
+
+#if defined(__GNUC__) || defined(__clang__)
+#define cutline_prefetch(address) __builtin_prefetch(address)
+#else
+#define cutline_prefetch(address) ((void)(address))
+#endif
+
+/* Eight bytes, the first in the lowest place whatever the machine's byte order. */
+static inline uint64_t cutline_load64(const uint8_t *from) {
+    uint64_t word;
+    memcpy(&word, from, 8);
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
+}
+
+/* The lowest n bytes of a word, n from 0 to 8. */
+static const uint64_t cutline_low_bytes[9] = {
+    0,
+    0xFF,
+    0xFFFF,
+    0xFFFFFF,
+    0xFFFFFFFF,
+    0xFFFFFFFFFF,
+    0xFFFFFFFFFFFF,
+    0xFFFFFFFFFFFFFF,
+    0xFFFFFFFFFFFFFFFF,
+};
+
+/* One int object per id, made once: a new reference costs a fraction of a new int.
+   A free-threaded build makes new ints, for there a reference to an object of
+   another thread is an atomic operation on a shared cache line. */
+#ifdef Py_GIL_DISABLED
+#define CUTLINE_SHARES_INTS 0
+#else
+#define CUTLINE_SHARES_INTS 1
+#endif
+
+/* list[at] = ints[ids[at]] for a new list of n empty slots. */
+static inline void cutline_fill_shared(
+    PyObject *list, PyObject **ints, const uint32_t *ids, Py_ssize_t n
+) {
+    const Py_ssize_t ahead = 24;
+    for (Py_ssize_t at = 0; at < n; at++) {
+        if (at + ahead < n)
+            cutline_prefetch(ints[ids[at + ahead]]);
+        PyList_SET_ITEM(list, at, Py_NewRef(ints[ids[at]]));
+    }
+}
+
+#endif

@@ -1,0 +1,73 @@
+"""Split text into pieces with the tables of an automaton.
+
+The tables come from `cutline.pretokenize`; docs/scanning.md says why a scan with
+them gives the leftmost-first match of the split pattern.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+
+import numpy as np
+
+
+cdef class ScanTables:
+    """The automaton's arrays, kept alive, behind the pointers that the kernels read.
+
+    Trusts: the arrays were checked by `cutline.pretokenize` (every target row and
+    every class lies inside the table).
+    """
+
+    def __cinit__(
+        self,
+        const uint8_t[::1] ascii_class not None,
+        const uint16_t[::1] block_index not None,
+        const uint8_t[::1] block_class not None,
+        const uint32_t[::1] transitions not None,
+        uint32_t stride,
+        bint has_gaps,
+    ):
+        if ascii_class.shape[0] != 128 or block_index.shape[0] != 0x110000 >> 6:
+            raise ValueError("class tables do not cover all code points")
+        if block_class.shape[0] == 0 or transitions.shape[0] < 2 * stride or stride == 0:
+            raise ValueError("an automaton needs a dead and a start state")
+        self.arrays = (
+            np.asarray(ascii_class), np.asarray(block_index),
+            np.asarray(block_class), np.asarray(transitions), stride,
+        )
+        self.scanner.ascii_class = &ascii_class[0]
+        self.scanner.block_index = &block_index[0]
+        self.scanner.block_class = &block_class[0]
+        self.scanner.transitions = &transitions[0]
+        self.scanner.start_row = stride
+        self.scanner.end_class = stride - 1
+        self.has_gaps = has_gaps
+
+
+def scan_pieces(ScanTables tables not None, bytes text not None):
+    """Find all pieces of a text.
+
+    Args:
+        tables: the automaton.
+        text: valid UTF-8.
+
+    Returns:
+        Three int64 arrays of one entry a piece: where it starts and ends, in
+        bytes, and how far its decision looked (one more than the last byte
+        examined; one more than the length when it depended on the text's end).
+    """
+    cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
+    cdef Py_ssize_t n = PyBytes_GET_SIZE(text), at = 0, end, examined = 0
+    starts, ends, looked = [], [], []
+    while at < n:
+        end = scan_piece(&tables.scanner, data, at, n, &examined)
+        if end < 0:
+            at += char_bytes(data[at])
+            continue
+        starts.append(at)
+        ends.append(end)
+        looked.append(examined)
+        at = end
+    return (
+        np.array(starts, dtype=np.int64),
+        np.array(ends, dtype=np.int64),
+        np.array(looked, dtype=np.int64),
+    )

@@ -1,0 +1,14 @@
+"""Split patterns: from the regular expression to the scanner's tables.
+
+    pattern text --pattern.py (atoms.py, unicode.py)--> tree of character sets
+                 --nfa.py--> automaton with priorities
+                 --automaton.py (classes.py)--> tables, kept by store.py
+
+A pattern outside the subset runs on the `regex` module instead: fallback.py.
+"""
+
+from cutline.pretokenize.automaton import Automaton
+from cutline.pretokenize.fallback import regex_spans
+from cutline.pretokenize.store import compile_pattern
+
+__all__ = ["Automaton", "compile_pattern", "regex_spans"]

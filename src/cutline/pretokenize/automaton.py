@@ -1,0 +1,238 @@
+"""From the split pattern to the tables that the scanner kernel runs.
+
+A state is the ordered list of threads of the nondeterministic automaton that
+are still alive, cut off behind the first match: a thread behind a match loses
+against it, a thread before it may still override it. So the last end that an
+accepting transition reported before the dead state is the match of a
+backtracking engine (leftmost, first alternative preferred).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutline.errors import UnsupportedPatternError
+from cutline.pretokenize.charset import CharSet
+from cutline.pretokenize.classes import BLOCK_SIZE, block_tables, partition
+from cutline.pretokenize.nfa import MATCH, MATCH_ONE_AGO, Nfa, build_nfa
+from cutline.pretokenize.pattern import parse_pattern
+
+__all__ = [
+    "ACCEPT_HERE",
+    "ACCEPT_ONE_AGO",
+    "MAX_CLASSES",
+    "MAX_STATES",
+    "Automaton",
+    "generate",
+]
+
+ACCEPT_HERE = 1
+ACCEPT_ONE_AGO = 2
+MAX_CLASSES = 250
+MAX_STATES = 4_000
+DEAD = 0
+START = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Automaton:
+    """A split pattern as tables; state 0 is dead, state 1 the start.
+
+    Scanning from a piece's start: begin with `row = stride`; for each character
+    read `e = transitions[row + class]`; stop if e is 0; if `e & 3` is not 0
+    remember the end it tells; go on with `row = e >> 2`. After the last
+    character read the end symbol, class `n_classes`, the same way. The
+    remembered end is the match's end; without one the character is in a gap.
+
+    Attributes:
+        ascii_class: uint8, shape (128,): class of an ASCII character.
+        block_index: uint16, shape (17408,): block number by code point >> 6.
+        block_class: uint8, shape (64 * blocks,): class by block and code point & 63.
+            Surrogates have a class that no set of the pattern holds.
+        n_classes: classes are 0 to n_classes - 1; the end of the text is n_classes.
+        transitions: uint32, shape (states * stride,), row by state, column by class.
+            An entry is `(target state * stride) << 2 | accept`: accept 1 is a match
+            that ends behind the character just read (or at the end of the text),
+            2 one that ends before that character, 0 neither. Only a dead entry is 0.
+        stride: n_classes + 1.
+        has_gaps: False if at every character of every text a match starts, proven.
+
+    Source: the construction is explained at the top of this module.
+    """
+
+    ascii_class: NDArray[np.uint8]
+    block_index: NDArray[np.uint16]
+    block_class: NDArray[np.uint8]
+    n_classes: int
+    transitions: NDArray[np.uint32]
+    stride: int
+    has_gaps: bool
+
+
+@dataclass(slots=True)
+class _Machine:
+    """A transition table under construction: both arrays of shape (states, symbols)."""
+
+    targets: NDArray[np.int64]
+    accepts: NDArray[np.int64]
+
+
+def generate(pattern: str) -> Automaton:
+    r"""Compile a split pattern, without any cache.
+
+    Args:
+        pattern: the regular expression.
+
+    Raises:
+        PatternError: not a regular expression.
+        UnsupportedPatternError: outside the subset, or over 250 classes or 4,000 states.
+
+    Cost: 15-30 ms for the patterns in public use.
+
+    >>> automaton = generate(r"\p{L}+|\P{L}")
+    >>> automaton.n_classes, automaton.has_gaps
+    (3, False)
+    """
+    nfa = build_nfa(parse_pattern(pattern), pattern)
+    sets = list(dict.fromkeys(chars for chars in nfa.chars if chars is not None))
+    parts = partition(sets)
+    n_classes = parts.members.shape[1]
+    if n_classes > MAX_CLASSES:
+        raise UnsupportedPatternError(
+            f"split pattern {pattern!r} tells {n_classes} classes of characters apart; "
+            f"an automaton has at most {MAX_CLASSES}"
+        )
+    machine = _determinize(nfa, _symbols(nfa, sets, parts.members), n_classes + 1)
+    scalar = np.arange(n_classes + 1) != parts.surrogate_class
+    has_gaps = not _covers_every_text(machine, scalar)
+    machine = _minimize(machine, pattern)
+    machine, merged = _merge_columns(machine)
+    block_index, block_class = block_tables(parts.starts, merged[parts.classes].astype(np.uint8))
+    stride = machine.targets.shape[1]
+    entries = (machine.targets * stride) << 2 | machine.accepts
+    tables = (
+        block_class.reshape(-1, BLOCK_SIZE)[block_index[:2]].ravel(),
+        block_index,
+        block_class,
+        entries.astype(np.uint32).ravel(),
+    )
+    for table in tables:
+        table.flags.writeable = False
+    return Automaton(*tables[:3], stride - 1, tables[3], stride, has_gaps)
+
+
+def _symbols(nfa: Nfa, sets: list[CharSet], members: NDArray[np.bool_]) -> list[list[bool]]:
+    """Return for each node which symbols it consumes; the end of the text comes last."""
+    rows = dict(zip(sets, members.tolist(), strict=True))
+    nothing = [False] * members.shape[1]
+    return [
+        [*(nothing if chars is None else rows[chars]), at_end]
+        for chars, at_end in zip(nfa.chars, nfa.at_end, strict=True)
+    ]
+
+
+def _determinize(nfa: Nfa, symbols: list[list[bool]], n_symbols: int) -> _Machine:
+    """Run the ordered subset construction."""
+    closures = {
+        node: nfa.closure(nfa.targets[node][0])
+        for node, chars in enumerate(nfa.chars)
+        if chars is not None
+    }
+    start = tuple(nfa.closure(nfa.start))
+    numbers: dict[tuple[int, ...], int] = {(): DEAD, start: START}
+    pending = [start]
+    targets = [[DEAD] * n_symbols]
+    accepts = [[0] * n_symbols]
+    for threads in pending:
+        rows = [_step(threads, symbols, closures, symbol) for symbol in range(n_symbols)]
+        for reached, _ in rows:
+            if reached not in numbers:
+                numbers[reached] = len(numbers)
+                pending.append(reached)
+        if len(numbers) > MAX_STATES:
+            raise UnsupportedPatternError(
+                f"the split pattern needs more than {MAX_STATES} automaton states"
+            )
+        targets.append([numbers[reached] for reached, _ in rows])
+        accepts.append([accept for _, accept in rows])
+    machine = _Machine(np.array(targets), np.array(accepts))
+    # "One character ago" at the end symbol is the end of the text itself.
+    machine.accepts[:, -1] = machine.accepts[:, -1] != 0
+    return machine
+
+
+def _step(
+    threads: tuple[int, ...],
+    symbols: list[list[bool]],
+    closures: dict[int, list[int]],
+    symbol: int,
+) -> tuple[tuple[int, ...], int]:
+    """Read one symbol: the threads that live on, and how the match ended, if it did."""
+    alive: dict[int, None] = {}
+    for thread in threads:
+        if symbols[thread][symbol]:
+            for node in closures[thread]:
+                if node == MATCH:
+                    return tuple(alive), ACCEPT_HERE
+                if node == MATCH_ONE_AGO:
+                    return tuple(alive), ACCEPT_ONE_AGO
+                alive[node] = None
+    return tuple(alive), 0
+
+
+def _covers_every_text(machine: _Machine, scalar: NDArray[np.bool_]) -> bool:
+    """Prove that a match starts at every character: every way on meets an accept.
+
+    The greatest solution of: a transition is sure if it accepts, or if it leads
+    to a state all of whose transitions are sure. Texts are finite, and the end
+    symbol is sure only if it accepts.
+    """
+    n_states = len(machine.targets)
+    sure_states = np.ones(n_states, dtype=bool)
+    while True:
+        sure = (machine.accepts != 0) | sure_states[machine.targets]
+        sure &= (machine.targets != DEAD) | (machine.accepts != 0)
+        narrowed = sure[:, scalar].all(axis=1)
+        if (narrowed == sure_states).all():
+            return bool(sure[START, scalar][:-1].all())
+        sure_states = narrowed
+
+
+def _minimize(machine: _Machine, pattern: str) -> _Machine:
+    """Merge states that no text tells apart, and number them breadth first."""
+    blocks = np.zeros(len(machine.targets), dtype=np.int64)
+    count = 1
+    while True:
+        rows = machine.accepts + 4 * blocks[machine.targets]
+        blocks = _number_rows(rows)
+        if blocks.max() + 1 == count:
+            break
+        count = int(blocks.max()) + 1
+    if blocks[START] == blocks[DEAD]:
+        raise UnsupportedPatternError(f"split pattern {pattern!r} matches no text at all")
+    first_of_block = {int(block): state for state, block in reversed(list(enumerate(blocks)))}
+    order = [int(blocks[DEAD]), int(blocks[START])]
+    for block in order:
+        for target in blocks[machine.targets[first_of_block[block]]].tolist():
+            if target not in order:
+                order.append(target)
+    position = np.empty(count, dtype=np.int64)
+    position[order] = np.arange(len(order))
+    states = [first_of_block[block] for block in order]
+    return _Machine(position[blocks[machine.targets[states]]], machine.accepts[states])
+
+
+def _merge_columns(machine: _Machine) -> tuple[_Machine, NDArray[np.int64]]:
+    """Merge classes with equal columns; return the new number of each old class."""
+    merged = _number_rows((machine.targets * 4 + machine.accepts).T[:-1])
+    _, first = np.unique(merged, return_index=True)
+    columns = np.append(first, machine.targets.shape[1] - 1)
+    return _Machine(machine.targets[:, columns], machine.accepts[:, columns]), merged
+
+
+def _number_rows(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a number for each row: equal for equal rows, in order of appearance."""
+    numbers: dict[bytes, int] = {}
+    keyed = (numbers.setdefault(row.tobytes(), len(numbers)) for row in np.ascontiguousarray(rows))
+    return np.fromiter(keyed, dtype=np.int64, count=len(rows))

@@ -1,0 +1,240 @@
+"""The split pattern's syntax: regular expression to tree.
+
+The subset is what an automaton without look-behind can decide: alternation,
+groups, one-character atoms, greedy and possessive quantifiers, and a
+one-character look-ahead. Everything else is refused by name and position.
+"""
+
+import re
+from dataclasses import dataclass
+
+from cutline.pretokenize.atoms import AtomReader
+from cutline.pretokenize.charset import CharSet, union
+
+__all__ = ["Chars", "Choice", "LookAhead", "Node", "Repeat", "Sequence", "parse_pattern"]
+
+_MAX_DEPTH = 50
+_QUANTIFIER = re.compile(r"[?*+]|\{(\d+)(,?)(\d*)\}|\{,(\d+)\}")
+_FLAGS = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")
+_NAMED_GROUP = re.compile(r"\(\?P?<[A-Za-z_]\w*>")
+_REFUSED_GROUPS = {
+    "(?<=": "look-behind '(?<='",
+    "(?<!": "look-behind '(?<!'",
+    "(?P=": "back-reference '(?P='",
+    "(?(": "condition '(?('",
+    "(?#": "comment '(?#'",
+    "(?|": "branch reset '(?|'",
+    "(?&": "subroutine call '(?&'",
+    "(?R": "recursion '(?R'",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Chars:
+    """One character out of a set."""
+
+    chars: CharSet
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """One part after the other."""
+
+    parts: "tuple[Node, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The first option that leads to a match, in order."""
+
+    options: "tuple[Node, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A body, as often as possible; `maximum` None is no limit.
+
+    An atomic group is the possessive repetition {1,1}.
+    """
+
+    body: "Node"
+    minimum: int
+    maximum: int | None
+    possessive: bool
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class LookAhead:
+    """What must come next without being part of the match.
+
+    `$` is no character or the end of the text; `(?!x)` any but x, or the end.
+    """
+
+    chars: CharSet
+    at_end: bool
+    position: int
+
+
+Node = Chars | Sequence | Choice | Repeat | LookAhead
+
+
+def parse_pattern(pattern: str) -> Node:
+    """Parse a split pattern.
+
+    Args:
+        pattern: the regular expression, as in `tiktoken.Encoding(pat_str=...)`.
+
+    Returns:
+        The tree's root.
+
+    Raises:
+        PatternError: not a regular expression.
+        UnsupportedPatternError: valid but outside the subset.
+
+    >>> parse_pattern("a|b{2,}")
+    Choice(options=(Chars(chars=<CharSet of 1: 61-61>), Repeat(body=Chars(chars=<CharSet of 1: \
+62-62>), minimum=2, maximum=None, possessive=False, position=2)))
+    """
+    return _Parser(pattern).parse()
+
+
+class _Parser:
+    """Recursive descent over one pattern."""
+
+    def __init__(self, pattern: str) -> None:
+        self.reader = AtomReader(pattern)
+        self.depth = 0
+
+    def parse(self) -> Node:
+        while flags := _FLAGS.match(self.reader.pattern, self.reader.position):
+            if flags.group(3) != ")":
+                break
+            self._apply_flags(flags)
+        tree = self._choice()
+        if self.reader.peek():
+            raise self.reader.invalid("unmatched ')'", self.reader.position)
+        return tree
+
+    def _choice(self) -> Node:
+        options = [self._sequence()]
+        while self.reader.accept("|"):
+            options.append(self._sequence())
+        return options[0] if len(options) == 1 else Choice(tuple(options))
+
+    def _sequence(self) -> Node:
+        parts: list[Node] = []
+        while self.reader.peek() not in ("", "|", ")"):
+            parts.append(self._quantified())
+        return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
+
+    def _quantified(self) -> Node:
+        reader = self.reader
+        position = reader.position
+        if reader.peek() in ("?", "*", "+"):
+            raise reader.invalid("nothing to repeat", position)
+        body = self._primary()
+        found = _QUANTIFIER.match(reader.pattern, reader.position)
+        if found is None:
+            return body
+        if isinstance(body, LookAhead):
+            raise reader.unsupported("a repeated look-ahead", position)
+        reader.position = found.end()
+        minimum, maximum = _bounds(found)
+        if maximum is not None and minimum > maximum:
+            raise reader.invalid(f"repetition {found.group()!r} is reversed", found.start())
+        if reader.peek() == "?":
+            raise reader.unsupported(f"lazy quantifier {found.group() + '?'!r}", found.start())
+        possessive = reader.accept("+")
+        if _QUANTIFIER.match(reader.pattern, reader.position):
+            raise reader.invalid("multiple repeat", reader.position)
+        return Repeat(body, minimum, maximum, possessive, position)
+
+    def _primary(self) -> Node:
+        reader = self.reader
+        if reader.peek() == "(":
+            return self._group()
+        if reader.peek() == "^":
+            raise reader.unsupported("anchor '^'", reader.position)
+        if reader.accept("$"):
+            return LookAhead(union([]), at_end=True, position=reader.position - 1)
+        return Chars(reader.read_atom())
+
+    def _group(self) -> Node:
+        reader = self.reader
+        start = reader.position
+        self.depth += 1
+        if self.depth > _MAX_DEPTH:
+            raise reader.unsupported("a group nested too deeply", start)
+        outer = reader.ignore_case, reader.dot_all
+        opening = self._open_group()
+        body = self._choice()
+        if not reader.accept(")"):
+            raise reader.invalid("group '(' is not closed, opened", start)
+        self.depth -= 1
+        reader.ignore_case, reader.dot_all = outer
+        if opening == "(?>":
+            return _atomic(body, start)
+        if opening not in ("(?=", "(?!"):
+            return body
+        if not isinstance(body, Chars):
+            raise reader.unsupported(f"look-ahead {opening!r} at more than one character", start)
+        negative = opening == "(?!"
+        return LookAhead(~body.chars if negative else body.chars, at_end=negative, position=start)
+
+    def _open_group(self) -> str:
+        """Read what opens a group, apply its flags, and return it."""
+        reader = self.reader
+        for opening in ("(?:", "(?=", "(?!", "(?>"):
+            if reader.accept(opening):
+                return opening
+        if flags := _FLAGS.match(reader.pattern, reader.position):
+            if flags.group(3) == ")":
+                raise reader.unsupported("flags after the start", reader.position)
+            self._apply_flags(flags)
+            return "(?:"
+        if named := _NAMED_GROUP.match(reader.pattern, reader.position):
+            reader.position = named.end()
+            return "(?:"
+        for opening, name in _REFUSED_GROUPS.items():
+            if reader.peek(len(opening)) == opening:
+                raise reader.unsupported(name, reader.position)
+        if reader.peek(2) in ("(?", "(*"):
+            raise reader.invalid(f"unknown group {reader.peek(3)!r}", reader.position)
+        reader.position += 1
+        return "("
+
+    def _apply_flags(self, found: re.Match[str]) -> None:
+        reader = self.reader
+        for letters, value in ((found.group(1), True), (found.group(2) or "", False)):
+            for letter in letters:
+                if letter == "i":
+                    reader.ignore_case = value
+                elif letter == "s":
+                    reader.dot_all = value
+                elif letter != "u":
+                    raise reader.unsupported(f"flag {letter!r}", found.start())
+        reader.position = found.end()
+
+
+def _bounds(found: re.Match[str]) -> tuple[int, int | None]:
+    """Return minimum and maximum of a quantifier."""
+    simple: dict[str, tuple[int, int | None]] = {"?": (0, 1), "*": (0, None), "+": (1, None)}
+    if found.group() in simple:
+        return simple[found.group()]
+    at_least, comma, at_most, only_most = found.groups()
+    if only_most is not None:
+        return 0, int(only_most)
+    if not comma:
+        # "{2}3}" cannot arise: digits without a comma all belong to the minimum.
+        return int(at_least), int(at_least)
+    return int(at_least), int(at_most) if at_most else None
+
+
+def _atomic(body: Node, position: int) -> Node:
+    """Return an atomic group; around a repeated character it is a possessive quantifier."""
+    if isinstance(body, Chars):
+        return body
+    if isinstance(body, Repeat) and isinstance(body.body, Chars):
+        return Repeat(body.body, body.minimum, body.maximum, True, body.position)
+    return Repeat(body, 1, 1, True, position)

@@ -1,0 +1,14 @@
+"""Vocabulary and split pattern -> the arrays that the kernels read."""
+
+from cutline.tables.bpe_tables import build_bpe_tables, recover_left_lengths
+from cutline.tables.decoder import build_decoder, check_special_ids
+from cutline.tables.scan_tables import WHOLE_TEXT_PATTERN, build_scan_tables
+
+__all__ = [
+    "WHOLE_TEXT_PATTERN",
+    "build_bpe_tables",
+    "build_decoder",
+    "build_scan_tables",
+    "check_special_ids",
+    "recover_left_lengths",
+]

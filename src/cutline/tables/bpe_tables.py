@@ -1,0 +1,166 @@
+"""What encoding a piece needs: hash of the tokens, merges, trie, characters.
+
+docs/algorithm.md explains what each table is for and why it suffices.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutline.errors import CorruptDataError, VocabularyError
+from cutline.kernels import build
+from cutline.kernels.bpe import BpeTables
+from cutline.vocabulary import Vocabulary
+
+__all__ = ["build_bpe_tables", "recover_left_lengths"]
+
+NONE = np.uint32(0xFFFFFFFF)
+MAX_TOKEN_BYTES = 1 << 15  # recovering a token's last merge is quadratic in its length
+
+
+@dataclass(frozen=True, slots=True)
+class _Hashed:
+    """A vocabulary with the two tables that finding a token takes."""
+
+    arena: NDArray[np.uint8]
+    offsets: NDArray[np.uint64]
+    slots: NDArray[np.uint64]
+    byte_token: NDArray[np.uint32]
+
+
+def build_bpe_tables(vocabulary: Vocabulary) -> BpeTables:
+    """Build all tables of a vocabulary.
+
+    Raises:
+        VocabularyError: two tokens are equal, or one is too long to build tables for.
+        CorruptDataError: stored left lengths do not cut tokens into tokens.
+
+    Cost: linear in the vocabulary's bytes when left lengths are stored (o200k_base:
+    about 40 ms), and three times that when they must be recovered.
+    """
+    hashed = _hash(vocabulary)
+    left_lengths = vocabulary.left_lengths
+    if left_lengths is None:
+        left_lengths = _recover(hashed)
+    parts = build.splits(
+        hashed.arena, hashed.offsets, hashed.slots, hashed.byte_token, left_lengths
+    )
+    if isinstance(parts, int):
+        raise CorruptDataError(
+            f"the stored split of token {vocabulary.token_bytes(parts)!r} does not give two "
+            "tokens: the file is damaged, reinstall cutline or rebuild the file"
+        )
+    left, right, pair_slots, pair_filter = parts
+    lengths = np.diff(vocabulary.offsets).astype(np.int64)
+    irregular = _irregular(left, right, lengths)
+    unreachable = (left == NONE) & (lengths > 1)
+    edges, node_token, next_prefix = _trie(hashed, left)
+    char_token, open_seam = build.character_tables(hashed.arena, hashed.offsets, left)
+    return BpeTables(
+        {
+            "arena": vocabulary.arena,
+            "offsets": vocabulary.offsets,
+            "ids": vocabulary.ids,
+            "piece_slots": hashed.slots,
+            "pair_slots": pair_slots,
+            "pair_filter": pair_filter,
+            "left": left,
+            "right": right,
+            "irregular": irregular,
+            "byte_token": hashed.byte_token,
+            "char_token": char_token,
+            "open_seam": open_seam,
+            "edges": edges,
+            "node_token": node_token,
+            "next_prefix": next_prefix,
+            "max_token_bytes": int(lengths.max()),
+            "max_unreachable_bytes": int(lengths[unreachable].max(initial=0)),
+        }
+    )
+
+
+def recover_left_lengths(vocabulary: Vocabulary) -> NDArray[np.uint32]:
+    """Length in bytes of the left part of each token's last merge.
+
+    Args:
+        vocabulary: any; its own `left_lengths` are ignored.
+
+    Returns:
+        uint32, shape (tokens,); 0 for single bytes and for tokens that merging never
+        reaches.
+
+    Raises:
+        VocabularyError: two tokens are equal, or one is too long.
+
+    Cost: quadratic in a token's length, linear in their number.
+    """
+    return _recover(_hash(vocabulary))
+
+
+def _hash(vocabulary: Vocabulary) -> _Hashed:
+    lengths = np.diff(vocabulary.offsets)
+    longest = int(lengths.argmax())
+    if lengths[longest] > MAX_TOKEN_BYTES:
+        raise VocabularyError(
+            f"token with id {vocabulary.ids[longest]} has {lengths[longest]} bytes; "
+            f"the longest supported are {MAX_TOKEN_BYTES}"
+        )
+    arena = np.frombuffer(vocabulary.arena, dtype=np.uint8)
+    slots, equal = build.piece_slots(arena, vocabulary.offsets)
+    if equal is not None:
+        first, second = (int(vocabulary.ids[token]) for token in equal)
+        raise VocabularyError(
+            f"token {vocabulary.token_bytes(equal[0])!r} appears twice, with ids {first} "
+            f"and {second}; tokens must be unique"
+        )
+    byte_token = np.zeros(256, dtype=np.uint32)
+    singles = np.flatnonzero(lengths == 1)
+    byte_token[arena[vocabulary.offsets[singles].astype(np.int64)]] = singles
+    return _Hashed(arena, vocabulary.offsets, slots, byte_token)
+
+
+def _recover(hashed: _Hashed) -> NDArray[np.uint32]:
+    arrays = (hashed.arena, hashed.offsets, hashed.slots, hashed.byte_token)
+    left_lengths = build.regular_left_lengths(*arrays)
+    if left_lengths is not None:
+        return left_lengths
+    longest = int(np.diff(hashed.offsets).max())
+    if longest > build.IRREGULAR_LIMIT:
+        raise VocabularyError(
+            f"some tokens are not reached by merges of lower ranks, and the longest token has "
+            f"{longest} bytes; such a vocabulary may have tokens of at most "
+            f"{build.IRREGULAR_LIMIT} bytes"
+        )
+    return build.any_left_lengths(*arrays)
+
+
+def _irregular(
+    left: NDArray[np.uint32], right: NDArray[np.uint32], lengths: NDArray[np.int64]
+) -> NDArray[np.uint8] | None:
+    """Which tokens hold a merge that ranks below one it is made of; None: no token does."""
+    merged = np.flatnonzero(left != NONE)
+    irregular = np.zeros(len(left), dtype=np.uint8)
+    for part in (left[merged], right[merged]):
+        irregular[merged] |= (part > merged) & (left[part] != NONE)
+    if not irregular.any():
+        return None
+    # Parts are shorter than the whole: in order of length, flags are final when read.
+    for token in merged[np.argsort(lengths[merged], kind="stable")].tolist():
+        irregular[token] |= irregular[left[token]] | irregular[right[token]]
+    return irregular
+
+
+def _trie(
+    hashed: _Hashed, left: NDArray[np.uint32]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32]]:
+    capacity = build.slots_for(2 * len(left))
+    while capacity <= 4 * build.MAX_TRIE_NODES:
+        tables = build.trie(hashed.arena, hashed.offsets, left, capacity)
+        if tables is not None and len(tables[1]) <= build.MAX_TRIE_NODES:
+            return tables
+        capacity *= 2
+    raise VocabularyError(
+        f"the tokens have more than {build.MAX_TRIE_NODES} different beginnings: "
+        "the vocabulary is too large"
+    )

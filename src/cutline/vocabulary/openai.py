@@ -1,0 +1,205 @@
+"""The packaged encodings: what each consists of, and its vocabulary.
+
+Names, split patterns, special tokens and rank files are those of tiktoken 0.14
+(`tiktoken_ext/openai_public.py`, MIT license); NOTICE tells where the data is from.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from cutline.errors import CorruptDataError, UnknownEncodingError
+from cutline.vocabulary.models import MODEL_TO_ENCODING
+from cutline.vocabulary.packed import unpack
+from cutline.vocabulary.vocabulary import Vocabulary
+
+__all__ = [
+    "CL100K_PAT_STR",
+    "DATA_DIRECTORY",
+    "ENCODING_SPECS",
+    "O200K_PAT_STR",
+    "R50K_PAT_STR",
+    "RANK_FILE_SHA256",
+    "EncodingSpec",
+    "encoding_spec",
+    "list_encoding_names",
+    "load_spec_vocabulary",
+]
+
+R50K_PAT_STR: Final = (
+    r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
+)
+CL100K_PAT_STR: Final = (
+    r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"""
+    r"""| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"""
+)
+O200K_PAT_STR: Final = "|".join(
+    (
+        r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*"""
+        r"""[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
+        r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+"""
+        r"""[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
+        r"""\p{N}{1,3}""",
+        r""" ?[^\s\p{L}\p{N}]+[\r\n/]*""",
+        r"""\s*[\r\n]+""",
+        r"""\s+(?!\S)""",
+        r"""\s+""",
+    )
+)
+
+RANK_FILE_SHA256: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "r50k_base": "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
+        "p50k_base": "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069",
+        "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+        "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    }
+)
+"""The published sha256 of each `.tiktoken` rank file."""
+
+DATA_DIRECTORY: Final = Path(__file__).parent / "data"
+"""Where the packed vocabularies lie: one `<rank file>.bin` each."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodingSpec:
+    """What a packaged encoding consists of.
+
+    Attributes:
+        name: as in `get_encoding(name)`.
+        rank_file: the published rank file that holds its vocabulary, a key of
+            `RANK_FILE_SHA256`; encodings can share one.
+        pat_str: the split pattern.
+        special_tokens: ids by text. o200k_harmony gives id 200018 two texts.
+        explicit_n_vocab: the number of ids, where it is published.
+    """
+
+    name: str
+    rank_file: str
+    pat_str: str
+    special_tokens: Mapping[str, int]
+    explicit_n_vocab: int | None = None
+
+
+_ENDOFTEXT: Final = "<|endoftext|>"
+_FIM_PREFIX: Final = "<|fim_prefix|>"
+_FIM_MIDDLE: Final = "<|fim_middle|>"
+_FIM_SUFFIX: Final = "<|fim_suffix|>"
+_ENDOFPROMPT: Final = "<|endofprompt|>"
+
+_GPT2_SPECIALS: Final = MappingProxyType({_ENDOFTEXT: 50256})
+_P50K_EDIT_SPECIALS: Final = MappingProxyType(
+    {_ENDOFTEXT: 50256, _FIM_PREFIX: 50281, _FIM_MIDDLE: 50282, _FIM_SUFFIX: 50283}
+)
+_CL100K_SPECIALS: Final = MappingProxyType(
+    {
+        _ENDOFTEXT: 100257,
+        _FIM_PREFIX: 100258,
+        _FIM_MIDDLE: 100259,
+        _FIM_SUFFIX: 100260,
+        _ENDOFPROMPT: 100276,
+    }
+)
+_O200K_SPECIALS: Final = MappingProxyType({_ENDOFTEXT: 199999, _ENDOFPROMPT: 200018})
+_HARMONY_NAMED: Final = {
+    "<|startoftext|>": 199998,
+    "<|return|>": 200002,
+    "<|constrain|>": 200003,
+    "<|channel|>": 200005,
+    "<|start|>": 200006,
+    "<|end|>": 200007,
+    "<|message|>": 200008,
+    "<|call|>": 200012,
+}
+_HARMONY_SPECIALS: Final = MappingProxyType(
+    {**_O200K_SPECIALS, **_HARMONY_NAMED}
+    | {
+        f"<|reserved_{token_id}|>": token_id
+        for token_id in range(200000, 201088)
+        if token_id not in _HARMONY_NAMED.values()
+    }
+)
+
+ENCODING_SPECS: Final[Mapping[str, EncodingSpec]] = MappingProxyType(
+    {
+        spec.name: spec
+        for spec in (
+            EncodingSpec("gpt2", "r50k_base", R50K_PAT_STR, _GPT2_SPECIALS, 50257),
+            EncodingSpec("r50k_base", "r50k_base", R50K_PAT_STR, _GPT2_SPECIALS, 50257),
+            EncodingSpec("p50k_base", "p50k_base", R50K_PAT_STR, _GPT2_SPECIALS, 50281),
+            EncodingSpec("p50k_edit", "p50k_base", R50K_PAT_STR, _P50K_EDIT_SPECIALS),
+            EncodingSpec("cl100k_base", "cl100k_base", CL100K_PAT_STR, _CL100K_SPECIALS),
+            EncodingSpec("o200k_base", "o200k_base", O200K_PAT_STR, _O200K_SPECIALS),
+            EncodingSpec("o200k_harmony", "o200k_base", O200K_PAT_STR, _HARMONY_SPECIALS),
+        )
+    }
+)
+
+_loaded: dict[str, Vocabulary] = {}
+
+
+def list_encoding_names() -> list[str]:
+    """List the names of the packaged encodings, sorted.
+
+    >>> list_encoding_names()[:2]
+    ['cl100k_base', 'gpt2']
+    """
+    return sorted(ENCODING_SPECS)
+
+
+def encoding_spec(name: str) -> EncodingSpec:
+    """Look up what a packaged encoding consists of.
+
+    Raises:
+        UnknownEncodingError: none has this name; suggests what may have been meant.
+
+    >>> encoding_spec("o200k_harmony").rank_file
+    'o200k_base'
+    """
+    if not isinstance(name, str):
+        raise UnknownEncodingError(f"an encoding name is a str, got {name!r}")
+    if name in ENCODING_SPECS:
+        return ENCODING_SPECS[name]
+    names = list_encoding_names()
+    near = get_close_matches(name.lower(), names, n=3)
+    if name in MODEL_TO_ENCODING:
+        way_out = f"that is a model: encoding_for_model({name!r}) finds its encoding"
+    elif near:
+        way_out = f"did you mean {' or '.join(map(repr, near))}?"
+    else:
+        way_out = (
+            f"packaged are {', '.join(names)}; tiktoken's plugins are not searched, "
+            "Encoding.from_tiktoken takes what they give"
+        )
+    raise UnknownEncodingError(f"no encoding is named {name!r}; {way_out}")
+
+
+def load_spec_vocabulary(spec: EncodingSpec) -> Vocabulary:
+    """Read the vocabulary of a packaged encoding, once; it is shared from then on.
+
+    Encodings with the same rank file get the same object, in every thread.
+
+    Raises:
+        CorruptDataError: the packed file is damaged or missing.
+
+    Cost: about 15 ms at first for o200k_base, then a dictionary lookup.
+
+    >>> len(load_spec_vocabulary(encoding_spec("gpt2")))
+    50256
+    """
+    vocabulary = _loaded.get(spec.rank_file)
+    if vocabulary is None:
+        path = DATA_DIRECTORY / f"{spec.rank_file}.bin"
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError as error:
+            raise CorruptDataError(
+                f"{path} is missing; reinstall cutline (pip install --force-reinstall cutline)"
+            ) from error
+        # Threads may race to here and load twice, but all leave with one object. A lock
+        # would have to survive a fork while another thread holds it.
+        vocabulary = _loaded.setdefault(spec.rank_file, unpack(data, str(path)))
+    return vocabulary

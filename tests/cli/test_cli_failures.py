@@ -1,0 +1,102 @@
+"""What goes wrong is one line on stderr, and the other files are still processed."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+import cutline
+from cutline.errors import CorruptDataError
+from tests.cli.conftest import Invoke
+
+COMMANDS = ["chunk", "count", "encode", "decode"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_missing_file_is_reported_and_the_others_are_processed(
+    invoke: Invoke, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "good").write_text("1")
+    missing = tmp_path / "missing"
+    alone = invoke(name, tmp_path / "good")
+    assert (alone.exit_code, alone.stderr) == (0, "")
+    both = invoke(name, missing, tmp_path / "good")
+    assert both.exit_code == 1
+    assert both.stderr == f"cutline: {missing}: no such file or directory\n"
+    assert both.stdout.startswith(alone.stdout)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_directory_is_reported(invoke: Invoke, tmp_path: Path, name: str) -> None:
+    result = invoke(name, tmp_path)
+    assert (result.exit_code, result.stderr) == (1, f"cutline: {tmp_path}: is a directory\n")
+
+
+@pytest.mark.parametrize("name", ["chunk", "count", "encode"])
+def test_invalid_utf8_names_the_file_the_offset_and_the_way_out(
+    invoke: Invoke, tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "latin1.txt"
+    path.write_bytes("ä ".encode() + b"caf\xe9!")
+    result = invoke(name, path)
+    assert result.exit_code == 1
+    [line] = result.stderr.splitlines()
+    assert line.startswith(f"cutline: {path}: invalid utf-8 at byte offset 6 (byte 0xe9: ")
+    assert "--errors replace" in line
+
+
+def test_errors_replace_reads_invalid_utf8(invoke: Invoke) -> None:
+    ids = invoke("encode", "--errors", "replace", stdin=b"caf\xe9!").stdout
+    assert invoke("decode", stdin=ids).stdout == "caf\N{REPLACEMENT CHARACTER}!"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--encoding o200k", "o200k_base"),
+        ("--model gpt-4p", "gpt-4"),
+        ("--encoding gpt2 --model gpt-4", "--encoding and --model exclude each other"),
+        ("--no-such-option", "--no-such-option"),
+    ],
+)
+def test_wrong_usage_exits_with_2_and_suggests(
+    invoke: Invoke, name: str, options: str, message: str
+) -> None:
+    result = invoke(name, *options.split(), stdin="1")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in result.stderr
+
+
+def test_error_that_belongs_to_no_file_is_one_line(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(name: str) -> None:
+        raise CorruptDataError(f"{name}.bin is damaged: reinstall cutline")
+
+    monkeypatch.setattr(cutline, "get_encoding", fail)
+    result = invoke("count", stdin="hello")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "cutline: o200k_base.bin is damaged: reinstall cutline\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="file names are text on Windows")
+def test_file_name_that_is_not_utf8_is_shown_with_replacements(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    try:
+        path.write_text("hello")
+    except OSError:
+        pytest.skip("the file system takes no such names")
+    shown = f"{tmp_path}/caf\N{REPLACEMENT CHARACTER}"
+    assert invoke("count", path).stdout == f"1  {shown}\n"
+    assert f'"file": "{shown}"'.encode() in invoke("chunk", path).stdout_bytes
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "encodings"])
+def test_every_command_has_help_with_examples(invoke: Invoke, name: str) -> None:
+    for flag in ("-h", "--help"):
+        result = invoke(name, flag)
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert f"cutline {name}" in result.stdout.partition("Examples:")[2]

@@ -1,0 +1,90 @@
+"""`--output`: the file appears whole or not at all."""
+
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Invoke, names_in
+
+POSIX_ONLY = pytest.mark.skipif(os.name == "nt", reason="needs POSIX files")
+
+
+@pytest.mark.parametrize("name", ["chunk", "count", "encode", "decode"])
+def test_output_file_holds_what_stdout_would(invoke: Invoke, tmp_path: Path, name: str) -> None:
+    target = tmp_path / "out"
+    result = invoke(name, "--output", target, stdin="1 2 3\r\n")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+    assert target.read_bytes() == invoke(name, stdin="1 2 3\r\n").stdout_bytes
+    assert names_in(tmp_path) == ["out"]
+
+
+def test_dash_is_standard_output(invoke: Invoke) -> None:
+    assert invoke("count", "-o", "-", stdin="hello").stdout == "1\n"
+
+
+def test_output_can_replace_its_own_input(invoke: Invoke, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("hello world")
+    assert invoke("encode", "-o", path, path).exit_code == 0
+    assert invoke("decode", "-o", path, path).exit_code == 0
+    assert path.read_text() == "hello world"
+
+
+def test_output_holds_the_files_that_did_not_fail(invoke: Invoke, tmp_path: Path) -> None:
+    (tmp_path / "good").write_text("hello")
+    result = invoke("encode", "-o", tmp_path / "out", tmp_path / "missing", tmp_path / "good")
+    assert result.exit_code == 1
+    assert (tmp_path / "out").read_text() == invoke("encode", tmp_path / "good").stdout
+
+
+def test_output_is_left_alone_when_every_file_fails(invoke: Invoke, tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    target.write_text("precious")
+    assert invoke("encode", "-o", target, tmp_path / "missing").exit_code == 1
+    assert target.read_text() == "precious"
+    assert names_in(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [("missing/out", "no such file or directory"), (".", "is a directory")],
+)
+def test_output_that_cannot_be_written_is_named(
+    invoke: Invoke, tmp_path: Path, target: str, message: str
+) -> None:
+    result = invoke("count", "-o", tmp_path / target, stdin="hello")
+    assert result.exit_code == 1
+    assert result.stderr == f"cutline: {tmp_path / target}: {message}\n"
+
+
+@POSIX_ONLY
+def test_mode_of_a_replaced_file_is_kept(invoke: Invoke, tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    target.touch()
+    target.chmod(0o640)
+    assert invoke("count", "-o", target, stdin="hello").exit_code == 0
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+
+
+@POSIX_ONLY
+def test_symbolic_link_stays_a_link(invoke: Invoke, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("target")
+    assert invoke("count", "-o", tmp_path / "link", stdin="hello").exit_code == 0
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").read_text() == "1\n"
+
+
+@POSIX_ONLY
+def test_named_pipe_is_written_to_and_not_replaced(invoke: Invoke, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    received: list[bytes] = []
+    reader = threading.Thread(target=lambda: received.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    assert invoke("count", "-o", pipe, stdin="hello").exit_code == 0
+    reader.join(timeout=60)
+    assert received == [b"1\n"]
+    assert pipe.is_fifo()

@@ -1,0 +1,191 @@
+"""The command as a process: pipes, signals, terminals."""
+
+import importlib.metadata
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command, names_in
+
+PROGRAM = [sys.executable, "-m", "cutline"]
+POSIX_ONLY = pytest.mark.skipif(os.name == "nt", reason="needs POSIX processes")
+DEADLINE_SECONDS = 60
+
+
+def test_standard_input_is_read_unaltered(command: Command) -> None:
+    text = "\ufeffone\r\ntwo\rthree\n名前\r\n".encode()
+    ids = command("encode", input=text).stdout
+    result = command("decode", "-", input=ids)
+    assert (result.returncode, result.stdout, result.stderr) == (0, text, b"")
+
+
+def test_output_is_utf8_whatever_the_locale(command: Command) -> None:
+    environment = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    result = command("chunk", input="名前 👍🏽".encode(), env=environment)
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert "名前 👍🏽".encode() in result.stdout
+
+
+def test_exit_codes(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("hello")
+    assert command("count", tmp_path / "a").returncode == 0
+    assert command("--help").returncode == 0
+    assert command("count", tmp_path / "missing").returncode == 1
+    assert command("count", "--encoding", "nope", tmp_path / "a").returncode == 2
+    assert command("no-such-command").returncode == 2
+
+
+def test_version_is_that_of_the_package(command: Command) -> None:
+    try:
+        version = importlib.metadata.version("cutline")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("cutline is imported from its source tree, not installed")
+    assert command("--version").stdout.split() == [b"cutline", version.encode()]
+
+
+@POSIX_ONLY
+def test_separator_that_is_not_utf8_is_written_as_given(command: Command) -> None:
+    result = command(
+        "chunk", "--format", "text", "--chunk-size", "1", "--separator", b"\xff", input=b"a a"
+    )
+    assert (result.stdout, result.stderr) == (b"a\n\xff\n a", b"")
+
+
+@POSIX_ONLY
+def test_reader_that_leaves_early_ends_the_run_quietly(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("one two three four five\n" * 20_000)
+    arguments = [*PROGRAM, "chunk", "--chunk-size", "8", tmp_path / "a"]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().startswith(b'{"file": ')
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(DEADLINE_SECONDS) == 128 + signal.SIGPIPE
+
+
+@POSIX_ONLY
+def test_interrupted_run_exits_with_130_and_leaves_no_file(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    target.write_text("precious")
+    with subprocess.Popen(
+        [*PROGRAM, "count", "-o", target],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # A test run in the background of a shell would hand down an ignored SIGINT.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while len(names_in(tmp_path)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=DEADLINE_SECONDS)
+    assert (process.returncode, stdout, stderr) == (130, b"", b"")
+    assert names_in(tmp_path) == ["out"]
+    assert target.read_text() == "precious"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_full_disk_is_reported_once(command: Command) -> None:
+    with Path("/dev/full").open("wb") as full:
+        result = command(
+            "count", input=b"a", stdout=full, stderr=subprocess.PIPE, capture_output=False
+        )
+    assert result.returncode == 1
+    assert result.stderr == b"cutline: standard output: no space left on device\n"
+
+
+@POSIX_ONLY
+@pytest.mark.parametrize(
+    ("closed", "returncode", "stderr"),
+    [
+        ("<&-", 1, b"cutline: -: bad file descriptor\n"),
+        (">&-", 1, b"cutline: standard output: bad file descriptor\n"),
+        ("2>&-", 0, b""),
+    ],
+)
+def test_closed_standard_streams_are_no_crash(closed: str, returncode: int, stderr: bytes) -> None:
+    script = f'exec "$@" {closed}'
+    result = subprocess.run(
+        ["sh", "-c", script, "sh", *PROGRAM, "count"],
+        input=b"hello",
+        capture_output=True,
+        timeout=DEADLINE_SECONDS,
+        check=False,
+    )
+    assert (result.returncode, result.stderr) == (returncode, stderr)
+
+
+@contextmanager
+def terminal() -> Iterator[tuple[int, int]]:
+    """A pseudo-terminal: the end that a person reads, and the end that a process writes."""
+    pty = pytest.importorskip("pty")
+    reader, writer = pty.openpty()
+    try:
+        yield reader, writer
+    finally:
+        os.close(reader)
+
+
+def shown_on(reader: int) -> bytes:
+    shown = b""
+    try:
+        while part := os.read(reader, 65536):
+            shown += part
+    except OSError:  # Linux's way to say that every writer has closed
+        return shown
+    return shown
+
+
+def run_on_terminal(*arguments: str | Path, stdout_too: bool = False) -> bytes:
+    """Run with stderr, perhaps stdout too, on a terminal; return what it shows."""
+    with terminal() as (reader, writer):
+        stdout = writer if stdout_too else subprocess.DEVNULL
+        with subprocess.Popen([*PROGRAM, *arguments], stdout=stdout, stderr=writer) as process:
+            os.close(writer)
+            shown = shown_on(reader)
+            process.wait(DEADLINE_SECONDS)
+    return shown
+
+
+@pytest.fixture(scope="module")
+def large_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("large") / "large.txt"
+    path.write_text("one two three\n" * 600_000)
+    return path
+
+
+@POSIX_ONLY
+def test_large_input_shows_progress_on_a_terminal(large_file: Path) -> None:
+    assert b"100%" in run_on_terminal("count", large_file)
+
+
+@POSIX_ONLY
+def test_error_does_not_share_a_line_with_the_progress(large_file: Path) -> None:
+    shown = run_on_terminal("count", large_file, "missing")
+    assert b"\r\x1b[Kcutline: missing: no such file or directory\r\n" in shown
+
+
+@POSIX_ONLY
+def test_progress_is_not_shown_among_the_rows(large_file: Path) -> None:
+    shown = run_on_terminal("count", large_file, stdout_too=True)
+    assert shown.endswith(f"  {large_file}\r\n".encode())
+    assert b"%" not in shown
+
+
+@POSIX_ONLY
+def test_small_input_shows_no_progress(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("hello")
+    assert run_on_terminal("count", tmp_path / "a") == b""
+
+
+def test_large_input_is_quiet_without_a_terminal(command: Command, large_file: Path) -> None:
+    assert command("count", large_file).stderr == b""

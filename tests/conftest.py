@@ -1,0 +1,38 @@
+"""Which tests run by default, and where the corpora are."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+CORPUS_NAMES = ("prose_en.txt", "code_python.txt", "docs_en.md", "docs_multilingual.md")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the exhaustive tests out unless `-m` says what is wanted."""
+    if config.getoption("-m"):
+        return
+    chosen = [item for item in items if item.get_closest_marker("exhaustive") is None]
+    left_out = [item for item in items if item.get_closest_marker("exhaustive") is not None]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = chosen
+
+
+def corpora_folder() -> Path | None:
+    """The folder of CUTLINE_CORPORA, else a `corpora` folder inside a sibling of the repository."""
+    named = os.environ.get("CUTLINE_CORPORA")
+    if named:
+        return Path(named)
+    return next(iter(sorted(ROOT.parent.glob("*/corpora"))), None)
+
+
+@pytest.fixture(scope="session", params=CORPUS_NAMES)
+def corpus(request: pytest.FixtureRequest) -> str:
+    """One corpus as text, nothing in it altered; skips where there is none."""
+    folder = corpora_folder()
+    name: str = request.param
+    if folder is None or not (folder / name).is_file():
+        pytest.skip(f"no corpus {name}: name its folder in CUTLINE_CORPORA")
+    return (folder / name).read_bytes().decode("utf-8")

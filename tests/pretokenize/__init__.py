@@ -1,0 +1,1 @@
+"""Tests of the split patterns: parser, automaton, cache, fallback."""

@@ -1,0 +1,204 @@
+"""Decoding, single tokens and raw bytes against tiktoken."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cutline
+from tests.oracles import DISTINCT, PACKAGED, real_tiktoken, textbook_merge
+from tests.texts import NAMED_TEXTS, random_texts
+
+UNKNOWN_ID = 10_000_000
+
+
+def random_tokens(name: str, seed: int, n_lists: int) -> list[list[int]]:
+    """Lists of valid ids in random order: most of them are not valid UTF-8."""
+    rng = random.Random(seed)
+    real = real_tiktoken(name)
+    ids = [*real._mergeable_ranks.values(), *real._special_tokens.values()]
+    low = [i for i in ids if i < 400]
+    return [
+        rng.choices(rng.choice((ids, low)), k=rng.choice((0, 1, 2, 5, 40))) for _ in range(n_lists)
+    ]
+
+
+def random_bytes(seed: int, n_strings: int) -> list[bytes]:
+    """Bytes that are valid, cut, mixed up or not UTF-8 at all."""
+    rng = random.Random(seed)
+    made = [b"", b"\xff", b"\x80\x80", b"abc\xff\xfe \xe4\xb8", "中".encode()[:2], b"\xc0\xaf"]
+    for text in random_texts(seed, n_strings):
+        data = text.encode()
+        start, end = sorted((rng.randint(0, len(data)), rng.randint(0, len(data))))
+        made += [data, data[start:end], data[start:] + data[:end]]
+        made.append(rng.randbytes(rng.randint(0, 20)) + data[:end] + rng.randbytes(2))
+    return made
+
+
+def outcome(call: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """The result, or the name of the UnicodeDecodeError."""
+    try:
+        return call(*args, **options)
+    except UnicodeDecodeError as error:
+        return type(error).__name__
+
+
+@pytest.mark.parametrize("name", PACKAGED)
+def test_decode_gives_the_text_back(name: str) -> None:
+    ours = cutline.get_encoding(name)
+    for text in [*NAMED_TEXTS.values(), *random_texts(1, 500)]:
+        tokens = ours.encode_ordinary(text)
+        assert ours.decode(tokens) == text
+        assert ours.decode(tokens, errors="strict") == text
+        assert ours.decode_bytes(tokens) == text.encode()
+        assert b"".join(ours.decode_tokens_bytes(tokens)) == text.encode()
+
+
+@pytest.mark.parametrize("errors", ["strict", "replace", "ignore", "backslashreplace"])
+@pytest.mark.parametrize("name", DISTINCT)
+def test_any_ids_decode_as_in_tiktoken(name: str, errors: str) -> None:
+    ours, real = cutline.get_encoding(name), real_tiktoken(name)
+    for tokens in random_tokens(name, 2, 400):
+        assert ours.decode_bytes(tokens) == real.decode_bytes(tokens)
+        got = outcome(ours.decode, tokens, errors=errors)
+        assert got == outcome(real.decode, tokens, errors=errors)
+
+
+@pytest.mark.parametrize("name", DISTINCT)
+def test_decode_replaces_errors_unless_told_otherwise(name: str) -> None:
+    ours = cutline.get_encoding(name)
+    tokens = ours.encode_ordinary("🧑🏿‍🤝‍🧑🏻")[:1]
+    assert ours.decode(tokens) == ours.decode_bytes(tokens).decode("utf-8", "replace")
+    with pytest.raises(UnicodeDecodeError):
+        ours.decode([ours.encode_single_token(b"\xff")], errors="strict")
+
+
+@pytest.mark.parametrize("name", PACKAGED)
+def test_decode_with_offsets_equals_tiktokens(name: str) -> None:
+    ours, real = cutline.get_encoding(name), real_tiktoken(name)
+    for text in [*NAMED_TEXTS.values(), *random_texts(3, 200)]:
+        tokens = real.encode(text, allowed_special="all")
+        assert ours.decode_with_offsets(tokens) == real.decode_with_offsets(tokens)
+    for tokens in random_tokens(name, 4, 200):
+        got = outcome(ours.decode_with_offsets, tokens)
+        assert got == outcome(real.decode_with_offsets, tokens)
+
+
+@pytest.mark.parametrize("name", PACKAGED)
+def test_every_token_decodes_and_encodes_as_in_tiktoken(name: str) -> None:
+    ours, real = cutline.get_encoding(name), real_tiktoken(name)
+    tokens = sorted(real._mergeable_ranks.values())
+    assert ours.decode_tokens_bytes(tokens) == real.decode_tokens_bytes(tokens)
+    sample = random.Random(5).sample(tokens, 3_000)
+    for token in sample:
+        value = ours.decode_single_token_bytes(token)
+        assert value == real.decode_single_token_bytes(token)
+        assert ours.encode_single_token(value) == token
+        assert ours._encode_single_piece(value) == [token]
+
+
+@pytest.mark.parametrize("name", PACKAGED)
+def test_token_byte_values_equal_tiktokens(name: str) -> None:
+    assert cutline.get_encoding(name).token_byte_values() == real_tiktoken(name).token_byte_values()
+
+
+@pytest.mark.parametrize("name", PACKAGED)
+def test_unknown_ids_raise_key_error(name: str) -> None:
+    ours = cutline.get_encoding(name)
+    for token in (UNKNOWN_ID, ours.max_token_value + 1, 2**32 - 1):
+        with pytest.raises(KeyError, match=str(token)):
+            ours.decode([0, 1, token])
+        with pytest.raises(KeyError, match=str(token)):
+            ours.decode_bytes([token])
+        with pytest.raises(KeyError, match=str(token)):
+            ours.decode_single_token_bytes(token)
+        with pytest.raises(KeyError, match=str(token)):
+            ours.decode_tokens_bytes([0, token])
+        with pytest.raises(KeyError, match=str(token)):
+            ours.decode_with_offsets([0, token])
+
+
+@pytest.mark.parametrize("token", [-1, -(2**31), 2**32, 2**32 + 5, 2**64, 2**64 + 5])
+def test_ids_outside_uint32_are_refused(token: int) -> None:
+    ours = cutline.get_encoding("o200k_base")
+    for call in (ours.decode, ours.decode_bytes, ours.decode_tokens_bytes):
+        with pytest.raises((KeyError, OverflowError)):
+            call([5, token])
+    with pytest.raises((KeyError, OverflowError)):
+        ours.decode_single_token_bytes(token)
+
+
+def test_ids_in_a_gap_of_the_vocabulary_raise_key_error() -> None:
+    p50k, cl100k = cutline.get_encoding("p50k_base"), cutline.get_encoding("cl100k_base")
+    assert p50k.decode([50256]) == "<|endoftext|>"
+    with pytest.raises(KeyError, match="100256"):
+        cl100k.decode([100256])
+    with pytest.raises(KeyError, match="100261"):
+        cl100k.decode([100261])
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.uint32, np.int64])
+def test_ids_may_come_in_lists_tuples_and_arrays(kind: Any) -> None:
+    ours = cutline.get_encoding("o200k_base")
+    text = "Ids in any kind of sequence: 中文 😀"
+    ids = ours.encode_ordinary(text)
+    tokens = kind(ids) if kind in (list, tuple) else np.array(ids, dtype=kind)
+    assert ours.decode(tokens) == text
+    assert ours.decode_bytes(tokens) == text.encode()
+    assert ours.decode_with_offsets(tokens) == ours.decode_with_offsets(ids)
+    assert ours.decode_bytes(ours.encode_to_numpy(text)) == text.encode()
+
+
+def test_nothing_decodes_to_nothing() -> None:
+    ours = cutline.get_encoding("o200k_base")
+    assert ours.decode([]) == ""
+    assert ours.decode_bytes([]) == b""
+    assert ours.decode_tokens_bytes([]) == []
+    assert ours.decode_with_offsets([]) == ("", [])
+    assert ours.decode_batch([]) == []
+    assert ours.decode(np.array([], dtype=np.uint32)) == ""
+
+
+@pytest.mark.parametrize("num_threads", [1, 8])
+def test_decode_batches_equal_single_calls(num_threads: int) -> None:
+    ours = cutline.get_encoding("cl100k_base")
+    batch = random_tokens("cl100k_base", 6, 100)
+    for errors in ("replace", "ignore"):
+        want = [ours.decode(tokens, errors=errors) for tokens in batch]
+        assert ours.decode_batch(batch, errors=errors, num_threads=num_threads) == want
+    assert ours.decode_bytes_batch(batch, num_threads=num_threads) == list(
+        map(ours.decode_bytes, batch)
+    )
+
+
+@pytest.mark.parametrize("text", ["", "zzzzzzzzzz", b"\xff\xfe", "<|nope|>", "hello world, hello"])
+def test_text_that_is_no_token_raises_key_error(text: str | bytes) -> None:
+    for name in PACKAGED:
+        with pytest.raises(KeyError):
+            cutline.get_encoding(name).encode_single_token(text)
+
+
+@pytest.mark.parametrize("name", DISTINCT)
+def test_raw_bytes_encode_as_in_tiktoken(name: str) -> None:
+    ours, real = cutline.get_encoding(name), real_tiktoken(name)
+    for data in random_bytes(7, 250):
+        got = ours._encode_bytes(data)
+        assert (data, got) == (data, real._encode_bytes(data))
+        assert ours.decode_bytes(got) == data
+
+
+@pytest.mark.parametrize("name", DISTINCT)
+def test_single_pieces_are_merged_whole(name: str) -> None:
+    ours, real = cutline.get_encoding(name), real_tiktoken(name)
+    assert ours._encode_single_piece("") == []
+    for data in random_bytes(8, 120):
+        if not data:
+            continue
+        got = ours._encode_single_piece(data)
+        assert (data, got) == (data, real._encode_single_piece(data))
+        if len(data) < 60:
+            assert got == textbook_merge(real._mergeable_ranks, data)
+    for text in ("hello world", "a" * 2_000, "  two  words  ", "日本語 text\n\n"):
+        assert ours._encode_single_piece(text) == real._encode_single_piece(text)

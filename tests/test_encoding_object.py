@@ -1,0 +1,382 @@
+"""The Encoding as an object: how it is found, loaded, copied, pickled and shared."""
+
+import base64
+import copy
+import multiprocessing
+import pickle
+import random
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiktoken.model
+from tiktoken_ext import openai_public
+
+import cutline
+from cutline.errors import (
+    PatternError,
+    UnknownEncodingError,
+    UnknownModelError,
+    VocabularyError,
+)
+from tests.oracles import DISTINCT, PACKAGED, real_tiktoken, tiktoken_of
+from tests.texts import SURROGATE_TEXTS, random_texts
+from tests.vocabularies import with_bytes
+
+WORD_PATTERN = r" ?\w+|\s+|[^\w\s]+"
+TOY_RANKS = with_bytes((b"ab", b"bc", b"abc", b"he", b"llo", b"hello"))
+TEXT = "hello abc \u4e2d\u6587 <s> end"
+
+
+def toy(name: str = "toy") -> cutline.Encoding:
+    """A small encoding that no registry knows."""
+    return cutline.Encoding(
+        name, pat_str=WORD_PATTERN, mergeable_ranks=TOY_RANKS, special_tokens={"<s>": 500}
+    )
+
+
+def assert_same_behaviour(ours: cutline.Encoding, other: Any) -> None:
+    """Both give the same tokens for ordinary and special text, and the same properties."""
+    for text in [TEXT, *random_texts(1, 100)]:
+        want = other.encode(text, allowed_special="all")
+        assert ours.encode(text, allowed_special="all") == want
+        assert ours.encode_ordinary(text) == other.encode_ordinary(text)
+        assert ours.decode(want) == text
+    assert ours.n_vocab == other.n_vocab
+    assert ours.max_token_value == other.max_token_value
+    assert ours.special_tokens_set == other.special_tokens_set
+
+
+# Finding an encoding
+
+
+def test_the_packaged_encodings_are_listed() -> None:
+    assert cutline.list_encoding_names() == sorted(PACKAGED)
+
+
+@pytest.mark.parametrize("name", PACKAGED)
+def test_get_encoding_gives_the_same_object_each_time(name: str) -> None:
+    assert cutline.get_encoding(name) is cutline.get_encoding(name)
+    assert cutline.get_encoding(name).name == name
+    assert repr(cutline.get_encoding(name)) == f"<Encoding {name!r}>"
+
+
+@pytest.mark.parametrize("name", PACKAGED)
+def test_packaged_patterns_and_specials_are_tiktokens(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_ranks(*_args: str, **_options: str) -> dict[bytes, int]:
+        return {}
+
+    monkeypatch.setattr(openai_public, "load_tiktoken_bpe", no_ranks)
+    monkeypatch.setattr(openai_public, "data_gym_to_mergeable_bpe_ranks", no_ranks)
+    want = openai_public.ENCODING_CONSTRUCTORS[name]()
+    ours = cutline.get_encoding(name)
+    assert ours.name == want["name"]
+    assert ours._pat_str == want["pat_str"]
+    assert dict(ours._special_tokens) == want["special_tokens"]
+    assert want.get("explicit_n_vocab", ours.n_vocab) == ours.n_vocab
+
+
+@pytest.mark.parametrize("name", ["o200k", "cl100k-base", "gpt3", "", "O200K_BASE"])
+def test_an_unknown_encoding_is_refused_with_names_that_exist(name: str) -> None:
+    with pytest.raises(UnknownEncodingError) as caught:
+        cutline.get_encoding(name)
+    assert isinstance(caught.value, ValueError)
+    assert repr(name) in str(caught.value)
+    assert any(known in str(caught.value) for known in PACKAGED)
+
+
+def test_models_map_to_encodings_as_in_tiktoken() -> None:
+    prefixes = [prefix + "2030-01-01" for prefix in tiktoken.model.MODEL_PREFIX_TO_ENCODING]
+    for model in [*tiktoken.model.MODEL_TO_ENCODING, *prefixes]:
+        want = tiktoken.model.encoding_name_for_model(model)
+        assert (model, cutline.encoding_name_for_model(model)) == (model, want)
+        assert cutline.encoding_for_model(model) is cutline.get_encoding(want)
+
+
+@pytest.mark.parametrize("model", ["gpt", "claude", "", "o200k_base", "xgpt-4"])
+def test_an_unknown_model_is_refused(model: str) -> None:
+    with pytest.raises(KeyError):
+        tiktoken.model.encoding_name_for_model(model)
+    with pytest.raises(UnknownModelError) as caught:
+        cutline.encoding_for_model(model)
+    assert isinstance(caught.value, KeyError)
+    assert repr(model) in str(caught.value)
+
+
+# Attributes that other packages read
+
+
+@pytest.mark.parametrize("name", PACKAGED)
+def test_attributes_are_those_of_tiktoken(name: str) -> None:
+    ours, real = cutline.get_encoding(name), real_tiktoken(name)
+    assert ours.n_vocab == real.n_vocab
+    assert ours.max_token_value == real.max_token_value
+    assert ours.eot_token == real.eot_token
+    assert ours.special_tokens_set == real.special_tokens_set
+    assert isinstance(ours._pat_str, str)
+    assert isinstance(ours._mergeable_ranks, Mapping)
+    assert isinstance(ours._special_tokens, Mapping)
+    assert ours._mergeable_ranks[b"a"] == ours.encode_single_token("a")
+
+
+def test_an_encoding_without_end_of_text_has_no_eot_token() -> None:
+    with pytest.raises(KeyError):
+        _ = toy().eot_token
+
+
+def test_our_ranks_build_a_tiktoken_encoding() -> None:
+    ours = toy()
+    theirs = tiktoken_of(ours._mergeable_ranks, ours._pat_str, ours._special_tokens)
+    assert_same_behaviour(ours, theirs)
+
+
+# Building encodings
+
+
+@pytest.mark.parametrize("name", DISTINCT)
+def test_from_tiktoken_behaves_as_its_source(name: str) -> None:
+    real = real_tiktoken(name)
+    ours = cutline.Encoding.from_tiktoken(real)
+    assert ours.name == real.name
+    assert_same_behaviour(ours, real)
+
+
+def write_tiktoken_file(path: Path, ranks: Mapping[bytes, int]) -> Path:
+    """Write ranks as OpenAI publishes them."""
+    lines = [base64.b64encode(token) + b" %d\n" % rank for token, rank in ranks.items()]
+    path.write_bytes(b"".join(lines))
+    return path
+
+
+def test_a_tiktoken_file_loads(tmp_path: Path) -> None:
+    path = write_tiktoken_file(tmp_path / "toy.tiktoken", TOY_RANKS)
+    ours = cutline.load(path, pat_str=WORD_PATTERN, special_tokens={"<s>": 500}, name="toy")
+    assert ours.name == "toy"
+    assert dict(ours._mergeable_ranks) == TOY_RANKS
+    assert_same_behaviour(ours, tiktoken_of(TOY_RANKS, WORD_PATTERN, {"<s>": 500}))
+    by_text_path = cutline.load(str(path), pat_str=WORD_PATTERN)
+    assert by_text_path.special_tokens_set == set()
+    assert by_text_path.encode(TEXT) == ours.encode_ordinary(TEXT)
+
+
+@pytest.mark.parametrize("content", [b"", b"not base64!\n", b"YQ==\n", b"YQ== x\n", b"YQ== 0\n"])
+def test_a_broken_tiktoken_file_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "broken.tiktoken"
+    path.write_bytes(content)
+    with pytest.raises(VocabularyError):
+        cutline.load(path, pat_str=WORD_PATTERN)
+
+
+def test_a_missing_file_is_file_not_found(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        cutline.load(tmp_path / "none.tiktoken", pat_str=WORD_PATTERN)
+
+
+BAD_RANKS: dict[str, dict[Any, Any]] = {
+    "nothing": {},
+    "no byte 65": {token: rank for token, rank in TOY_RANKS.items() if token != b"A"},
+    "an empty token": TOY_RANKS | {b"": 900},
+    "an id twice": TOY_RANKS | {b"xyz": 97},
+    "a negative id": TOY_RANKS | {b"xyz": -1},
+    "an id of 2**32": TOY_RANKS | {b"xyz": 2**32},
+    "an id of 2**32 - 1": TOY_RANKS | {b"xyz": 2**32 - 1},
+    "an id of 2**64 + 7": TOY_RANKS | {b"xyz": 2**64 + 7},
+    "a fraction": TOY_RANKS | {b"xyz": 300.5},
+    "an id as text": TOY_RANKS | {b"xyz": "300"},
+    "a token as text": TOY_RANKS | {"xyz": 300},
+}
+
+
+@pytest.mark.parametrize("ranks", BAD_RANKS.values(), ids=BAD_RANKS.keys())
+def test_a_vocabulary_without_an_exact_encoder_is_refused(ranks: dict[bytes, int]) -> None:
+    with pytest.raises(VocabularyError):
+        cutline.Encoding("bad", pat_str=None, mergeable_ranks=ranks, special_tokens={})
+
+
+@pytest.mark.parametrize("special_tokens", [{"<s>": -1}, {"<s>": 2**32}, {"": 500}, {"<s>": 97}])
+def test_special_tokens_that_cannot_work_are_refused(special_tokens: dict[str, int]) -> None:
+    with pytest.raises(VocabularyError):
+        cutline.Encoding(
+            "bad", pat_str=None, mergeable_ranks=TOY_RANKS, special_tokens=special_tokens
+        )
+
+
+def test_the_size_of_the_vocabulary_is_checked_when_given() -> None:
+    n_vocab = len(TOY_RANKS) + 1
+    special_tokens = {"<s>": n_vocab - 1}
+    ours = cutline.Encoding(
+        "sized",
+        pat_str=None,
+        mergeable_ranks=TOY_RANKS,
+        special_tokens=special_tokens,
+        explicit_n_vocab=n_vocab,
+    )
+    assert ours.n_vocab == n_vocab
+    with pytest.raises(VocabularyError, match=str(n_vocab + 1)):
+        cutline.Encoding(
+            "sized",
+            pat_str=None,
+            mergeable_ranks=TOY_RANKS,
+            special_tokens=special_tokens,
+            explicit_n_vocab=n_vocab + 1,
+        )
+
+
+def test_a_pattern_that_is_no_regular_expression_is_refused() -> None:
+    with pytest.raises(PatternError):
+        cutline.Encoding("bad", pat_str="(", mergeable_ranks=TOY_RANKS, special_tokens={})
+
+
+def test_changing_the_arguments_afterwards_changes_no_encoding() -> None:
+    ranks, special_tokens = dict(TOY_RANKS), {"<s>": 500}
+    ours = cutline.Encoding(
+        "kept", pat_str=WORD_PATTERN, mergeable_ranks=ranks, special_tokens=special_tokens
+    )
+    want = ours.encode(TEXT, allowed_special="all")
+    ranks.clear()
+    special_tokens.clear()
+    assert ours.encode(TEXT, allowed_special="all") == want
+    assert ours.special_tokens_set == {"<s>"}
+    assert dict(ours._mergeable_ranks) == TOY_RANKS
+
+
+# Copies, pickles, threads and processes
+
+
+@pytest.mark.parametrize("attribute", ["name", "_pat_str", "n_vocab", "anything"])
+def test_an_encoding_cannot_be_changed(attribute: str) -> None:
+    for ours in (toy(), cutline.get_encoding("o200k_base")):
+        with pytest.raises(AttributeError):
+            setattr(ours, attribute, "other")
+    assert cutline.get_encoding("o200k_base").name == "o200k_base"
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("name", PACKAGED)
+def test_packaged_encodings_pickle_by_name(name: str, protocol: int) -> None:
+    ours = cutline.get_encoding(name)
+    pickled = pickle.dumps(ours, protocol)
+    assert len(pickled) < 200
+    assert pickle.loads(pickled) is ours
+
+
+def test_other_encodings_pickle_by_content() -> None:
+    ours = toy()
+    again = pickle.loads(pickle.dumps(ours))
+    assert again.name == "toy"
+    assert again._pat_str == WORD_PATTERN
+    assert_same_behaviour(again, ours)
+    assert again.encode(TEXT, allowed_special="all").count(500) == 1
+
+
+def test_an_encoding_named_like_a_packaged_one_pickles_by_content() -> None:
+    again = pickle.loads(pickle.dumps(toy("o200k_base")))
+    assert again is not cutline.get_encoding("o200k_base")
+    assert again.encode_ordinary(TEXT) == toy().encode_ordinary(TEXT)
+
+
+def test_an_encoding_without_pattern_pickles() -> None:
+    ours = cutline.Encoding("p", pat_str=None, mergeable_ranks=TOY_RANKS, special_tokens={})
+    again = pickle.loads(pickle.dumps(ours))
+    assert again._pat_str is None
+    assert again.encode_ordinary(TEXT) == ours.encode_ordinary(TEXT)
+
+
+def test_copies_behave_as_the_original() -> None:
+    packaged = cutline.get_encoding("cl100k_base")
+    assert copy.copy(packaged).encode_ordinary(TEXT) == packaged.encode_ordinary(TEXT)
+    assert copy.deepcopy(packaged).encode_ordinary(TEXT) == packaged.encode_ordinary(TEXT)
+    assert_same_behaviour(copy.copy(toy()), toy())
+    assert_same_behaviour(copy.deepcopy(toy()), toy())
+
+
+def test_two_threads_cut_and_count_on_one_encoding() -> None:
+    ours, real = cutline.get_encoding("cl100k_base"), real_tiktoken("cl100k_base")
+    texts = ["".join(random_texts(seed, 200)) for seed in (1, 2)]
+    results: dict[int, list[Any]] = {0: [], 1: []}
+
+    def work(which: int) -> None:
+        for _ in range(20):
+            text = texts[which]
+            chunks = ours.split(text, 50, 10)
+            results[which].append((ours.encode_ordinary(text), ours.count(text), chunks))
+
+    threads = [threading.Thread(target=work, args=(which,)) for which in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for which in (0, 1):
+        want = real.encode_ordinary(texts[which])
+        expected = (want, len(want), ours.split(texts[which], 50, 10))
+        assert results[which] == [expected] * 20
+
+
+def test_threads_that_ask_first_at_once_get_one_object() -> None:
+    barrier, found = threading.Barrier(8), []
+
+    def ask() -> None:
+        barrier.wait()
+        found.append(cutline.get_encoding("p50k_edit"))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8
+    assert len(set(map(id, found))) == 1
+
+
+def count_in_child(encoding: cutline.Encoding, texts: list[str]) -> list[int]:
+    """Count in another process, in batches with threads of its own."""
+    return [int(count) for count in encoding.count_batch(texts, num_threads=2)]
+
+
+# A fork of a process with threads is deprecated from Python 3.12 on; users still do it.
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@pytest.mark.parametrize(
+    "method", [m for m in ("fork", "spawn") if m in multiprocessing.get_all_start_methods()]
+)
+def test_other_processes_count_the_same(method: str) -> None:
+    packaged = cutline.get_encoding("o200k_base")
+    texts = list(random_texts(3, 50))
+    want = [packaged.count(text) for text in texts]
+    packaged.encode_ordinary_batch(texts, num_threads=2)
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        assert pool.apply(count_in_child, (packaged, texts)) == want
+        toy_counts = [toy().count(text) for text in texts]
+        assert pool.apply(count_in_child, (toy(), texts)) == toy_counts
+
+
+# Surrogates
+
+
+@pytest.mark.parametrize("name", PACKAGED)
+@pytest.mark.parametrize("text", SURROGATE_TEXTS.values(), ids=SURROGATE_TEXTS.keys())
+def test_surrogates_are_replaced_as_in_tiktoken(name: str, text: str) -> None:
+    ours, real = cutline.get_encoding(name), real_tiktoken(name)
+    want = real.encode_ordinary(text)
+    assert ours.encode_ordinary(text) == want
+    assert ours.encode(text, disallowed_special=()) == want
+    assert ours.encode_to_numpy(text, disallowed_special=()).tolist() == want
+    assert ours.count(text) == len(want)
+    assert ours.count_till_limit(text, len(want)) == len(want)
+    assert ours.fits(text, len(want))
+    assert ours.count_batch(["a", text]).tolist() == [1, len(want)]
+    assert ours.encode_ordinary_batch(["a", text])[1] == want
+    special = real.encode(text, allowed_special="all")
+    assert ours.encode(text, allowed_special="all") == special
+
+
+def test_surrogates_in_random_places_are_replaced_as_in_tiktoken() -> None:
+    rng = random.Random(4)
+    ours, real = cutline.get_encoding("o200k_base"), real_tiktoken("o200k_base")
+    for text in random_texts(5, 300):
+        place = rng.randint(0, len(text))
+        broken = text[:place] + chr(rng.randrange(0xD800, 0xE000)) + text[place:]
+        assert (broken, ours.encode_ordinary(broken)) == (broken, real.encode_ordinary(broken))

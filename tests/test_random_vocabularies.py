@@ -1,0 +1,224 @@
+"""Vocabularies unlike OpenAI's: unreachable, irregular, sparse, giant, and any split pattern."""
+
+import itertools
+import random
+
+import pytest
+import tiktoken
+
+import cutline
+from tests.oracles import greatest_cut, greedy_spans, textbook_merge, tiktoken_of
+from tests.vocabularies import TOY_TOKENS, Ranks, random_ranks, token_text, with_bytes
+
+ASCII_ALPHABETS = (b"a", b"ab", b"abc", b"abcd ", b"ab \n")
+UTF8_ALPHABETS = ("aé".encode(), "中文 ".encode(), "😀\u200d".encode())
+PATTERNS = (
+    None,
+    r"\w+|\s+|[^\w\s]+",
+    r"[a-c]+|[^a-c]",
+    r"a{1,3}|[^a]+",
+    r" ?\p{L}+|\s+(?!\S)|\s+|[^\s\p{L}]",
+    r"[\x{0}-\x{10FFFF}]",
+)
+GAPPED_PATTERNS = (r"\p{L}+", r"ab|c+", r"\d{2}")
+ENGINE_PATTERNS = (r"(?<=a)b+|[^b]|b", r"\b\w|\W+|\w+?", r"(?s:.)(?!bc)|(?s:.)")
+
+
+def encoding_of(ranks: Ranks, pat_str: str | None) -> cutline.Encoding:
+    """Cutline over these ranks without special tokens."""
+    return cutline.Encoding("random", pat_str=pat_str, mergeable_ranks=ranks, special_tokens={})
+
+
+def sample_pieces(rng: random.Random, ranks: Ranks, alphabet: bytes) -> list[bytes]:
+    """Pieces short and long: from the alphabet, from tokens, runs, and every token."""
+    lengths = [*range(12), 15, 16, 17, 20, 31, 32, 33, 64, 65, 127, 200, 600]
+    pieces = [bytes(rng.choices(alphabet, k=length)) for length in lengths]
+    pieces += [token_text(rng, ranks, rng.choice((1, 2, 3, 8, 40, 150))) for _ in range(20)]
+    pieces += [alphabet[:1] * length for length in (2, 3, 7, 16, 33, 255, 256, 257, 1_000)]
+    return pieces + rng.sample([token for token in ranks if len(token) > 1] or [b"b"], 1)
+
+
+def check_pieces(ranks: Ranks, pieces: list[bytes]) -> None:
+    """Compare whole pieces with tiktoken, and short ones with the definition too."""
+    ours, real = encoding_of(ranks, None), tiktoken_of(ranks, None)
+    for piece in pieces:
+        want = real._encode_single_piece(piece) if piece else []
+        if len(piece) < 40:
+            assert textbook_merge(ranks, piece) == want
+        assert (piece, ours._encode_single_piece(piece)) == (piece, want)
+        assert ours.decode_bytes(want) == piece
+
+
+def check_texts(ranks: Ranks, pat_str: str | None, texts: list[str]) -> None:
+    """Compare whole texts with tiktoken, list, array and count."""
+    ours, real = encoding_of(ranks, pat_str), tiktoken_of(ranks, pat_str)
+    for text in texts:
+        want = real.encode_ordinary(text)
+        assert (text, ours.encode_ordinary(text)) == (text, want)
+        assert ours.encode_to_numpy(text).tolist() == want
+        assert ours.count(text) == len(want)
+
+
+def strings_over(letters: str, max_length: int) -> list[str]:
+    """Every string over the letters up to a length."""
+    return [
+        "".join(drawn)
+        for length in range(max_length + 1)
+        for drawn in itertools.product(letters, repeat=length)
+    ]
+
+
+@pytest.mark.parametrize("tokens", TOY_TOKENS.values(), ids=TOY_TOKENS.keys())
+def test_toy_vocabularies_encode_every_short_string_exactly(tokens: tuple[bytes, ...]) -> None:
+    ranks = with_bytes(tokens)
+    letters = "".join(sorted(set(b"".join(tokens).decode("latin-1")) & set("abcd"))) or "ab"
+    texts = strings_over(letters, 7 if len(letters) < 4 else 5)
+    check_texts(ranks, None, texts)
+    check_pieces(ranks, [text.encode() for text in texts if len(text) < 5])
+
+
+@pytest.mark.parametrize("tokens", TOY_TOKENS.values(), ids=TOY_TOKENS.keys())
+def test_toy_vocabularies_encode_long_pieces_exactly(tokens: tuple[bytes, ...]) -> None:
+    ranks, rng = with_bytes(tokens), random.Random(1)
+    alphabet = b"".join(tokens)[:8] or b"ab"
+    check_pieces(ranks, [*sample_pieces(rng, ranks, alphabet), *sample_pieces(rng, ranks, b"abc")])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_vocabularies_encode_exactly(seed: int) -> None:
+    rng = random.Random(seed)
+    alphabet = rng.choice(ASCII_ALPHABETS + UTF8_ALPHABETS)
+    ranks = random_ranks(rng, alphabet)
+    check_pieces(ranks, sample_pieces(rng, ranks, alphabet))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("block", range(20))
+def test_very_many_random_vocabularies_encode_exactly(block: int) -> None:
+    for seed in range(1_000 + 100 * block, 1_100 + 100 * block):
+        rng = random.Random(seed)
+        alphabet = rng.choice(ASCII_ALPHABETS + UTF8_ALPHABETS)
+        ranks = random_ranks(rng, alphabet)
+        check_pieces(ranks, sample_pieces(rng, ranks, alphabet))
+
+
+@pytest.mark.parametrize("pat_str", PATTERNS)
+@pytest.mark.parametrize("seed", range(4))
+def test_any_pattern_encodes_as_in_tiktoken(seed: int, pat_str: str | None) -> None:
+    rng = random.Random(seed)
+    alphabet = rng.choice(ASCII_ALPHABETS)
+    ranks = random_ranks(rng, alphabet)
+    letters = alphabet.decode() + rng.choice(("", "é中1 ", "\n\t'"))
+    lengths = [*range(30), 100, 1_000]
+    check_texts(ranks, pat_str, ["".join(rng.choices(letters, k=length)) for length in lengths])
+
+
+@pytest.mark.parametrize("pat_str", GAPPED_PATTERNS)
+def test_text_that_no_piece_covers_is_dropped_as_in_tiktoken(pat_str: str) -> None:
+    rng = random.Random(2)
+    texts = ["".join(rng.choices("abc 12\n中", k=length)) for length in range(60)]
+    check_texts(with_bytes((b"ab", b"bc", b"12")), pat_str, texts)
+
+
+@pytest.mark.parametrize("pat_str", ENGINE_PATTERNS)
+def test_patterns_beyond_the_automaton_warn_and_stay_exact(pat_str: str) -> None:
+    ranks, rng = with_bytes((b"ab", b"bc", b"abc", b"bb")), random.Random(3)
+    texts = ["".join(rng.choices("abc \n", k=length)) for length in range(60)]
+    with pytest.warns(cutline.errors.PatternFallbackWarning):
+        ours = encoding_of(ranks, pat_str)
+    real = tiktoken_of(ranks, pat_str)
+    for text in texts:
+        want = real.encode_ordinary(text)
+        assert (text, ours.encode_ordinary(text)) == (text, want)
+        assert ours.count(text) == len(want)
+        chunks = ours.split(text, 4)
+        assert "".join(chunk.text for chunk in chunks) == text
+        assert all(len(real.encode_ordinary(c.text)) == c.token_count <= 4 for c in chunks)
+
+
+@pytest.mark.parametrize("pat_str", ["(", "[a", r"\p{Nonsense}", "*"])
+def test_an_invalid_pattern_is_refused(pat_str: str) -> None:
+    with pytest.raises(cutline.errors.PatternError):
+        encoding_of(with_bytes(()), pat_str)
+
+
+@pytest.mark.parametrize("top", [2**20, 2**21 + 5, 2**24, 2**31, 2**32 - 2])
+def test_ids_may_be_large(top: int) -> None:
+    ranks = with_bytes((b"ab", b"bc", b"abc", b"cab")) | {b"abcab": top}
+    ranks[b"\x00"] = top - 1
+    special = {"<s>": top - 2}
+    ours = cutline.Encoding("large", pat_str=None, mergeable_ranks=ranks, special_tokens=special)
+    real = tiktoken_of(ranks, None, special)
+    for text in ["abcab", "abc", "\x00ab\x00", "<s>abcab<s>", "abcababcab" * 30, "cabcab"]:
+        want = real.encode(text, allowed_special="all")
+        assert ours.encode(text, allowed_special="all") == want
+        assert ours.encode_to_numpy(text, allowed_special="all").tolist() == want
+        assert ours.decode(want) == text
+    assert ours.max_token_value == top
+    assert ours.n_vocab == top + 1
+
+
+def test_a_giant_token_is_one_token_and_one_count() -> None:
+    giant = bytes(random.Random(4).choices(b"abc", k=300))
+    ranks = with_bytes((b"ab", b"ca", giant))
+    ours = encoding_of(ranks, None)
+    assert ours.encode_ordinary(giant.decode()) == [258]
+    assert ours.decode([258, 97]) == giant.decode() + "a"
+    check_pieces(ranks, [giant, giant + b"a", b"a" + giant, giant[:-1], giant * 2])
+
+
+def split_subjects() -> list[tuple[Ranks, tiktoken.Encoding, str | None, str]]:
+    """Vocabularies, their oracle, patterns and letters for cuts that are easy to get wrong."""
+    subjects = []
+    for tokens in TOY_TOKENS.values():
+        letters = "ab中文 " if b"\xad\xe6" in tokens else "abcd"
+        subjects.append((with_bytes(tokens), None, letters))
+    for seed in range(24):
+        rng = random.Random(seed)
+        alphabet = rng.choice((b"ab", b"abc", "中文a".encode()))
+        pat_str = rng.choice(PATTERNS)
+        subjects.append((random_ranks(rng, alphabet), pat_str, alphabet.decode()))
+    return [(r, tiktoken_of(r, pattern), pattern, letters) for r, pattern, letters in subjects]
+
+
+@pytest.mark.parametrize("subject", split_subjects())
+def test_split_at_is_the_greatest_cut_in_any_vocabulary(
+    subject: tuple[Ranks, tiktoken.Encoding, str | None, str],
+) -> None:
+    ranks, real, pat_str, letters = subject
+    ours, rng = encoding_of(ranks, pat_str), random.Random(5)
+    longest = max(map(len, ranks))
+
+    def count(text: str) -> int:
+        return len(real.encode_ordinary(text))
+
+    for _ in range(40):
+        some = rng.sample(letters, rng.randint(1, len(letters)))
+        text = "".join(rng.choices(some, k=rng.randint(1, 30)))
+        n, start = rng.choice((1, 2, 3, 4, 7)), rng.choice((0, 0, rng.randrange(len(text))))
+        want = greatest_cut(count, text, n, start, longest)
+        if want is None:
+            with pytest.raises(cutline.errors.BudgetError):
+                ours.split_at(text, n, start)
+        else:
+            assert (text, n, start, ours.split_at(text, n, start)) == (text, n, start, want)
+
+
+@pytest.mark.parametrize("subject", split_subjects())
+def test_split_follows_its_definition_in_any_vocabulary(
+    subject: tuple[Ranks, tiktoken.Encoding, str | None, str],
+) -> None:
+    ranks, real, pat_str, letters = subject
+    ours, rng = encoding_of(ranks, pat_str), random.Random(6)
+    longest = max(map(len, ranks))
+
+    def count(text: str) -> int:
+        return len(real.encode_ordinary(text))
+
+    for _ in range(15):
+        text = "".join(rng.choices(letters, k=rng.randint(1, 30)))
+        n = rng.choice((4, 5, 6))
+        overlap = rng.randrange(n)
+        want = greedy_spans(count, text, n, overlap, longest)
+        got = [(c.start_index, c.end_index) for c in ours.split(text, n, overlap)]
+        assert (text, n, overlap, got) == (text, n, overlap, want)

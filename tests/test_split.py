@@ -1,0 +1,355 @@
+"""Exact cuts: every chunk re-encoded by tiktoken, every cut compared with its definition."""
+
+import dataclasses
+import pickle
+import random
+import sys
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cutline
+from cutline.errors import BudgetError, OffsetError, SurrogateError
+from tests.oracles import (
+    DISTINCT,
+    PACKAGED,
+    Count,
+    counter,
+    greatest_cut,
+    greedy_spans,
+    longest_token_bytes,
+)
+from tests.texts import (
+    COUNTING_CASES,
+    FAMILY,
+    HANDSHAKE,
+    NAMED_TEXTS,
+    PEER_BREAKERS,
+    SURROGATE_TEXTS,
+    base64_text,
+    lookahead_texts,
+    random_texts,
+    run_length_text,
+)
+
+BUDGETS = (*range(1, 65), 256, 1024)
+SHORT_TEXTS = [text for text in NAMED_TEXTS.values() if 0 < len(text) <= 120]
+LOOK_AHEAD = 200
+
+
+def assert_contract(
+    count: Count, text: str, chunks: Sequence[cutline.Chunk], n: int, overlap: int = 0
+) -> None:
+    """Chunks are slices with true counts inside the budget, and together they are the text."""
+    assert [chunk.index for chunk in chunks] == list(range(len(chunks)))
+    for chunk in chunks:
+        assert chunk.text == text[chunk.start_index : chunk.end_index]
+        assert (chunk.text, chunk.token_count) == (chunk.text, count(chunk.text))
+        assert 0 < chunk.token_count <= n
+    if not text:
+        assert list(chunks) == []
+        return
+    assert chunks[0].start_index == 0
+    assert chunks[-1].end_index == len(text)
+    for left, right in pairwise(chunks):
+        assert left.start_index < right.start_index <= left.end_index < right.end_index
+        shared = text[right.start_index : left.end_index]
+        assert (shared, count(shared) <= overlap) == (shared, True)
+
+
+def spans_of(chunks: Sequence[cutline.Chunk]) -> list[tuple[int, int]]:
+    """Half-open code-point spans."""
+    return [(chunk.start_index, chunk.end_index) for chunk in chunks]
+
+
+def assert_no_longer_cut(count: Count, text: str, chunk: cutline.Chunk, n: int) -> None:
+    """No end up to a little beyond the chunk's fits the budget as well."""
+    last = min(len(text), chunk.end_index + LOOK_AHEAD)
+    for end in range(chunk.end_index + 1, last + 1):
+        assert count(text[chunk.start_index : end]) > n, (text[chunk.start_index : end], n)
+
+
+@pytest.mark.parametrize("name", PACKAGED)
+@pytest.mark.parametrize("text", PEER_BREAKERS.values(), ids=PEER_BREAKERS.keys())
+def test_what_breaks_peers_is_cut_within_every_budget(name: str, text: str) -> None:
+    ours, count = cutline.get_encoding(name), counter(name)
+    for n in BUDGETS:
+        if n >= 4:
+            chunks = ours.split(text, n)
+            assert_contract(count, text, chunks, n)
+            assert "".join(chunk.text for chunk in chunks) == text
+            assert_contract(count, text, ours.split(text, n, n // 3), n, n // 3)
+
+
+@pytest.mark.parametrize("name", DISTINCT)
+def test_named_texts_are_cut_within_every_budget(name: str) -> None:
+    ours, count = cutline.get_encoding(name), counter(name)
+    for text in NAMED_TEXTS.values():
+        for n in (4, 5, 7, 16, 63, 64, 256, 1024):
+            assert_contract(count, text, ours.split(text, n), n)
+            assert_contract(count, text, ours.split(text, n, n // 2), n, n // 2)
+
+
+@pytest.mark.parametrize("name", DISTINCT)
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 16, 40])
+def test_cuts_are_the_greatest_that_fit(name: str, n: int) -> None:
+    ours, count = cutline.get_encoding(name), counter(name)
+    longest = longest_token_bytes(name)
+    for text in SHORT_TEXTS:
+        want = greedy_spans(count, text, n, 0, longest)
+        if want is None:
+            with pytest.raises(BudgetError):
+                ours.split(text, n)
+        else:
+            assert (text, spans_of(ours.split(text, n))) == (text, want)
+
+
+@pytest.mark.parametrize("name", DISTINCT)
+@pytest.mark.parametrize(("n", "overlap"), [(4, 1), (4, 3), (5, 1), (6, 2), (8, 4), (16, 5)])
+def test_overlap_follows_its_definition(name: str, n: int, overlap: int) -> None:
+    ours, count = cutline.get_encoding(name), counter(name)
+    longest = longest_token_bytes(name)
+    texts = [text for text in COUNTING_CASES.values() if len(text) <= 60]
+    for text in [*texts, *random_texts(n * 100 + overlap, 25)]:
+        text = text[:60]
+        want = greedy_spans(count, text, n, overlap, longest)
+        assert (text, spans_of(ours.split(text, n, overlap))) == (text, want)
+
+
+@pytest.mark.parametrize("name", DISTINCT)
+def test_split_at_is_the_greatest_cut_from_every_start(name: str) -> None:
+    ours, count = cutline.get_encoding(name), counter(name)
+    longest = longest_token_bytes(name)
+    texts = [*COUNTING_CASES.values(), *list(lookahead_texts())[::7], *random_texts(1, 60)]
+    for text in (text[:50] for text in texts):
+        for start in range(len(text)):
+            n = 1 + (start + len(text)) % 6
+            want = greatest_cut(count, text, n, start, longest)
+            if want is None:
+                with pytest.raises(BudgetError):
+                    ours.split_at(text, n, start)
+            else:
+                assert (text, n, start, ours.split_at(text, n, start)) == (text, n, start, want)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "n", "end"),
+    [
+        ("o200k_base", " plötzlich", 1, 10),
+        ("cl100k_base", " informações", 1, 12),
+        ("cl100k_base", "jwt", 1, 3),
+        ("r50k_base", "'ll", 1, 3),
+        ("r50k_base", "=" * 192, 3, 192),
+        ("o200k_base", "-" * 112, 1, 112),
+        ("o200k_base", " " * 128, 1, 128),
+        ("o200k_base", "\n \n", 1, 3),
+        ("o200k_base", "don't", 1, 5),
+        ("o200k_base", " I've", 1, 5),
+    ],
+)
+def test_a_longer_prefix_with_fewer_tokens_is_found(name: str, text: str, n: int, end: int) -> None:
+    assert any(counter(name)(text[:i]) > n for i in range(len(text)))
+    assert cutline.get_encoding(name).split_at(text, n) == end
+
+
+def test_an_overlap_that_could_add_nothing_is_given_up() -> None:
+    chunks = cutline.get_encoding("r50k_base").split("a\n\n𓀀", 5, 1)
+    assert_contract(counter("r50k_base"), "a\n\n𓀀", chunks, 5, 1)
+    assert chunks[-1].end_index == 4
+
+
+@pytest.mark.parametrize("name", DISTINCT)
+@pytest.mark.parametrize("n", BUDGETS[3:])
+def test_random_texts_are_cut_within_every_budget(name: str, n: int) -> None:
+    ours, count, rng = cutline.get_encoding(name), counter(name), random.Random(n)
+    for text in [*random_texts(n, 12), "".join(random_texts(n + 1, 20))]:
+        chunks = ours.split(text, n)
+        assert_contract(count, text, chunks, n)
+        assert_contract(count, text, ours.split(text, n, n - 1), n, n - 1)
+        for chunk in rng.sample(chunks, min(1, len(chunks))):
+            assert_no_longer_cut(count, text, chunk, n)
+
+
+@pytest.mark.parametrize("name", DISTINCT)
+def test_run_length_texts_are_cut_within_the_budget(name: str) -> None:
+    ours, count, rng = cutline.get_encoding(name), counter(name), random.Random(2)
+    for _ in range(12):
+        text = run_length_text(rng, 3_000)
+        n = rng.choice((4, 7, 31, 256))
+        assert_contract(count, text, ours.split(text, n), n)
+        assert_contract(count, text, ours.split(text, n, n // 4), n, n // 4)
+
+
+@settings(deadline=None, derandomize=True, max_examples=150)
+@given(st.text(max_size=40), st.integers(1, 12), st.integers(0, 11), st.sampled_from(DISTINCT))
+def test_any_text_is_cut_as_defined_or_refused(text: str, n: int, overlap: int, name: str) -> None:
+    ours, count = cutline.get_encoding(name), counter(name)
+    overlap %= n
+    want = greedy_spans(count, text, n, overlap, longest_token_bytes(name))
+    if want is None:
+        with pytest.raises(BudgetError):
+            ours.split(text, n, overlap)
+    else:
+        chunks = ours.split(text, n, overlap)
+        assert spans_of(chunks) == want
+        assert_contract(count, text, chunks, n, overlap)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", DISTINCT)
+@pytest.mark.parametrize(("n", "overlap"), [(4, 0), (16, 5), (64, 0), (256, 32), (1024, 0)])
+def test_corpora_are_cut_exactly(name: str, n: int, overlap: int, corpus: str) -> None:
+    ours, count, rng = cutline.get_encoding(name), counter(name), random.Random(n)
+    chunks = ours.split(corpus, n, overlap)
+    assert_contract(count, corpus, chunks, n, overlap)
+    for chunk in rng.sample(chunks, 20):
+        assert_no_longer_cut(count, corpus, chunk, n)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", DISTINCT)
+def test_slices_of_corpora_are_cut_as_defined(name: str, corpus: str) -> None:
+    ours, count, rng = cutline.get_encoding(name), counter(name), random.Random(3)
+    longest = longest_token_bytes(name)
+    for _ in range(300):
+        start = rng.randrange(len(corpus))
+        text, n = corpus[start : start + 120], rng.choice((4, 5, 9, 17))
+        overlap = rng.randrange(n)
+        want = greedy_spans(count, text, n, overlap, longest)
+        assert (text, n, overlap, spans_of(ours.split(text, n, overlap))) == (
+            text,
+            n,
+            overlap,
+            want,
+        )
+
+
+# Giant runs: no peer finishes all of these
+
+
+GIANT_RUNS = {
+    "a": "a" * 200_000,
+    "base64": base64_text(200_000),
+    "blanks": " " * 200_000,
+    "newline and blanks": "\n" + " " * 200_000,
+    "blanks and letter": " " * 100_000 + "x" + " " * 100_000 + "y",
+    "newlines": "\n" * 200_000,
+    "digits": "1" * 200_000,
+    "contractions": "'s" * 100_000,
+    "families": FAMILY * 20_000,
+    "handshakes": HANDSHAKE * 15_000,
+    "han and capitals": "日" + "A" * 200_000 + "b",
+    "equals": "=" * 200_000,
+    "wide blanks": " \u3000" * 100_000,
+    "marks": "\u0301" * 200_000,
+    "rare ideographs": "𠮷" * 50_000,
+}
+
+
+@pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
+@pytest.mark.parametrize("text", GIANT_RUNS.values(), ids=GIANT_RUNS.keys())
+def test_giant_runs_are_cut_exactly(name: str, text: str) -> None:
+    ours, count = cutline.get_encoding(name), counter(name)
+    for n, overlap in ((64, 0), (64, 16)):
+        assert_contract(count, text, ours.split(text, n, overlap), n, overlap)
+
+
+@pytest.mark.parametrize("name", ["cl100k_base", "o200k_base", "r50k_base"])
+@pytest.mark.parametrize("text", GIANT_RUNS.values(), ids=GIANT_RUNS.keys())
+def test_a_giant_run_is_one_chunk_when_the_budget_allows(name: str, text: str) -> None:
+    ours = cutline.get_encoding(name)
+    n_tokens = ours.count(text)
+    assert spans_of(ours.split(text, n_tokens)) == [(0, len(text))]
+    assert len(ours.split(text, n_tokens - 1)) == 2
+    assert ours.split_at(text, n_tokens) == len(text)
+
+
+# Arguments and results
+
+
+def test_an_empty_text_has_no_chunks() -> None:
+    ours = cutline.get_encoding("o200k_base")
+    assert list(ours.split("", 10)) == []
+    assert list(ours.split("", 10, 5)) == []
+    assert ours.split_at("", 10) == 0
+
+
+def test_blanks_alone_are_a_chunk() -> None:
+    ours = cutline.get_encoding("o200k_base")
+    assert [chunk.text for chunk in ours.split("   ", 10)] == ["   "]
+
+
+@pytest.mark.parametrize("n", [10**6, 2**31, 2**32 + 1, 2**40, sys.maxsize])
+def test_a_vast_budget_makes_one_chunk(n: int) -> None:
+    ours = cutline.get_encoding("o200k_base")
+    text = "one chunk 中文 😀"
+    assert spans_of(ours.split(text, n)) == [(0, len(text))]
+    assert spans_of(ours.split(text, n, n - 1)) == [(0, len(text))]
+    assert ours.split_at(text, n) == len(text)
+    assert ours.split_at(text, n, 4) == len(text)
+    assert ours.count_till_limit(text, n) == ours.count(text)
+
+
+def test_chunks_are_frozen_small_and_equal_by_value() -> None:
+    ours = cutline.get_encoding("o200k_base")
+    chunk = ours.split("hello world", 1)[0]
+    assert chunk == cutline.Chunk(
+        text="hello", start_index=0, end_index=5, token_count=1, index=0
+    )
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        chunk.text = "other"  # type: ignore[misc]
+    assert not hasattr(chunk, "__dict__")
+    assert pickle.loads(pickle.dumps(chunk)) == chunk
+    assert hash(chunk) == hash(dataclasses.replace(chunk))
+
+
+@pytest.mark.parametrize(
+    ("n", "text", "character", "position"),
+    [
+        (1, "ab 你𠮷", "𠮷", 4),
+        (2, "𓀀", "𓀀", 0),
+        (3, "word 𓀀 word", "𓀀", 5),
+        (1, "x\u0378", "\u0378", 1),
+    ],
+)
+def test_a_character_beyond_the_budget_is_named(
+    n: int, text: str, character: str, position: int
+) -> None:
+    ours = cutline.get_encoding("r50k_base")
+    assert counter("r50k_base")(character) > n
+    with pytest.raises(BudgetError) as caught:
+        ours.split(text, n)
+    message = str(caught.value)
+    assert repr(character) in message or f"U+{ord(character):04X}" in message
+    assert str(position) in message
+    assert str(n) in message
+
+
+@pytest.mark.parametrize(("n", "overlap"), [(0, 0), (-1, 0), (8, -1), (8, 8), (8, 9), (1, 1)])
+def test_impossible_budgets_are_refused(n: int, overlap: int) -> None:
+    ours = cutline.get_encoding("o200k_base")
+    with pytest.raises(ValueError, match=str(overlap if n > 0 else n)):
+        ours.split("some text", n, overlap)
+
+
+@pytest.mark.parametrize("start", [-1, 10, 2**40])
+def test_a_start_outside_the_text_is_refused(start: int) -> None:
+    ours = cutline.get_encoding("o200k_base")
+    with pytest.raises(OffsetError, match=str(start)):
+        ours.split_at("some text", 5, start)
+    assert ours.split_at("some text", 5, 9) == 9
+
+
+@pytest.mark.parametrize("text", SURROGATE_TEXTS.values(), ids=SURROGATE_TEXTS.keys())
+def test_surrogates_are_refused_where_offsets_are_given(text: str) -> None:
+    ours = cutline.get_encoding("o200k_base")
+    position = next(i for i, c in enumerate(text) if 0xD800 <= ord(c) < 0xE000)
+    with pytest.raises(SurrogateError, match=str(position)):
+        ours.split(text, 8)
+    with pytest.raises(SurrogateError, match=str(position)):
+        ours.split(text, 8, 2)
+    with pytest.raises(SurrogateError, match=str(position)):
+        ours.split_at(text, 8)

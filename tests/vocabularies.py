@@ -1,0 +1,92 @@
+"""Small vocabularies with every property that a published one can do without."""
+
+import random
+from collections.abc import Mapping
+
+Ranks = dict[bytes, int]
+
+# Named because a rule that holds for OpenAI's vocabularies fails on them.
+TOY_TOKENS: dict[str, tuple[bytes, ...]] = {
+    "no tokens but bytes": (),
+    "unreachable bca": (b"ac", b"bca"),
+    "irregular abc": (b"abc", b"bc"),
+    "retracted bbb": (b"bb", b"bbb"),
+    "irregular chain": (b"abcd", b"bcd", b"cd"),
+    "unreachable prefix": (b"ab", b"bc", b"abc", b"abcb"),
+    "powers of a": (b"aa", b"aaaa", b"aaaaaaaa", b"a" * 16),
+    "odd runs of a": (b"aa", b"aaa", b"aaaaa"),
+    "overlapping thirds": (b"ab", b"ca", b"bc", b"abca", b"cab"),
+    "han over blank": (b" \xe4", b"\xb8\xad", b"\xad\xe6", " 中文".encode(), "中文".encode()),
+    "all pairs of ab": (b"ba", b"ab", b"bb", b"aa"),
+}
+
+
+def with_bytes(tokens: tuple[bytes, ...]) -> Ranks:
+    """The 256 bytes first, then the tokens in order."""
+    return {
+        token: rank for rank, token in enumerate([*(bytes([i]) for i in range(256)), *tokens])
+    }
+
+
+def merged_tokens(rng: random.Random, alphabet: bytes, n_tokens: int) -> list[bytes]:
+    """Tokens that are two earlier ones joined, as training makes them."""
+    parts = [bytes([value]) for value in alphabet]
+    made: list[bytes] = []
+    for _ in range(n_tokens * 4):
+        token = rng.choice(parts) + rng.choice(parts)
+        if len(made) < n_tokens and token not in parts and len(token) <= 24:
+            made.append(token)
+            parts.append(token)
+    return made
+
+
+def arbitrary_tokens(rng: random.Random, alphabet: bytes, n_tokens: int) -> list[bytes]:
+    """Tokens that merging may never reach, in any order of length."""
+    drawn = (bytes(rng.choices(alphabet, k=rng.randint(2, 6))) for _ in range(n_tokens))
+    return list(dict.fromkeys(drawn))
+
+
+def giant_tokens(rng: random.Random, alphabet: bytes) -> list[bytes]:
+    """Tokens of around 300 bytes with all that merging needs to reach some of them."""
+    doubled = [alphabet[:1] * 2**k for k in range(1, 9)]
+    return [*doubled, bytes(rng.choices(alphabet, k=300)), alphabet[:2] * 150]
+
+
+def id_layout(rng: random.Random, tokens: list[bytes]) -> Ranks:
+    """Ids for tokens in this order of rank: dense, with gaps, shuffled, or near 2**32."""
+    kind = rng.choice(("dense", "gaps", "gaps", "high", "shuffled"))
+    if kind == "shuffled":
+        tokens = rng.sample(tokens, len(tokens))
+    first = 2**32 - 2 - 1_000 * len(tokens) if kind == "high" else 0
+    ids: list[int] = []
+    for _ in tokens:
+        largest_gap = {"gaps": 20_000, "high": 1_000}.get(kind, 1)
+        first += rng.randint(1, largest_gap)
+        ids.append(first)
+    if kind == "gaps":
+        ids[-1] += 2**21
+    return dict(zip(tokens, ids, strict=True))
+
+
+def random_ranks(rng: random.Random, alphabet: bytes) -> Ranks:
+    """A random vocabulary over all bytes whose longer tokens use the alphabet alone."""
+    makers = (merged_tokens, arbitrary_tokens)
+    tokens = rng.choice(makers)(rng, alphabet, rng.choice((2, 5, 20, 80)))
+    if rng.random() < 0.3:
+        tokens += arbitrary_tokens(rng, alphabet, 10)
+    if rng.random() < 0.2:
+        tokens += giant_tokens(rng, alphabet)
+    longer = list(dict.fromkeys(tokens))
+    single = [bytes([value]) for value in range(256)]
+    order = single + longer if rng.random() < 0.7 else longer + single
+    return id_layout(rng, order)
+
+
+def token_text(rng: random.Random, ranks: Mapping[bytes, int], n_tokens: int) -> bytes:
+    """Whole and cut tokens in a row: what encoders meet at the seams."""
+    longer = [token for token in ranks if len(token) > 1] or [b"ab"]
+    parts = []
+    for _ in range(n_tokens):
+        token = rng.choice(longer)
+        parts.append(token[rng.randrange(len(token)) :] if rng.random() < 0.3 else token)
+    return b"".join(parts)

@@ -1,0 +1,186 @@
+import hashlib
+import threading
+from base64 import b64encode
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiktoken_ext.openai_public as published
+
+from cutline.errors import CorruptDataError, UnknownEncodingError
+from cutline.vocabulary import (
+    ENCODING_SPECS,
+    MODEL_PREFIX_TO_ENCODING,
+    MODEL_TO_ENCODING,
+    RANK_FILE_SHA256,
+    Vocabulary,
+    encoding_spec,
+    list_encoding_names,
+    load_spec_vocabulary,
+    openai,
+)
+
+CONSTRUCTORS: dict[str, Callable[[], dict[str, Any]]] = published.ENCODING_CONSTRUCTORS
+RANK_FILES = sorted(RANK_FILE_SHA256)
+
+
+def vocabulary_of(rank_file: str) -> Vocabulary:
+    return load_spec_vocabulary(encoding_spec(rank_file))
+
+
+@pytest.fixture
+def hash_asked_for(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Let tiktoken's constructors run without their downloads; note the hashes they name."""
+    asked: dict[str, str] = {}
+
+    def load_nothing(address: str, expected_hash: str) -> dict[bytes, int]:
+        asked[address.rpartition("/")[2].removesuffix(".tiktoken")] = expected_hash
+        return {}
+
+    def load_gpt2(**_: str) -> dict[bytes, int]:
+        return load_nothing("r50k_base.tiktoken", RANK_FILE_SHA256["r50k_base"])
+
+    monkeypatch.setattr(published, "load_tiktoken_bpe", load_nothing)
+    monkeypatch.setattr(published, "data_gym_to_mergeable_bpe_ranks", load_gpt2)
+    return asked
+
+
+@pytest.mark.parametrize("rank_file", RANK_FILES)
+def test_packed_vocabulary_is_the_published_file(rank_file: str) -> None:
+    ranks = vocabulary_of(rank_file).to_ranks()
+    text = b"".join(b64encode(token) + b" %d\n" % rank for token, rank in ranks.items())
+    assert hashlib.sha256(text).hexdigest() == RANK_FILE_SHA256[rank_file]
+
+
+@pytest.mark.parametrize("rank_file", RANK_FILES)
+def test_packed_vocabulary_passes_the_checks_of_from_ranks(rank_file: str) -> None:
+    vocabulary = vocabulary_of(rank_file)
+    assert Vocabulary.from_ranks(vocabulary.to_ranks()) == vocabulary
+
+
+@pytest.mark.parametrize("rank_file", RANK_FILES)
+def test_both_parts_of_every_last_merge_are_tokens_of_lower_rank(rank_file: str) -> None:
+    vocabulary = vocabulary_of(rank_file)
+    assert vocabulary.left_lengths is not None
+    assert np.array_equal(vocabulary.left_lengths == 0, vocabulary.lengths == 1)
+    ranks = vocabulary.to_ranks()
+    for (token, rank), left_length in zip(
+        ranks.items(), vocabulary.left_lengths.tolist(), strict=True
+    ):
+        if left_length:
+            assert ranks[token[:left_length]] < rank
+            assert ranks[token[left_length:]] < rank
+
+
+@pytest.mark.parametrize("name", sorted(CONSTRUCTORS))
+def test_spec_is_what_tiktoken_says(name: str, hash_asked_for: dict[str, str]) -> None:
+    expected = CONSTRUCTORS[name]()
+    spec = encoding_spec(name)
+    assert spec.name == expected["name"]
+    assert spec.pat_str == expected["pat_str"]
+    assert dict(spec.special_tokens) == expected["special_tokens"]
+    assert spec.explicit_n_vocab == expected.get("explicit_n_vocab")
+    assert hash_asked_for == {spec.rank_file: RANK_FILE_SHA256[spec.rank_file]}
+
+
+def test_names_are_sorted_and_those_of_tiktoken() -> None:
+    assert list_encoding_names() == sorted(CONSTRUCTORS)
+
+
+def test_special_ids_are_no_ids_of_tokens() -> None:
+    for spec in ENCODING_SPECS.values():
+        ids = load_spec_vocabulary(spec).ids
+        assert not np.isin(list(spec.special_tokens.values()), ids).any()
+
+
+def test_explicit_n_vocab_counts_tokens_and_specials() -> None:
+    for spec in ENCODING_SPECS.values():
+        if spec.explicit_n_vocab is not None:
+            count = len(load_spec_vocabulary(spec)) + len(spec.special_tokens)
+            assert count == spec.explicit_n_vocab
+
+
+def test_specs_cannot_be_changed() -> None:
+    spec = encoding_spec("gpt2")
+    with pytest.raises(TypeError):
+        spec.special_tokens["<|x|>"] = 1  # type: ignore[index]
+    with pytest.raises(AttributeError):
+        spec.name = "x"  # type: ignore[misc]
+
+
+def test_encodings_with_one_rank_file_share_the_vocabulary() -> None:
+    for first, second in (
+        ("gpt2", "r50k_base"),
+        ("p50k_base", "p50k_edit"),
+        ("o200k_base", "o200k_harmony"),
+    ):
+        assert vocabulary_of(first) is vocabulary_of(second)
+    assert vocabulary_of("gpt2") is not vocabulary_of("p50k_base")
+
+
+def test_all_threads_get_the_same_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai, "_loaded", {})
+    barrier = threading.Barrier(8)
+    got: list[Vocabulary] = []
+
+    def load() -> None:
+        barrier.wait()
+        got.append(vocabulary_of("gpt2"))
+
+    threads = [threading.Thread(target=load) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(got) == 8
+    assert len(set(map(id, got))) == 1
+
+
+def test_a_damaged_or_missing_file_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    data = (openai.DATA_DIRECTORY / "r50k_base.bin").read_bytes()
+    monkeypatch.setattr(openai, "_loaded", {})
+    monkeypatch.setattr(openai, "DATA_DIRECTORY", tmp_path)
+    path = tmp_path / "r50k_base.bin"
+    with pytest.raises(CorruptDataError) as caught:
+        vocabulary_of("gpt2")
+    assert str(caught.value) == (
+        f"{path} is missing; reinstall cutline (pip install --force-reinstall cutline)"
+    )
+    path.write_bytes(data[:1000])
+    with pytest.raises(CorruptDataError) as caught:
+        vocabulary_of("gpt2")
+    assert str(caught.value).startswith(f"{path} does not match its own sha256; the file is dam")
+    path.write_bytes(data)
+    assert len(vocabulary_of("gpt2")) == 50256
+
+
+UNKNOWN_NAMES = {
+    "o200k": "no encoding is named 'o200k'; did you mean 'o200k_base'?",
+    "P50K_EDIT": "no encoding is named 'P50K_EDIT'; did you mean 'p50k_edit'",
+    "gpt-4o": "no encoding is named 'gpt-4o'; that is a model: encoding_for_model('gpt-4o') finds",
+    "": "no encoding is named ''; packaged are cl100k_base, gpt2, o200k_base, o200k_harmony, "
+    "p50k_base, p50k_edit, r50k_base; tiktoken's plugins are not searched",
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN_NAMES)
+def test_an_unknown_name_gets_a_way_out(name: str) -> None:
+    with pytest.raises(UnknownEncodingError) as caught:
+        encoding_spec(name)
+    assert str(caught.value).startswith(UNKNOWN_NAMES[name])
+    assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize("name", [None, 3, b"gpt2", ["gpt2"]])
+def test_a_name_that_is_no_text_is_refused(name: object) -> None:
+    with pytest.raises(UnknownEncodingError, match="an encoding name is a str, got "):
+        encoding_spec(name)  # type: ignore[arg-type]
+
+
+def test_every_model_has_a_packaged_encoding() -> None:
+    named = {*MODEL_TO_ENCODING.values(), *MODEL_PREFIX_TO_ENCODING.values()}
+    assert named <= set(ENCODING_SPECS)

@@ -6,6 +6,7 @@ whose checksums are proved elsewhere.
 
 import functools
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 
 import tiktoken
 
@@ -74,7 +75,7 @@ def textbook_merge(ranks: Mapping[bytes, int], piece: bytes) -> list[int]:
     while True:
         merges = [
             (ranks[left + right], i)
-            for i, (left, right) in enumerate(zip(parts, parts[1:], strict=False))
+            for i, (left, right) in enumerate(pairwise(parts))
             if left + right in ranks
         ]
         if not merges:

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -180,7 +181,15 @@ def test_count_equals_len_of_encode(name: str) -> None:
         assert ours.count(text) == n_tokens
         assert type(ours.count(text)) is int
         assert ours.fits(text, n_tokens)
-        assert not ours.fits(text, n_tokens - 1)
+        assert not (n_tokens and ours.fits(text, n_tokens - 1))
+
+
+def test_a_negative_limit_is_refused() -> None:
+    ours = cutline.get_encoding("o200k_base")
+    with pytest.raises(ValueError, match="-1"):
+        ours.fits("text", -1)
+    with pytest.raises(ValueError, match="-1"):
+        ours.count_till_limit("text", -1)
 
 
 @pytest.mark.parametrize("name", DISTINCT)
@@ -270,7 +279,7 @@ def is_unique_encoding(name: str, tokens: list[int], text: str) -> bool:
     tokens, encoded together, gives that pair again.
     """
     real = real_tiktoken(name)
-    pairs = set(zip(tokens, tokens[1:], strict=False))
+    pairs = set(pairwise(tokens))
     return real.decode_bytes(tokens) == text.encode() and all(
         real._encode_single_piece(real.decode_bytes(pair)) == list(pair) for pair in pairs
     )

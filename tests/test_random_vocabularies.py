@@ -131,11 +131,14 @@ def test_patterns_beyond_the_automaton_warn_and_stay_exact(pat_str: str) -> None
         want = real.encode_ordinary(text)
         assert (text, ours.encode_ordinary(text)) == (text, want)
         assert ours.count(text) == len(want)
-        chunks = ours.split(text, 4)
-        assert "".join(chunk.text for chunk in chunks) == text
-        assert all(len(real.encode_ordinary(c.text)) == c.token_count <= 4 for c in chunks)
+    # The engine does not tell how far it looked, so that no cut can be proved exact.
+    with pytest.raises(cutline.errors.UnsupportedPatternError, match="automaton"):
+        ours.split("abc", 4)
+    with pytest.raises(cutline.errors.UnsupportedPatternError, match="automaton"):
+        ours.split_at("abc", 4)
 
 
+@pytest.mark.filterwarnings("ignore::cutline.errors.PatternFallbackWarning")
 @pytest.mark.parametrize("pat_str", ["(", "[a", r"\p{Nonsense}", "*"])
 def test_an_invalid_pattern_is_refused(pat_str: str) -> None:
     with pytest.raises(cutline.errors.PatternError):
@@ -197,11 +200,8 @@ def test_split_at_is_the_greatest_cut_in_any_vocabulary(
         text = "".join(rng.choices(some, k=rng.randint(1, 30)))
         n, start = rng.choice((1, 2, 3, 4, 7)), rng.choice((0, 0, rng.randrange(len(text))))
         want = greatest_cut(count, text, n, start, longest)
-        if want is None:
-            with pytest.raises(cutline.errors.BudgetError):
-                ours.split_at(text, n, start)
-        else:
-            assert (text, n, start, ours.split_at(text, n, start)) == (text, n, start, want)
+        end = start if want is None else want
+        assert (text, n, start, ours.split_at(text, n, start)) == (text, n, start, end)
 
 
 @pytest.mark.parametrize("subject", split_subjects())

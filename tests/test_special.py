@@ -221,9 +221,7 @@ def test_batches_treat_special_tokens_as_single_calls_do(num_threads: int) -> No
 
 
 def test_an_encoding_without_special_tokens_encodes() -> None:
-    ours = cutline.Encoding(
-        "bare", pat_str=GPT2_PATTERN, mergeable_ranks=BYTES, special_tokens={}
-    )
+    ours = cutline.Encoding("bare", pat_str=GPT2_PATTERN, mergeable_ranks=BYTES, special_tokens={})
     text = "no specials <|endoftext|>"
     assert ours.encode(text) == list(text.encode())
     assert ours.encode(text, allowed_special="all") == list(text.encode())

@@ -165,9 +165,7 @@ def alphabet_text(rng: random.Random, max_items: int = 60) -> str:
 
 def word_text(rng: random.Random, max_words: int = 20) -> str:
     """Words of many scripts, numbers and special-token text between blanks of many kinds."""
-    return "".join(
-        rng.choice(WORDS) + rng.choice(BLANKS) for _ in range(rng.randint(1, max_words))
-    )
+    return "".join(rng.choice(WORDS) + rng.choice(BLANKS) for _ in range(rng.randint(1, max_words)))
 
 
 def code_point_text(rng: random.Random, max_length: int = 30) -> str:

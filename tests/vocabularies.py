@@ -23,9 +23,7 @@ TOY_TOKENS: dict[str, tuple[bytes, ...]] = {
 
 def with_bytes(tokens: tuple[bytes, ...]) -> Ranks:
     """The 256 bytes first, then the tokens in order."""
-    return {
-        token: rank for rank, token in enumerate([*(bytes([i]) for i in range(256)), *tokens])
-    }
+    return {token: rank for rank, token in enumerate([*(bytes([i]) for i in range(256)), *tokens])}
 
 
 def merged_tokens(rng: random.Random, alphabet: bytes, n_tokens: int) -> list[bytes]:

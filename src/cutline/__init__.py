@@ -8,8 +8,6 @@
 ['one two', ' three four', ' five']
 """
 
-from importlib.metadata import version
-
 from cutline.chunk import Chunk
 from cutline.encoding import Encoding
 from cutline.errors import (
@@ -27,9 +25,8 @@ from cutline.errors import (
     VocabularyError,
 )
 from cutline.registry import encoding_for_model, get_encoding, load
+from cutline.version import __version__
 from cutline.vocabulary import encoding_name_for_model, list_encoding_names
-
-__version__ = version("cutline")
 
 __all__ = [
     "BudgetError",
@@ -46,6 +43,7 @@ __all__ = [
     "UnknownModelError",
     "UnknownTokenError",
     "VocabularyError",
+    "__version__",
     "encoding_for_model",
     "encoding_name_for_model",
     "get_encoding",

@@ -14,7 +14,8 @@ class Runner:
         self.block_class = automaton.block_class.tolist()
 
     def class_of(self, code_point: int) -> int:
-        return self.block_class[self.block_index[code_point >> 6] * 64 + (code_point & 63)]
+        block: int = self.block_index[code_point >> 6]
+        return int(self.block_class[block * 64 + (code_point & 63)])
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return the half-open code-point spans of all matches, as a kernel finds them."""

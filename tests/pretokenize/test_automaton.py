@@ -6,7 +6,7 @@ import pytest
 from cutline.errors import PatternError, UnsupportedPatternError
 from cutline.pretokenize import Automaton
 from cutline.pretokenize.automaton import generate
-from cutline.pretokenize.store import SHIPPED_FOLDER, dump, file_name
+from cutline.pretokenize.store import SHIPPED_FOLDER, dump, file_name, load
 from cutline.vocabulary.openai import ENCODING_SPECS
 from tests.pretokenize.patterns import FALLBACK_PATTERNS, PATTERNS
 from tests.pretokenize.runner import Runner
@@ -58,8 +58,9 @@ def test_sizes_of_the_packaged_automata() -> None:
 
 @pytest.mark.parametrize("pattern", PACKAGED_PATTERNS)
 def test_shipped_tables_equal_freshly_generated_ones(pattern: str) -> None:
-    shipped = (SHIPPED_FOLDER / file_name(pattern)).read_bytes()
-    assert shipped == dump(generate(pattern), pattern)
+    shipped = load((SHIPPED_FOLDER / file_name(pattern)).read_bytes(), pattern)
+    # Through `dump` again: zlib libraries differ in how they compress the same bytes.
+    assert dump(shipped, pattern) == dump(generate(pattern), pattern)
 
 
 def test_only_packaged_patterns_are_shipped() -> None:

@@ -48,7 +48,7 @@ def test_other_constructs_split_as_tiktoken(pattern: str) -> None:
 
 def test_spans_are_code_point_offsets_in_int64() -> None:
     starts, ends = regex_spans(r"\p{L}+?\b", "é 中文!\U00020000")
-    assert (starts.dtype, ends.dtype) == (np.int64, np.int64)
+    assert starts.dtype == ends.dtype == np.dtype(np.int64)
     assert (starts.tolist(), ends.tolist()) == ([0, 2, 5], [1, 4, 6])
 
 
@@ -79,9 +79,9 @@ def test_a_set_without_members_never_matches() -> None:
     assert pieces(r"[^\s\S]|a+?", "ab") == ["a"]
 
 
-def test_a_pattern_with_thousands_of_classes_works() -> None:
-    pattern = "|".join(chr(point) + "+?" for point in range(0x4E00, 0x4E00 + 7_000))
-    assert pieces(pattern, "一丁 龥") == ["一", "丁"]
+def test_a_pattern_with_more_classes_than_a_byte_holds_works() -> None:
+    pattern = "|".join(chr(point) + "+?" for point in range(0x4E00, 0x4E00 + 300))
+    assert pieces(pattern, "一丁 \u4f2b\u4f2c") == ["一", "丁", "\u4f2b"]
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,11 @@ def test_automaton_splits_pairs_and_triples_of_characters_as_tiktoken(name: str)
     assert_equal_everywhere(PATTERNS[name], [*pairs[::3], *triples])
 
 
+@pytest.mark.parametrize("name", PACKAGED)
+def test_automaton_splits_corpora_as_tiktoken(name: str, corpus: str) -> None:
+    assert_equal_everywhere(PATTERNS[name], [corpus[:40_000], corpus[-40_000:]])
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", PATTERNS)
 def test_automaton_splits_many_random_texts_as_tiktoken(name: str) -> None:

@@ -79,7 +79,7 @@ def test_without_the_variable_the_users_cache_folder_is_taken(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv(CACHE_VARIABLE, raising=False)
-    monkeypatch.setattr(store.platformdirs, "user_cache_dir", lambda *_, **__: str(tmp_path))
+    monkeypatch.setattr("platformdirs.user_cache_dir", lambda *_, **__: str(tmp_path))
     compile_again()
     compile_pattern.cache_clear()
     assert (tmp_path / file_name(PATTERN)).read_bytes() == FRESH

@@ -28,7 +28,8 @@ cdef struct Bpe:
     const uint32_t* byte_token         # 256
     const uint32_t* char_token         # BMP code point -> token, or NONE; NULL: do not use
     const uint8_t* open_seam           # 65,536 bits, byte pair inside a straddling token
-    const uint64_t* edges              # trie: node << 40 | byte << 32 | child
+    # The trie is only there once need_trie was called.
+    const uint64_t* edges              # node << 40 | byte << 32 | child
     int edge_shift
     const uint32_t* node_token         # node -> token, or NONE
     const uint32_t* next_prefix        # rank -> its longest proper prefix that is a token
@@ -38,11 +39,19 @@ cdef class BpeTables:
     """Owns the arrays that a Bpe points to."""
     cdef Bpe bpe
     cdef readonly dict arrays
+    cdef bint has_trie
+    cdef int need_trie(self) except -1
 
 
 cdef inline uint32_t find_token(const Bpe* bpe, const uint8_t* piece, Py_ssize_t n) noexcept nogil:
-    """The token with exactly these bytes, or NONE."""
-    cdef uint64_t hashed = hash_bytes(piece, n)
+    """The token with exactly these bytes (n >= 1), or NONE."""
+    return find_hashed(bpe, piece, n, hash_bytes(piece, n))
+
+
+cdef inline uint32_t find_hashed(
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, uint64_t hashed
+) noexcept nogil:
+    """The token with these bytes, whose hash_bytes is known, or NONE."""
     cdef uint64_t mask = (<uint64_t> 1 << (64 - bpe.piece_shift)) - 1
     cdef uint64_t slot = hashed >> bpe.piece_shift
     cdef uint64_t entry

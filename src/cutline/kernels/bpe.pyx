@@ -9,6 +9,8 @@ neighbours are compatible, and when whole characters may be merged beforehand.
 
 import numpy as np
 
+from cython cimport critical_section
+
 
 
 cdef class BpeTables:
@@ -16,6 +18,9 @@ cdef class BpeTables:
 
     Trusts: the arrays came from `cutline.kernels.build`, which refuses a vocabulary
     in which a byte has no token; every rank in them is below the number of tokens.
+
+    The trie takes longer to build than all the rest and serves long pieces and cuts
+    only: `arrays["build_trie"]` makes it when it is first needed.
     """
 
     def __cinit__(self, dict arrays not None):
@@ -28,9 +33,6 @@ cdef class BpeTables:
         cdef const uint32_t[::1] left = arrays["left"]
         cdef const uint32_t[::1] right = arrays["right"]
         cdef const uint32_t[::1] byte_token = arrays["byte_token"]
-        cdef const uint64_t[::1] edges = arrays["edges"]
-        cdef const uint32_t[::1] node_token = arrays["node_token"]
-        cdef const uint32_t[::1] next_prefix = arrays["next_prefix"]
         cdef const uint8_t[::1] irregular
         cdef const uint32_t[::1] char_token
         cdef const uint8_t[::1] open_seam
@@ -50,10 +52,6 @@ cdef class BpeTables:
         self.bpe.left = &left[0]
         self.bpe.right = &right[0]
         self.bpe.byte_token = &byte_token[0]
-        self.bpe.edges = &edges[0]
-        self.bpe.edge_shift = shift_of(edges.shape[0])
-        self.bpe.node_token = &node_token[0]
-        self.bpe.next_prefix = &next_prefix[0]
         if arrays["irregular"] is not None:
             irregular = arrays["irregular"]
             self.bpe.irregular = &irregular[0]
@@ -62,6 +60,25 @@ cdef class BpeTables:
             open_seam = arrays["open_seam"]
             self.bpe.char_token = &char_token[0]
             self.bpe.open_seam = &open_seam[0]
+
+    cdef int need_trie(self) except -1:
+        """Build the trie unless it is there."""
+        cdef const uint64_t[::1] edges
+        cdef const uint32_t[::1] node_token, next_prefix
+        if self.has_trie:
+            return 0
+        trie = self.arrays["build_trie"]()
+        with critical_section(self):
+            # Another thread may have been faster; its arrays are in use by now.
+            if not self.has_trie:
+                self.arrays["trie"] = trie
+                edges, node_token, next_prefix = trie
+                self.bpe.edge_shift = shift_of(edges.shape[0])
+                self.bpe.edges = &edges[0]
+                self.bpe.node_token = &node_token[0]
+                self.bpe.next_prefix = &next_prefix[0]
+                self.has_trie = True
+        return 0
 
 
 def shift_of(Py_ssize_t slots):

@@ -7,15 +7,19 @@ own last merge) is all that merging needs to know.
 import numpy as np
 
 from cutline.kernels.bpe cimport (
-    MAX_IRREGULAR_BYTES, Bpe, find_token, hash_pair, merge_parts, merged_pair, token_bytes,
+    MAX_IRREGULAR_BYTES, Bpe, find_hashed, find_token, hash_pair, merge_parts, token_bytes,
     trie_child,
 )
 from cutline.kernels.bpe import shift_of
 from cutline.kernels.common cimport (
-    NONE, char_bytes, hash_bytes, is_continuation, memcmp, uint8_t, uint32_t, uint64_t,
+    NONE, char_bytes, hash_bytes, is_continuation, memcmp, prefetch, uint8_t, uint32_t, uint64_t,
 )
 
 IRREGULAR_LIMIT = MAX_IRREGULAR_BYTES
+
+cdef enum:
+    AHEAD = 32      # how many tokens ahead memory is fetched
+
 MAX_TRIE_NODES = 1 << 24        # a node and a byte share 32 bits of an edge
 
 
@@ -33,11 +37,16 @@ def piece_slots(const uint8_t[::1] arena, const uint64_t[::1] offsets):
     cdef Py_ssize_t n = offsets.shape[0] - 1, token, other, length
     table = np.zeros(slots_for(n), dtype=np.uint64)
     cdef uint64_t[::1] slots = table
+    cdef uint64_t[::1] hashes = np.empty(n + AHEAD, dtype=np.uint64)
     cdef int shift = shift_of(slots.shape[0])
     cdef uint64_t mask = slots.shape[0] - 1, hashed, slot
     for token in range(n):
+        hashes[token] = hash_bytes(&arena[offsets[token]], offsets[token + 1] - offsets[token])
+    hashes[n:] = 0
+    for token in range(n):
+        prefetch(&slots[hashes[token + AHEAD] >> shift])
         length = offsets[token + 1] - offsets[token]
-        hashed = hash_bytes(&arena[offsets[token]], length)
+        hashed = hashes[token]
         slot = hashed >> shift
         while slots[slot] != 0:
             other = <uint32_t> slots[slot] - 1
@@ -75,6 +84,12 @@ cdef class PairTable:
         bpe.pair_shift = self.shift
         bpe.pair_filter = &self.words[0]
         bpe.filter_shift = self.filter_shift
+
+    cdef inline void expect(self, uint64_t left, uint64_t right) noexcept nogil:
+        """Fetch what `add` will touch."""
+        cdef uint64_t hashed = hash_pair(left << 21 | right)
+        prefetch(&self.words[hashed >> self.filter_shift >> 6])
+        prefetch(&self.table[hashed >> self.shift])
 
     cdef void add(self, uint64_t left, uint64_t right, uint64_t merged) noexcept nogil:
         cdef uint64_t hashed = hash_pair(left << 21 | right)
@@ -191,22 +206,61 @@ def splits(
     left_tokens = np.full(bpe.n_tokens, NONE, dtype=np.uint32)
     right_tokens = np.full(bpe.n_tokens, NONE, dtype=np.uint32)
     cdef uint32_t[::1] lefts = left_tokens, rights = right_tokens
-    cdef Py_ssize_t token, n, n_left
+    cdef Py_ssize_t first, last, token
+    for first in range(0, bpe.n_tokens, AHEAD):
+        last = min(first + AHEAD, bpe.n_tokens)
+        token = split_block(&bpe, first, last, &left_lengths[0], &lefts[0], &rights[0])
+        if token >= 0:
+            return token
+        for token in range(first, last):
+            if lefts[token] != NONE:
+                pairs.expect(lefts[token], rights[token])
+        for token in range(first, last):
+            if lefts[token] != NONE:
+                pairs.add(lefts[token], rights[token], token)
+    return left_tokens, right_tokens, pairs.slots, pairs.filter_words
+
+
+cdef Py_ssize_t split_block(
+    const Bpe* bpe, Py_ssize_t first, Py_ssize_t last,     # in: at most AHEAD tokens
+    const uint32_t* left_lengths, uint32_t* lefts, uint32_t* rights,
+) noexcept nogil:
+    """Look up the parts of a block of tokens. Returns a token without parts, or -1.
+
+    Three passes, each fetching the memory that the next one needs: nearly all the
+    time goes into waiting for it.
+    """
+    cdef uint64_t hashes[AHEAD][2]
+    cdef Py_ssize_t token, n, n_left, part
+    cdef uint64_t entry
     cdef const uint8_t* piece
-    for token in range(bpe.n_tokens):
+    for token in range(first, last):
+        n = token_bytes(bpe, token)
         n_left = left_lengths[token]
-        if n_left == 0:
-            continue
-        n = token_bytes(&bpe, token)
         if n_left >= n:
             return token
-        piece = bpe.arena + bpe.offsets[token]
-        lefts[token] = find_token(&bpe, piece, n_left)
-        rights[token] = find_token(&bpe, piece + n_left, n - n_left)
-        if lefts[token] == NONE or rights[token] == NONE:
-            return token
-        pairs.add(lefts[token], rights[token], token)
-    return left_tokens, right_tokens, pairs.slots, pairs.filter_words
+        if n_left > 0:
+            piece = bpe.arena + bpe.offsets[token]
+            hashes[token - first][0] = hash_bytes(piece, n_left)
+            hashes[token - first][1] = hash_bytes(piece + n_left, n - n_left)
+            for part in range(2):
+                prefetch(&bpe.piece_slots[hashes[token - first][part] >> bpe.piece_shift])
+    for token in range(first, last):
+        if left_lengths[token] > 0:
+            for part in range(2):
+                entry = bpe.piece_slots[hashes[token - first][part] >> bpe.piece_shift]
+                if entry != 0:
+                    prefetch(&bpe.offsets[<uint32_t> entry - 1])
+    for token in range(first, last):
+        n_left = left_lengths[token]
+        if n_left > 0:
+            piece = bpe.arena + bpe.offsets[token]
+            n = token_bytes(bpe, token)
+            lefts[token] = find_hashed(bpe, piece, n_left, hashes[token - first][0])
+            rights[token] = find_hashed(bpe, piece + n_left, n - n_left, hashes[token - first][1])
+            if lefts[token] == NONE or rights[token] == NONE:
+                return token
+    return -1
 
 
 def trie(

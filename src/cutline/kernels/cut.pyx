@@ -60,6 +60,7 @@ cdef struct State:
     uint32_t* counts            # tokens of each prefix, NONE: over budget
     Py_ssize_t table_slots
     Py_ssize_t frontier         # the tables hold the prefixes up to this length
+    Py_ssize_t table_start, table_end, table_budget     # what they were filled for
 
 
 cdef class Cutter:
@@ -80,12 +81,14 @@ cdef class Cutter:
         self.encoder = encoder
         self.owner = owner
         self.work = encoder.workspace()
+        encoder.provide_trie(self.work)
         self.state.text = utf8_data(owner, &n)
         self.state.n = n
         self.state.bpe = &encoder.tables.bpe
         self.state.source = encoder.source()
         self.state.has_gaps = encoder.scan_tables.has_gaps
         self.state.scratch = &self.work.scratch
+        self.state.table_start = -1
 
     def __dealloc__(self):
         free(self.state.boundaries)
@@ -343,6 +346,10 @@ cdef bint count_prefixes(
     cdef const uint8_t* piece = state.text + start
     cdef Py_ssize_t n = end - start, length = 0, longer
     cdef uint32_t node, token
+    # The end only limits how far tokens may reach: tables for a later one do as well.
+    if state.table_start == start and state.table_budget == budget and state.table_end >= end:
+        return True
+    state.table_start = -1
     state.frontier = -1
     if not reach(state, 0):
         return False
@@ -369,7 +376,12 @@ cdef bint count_prefixes(
                 state.last[longer] = token
                 state.counts[longer] = state.counts[length] + 1
         length += 1
-    return bpe.max_unreachable_bytes == 0 or budget == 0 or count_unreachable(state, piece, n)
+    if bpe.max_unreachable_bytes > 0 and budget > 0 and not count_unreachable(state, piece, n):
+        return False
+    state.table_start = start
+    state.table_end = end
+    state.table_budget = budget
+    return True
 
 
 cdef bint count_unreachable(State* state, const uint8_t* piece, Py_ssize_t n) noexcept nogil:

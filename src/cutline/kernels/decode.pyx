@@ -1,13 +1,16 @@
 """Token ids back to bytes, and arrays of ids to lists of int."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from cpython.long cimport PyLong_AsUnsignedLongLong, PyLong_FromUnsignedLong
+from cpython.long cimport (
+    PyLong_AsUnsignedLongLong, PyLong_CheckExact, PyLong_FromUnsignedLong,
+)
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
+from libc.stdlib cimport free, malloc
 
 import numpy as np
 
-from cutline.kernels.common cimport int64_t, memcpy, uint8_t, uint64_t
+from cutline.kernels.common cimport int64_t, memcpy, prefetch, uint8_t, uint64_t
 
 cdef extern from "native.h":
     const bint SHARES_INTS "CUTLINE_SHARES_INTS"
@@ -21,6 +24,8 @@ cdef extern from "Python.h":
     list PyList_New(Py_ssize_t n)
 
 cdef enum:
+    AHEAD = 24                  # how many tokens ahead memory is fetched
+    SPAN_LENGTH = (1 << 24) - 1
     SHARED_LIMIT = 1 << 21      # ids from here on get objects of their own
 
 # Grown to the largest id seen, never freed; the GIL guards it.
@@ -66,25 +71,27 @@ cdef class Decoder:
     """
 
     cdef bytes arena
+    cdef const uint8_t* text            # of the arena
     cdef const uint32_t[::1] ids
-    cdef const uint64_t[::1] starts
-    cdef const uint32_t[::1] lengths
-    cdef Py_ssize_t n_dense         # ids below this are their own place
+    cdef const uint64_t[::1] spans      # start << 24 | length, one load a token
+    cdef Py_ssize_t n_dense             # ids below this are their own place
 
     def __cinit__(
-        self, bytes arena not None, const uint32_t[::1] ids not None,
-        const uint64_t[::1] starts not None, const uint32_t[::1] lengths not None,
+        self, bytes arena not None, const uint32_t[::1] ids not None, starts not None,
+        lengths not None,
     ):
         cdef Py_ssize_t n = ids.shape[0]
-        if starts.shape[0] != n or lengths.shape[0] != n:
+        if len(starts) != n or len(lengths) != n or (n and lengths.max() >= 1 << 24):
             raise ValueError("ids, starts and lengths must have one entry a token")
         self.arena = arena
-        self.ids, self.starts, self.lengths = ids, starts, lengths
+        self.text = <const uint8_t*> PyBytes_AS_STRING(arena)
+        self.ids = ids
+        self.spans = starts << np.uint64(24) | lengths
         self.n_dense = 0
         while self.n_dense < n and ids[self.n_dense] == <uint64_t> self.n_dense:
             self.n_dense += 1
 
-    cdef Py_ssize_t place(self, uint32_t token_id) noexcept nogil:
+    cdef inline Py_ssize_t place(self, uint32_t token_id) noexcept nogil:
         """Where the token stands in the arrays, or -1."""
         cdef Py_ssize_t low = self.n_dense, high = self.ids.shape[0], middle
         if token_id < <uint64_t> self.n_dense:
@@ -97,24 +104,49 @@ cdef class Decoder:
                 high = middle
         return low if low < self.ids.shape[0] and self.ids[low] == token_id else -1
 
+    cdef Py_ssize_t measure(self, const uint32_t* ids, Py_ssize_t n) noexcept nogil:
+        """Bytes of all tokens together; or -1 - at, where ids[at] is the first unknown one."""
+        cdef Py_ssize_t at, place, total = 0
+        for at in range(n):
+            if at + AHEAD < n and ids[at + AHEAD] < <uint64_t> self.n_dense:
+                prefetch(&self.spans[ids[at + AHEAD]])
+            place = self.place(ids[at])
+            if place < 0:
+                return -1 - at
+            total += self.spans[place] & SPAN_LENGTH
+        return total
+
+    cdef void copy(self, const uint32_t* ids, Py_ssize_t n, uint8_t* out) noexcept nogil:
+        """Bytes of all tokens, one after the other; the ids are known to exist."""
+        cdef const uint8_t* arena = self.text
+        cdef uint64_t span
+        cdef Py_ssize_t at
+        for at in range(n):
+            if at + AHEAD < n and ids[at + AHEAD] < <uint64_t> self.n_dense:
+                prefetch(arena + (self.spans[ids[at + AHEAD]] >> 24))
+            span = self.spans[self.place(ids[at])]
+            memcpy(out, arena + (span >> 24), span & SPAN_LENGTH)
+            out += span & SPAN_LENGTH
+
     def bytes_of(self, uint32_t token_id):
         """Bytes of one token; KeyError where there is none."""
         cdef Py_ssize_t place = self.place(token_id)
         if place < 0:
             raise KeyError(token_id)
-        return self.arena[self.starts[place]:self.starts[place] + self.lengths[place]]
+        start = self.spans[place] >> 24
+        return self.arena[start:start + (self.spans[place] & SPAN_LENGTH)]
 
     def starts_of(self, tokens):
         """Where each token's bytes begin in `join(tokens)`: int64, shape (tokens + 1,)."""
-        cdef const uint32_t[::1] ids = as_ids(tokens)
-        starts = np.zeros(ids.shape[0] + 1, dtype=np.int64)
+        cdef Ids ids = Ids(tokens)
+        starts = np.zeros(ids.n + 1, dtype=np.int64)
         cdef int64_t[::1] out = starts
         cdef Py_ssize_t at, place
-        for at in range(ids.shape[0]):
-            place = self.place(ids[at])
+        for at in range(ids.n):
+            place = self.place(ids.data[at])
             if place < 0:
-                raise KeyError(ids[at])
-            out[at + 1] = out[at] + self.lengths[place]
+                raise KeyError(ids.data[at])
+            out[at + 1] = out[at] + (self.spans[place] & SPAN_LENGTH)
         return starts
 
     def join(self, tokens):
@@ -127,48 +159,66 @@ cdef class Decoder:
             KeyError: its argument is the first unknown id.
             OverflowError: an id is negative or does not fit 32 bits.
         """
-        cdef const uint32_t[::1] ids = as_ids(tokens)
-        cdef Py_ssize_t n = ids.shape[0], at, place, total = 0, length
-        cdef const uint8_t* arena = <const uint8_t*> PyBytes_AS_STRING(self.arena)
-        cdef uint8_t* out
+        cdef Ids ids = Ids(tokens)
+        cdef Py_ssize_t total
         cdef bytes joined
-        for at in range(n):
-            place = self.place(ids[at])
-            if place < 0:
-                raise KeyError(ids[at])
-            total += self.lengths[place]
+        cdef uint8_t* out
+        with nogil:
+            total = self.measure(ids.data, ids.n)
+        if total < 0:
+            raise KeyError(ids.data[-1 - total])
         joined = PyBytes_FromStringAndSize(NULL, total)
         out = <uint8_t*> PyBytes_AS_STRING(joined)
         with nogil:
-            for at in range(n):
-                place = self.place(ids[at])
-                length = self.lengths[place]
-                memcpy(out, arena + self.starts[place], length)
-                out += length
+            self.copy(ids.data, ids.n, out)
         return joined
 
 
-cdef object as_ids(tokens):
-    """A uint32 array of the ids."""
-    cdef uint32_t[::1] out
-    cdef Py_ssize_t at = 0, n
-    cdef unsigned long long token_id
-    cdef object item
-    if isinstance(tokens, np.ndarray) and tokens.dtype.kind in "iu" and tokens.ndim == 1:
-        if tokens.size and not 0 <= int(tokens.min()) <= int(tokens.max()) <= 0xFFFFFFFF:
-            raise OverflowError("token ids must be from 0 to 2**32 - 1")
-        return np.ascontiguousarray(tokens, dtype=np.uint32)
-    if not isinstance(tokens, (list, tuple)):
-        tokens = list(tokens)
-    n = len(tokens)
-    ids = np.empty(n, dtype=np.uint32)
-    out = ids
-    for item in tokens:
-        if at == n:
-            raise RuntimeError("the list of tokens grew while it was read")
-        token_id = PyLong_AsUnsignedLongLong(item if type(item) is int else item.__index__())
-        if token_id > 0xFFFFFFFF:
-            raise OverflowError(f"token ids must be from 0 to 2**32 - 1, got {token_id}")
-        out[at] = token_id
-        at += 1
-    return ids[:at]
+cdef class Ids:
+    """Token ids of any kind as a buffer of uint32."""
+
+    cdef uint32_t* data
+    cdef Py_ssize_t n
+
+    def __cinit__(self, tokens):
+        if isinstance(tokens, np.ndarray) and tokens.dtype.kind in "iu" and tokens.ndim == 1:
+            if tokens.size and not 0 <= int(tokens.min()) <= int(tokens.max()) <= 0xFFFFFFFF:
+                raise OverflowError("token ids must be from 0 to 2**32 - 1")
+            self.copy_array(np.ascontiguousarray(tokens, dtype=np.uint32))
+        else:
+            self.copy_list(list(tokens))
+
+    def __dealloc__(self):
+        free(self.data)
+
+    cdef int reserve(self, Py_ssize_t n) except -1:
+        self.n = n
+        self.data = <uint32_t*> malloc(max(n, 1) * sizeof(uint32_t))
+        if self.data == NULL:
+            raise MemoryError(f"no memory for {n} token ids")
+        return 0
+
+    cdef int copy_array(self, const uint32_t[::1] ids) except -1:
+        self.reserve(ids.shape[0])
+        if self.n > 0:
+            memcpy(self.data, &ids[0], self.n * sizeof(uint32_t))
+        return 0
+
+    cdef int copy_list(self, list ids) except -1:
+        # The list is ours: nothing else can change it meanwhile.
+        cdef PyObject** items = PySequence_Fast_ITEMS(ids)
+        cdef unsigned long long token_id
+        cdef Py_ssize_t at
+        cdef object item
+        self.reserve(len(ids))
+        for at in range(self.n):
+            if at + AHEAD < self.n:
+                prefetch(items[at + AHEAD])
+            item = <object> items[at]
+            token_id = PyLong_AsUnsignedLongLong(
+                item if PyLong_CheckExact(item) else item.__index__()
+            )
+            if token_id > 0xFFFFFFFF:
+                raise OverflowError(f"token ids must be from 0 to 2**32 - 1, got {token_id}")
+            self.data[at] = token_id
+        return 0

@@ -27,6 +27,7 @@ cdef struct Scratch:
     LongEntry* longer
     uint64_t longer_mask
     bint stores             # False: the caches stay empty
+    bint may_backtrack      # the trie is there
     uint32_t* out
     Py_ssize_t out_slots
     uint64_t* bits          # for backtracking
@@ -62,6 +63,7 @@ cdef class Encoder:
     cdef tuple cache_bits
     cdef Workspace workspace(self)
     cdef void release(self, Workspace work)
+    cdef int provide_trie(self, Workspace work) except -1
     cdef Source source(self)
     cdef tuple spans_of(self, bytes utf8)
     cdef Py_ssize_t run(

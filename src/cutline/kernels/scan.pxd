@@ -57,9 +57,12 @@ cdef inline Py_ssize_t scan_piece(
             width = char_bytes(byte)
             entry = scanner.transitions[row + char_class(scanner, text + at, width)]
             at += width
-        if entry == 0:
+        if entry < 4:
+            # Nothing can follow: the dead state, with or without a last accept.
             examined[0] = at
-            return piece_end
+            if entry == 0:
+                return piece_end
+            return at if entry == 1 else before
         row = entry >> 2
         code = entry & 3
         if code == 1:

@@ -4,6 +4,7 @@ docs/algorithm.md explains what each table is for and why it suffices.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +56,6 @@ def build_bpe_tables(vocabulary: Vocabulary) -> BpeTables:
     lengths = np.diff(vocabulary.offsets).astype(np.int64)
     irregular = _irregular(left, right, lengths)
     unreachable = (left == NONE) & (lengths > 1)
-    edges, node_token, next_prefix = _trie(hashed, left)
     char_token, open_seam = build.character_tables(hashed.arena, hashed.offsets, left)
     return BpeTables(
         {
@@ -71,9 +71,7 @@ def build_bpe_tables(vocabulary: Vocabulary) -> BpeTables:
             "byte_token": hashed.byte_token,
             "char_token": char_token,
             "open_seam": open_seam,
-            "edges": edges,
-            "node_token": node_token,
-            "next_prefix": next_prefix,
+            "build_trie": partial(_trie, hashed, left),
             "max_token_bytes": int(lengths.max()),
             "max_unreachable_bytes": int(lengths[unreachable].max(initial=0)),
         }

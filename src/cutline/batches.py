@@ -1,7 +1,6 @@
 """How a batch is spread over threads: in blocks, each of them one call of a kernel."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 __all__ = ["map_blocks", "map_threads"]
@@ -42,6 +41,9 @@ def map_threads(
         raise ValueError(f"num_threads must be 1 or more, got {num_threads}")
     if len(items) < 2 or num_threads == 1:
         return [work(item) for item in items]
+    # Imported here: it brings `logging` along, several milliseconds of every start.
+    from concurrent.futures import ThreadPoolExecutor
+
     # A pool of its own for each call: none is there to be broken by a fork.
     with ThreadPoolExecutor(min(num_threads, len(items))) as pool:
         return list(pool.map(work, items))

@@ -20,6 +20,7 @@ def split_at(encoding: "Encoding", text: str, n: int, start: int) -> int:
         raise OffsetError(f"start must be from 0 to {len(text)}, the text's length, got {start}")
     owner = _utf8(text)
     cutter = _cutter(encoding, owner)
+    n = min(n, len(owner))  # a token has a byte at least
     if isinstance(owner, str):
         end: int = cutter.greatest_cut(start, n)
     else:
@@ -40,7 +41,8 @@ def split(encoding: "Encoding", text: str, chunk_size: int, chunk_overlap: int) 
         )
     owner = _utf8(text)
     cutter = _cutter(encoding, owner)
-    rows = cutter.cut_all(chunk_size, chunk_overlap)
+    most = len(owner) + 1  # more tokens than the text has: one has a byte at least
+    rows = cutter.cut_all(min(chunk_size, most), min(chunk_overlap, most))
     cutter.close()
     starts = code_points(owner, rows[:, 0].copy()).tolist()
     ends = code_points(owner, rows[:, 1].copy()).tolist()

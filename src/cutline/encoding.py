@@ -18,13 +18,14 @@ from cutline import cutting
 from cutline.batches import map_blocks, map_threads
 from cutline.chunk import Chunk
 from cutline.errors import (
+    PatternError,
     PatternFallbackWarning,
     UnknownTokenError,
     UnsupportedPatternError,
     VocabularyError,
 )
 from cutline.kernels.decode import Decoder, ids_to_list
-from cutline.kernels.encode import Encoder
+from cutline.kernels.encoder import Encoder
 from cutline.kernels.scan import ScanTables
 from cutline.pretokenize import regex_spans
 from cutline.special import SpecialFinder, disallowed_error
@@ -326,26 +327,22 @@ class Encoding(Encoder):
     def _encode_bytes(self, text: bytes) -> list[int]:
         """Encode bytes that need not be valid UTF-8, as tiktoken does.
 
-        The valid beginning is split as usual; its last piece and all that follows the
-        first invalid byte make one piece.
+        The valid beginning is split as usual; its last piece and all that follows from
+        the first invalid byte on make one piece. White space before that piece could have
+        been part of it: it joins in.
         """
         try:
             return self.encode_ordinary(text.decode())
         except UnicodeDecodeError as error:
             valid = text[: error.start]
-        starts, _ = self._piece_spans(valid)
-        settled = valid[: starts[-1]] if len(starts) else valid
-        tokens = self.encode_ordinary(settled.decode())
-        # White space before the last piece could have joined it: tiktoken reopens that too.
-        tail_tokens = self._encode_single_piece(valid[len(settled) :]) if len(starts) else []
-        reopened = len(tail_tokens)
-        whole = tokens + tail_tokens
-        if reopened and self._is_white(whole[-reopened]):
-            while reopened < len(whole) and self._is_white(whole[-reopened - 1]):
+        tokens = self.encode_ordinary(valid.decode())
+        reopened = len(self._encode_single_piece(valid[self._last_piece_start(valid) :]))
+        if reopened and self._is_white(tokens[-reopened]):
+            while reopened < len(tokens) and self._is_white(tokens[-reopened - 1]):
                 reopened += 1
-        kept = whole[: len(whole) - reopened]
-        rest = self.decode_bytes(whole[len(kept) :]) + text[len(valid) :]
-        return kept + self._encode_single_piece(rest)
+        settled = tokens[: len(tokens) - reopened]
+        rest = self.decode_bytes(tokens[len(settled) :]) + text[len(valid) :]
+        return settled + self._encode_single_piece(rest)
 
     def _is_white(self, token_id: int) -> bool:
         return not self.decode_single_token_bytes(token_id).strip(b" \n\t")
@@ -619,9 +616,14 @@ def _piece_finder(
     pat_str: str | None,
 ) -> tuple[ScanTables | None, Any]:
     """The scanner's tables for a split pattern, or the function that stands in for them."""
+    if pat_str == "":
+        raise PatternError(
+            "an empty split pattern matches no text; pass None to keep texts in one piece"
+        )
     try:
         return build_scan_tables(pat_str), None
     except UnsupportedPatternError as error:
+        regex_spans(pat_str, "")  # refuses what the module can't run either
         warnings.warn(
             f"the split pattern runs on the `regex` module, exact but slower: {error}",
             PatternFallbackWarning,

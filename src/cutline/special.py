@@ -20,7 +20,7 @@ class SpecialFinder:
     __slots__ = ("_automaton", "_prefix")
 
     def __init__(self, texts: Collection[str]) -> None:
-        self._prefix = commonprefix(list(texts))
+        self._prefix = commonprefix(list(texts))  # noqa: RUF071 (by character, as is meant)
         self._automaton = ahocorasick.Automaton()
         for text in texts:
             if text:

@@ -6,8 +6,11 @@ Which kernel reads what::
     scan         text + automaton tables          -> pieces
     bpe          one piece + vocabulary tables    -> tokens (merge, backtracking, pair check)
     build        arena, offsets, ranks            -> the tables that bpe reads
-    encode       text + scan + bpe, with caches   -> tokens, counts
-    cut          text + encode, token budget      -> the greatest cut, chunks
+    encode       pieces + bpe, with caches        -> tokens, a batch at a time
+    encoder      text + scan + encode             -> lists, arrays, counts
+    prefix       one long piece                   -> tokens of all its prefixes, or suffixes
+    greatest     text + encode + prefix, a budget -> the greatest cut
+    cut          text + greatest                  -> chunks
     decode       token ids + arena                -> bytes; ids -> list of int
 
 Kernels import only each other. They trust their arrays; `cutline.tables` checks

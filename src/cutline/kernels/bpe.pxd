@@ -1,7 +1,8 @@
 """Vocabulary tables, and what needs nothing but them: look-ups and the pair check."""
 
 from cutline.kernels.common cimport (
-    MERGE_LIMIT, NONE, char_bytes, hash_bytes, memcmp, memcpy, memmove, memset, uint8_t, uint32_t, uint64_t,
+    MERGE_LIMIT, NONE, char_bytes, hash_bytes, memcmp, memcpy, memmove, memset, uint8_t, uint16_t,
+    uint32_t, uint64_t,
 )
 
 cdef enum:
@@ -28,19 +29,26 @@ cdef struct Bpe:
     const uint32_t* byte_token         # 256
     const uint32_t* char_token         # BMP code point -> token, or NONE; NULL: do not use
     const uint8_t* open_seam           # 65,536 bits, byte pair inside a straddling token
-    # The trie is only there once need_trie was called.
+    # The trie is only there once need_trie was called. Node 0 is the root, node 1 + rank
+    # is a token, and those above n_tokens are beginnings that are no token.
     const uint64_t* edges              # node << 40 | byte << 32 | child
     int edge_shift
-    const uint32_t* node_token         # node -> token, or NONE
+    const uint32_t* top_node           # two bytes -> their node, or NONE
     const uint32_t* next_prefix        # rank -> its longest proper prefix that is a token
+    # What makes the trie an Aho-Corasick automaton, once need_suffixes was called.
+    const uint32_t* fail               # node -> its longest proper suffix that is a node
+    const uint32_t* suffix_token       # node -> its longest suffix that is a token
+    const uint32_t* next_suffix        # rank -> its longest proper suffix that is a token
+    const uint16_t* depth              # node -> its bytes
 
 
 cdef class BpeTables:
     """Owns the arrays that a Bpe points to."""
     cdef Bpe bpe
     cdef readonly dict arrays
-    cdef bint has_trie
+    cdef bint has_trie, has_suffixes
     cdef int need_trie(self) except -1
+    cdef int need_suffixes(self) except -1
 
 
 cdef inline uint32_t find_token(const Bpe* bpe, const uint8_t* piece, Py_ssize_t n) noexcept nogil:
@@ -96,10 +104,10 @@ cdef inline uint32_t merged_pair(const Bpe* bpe, uint64_t left, uint64_t right) 
 
 
 cdef inline uint32_t trie_child(const Bpe* bpe, uint64_t node, uint64_t byte) noexcept nogil:
-    """The node one byte below this one, or NONE. The root is 0; byte b hangs at 1 + b."""
+    """The node one byte below this one, or NONE; never NONE below the root."""
     cdef uint64_t key, mask, slot, entry
     if node == 0:
-        return <uint32_t> byte + 1
+        return bpe.byte_token[byte] + 1
     key = node << 8 | byte
     mask = (<uint64_t> 1 << (64 - bpe.edge_shift)) - 1
     slot = hash_pair(key) >> bpe.edge_shift

@@ -20,7 +20,8 @@ cdef class BpeTables:
     in which a byte has no token; every rank in them is below the number of tokens.
 
     The trie takes longer to build than all the rest and serves long pieces and cuts
-    only: `arrays["build_trie"]` makes it when it is first needed.
+    only, so `arrays["build_trie"]` makes it when it is first needed; likewise
+    `arrays["build_suffixes"]`, which only cuts through long pieces take.
     """
 
     def __cinit__(self, dict arrays not None):
@@ -64,7 +65,7 @@ cdef class BpeTables:
     cdef int need_trie(self) except -1:
         """Build the trie unless it is there."""
         cdef const uint64_t[::1] edges
-        cdef const uint32_t[::1] node_token, next_prefix
+        cdef const uint32_t[::1] top_node, next_prefix
         if self.has_trie:
             return 0
         trie = self.arrays["build_trie"]()
@@ -72,12 +73,31 @@ cdef class BpeTables:
             # Another thread may have been faster; its arrays are in use by now.
             if not self.has_trie:
                 self.arrays["trie"] = trie
-                edges, node_token, next_prefix = trie
+                edges, top_node, next_prefix = trie
                 self.bpe.edge_shift = shift_of(edges.shape[0])
                 self.bpe.edges = &edges[0]
-                self.bpe.node_token = &node_token[0]
+                self.bpe.top_node = &top_node[0]
                 self.bpe.next_prefix = &next_prefix[0]
                 self.has_trie = True
+        return 0
+
+    cdef int need_suffixes(self) except -1:
+        """Build trie and suffix links unless they are there."""
+        cdef const uint32_t[::1] fail, suffix_token, next_suffix
+        cdef const uint16_t[::1] depth
+        if self.has_suffixes:
+            return 0
+        self.need_trie()
+        suffixes = self.arrays["build_suffixes"](self.arrays["trie"][0])
+        with critical_section(self):
+            if not self.has_suffixes:
+                self.arrays["suffixes"] = suffixes
+                fail, suffix_token, next_suffix, depth = suffixes
+                self.bpe.fail = &fail[0]
+                self.bpe.suffix_token = &suffix_token[0]
+                self.bpe.next_suffix = &next_suffix[0]
+                self.bpe.depth = &depth[0]
+                self.has_suffixes = True
         return 0
 
 
@@ -225,15 +245,17 @@ cdef Py_ssize_t character_parts(
 
 cdef uint32_t longest_match(const Bpe* bpe, const uint8_t* text, Py_ssize_t n) noexcept nogil:
     """The longest token that the text (n >= 1 bytes) begins with."""
-    cdef uint32_t node = <uint32_t> text[0] + 1
-    cdef uint32_t token = bpe.node_token[node]
-    cdef Py_ssize_t at = 1
-    while at < n:
-        node = trie_child(bpe, node, text[at])
-        if node == NONE:
+    cdef uint32_t node, token = bpe.byte_token[text[0]]
+    cdef Py_ssize_t at = 2
+    if n == 1:
+        return token
+    node = bpe.top_node[<uint32_t> text[0] << 8 | text[1]]
+    while node != NONE:
+        if node <= bpe.n_tokens:
+            token = node - 1
+        if at == n:
             break
-        if bpe.node_token[node] != NONE:
-            token = bpe.node_token[node]
+        node = trie_child(bpe, node, text[at])
         at += 1
     return token
 

@@ -12,7 +12,8 @@ from cutline.kernels.bpe cimport (
 )
 from cutline.kernels.bpe import shift_of
 from cutline.kernels.common cimport (
-    NONE, char_bytes, hash_bytes, is_continuation, memcmp, prefetch, uint8_t, uint32_t, uint64_t,
+    NONE, char_bytes, hash_bytes, int64_t, is_continuation, memcmp, prefetch, uint8_t, uint16_t,
+    uint32_t, uint64_t,
 )
 
 IRREGULAR_LIMIT = MAX_IRREGULAR_BYTES
@@ -264,8 +265,8 @@ cdef Py_ssize_t split_block(
 
 
 def trie(
-    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint32_t[::1] left,
-    Py_ssize_t capacity,
+    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint64_t[::1] slots,
+    const uint32_t[::1] byte_token, const uint32_t[::1] left, Py_ssize_t capacity,
 ):
     """Trie over the tokens that merging reaches, as a hash table of edges.
 
@@ -273,58 +274,127 @@ def trie(
         capacity: slots of the edge table, a power of two.
 
     Returns:
-        uint64 edges, uint32 token of each node, uint32 next shorter prefix token of
-        each token; or None where the edges would fill more than half the slots.
+        uint64 edges, uint32 node of each two bytes, uint32 next shorter prefix token of
+        each token, and the number of nodes; or None where the edges would fill more than half the slots.
     """
-    cdef Bpe bpe
-    cdef Py_ssize_t n_tokens = offsets.shape[0] - 1, token, n, at, n_nodes = 257
-    cdef Py_ssize_t max_nodes = 257 + capacity // 2
+    cdef Bpe bpe = vocabulary_view(arena, offsets, slots, byte_token)
+    cdef Py_ssize_t n_tokens = bpe.n_tokens, token, n, at
+    cdef Py_ssize_t n_nodes = n_tokens + 1, n_edges = 0
     edge_table = np.zeros(capacity, dtype=np.uint64)
-    token_of_node = np.full(max_nodes, NONE, dtype=np.uint32)
     prefix_of_token = np.full(n_tokens, NONE, dtype=np.uint32)
     cdef uint64_t[::1] edges = edge_table
-    cdef uint32_t[::1] node_token = token_of_node
     cdef uint32_t[::1] next_prefix = prefix_of_token
-    cdef uint32_t[::1] parent = np.zeros(max_nodes, dtype=np.uint32)
-    cdef uint32_t[::1] node_of = np.zeros(n_tokens, dtype=np.uint32)
+    cdef uint32_t[::1] parent = np.zeros(n_tokens + capacity // 2 + 1, dtype=np.uint32)
     cdef uint32_t node, child
     cdef uint64_t slot, key
+    cdef const uint8_t* piece
     bpe.edges = &edges[0]
     bpe.edge_shift = shift_of(capacity)
     for token in range(n_tokens):
-        n = offsets[token + 1] - offsets[token]
-        if left[token] == NONE and n > 1:
+        n = token_bytes(&bpe, token)
+        if n == 1 or left[token] == NONE:
             continue
+        piece = bpe.arena + bpe.offsets[token]
         node = 0
         at = 0
         # Mostly the left part stands in the trie already: start from its node.
-        if n > 1 and node_of[left[token]] != 0:
-            node = node_of[left[token]]
-            at = offsets[left[token] + 1] - offsets[left[token]]
+        if left[token] < <uint64_t> token or token_bytes(&bpe, left[token]) == 1:
+            node = left[token] + 1
+            at = token_bytes(&bpe, left[token])
         while at < n:
-            child = trie_child(&bpe, node, arena[offsets[token] + at])
+            child = trie_child(&bpe, node, piece[at])
+            at += 1
             if child == NONE:
-                if n_nodes == max_nodes:
+                if n_edges == capacity // 2:
                     return None
-                child = n_nodes
-                n_nodes += 1
-                key = <uint64_t> node << 8 | arena[offsets[token] + at]
+                n_edges += 1
+                child = find_token(&bpe, piece, at)
+                if child == NONE or left[child] == NONE:
+                    child = n_nodes
+                    n_nodes += 1
+                else:
+                    child += 1
+                key = <uint64_t> node << 8 | piece[at - 1]
                 slot = hash_pair(key) >> bpe.edge_shift
                 while edges[slot] != 0:
                     slot = (slot + 1) & (capacity - 1)
                 edges[slot] = key << 32 | child
-            parent[child] = node
+                parent[child] = node
             node = child
-            at += 1
-        node_token[node] = token
-        node_of[token] = node
     for token in range(n_tokens):
-        node = parent[node_of[token]] if node_of[token] != 0 else 0
-        while node != 0 and node_token[node] == NONE:
+        node = parent[token + 1]
+        while node > n_tokens:
             node = parent[node]
         if node != 0:
-            next_prefix[token] = node_token[node]
-    return edge_table, token_of_node[:n_nodes].copy(), prefix_of_token
+            next_prefix[token] = node - 1
+    top_nodes = np.full(65536, NONE, dtype=np.uint32)
+    cdef uint32_t[::1] top_node = top_nodes
+    for at in range(65536):
+        top_node[at] = trie_child(&bpe, byte_token[at >> 8] + 1, at & 0xFF)
+    return edge_table, top_nodes, prefix_of_token, n_nodes
+
+
+def suffix_links(
+    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint64_t[::1] slots,
+    const uint32_t[::1] byte_token, const uint64_t[::1] edges,
+):
+    """What makes the trie an Aho-Corasick automaton.
+
+    Returns:
+        For each node: uint32 longest proper suffix that is a node, uint32 longest suffix
+        that is a token. For each token: uint32 longest proper suffix that is a token, NONE
+        for single bytes. For each node: uint16 number of its bytes.
+
+    Source: Aho & Corasick 1975.
+    """
+    cdef Bpe bpe = vocabulary_view(arena, offsets, slots, byte_token)
+    cdef Py_ssize_t n_tokens = bpe.n_tokens, n_nodes, at, token
+    table = np.asarray(edges)
+    table = table[table != 0]
+    children = (table & np.uint64(0xFFFFFFFF)).astype(np.int64)
+    n_nodes = max(n_tokens, children.max(initial=0)) + 1
+    cdef uint32_t[::1] parent = np.zeros(n_nodes, dtype=np.uint32)
+    np.asarray(parent)[children] = table >> np.uint64(40)
+    cdef uint8_t[::1] byte = np.zeros(n_nodes, dtype=np.uint8)
+    np.asarray(byte)[children] = table >> np.uint64(32) & np.uint64(0xFF)
+    depths = np.zeros(n_nodes, dtype=np.uint16)
+    fail_links = np.zeros(n_nodes, dtype=np.uint32)
+    token_of_node = np.full(n_nodes, NONE, dtype=np.uint32)
+    suffix_of_token = np.full(n_tokens, NONE, dtype=np.uint32)
+    cdef uint16_t[::1] depth = depths
+    cdef uint32_t[::1] fail = fail_links, suffix_token = token_of_node
+    cdef uint32_t[::1] next_suffix = suffix_of_token
+    cdef uint32_t node, child
+    bpe.edges = &edges[0]
+    bpe.edge_shift = shift_of(edges.shape[0])
+    for at in range(256):
+        depth[byte_token[at] + 1] = 1
+        suffix_token[byte_token[at] + 1] = byte_token[at]
+    depths[children] = depths_below(np.asarray(parent), children)
+    cdef const int64_t[::1] by_depth = children[np.argsort(depths[children], kind="stable")]
+    # Shallower nodes first: a suffix is shallower than its node, so its links are there.
+    for at in range(by_depth.shape[0]):
+        child = by_depth[at]
+        node = fail[parent[child]]
+        while trie_child(&bpe, node, byte[child]) == NONE:
+            node = fail[node]
+        fail[child] = trie_child(&bpe, node, byte[child])
+        if child <= n_tokens:
+            suffix_token[child] = child - 1
+            next_suffix[child - 1] = suffix_token[fail[child]]
+        else:
+            suffix_token[child] = suffix_token[fail[child]]
+    return fail_links, token_of_node, suffix_of_token, depths
+
+
+def depths_below(parent, children):
+    """Depth of each of the nodes `children` of a trie whose top nodes have no parent: 1."""
+    depth = np.ones(len(children), dtype=np.uint16)
+    above = parent[children]
+    while above.any():
+        depth += above != 0
+        above = parent[above]
+    return depth
 
 
 def character_tables(

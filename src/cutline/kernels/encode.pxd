@@ -1,8 +1,12 @@
-"""The batch encoder: what `cut` needs of it, and its state."""
+"""The batch encoder: its state, and what the kernels above it call."""
 
-from cutline.kernels.bpe cimport Bpe, BpeTables
+from cutline.kernels.bpe cimport Bpe
 from cutline.kernels.common cimport Key, int64_t, uint8_t, uint32_t, uint64_t
-from cutline.kernels.scan cimport ScanTables, Scanner
+from cutline.kernels.scan cimport Scanner
+
+cdef enum:
+    NO_MEMORY = -1          # instead of a number of tokens
+    NEED_TRIE = -2
 
 cdef enum:
     BATCH_PIECES = 256
@@ -55,23 +59,6 @@ cdef class Workspace:
     cdef void* memory
 
 
-cdef class Encoder:
-    cdef BpeTables tables
-    cdef ScanTables scan_tables         # None: `find_spans` is used
-    cdef object find_spans
-    cdef list idle
-    cdef tuple cache_bits
-    cdef Workspace workspace(self)
-    cdef void release(self, Workspace work)
-    cdef int provide_trie(self, Workspace work) except -1
-    cdef Source source(self)
-    cdef tuple spans_of(self, bytes utf8)
-    cdef Py_ssize_t run(
-        self, Workspace work, object owner, Py_ssize_t before, Py_ssize_t limit
-    ) except -1
-    cdef object run_block(self, Workspace work, list texts, bint keep)
-
-
 cdef Py_ssize_t fill_batch(
     Source* source, const uint8_t* text, Py_ssize_t at, Py_ssize_t end,
     Py_ssize_t most, Batch* batch
@@ -81,5 +68,12 @@ cdef Py_ssize_t encode_batch(
     const Bpe* bpe, Scratch* scratch, const uint8_t* text, Py_ssize_t end,
     Batch* batch, uint32_t* out
 ) noexcept nogil
-cdef object utf8_owner(str text)
-cdef const uint8_t* utf8_data(object owner, Py_ssize_t* n) except NULL
+cdef Py_ssize_t encode_piece(
+    const Bpe* bpe, Scratch* scratch, const uint8_t* piece, Py_ssize_t n,
+    bint whole_characters, uint32_t* out
+) noexcept nogil
+cdef Py_ssize_t encode_text(
+    const Bpe* bpe, Source* source, Scratch* scratch, const uint8_t* text, Py_ssize_t n,
+    Py_ssize_t before, Py_ssize_t limit
+) noexcept nogil
+cdef void prefill(const Bpe* bpe, Scratch* scratch) noexcept nogil

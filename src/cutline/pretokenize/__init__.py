@@ -4,10 +4,11 @@
                  --nfa.py--> automaton with priorities
                  --automaton.py (classes.py)--> tables, kept by store.py
 
-A pattern outside the subset runs on the `regex` module instead: fallback.py.
+A pattern outside the subset runs on the `regex` module instead: fallback.py (rewriting.py).
+The tables' form is in compiled.py. Compiler and module are imported when first needed.
 """
 
-from cutline.pretokenize.automaton import Automaton
+from cutline.pretokenize.compiled import Automaton
 from cutline.pretokenize.fallback import regex_spans
 from cutline.pretokenize.store import compile_pattern
 

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.pretokenize.charset import CODE_POINTS, CharSet
+from cutline.pretokenize.compiled import BLOCK_COUNT, BLOCK_SIZE
 
-__all__ = ["BLOCK_SIZE", "Partition", "block_tables", "partition"]
+__all__ = ["Partition", "block_tables", "partition"]
 
 Class = TypeVar("Class", bound=np.unsignedinteger[Any])
 
-BLOCK_SIZE = 64
 _SURROGATE_EDGES = np.array([0xD800, 0xE000], dtype=np.int32)
 
 
@@ -69,14 +69,14 @@ def block_tables(
     point; the others have one block per class.
     """
     mixed = np.unique(starts[starts % BLOCK_SIZE != 0] // BLOCK_SIZE)
-    uniform = np.setdiff1d(np.arange(CODE_POINTS // BLOCK_SIZE), mixed)
+    uniform = np.setdiff1d(np.arange(BLOCK_COUNT), mixed)
     first = classes[np.searchsorted(starts, uniform * BLOCK_SIZE, side="right") - 1]
     kinds, kind = np.unique(first, return_inverse=True)
     points = mixed[:, None] * BLOCK_SIZE + np.arange(BLOCK_SIZE)
     rows = classes[np.searchsorted(starts, points, side="right") - 1]
 
     numbers = {row.tobytes(): number for number, row in enumerate(_repeat(kinds))}
-    index = np.empty(CODE_POINTS // BLOCK_SIZE, dtype=np.uint16)
+    index = np.empty(BLOCK_COUNT, dtype=np.uint16)
     index[uniform] = kind
     index[mixed] = [numbers.setdefault(row.tobytes(), len(numbers)) for row in rows]
     return index, np.frombuffer(b"".join(numbers), dtype=classes.dtype)

@@ -10,24 +10,21 @@ trusts them cannot read outside its arrays or loop.
 import contextlib
 import hashlib
 import os
-import tempfile
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import platformdirs
 
 from cutline.errors import CorruptDataError
-from cutline.pretokenize.automaton import (
+from cutline.pretokenize.compiled import (
     ACCEPT_ONE_AGO,
+    BLOCK_COUNT,
+    BLOCK_SIZE,
     MAX_CLASSES,
     MAX_STATES,
     Automaton,
-    generate,
 )
-from cutline.pretokenize.charset import CODE_POINTS
-from cutline.pretokenize.classes import BLOCK_SIZE
 from cutline.pretokenize.tablefile import pack, unpack
 from cutline.pretokenize.unicode import UNICODE_VERSION
 
@@ -78,6 +75,13 @@ def compile_pattern(pat_str: str) -> Automaton:
     automaton = generate(pat_str)
     _write(folder / name, dump(automaton, pat_str))
     return automaton
+
+
+def generate(pat_str: str) -> Automaton:
+    """Compile a pattern; the compiler is only imported where there is something to compile."""
+    from cutline.pretokenize import automaton
+
+    return automaton.generate(pat_str)
 
 
 def file_name(pat_str: str) -> str:
@@ -139,7 +143,7 @@ def _find_problem(automaton: Automaton) -> str:
         return "a field has the wrong type"
     if not 0 < automaton.n_classes <= MAX_CLASSES or stride != automaton.n_classes + 1:
         return f"{automaton.n_classes} classes with a stride of {stride}"
-    if len(automaton.ascii_class) != 128 or len(automaton.block_index) != CODE_POINTS // BLOCK_SIZE:
+    if len(automaton.ascii_class) != 128 or len(automaton.block_index) != BLOCK_COUNT:
         return "the character tables have the wrong length"
     blocks, rest = divmod(len(automaton.block_class), BLOCK_SIZE)
     if rest or automaton.block_index.max() >= blocks:
@@ -164,6 +168,8 @@ def _cache_folder() -> Path | None:
     """Return the folder for cached automata; None if the user turned it off."""
     chosen = os.environ.get(CACHE_VARIABLE)
     if chosen is None:
+        import platformdirs  # only reached with a pattern that is not packaged
+
         return Path(platformdirs.user_cache_dir("cutline", appauthor=False))
     return Path(chosen) if chosen else None
 
@@ -178,6 +184,8 @@ def _read(path: Path, pat_str: str) -> Automaton | None:
 
 def _write(path: Path, data: bytes) -> None:
     """Put a file in place as a whole: readers see the old one or the new one."""
+    import tempfile  # a cache is written once; every start would pay
+
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")

@@ -29,6 +29,14 @@ class _Hashed:
     slots: NDArray[np.uint64]
     byte_token: NDArray[np.uint32]
 
+    def arrays(
+        self,
+    ) -> tuple[
+        NDArray[np.uint8], NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint32]
+    ]:
+        """Its parts in the order in which the builders take them."""
+        return self.arena, self.offsets, self.slots, self.byte_token
+
 
 def build_bpe_tables(vocabulary: Vocabulary) -> BpeTables:
     """Build all tables of a vocabulary.
@@ -44,9 +52,7 @@ def build_bpe_tables(vocabulary: Vocabulary) -> BpeTables:
     left_lengths = vocabulary.left_lengths
     if left_lengths is None:
         left_lengths = _recover(hashed)
-    parts = build.splits(
-        hashed.arena, hashed.offsets, hashed.slots, hashed.byte_token, left_lengths
-    )
+    parts = build.splits(*hashed.arrays(), left_lengths)
     if isinstance(parts, int):
         raise CorruptDataError(
             f"the stored split of token {vocabulary.token_bytes(parts)!r} does not give two "
@@ -72,6 +78,7 @@ def build_bpe_tables(vocabulary: Vocabulary) -> BpeTables:
             "char_token": char_token,
             "open_seam": open_seam,
             "build_trie": partial(_trie, hashed, left),
+            "build_suffixes": partial(_suffixes, hashed),
             "max_token_bytes": int(lengths.max()),
             "max_unreachable_bytes": int(lengths[unreachable].max(initial=0)),
         }
@@ -119,8 +126,7 @@ def _hash(vocabulary: Vocabulary) -> _Hashed:
 
 
 def _recover(hashed: _Hashed) -> NDArray[np.uint32]:
-    arrays = (hashed.arena, hashed.offsets, hashed.slots, hashed.byte_token)
-    left_lengths = build.regular_left_lengths(*arrays)
+    left_lengths = build.regular_left_lengths(*hashed.arrays())
     if left_lengths is not None:
         return left_lengths
     longest = int(np.diff(hashed.offsets).max())
@@ -130,7 +136,7 @@ def _recover(hashed: _Hashed) -> NDArray[np.uint32]:
             f"{longest} bytes; such a vocabulary may have tokens of at most "
             f"{build.IRREGULAR_LIMIT} bytes"
         )
-    return build.any_left_lengths(*arrays)
+    return build.any_left_lengths(*hashed.arrays())
 
 
 def _irregular(
@@ -152,13 +158,18 @@ def _irregular(
 def _trie(
     hashed: _Hashed, left: NDArray[np.uint32]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32]]:
+    """Edges of the trie, nodes of two bytes, and the next shorter prefix of each token."""
     capacity = build.slots_for(2 * len(left))
     while capacity <= 4 * build.MAX_TRIE_NODES:
-        tables = build.trie(hashed.arena, hashed.offsets, left, capacity)
-        if tables is not None and len(tables[1]) <= build.MAX_TRIE_NODES:
-            return tables
+        tables = build.trie(*hashed.arrays(), left, capacity)
+        if tables is not None and tables[3] <= build.MAX_TRIE_NODES:
+            return tables[:3]
         capacity *= 2
     raise VocabularyError(
         f"the tokens have more than {build.MAX_TRIE_NODES} different beginnings: "
         "the vocabulary is too large"
     )
+
+
+def _suffixes(hashed: _Hashed, edges: NDArray[np.uint64]) -> tuple[NDArray[np.unsignedinteger], ...]:
+    return build.suffix_links(*hashed.arrays(), edges)

@@ -1,0 +1,1 @@
+"""Fuzz targets: `python -m fuzz TARGET`. See fuzz/README.md."""

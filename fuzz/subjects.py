@@ -1,0 +1,74 @@
+"""What a fuzzed text is encoded with, and the text that bytes stand for."""
+
+import random
+from dataclasses import dataclass
+from functools import lru_cache
+
+import tiktoken
+
+import cutline
+from tests.oracles import DISTINCT, real_tiktoken, tiktoken_of
+from tests.vocabularies import TOY_TOKENS, random_ranks, with_bytes
+
+PATTERNS = (
+    None,
+    r"\w+|\s+|[^\w\s]+",
+    r"[a-c]+|[^a-c]",
+    r" ?\p{L}+|\s+(?!\S)|\s+|[^\s\p{L}]",
+)
+ALPHABETS = ("a", "ab", "abc", "abcd ", "ab \n", "aé", "中文 ", "😀\u200d")
+REPEATS = (1, 1, 1, 1, 2, 3, 9, 70)
+MAX_CHARACTERS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """An encoding, the same in tiktoken, and the letters that its tokens are made of."""
+
+    ours: cutline.Encoding
+    real: tiktoken.Encoding
+    letters: str
+    """Empty for a packaged encoding, whose tokens use them all."""
+    longest_token_bytes: int
+
+    def count(self, text: str) -> int:
+        """Count tokens by encoding with tiktoken."""
+        return len(self.real.encode_ordinary(text))
+
+    def text(self, kind: int, data: bytes) -> str:
+        """Make a text of bytes: as UTF-8, with surrogates for what is not, or token by token.
+
+        Where tokens use few letters, a byte is one of them instead.
+        """
+        if self.letters:
+            return "".join(self.letters[byte % len(self.letters)] for byte in data)
+        if kind % 3 < 2:
+            return data.decode("utf-8", ("replace", "surrogateescape")[kind % 3])
+        n_tokens = len(self.ours._vocabulary)
+        drawn = (
+            int.from_bytes(data[place : place + 3]) % n_tokens for place in range(0, len(data), 3)
+        )
+        return b"".join(map(self.ours._vocabulary.token_bytes, drawn)).decode("utf-8", "replace")
+
+
+@lru_cache(maxsize=24)
+def subject(number: int) -> Subject:
+    """Subject 0-3: the packaged encodings. Then the toys, then random vocabularies."""
+    if number < len(DISTINCT):
+        name = DISTINCT[number]
+        ours = cutline.get_encoding(name)
+        longest = max(map(len, ours._mergeable_ranks))
+        return Subject(ours, real_tiktoken(name), "", longest)
+    rng = random.Random(number)
+    pat_str = rng.choice(PATTERNS)
+    toys = list(TOY_TOKENS.values())
+    if number < len(DISTINCT) + len(toys):
+        tokens = toys[number - len(DISTINCT)]
+        ranks = with_bytes(tokens)
+        letters = b"".join(tokens).decode("utf-8", "ignore") or "ab"
+    else:
+        letters = rng.choice(ALPHABETS)
+        ranks = random_ranks(rng, letters.encode())
+    ours = cutline.Encoding(f"{number}", pat_str=pat_str, mergeable_ranks=ranks, special_tokens={})
+    letters = "".join(sorted({*letters}))
+    return Subject(ours, tiktoken_of(ranks, pat_str), letters, max(map(len, ranks)))

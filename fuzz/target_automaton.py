@@ -1,0 +1,62 @@
+"""A table file that anybody may have written is refused, or is safe to scan with.
+
+Input: the kind (a byte), then: 0: the file; 1: what comes after its checksum; 2: the
+same before compression; 3: triples of place (2 bytes) and value that change the
+numbers of a good automaton.
+"""
+
+import hashlib
+import zlib
+
+from cutline.errors import CorruptDataError
+from cutline.kernels.scan import ScanTables, scan_pieces
+from cutline.pretokenize.automaton import Automaton, generate
+from cutline.pretokenize.store import dump, load
+
+PATTERN = r"a+b?|\s+(?!\S)|[^a]"
+GOOD = generate(PATTERN)
+GOOD_FILE = dump(GOOD, PATTERN)
+MAGIC = GOOD_FILE[:8]
+TEXT = "aab a\n  é中😀\u2028aaa  ".encode()
+
+
+def run(data: bytes) -> None:
+    if not data:
+        return
+    kind, body = data[0] % 4, data[1:]
+    if kind == 3:
+        body = changed(body)
+    if kind >= 2:
+        body = zlib.compress(body)
+    file = body if kind == 0 else MAGIC + hashlib.sha256(body).digest() + body
+    try:
+        automaton = load(file, PATTERN)
+    except CorruptDataError:
+        return
+    scan(automaton)
+
+
+def changed(body: bytes) -> bytes:
+    """The payload of the good automaton with some bytes replaced."""
+    payload = bytearray(zlib.decompress(GOOD_FILE[40:]))
+    # From the end: there are the transitions and the header of the arrays is at the front.
+    for place in range(0, len(body) - 2, 3):
+        offset = int.from_bytes(body[place : place + 2])
+        payload[-1 - offset % len(payload)] = body[place + 2]
+    return bytes(payload)
+
+
+def scan(automaton: Automaton) -> None:
+    """Scan to the end; pieces must be half-open spans in order."""
+    tables = ScanTables(
+        automaton.ascii_class,
+        automaton.block_index,
+        automaton.block_class,
+        automaton.transitions,
+        automaton.stride,
+        automaton.has_gaps,
+    )
+    starts, ends, _ = scan_pieces(tables, TEXT)
+    assert (starts < ends).all()
+    assert (ends[:-1] <= starts[1:]).all()
+    assert not len(ends) or ends[-1] <= len(TEXT)

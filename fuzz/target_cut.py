@@ -1,0 +1,38 @@
+"""Cuts are the greatest, and chunks those of the definition, found by trying every place.
+
+Input: subject, budget, start or overlap (a byte each), then the text as UTF-8.
+"""
+
+from cutline.errors import BudgetError
+from fuzz.subjects import Subject, subject
+from tests.oracles import greatest_cut, greedy_spans
+
+MAX_CHARACTERS = 48
+
+
+def run(data: bytes) -> None:
+    if len(data) < 4:
+        return
+    chosen, n = subject(data[0]), data[1] % 12 + 1
+    text = chosen.text(0, data[3:])[:MAX_CHARACTERS]
+    check_cut(chosen, text, n, data[2] % (len(text) + 1))
+    check_chunks(chosen, text, n, data[2] % n)
+
+
+def check_cut(chosen: Subject, text: str, n: int, start: int) -> None:
+    want = greatest_cut(chosen.count, text, n, start, chosen.longest_token_bytes)
+    assert chosen.ours.split_at(text, n, start) == (start if want is None else want)
+
+
+def check_chunks(chosen: Subject, text: str, n: int, overlap: int) -> None:
+    want = greedy_spans(chosen.count, text, n, overlap, chosen.longest_token_bytes)
+    try:
+        chunks = chosen.ours.split(text, n, overlap)
+    except BudgetError:
+        assert want is None
+        return
+    assert [(chunk.start_index, chunk.end_index) for chunk in chunks] == want
+    for index, chunk in enumerate(chunks):
+        assert chunk.index == index
+        assert chunk.text == text[chunk.start_index : chunk.end_index]
+        assert chunk.token_count == chosen.count(chunk.text) <= n

@@ -1,0 +1,33 @@
+"""A `.tiktoken` file is refused with its path named, or read as what its lines say.
+
+Input: a byte, then lines; where the byte is odd, the 256 single bytes with ids from
+1,000 on are put before them.
+"""
+
+import tempfile
+from base64 import b64decode, b64encode
+from pathlib import Path
+
+import cutline
+from cutline.errors import VocabularyError
+from tests.oracles import tiktoken_of
+
+SINGLE_BYTES = b"".join(b64encode(bytes([i])) + b" %d\n" % (1_000 + i) for i in range(256))
+FILE = Path(tempfile.mkdtemp(prefix="cutline-fuzz-")) / "fuzzed.tiktoken"
+
+
+def run(data: bytes) -> None:
+    content = (SINGLE_BYTES if data[:1] and data[0] & 1 else b"") + data[1:]
+    FILE.write_bytes(content)
+    try:
+        encoding = cutline.load(FILE, pat_str=None)
+    except VocabularyError as error:
+        assert str(FILE) in str(error)
+        return
+    lines = [line.split() for line in content.splitlines() if line]
+    ranks = {b64decode(token): int(rank) for token, rank in lines}
+    assert encoding._mergeable_ranks == dict(sorted(ranks.items(), key=lambda item: item[1]))
+    piece = b"".join(token for token in ranks if len(token) > 1)[:3_000]
+    if piece:
+        want = tiktoken_of(ranks, None)._encode_single_piece(piece)
+        assert encoding._encode_single_piece(piece) == want

@@ -1,0 +1,9 @@
+from typing import Any, Self
+
+class BpeTables:
+    # The keys and the arrays behind them are those that `cutline.tables` puts together.
+    def __new__(cls, arrays: dict[str, Any]) -> Self: ...
+    @property
+    def arrays(self) -> dict[str, Any]: ...
+
+def shift_of(slots: int) -> int: ...

@@ -1,0 +1,59 @@
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+IRREGULAR_LIMIT: int
+MAX_TRIE_NODES: int
+
+class PairTable:
+    def __new__(cls, n_tokens: int) -> Self: ...
+    @property
+    def slots(self) -> NDArray[np.uint64]: ...
+    @property
+    def filter_words(self) -> NDArray[np.uint64]: ...
+
+def slots_for(entries: int) -> int: ...
+def piece_slots(
+    arena: NDArray[np.uint8], offsets: NDArray[np.uint64]
+) -> tuple[NDArray[np.uint64], tuple[int, int] | None]: ...
+def regular_left_lengths(
+    arena: NDArray[np.uint8],
+    offsets: NDArray[np.uint64],
+    slots: NDArray[np.uint64],
+    byte_token: NDArray[np.uint32],
+) -> NDArray[np.uint32] | None: ...
+def any_left_lengths(
+    arena: NDArray[np.uint8],
+    offsets: NDArray[np.uint64],
+    slots: NDArray[np.uint64],
+    byte_token: NDArray[np.uint32],
+) -> NDArray[np.uint32]: ...
+def splits(
+    arena: NDArray[np.uint8],
+    offsets: NDArray[np.uint64],
+    slots: NDArray[np.uint64],
+    byte_token: NDArray[np.uint32],
+    left_lengths: NDArray[np.uint32],
+) -> (
+    tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint64]] | int
+): ...
+def trie(
+    arena: NDArray[np.uint8],
+    offsets: NDArray[np.uint64],
+    slots: NDArray[np.uint64],
+    byte_token: NDArray[np.uint32],
+    left: NDArray[np.uint32],
+    capacity: int,
+) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32], int] | None: ...
+def suffix_links(
+    arena: NDArray[np.uint8],
+    offsets: NDArray[np.uint64],
+    slots: NDArray[np.uint64],
+    byte_token: NDArray[np.uint32],
+    edges: NDArray[np.uint64],
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint16]]: ...
+def depths_below(parent: NDArray[np.uint32], children: NDArray[np.int64]) -> NDArray[np.uint16]: ...
+def character_tables(
+    arena: NDArray[np.uint8], offsets: NDArray[np.uint64], left: NDArray[np.uint32]
+) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]: ...

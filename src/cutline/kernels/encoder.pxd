@@ -1,0 +1,27 @@
+"""The kernel class behind `cutline.Encoding`."""
+
+from cutline.kernels.bpe cimport BpeTables
+from cutline.kernels.common cimport uint8_t
+from cutline.kernels.encode cimport Source, Workspace
+from cutline.kernels.scan cimport ScanTables
+
+
+cdef class Encoder:
+    cdef BpeTables tables
+    cdef ScanTables scan_tables         # None: `find_spans` is used
+    cdef object find_spans
+    cdef list idle
+    cdef tuple cache_bits
+    cdef Workspace workspace(self)
+    cdef void release(self, Workspace work)
+    cdef int provide_trie(self, Workspace work) except -1
+    cdef Source source(self)
+    cdef tuple spans_of(self, bytes utf8)
+    cdef Py_ssize_t run(
+        self, Workspace work, object owner, Py_ssize_t before, Py_ssize_t limit
+    ) except -1
+    cdef object run_block(self, Workspace work, list texts, bint keep)
+
+
+cdef object utf8_owner(str text)
+cdef const uint8_t* utf8_data(object owner, Py_ssize_t* n) except NULL

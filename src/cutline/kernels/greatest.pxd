@@ -1,0 +1,69 @@
+"""The greatest cut: its state, and what `cut` calls."""
+
+from cutline.kernels.bpe cimport Bpe
+from cutline.kernels.common cimport is_continuation, uint8_t
+from cutline.kernels.encode cimport Scratch, Source
+from cutline.kernels.prefix cimport Prefixes, Suffixes
+
+cdef enum:
+    FAILED = -2             # no memory, or tables are lacking: see State
+    NOT_FOUND = -1
+
+# The scan of a text from its start: `tokens` come before `at`, and no decision up to
+# there looked at a byte at or beyond `examined`.
+cdef struct Boundary:
+    Py_ssize_t at
+    Py_ssize_t examined
+    Py_ssize_t tokens
+
+# Cuts from `low` to `high` whose pieces are known up to `at`, `tokens` tokens so far.
+cdef struct Task:
+    Py_ssize_t at
+    Py_ssize_t tokens
+    Py_ssize_t low
+    Py_ssize_t high
+
+cdef struct Cut:
+    Py_ssize_t end
+    Py_ssize_t tokens
+
+cdef struct State:
+    const Bpe* bpe
+    Source source
+    Scratch* scratch
+    const uint8_t* text
+    Py_ssize_t n
+    bint has_gaps
+    Boundary* boundaries
+    Py_ssize_t n_boundaries, boundary_slots
+    Task* tasks
+    Py_ssize_t n_tasks, task_slots
+    Py_ssize_t* reached         # scratch of `furthest`
+    Py_ssize_t reached_slots
+    Prefixes prefixes
+    Suffixes suffixes
+    bint has_links              # the tables that long pieces take are there
+    bint lacks_links            # why something failed: they are not
+    Py_ssize_t probed_end       # a long piece up to here goes on, and is not worth counting
+
+
+cdef inline bint is_character_start(const State* state, Py_ssize_t at) noexcept nogil:
+    return at >= state.n or not is_continuation(state.text[at])
+
+
+cdef inline Py_ssize_t character_start(const State* state, Py_ssize_t at) noexcept nogil:
+    """The start of the character that holds this byte."""
+    while not is_character_start(state, at):
+        at -= 1
+    return at
+
+
+cdef inline bint has_links(State* state) noexcept nogil:
+    state.lacks_links = not state.has_links
+    return state.has_links
+
+
+cdef Cut greatest_cut(State* state, Py_ssize_t start, Py_ssize_t max_tokens) noexcept nogil
+cdef Cut scan_until_over(
+    State* state, Py_ssize_t start, Py_ssize_t end, Py_ssize_t max_tokens
+) noexcept nogil

@@ -1,0 +1,212 @@
+"""The last token of every prefix of a piece, and the first of every suffix.
+
+The encoding of a prefix ends in exactly one token: the one that ends there and is
+compatible with the last token of the prefix before it (docs/algorithm.md). So the
+prefixes of a piece are counted one from another, in one pass of an Aho-Corasick
+automaton; suffixes likewise, from the end.
+"""
+
+from libc.stdlib cimport realloc
+
+from cutline.kernels.bpe cimport compatible, find_token, token_bytes, trie_child
+from cutline.kernels.common cimport uint64_t
+
+
+cdef inline uint32_t step(const Bpe* bpe, uint32_t node, uint8_t byte) noexcept nogil:
+    """The longest suffix of node + byte that is a node. Amortised constant."""
+    cdef uint32_t child = trie_child(bpe, node, byte)
+    while child == NONE:
+        node = bpe.fail[node]
+        child = trie_child(bpe, node, byte)
+    return child
+
+
+cdef bint grow_pair(
+    uint32_t** first, uint32_t** second, Py_ssize_t* slots, Py_ssize_t needed
+) noexcept nogil:
+    """Make room for so many entries in two arrays that grow together. False: no memory."""
+    cdef uint32_t* grown
+    if needed <= slots[0]:
+        return True
+    needed = 2 * needed + 256
+    grown = <uint32_t*> realloc(first[0], needed * sizeof(uint32_t))
+    if grown == NULL:
+        return False
+    first[0] = grown
+    grown = <uint32_t*> realloc(second[0], needed * sizeof(uint32_t))
+    if grown == NULL:
+        return False
+    second[0] = grown
+    slots[0] = needed
+    return True
+
+
+cdef inline bint reserve_prefix(Prefixes* prefixes, Py_ssize_t length) noexcept nogil:
+    return grow_pair(&prefixes.last, &prefixes.counts, &prefixes.slots, length + 1)
+
+
+cdef inline uint32_t grown_token(
+    const Prefixes* prefixes, const Bpe* bpe, Py_ssize_t length, uint8_t byte
+) noexcept nogil:
+    """The last token of the prefix before, with one byte more; or NONE.
+
+    Any order of trying is right, for at most one token is; in long runs this one
+    nearly always is it, where the longest would fail dozens of times.
+    """
+    cdef uint32_t node
+    if length == 1 or prefixes.counts[length - 1] == NONE:
+        return NONE
+    node = trie_child(bpe, prefixes.last[length - 1] + 1, byte)
+    return node - 1 if node <= bpe.n_tokens else NONE
+
+
+cdef inline bint try_token(
+    Prefixes* prefixes, const Bpe* bpe, Py_ssize_t length, uint32_t token, Py_ssize_t budget
+) noexcept nogil:
+    """Whether this is the last token of the prefix, within budget; if so, note it."""
+    cdef Py_ssize_t before = length - token_bytes(bpe, token)
+    if prefixes.counts[before] >= <uint64_t> budget or (
+        before > 0 and not compatible(bpe, prefixes.last[before], token)
+    ):
+        return False
+    prefixes.last[length] = token
+    prefixes.counts[length] = prefixes.counts[before] + 1
+    return True
+
+
+cdef bint count_prefixes(
+    Prefixes* prefixes, const Bpe* bpe,
+    const uint8_t* text, Py_ssize_t start, Py_ssize_t end,  # in: the piece
+    Py_ssize_t budget,                                      # in: tokens of interest
+) noexcept nogil:
+    """Count the tokens of all prefixes of a piece that are within budget. False: no memory.
+
+    Cost: linear in the longest prefix within budget, times the tokens tried at a place.
+    """
+    cdef const uint8_t* piece = text + start
+    cdef Py_ssize_t n = end - start, length
+    cdef Py_ssize_t extendable = 0      # the longest prefix yet that one more token may follow
+    cdef uint32_t node = 0, token
+    # The end only limits how far tokens may reach: tables for a later one do as well.
+    if prefixes.start == start and prefixes.budget == budget and prefixes.end >= end:
+        return True
+    prefixes.start = -1
+    if not reserve_prefix(prefixes, 0):
+        return False
+    prefixes.counts[0] = 0
+    prefixes.frontier = 0
+    if budget == 0:
+        n = 0
+    for length in range(1, n + 1):
+        node = step(bpe, node, piece[length - 1])
+        # No token that is still open starts at a prefix that could take it.
+        if length - bpe.depth[node] > extendable:
+            break
+        if not reserve_prefix(prefixes, length):
+            return False
+        prefixes.frontier = length
+        prefixes.counts[length] = NONE
+        token = grown_token(prefixes, bpe, length, piece[length - 1])
+        if token == NONE or not try_token(prefixes, bpe, length, token, budget):
+            token = bpe.suffix_token[node]
+            while token != NONE and not try_token(prefixes, bpe, length, token, budget):
+                token = bpe.next_suffix[token]
+        if prefixes.counts[length] < <uint64_t> budget:
+            extendable = length
+    if bpe.max_unreachable_bytes > 0 and budget > 0 and not count_unreachable(
+        prefixes, bpe, piece, end - start
+    ):
+        return False
+    prefixes.start = start
+    prefixes.end = end
+    prefixes.budget = budget
+    return True
+
+
+cdef bint count_unreachable(
+    Prefixes* prefixes, const Bpe* bpe, const uint8_t* piece, Py_ssize_t n
+) noexcept nogil:
+    """A piece that is a token is that token, though merging does not reach it. False: no memory."""
+    cdef Py_ssize_t length
+    for length in range(2, min(n, bpe.max_unreachable_bytes) + 1):
+        if find_token(bpe, piece, length) == NONE:
+            continue
+        if not reserve_prefix(prefixes, length):
+            return False
+        while prefixes.frontier < length:
+            prefixes.frontier += 1
+            prefixes.counts[prefixes.frontier] = NONE
+        prefixes.counts[length] = 1
+    return True
+
+
+cdef Py_ssize_t suffix_tokens(
+    Suffixes* suffixes, const Bpe* bpe,
+    const uint8_t* text, Py_ssize_t start, Py_ssize_t end,      # in: the piece
+) noexcept nogil:
+    """Tokens of the piece text[start:end], by the mirrored table. -1: no memory.
+
+    The encoding of a suffix begins with exactly one token: the one that is compatible
+    with the first token of the suffix after it. Called with falling starts for the same
+    end, it goes on where it stopped.
+    """
+    cdef Py_ssize_t length, shorter, at
+    cdef uint32_t node, token
+    if find_token(bpe, text + start, end - start) != NONE:
+        return 1
+    if suffixes.end != end or suffixes.counts == NULL:
+        suffixes.end = end
+        suffixes.length = 0
+    if not grow_pair(&suffixes.first, &suffixes.counts, &suffixes.slots, end - start + 1):
+        return -1
+    suffixes.counts[0] = 0
+    for length in range(suffixes.length + 1, end - start + 1):
+        node = 0
+        for at in range(end - length, end):
+            node = trie_child(bpe, node, text[at])
+            if node == NONE:
+                break
+            if node > bpe.n_tokens:
+                continue
+            token = node - 1
+            shorter = end - at - 1
+            if shorter == 0 or compatible(bpe, token, suffixes.first[shorter]):
+                suffixes.first[length] = token
+                suffixes.counts[length] = suffixes.counts[shorter] + 1
+                break
+        suffixes.length = length
+    return suffixes.counts[end - start]
+
+
+cdef Py_ssize_t furthest(
+    const Bpe* bpe,
+    const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
+    Py_ssize_t max_tokens,
+    Py_ssize_t* reached,        # scratch: max_tokens + 1 slots
+) noexcept nogil:
+    """A place in text[start:end] beyond which max_tokens tokens can't reach from `start`.
+
+    Whatever the pieces: reached[k] is the furthest end of a token that starts at or
+    before reached[k - 1]. Needs a vocabulary without unreachable tokens.
+    """
+    cdef Py_ssize_t at, token_start, level, used = 0
+    cdef uint32_t node = 0
+    reached[0] = start
+    for at in range(start + 1, end + 1):
+        node = step(bpe, node, text[at - 1])
+        if used == max_tokens and at - bpe.depth[node] > reached[max_tokens - 1]:
+            break
+        token_start = at - token_bytes(bpe, bpe.suffix_token[node])
+        # The fewest tokens that reach the token's start; most often all or all but one.
+        level = used
+        while level > 0 and reached[level - 1] >= token_start:
+            level -= 1
+        if level == max_tokens:
+            continue
+        # One more token reaches here, and so do any more.
+        level += 1
+        used = max(used, level)
+        while level <= used:
+            reached[level] = at
+            level += 1
+    return reached[used]

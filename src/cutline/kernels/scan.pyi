@@ -1,0 +1,27 @@
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+class ScanTables:
+    def __new__(
+        cls,
+        ascii_class: NDArray[np.uint8],
+        block_index: NDArray[np.uint16],
+        block_class: NDArray[np.uint8],
+        transitions: NDArray[np.uint32],
+        stride: int,
+        has_gaps: bool,
+    ) -> Self: ...
+    @property
+    def arrays(
+        self,
+    ) -> tuple[
+        NDArray[np.uint8], NDArray[np.uint16], NDArray[np.uint8], NDArray[np.uint32], int
+    ]: ...
+    @property
+    def has_gaps(self) -> bool: ...
+
+def scan_pieces(
+    tables: ScanTables, text: bytes
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]: ...

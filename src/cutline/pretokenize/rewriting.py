@@ -1,0 +1,176 @@
+r"""Split patterns rewritten such that the `regex` module finds tiktoken's matches.
+
+The module knows another Unicode version than the engine being matched, folds
+case in another way and reads `$`, `&&` or `\h` differently. So it never sees
+the text: every one-character atom of the pattern becomes a set of character
+classes (classes.py), the text becomes a string with one private-use character
+per class, and the module only does what engines agree on: sequence, choice,
+repetition, look-around. Offsets are unchanged, for it is class for character.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from cutline.errors import PatternError
+from cutline.pretokenize.atoms import AtomReader
+from cutline.pretokenize.charset import CharSet, union
+from cutline.pretokenize.classes import block_tables, partition
+from cutline.pretokenize.compiled import BLOCK_SIZE
+from cutline.pretokenize.unicode import WORD, find_property
+
+__all__ = ["Splitter", "splitter"]
+
+_FIRST_CLASS = 0xE000  # class 0 is written as this private-use character
+_PLAIN_OPENINGS = ("(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>")
+_NAMED_GROUP = re.compile(r"\(\?P?<[A-Za-z_]\w*>")
+_FLAGS = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")
+_QUANTIFIER = re.compile(r"(?:[?*+]|\{\d+(?:,\d*)?\}|\{,\d+\})[?+]?")
+
+_Part = str | CharSet
+_NEWLINE = CharSet.of("\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Splitter:
+    """A pattern over classes, and the table that turns code points into classes.
+
+    Attributes:
+        expression: the pattern; one private-use character stands for each class.
+        block_index: uint16: block number by code point >> 6.
+        block_class: uint32, shape (64 * blocks,): class by block and code point & 63.
+    """
+
+    expression: "regex.Pattern[str]"
+    block_index: NDArray[np.uint16]
+    block_class: NDArray[np.uint32]
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Find all matches, as half-open code-point offsets."""
+        encoded = text.encode("utf-32-le", "surrogatepass")
+        points = np.frombuffer(encoded, dtype="<u4").astype(np.uint32)
+        blocks = self.block_index[points >> 6].astype(np.int64)
+        classes = self.block_class[blocks * BLOCK_SIZE + (points & 63)] + _FIRST_CLASS
+        written = classes.astype("<u4").tobytes().decode("utf-32-le")
+        return [match.span() for match in self.expression.finditer(written)]
+
+
+@lru_cache(maxsize=32)
+def splitter(pattern: str) -> Splitter:
+    """Rewrite a split pattern over classes.
+
+    Raises:
+        PatternError, UnsupportedPatternError: as `regex_spans`.
+    """
+    parts = _Rewriter(pattern).parts()
+    sets = list(dict.fromkeys(part for part in parts if isinstance(part, CharSet)))
+    found = partition(sets)
+    rows = dict(zip(sets, found.members, strict=True))
+    written = "".join(p if isinstance(p, str) else _write_set(rows[p]) for p in parts)
+    try:
+        expression = regex.compile(written)
+    except regex.error as error:
+        raise PatternError(f"split pattern {pattern!r} is invalid: {error.msg}") from error
+    block_index, block_class = block_tables(found.starts, found.classes.astype(np.uint32))
+    return Splitter(expression, block_index, block_class)
+
+
+def _write_set(members: NDArray[np.bool_]) -> str:
+    """Return the set of classes as a regular expression for one character."""
+    classes = (np.flatnonzero(members) + _FIRST_CLASS).tolist()
+    return f"[{''.join(map(chr, classes))}]" if classes else "(?:(?!))"
+
+
+class _Rewriter:
+    """Reads a pattern into what the module sees literally and sets of characters."""
+
+    def __init__(self, pattern: str) -> None:
+        self.reader = AtomReader(pattern)
+        self.multi_line = False
+
+    def parts(self) -> list[_Part]:
+        reader = self.reader
+        parts: list[_Part] = []
+        outer: list[tuple[bool, bool, bool]] = []
+        while character := reader.peek():
+            if character == "(":
+                outer.append((reader.ignore_case, reader.dot_all, self.multi_line))
+                opening = self.opening()
+                if not opening:
+                    outer.pop()
+                parts.append(opening)
+            elif character == ")":
+                if not outer:
+                    raise reader.invalid("unmatched ')'", reader.position)
+                reader.ignore_case, reader.dot_all, self.multi_line = outer.pop()
+                reader.position += 1
+                parts.append(")")
+            elif found := _QUANTIFIER.match(reader.pattern, reader.position):
+                reader.position = found.end()
+                parts.append(found.group())
+            elif reader.accept("|"):
+                parts.append("|")
+            else:
+                parts.extend(self.assertion() or [reader.read_atom()])
+        return parts
+
+    def opening(self) -> str:
+        """Read what opens a group; "" for flags that hold from here on."""
+        reader = self.reader
+        for opening in _PLAIN_OPENINGS:
+            if reader.accept(opening):
+                return opening
+        if named := _NAMED_GROUP.match(reader.pattern, reader.position):
+            reader.position = named.end()
+            return "(?:"
+        if flags := _FLAGS.match(reader.pattern, reader.position):
+            self.apply_flags(flags)
+            return "" if flags.group(3) == ")" else "(?:"
+        if reader.peek(2) in ("(?", "(*"):
+            raise reader.unsupported(f"group {reader.peek(3)!r}", reader.position)
+        reader.position += 1
+        return "(?:"
+
+    def apply_flags(self, found: re.Match[str]) -> None:
+        reader = self.reader
+        for letters, value in ((found.group(1), True), (found.group(2) or "", False)):
+            for letter in letters:
+                if letter == "i":
+                    reader.ignore_case = value
+                elif letter == "s":
+                    reader.dot_all = value
+                elif letter == "m":
+                    self.multi_line = value
+                elif letter != "u":
+                    raise reader.unsupported(f"flag {letter!r}", found.start())
+        reader.position = found.end()
+
+    def assertion(self) -> list[_Part]:
+        """Read an anchor or a word boundary; nothing if none comes next."""
+        reader = self.reader
+        ahead = reader.peek(2)
+        simple: dict[str, list[_Part]] = {
+            r"\A": [r"\A"],
+            r"\z": [r"\Z"],
+            r"\Z": ["(?=", _NEWLINE, r"?\Z)"],
+            r"\b": _boundary("(?!", "(?="),
+            r"\B": _boundary("(?=", "(?!"),
+        }
+        if ahead in simple:
+            reader.position += 2
+            return simple[ahead]
+        if reader.accept("^"):
+            return ["(?:\\A|(?<=", _NEWLINE, "))"] if self.multi_line else [r"\A"]
+        if reader.accept("$"):
+            return ["(?=", _NEWLINE, r"|\Z)"] if self.multi_line else [r"\Z"]
+        return []
+
+
+def _boundary(after_word: str, after_other: str) -> list[_Part]:
+    """Word characters on one side only (or, the other way round, on both or none)."""
+    word = find_property(WORD) or union([])
+    return ["(?:(?<=", word, ")", after_word, word, ")|(?<!", word, ")", after_other, word, "))"]

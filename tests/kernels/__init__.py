@@ -1,0 +1,1 @@
+"""Tests of the compiled kernels by themselves: stubs, scanner, caches, encoders."""

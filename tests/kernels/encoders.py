@@ -1,0 +1,34 @@
+"""Encoders by hand: any vocabulary, any split pattern, caches of any size."""
+
+from functools import cache
+
+from cutline.kernels.encoder import Encoder
+from cutline.tables import build_bpe_tables, build_scan_tables
+from cutline.vocabulary import Vocabulary, encoding_spec, load_spec_vocabulary
+from tests.vocabularies import Ranks
+
+# log2 of the entries of both caches: no caches, an entry each, as shipped.
+NO_CACHES = (-1, -1)
+SMALLEST_CACHES = (0, 0)
+DEFAULT_CACHES = (17, 14)
+
+
+def encoder_of(
+    vocabulary: Vocabulary, pat_str: str | None, cache_bits: tuple[int, int] = NO_CACHES
+) -> Encoder:
+    """The kernel's own encoder, without the face that `cutline.Encoding` gives it."""
+    encoder = Encoder()
+    encoder._bind(build_bpe_tables(vocabulary), build_scan_tables(pat_str), None, cache_bits)
+    return encoder
+
+
+@cache
+def packaged(name: str, cache_bits: tuple[int, int] = NO_CACHES) -> Encoder:
+    """An encoder of a packaged encoding; the same object each time."""
+    spec = encoding_spec(name)
+    return encoder_of(load_spec_vocabulary(spec), spec.pat_str, cache_bits)
+
+
+def whole_piece(ranks: Ranks, cache_bits: tuple[int, int] = NO_CACHES) -> Encoder:
+    """An encoder that does not split."""
+    return encoder_of(Vocabulary.from_ranks(ranks), None, cache_bits)

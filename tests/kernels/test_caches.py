@@ -1,0 +1,116 @@
+"""Caches change nothing: of one entry, of many, or none, and whatever was encoded before."""
+
+import random
+
+import pytest
+
+from cutline.kernels.encoder import Encoder
+from tests.kernels.encoders import DEFAULT_CACHES, NO_CACHES, SMALLEST_CACHES, packaged, whole_piece
+from tests.texts import NAMED_TEXTS, random_texts, run_length_text
+from tests.vocabularies import TOY_TOKENS, merged_tokens, random_ranks, with_bytes
+
+CACHES = (SMALLEST_CACHES, DEFAULT_CACHES, (0, 14), (17, 0), (3, 2))
+NAMES = ("o200k_base", "cl100k_base", "r50k_base")
+LENGTHS = [*range(1, 81), *range(4_095, 4_098)]
+# A token for 'a' in every number up to 40: such a run is one token, and any 'z' before it another.
+LETTER_RANKS = with_bytes(tuple(b"a" * n for n in range(2, 41)))
+
+
+def check(cached: Encoder, fresh: Encoder, texts: list[str]) -> None:
+    """Three times over, so that what the first and the second time left behind is used."""
+    want = [fresh.encode_ordinary(text) for text in texts]
+    for _ in range(3):
+        for text, tokens in zip(texts, want, strict=True):
+            assert (text, cached.encode_ordinary(text)) == (text, tokens)
+            assert (text, cached.count(text)) == (text, len(tokens))
+            assert cached._encode_to_numpy(text).tolist() == tokens
+    assert cached._encode_block(texts) == want
+    assert cached._count_block(texts).tolist() == [len(tokens) for tokens in want]
+
+
+@pytest.mark.parametrize("cache_bits", CACHES, ids=str)
+@pytest.mark.parametrize("name", NAMES)
+def test_any_text_at_any_cache_size(name: str, cache_bits: tuple[int, int]) -> None:
+    rng = random.Random(41)
+    texts = [
+        *NAMED_TEXTS.values(),
+        *random_texts(seed=42, n_texts=300),
+        *(run_length_text(rng, 2_000) for _ in range(10)),
+    ]
+    check(packaged(name, cache_bits), packaged(name), texts)
+
+
+@pytest.mark.parametrize("cache_bits", CACHES, ids=str)
+def test_vocabularies_unlike_the_packaged_ones(cache_bits: tuple[int, int]) -> None:
+    rng = random.Random(43)
+    vocabularies = [with_bytes(tokens) for tokens in TOY_TOKENS.values()]
+    vocabularies += [random_ranks(rng, b"abc") for _ in range(12)]
+    for ranks in vocabularies:
+        texts = ["".join(rng.choices("abcd ", k=rng.randint(0, 70))) for _ in range(40)]
+        check(whole_piece(ranks, cache_bits), whole_piece(ranks), texts)
+
+
+@pytest.mark.parametrize("cache_bits", CACHES, ids=str)
+@pytest.mark.parametrize("alphabet", ["\x00", "a", "ab", "\x00\x01", "xyzé", "日本 "])
+def test_a_piece_of_every_length(alphabet: str, cache_bits: tuple[int, int]) -> None:
+    rng = random.Random(44)
+    tokens = merged_tokens(rng, alphabet.encode(), 60)
+    ranks = with_bytes(tuple(token for token in tokens if len(token) > 1))
+    texts = ["".join(rng.choices(alphabet, k=length)) for length in LENGTHS for _ in range(2)]
+    check(whole_piece(ranks, cache_bits), whole_piece(ranks), texts)
+
+
+@pytest.mark.parametrize("cache_bits", CACHES, ids=str)
+@pytest.mark.parametrize("name", NAMES)
+def test_nuls_between_other_pieces(name: str, cache_bits: tuple[int, int]) -> None:
+    texts = [blank + "\x00" * length + "a" for length in range(81) for blank in ("", " ", "b")]
+    check(packaged(name, cache_bits), packaged(name), texts)
+
+
+def pieces_by_size(sizes: tuple[int, ...], counts: range) -> dict[tuple[int, int], str]:
+    """A piece for every number of bytes and of tokens."""
+    rng = random.Random(45)
+    encoder = whole_piece(LETTER_RANKS)
+    found: dict[tuple[int, int], str] = {}
+    while len(found) < len(sizes) * len(counts):
+        size = rng.choice(sizes)
+        n_fillers = rng.choice(counts) - 1
+        text = "z" * n_fillers + "a" * (size - n_fillers)
+        found[size, encoder.count(text)] = text
+    return found
+
+
+@pytest.mark.parametrize("cache_bits", CACHES, ids=str)
+def test_what_just_fits_a_cache_entry_and_what_just_does_not(cache_bits: tuple[int, int]) -> None:
+    pieces = pieces_by_size((14, 15, 16, 17, 30, 31, 32, 33), range(1, 10))
+    assert {count for _, count in pieces} == set(range(1, 10))
+    texts = list(pieces.values())
+    check(whole_piece(LETTER_RANKS, cache_bits), whole_piece(LETTER_RANKS), texts)
+    # Each after each other, so that one of them takes the place of another.
+    mixed = [text for first in texts for second in texts[::5] for text in (first, second)]
+    check(whole_piece(LETTER_RANKS, cache_bits), whole_piece(LETTER_RANKS), mixed)
+
+
+@pytest.mark.parametrize("cache_bits", CACHES, ids=str)
+def test_two_encodings_in_turns(cache_bits: tuple[int, int]) -> None:
+    texts = [*NAMED_TEXTS.values(), *random_texts(seed=46, n_texts=100)]
+    for text in texts * 2:
+        for name in NAMES:
+            want = packaged(name, NO_CACHES).encode_ordinary(text)
+            assert (name, text, packaged(name, cache_bits).encode_ordinary(text)) == (
+                name,
+                text,
+                want,
+            )
+
+
+@pytest.mark.parametrize("cache_bits", CACHES, ids=str)
+def test_a_count_that_stops_early_leaves_the_caches_right(cache_bits: tuple[int, int]) -> None:
+    cached, fresh = packaged("o200k_base", cache_bits), packaged("o200k_base")
+    for text in random_texts(seed=47, n_texts=150):
+        count = fresh.count(text)
+        for limit in (0, 1, count - 1, count, count + 1):
+            if limit >= 0:
+                want = count if count <= limit else None
+                assert cached.count_till_limit(text, limit) == want
+        assert cached.encode_ordinary(text) == fresh.encode_ordinary(text)

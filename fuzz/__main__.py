@@ -1,6 +1,7 @@
 """Run a target under libFuzzer: `python -m fuzz TARGET [options of libFuzzer]`."""
 
 import importlib
+import os
 import sys
 from pathlib import Path
 
@@ -23,6 +24,7 @@ def main() -> None:
     except ImportError:
         sys.exit("fuzzing needs atheris: pip install atheris")
     name, *options = sys.argv[1:]
+    os.environ["CUTLINE_CACHE_DIR"] = ""  # millions of patterns would fill the cache folder
     # libFuzzer writes what it keeps into the first folder and only reads the others.
     corpus = HERE / "corpus" / name
     corpus.mkdir(parents=True, exist_ok=True)

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import tiktoken
-
-import cutline
-from tests.oracles import DISTINCT, real_tiktoken, tiktoken_of
+from tests.oracles import DISTINCT, longest_token_bytes, real_tiktoken, tiktoken_of
 from tests.vocabularies import TOY_TOKENS, random_ranks, with_bytes
 
+import cutline
+
+GAPPED_PATTERN = r"[\p{L}\n]+| +(?!\S)"
 PATTERNS = (
     None,
+    GAPPED_PATTERN,
     r"\w+|\s+|[^\w\s]+",
     r"[a-c]+|[^a-c]",
     r" ?\p{L}+|\s+(?!\S)|\s+|[^\s\p{L}]",
@@ -29,7 +31,8 @@ class Subject:
     real: tiktoken.Encoding
     letters: str
     """Empty for a packaged encoding, whose tokens use them all."""
-    longest_token_bytes: int
+    token_reach: int
+    """Characters that a token stands for at most; any number where a pattern drops text."""
 
     def count(self, text: str) -> int:
         """Count tokens by encoding with tiktoken."""
@@ -57,8 +60,7 @@ def subject(number: int) -> Subject:
     if number < len(DISTINCT):
         name = DISTINCT[number]
         ours = cutline.get_encoding(name)
-        longest = max(map(len, ours._mergeable_ranks))
-        return Subject(ours, real_tiktoken(name), "", longest)
+        return Subject(ours, real_tiktoken(name), "", longest_token_bytes(name))
     rng = random.Random(number)
     pat_str = rng.choice(PATTERNS)
     toys = list(TOY_TOKENS.values())
@@ -71,4 +73,5 @@ def subject(number: int) -> Subject:
         ranks = random_ranks(rng, letters.encode())
     ours = cutline.Encoding(f"{number}", pat_str=pat_str, mergeable_ranks=ranks, special_tokens={})
     letters = "".join(sorted({*letters}))
-    return Subject(ours, tiktoken_of(ranks, pat_str), letters, max(map(len, ranks)))
+    reach = MAX_CHARACTERS if pat_str == GAPPED_PATTERN else max(map(len, ranks))
+    return Subject(ours, tiktoken_of(ranks, pat_str), letters, reach)

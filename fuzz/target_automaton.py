@@ -10,7 +10,8 @@ import zlib
 
 from cutline.errors import CorruptDataError
 from cutline.kernels.scan import ScanTables, scan_pieces
-from cutline.pretokenize.automaton import Automaton, generate
+from cutline.pretokenize import Automaton
+from cutline.pretokenize.automaton import generate
 from cutline.pretokenize.store import dump, load
 
 PATTERN = r"a+b?|\s+(?!\S)|[^a]"
@@ -37,7 +38,7 @@ def run(data: bytes) -> None:
 
 
 def changed(body: bytes) -> bytes:
-    """The payload of the good automaton with some bytes replaced."""
+    """Replace some bytes of the good automaton's payload."""
     payload = bytearray(zlib.decompress(GOOD_FILE[40:]))
     # From the end: there are the transitions and the header of the arrays is at the front.
     for place in range(0, len(body) - 2, 3):

@@ -3,9 +3,10 @@
 Input: subject, budget, start or overlap (a byte each), then the text as UTF-8.
 """
 
+from tests.oracles import greatest_cut, greedy_spans
+
 from cutline.errors import BudgetError
 from fuzz.subjects import Subject, subject
-from tests.oracles import greatest_cut, greedy_spans
 
 MAX_CHARACTERS = 48
 
@@ -20,12 +21,12 @@ def run(data: bytes) -> None:
 
 
 def check_cut(chosen: Subject, text: str, n: int, start: int) -> None:
-    want = greatest_cut(chosen.count, text, n, start, chosen.longest_token_bytes)
+    want = greatest_cut(chosen.count, text, n, start, chosen.token_reach)
     assert chosen.ours.split_at(text, n, start) == (start if want is None else want)
 
 
 def check_chunks(chosen: Subject, text: str, n: int, overlap: int) -> None:
-    want = greedy_spans(chosen.count, text, n, overlap, chosen.longest_token_bytes)
+    want = greedy_spans(chosen.count, text, n, overlap, chosen.token_reach)
     try:
         chunks = chosen.ours.split(text, n, overlap)
     except BudgetError:

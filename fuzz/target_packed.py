@@ -8,10 +8,11 @@ its checksum: counts, widths, arrays, arena.
 import hashlib
 import zlib
 
+from tests.oracles import tiktoken_of
+
 import cutline
 from cutline.errors import CorruptDataError, VocabularyError
 from cutline.vocabulary import Vocabulary, pack, unpack
-from tests.oracles import tiktoken_of
 
 MAGIC = b"cutvoc\x01\x00"
 COUNTS_BYTES = 15
@@ -32,7 +33,7 @@ def run(data: bytes) -> None:
 
 
 def sealed(data: bytes) -> bytes:
-    """The file that the input stands for."""
+    """Make the file that the input stands for."""
     how, body = data[:1], data[1:]
     if how and how[0] & 2 and len(body) >= COUNTS_BYTES:
         token_count = int.from_bytes(body[:4], "little")

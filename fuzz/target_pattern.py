@@ -3,7 +3,6 @@
 Input: pattern, NUL, text, as UTF-8.
 """
 
-import os
 from contextlib import suppress
 
 from cutline.errors import PatternError
@@ -11,7 +10,6 @@ from cutline.kernels.scan import ScanTables, scan_pieces
 from cutline.pretokenize import regex_spans
 from cutline.tables import build_scan_tables
 
-os.environ["CUTLINE_CACHE_DIR"] = ""  # millions of patterns would fill the cache folder
 MAX_TEXT_CHARACTERS = 20  # the backtracking engine can take time exponential in it
 
 
@@ -30,7 +28,7 @@ def run(data: bytes) -> None:
 
 
 def scan(tables: ScanTables, text: str) -> list[tuple[int, int]]:
-    """The spans of all pieces in code points."""
+    """Return the spans of all pieces in code points."""
     encoded = text.encode()
     starts, ends, examined = scan_pieces(tables, encoded)
     assert all(examined >= ends), "a piece ends beyond what was looked at"

@@ -79,6 +79,7 @@ class Encoding(Encoder):
     __slots__ = (
         "_memo",
         "_pat_str",
+        "_special_finder",
         "_special_token_values",
         "_special_tokens",
         "_vocabulary",
@@ -88,6 +89,7 @@ class Encoding(Encoder):
     name: str
     _pat_str: str | None
     _special_tokens: dict[str, int]
+    _special_finder: SpecialFinder
     _special_token_values: frozenset[int]
     _vocabulary: Vocabulary
     _memo: dict[str, Any]
@@ -154,6 +156,7 @@ class Encoding(Encoder):
             ("name", name),
             ("_pat_str", pat_str),
             ("_special_tokens", dict(special_tokens)),
+            ("_special_finder", SpecialFinder(special_tokens)),
             ("_special_token_values", frozenset(special_tokens.values())),
             ("_vocabulary", vocabulary),
             ("_memo", {}),
@@ -569,9 +572,11 @@ class Encoding(Encoder):
         return self._memo[key]
 
     def _decoder(self) -> Decoder:
-        decoder: Decoder = self._remember(
-            "decoder", lambda: build_decoder(self._vocabulary, self._special_tokens)
-        )
+        decoder: Decoder | None = self._memo.get("decoder")
+        if decoder is None:
+            decoder = self._remember(
+                "decoder", lambda: build_decoder(self._vocabulary, self._special_tokens)
+            )
         return decoder
 
     def _unknown_id(self, token: object) -> UnknownTokenError:
@@ -590,12 +595,14 @@ class Encoding(Encoder):
         self, text: str, allowed: AllowedSpecial, disallowed: DisallowedSpecial
     ) -> frozenset[str]:
         """Refuse text with disallowed special tokens. Returns the allowed ones."""
-        known = self._remember("special", lambda: frozenset(self._special_tokens))
+        if not allowed and disallowed == "all":
+            # What a plain encode(text) does: kept short, for it counts on short texts.
+            if (found := self._special_finder.first(text)) is not None:
+                raise disallowed_error(found)
+            return frozenset()
+        known = frozenset(self._special_tokens)
         allowed_set = known if allowed == "all" else known.intersection(allowed)
-        if disallowed == "all":
-            refused = known - allowed_set if allowed_set else known
-        else:
-            refused = frozenset(disallowed)
+        refused = known - allowed_set if disallowed == "all" else frozenset(disallowed)
         if refused and (found := self._finder(refused).first(text)) is not None:
             raise disallowed_error(found)
         return allowed_set

@@ -17,16 +17,22 @@ class SpecialFinder:
     begin alike (`<|`): so a plain search for that beginning comes first.
     """
 
-    __slots__ = ("_automaton", "_prefix")
+    __slots__ = ("_automaton", "_prefix", "_texts")
 
     def __init__(self, texts: Collection[str]) -> None:
-        self._prefix = commonprefix(list(texts))  # noqa: RUF071 (by character, as is meant)
-        self._automaton = ahocorasick.Automaton()
-        for text in texts:
-            if text:
-                self._automaton.add_word(text, text)
-        if len(self._automaton):
-            self._automaton.make_automaton()
+        self._texts = [text for text in texts if text]
+        self._prefix = commonprefix(self._texts)  # noqa: RUF071 (by character, as is meant)
+        self._automaton: ahocorasick.Automaton | None = None
+
+    def _build(self) -> ahocorasick.Automaton:
+        """Build the automaton when it is first needed: for most encodings, never."""
+        if self._automaton is None:
+            automaton = ahocorasick.Automaton()
+            for text in self._texts:
+                automaton.add_word(text, text)
+            automaton.make_automaton()
+            self._automaton = automaton
+        return self._automaton
 
     def find_all(self, text: str) -> Iterator[tuple[int, str]]:
         """Yield start and text of each find: leftmost first, the longest of those, no overlaps.
@@ -36,12 +42,12 @@ class SpecialFinder:
         >>> list(SpecialFinder({"<a>", "<ab>"}).find_all("x<ab><a>"))
         [(1, '<ab>'), (5, '<a>')]
         """
-        first = text.find(self._prefix)
-        if first < 0 or not len(self._automaton):
+        begin = text.find(self._prefix)
+        if begin < 0 or not self._texts:
             return
         finds = [
             (last + 1 - len(found), -len(found), found)
-            for last, found in self._automaton.iter(text, first)
+            for last, found in self._build().iter(text, begin)
         ]
         covered = 0
         for start, _, found in sorted(finds):
@@ -51,6 +57,8 @@ class SpecialFinder:
 
     def first(self, text: str) -> str | None:
         """Return the leftmost find, or None."""
+        if self._prefix not in text:
+            return None
         return next((found for _, found in self.find_all(text)), None)
 
 

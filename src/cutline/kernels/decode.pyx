@@ -186,7 +186,7 @@ cdef class Ids:
                 raise OverflowError("token ids must be from 0 to 2**32 - 1")
             self.copy_array(np.ascontiguousarray(tokens, dtype=np.uint32))
         else:
-            self.copy_list(list(tokens))
+            self.copy_list(tokens if type(tokens) is list else list(tokens))
 
     def __dealloc__(self):
         free(self.data)
@@ -205,16 +205,17 @@ cdef class Ids:
         return 0
 
     cdef int copy_list(self, list ids) except -1:
-        # The list is ours: nothing else can change it meanwhile.
-        cdef PyObject** items = PySequence_Fast_ITEMS(ids)
         cdef unsigned long long token_id
         cdef Py_ssize_t at
         cdef object item
         self.reserve(len(ids))
         for at in range(self.n):
-            if at + AHEAD < self.n:
-                prefetch(items[at + AHEAD])
-            item = <object> items[at]
+            # An item's __index__ may be anybody's code, and shorten the list.
+            if at >= len(ids):
+                raise RuntimeError("the list of tokens became shorter while it was read")
+            if at + AHEAD < len(ids):
+                prefetch(PySequence_Fast_ITEMS(ids)[at + AHEAD])
+            item = ids[at]
             token_id = PyLong_AsUnsignedLongLong(
                 item if PyLong_CheckExact(item) else item.__index__()
             )

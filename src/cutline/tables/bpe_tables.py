@@ -31,9 +31,7 @@ class _Hashed:
 
     def arrays(
         self,
-    ) -> tuple[
-        NDArray[np.uint8], NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint32]
-    ]:
+    ) -> tuple[NDArray[np.uint8], NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint32]]:
         """Its parts in the order in which the builders take them."""
         return self.arena, self.offsets, self.slots, self.byte_token
 
@@ -171,5 +169,7 @@ def _trie(
     )
 
 
-def _suffixes(hashed: _Hashed, edges: NDArray[np.uint64]) -> tuple[NDArray[np.unsignedinteger], ...]:
+def _suffixes(
+    hashed: _Hashed, edges: NDArray[np.uint64]
+) -> tuple[NDArray[np.unsignedinteger], ...]:
     return build.suffix_links(*hashed.arrays(), edges)

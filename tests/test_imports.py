@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -111,3 +113,16 @@ def test_imports_are_read_from_python_and_cython() -> None:
     assert absolute(".", "cutline.tables") == "cutline.tables"
     assert room_of("cutline.tables.build") == "tables"
     assert room_of("cutline.split") == FACE
+
+
+def test_what_few_programs_need_is_imported_when_they_need_it() -> None:
+    program = (
+        "import sys, cutline\n"
+        "cutline.get_encoding('o200k_base').split('one two three', 2)\n"
+        "print(*sys.modules)"
+    )
+    command = [sys.executable, "-c", program]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    rare = {"regex", "platformdirs", "tempfile", "concurrent.futures"}
+    rare |= {"cutline.pretokenize.automaton", "cutline.pretokenize.rewriting"}
+    assert not rare.intersection(loaded)

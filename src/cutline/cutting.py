@@ -63,7 +63,7 @@ def split(encoding: "Encoding", text: str, chunk_size: int, chunk_overlap: int) 
 
 
 def _utf8(text: str) -> str | bytes:
-    """The text's UTF-8, as the kernel takes it: the text itself where it is ASCII."""
+    """Return the text's UTF-8, as the kernel takes it: the text itself where it is ASCII."""
     if text.isascii():
         return text
     try:

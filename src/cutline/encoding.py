@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from cutline import cutting
 from cutline.batches import map_blocks, map_threads
 from cutline.chunk import Chunk
+from cutline.decoding import Decoding
 from cutline.errors import (
     PatternError,
     PatternFallbackWarning,
@@ -24,7 +25,7 @@ from cutline.errors import (
     UnsupportedPatternError,
     VocabularyError,
 )
-from cutline.kernels.decode import Decoder, ids_to_list
+from cutline.kernels.decode import Decoder
 from cutline.kernels.encoder import Encoder
 from cutline.kernels.scan import ScanTables
 from cutline.pretokenize import regex_spans
@@ -52,8 +53,8 @@ class TiktokenEncoding(Protocol):
     _special_tokens: Mapping[str, int]
 
 
-class Encoding(Encoder):
-    """A byte-level BPE encoding. Immutable; any number of threads may use it at once.
+class Encoding(Encoder, Decoding):
+    r"""A byte-level BPE encoding. Immutable; any number of threads may use it at once.
 
     Args:
         name: what to call it; packaged encodings come from `get_encoding`.
@@ -71,7 +72,7 @@ class Encoding(Encoder):
     `regex` module: exact as well, but slower; a `PatternFallbackWarning` says so.
 
     >>> ranks = {bytes([b]): b for b in range(256)} | {b"ab": 256, b"abc": 257}
-    >>> enc = Encoding("tiny", pat_str=r"\\S+|\\s+", mergeable_ranks=ranks, special_tokens={})
+    >>> enc = Encoding("tiny", pat_str=r"\S+|\s+", mergeable_ranks=ranks, special_tokens={})
     >>> enc.encode("abcab ab")
     [257, 256, 32, 256]
     """
@@ -436,103 +437,11 @@ class Encoding(Encoder):
         """
         return cutting.split(self, text, chunk_size, chunk_overlap)
 
-    # Decoding
-
-    def decode(self, tokens: Iterable[int], errors: str = "replace") -> str:
-        """Decode token ids to text.
-
-        Args:
-            tokens: ids; any iterable of int or a numpy array.
-            errors: what to do where the bytes are not UTF-8, as in `bytes.decode`.
-
-        Raises:
-            UnknownTokenError: (a KeyError) an id that the encoding does not have.
-
-        >>> import cutline
-        >>> cutline.get_encoding("gpt2").decode([31373, 995])
-        'hello world'
-        """
-        return self.decode_bytes(tokens).decode("utf-8", errors=errors)
-
-    def decode_bytes(self, tokens: Iterable[int]) -> bytes:
-        """Decode token ids to bytes.
-
-        Raises:
-            UnknownTokenError: (a KeyError) an id that the encoding does not have.
-
-        >>> import cutline
-        >>> cutline.get_encoding("gpt2").decode_bytes([31373, 995])
-        b'hello world'
-        """
-        try:
-            return self._decoder().join(tokens)
-        except KeyError as error:
-            raise self._unknown_id(error.args[0]) from None
-
-    def decode_batch(
-        self, batch: Sequence[Iterable[int]], *, errors: str = "replace", num_threads: int = 8
-    ) -> list[str]:
-        """Decode many lists of ids with `decode`, in threads."""
-        return map_threads(partial(self.decode, errors=errors), batch, num_threads)
-
-    def decode_bytes_batch(
-        self, batch: Sequence[Iterable[int]], *, num_threads: int = 8
-    ) -> list[bytes]:
-        """Decode many lists of ids with `decode_bytes`, in threads."""
-        return map_threads(self.decode_bytes, batch, num_threads)
-
-    def decode_single_token_bytes(self, token: int) -> bytes:
-        """Return the bytes of one token, ordinary or special.
-
-        Raises:
-            UnknownTokenError: (a KeyError) the encoding has no such id.
-
-        >>> import cutline
-        >>> cutline.get_encoding("gpt2").decode_single_token_bytes(995)
-        b' world'
-        """
-        try:
-            return self._decoder().bytes_of(token)
-        except KeyError:
-            raise self._unknown_id(token) from None
-
-    def decode_tokens_bytes(self, tokens: Iterable[int]) -> list[bytes]:
-        """Return the bytes of each token.
-
-        >>> import cutline
-        >>> cutline.get_encoding("gpt2").decode_tokens_bytes([31373, 995])
-        [b'hello', b' world']
-        """
-        return [self.decode_single_token_bytes(token) for token in tokens]
-
-    def decode_with_offsets(self, tokens: Iterable[int]) -> tuple[str, list[int]]:
-        """Decode ids to text, and tell where in it each token begins.
-
-        Returns:
-            The text; for each token the code-point offset of the first character that
-            has bytes of it.
-
-        Raises:
-            UnicodeDecodeError: the tokens do not make valid UTF-8.
-            UnknownTokenError: (a KeyError) an id that the encoding does not have.
-
-        >>> import cutline
-        >>> cutline.get_encoding("gpt2").decode_with_offsets([31373, 995])
-        ('hello world', [0, 5])
-        """
-        tokens = list(tokens)
-        joined = self.decode_bytes(tokens)
-        starts = self._decoder().starts_of(tokens)[:-1]
-        inner = (np.frombuffer(joined, dtype=np.uint8) & 0xC0) == 0x80
-        characters_before = np.concatenate([[0], np.cumsum(~inner)])
-        offsets = characters_before[starts] - np.append(inner, False)[starts]
-        return joined.decode(), np.maximum(offsets, 0).tolist()
+    # What it consists of
 
     def token_byte_values(self) -> list[bytes]:
         """Return the bytes of all ordinary tokens, sorted."""
         return sorted(self._vocabulary.tokens())
-
-    # What it consists of
 
     @property
     def max_token_value(self) -> int:
@@ -561,7 +470,8 @@ class Encoding(Encoder):
 
     @property
     def _mergeable_ranks(self) -> dict[bytes, int]:
-        return self._remember("ranks", self._vocabulary.to_ranks)
+        ranks: dict[bytes, int] = self._remember("ranks", self._vocabulary.to_ranks)
+        return ranks
 
     # Inside
 
@@ -571,6 +481,7 @@ class Encoding(Encoder):
             self._memo.setdefault(key, make())
         return self._memo[key]
 
+    @property
     def _decoder(self) -> Decoder:
         decoder: Decoder | None = self._memo.get("decoder")
         if decoder is None:
@@ -579,13 +490,8 @@ class Encoding(Encoder):
             )
         return decoder
 
-    def _unknown_id(self, token: object) -> UnknownTokenError:
-        return UnknownTokenError(
-            f"token id {token!r} is not in {self.name!r}, whose highest is {self.max_token_value}"
-        )
-
     def _finder(self, texts: frozenset[str]) -> SpecialFinder:
-        """The finder for some texts; kept for sets of special tokens, which are few."""
+        """Make the finder for some texts; those for special tokens, which are few, are kept."""
         if texts <= self._special_tokens.keys() and len(self._memo) < 64:
             finder: SpecialFinder = self._remember(texts, lambda: SpecialFinder(texts))
             return finder
@@ -622,11 +528,13 @@ class Encoding(Encoder):
 def _piece_finder(
     pat_str: str | None,
 ) -> tuple[ScanTables | None, Any]:
-    """The scanner's tables for a split pattern, or the function that stands in for them."""
+    """Return the scanner's tables for a split pattern, or the function that stands in for them."""
     if pat_str == "":
         raise PatternError(
             "an empty split pattern matches no text; pass None to keep texts in one piece"
         )
+    if pat_str is None:
+        return build_scan_tables(None), None
     try:
         return build_scan_tables(pat_str), None
     except UnsupportedPatternError as error:

@@ -28,6 +28,8 @@ cdef class Cutter:
 
     def __cinit__(self, Encoder encoder not None, owner not None):
         cdef Py_ssize_t n = 0
+        if encoder.scan_tables is None:
+            raise ValueError("cuts need an encoder with scan tables")
         self.encoder = encoder
         self.owner = owner
         self.work = encoder.workspace()

@@ -6,6 +6,7 @@ which hashes and prefetches. Caches only ever hold what encoding the piece gave:
 the result is the same with every cache of size one, or empty (tests do just that).
 """
 
+from cython cimport auto_pickle
 from libc.stdlib cimport calloc, free, realloc
 
 from cutline.kernels.bpe cimport backtrack, find_token, merge
@@ -19,6 +20,7 @@ cdef enum:
     PREFILLED_TOKENS = 1 << 16
 
 
+@auto_pickle(False)
 cdef class Workspace:
 
     def __cinit__(self, int front_bits, int longer_bits):

@@ -6,6 +6,8 @@ from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_AsUTF8String
 
 import numpy as np
 
+from cython cimport auto_pickle
+
 from cutline.kernels.bpe cimport Bpe, find_token
 from cutline.kernels.common cimport NONE, char_bytes, int64_t, memcpy, memset, uint32_t
 from cutline.kernels.decode cimport list_of_ids
@@ -48,6 +50,7 @@ cdef const uint8_t* utf8_data(object owner, Py_ssize_t* n) except NULL:
     return <const uint8_t*> PyUnicode_AsUTF8AndSize(owner, n)
 
 
+@auto_pickle(False)
 cdef class Encoder:
     """Ordinary encoding and counting; `cutline.Encoding` adds everything else.
 
@@ -102,7 +105,7 @@ cdef class Encoder:
         cdef Py_ssize_t n = PyBytes_GET_SIZE(utf8), at = 0, start = n, piece_end, examined = 0
         if self.scan_tables is None:
             starts = self.spans_of(utf8)[0]
-            return starts[len(starts) - 1] if len(starts) else n
+            return int(starts[len(starts) - 1]) if len(starts) else n
         while at < n:
             piece_end = scan_piece(&self.scan_tables.scanner, data, at, n, &examined)
             if piece_end < 0:
@@ -294,16 +297,19 @@ cdef class Encoder:
         """The id of the token with exactly these bytes, or None."""
         cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(piece)
         cdef Py_ssize_t n = PyBytes_GET_SIZE(piece)
-        cdef uint32_t token = find_token(&self.tables.bpe, data, n) if n > 0 else NONE
+        cdef uint32_t token = NONE
+        if n > 0 and self.tables is not None:
+            token = find_token(&self.tables.bpe, data, n)
         return self.tables.bpe.ids[token] if token != NONE else None
 
     def _encode_bytes_as_piece(self, bytes piece not None):
         """Encode bytes, not necessarily UTF-8, as one piece. A list of ids."""
-        cdef Workspace work = self.workspace()
         cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(piece)
-        cdef Py_ssize_t n = PyBytes_GET_SIZE(piece), total = -1
+        cdef Py_ssize_t n = PyBytes_GET_SIZE(piece), total = NO_MEMORY
+        cdef Workspace work
         if n == 0:
             return []
+        work = self.workspace()
         self.provide_trie(work)
         with nogil:
             if reserve(&work.scratch, n):

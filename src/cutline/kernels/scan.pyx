@@ -55,16 +55,19 @@ def scan_pieces(ScanTables tables not None, bytes text not None):
         examined; one more than the length when it depended on the text's end).
     """
     cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
-    cdef Py_ssize_t n = PyBytes_GET_SIZE(text), at = 0, end, examined = 0
+    cdef Py_ssize_t n = PyBytes_GET_SIZE(text), at = 0, end, examined = 0, skipped = 0
     starts, ends, looked = [], [], []
     while at < n:
         end = scan_piece(&tables.scanner, data, at, n, &examined)
         if end < 0:
+            # What was decided for skipped text holds for the piece that follows it too.
+            skipped = max(skipped, examined)
             at += char_bytes(data[at])
             continue
         starts.append(at)
         ends.append(end)
-        looked.append(examined)
+        looked.append(max(skipped, examined))
+        skipped = 0
         at = end
     return (
         np.array(starts, dtype=np.int64),

@@ -1,0 +1,126 @@
+"""Token ids back to text: the half of `Encoding` that needs no split pattern."""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+import numpy as np
+
+from cutline.batches import map_threads
+from cutline.errors import UnknownTokenError
+from cutline.kernels.decode import Decoder
+
+__all__ = ["Decoding"]
+
+
+class Decoding:
+    """Methods that decode; `Encoding` has the tokens."""
+
+    __slots__ = ()
+
+    name: str
+
+    @property
+    @abstractmethod
+    def max_token_value(self) -> int:
+        """The highest token id."""
+
+    @property
+    @abstractmethod
+    def _decoder(self) -> Decoder:
+        """The table of all tokens by id."""
+
+    def decode(self, tokens: Iterable[int], errors: str = "replace") -> str:
+        """Decode token ids to text.
+
+        Args:
+            tokens: ids; any iterable of int or a numpy array.
+            errors: what to do where the bytes are not UTF-8, as in `bytes.decode`.
+
+        Raises:
+            UnknownTokenError: (a KeyError) an id that the encoding does not have.
+
+        >>> import cutline
+        >>> cutline.get_encoding("gpt2").decode([31373, 995])
+        'hello world'
+        """
+        return self.decode_bytes(tokens).decode("utf-8", errors=errors)
+
+    def decode_bytes(self, tokens: Iterable[int]) -> bytes:
+        """Decode token ids to bytes.
+
+        Raises:
+            UnknownTokenError: (a KeyError) an id that the encoding does not have.
+
+        >>> import cutline
+        >>> cutline.get_encoding("gpt2").decode_bytes([31373, 995])
+        b'hello world'
+        """
+        try:
+            return self._decoder.join(tokens)
+        except KeyError as error:
+            raise self._unknown_id(error.args[0]) from None
+
+    def decode_batch(
+        self, batch: Sequence[Iterable[int]], *, errors: str = "replace", num_threads: int = 8
+    ) -> list[str]:
+        """Decode many lists of ids with `decode`, in threads."""
+        return map_threads(partial(self.decode, errors=errors), batch, num_threads)
+
+    def decode_bytes_batch(
+        self, batch: Sequence[Iterable[int]], *, num_threads: int = 8
+    ) -> list[bytes]:
+        """Decode many lists of ids with `decode_bytes`, in threads."""
+        return map_threads(self.decode_bytes, batch, num_threads)
+
+    def decode_single_token_bytes(self, token: int) -> bytes:
+        """Return the bytes of one token, ordinary or special.
+
+        Raises:
+            UnknownTokenError: (a KeyError) the encoding has no such id.
+
+        >>> import cutline
+        >>> cutline.get_encoding("gpt2").decode_single_token_bytes(995)
+        b' world'
+        """
+        try:
+            return self._decoder.bytes_of(token)
+        except KeyError:
+            raise self._unknown_id(token) from None
+
+    def decode_tokens_bytes(self, tokens: Iterable[int]) -> list[bytes]:
+        """Return the bytes of each token.
+
+        >>> import cutline
+        >>> cutline.get_encoding("gpt2").decode_tokens_bytes([31373, 995])
+        [b'hello', b' world']
+        """
+        return [self.decode_single_token_bytes(token) for token in tokens]
+
+    def decode_with_offsets(self, tokens: Iterable[int]) -> tuple[str, list[int]]:
+        """Decode ids to text, and tell where in it each token begins.
+
+        Returns:
+            The text; for each token the code-point offset of the first character that
+            has bytes of it.
+
+        Raises:
+            UnicodeDecodeError: the tokens do not make valid UTF-8.
+            UnknownTokenError: (a KeyError) an id that the encoding does not have.
+
+        >>> import cutline
+        >>> cutline.get_encoding("gpt2").decode_with_offsets([31373, 995])
+        ('hello world', [0, 5])
+        """
+        tokens = list(tokens)
+        joined = self.decode_bytes(tokens)
+        starts = self._decoder.starts_of(tokens)[:-1]
+        inner = (np.frombuffer(joined, dtype=np.uint8) & 0xC0) == 0x80
+        characters_before = np.concatenate([[0], np.cumsum(~inner)])
+        offsets = characters_before[starts] - np.append(inner, False)[starts]
+        return joined.decode(), np.maximum(offsets, 0).tolist()
+
+    def _unknown_id(self, token: object) -> UnknownTokenError:
+        return UnknownTokenError(
+            f"token id {token!r} is not in {self.name!r}, whose highest is {self.max_token_value}"
+        )

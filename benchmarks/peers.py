@@ -43,7 +43,7 @@ class Peer(ABC):
 
     @abstractmethod
     def cold_start(self, encoding: str, files: PeerFiles) -> str:
-        """Source text that imports the package and binds `encode` (text to list)."""
+        """Source text that binds `encode` (text to list); its first line imports the package."""
 
     def version(self) -> str:
         """Name the installed version."""

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import tiktoken
-from tests.oracles import DISTINCT, longest_token_bytes, real_tiktoken, tiktoken_of
-from tests.vocabularies import TOY_TOKENS, random_ranks, with_bytes
 
 import cutline
+from tests.oracles import DISTINCT, longest_token_bytes, real_tiktoken, tiktoken_of
+from tests.vocabularies import TOY_TOKENS, random_ranks, with_bytes
 
 GAPPED_PATTERN = r"[\p{L}\n]+| +(?!\S)"
 PATTERNS = (

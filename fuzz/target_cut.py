@@ -3,10 +3,9 @@
 Input: subject, budget, start or overlap (a byte each), then the text as UTF-8.
 """
 
-from tests.oracles import greatest_cut, greedy_spans
-
 from cutline.errors import BudgetError
 from fuzz.subjects import Subject, subject
+from tests.oracles import greatest_cut, greedy_spans
 
 MAX_CHARACTERS = 48
 

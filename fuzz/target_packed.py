@@ -8,11 +8,10 @@ its checksum: counts, widths, arrays, arena.
 import hashlib
 import zlib
 
-from tests.oracles import tiktoken_of
-
 import cutline
 from cutline.errors import CorruptDataError, VocabularyError
 from cutline.vocabulary import Vocabulary, pack, unpack
+from tests.oracles import tiktoken_of
 
 MAGIC = b"cutvoc\x01\x00"
 COUNTS_BYTES = 15

@@ -8,10 +8,9 @@ import tempfile
 from base64 import b64decode, b64encode
 from pathlib import Path
 
-from tests.oracles import tiktoken_of
-
 import cutline
 from cutline.errors import VocabularyError
+from tests.oracles import tiktoken_of
 
 SINGLE_BYTES = b"".join(b64encode(bytes([i])) + b" %d\n" % (1_000 + i) for i in range(256))
 MAX_ORACLE_BYTES = 3_000

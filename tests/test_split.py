@@ -207,6 +207,19 @@ def test_corpora_are_cut_exactly(name: str, n: int, overlap: int, corpus: str) -
 
 
 @pytest.mark.exhaustive
+@pytest.mark.parametrize("n", BUDGETS)
+def test_corpora_are_cut_exactly_with_every_budget(n: int, corpus: str) -> None:
+    name = DISTINCT[n % len(DISTINCT)]
+    ours, count, rng = cutline.get_encoding(name), counter(name), random.Random(n)
+    too_long = {character for character in set(corpus) if count(character) > n}
+    text = corpus.translate(dict.fromkeys(map(ord, too_long)))
+    chunks = ours.split(text, n)
+    assert_contract(count, text, chunks, n)
+    for chunk in rng.sample(chunks, 20):
+        assert_no_longer_cut(count, text, chunk, n)
+
+
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", DISTINCT)
 def test_slices_of_corpora_are_cut_as_defined(name: str, corpus: str) -> None:
     ours, count, rng = cutline.get_encoding(name), counter(name), random.Random(3)
@@ -271,6 +284,20 @@ def test_a_giant_run_is_one_chunk_when_the_budget_allows(name: str, text: str) -
 
 
 # Arguments and results
+
+
+def test_a_long_piece_that_ends_with_the_first_window_is_counted() -> None:
+    # split_at looks at 8 n + 64 bytes first: here the first piece ends just there.
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    for length in (2, 4, 8, 16, 32, 64, 72):
+        ranks[b"a" * length] = len(ranks)
+    enc = cutline.Encoding("t", pat_str="a{72}|.", mergeable_ranks=ranks, special_tokens={})
+    assert enc.split_at("a" * 144 + "b" * 50, 1) == 72
+
+
+def test_no_budget_reaches_nowhere() -> None:
+    enc = cutline.get_encoding("o200k_base")
+    assert [enc.split_at(text, 0) for text in ("", "a", "a" * 100, " " * 10_000)] == [0] * 4
 
 
 def test_an_empty_text_has_no_chunks() -> None:

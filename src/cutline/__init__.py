@@ -22,6 +22,7 @@ from cutline.errors import (
     UnknownEncodingError,
     UnknownModelError,
     UnknownTokenError,
+    UnsupportedPatternError,
     VocabularyError,
 )
 from cutline.registry import encoding_for_model, get_encoding, load
@@ -42,6 +43,7 @@ __all__ = [
     "UnknownEncodingError",
     "UnknownModelError",
     "UnknownTokenError",
+    "UnsupportedPatternError",
     "VocabularyError",
     "__version__",
     "encoding_for_model",

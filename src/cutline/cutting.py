@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from cutline.chunk import Chunk
 from cutline.errors import BudgetError, OffsetError, SurrogateError, UnsupportedPatternError
-from cutline.kernels.cut import Cutter, byte_offset, code_points
+from cutline.kernels.cut import Cutter, code_points
 
 if TYPE_CHECKING:
     from cutline.encoding import Encoding
@@ -18,16 +18,14 @@ def split_at(encoding: "Encoding", text: str, n: int, start: int) -> int:
         raise ValueError(f"n must be 0 or more tokens, got {n}")
     if not 0 <= start <= len(text):
         raise OffsetError(f"start must be from 0 to {len(text)}, the text's length, got {start}")
-    owner = _utf8(text)
+    # No more characters than this can fit, so no more are looked at.
+    reach = encoding._max_bytes_of(n)
+    window = text[start : start + reach] if reach is not None else text[start:]
+    owner = _utf8(window, start)
     cutter = _cutter(encoding, owner)
-    n = min(n, len(owner))  # a token has a byte at least
-    if isinstance(owner, str):
-        end: int = cutter.greatest_cut(start, n)
-    else:
-        byte_start = byte_offset(owner, start)
-        end = start + len(owner[byte_start : cutter.greatest_cut(byte_start, n)].decode())
+    byte_end = cutter.greatest_cut(0, min(n, len(owner)))  # a token has a byte at least
     cutter.close()
-    return end
+    return start + (byte_end if isinstance(owner, str) else len(owner[:byte_end].decode()))
 
 
 def split(encoding: "Encoding", text: str, chunk_size: int, chunk_overlap: int) -> list[Chunk]:
@@ -62,7 +60,7 @@ def split(encoding: "Encoding", text: str, chunk_size: int, chunk_overlap: int) 
     return chunks
 
 
-def _utf8(text: str) -> str | bytes:
+def _utf8(text: str, offset: int = 0) -> str | bytes:
     """Return the text's UTF-8, as the kernel takes it: the text itself where it is ASCII."""
     if text.isascii():
         return text
@@ -71,7 +69,7 @@ def _utf8(text: str) -> str | bytes:
     except UnicodeEncodeError as error:
         raise SurrogateError(
             f"the text has a surrogate code point, {text[error.start]!r}, at offset "
-            f"{error.start}; offsets into such text mean nothing to a tokenizer: repair it with "
+            f"{offset + error.start}; offsets into such text mean nothing to a tokenizer: repair it with "
             "text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')"
         ) from None
 

@@ -340,7 +340,7 @@ class Encoding(Encoder, Decoding):
         except UnicodeDecodeError as error:
             valid = text[: error.start]
         tokens = self.encode_ordinary(valid.decode())
-        reopened = len(self._encode_single_piece(valid[self._last_piece_start(valid) :]))
+        reopened = len(self._encode_single_piece(self._last_piece(valid)))
         if reopened and self._is_white(tokens[-reopened]):
             while reopened < len(tokens) and self._is_white(tokens[-reopened - 1]):
                 reopened += 1
@@ -395,9 +395,10 @@ class Encoding(Encoder, Decoding):
         Raises:
             OffsetError: start lies outside the text.
             ValueError: n is negative.
-            SurrogateError: the text has surrogate code points.
+            SurrogateError: (a ValueError) there are surrogate code points where it looks.
 
-        Cost: linear in the text up to the cut; see docs/cutting.md for the worst inputs.
+        Cost: linear in the text from start to the cut, wherever in a text that is; see
+        docs/cutting.md for the worst inputs.
         Source: docs/cutting.md, "The greatest cut".
 
         >>> import cutline

@@ -216,6 +216,7 @@ def test_what_is_outside_the_subset_is_refused_by_name(pattern: str, message: st
         ("*a", "nothing to repeat at position 0"),
         ("a|+", "nothing to repeat at position 2"),
         ("a**", "multiple repeat at position 2"),
+        ("a{" + "9" * 5000 + "}", "a repetition count far too large at position 1"),
         ("a{3,2}", r"repetition '\{3,2\}' is reversed at position 1"),
         ("[z-a]", "reversed range 'z' to 'a' at position 1"),
         ("a\\", "a backslash ends the pattern at position 1"),
@@ -265,3 +266,8 @@ def test_equal_patterns_in_other_words_give_equal_tables() -> None:
 
     assert tables(first) == tables(second)
     assert np.array_equal(first.block_index, second.block_index)
+
+
+@pytest.mark.parametrize("pattern", ["(?:){1000000000}a", "(?:(?:){60000}){60000}a"])
+def test_repeating_nothing_takes_no_time(pattern: str) -> None:
+    assert pieces(pattern, "aa") == ["a", "a"]

@@ -6,6 +6,8 @@ from cutline.kernels.common cimport (
 )
 
 cdef enum:
+    VERDICT_BITS = 13
+    VERDICTS = 1 << 13
     # Longest token of a vocabulary that has irregular tokens: bounds a stack buffer.
     MAX_IRREGULAR_BYTES = 2048
 
@@ -125,6 +127,27 @@ cdef inline Py_ssize_t token_bytes(const Bpe* bpe, uint32_t token) noexcept nogi
 
 
 cdef bint compatible(const Bpe* bpe, uint32_t left, uint32_t right) noexcept nogil
+
+
+cdef inline bint recall_compatible(
+    const Bpe* bpe, uint64_t* verdicts, uint32_t left, uint32_t right
+) noexcept nogil:
+    """The pair check, remembering its last verdicts: long pieces ask the same ones often.
+
+    `verdicts` has VERDICTS entries, all zero at first: 1 << 63 | left << 22 | right << 1 |
+    verdict. NULL: remember nothing.
+    """
+    cdef uint64_t pair = <uint64_t> left << 21 | right
+    cdef uint64_t* slot
+    if verdicts == NULL:
+        return compatible(bpe, left, right)
+    slot = verdicts + (hash_pair(pair) >> (64 - VERDICT_BITS))
+    pair |= <uint64_t> 1 << 62
+    if slot[0] >> 1 != pair:
+        slot[0] = pair << 1 | <uint64_t> compatible(bpe, left, right)
+    return slot[0] & 1
+
+
 cdef Py_ssize_t merge_parts(
     const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, bint whole_characters,
     uint32_t* parts, uint32_t* ranks,
@@ -133,5 +156,6 @@ cdef Py_ssize_t merge(
     const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, bint whole_characters, uint32_t* out
 ) noexcept nogil
 cdef Py_ssize_t backtrack(
-    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, uint64_t* open_ends, uint32_t* out
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, uint64_t* open_ends,
+    uint64_t* verdicts, uint32_t* out
 ) noexcept nogil

@@ -264,6 +264,7 @@ cdef Py_ssize_t backtrack(
     const Bpe* bpe,
     const uint8_t* piece, Py_ssize_t n,
     uint64_t* open_ends,        # scratch: n // 64 + 1 words
+    uint64_t* verdicts,         # of recall_compatible
     uint32_t* out,              # out: at most n tokens
 ) noexcept nogil:
     """Encode a piece of any length in linear time. Returns the number of tokens.
@@ -278,7 +279,7 @@ cdef Py_ssize_t backtrack(
     while True:
         end = start + token_bytes(bpe, token)
         if open_ends[end >> 6] >> (end & 63) & 1 and (
-            count == 0 or compatible(bpe, out[count - 1], token)
+            count == 0 or recall_compatible(bpe, verdicts, out[count - 1], token)
         ):
             out[count] = token
             count += 1

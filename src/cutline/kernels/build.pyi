@@ -36,7 +36,8 @@ def splits(
     byte_token: NDArray[np.uint32],
     left_lengths: NDArray[np.uint32],
 ) -> (
-    tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint64]] | int
+    tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint64], bool]
+    | int
 ): ...
 def trie(
     arena: NDArray[np.uint8],

@@ -199,8 +199,9 @@ def splits(
     """Left and right part of each token's last merge, and the table of pairs.
 
     Returns:
-        uint32 left and right (NONE where there is no split), pair slots, filter
-        words; or the rank of the first token whose parts are not tokens.
+        uint32 left and right (NONE where there is no split), pair slots, filter words,
+        and whether some merge ranks below one that a part of it takes; or the rank of
+        the first token whose parts are not tokens.
     """
     cdef Bpe bpe = vocabulary_view(arena, offsets, slots, byte_token)
     cdef PairTable pairs = PairTable(bpe.n_tokens)
@@ -208,6 +209,7 @@ def splits(
     right_tokens = np.full(bpe.n_tokens, NONE, dtype=np.uint32)
     cdef uint32_t[::1] lefts = left_tokens, rights = right_tokens
     cdef Py_ssize_t first, last, token
+    cdef bint irregular = False
     for first in range(0, bpe.n_tokens, AHEAD):
         last = min(first + AHEAD, bpe.n_tokens)
         token = split_block(&bpe, first, last, &left_lengths[0], &lefts[0], &rights[0])
@@ -219,7 +221,9 @@ def splits(
         for token in range(first, last):
             if lefts[token] != NONE:
                 pairs.add(lefts[token], rights[token], token)
-    return left_tokens, right_tokens, pairs.slots, pairs.filter_words
+                irregular |= lefts[token] > token and left_lengths[lefts[token]] > 0
+                irregular |= rights[token] > token and left_lengths[rights[token]] > 0
+    return left_tokens, right_tokens, pairs.slots, pairs.filter_words, irregular
 
 
 cdef Py_ssize_t split_block(

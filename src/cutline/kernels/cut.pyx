@@ -42,6 +42,8 @@ cdef class Cutter:
         self.state.has_links = encoder.tables.has_suffixes
         self.state.probed_end = NOT_FOUND
         self.state.prefixes.start = NOT_FOUND
+        self.state.prefixes.verdicts = self.work.scratch.verdicts
+        self.state.suffixes.verdicts = self.work.scratch.verdicts
 
     def __dealloc__(self):
         free(self.state.boundaries)
@@ -129,16 +131,6 @@ def code_points(owner, const int64_t[::1] places not None):
                 at += 1
             out[row] = passed
     return offsets
-
-
-def byte_offset(owner, Py_ssize_t code_point):
-    """Turn a code-point offset into a byte offset; -1 where the text is shorter."""
-    cdef Py_ssize_t n = 0, at = 0, passed = 0
-    cdef const uint8_t* text = utf8_data(owner, &n)
-    while at < n and passed < code_point:
-        at += char_bytes(text[at])
-        passed += 1
-    return at if passed == code_point else -1
 
 
 cdef Py_ssize_t farthest_overlap(

@@ -34,6 +34,7 @@ cdef struct Scratch:
     bint may_backtrack      # the trie is there
     uint32_t* out
     Py_ssize_t out_slots
+    uint64_t* verdicts      # of the pair check; NULL where the caches stay empty
     uint64_t* bits          # for backtracking
     Py_ssize_t bits_words
 

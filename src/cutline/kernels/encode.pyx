@@ -9,7 +9,7 @@ the result is the same with every cache of size one, or empty (tests do just tha
 from cython cimport auto_pickle
 from libc.stdlib cimport calloc, free, realloc
 
-from cutline.kernels.bpe cimport backtrack, find_token, merge
+from cutline.kernels.bpe cimport VERDICTS, backtrack, find_token, merge
 from cutline.kernels.common cimport (
     MERGE_LIMIT, NONE, SHORT_PIECE, char_bytes, hash_key, load64, low_bytes, memcpy, memset,
     prefetch, scramble, short_key,
@@ -27,7 +27,8 @@ cdef class Workspace:
         cdef size_t front_bytes = sizeof(FrontEntry) << max(front_bits, 0)
         cdef size_t longer_bytes = sizeof(LongEntry) << max(longer_bits, 0)
         cdef size_t start
-        self.memory = calloc(1, front_bytes + longer_bytes + 64)
+        cdef size_t verdict_bytes = VERDICTS * sizeof(uint64_t)
+        self.memory = calloc(1, front_bytes + longer_bytes + verdict_bytes + 64)
         if self.memory == NULL:
             raise MemoryError(f"no {front_bytes + longer_bytes} bytes for the piece caches")
         start = (<size_t> self.memory + 63) & ~<size_t> 63
@@ -37,6 +38,8 @@ cdef class Workspace:
         self.scratch.front = <FrontEntry*> (start + longer_bytes)
         self.scratch.front_mask = (<uint64_t> 1 << max(front_bits, 0)) - 1
         self.scratch.stores = front_bits >= 0
+        if self.scratch.stores:
+            self.scratch.verdicts = <uint64_t*> (start + longer_bytes + front_bytes)
 
     def __dealloc__(self):
         free(self.memory)
@@ -219,7 +222,7 @@ cdef Py_ssize_t encode_piece(
     elif not reserve_bits(scratch, n // 64 + 1):
         return NO_MEMORY
     else:
-        count = backtrack(bpe, piece, n, scratch.bits, out)
+        count = backtrack(bpe, piece, n, scratch.bits, scratch.verdicts, out)
     for at in range(count):
         out[at] = bpe.ids[out[at]]
     return count

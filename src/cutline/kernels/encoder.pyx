@@ -74,6 +74,12 @@ cdef class Encoder:
         """Whether the split pattern runs on the scanner."""
         return self.scan_tables is not None
 
+    def _max_bytes_of(self, n):
+        """The most bytes of text that n tokens cover; None where text can have no tokens."""
+        if self.scan_tables is None or self.scan_tables.has_gaps:
+            return None
+        return n * self.tables.bpe.max_token_bytes
+
     cdef Workspace workspace(self):
         cdef Workspace work
         try:
@@ -99,21 +105,22 @@ cdef class Encoder:
             source.scanner = &self.scan_tables.scanner
         return source
 
-    def _last_piece_start(self, bytes utf8 not None):
-        """Where the last piece of a valid text begins, in bytes; its length if none is there."""
+    def _last_piece(self, bytes utf8 not None):
+        """The bytes of the last piece of a valid text; none where there is no piece."""
         cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(utf8)
-        cdef Py_ssize_t n = PyBytes_GET_SIZE(utf8), at = 0, start = n, piece_end, examined = 0
+        cdef Py_ssize_t n = PyBytes_GET_SIZE(utf8), at = 0, piece_end, examined = 0
+        cdef Py_ssize_t start = 0, end = 0
         if self.scan_tables is None:
-            starts = self.spans_of(utf8)[0]
-            return int(starts[len(starts) - 1]) if len(starts) else n
+            starts, ends = self.spans_of(utf8)
+            return utf8[starts.max(initial=0):ends.max(initial=0)]
         while at < n:
             piece_end = scan_piece(&self.scan_tables.scanner, data, at, n, &examined)
             if piece_end < 0:
                 at += char_bytes(data[at])
             else:
                 start = at
-                at = piece_end
-        return start
+                end = at = piece_end
+        return utf8[start:end]
 
     cdef tuple spans_of(self, bytes utf8):
         """Byte spans of the pieces, from the function that replaces the scanner."""
@@ -195,7 +202,8 @@ cdef class Encoder:
         Returns:
             The number of tokens.
 
-        Cost: linear in the text; memory does not grow with it.
+        Cost: linear in the text; no memory for tokens, whatever its length, but for one
+        giant piece and, where the text is not ASCII, for its UTF-8.
 
         >>> import cutline
         >>> cutline.get_encoding("o200k_base").count("hello world")

@@ -161,6 +161,7 @@ cdef Py_ssize_t count_batch(
     own; if it is over budget, only that is told, at no greater cost than the budget's.
     """
     cdef Py_ssize_t piece, n
+    cdef bint unfinished
     fill_batch(&state.source, state.text, at, end, most, batch)
     for piece in range(batch.count):
         n = batch.ends[piece] - batch.starts[piece]
@@ -170,7 +171,11 @@ cdef Py_ssize_t count_batch(
             batch.count = piece
             break
         batch.count = 1
-        n = count_long_piece(state, batch.starts[0], batch.ends[0], budget)
+        # Where a probe ends, this piece may go on: it is not worth counting.
+        unfinished = batch.ends[0] == state.probed_end and batch.examined[0] > end
+        n = budget + 1
+        if not unfinished:
+            n = count_long_piece(state, batch.starts[0], batch.ends[0], budget)
         batch.totals[0] = n
         return n
     if not reserve(state.scratch, batch.ends[batch.count - 1] - at + 4):
@@ -182,8 +187,6 @@ cdef Py_ssize_t count_long_piece(
     State* state, Py_ssize_t start, Py_ssize_t end, Py_ssize_t budget
 ) noexcept nogil:
     """Tokens of a piece, or budget + 1 if it has more; -1: failed."""
-    if end == state.probed_end:
-        return budget + 1
     if find_token(state.bpe, state.text + start, end - start) != NONE:
         return 1
     if not count_prefixes_of(state, start, end, budget):
@@ -347,11 +350,8 @@ cdef bint cut_first_piece(State* state, Task* task, Py_ssize_t budget, Cut* best
         if shared:
             return push_shared(state, task, shared_end, shared_from, task.high, budget)
         return True
-    # From the character on which the automaton died, all cuts share the first piece.
-    if shared and first_end != shared_end:
-        if not push_shared(state, task, shared_end, shared_from, before, budget):
-            return False
-        shared = False
+    # From the character on which the automaton died, all cuts share the first piece, as
+    # those just before it may have done already.
     if not shared:
         shared_from = at
     return push_shared(state, task, first_end, max(shared_from, task.low), task.high, budget)

@@ -1,7 +1,7 @@
 """The tables of a piece's prefixes and suffixes, for `cut`."""
 
 from cutline.kernels.bpe cimport Bpe
-from cutline.kernels.common cimport NONE, uint8_t, uint32_t
+from cutline.kernels.common cimport NONE, uint8_t, uint32_t, uint64_t
 
 cdef struct Prefixes:
     uint32_t* last              # last token of the prefix of each length
@@ -12,6 +12,7 @@ cdef struct Prefixes:
     Py_ssize_t start
     Py_ssize_t end
     Py_ssize_t budget
+    uint64_t* verdicts          # of recall_compatible
 
 
 cdef inline Py_ssize_t prefix_tokens(const Prefixes* prefixes, Py_ssize_t length) noexcept nogil:
@@ -28,6 +29,7 @@ cdef struct Suffixes:
     Py_ssize_t slots
     Py_ssize_t end
     Py_ssize_t length           # the tables go up to this length
+    uint64_t* verdicts          # of recall_compatible
 
 
 cdef Py_ssize_t suffix_tokens(

@@ -8,8 +8,7 @@ automaton; suffixes likewise, from the end.
 
 from libc.stdlib cimport realloc
 
-from cutline.kernels.bpe cimport compatible, find_token, token_bytes, trie_child
-from cutline.kernels.common cimport uint64_t
+from cutline.kernels.bpe cimport find_token, recall_compatible, token_bytes, trie_child
 
 
 cdef inline uint32_t step(const Bpe* bpe, uint32_t node, uint8_t byte) noexcept nogil:
@@ -66,7 +65,9 @@ cdef inline bint try_token(
     """Whether this is the last token of the prefix, within budget; if so, note it."""
     cdef Py_ssize_t before = length - token_bytes(bpe, token)
     if prefixes.counts[before] >= <uint64_t> budget or (
-        before > 0 and not compatible(bpe, prefixes.last[before], token)
+        before > 0 and not recall_compatible(
+            bpe, prefixes.verdicts, prefixes.last[before], token
+        )
     ):
         return False
     prefixes.last[length] = token
@@ -170,7 +171,9 @@ cdef Py_ssize_t suffix_tokens(
                 continue
             token = node - 1
             shorter = end - at - 1
-            if shorter == 0 or compatible(bpe, token, suffixes.first[shorter]):
+            if shorter == 0 or recall_compatible(
+                bpe, suffixes.verdicts, token, suffixes.first[shorter]
+            ):
                 suffixes.first[length] = token
                 suffixes.counts[length] = suffixes.counts[shorter] + 1
                 break
@@ -192,6 +195,8 @@ cdef Py_ssize_t furthest(
     cdef Py_ssize_t at, token_start, level, used = 0
     cdef uint32_t node = 0
     reached[0] = start
+    if max_tokens == 0:
+        return start
     for at in range(start + 1, end + 1):
         node = step(bpe, node, text[at - 1])
         if used == max_tokens and at - bpe.depth[node] > reached[max_tokens - 1]:

@@ -50,7 +50,7 @@ def generate(pattern: str) -> Automaton:
         PatternError: not a regular expression.
         UnsupportedPatternError: outside the subset, or over 250 classes or 4,000 states.
 
-    Cost: 15-30 ms for the patterns in public use.
+    Cost: 15-50 ms for the patterns in public use.
 
     >>> automaton = generate(r"\p{L}+|\P{L}")
     >>> automaton.n_classes, automaton.has_gaps

@@ -55,7 +55,8 @@ def partition(sets: Sequence[CharSet]) -> Partition:
     order = np.argsort(first)
     classes = np.argsort(order)[classes]
     first = first[order]
-    members = np.array([member[first] for member in inside], dtype=bool).reshape(len(sets), -1)
+    members = np.array([member[first] for member in inside], dtype=bool)
+    members = members.reshape(len(sets), len(first))
     surrogate = int(classes[np.searchsorted(starts, 0xD800)])
     return Partition(starts, classes, members, surrogate)
 

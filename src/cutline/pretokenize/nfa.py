@@ -133,7 +133,9 @@ class _Builder:
             for _ in range(tree.maximum - required):
                 entry = self.nfa.add(None, False, (self.build(tree.body, entry), following))
         for _ in range(required):
-            entry = self.build(tree.body, entry)
+            before, entry = entry, self.build(tree.body, entry)
+            if entry == before:  # an empty body: once is as good as a billion times
+                break
         return entry
 
     def check_possessives(self) -> None:

@@ -15,6 +15,7 @@ __all__ = ["Chars", "Choice", "LookAhead", "Node", "Repeat", "Sequence", "parse_
 
 _MAX_DEPTH = 50
 _QUANTIFIER = re.compile(r"[?*+]|\{(\d+)(,?)(\d*)\}|\{,(\d+)\}")
+_MAX_QUANTIFIER = len("{999999999,999999999}")
 _FLAGS = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")
 _NAMED_GROUP = re.compile(r"\(\?P?<[A-Za-z_]\w*>")
 _REFUSED_GROUPS = {
@@ -139,6 +140,8 @@ class _Parser:
             return body
         if isinstance(body, LookAhead):
             raise reader.unsupported("a repeated look-ahead", position)
+        if len(found.group()) > _MAX_QUANTIFIER:
+            raise reader.invalid("a repetition count far too large", reader.position)
         reader.position = found.end()
         minimum, maximum = _bounds(found)
         if maximum is not None and minimum > maximum:

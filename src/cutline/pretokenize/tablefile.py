@@ -21,6 +21,9 @@ from cutline.errors import CorruptDataError
 __all__ = ["pack", "unpack"]
 
 _DIGEST_BYTES = 32
+_DTYPES = frozenset(
+    f"{sign}{kind}{size}" for sign in "<|" for kind in "iu" for size in (1, 2, 4, 8)
+)
 _MAX_PAYLOAD_BYTES = 64 << 20  # a damaged stream must not be able to fill the memory
 
 
@@ -80,6 +83,8 @@ def _split(payload: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     header = json.loads(payload[4:offset])
     arrays: dict[str, NDArray[Any]] = {}
     for name, dtype, size in header["arrays"]:
+        if dtype not in _DTYPES:
+            raise ValueError(f"arrays of type {dtype!r} are not stored here")
         stored = np.frombuffer(payload, dtype=np.dtype(dtype), count=size, offset=offset)
         offset += stored.nbytes
         native = stored.astype(stored.dtype.newbyteorder("="))

@@ -56,9 +56,8 @@ def build_bpe_tables(vocabulary: Vocabulary) -> BpeTables:
             f"the stored split of token {vocabulary.token_bytes(parts)!r} does not give two "
             "tokens: the file is damaged, reinstall cutline or rebuild the file"
         )
-    left, right, pair_slots, pair_filter = parts
+    left, right, pair_slots, pair_filter, irregular = parts
     lengths = np.diff(vocabulary.offsets).astype(np.int64)
-    irregular = _irregular(left, right, lengths)
     unreachable = (left == NONE) & (lengths > 1)
     char_token, open_seam = build.character_tables(hashed.arena, hashed.offsets, left)
     return BpeTables(
@@ -71,7 +70,7 @@ def build_bpe_tables(vocabulary: Vocabulary) -> BpeTables:
             "pair_filter": pair_filter,
             "left": left,
             "right": right,
-            "irregular": irregular,
+            "irregular": _irregular(left, right, lengths) if irregular else None,
             "byte_token": hashed.byte_token,
             "char_token": char_token,
             "open_seam": open_seam,
@@ -139,14 +138,12 @@ def _recover(hashed: _Hashed) -> NDArray[np.uint32]:
 
 def _irregular(
     left: NDArray[np.uint32], right: NDArray[np.uint32], lengths: NDArray[np.int64]
-) -> NDArray[np.uint8] | None:
-    """Which tokens hold a merge that ranks below one it is made of; None: no token does."""
+) -> NDArray[np.uint8]:
+    """Flag the tokens that hold a merge that ranks below one it is made of."""
     merged = np.flatnonzero(left != NONE)
     irregular = np.zeros(len(left), dtype=np.uint8)
     for part in (left[merged], right[merged]):
         irregular[merged] |= (part > merged) & (left[part] != NONE)
-    if not irregular.any():
-        return None
     # Parts are shorter than the whole: in order of length, flags are final when read.
     for token in merged[np.argsort(lengths[merged], kind="stable")].tolist():
         irregular[token] |= irregular[left[token]] | irregular[right[token]]

@@ -1,8 +1,9 @@
 """Measure what a fresh process pays: time to the first encode, and memory.
 
-Importing and loading are told apart: for most packages the one is mostly numpy's or
-their own start-up, and is paid once however many encodings are loaded. Every figure is a new interpreter that runs a few lines with nothing else imported.
-Starting the interpreter is not counted; the operating system's file cache is warm.
+Importing and loading are told apart: the one is mostly numpy's or a package's own
+start-up, paid once however many encodings are loaded. Every figure is a new interpreter
+that runs a few lines with nothing else imported. Starting the interpreter is not counted;
+the operating system's file cache is warm.
 """
 
 import json

@@ -69,8 +69,8 @@ def _utf8(text: str, offset: int = 0) -> str | bytes:
     except UnicodeEncodeError as error:
         raise SurrogateError(
             f"the text has a surrogate code point, {text[error.start]!r}, at offset "
-            f"{offset + error.start}; offsets into such text mean nothing to a tokenizer: repair it with "
-            "text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')"
+            f"{offset + error.start}; offsets into such text mean nothing to a tokenizer: "
+            "repair it with text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')"
         ) from None
 
 

@@ -17,9 +17,11 @@ def map_blocks(
     """Apply `work` to consecutive blocks of the texts, in threads where there are several.
 
     Raises:
-        TypeError: a text is not a str; names its place.
+        TypeError: a text is not a str; names its place. Or all is one str.
         ValueError: num_threads is below 1.
     """
+    if isinstance(texts, str):
+        raise TypeError("texts must be a sequence of str, got one str: put it into a list")
     blocks: list[list[str]] = [[]]
     characters = 0
     for place, text in enumerate(texts):

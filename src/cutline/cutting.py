@@ -1,10 +1,12 @@
 """Cuts in code points: checks the arguments, then asks the kernel, which works in bytes."""
 
+from operator import index
 from typing import TYPE_CHECKING
 
 from cutline.chunk import Chunk
 from cutline.errors import BudgetError, OffsetError, SurrogateError, UnsupportedPatternError
 from cutline.kernels.cut import Cutter, code_points
+from cutline.special import plain_text
 
 if TYPE_CHECKING:
     from cutline.encoding import Encoding
@@ -14,6 +16,7 @@ __all__ = ["split", "split_at"]
 
 def split_at(encoding: "Encoding", text: str, n: int, start: int) -> int:
     """Find the greatest cut; see `Encoding.split_at`."""
+    text, n, start = plain_text(text), index(n), index(start)
     if n < 0:
         raise ValueError(f"n must be 0 or more tokens, got {n}")
     if not 0 <= start <= len(text):
@@ -30,6 +33,7 @@ def split_at(encoding: "Encoding", text: str, n: int, start: int) -> int:
 
 def split(encoding: "Encoding", text: str, chunk_size: int, chunk_overlap: int) -> list[Chunk]:
     """Cut a text into chunks; see `Encoding.split`."""
+    text, chunk_size, chunk_overlap = plain_text(text), index(chunk_size), index(chunk_overlap)
     if chunk_size < 1:
         raise ValueError(f"chunk_size must be 1 or more tokens, got {chunk_size}")
     if not 0 <= chunk_overlap < chunk_size:
@@ -45,8 +49,8 @@ def split(encoding: "Encoding", text: str, chunk_size: int, chunk_overlap: int) 
     starts = code_points(owner, rows[:, 0].copy()).tolist()
     ends = code_points(owner, rows[:, 1].copy()).tolist()
     chunks = [
-        Chunk(text[start:end], start, end, tokens, index)
-        for index, (start, end, tokens) in enumerate(
+        Chunk(text[start:end], start, end, tokens, place)
+        for place, (start, end, tokens) in enumerate(
             zip(starts, ends, rows[:, 2].tolist(), strict=True)
         )
     ]

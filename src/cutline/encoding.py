@@ -21,6 +21,7 @@ from cutline.decoding import Decoding
 from cutline.errors import (
     PatternError,
     PatternFallbackWarning,
+    SpecialTokenError,
     UnknownTokenError,
     UnsupportedPatternError,
     VocabularyError,
@@ -29,12 +30,12 @@ from cutline.kernels.decode import Decoder
 from cutline.kernels.encoder import Encoder
 from cutline.kernels.scan import ScanTables
 from cutline.pretokenize import regex_spans
-from cutline.special import SpecialFinder, disallowed_error
+from cutline.special import SpecialFinder, disallowed_error, plain_text
 from cutline.tables import (
     build_bpe_tables,
     build_decoder,
     build_scan_tables,
-    check_special_ids,
+    checked_special_tokens,
 )
 from cutline.vocabulary import Vocabulary
 
@@ -150,13 +151,11 @@ class Encoding(Encoder, Decoding):
         vocabulary: Vocabulary,
         special_tokens: Mapping[str, int],
     ) -> None:
-        if "" in special_tokens:
-            raise VocabularyError("a special token is empty: its text must be at least a character")
-        check_special_ids(vocabulary, special_tokens)
+        special_tokens = checked_special_tokens(vocabulary, special_tokens)
         for attribute, value in (
             ("name", name),
             ("_pat_str", pat_str),
-            ("_special_tokens", dict(special_tokens)),
+            ("_special_tokens", special_tokens),
             ("_special_finder", SpecialFinder(special_tokens)),
             ("_special_token_values", frozenset(special_tokens.values())),
             ("_vocabulary", vocabulary),
@@ -228,6 +227,7 @@ class Encoding(Encoder, Decoding):
         >>> enc.encode("hi<|endoftext|>", disallowed_special=())
         [5303, 27, 91, 437, 1659, 5239, 91, 29]
         """
+        text = plain_text(text)
         allowed = self._check_special(text, allowed_special, disallowed_special)
         if not allowed:
             return self.encode_ordinary(text)
@@ -252,6 +252,7 @@ class Encoding(Encoder, Decoding):
         >>> cutline.get_encoding("gpt2").encode_to_numpy("hello world")
         array([31373,   995], dtype=uint32)
         """
+        text = plain_text(text)
         allowed = self._check_special(text, allowed_special, disallowed_special)
         if not allowed:
             return self._encode_to_numpy(text)
@@ -289,10 +290,16 @@ class Encoding(Encoder, Decoding):
         >>> cutline.get_encoding("gpt2").encode_batch(["hello world", ""])
         [[31373, 995], []]
         """
+        if isinstance(text, str):
+            raise TypeError("text must be a list of str, got one str: put it into a list")
         texts = list(text)
         with_special = []
         for place, one in enumerate(texts):
-            allowed = self._check_special(one, allowed_special, disallowed_special)
+            try:
+                allowed = self._check_special(plain_text(one), allowed_special, disallowed_special)
+            except (SpecialTokenError, TypeError) as error:
+                error.add_note(f"in the text at place {place} of the batch")
+                raise
             if allowed and self._finder(allowed).first(one) is not None:
                 with_special.append(place)
                 texts[place] = ""
@@ -374,6 +381,8 @@ class Encoding(Encoder, Decoding):
         >>> cutline.get_encoding("gpt2").fits("hello world", 2)
         True
         """
+        if max_tokens < 0:
+            raise ValueError(f"max_tokens must be 0 or more, got {max_tokens}")
         return self.count_till_limit(text, max_tokens) is not None
 
     # Cutting
@@ -507,6 +516,8 @@ class Encoding(Encoder, Decoding):
             if (found := self._special_finder.first(text)) is not None:
                 raise disallowed_error(found)
             return frozenset()
+        if isinstance(allowed, str) and allowed != "all":
+            raise TypeError(f"allowed_special must be a set or 'all', got the str {allowed!r}")
         known = frozenset(self._special_tokens)
         allowed_set = known if allowed == "all" else known.intersection(allowed)
         refused = known - allowed_set if disallowed == "all" else frozenset(disallowed)
@@ -530,6 +541,8 @@ def _piece_finder(
     pat_str: str | None,
 ) -> tuple[ScanTables | None, Any]:
     """Return the scanner's tables for a split pattern, or the function that stands in for them."""
+    if not isinstance(pat_str, str | None):
+        raise TypeError(f"pat_str must be a str or None, got {type(pat_str).__name__}")
     if pat_str == "":
         raise PatternError(
             "an empty split pattern matches no text; pass None to keep texts in one piece"

@@ -7,7 +7,7 @@ import ahocorasick
 
 from cutline.errors import SpecialTokenError
 
-__all__ = ["SpecialFinder", "disallowed_error"]
+__all__ = ["SpecialFinder", "disallowed_error", "plain_text"]
 
 
 class SpecialFinder:
@@ -17,10 +17,11 @@ class SpecialFinder:
     begin alike (`<|`): so a plain search for that beginning comes first.
     """
 
-    __slots__ = ("_automaton", "_prefix", "_texts")
+    __slots__ = ("_automaton", "_longest", "_prefix", "_texts")
 
     def __init__(self, texts: Collection[str]) -> None:
         self._texts = [text for text in texts if text]
+        self._longest = max(map(len, self._texts), default=0)
         self._prefix = commonprefix(self._texts)  # noqa: RUF071 (by character, as is meant)
         self._automaton: ahocorasick.Automaton | None = None
 
@@ -56,10 +57,30 @@ class SpecialFinder:
                 covered = start + len(found)
 
     def first(self, text: str) -> str | None:
-        """Return the leftmost find, or None."""
-        if self._prefix not in text:
+        """Return the leftmost find, the longest of those; or None. Stops where it is known."""
+        begin = text.find(self._prefix)
+        if begin < 0 or not self._texts:
             return None
-        return next((found for _, found in self.find_all(text)), None)
+        best: tuple[int, int, str] | None = None
+        for last, found in self._build().iter(text, begin):
+            if best is not None and last + 1 - self._longest > best[0]:
+                break
+            find = (last + 1 - len(found), -len(found), found)
+            best = find if best is None else min(best, find)
+        return best[2] if best is not None else None
+
+
+def plain_text(text: str) -> str:
+    """Return a str as it is and a subclass as a str, whose methods can be relied on.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if type(text) is str:
+        return text
+    if isinstance(text, str):
+        return str.__str__(text)
+    raise TypeError(f"text must be a str, got {type(text).__name__}")
 
 
 def disallowed_error(token: str) -> SpecialTokenError:

@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -88,3 +90,11 @@ def test_named_pipe_is_written_to_and_not_replaced(invoke: Invoke, tmp_path: Pat
     reader.join(timeout=60)
     assert received == [b"1\n"]
     assert pipe.is_fifo()
+
+
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="needs /dev/stdout")
+def test_standard_output_named_as_a_device_keeps_what_is_there(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one two", encoding="utf-8")
+    command = f"(echo before; {sys.executable} -m cutline count a.txt -o /dev/stdout) >> out.txt"
+    subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
+    assert (tmp_path / "out.txt").read_text(encoding="utf-8") == "before\n2  a.txt\n"

@@ -48,9 +48,10 @@ def _stdout() -> Iterator[BinaryIO]:
 def _file(path: Path) -> Iterator[BinaryIO]:
     """Write under a temporary name beside `path`; rename it when all is written."""
     target = path.resolve()
-    if target.exists() and not target.is_file():
-        # A device or a named pipe is written to: a rename would replace it by a file.
-        with target.open("wb") as sink:
+    if _is_device(path) or (target.exists() and not target.is_file()):
+        # A device or a named pipe is written to: a rename would replace it by a file. It
+        # is appended to, for behind /dev/stdout may be a file that holds something.
+        with path.open("ab") as sink:
             yield sink
         return
     temporary = target.with_name(f".cutline-{secrets.token_hex(8)}.tmp")
@@ -64,3 +65,8 @@ def _file(path: Path) -> Iterator[BinaryIO]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _is_device(path: Path) -> bool:
+    """Tell whether a path names a device, even one such as /dev/stdout that leads to a file."""
+    return path.absolute().parts[:2] in (("/", "dev"), ("/", "proc"))

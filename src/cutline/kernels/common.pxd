@@ -1,6 +1,7 @@
 """Types, constants and the hash of a piece, shared by all kernels."""
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport realloc
 
 cdef extern from "native.h":
     const uint32_t NONE "CUTLINE_NONE"     # no token, no node, no rank
@@ -85,3 +86,19 @@ cdef inline Py_ssize_t char_bytes(uint8_t lead) noexcept nogil:
     if lead < 0xE0:
         return 2
     return 3 if lead < 0xF0 else 4
+
+
+cdef inline bint grow(
+    void** memory, Py_ssize_t* slots, Py_ssize_t needed, size_t slot_bytes
+) noexcept nogil:
+    """Make room for so many slots, and half as many again; keeps what is there. False: no memory."""
+    cdef void* grown
+    if needed <= slots[0]:
+        return True
+    needed += needed // 2 + 64
+    grown = realloc(memory[0], needed * slot_bytes)
+    if grown == NULL:
+        return False
+    memory[0] = grown
+    slots[0] = needed
+    return True

@@ -1,5 +1,6 @@
 """Cut a whole text into chunks, with or without overlap. Source: docs/cutting.md."""
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdlib cimport free
 
 import numpy as np
@@ -102,11 +103,13 @@ cdef class Cutter:
         cdef Cut cut
         cdef list rows = []
         while end < self.state.n:
+            PyErr_CheckSignals()
             if overlap > 0 and rows:
                 start = self.farthest_overlap(start, end, overlap, chunk_size)
             cut = self.cut_from(start, chunk_size)
             # Of the places to start from, take the farthest that adds something.
             while cut.end <= end and start < end:
+                PyErr_CheckSignals()
                 start += char_bytes(self.state.text[start])
                 cut = self.cut_from(start, chunk_size)
             if cut.end <= end:

@@ -4,6 +4,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.long cimport (
     PyLong_AsUnsignedLongLong, PyLong_CheckExact, PyLong_FromUnsignedLong,
 )
+from cpython.number cimport PyNumber_Index
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from libc.stdlib cimport free, malloc
@@ -128,9 +129,9 @@ cdef class Decoder:
             memcpy(out, arena + (span >> 24), span & SPAN_LENGTH)
             out += span & SPAN_LENGTH
 
-    def bytes_of(self, uint32_t token_id):
+    def bytes_of(self, token_id):
         """Bytes of one token; KeyError where there is none."""
-        cdef Py_ssize_t place = self.place(token_id)
+        cdef Py_ssize_t place = self.place(PyNumber_Index(token_id))
         if place < 0:
             raise KeyError(token_id)
         start = self.spans[place] >> 24
@@ -217,7 +218,7 @@ cdef class Ids:
                 prefetch(PySequence_Fast_ITEMS(ids)[at + AHEAD])
             item = ids[at]
             token_id = PyLong_AsUnsignedLongLong(
-                item if PyLong_CheckExact(item) else item.__index__()
+                item if PyLong_CheckExact(item) else PyNumber_Index(item)
             )
             if token_id > 0xFFFFFFFF:
                 raise OverflowError(f"token ids must be from 0 to 2**32 - 1, got {token_id}")

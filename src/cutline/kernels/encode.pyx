@@ -7,11 +7,11 @@ the result is the same with every cache of size one, or empty (tests do just tha
 """
 
 from cython cimport auto_pickle
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport calloc, free
 
 from cutline.kernels.bpe cimport VERDICTS, backtrack, find_token, merge
 from cutline.kernels.common cimport (
-    MERGE_LIMIT, NONE, SHORT_PIECE, char_bytes, hash_key, load64, low_bytes, memcpy, memset,
+    MERGE_LIMIT, NONE, SHORT_PIECE, char_bytes, grow, hash_key, load64, low_bytes, memcpy, memset,
     prefetch, scramble, short_key,
 )
 from cutline.kernels.scan cimport scan_piece
@@ -49,28 +49,7 @@ cdef class Workspace:
 
 cdef bint reserve(Scratch* scratch, Py_ssize_t out_slots) noexcept nogil:
     """Make room for so many tokens in all, keeping those already there. False: no memory."""
-    cdef uint32_t* grown
-    if out_slots <= scratch.out_slots:
-        return True
-    out_slots += out_slots // 2
-    grown = <uint32_t*> realloc(scratch.out, out_slots * sizeof(uint32_t))
-    if grown == NULL:
-        return False
-    scratch.out = grown
-    scratch.out_slots = out_slots
-    return True
-
-
-cdef bint reserve_bits(Scratch* scratch, Py_ssize_t words) noexcept nogil:
-    cdef uint64_t* grown
-    if words <= scratch.bits_words:
-        return True
-    grown = <uint64_t*> realloc(scratch.bits, words * sizeof(uint64_t))
-    if grown == NULL:
-        return False
-    scratch.bits = grown
-    scratch.bits_words = words
-    return True
+    return grow(<void**> &scratch.out, &scratch.out_slots, out_slots, sizeof(uint32_t))
 
 
 cdef Py_ssize_t fill_batch(
@@ -219,7 +198,9 @@ cdef Py_ssize_t encode_piece(
         count = merge(bpe, piece, n, whole_characters, out)
     elif not scratch.may_backtrack:
         return NEED_TRIE
-    elif not reserve_bits(scratch, n // 64 + 1):
+    elif not grow(
+        <void**> &scratch.bits, &scratch.bits_words, n // 64 + 1, sizeof(uint64_t)
+    ):
         return NO_MEMORY
     else:
         count = backtrack(bpe, piece, n, scratch.bits, scratch.verdicts, out)

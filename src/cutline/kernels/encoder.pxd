@@ -23,5 +23,5 @@ cdef class Encoder:
     cdef object run_block(self, Workspace work, list texts, bint keep)
 
 
-cdef object utf8_owner(str text)
+cdef object utf8_owner(text)
 cdef const uint8_t* utf8_data(object owner, Py_ssize_t* n) except NULL

@@ -2,7 +2,11 @@
 
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_AsUTF8String
+from cpython.unicode cimport (
+    PyUnicode_AsUTF8AndSize, PyUnicode_AsUTF8String, PyUnicode_Check, PyUnicode_CheckExact,
+    PyUnicode_FromObject,
+)
+from libc.stdlib cimport free
 
 import numpy as np
 
@@ -24,16 +28,20 @@ cdef Py_ssize_t NO_LIMIT = <Py_ssize_t> (<size_t> -1 >> 2)
 
 cdef enum:
     NOGIL_BYTES = 4096          # shorter texts are done before another thread could start
-    KEPT_OUT_SLOTS = 1 << 22    # a workspace that grew beyond this gives its buffers back
-    KEPT_WORKSPACES = 64
+    KEPT_OUT_SLOTS = 1 << 20    # a larger buffer for tokens is given back after use
+    KEPT_WORKSPACES = 16
 
 
-cdef object utf8_owner(str text):
+cdef object utf8_owner(text):
     """An object that holds the text's UTF-8: the text itself where it is ASCII, else bytes.
 
     Lone surrogates become U+FFFD and surrogate pairs the character they stand for,
     as tiktoken does it. Never caches UTF-8 inside the string: that memory would stay.
     """
+    if not PyUnicode_Check(text):
+        raise TypeError(f"text must be a str, got {type(text).__name__}")
+    if not PyUnicode_CheckExact(text):
+        text = PyUnicode_FromObject(text)   # what a subclass overrides does not count
     if PyUnicode_IS_ASCII(text):
         return text
     try:
@@ -95,7 +103,11 @@ cdef class Encoder:
         return 0
 
     cdef void release(self, Workspace work):
-        if work.scratch.out_slots <= KEPT_OUT_SLOTS and len(self.idle) < KEPT_WORKSPACES:
+        if work.scratch.out_slots > KEPT_OUT_SLOTS:
+            free(work.scratch.out)
+            work.scratch.out = NULL
+            work.scratch.out_slots = 0
+        if len(self.idle) < KEPT_WORKSPACES:
             self.idle.append(work)
 
     cdef Source source(self):
@@ -162,7 +174,7 @@ cdef class Encoder:
             self.provide_trie(work)
             source.next_span = 0
 
-    def encode_ordinary(self, str text not None):
+    def encode_ordinary(self, text):
         """Encode a text, special-token text as ordinary text.
 
         Args:
@@ -183,7 +195,7 @@ cdef class Encoder:
         self.release(work)
         return tokens
 
-    def _encode_to_numpy(self, str text not None):
+    def _encode_to_numpy(self, text):
         """Encode like encode_ordinary into a uint32 array."""
         cdef Workspace work = self.workspace()
         cdef Py_ssize_t total = self.run(work, utf8_owner(text), 0, NO_LIMIT)
@@ -191,7 +203,7 @@ cdef class Encoder:
         self.release(work)
         return tokens
 
-    def count(self, str text not None):
+    def count(self, text):
         """Count the tokens of a text: `len(encode_ordinary(text))`, without the list.
 
         Special-token text such as `<|endoftext|>` counts as the ordinary text it is.
@@ -214,7 +226,7 @@ cdef class Encoder:
         self.release(work)
         return total
 
-    def count_till_limit(self, str text not None, Py_ssize_t limit):
+    def count_till_limit(self, text, limit):
         """Count the tokens of a text, but give up once there are more than `limit`.
 
         Args:
@@ -236,9 +248,12 @@ cdef class Encoder:
         """
         if limit < 0:
             raise ValueError(f"limit must be 0 or more, got {limit}")
+        most = self._max_bytes_of(int(limit))
+        if most is not None and PyUnicode_Check(text) and len(text) > most:
+            return None     # more bytes than so many tokens have
         cdef Workspace work = self.workspace()
         cdef Py_ssize_t total = self.run(
-            work, utf8_owner(text), -1, min(limit, NO_LIMIT)
+            work, utf8_owner(text), -1, NO_LIMIT if limit > NO_LIMIT else limit
         )
         self.release(work)
         return total if total <= limit else None

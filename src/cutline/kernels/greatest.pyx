@@ -8,10 +8,8 @@ with the last token of the prefix before it, so that prefixes are counted one fr
 another, and those over budget need not be followed.
 """
 
-from libc.stdlib cimport realloc
-
 from cutline.kernels.bpe cimport find_token
-from cutline.kernels.common cimport MERGE_LIMIT, NONE, char_bytes, uint32_t
+from cutline.kernels.common cimport MERGE_LIMIT, NONE, char_bytes, grow, uint32_t
 from cutline.kernels.encode cimport Batch, encode_batch, fill_batch, reserve
 from cutline.kernels.prefix cimport count_prefixes, furthest, prefix_tokens
 from cutline.kernels.scan cimport Scanner, char_class, scan_piece
@@ -53,19 +51,16 @@ cdef Py_ssize_t bound_of_reach(
     State* state, Py_ssize_t start, Py_ssize_t max_tokens
 ) noexcept nogil:
     """A place beyond which max_tokens tokens from `start` can't reach; or FAILED."""
-    cdef Py_ssize_t end = state.n, slots = max_tokens + 1
-    cdef Py_ssize_t* grown
+    cdef Py_ssize_t end = state.n
     if max_tokens < (end - start) // state.bpe.max_token_bytes:
         end = start + max_tokens * state.bpe.max_token_bytes
     if state.bpe.max_unreachable_bytes == 0:
         if not has_links(state):
             return FAILED
-        if slots > state.reached_slots:
-            grown = <Py_ssize_t*> realloc(state.reached, slots * sizeof(Py_ssize_t))
-            if grown == NULL:
-                return FAILED
-            state.reached = grown
-            state.reached_slots = slots
+        if not grow(
+            <void**> &state.reached, &state.reached_slots, max_tokens + 1, sizeof(Py_ssize_t)
+        ):
+            return FAILED
         end = furthest(state.bpe, state.text, start, end, max_tokens, state.reached)
     return character_start(state, end)
 
@@ -103,15 +98,11 @@ cdef bint push_boundary(
     State* state, Py_ssize_t at, Py_ssize_t examined, Py_ssize_t tokens
 ) noexcept nogil:
     """Add a boundary; `examined` becomes the running maximum. False: failed."""
-    cdef Py_ssize_t slots
-    cdef Boundary* grown
-    if state.n_boundaries == state.boundary_slots:
-        slots = 2 * state.boundary_slots + 64
-        grown = <Boundary*> realloc(state.boundaries, slots * sizeof(Boundary))
-        if grown == NULL:
-            return False
-        state.boundaries = grown
-        state.boundary_slots = slots
+    if not grow(
+        <void**> &state.boundaries, &state.boundary_slots, state.n_boundaries + 1,
+        sizeof(Boundary),
+    ):
+        return False
     if state.n_boundaries > 0:
         examined = max(examined, state.boundaries[state.n_boundaries - 1].examined)
     state.boundaries[state.n_boundaries].at = at
@@ -257,15 +248,8 @@ cdef Py_ssize_t count_slice(
 cdef bint push_task(
     State* state, Py_ssize_t at, Py_ssize_t tokens, Py_ssize_t low, Py_ssize_t high
 ) noexcept nogil:
-    cdef Py_ssize_t slots
-    cdef Task* grown
-    if state.n_tasks == state.task_slots:
-        slots = 2 * state.task_slots + 16
-        grown = <Task*> realloc(state.tasks, slots * sizeof(Task))
-        if grown == NULL:
-            return False
-        state.tasks = grown
-        state.task_slots = slots
+    if not grow(<void**> &state.tasks, &state.task_slots, state.n_tasks + 1, sizeof(Task)):
+        return False
     state.tasks[state.n_tasks].at = at
     state.tasks[state.n_tasks].tokens = tokens
     state.tasks[state.n_tasks].low = low

@@ -6,7 +6,7 @@ from cutline.kernels.common cimport NONE, uint8_t, uint32_t, uint64_t
 cdef struct Prefixes:
     uint32_t* last              # last token of the prefix of each length
     uint32_t* counts            # its tokens; NONE: over budget
-    Py_ssize_t slots
+    Py_ssize_t last_slots, count_slots
     Py_ssize_t frontier         # the tables go up to this length; all beyond is over budget
     # What they were filled for.
     Py_ssize_t start
@@ -26,7 +26,7 @@ cdef inline Py_ssize_t prefix_tokens(const Prefixes* prefixes, Py_ssize_t length
 cdef struct Suffixes:
     uint32_t* first             # first token of the suffix of each length
     uint32_t* counts            # its tokens
-    Py_ssize_t slots
+    Py_ssize_t first_slots, count_slots
     Py_ssize_t end
     Py_ssize_t length           # the tables go up to this length
     uint64_t* verdicts          # of recall_compatible
@@ -42,7 +42,4 @@ cdef bint count_prefixes(
 cdef Py_ssize_t furthest(
     const Bpe* bpe, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
     Py_ssize_t max_tokens, Py_ssize_t* reached
-) noexcept nogil
-cdef bint grow_pair(
-    uint32_t** first, uint32_t** second, Py_ssize_t* slots, Py_ssize_t needed
 ) noexcept nogil

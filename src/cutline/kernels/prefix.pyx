@@ -6,9 +6,8 @@ prefixes of a piece are counted one from another, in one pass of an Aho-Corasick
 automaton; suffixes likewise, from the end.
 """
 
-from libc.stdlib cimport realloc
-
 from cutline.kernels.bpe cimport find_token, recall_compatible, token_bytes, trie_child
+from cutline.kernels.common cimport grow
 
 
 cdef inline uint32_t step(const Bpe* bpe, uint32_t node, uint8_t byte) noexcept nogil:
@@ -20,28 +19,11 @@ cdef inline uint32_t step(const Bpe* bpe, uint32_t node, uint8_t byte) noexcept 
     return child
 
 
-cdef bint grow_pair(
-    uint32_t** first, uint32_t** second, Py_ssize_t* slots, Py_ssize_t needed
-) noexcept nogil:
-    """Make room for so many entries in two arrays that grow together. False: no memory."""
-    cdef uint32_t* grown
-    if needed <= slots[0]:
-        return True
-    needed = 2 * needed + 256
-    grown = <uint32_t*> realloc(first[0], needed * sizeof(uint32_t))
-    if grown == NULL:
-        return False
-    first[0] = grown
-    grown = <uint32_t*> realloc(second[0], needed * sizeof(uint32_t))
-    if grown == NULL:
-        return False
-    second[0] = grown
-    slots[0] = needed
-    return True
-
-
 cdef inline bint reserve_prefix(Prefixes* prefixes, Py_ssize_t length) noexcept nogil:
-    return grow_pair(&prefixes.last, &prefixes.counts, &prefixes.slots, length + 1)
+    """Make room for the prefix of this length. False: no memory."""
+    return grow(
+        <void**> &prefixes.last, &prefixes.last_slots, length + 1, sizeof(uint32_t)
+    ) and grow(<void**> &prefixes.counts, &prefixes.count_slots, length + 1, sizeof(uint32_t))
 
 
 cdef inline uint32_t grown_token(
@@ -158,7 +140,11 @@ cdef Py_ssize_t suffix_tokens(
     if suffixes.end != end or suffixes.counts == NULL:
         suffixes.end = end
         suffixes.length = 0
-    if not grow_pair(&suffixes.first, &suffixes.counts, &suffixes.slots, end - start + 1):
+    if not grow(
+        <void**> &suffixes.first, &suffixes.first_slots, end - start + 1, sizeof(uint32_t)
+    ) or not grow(
+        <void**> &suffixes.counts, &suffixes.count_slots, end - start + 1, sizeof(uint32_t)
+    ):
         return -1
     suffixes.counts[0] = 0
     for length in range(suffixes.length + 1, end - start + 1):

@@ -7,6 +7,8 @@ first such pattern.
 import numpy as np
 from numpy.typing import NDArray
 
+from cutline.errors import UnsupportedPatternError
+
 __all__ = ["regex_spans"]
 
 
@@ -19,11 +21,13 @@ def regex_spans(pattern: str, text: str) -> tuple[NDArray[np.int64], NDArray[np.
 
     Returns:
         int64 starts and ends of the matches, in order, as half-open code-point
-        offsets. Empty matches are left out (tiktoken itself fails on them).
+        offsets.
 
     Raises:
         PatternError: not a regular expression.
-        UnsupportedPatternError: back-references and other rare constructs.
+        UnsupportedPatternError: back-references and other rare constructs; or the pattern
+            matched the empty string, after which engines go on in different ways (and
+            tiktoken's fails, now and then).
 
     Cost: about 5 MB/s; a pattern that backtracks much can take far longer.
 
@@ -33,5 +37,10 @@ def regex_spans(pattern: str, text: str) -> tuple[NDArray[np.int64], NDArray[np.
     from cutline.pretokenize.rewriting import splitter
 
     spans = np.array(splitter(pattern).spans(text), dtype=np.int64).reshape(-1, 2)
-    spans = spans[spans[:, 0] < spans[:, 1]]
+    empty = np.flatnonzero(spans[:, 0] == spans[:, 1])
+    if empty.size:
+        raise UnsupportedPatternError(
+            f"split pattern {pattern!r} matches the empty string, at offset "
+            f"{spans[empty[0], 0]} of a text: a piece has at least a character"
+        )
     return spans[:, 0].copy(), spans[:, 1].copy()

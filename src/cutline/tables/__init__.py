@@ -1,7 +1,7 @@
 """Vocabulary and split pattern -> the arrays that the kernels read."""
 
 from cutline.tables.bpe_tables import build_bpe_tables, recover_left_lengths
-from cutline.tables.decoder import build_decoder, check_special_ids
+from cutline.tables.decoder import build_decoder, checked_special_tokens
 from cutline.tables.scan_tables import WHOLE_TEXT_PATTERN, build_scan_tables
 
 __all__ = [
@@ -9,6 +9,6 @@ __all__ = [
     "build_bpe_tables",
     "build_decoder",
     "build_scan_tables",
-    "check_special_ids",
+    "checked_special_tokens",
     "recover_left_lengths",
 ]

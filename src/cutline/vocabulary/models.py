@@ -105,5 +105,5 @@ def encoding_name_for_model(model: str) -> str:
     suggestion = f"did you mean {' or '.join(map(repr, near))}? otherwise " if near else ""
     raise UnknownModelError(
         f"no encoding is known for model {model!r}; {suggestion}"
-        "name the encoding itself: get_encoding('o200k_base')"
+        "an encoding can also be chosen by its name, as 'o200k_base'"
     )

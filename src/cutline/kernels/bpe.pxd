@@ -55,6 +55,8 @@ cdef class BpeTables:
 
 cdef inline uint32_t find_token(const Bpe* bpe, const uint8_t* piece, Py_ssize_t n) noexcept nogil:
     """The token with exactly these bytes (n >= 1), or NONE."""
+    if n > bpe.max_token_bytes:
+        return NONE
     return find_hashed(bpe, piece, n, hash_bytes(piece, n))
 
 

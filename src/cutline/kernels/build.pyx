@@ -109,6 +109,7 @@ cdef Bpe vocabulary_view(
     """A Bpe with just enough in it for find_token and merge_parts."""
     cdef Bpe bpe
     bpe.n_tokens = offsets.shape[0] - 1
+    bpe.max_token_bytes = arena.shape[0]    # at least
     bpe.arena = &arena[0]
     bpe.offsets = &offsets[0]
     bpe.piece_slots = &slots[0]

@@ -5,13 +5,16 @@ from libc.stdlib cimport free
 
 import numpy as np
 
-from cutline.kernels.common cimport MERGE_LIMIT, char_bytes, int64_t, is_continuation, uint8_t
+from cutline.kernels.common cimport (
+    MERGE_LIMIT, char_bytes, grow, int64_t, is_continuation, uint8_t, uint32_t,
+)
 from cutline.kernels.encode cimport Batch, Workspace, encode_batch, fill_batch, reserve
 from cutline.kernels.encoder cimport Encoder, utf8_data
 from cutline.kernels.greatest cimport (
     FAILED, NOT_FOUND, Cut, State, character_start, greatest_cut, has_links, scan_until_over,
 )
 from cutline.kernels.prefix cimport suffix_tokens
+from cutline.kernels.scan cimport Scanner, char_class
 
 
 cdef class Cutter:
@@ -50,6 +53,7 @@ cdef class Cutter:
         free(self.state.boundaries)
         free(self.state.tasks)
         free(self.state.reached)
+        free(self.state.rows)
         free(self.state.prefixes.last)
         free(self.state.prefixes.counts)
         free(self.state.suffixes.first)
@@ -149,11 +153,14 @@ cdef Py_ssize_t farthest_overlap(
     # Pieces of the chunk on its own: from a place where both scans meet, they agree.
     if scan_until_over(state, start, end, chunk_size).end == FAILED:
         return FAILED
+    if not grow(<void**> &state.rows, &state.row_slots, end - start + 1, sizeof(uint32_t)):
+        return FAILED
+    state.rows_low = state.rows_high = start
     while at > start:
         at = character_start(state, at - 1)
         if at <= start:
             break
-        tokens = count_to_end(state, at, end, overlap)
+        tokens = count_to_end(state, start, at, end, overlap)
         if tokens < 0:
             return FAILED
         if tokens > overlap:
@@ -162,15 +169,61 @@ cdef Py_ssize_t farthest_overlap(
     return farthest
 
 
-cdef Py_ssize_t count_to_end(
-    State* state, Py_ssize_t at, Py_ssize_t end, Py_ssize_t budget
+cdef void first_piece(
+    State* state, Py_ssize_t base, Py_ssize_t start, Py_ssize_t end, Batch* batch
 ) noexcept nogil:
-    """Tokens of text[at:end], a tail of the scan in `boundaries`; over budget: any greater number.
+    """Find the piece of text[:end] that starts at `start`, like fill_batch, for falling starts.
+
+    Remembers in which row the automaton was behind each character. Once a scan is in
+    the same row at the same place as the one before it, the rest of both is the same:
+    so stepping back through a long run costs a few steps a place, not the run.
+    """
+    cdef const Scanner* scanner = state.source.scanner
+    cdef uint32_t row = scanner.start_row, entry
+    cdef Py_ssize_t at = start, width, piece_end = NOT_FOUND
+    batch.count = 1
+    while True:
+        if at == end:
+            if scanner.transitions[row + scanner.end_class] & 3:
+                piece_end = end
+            break
+        width = char_bytes(state.text[at])
+        if width == 1:
+            entry = scanner.transitions[row + scanner.ascii_class[state.text[at]]]
+        else:
+            entry = scanner.transitions[row + char_class(scanner, state.text + at, width)]
+        if entry & 3:
+            piece_end = at + width if entry & 3 == 1 else at
+        row = entry >> 2
+        at += width
+        if row == 0:
+            break
+        if (
+            state.rows_low < at <= state.rows_high and state.rows[at - base] == row
+            and state.rows_piece_end > at
+        ):
+            piece_end = state.rows_piece_end
+            at = state.rows_high
+            break
+        state.rows[at - base] = row
+    state.rows_low = start
+    state.rows_high = at if row != 0 else at - 1
+    state.rows_piece_end = piece_end
+    batch.starts[0] = start if piece_end > 0 else start + char_bytes(state.text[start])
+    batch.ends[0] = piece_end if piece_end > 0 else batch.starts[0]
+
+
+cdef Py_ssize_t count_to_end(
+    State* state, Py_ssize_t start, Py_ssize_t at, Py_ssize_t end, Py_ssize_t budget
+) noexcept nogil:
+    """Tokens of text[at:end], a tail of the scan of text[start:end] that `boundaries` holds; over
+    budget: any greater number.
 
     Scans only until it meets a boundary of that scan. -1: failed.
     """
     cdef Batch batch
-    cdef Py_ssize_t tokens = 0, added, low = 0, high = state.n_boundaries - 1, middle
+    cdef Py_ssize_t begin = at, tokens = 0, added
+    cdef Py_ssize_t low = 0, high = state.n_boundaries - 1, middle
     cdef Py_ssize_t total = state.boundaries[high].tokens
     while low < high:
         middle = (low + high) // 2
@@ -184,7 +237,11 @@ cdef Py_ssize_t count_to_end(
         if state.boundaries[low].at == at:
             return tokens + total - state.boundaries[low].tokens
         # One piece at a time: the very next boundary may be a shared one.
-        at = fill_batch(&state.source, state.text, at, end, 1, &batch)
+        if at == begin:
+            first_piece(state, start, at, end, &batch)
+        else:
+            fill_batch(&state.source, state.text, at, end, 1, &batch)
+        at = batch.ends[0]
         if at - batch.starts[0] > MERGE_LIMIT:
             if not has_links(state):
                 return -1

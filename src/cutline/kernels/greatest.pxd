@@ -1,7 +1,7 @@
 """The greatest cut: its state, and what `cut` calls."""
 
 from cutline.kernels.bpe cimport Bpe
-from cutline.kernels.common cimport is_continuation, uint8_t
+from cutline.kernels.common cimport is_continuation, uint8_t, uint32_t
 from cutline.kernels.encode cimport Scratch, Source
 from cutline.kernels.prefix cimport Prefixes, Suffixes
 
@@ -40,6 +40,11 @@ cdef struct State:
     Py_ssize_t n_tasks, task_slots
     Py_ssize_t* reached         # scratch of `furthest`
     Py_ssize_t reached_slots
+    uint32_t* rows              # the automaton's row behind each character: see `cut`
+    Py_ssize_t row_slots
+    Py_ssize_t rows_low         # rows are those of the scan from here
+    Py_ssize_t rows_high        # up to here
+    Py_ssize_t rows_piece_end   # whose piece ends here
     Prefixes prefixes
     Suffixes suffixes
     bint has_links              # the tables that long pieces take are there

@@ -35,12 +35,12 @@ def test_model_has_the_encoding_that_tiktoken_gives_it(model: str) -> None:
         (
             "gpt4o",
             "no encoding is known for model 'gpt4o'; did you mean 'gpt-4o' or 'gpt-4' or 'gpt2'? "
-            "otherwise name the encoding itself: get_encoding('o200k_base')",
+            "otherwise an encoding can also be chosen by its name, as 'o200k_base'",
         ),
         (
             "zzz",
-            "no encoding is known for model 'zzz'; name the encoding itself: "
-            "get_encoding('o200k_base')",
+            "no encoding is known for model 'zzz'; "
+            "an encoding can also be chosen by its name, as 'o200k_base'",
         ),
         (None, "a model name is a str, got None"),
     ],

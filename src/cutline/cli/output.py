@@ -55,9 +55,9 @@ def _file(path: Path) -> Iterator[BinaryIO]:
             yield sink
         return
     temporary = target.with_name(f".cutline-{secrets.token_hex(8)}.tmp")
-    sink = temporary.open("xb")
     try:
-        with sink:
+        # Opened in here: Ctrl-C may come as soon as the file exists.
+        with temporary.open("xb") as sink:
             yield sink
         if target.exists():
             shutil.copymode(target, temporary)

@@ -157,7 +157,7 @@ def test_a_long_split_can_be_interrupted() -> None:
     signal.setitimer(signal.ITIMER_REAL, 0.2)
     try:
         with pytest.raises(StopError):
-            enc.split("-" * 20_000, 256, 255)
+            enc.split("-" * 1_000_000, 256, 255)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -19,8 +19,13 @@ ALLOWED: dict[str, frozenset[str]] = {
     "vocabulary": frozenset({"errors"}),
     "pretokenize": frozenset({"errors"}),
     "kernels": frozenset(),
+    "text": frozenset({"errors"}),
+    "reference": frozenset({"vocabulary"}),
+    "counting": frozenset({"errors", "kernels", "text"}),
     "tables": frozenset({"errors", "vocabulary", "pretokenize", "kernels"}),
-    FACE: frozenset({"errors", "vocabulary", "pretokenize", "kernels", "tables"}),
+    FACE: frozenset(
+        {"errors", "vocabulary", "pretokenize", "kernels", "text", "tables", "counting"}
+    ),
     "cli": frozenset({"errors", "vocabulary", FACE}),
 }
 CYTHON_IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+c?import\s+(.+)|c?import\s+([\w.]+))", re.M)
@@ -50,9 +55,18 @@ def absolute(module: str, package: str) -> str:
     return ".".join([*parents, *filter(None, [module[level:]])])
 
 
+class _RunTime(ast.NodeTransformer):
+    """Leaves out what only type checkers read."""
+
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        if ast.unparse(node.test) == "TYPE_CHECKING":
+            return None
+        return self.generic_visit(node)
+
+
 def python_imports(source: str) -> Iterator[tuple[str, list[str]]]:
-    """Each imported module, dots and all, with the names taken from it."""
-    for node in ast.walk(ast.parse(source)):
+    """Each module imported when the file runs, dots and all, with the names taken from it."""
+    for node in ast.walk(_RunTime().visit(ast.parse(source))):
         if isinstance(node, ast.Import):
             yield from ((alias.name, []) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -9,6 +9,8 @@
 """
 
 from cutline.chunk import Chunk
+from cutline.counting import IntervalCounter, Prepender
+from cutline.decode_stream import DecodeStream
 from cutline.encoding import Encoding
 from cutline.errors import (
     BudgetError,
@@ -34,10 +36,13 @@ __all__ = [
     "Chunk",
     "CorruptDataError",
     "CutlineError",
+    "DecodeStream",
     "Encoding",
+    "IntervalCounter",
     "OffsetError",
     "PatternError",
     "PatternFallbackWarning",
+    "Prepender",
     "SpecialTokenError",
     "SurrogateError",
     "UnknownEncodingError",

@@ -4,9 +4,9 @@ from operator import index
 from typing import TYPE_CHECKING
 
 from cutline.chunk import Chunk
-from cutline.errors import BudgetError, OffsetError, SurrogateError, UnsupportedPatternError
+from cutline.errors import BudgetError, OffsetError
 from cutline.kernels.cut import Cutter, code_points
-from cutline.special import plain_text
+from cutline.text import need_automaton, plain_text, utf8_of
 
 if TYPE_CHECKING:
     from cutline.encoding import Encoding
@@ -24,7 +24,7 @@ def split_at(encoding: "Encoding", text: str, n: int, start: int) -> int:
     # No more characters than this can fit, so no more are looked at.
     reach = encoding._max_bytes_of(n)
     window = text[start : start + reach] if reach is not None else text[start:]
-    owner = _utf8(window, start)
+    owner = utf8_of(window, start)
     cutter = _cutter(encoding, owner)
     byte_end = cutter.greatest_cut(0, min(n, len(owner)))  # a token has a byte at least
     cutter.close()
@@ -41,7 +41,7 @@ def split(encoding: "Encoding", text: str, chunk_size: int, chunk_overlap: int) 
             f"chunk_overlap must be 0 or more and less than chunk_size ({chunk_size}), "
             f"got {chunk_overlap}"
         )
-    owner = _utf8(text)
+    owner = utf8_of(text)
     cutter = _cutter(encoding, owner)
     most = len(owner) + 1  # more tokens than the text has: one has a byte at least
     rows = cutter.cut_all(min(chunk_size, most), min(chunk_overlap, most))
@@ -64,25 +64,6 @@ def split(encoding: "Encoding", text: str, chunk_size: int, chunk_overlap: int) 
     return chunks
 
 
-def _utf8(text: str, offset: int = 0) -> str | bytes:
-    """Return the text's UTF-8, as the kernel takes it: the text itself where it is ASCII."""
-    if text.isascii():
-        return text
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        raise SurrogateError(
-            f"the text has a surrogate code point, {text[error.start]!r}, at offset "
-            f"{offset + error.start}; offsets into such text mean nothing to a tokenizer: "
-            "repair it with text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')"
-        ) from None
-
-
 def _cutter(encoding: "Encoding", owner: str | bytes) -> Cutter:
-    if not encoding._has_automaton:
-        raise UnsupportedPatternError(
-            f"the split pattern of {encoding.name!r} runs on the `regex` module, which does not "
-            "tell how far it looked: exact cuts need a pattern that compiles to an automaton; "
-            "encode and count work with any"
-        )
+    need_automaton(encoding.name, encoding._has_automaton)
     return Cutter(encoding, owner)

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from cutline.batches import map_threads
+from cutline.decode_stream import DecodeStream
 from cutline.errors import UnknownTokenError
 from cutline.kernels.decode import Decoder
 
@@ -119,6 +120,22 @@ class Decoding:
         characters_before = np.concatenate([[0], np.cumsum(~inner)])
         offsets = characters_before[starts] - np.append(inner, False)[starts]
         return joined.decode(), np.maximum(offsets, 0).tolist()
+
+    def decode_stream(self, errors: str = "replace") -> DecodeStream:
+        """Decode ids as they come: text is returned as soon as whole characters are known.
+
+        Args:
+            errors: what to do where the bytes are not UTF-8, as in `bytes.decode`.
+
+        Returns:
+            A `DecodeStream`: `feed` it ids one by one or in groups, then `finish` it.
+
+        >>> import cutline
+        >>> stream = cutline.get_encoding("gpt2").decode_stream()
+        >>> stream.feed(31373) + stream.feed([995, 0]) + stream.finish()
+        'hello world!'
+        """
+        return DecodeStream(self.decode_bytes, errors)
 
     def _unknown_id(self, token: object) -> UnknownTokenError:
         return UnknownTokenError(

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from cutline import cutting
 from cutline.batches import map_blocks, map_threads
 from cutline.chunk import Chunk
+from cutline.counting import IntervalCounter, Prepender
 from cutline.decoding import Decoding
 from cutline.errors import (
     PatternError,
@@ -30,13 +31,14 @@ from cutline.kernels.decode import Decoder
 from cutline.kernels.encoder import Encoder
 from cutline.kernels.scan import ScanTables
 from cutline.pretokenize import regex_spans
-from cutline.special import SpecialFinder, disallowed_error, plain_text
+from cutline.special import SpecialFinder, disallowed_error
 from cutline.tables import (
     build_bpe_tables,
     build_decoder,
     build_scan_tables,
     checked_special_tokens,
 )
+from cutline.text import plain_text
 from cutline.vocabulary import Vocabulary
 
 __all__ = ["Encoding"]
@@ -417,6 +419,27 @@ class Encoding(Encoder, Decoding):
         """
         return cutting.split_at(self, text, n, start)
 
+    def intervals(self, text: str, *, byte_offsets: bool = False) -> IntervalCounter:
+        """Scan a text once, to count the tokens of any slice of it in constant time.
+
+        Args:
+            text: the text; it is kept, not copied.
+            byte_offsets: take and give offsets in bytes of UTF-8 instead of code points.
+
+        Raises:
+            SurrogateError: (a ValueError) the text has surrogate code points.
+            UnsupportedPatternError: the split pattern runs on the `regex` module.
+
+        Cost: like `count`. See `cutline.IntervalCounter` for that of its methods.
+        Source: docs/counting.md.
+
+        >>> import cutline
+        >>> counter = cutline.get_encoding("o200k_base").intervals("one two three four")
+        >>> counter.count(4, 13), counter.split_at(4, 2)
+        (2, 13)
+        """
+        return IntervalCounter(self, text, byte_offsets=byte_offsets)
+
     def split(self, text: str, chunk_size: int, chunk_overlap: int = 0) -> list[Chunk]:
         """Cut a text into chunks of at most `chunk_size` tokens, each as long as it can be.
 
@@ -446,6 +469,26 @@ class Encoding(Encoder, Decoding):
         ['The quick brown', ' fox jumps over', '.']
         """
         return cutting.split(self, text, chunk_size, chunk_overlap)
+
+    # Texts that grow
+
+    def prepender(self, text: str = "") -> Prepender:
+        """Make a `Prepender`: a text that grows at its beginning, counted all the time.
+
+        Args:
+            text: what to begin with.
+
+        Raises:
+            UnsupportedPatternError: the split pattern runs on the `regex` module.
+            SurrogateError: (a ValueError) the text has a surrogate code point.
+
+        >>> import cutline
+        >>> prepender = cutline.get_encoding("o200k_base").prepender(" world")
+        >>> prepender.prepend("hello")
+        >>> prepender.count
+        2
+        """
+        return Prepender(self, text)
 
     # What it consists of
 

@@ -7,7 +7,7 @@ import ahocorasick
 
 from cutline.errors import SpecialTokenError
 
-__all__ = ["SpecialFinder", "disallowed_error", "plain_text"]
+__all__ = ["SpecialFinder", "disallowed_error"]
 
 
 class SpecialFinder:
@@ -68,19 +68,6 @@ class SpecialFinder:
             find = (last + 1 - len(found), -len(found), found)
             best = find if best is None else min(best, find)
         return best[2] if best is not None else None
-
-
-def plain_text(text: str) -> str:
-    """Return a str as it is and a subclass as a str, whose methods can be relied on.
-
-    Raises:
-        TypeError: it is neither.
-    """
-    if type(text) is str:
-        return text
-    if isinstance(text, str):
-        return str.__str__(text)
-    raise TypeError(f"text must be a str, got {type(text).__name__}")
 
 
 def disallowed_error(token: str) -> SpecialTokenError:

@@ -37,6 +37,34 @@ static const uint64_t cutline_low_bytes[9] = {
     0xFFFFFFFFFFFFFFFF,
 };
 
+/* Store an address after what it points to: others may read it without a lock. */
+static inline void cutline_publish(const void **place, const void *address) {
+#if defined(__GNUC__) || defined(__clang__)
+    __atomic_store_n(place, address, __ATOMIC_RELEASE);
+#else
+    *(const void *volatile *)place = address;
+#endif
+}
+
+/* Set bits of a word; compilers turn this into one instruction where there is one. */
+static inline int cutline_popcount(uint64_t word) {
+    word -= word >> 1 & 0x5555555555555555u;
+    word = (word & 0x3333333333333333u) + (word >> 2 & 0x3333333333333333u);
+    word = (word + (word >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
+    return (int)(word * 0x0101010101010101u >> 56);
+}
+
+/* Place of the highest set bit; the word is not zero. */
+static inline int cutline_top_bit(uint64_t word) {
+    word |= word >> 1;
+    word |= word >> 2;
+    word |= word >> 4;
+    word |= word >> 8;
+    word |= word >> 16;
+    word |= word >> 32;
+    return cutline_popcount(word) - 1;
+}
+
 /* One int object per id, made once: a new reference costs a fraction of a new int.
    A free-threaded build makes new ints, for there a reference to an object of
    another thread is an atomic operation on a shared cache line. */

@@ -8,6 +8,7 @@ cdef struct Prefixes:
     uint32_t* counts            # its tokens; NONE: over budget
     Py_ssize_t last_slots, count_slots
     Py_ssize_t frontier         # the tables go up to this length; all beyond is over budget
+    uint32_t node               # of the automaton, behind the prefix of this length
     # What they were filled for.
     Py_ssize_t start
     Py_ssize_t end
@@ -34,6 +35,10 @@ cdef struct Suffixes:
 
 cdef Py_ssize_t suffix_tokens(
     Suffixes* suffixes, const Bpe* bpe, const uint8_t* text, Py_ssize_t start, Py_ssize_t end
+) noexcept nogil
+cdef bint start_prefixes(Prefixes* prefixes) noexcept nogil
+cdef bint extend_prefixes(
+    Prefixes* prefixes, const Bpe* bpe, uint8_t byte, Py_ssize_t budget
 ) noexcept nogil
 cdef bint count_prefixes(
     Prefixes* prefixes, const Bpe* bpe, const uint8_t* text,

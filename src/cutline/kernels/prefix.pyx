@@ -57,6 +57,46 @@ cdef inline bint try_token(
     return True
 
 
+cdef bint start_prefixes(Prefixes* prefixes) noexcept nogil:
+    """Begin with the empty prefix. False: no memory."""
+    prefixes.start = -1
+    prefixes.frontier = 0
+    prefixes.node = 0
+    if not reserve_prefix(prefixes, 0):
+        return False
+    prefixes.counts[0] = 0
+    return True
+
+
+cdef bint extend_prefixes(
+    Prefixes* prefixes, const Bpe* bpe, uint8_t byte, Py_ssize_t budget
+) noexcept nogil:
+    """Count the prefix that is one byte longer. False: no memory.
+
+    Cost: amortised one step of the automaton, and the tokens tried at this place.
+    """
+    prefixes.node = step(bpe, prefixes.node, byte)
+    return note_prefix(prefixes, bpe, byte, budget)
+
+
+cdef inline bint note_prefix(
+    Prefixes* prefixes, const Bpe* bpe, uint8_t byte, Py_ssize_t budget
+) noexcept nogil:
+    """Note last token and count of the next prefix, behind which `node` is. False: no memory."""
+    cdef Py_ssize_t length = prefixes.frontier + 1
+    cdef uint32_t token
+    if not reserve_prefix(prefixes, length):
+        return False
+    prefixes.frontier = length
+    prefixes.counts[length] = NONE
+    token = grown_token(prefixes, bpe, length, byte)
+    if token == NONE or not try_token(prefixes, bpe, length, token, budget):
+        token = bpe.suffix_token[prefixes.node]
+        while token != NONE and not try_token(prefixes, bpe, length, token, budget):
+            token = bpe.next_suffix[token]
+    return True
+
+
 cdef bint count_prefixes(
     Prefixes* prefixes, const Bpe* bpe,
     const uint8_t* text, Py_ssize_t start, Py_ssize_t end,  # in: the piece
@@ -69,31 +109,20 @@ cdef bint count_prefixes(
     cdef const uint8_t* piece = text + start
     cdef Py_ssize_t n = end - start, length
     cdef Py_ssize_t extendable = 0      # the longest prefix yet that one more token may follow
-    cdef uint32_t node = 0, token
     # The end only limits how far tokens may reach: tables for a later one do as well.
     if prefixes.start == start and prefixes.budget == budget and prefixes.end >= end:
         return True
-    prefixes.start = -1
-    if not reserve_prefix(prefixes, 0):
+    if not start_prefixes(prefixes):
         return False
-    prefixes.counts[0] = 0
-    prefixes.frontier = 0
     if budget == 0:
         n = 0
     for length in range(1, n + 1):
-        node = step(bpe, node, piece[length - 1])
+        prefixes.node = step(bpe, prefixes.node, piece[length - 1])
         # No token that is still open starts at a prefix that could take it.
-        if length - bpe.depth[node] > extendable:
+        if length - bpe.depth[prefixes.node] > extendable:
             break
-        if not reserve_prefix(prefixes, length):
+        if not note_prefix(prefixes, bpe, piece[length - 1], budget):
             return False
-        prefixes.frontier = length
-        prefixes.counts[length] = NONE
-        token = grown_token(prefixes, bpe, length, piece[length - 1])
-        if token == NONE or not try_token(prefixes, bpe, length, token, budget):
-            token = bpe.suffix_token[node]
-            while token != NONE and not try_token(prefixes, bpe, length, token, budget):
-                token = bpe.next_suffix[token]
         if prefixes.counts[length] < <uint64_t> budget:
             extendable = length
     if bpe.max_unreachable_bytes > 0 and budget > 0 and not count_unreachable(

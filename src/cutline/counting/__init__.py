@@ -1,0 +1,6 @@
+"""Counts that are kept while a text grows, and counts of any part of it."""
+
+from cutline.counting.intervals import IntervalCounter
+from cutline.counting.prepender import Prepender
+
+__all__ = ["IntervalCounter", "Prepender"]

@@ -1,0 +1,175 @@
+"""`IntervalCounter`: the tokens of any slice of one text, after one pass over it."""
+
+from operator import index
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cutline.errors import OffsetError
+from cutline.kernels.cut import Cutter
+from cutline.kernels.interval import Intervals
+from cutline.text import need_automaton, plain_text, utf8_of
+
+if TYPE_CHECKING:
+    from cutline.encoding import Encoding
+
+__all__ = ["IntervalCounter"]
+
+
+class IntervalCounter(Intervals):
+    """Counts the tokens of any slice of a text as if the slice were encoded on its own.
+
+    Made by `Encoding.intervals`. Immutable; any number of threads may use it at once. Pickles
+    as encoding and text, and is built again.
+
+    Args:
+        encoding: its split pattern must compile to an automaton.
+        text: any string without surrogates. It is kept, not copied.
+        byte_offsets: take and give offsets in bytes of the text's UTF-8, not in code points.
+
+    Raises:
+        SurrogateError: (a ValueError) the text has a surrogate.
+        UnsupportedPatternError: the split pattern runs on the `regex` module.
+
+    Cost: building encodes the text once. Memory is 0.5 bytes a character, 0.77 where the
+    text is not ASCII, and about 100 bytes for each piece of more than 64 bytes. Where such a
+    piece is a run, a slice that begins or ends in it makes 16 bytes more for each of its
+    bytes, once. `nbytes` says how much it is.
+
+    >>> import cutline
+    >>> text = "one two three"
+    >>> counter = cutline.get_encoding("o200k_base").intervals(text)
+    >>> counter.total, counter.count(0, 7), counter.count(1, 13)
+    (3, 2, 3)
+    """
+
+    __slots__ = ("_byte_offsets", "encoding", "text")
+
+    encoding: "Encoding"
+    text: str
+    _byte_offsets: bool
+
+    def __new__(cls, encoding: "Encoding", text: str, *, byte_offsets: bool = False) -> Self:
+        """Check the text, then let the kernel build."""
+        text = plain_text(text)
+        need_automaton(encoding.name, encoding._has_automaton)
+        counter = super().__new__(cls, encoding, text, utf8_of(text), byte_offsets)
+        counter.encoding = encoding
+        counter.text = text
+        counter._byte_offsets = byte_offsets
+        return counter
+
+    def count_many(self, spans: ArrayLike) -> NDArray[np.int64]:
+        """Count the tokens of many slices; the GIL is released.
+
+        Args:
+            spans: integers, shape (k, 2): start and end of each slice.
+
+        Returns:
+            int64, shape (k,).
+
+        Raises:
+            OffsetError: (a ValueError) names the first row that is out of range.
+
+        Cost: that of `count` for each slice, without the way through Python.
+
+        >>> import cutline
+        >>> counter = cutline.get_encoding("o200k_base").intervals("hello world")
+        >>> counter.count_many([(0, 11), (3, 8), (5, 5)])
+        array([2, 2, 0])
+        """
+        rows = np.asarray(spans)
+        if rows.size == 0 and rows.ndim <= 2:
+            rows = np.empty((0, 2), dtype=np.int64)
+        if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
+            raise ValueError(
+                "spans must be integers of shape (k, 2), start and end of each slice, got "
+                f"{rows.dtype} of shape {rows.shape}"
+            )
+        if rows.dtype == np.uint64 and rows.max(initial=0) > np.iinfo(np.int64).max:
+            raise OffsetError(f"an offset of {rows.max()} is beyond the text's end, {len(self)}")
+        return self._count_many(np.ascontiguousarray(rows, dtype=np.int64))
+
+    def split_at(self, start: int, n: int) -> int:
+        """Find how far the text can go within a token budget.
+
+        Args:
+            start: where the slice begins.
+            n: the budget in tokens, 0 or more.
+
+        Returns:
+            The greatest end such that `count(start, end) <= n`; start itself, if not even one
+            character fits. A longer slice can have fewer tokens: none beyond has few enough.
+
+        Raises:
+            OffsetError: (a ValueError) start is out of range, or inside a character.
+            ValueError: n is negative.
+
+        Cost: constant in ordinary text, whatever n: some microseconds. Like
+        `Encoding.split_at`, linear in n, where the slice never meets the text's own pieces or
+        ends in a piece of more than n tokens.
+
+        >>> import cutline
+        >>> cutline.get_encoding("o200k_base").intervals("one two three").split_at(3, 1)
+        7
+        """
+        start, n = index(start), index(n)
+        if n < 0:
+            raise ValueError(f"n must be 0 or more tokens, got {n}")
+        first = self._character(start)
+        if first < 0:
+            raise self._offset_error(start, len(self))
+        end = self._greatest_end(first, min(n, 4 * len(self.text)))
+        return self._offset(end) if self._byte_offsets else end
+
+    def _greatest_end(self, first: int, n: int) -> int:
+        """Find the greatest cut from a character on, in characters."""
+        before, limit = len(self.text) + 1, len(self.text)
+        while True:
+            # The tokens before this place stand for all cuts behind it.
+            at, tokens = self._land(first, n, before)
+            end = self._cut_window(at, limit, n - tokens)
+            if end > at or at == first:
+                return end
+            before = limit = at
+
+    def _cut_window(self, at: int, limit: int, n: int) -> int:
+        """Find the greatest cut of `text[at:limit]`, no further than n tokens reach."""
+        reach = self.encoding._max_bytes_of(n)
+        window = self.text[at : limit if reach is None else min(limit, at + reach)]
+        if not window:
+            return at
+        owner = utf8_of(window)
+        cutter = Cutter(self.encoding, owner)
+        end = cutter.greatest_cut(0, min(n, len(owner)))
+        cutter.close()
+        return at + (end if isinstance(owner, str) else len(owner[:end].decode()))
+
+    def _offset_error(self, start: int, end: int, row: int | None = None) -> OffsetError:
+        """Say what is wrong with a slice's offsets; the kernel raises it."""
+        where = "" if row is None else f"row {row}: "
+        got = f"got start {start}, end {end}"
+        if not 0 <= start <= end <= len(self):
+            return OffsetError(
+                f"{where}offsets must be 0 <= start <= end <= {len(self)}, the text's length in "
+                f"{'bytes' if self._byte_offsets else 'code points'}, {got}"
+            )
+        return OffsetError(f"{where}byte offsets must not lie inside a character, {got}")
+
+    def __len__(self) -> int:
+        """Return the text's length in the unit of the offsets."""
+        return self._length
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what the counter is built of."""
+        return _rebuild, (self.encoding, self.text, self._byte_offsets)
+
+    def __repr__(self) -> str:
+        """Name the encoding, the text's length and its tokens."""
+        unit = "bytes" if self._byte_offsets else "characters"
+        return f"<IntervalCounter {self.encoding.name!r}: {len(self)} {unit}, {self.total} tokens>"
+
+
+def _rebuild(encoding: "Encoding", text: str, byte_offsets: bool) -> IntervalCounter:
+    return IntervalCounter(encoding, text, byte_offsets=byte_offsets)

@@ -1,0 +1,118 @@
+"""Characters of a str where they lie in memory: no UTF-8 copy is made."""
+
+from cutline.kernels.common cimport uint8_t, uint16_t, uint32_t
+from cutline.kernels.scan cimport Scanner
+
+cdef extern from "Python.h":
+    int PyUnicode_KIND(object text)
+    const void* PyUnicode_DATA(object text)
+    bint PyUnicode_IS_ASCII(object text)
+
+# The buffer of a str that outlives this.
+cdef struct Characters:
+    const void* data
+    int kind                    # bytes a character
+    bint is_ascii
+    Py_ssize_t n
+
+
+cdef inline Characters characters_of(str text):
+    cdef Characters characters
+    characters.data = PyUnicode_DATA(text)
+    characters.kind = PyUnicode_KIND(text)
+    characters.is_ascii = PyUnicode_IS_ASCII(text)
+    characters.n = len(text)
+    return characters
+
+
+cdef inline uint32_t char_at(const Characters* text, Py_ssize_t at) noexcept nogil:
+    if text.kind == 1:
+        return (<const uint8_t*> text.data)[at]
+    if text.kind == 2:
+        return (<const uint16_t*> text.data)[at]
+    return (<const uint32_t*> text.data)[at]
+
+
+cdef inline Py_ssize_t utf8_width(uint32_t code_point) noexcept nogil:
+    return 1 + (code_point >= 0x80) + (code_point >= 0x800) + (code_point >= 0x10000)
+
+
+cdef inline Py_ssize_t utf8_bytes(
+    const Characters* text, Py_ssize_t start, Py_ssize_t end
+) noexcept nogil:
+    """Bytes of text[start:end] in UTF-8."""
+    cdef Py_ssize_t total = 0, at
+    if text.is_ascii:
+        return end - start
+    # A loop for each kind, that the compiler may take many characters at a time.
+    if text.kind == 1:
+        for at in range(start, end):
+            total += 1 + ((<const uint8_t*> text.data)[at] >= 0x80)
+    elif text.kind == 2:
+        for at in range(start, end):
+            total += utf8_width((<const uint16_t*> text.data)[at])
+    else:
+        for at in range(start, end):
+            total += utf8_width((<const uint32_t*> text.data)[at])
+    return total
+
+
+cdef inline Py_ssize_t write_utf8(uint32_t code_point, uint8_t* out) noexcept nogil:
+    """Write a character's UTF-8. Returns its bytes."""
+    if code_point < 0x80:
+        out[0] = code_point
+        return 1
+    if code_point < 0x800:
+        out[0] = 0xC0 | code_point >> 6
+        out[1] = 0x80 | (code_point & 0x3F)
+        return 2
+    if code_point < 0x10000:
+        out[0] = 0xE0 | code_point >> 12
+        out[1] = 0x80 | (code_point >> 6 & 0x3F)
+        out[2] = 0x80 | (code_point & 0x3F)
+        return 3
+    out[0] = 0xF0 | code_point >> 18
+    out[1] = 0x80 | (code_point >> 12 & 0x3F)
+    out[2] = 0x80 | (code_point >> 6 & 0x3F)
+    out[3] = 0x80 | (code_point & 0x3F)
+    return 4
+
+
+cdef inline uint32_t class_of(const Scanner* scanner, uint32_t code_point) noexcept nogil:
+    if code_point < 0x80:
+        return scanner.ascii_class[code_point]
+    return scanner.block_class[
+        <uint32_t> scanner.block_index[code_point >> 6] << 6 | (code_point & 0x3F)
+    ]
+
+
+# A scan of one piece that can be stopped anywhere and gone on with.
+cdef struct Walk:
+    uint32_t row                # of the automaton; 0: it died
+    Py_ssize_t at
+    Py_ssize_t piece_end        # as far as is known; -1: none
+
+
+cdef inline void walk(
+    const Scanner* scanner, const Characters* text, Walk* state, Py_ssize_t end
+) noexcept nogil:
+    """Go on to `end`, or to the character on which the automaton dies."""
+    cdef uint32_t row = state.row, entry
+    cdef Py_ssize_t at = state.at
+    while at < end:
+        entry = scanner.transitions[row + class_of(scanner, char_at(text, at))]
+        at += 1
+        row = entry >> 2
+        if entry & 3:
+            state.piece_end = at if entry & 3 == 1 else at - 1
+        if row == 0:
+            break
+    state.row = row
+    state.at = at
+
+
+cdef inline bint ends_whole(const Scanner* scanner, const Walk* state) noexcept nogil:
+    """Whether a text that ends here is one piece."""
+    return state.piece_end == state.at or (
+        state.row != 0 and scanner.transitions[state.row + scanner.end_class] & 3 != 0
+    )

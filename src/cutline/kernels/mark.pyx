@@ -1,0 +1,201 @@
+"""One pass over a text, that scans and encodes it and marks pieces and tokens."""
+
+from cutline.kernels.bpe cimport Bpe, token_bytes
+from cutline.kernels.characters cimport Walk, ends_whole, utf8_bytes, walk
+from cutline.kernels.common cimport (
+    MERGE_LIMIT, char_bytes, grow, is_continuation, memset, uint32_t, uint64_t,
+)
+from cutline.kernels.encode cimport (
+    BATCH_PIECES, NO_MEMORY, Batch, encode_batch, fill_batch, reserve,
+)
+from cutline.kernels.interval cimport BYTE_STEP, NO_PIECE, ROW_STEP, LongPiece
+from cutline.kernels.marks cimport (
+    INNER_ONES, INNER_TWOS, PIECES, SETTLED, STARTS, TOKENS, Marks, has_bit,
+    set_bit, tokens_in, word_at,
+)
+from cutline.kernels.scan cimport Scanner
+
+# How far the pass has come.
+cdef struct Pass:
+    Py_ssize_t at               # in bytes
+    Py_ssize_t character
+    Py_ssize_t examined         # how far any decision up to here looked
+    Py_ssize_t piece_slots, row_slots, whole_slots
+
+
+cdef Py_ssize_t mark_all(
+    Counter* counter, Scratch* scratch, const uint8_t* utf8, Py_ssize_t n
+) noexcept nogil:
+    """Mark the whole text. 0, NO_MEMORY or NEED_TRIE."""
+    cdef Batch batch
+    cdef Pass done
+    cdef Py_ssize_t next_at, piece, tokens, before
+    memset(&done, 0, sizeof(done))
+    while done.at < n:
+        next_at = fill_batch(&counter.source, utf8, done.at, n, BATCH_PIECES, &batch)
+        if not reserve(scratch, next_at - done.at + 4):
+            return NO_MEMORY
+        tokens = encode_batch(counter.bpe, scratch, utf8, n, &batch, scratch.out)
+        if tokens < 0:
+            return tokens
+        before = 0
+        for piece in range(batch.count):
+            mark_piece(
+                counter, &done, utf8, batch.ends[piece], scratch.out + before,
+                batch.totals[piece] - before,
+            )
+            done.examined = max(done.examined, batch.examined[piece])
+            if batch.ends[piece] - batch.starts[piece] > MERGE_LIMIT and not note_long(
+                counter, &done, utf8, n, batch.starts[piece], batch.examined[piece]
+            ):
+                return NO_MEMORY
+            before = batch.totals[piece]
+    set_bit(&counter.marks, counter.text.n, PIECES)
+    sum_up(counter)
+    return 0
+
+
+cdef inline void mark_piece(
+    Counter* counter, Pass* done, const uint8_t* utf8, Py_ssize_t end,
+    const uint32_t* ids, Py_ssize_t count
+) noexcept nogil:
+    """Mark a piece, or a character that belongs to none, and pass it."""
+    cdef const Marks* marks = &counter.marks
+    set_bit(marks, done.character, PIECES)
+    if done.examined <= done.at + char_bytes(utf8[done.at]):
+        set_bit(marks, done.character, SETTLED)
+    if count > 0:
+        set_bit(marks, done.character, STARTS)
+    if counter.text.is_ascii:
+        if count > 1:
+            mark_ascii_tokens(counter, done.character, ids, count)
+        done.character += end - done.at
+        done.at = end
+    else:
+        if count > 1:
+            mark_wide_tokens(counter, done.character, utf8 + done.at, ids, count)
+        while done.at < end:
+            done.character += not is_continuation(utf8[done.at])
+            done.at += 1
+
+
+cdef inline Py_ssize_t bytes_of_id(const Bpe* bpe, uint32_t token_id) noexcept nogil:
+    """Bytes of a token by its id. Most vocabularies number their tokens without gaps."""
+    cdef Py_ssize_t low = 0, high = bpe.n_tokens, middle
+    if token_id < bpe.n_tokens and bpe.ids[token_id] == token_id:
+        return token_bytes(bpe, token_id)
+    while low + 1 < high:
+        middle = (low + high) >> 1
+        if bpe.ids[middle] <= token_id:
+            low = middle
+        else:
+            high = middle
+    return token_bytes(bpe, low)
+
+
+cdef void mark_ascii_tokens(
+    const Counter* counter, Py_ssize_t at, const uint32_t* ids, Py_ssize_t count
+) noexcept nogil:
+    cdef Py_ssize_t token
+    for token in range(count - 1):
+        at += bytes_of_id(counter.bpe, ids[token])
+        set_bit(&counter.marks, at, STARTS)
+
+
+cdef void mark_wide_tokens(
+    const Counter* counter, Py_ssize_t character, const uint8_t* utf8, const uint32_t* ids,
+    Py_ssize_t count
+) noexcept nogil:
+    cdef const Marks* marks = &counter.marks
+    cdef Py_ssize_t token, at = 0, start = 0
+    for token in range(count - 1):
+        start += bytes_of_id(counter.bpe, ids[token])
+        while at < start:
+            at += 1
+            character += not is_continuation(utf8[at])
+        if not is_continuation(utf8[at]):
+            set_bit(marks, character, STARTS)
+        elif has_bit(marks, character, INNER_ONES):
+            set_bit(marks, character, INNER_TWOS)
+            word_at(marks, character, INNER_ONES)[0] &= ~(<uint64_t> 1 << (character & 63))
+        else:
+            set_bit(marks, character, INNER_ONES)
+
+
+cdef bint note_long(
+    Counter* counter, Pass* done, const uint8_t* utf8, Py_ssize_t n,
+    Py_ssize_t start, Py_ssize_t examined
+) noexcept nogil:
+    """Add the long piece that was just passed to the list. False: no memory."""
+    cdef LongPiece* piece
+    cdef Py_ssize_t at
+    if not grow(
+        <void**> &counter.pieces, &done.piece_slots, counter.n_pieces + 1, sizeof(LongPiece)
+    ):
+        return False
+    piece = counter.pieces + counter.n_pieces
+    piece.end = done.character
+    piece.start = done.character
+    for at in range(start, done.at):
+        piece.start -= not is_continuation(utf8[at])
+    # One more: the last of a run of blanks goes to the next piece, unless a cut is there.
+    piece.stop = min(piece.end + 1, counter.text.n)
+    piece.start_byte = start
+    piece.tree = NULL
+    piece.examined = counter.text.n + 1
+    if examined <= n:
+        piece.examined = piece.end
+        for at in range(done.at, examined):
+            piece.examined += not is_continuation(utf8[at])
+    counter.n_pieces += 1
+    return remember_scan(counter, done, piece)
+
+
+cdef bint remember_scan(Counter* counter, Pass* done, LongPiece* piece) noexcept nogil:
+    """Note the automaton's rows, and behind which characters it would end the piece.
+
+    False: no memory.
+    """
+    cdef const Scanner* scanner = counter.source.scanner
+    cdef Py_ssize_t n_chars = piece.stop - piece.start, length
+    cdef Py_ssize_t n_rows = n_chars // ROW_STEP + 1, n_whole = n_chars // 64 + 1
+    cdef Walk scan
+    if not grow(
+        <void**> &counter.rows, &done.row_slots, counter.n_rows + n_rows, sizeof(uint32_t)
+    ) or not grow(
+        <void**> &counter.whole, &done.whole_slots, counter.n_whole + n_whole, sizeof(uint64_t)
+    ):
+        return False
+    piece.first_row = counter.n_rows
+    piece.first_whole = counter.n_whole
+    counter.n_rows += n_rows
+    counter.n_whole += n_whole
+    memset(counter.rows + piece.first_row, 0, n_rows * sizeof(uint32_t))
+    memset(counter.whole + piece.first_whole, 0, n_whole * sizeof(uint64_t))
+    scan.row = scanner.start_row
+    scan.at = piece.start
+    scan.piece_end = NO_PIECE
+    for length in range(1, n_chars + 1):
+        walk(scanner, &counter.text, &scan, piece.start + length)
+        if ends_whole(scanner, &scan):
+            counter.whole[piece.first_whole + (length >> 6)] |= <uint64_t> 1 << (length & 63)
+        if scan.row == 0:
+            break
+        if length % ROW_STEP == 0:
+            counter.rows[piece.first_row + length // ROW_STEP] = scan.row
+    return True
+
+
+cdef void sum_up(Counter* counter) noexcept nogil:
+    """Sum up tokens over the blocks, and bytes."""
+    cdef Marks* marks = &counter.marks
+    cdef Py_ssize_t block, tokens = 0, n_bytes = 0, at = 0
+    for block in range(marks.n_blocks):
+        marks.words[block * marks.stride + TOKENS] = tokens
+        tokens += tokens_in(marks, block, ~<uint64_t> 0)
+    if counter.text.is_ascii:
+        return
+    while at <= counter.text.n:
+        counter.byte_marks[at // BYTE_STEP] = n_bytes
+        n_bytes += utf8_bytes(&counter.text, at, min(at + BYTE_STEP, counter.text.n))
+        at += BYTE_STEP

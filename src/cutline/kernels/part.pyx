@@ -1,0 +1,257 @@
+"""Tokens of a part of a piece, from the tokens of the whole.
+
+A list of tokens is an encoding if, and only if, every two neighbours are compatible. So the
+part is encoded afresh only up to the first, and from the last, of the piece's own tokens that
+are compatible with what comes out: one or two tokens at each end, nearly always. Where that
+fails, in runs, the token tree of the piece helps. Source: docs/counting.md.
+"""
+
+from libc.stdlib cimport free
+
+from cutline.kernels.bpe cimport Bpe, find_token, merge, recall_compatible
+from cutline.kernels.characters cimport char_at, utf8_bytes, write_utf8
+from cutline.kernels.common cimport MERGE_LIMIT, NONE, grow, memset, uint8_t, uint32_t
+from cutline.kernels.encode cimport NO_MEMORY, encode_piece, reserve
+from cutline.kernels.interval cimport NEED_TREE, LongPiece, byte_at, long_piece_at
+from cutline.kernels.marks cimport (
+    NOWHERE, PIECES, STARTS, Marks, has_bit, has_inner, last_bit, next_bit, tokens_before,
+)
+from cutline.kernels.prefix cimport Prefixes, extend_prefixes, start_prefixes
+from cutline.kernels.tree cimport Tree, is_ancestor
+
+cdef enum:
+    TRIES = 4                   # tokens of the piece tried at each end
+    NOT_MET = -4
+
+cdef Py_ssize_t NO_BUDGET = <Py_ssize_t> (<size_t> -1 >> 2)
+
+# Some tokens at one end of a part.
+cdef struct End:
+    Py_ssize_t seam             # where the piece's own tokens begin, or end
+    Py_ssize_t tokens           # beside it
+
+
+cdef Py_ssize_t count_part(
+    const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n_bytes
+) noexcept nogil:
+    """Tokens of text[start:end], one piece of so many bytes; or a negative status."""
+    cdef Py_ssize_t tokens
+    if n_bytes > counter.bpe.max_unreachable_bytes:
+        tokens = count_by_seams(counter, query, start, end)
+        if tokens != NOT_MET:
+            return tokens
+        if n_bytes > MERGE_LIMIT:
+            tokens = count_by_tree(counter, query, start, end)
+            if tokens != NOT_MET:
+                return tokens
+    return encode_afresh(counter, query, start, end, n_bytes)
+
+
+cdef Py_ssize_t count_by_seams(
+    const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t end
+) noexcept nogil:
+    """Tokens of text[start:end] if it lies in one piece of the text and meets its tokens; or NOT_MET.
+    """
+    cdef const Marks* marks = &counter.marks
+    cdef End left, right
+    if not in_one_piece(counter, start, end):
+        return NOT_MET
+    left.seam = start
+    left.tokens = 0
+    right.seam = end
+    right.tokens = 0
+    if not has_bit(marks, start, PIECES) and not meet_left(counter, query, start, end, &left):
+        return NOT_MET
+    if not has_bit(marks, end, PIECES) and not meet_right(counter, query, left.seam, end, &right):
+        return NOT_MET
+    return (
+        left.tokens + right.tokens
+        + tokens_before(marks, right.seam) - tokens_before(marks, left.seam)
+    )
+
+
+cdef bint in_one_piece(const Counter* counter, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+    """Whether text[start:end] is all of a piece of the text, or part of one."""
+    cdef const LongPiece* piece
+    if has_bit(&counter.marks, start, PIECES) and not has_bit(&counter.marks, start, STARTS):
+        return False    # what belongs to no piece
+    if end - start > MERGE_LIMIT:
+        piece = long_piece_at(counter, end)
+        return piece != NULL and piece.start <= start and end <= piece.end
+    return next_bit(&counter.marks, start + 1, end, PIECES) == NOWHERE
+
+
+cdef Py_ssize_t copy_utf8(
+    const Counter* counter, Py_ssize_t start, Py_ssize_t end, uint8_t* out
+) noexcept nogil:
+    """Copy at most MERGE_LIMIT bytes of UTF-8. Returns how many; 0: there are more."""
+    cdef Py_ssize_t n = 0, at
+    for at in range(start, end):
+        if n > MERGE_LIMIT - 4:
+            return 0
+        n += write_utf8(char_at(&counter.text, at), out + n)
+    return n
+
+
+cdef uint32_t token_between(
+    const Counter* counter, Py_ssize_t start, Py_ssize_t end
+) noexcept nogil:
+    """The token of the text that begins and ends here; NONE: others do as well, or it is long."""
+    cdef uint8_t utf8[MERGE_LIMIT]
+    cdef Py_ssize_t n
+    if has_inner(&counter.marks, start, end):
+        return NONE
+    n = copy_utf8(counter, start, end, utf8)
+    return find_token(counter.bpe, utf8, n) if n > 0 else NONE
+
+
+cdef Py_ssize_t encode_some(
+    const Counter* counter, Py_ssize_t start, Py_ssize_t end, uint32_t* out
+) noexcept nogil:
+    """Encode at most MERGE_LIMIT bytes as one piece. Returns the tokens; 0: there are more bytes."""
+    cdef uint8_t utf8[MERGE_LIMIT]
+    cdef Py_ssize_t n = copy_utf8(counter, start, end, utf8)
+    if n == 0:
+        return 0
+    if n > counter.bpe.max_unreachable_bytes:
+        out[0] = find_token(counter.bpe, utf8, n)
+        if out[0] != NONE:
+            return 1
+    return merge(counter.bpe, utf8, n, True, out)
+
+
+cdef bint meet_left(
+    const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t end, End* met
+) noexcept nogil:
+    """Encode from start until a token of the text may follow. False: it does not come to that."""
+    cdef const Marks* marks = &counter.marks
+    cdef uint32_t out[MERGE_LIMIT]
+    cdef uint32_t token
+    cdef Py_ssize_t seam = next_bit(marks, start + 1, end, STARTS), behind, tokens, tried
+    for tried in range(TRIES):
+        if seam == NOWHERE:
+            return False
+        # The token must be one of the part: it may end where the part does if a piece ends there.
+        behind = next_bit(marks, seam + 1, end, STARTS)
+        if behind == NOWHERE:
+            if not has_bit(marks, end, PIECES):
+                return False
+            behind = end
+        token = token_between(counter, seam, behind)
+        if token != NONE:
+            tokens = encode_some(counter, start, seam, out)
+            if tokens == 0:
+                return False
+            if recall_compatible(counter.bpe, query.scratch.verdicts, out[tokens - 1], token):
+                met.seam = seam
+                met.tokens = tokens
+                return True
+        seam = behind if behind < end else NOWHERE
+    return False
+
+
+cdef bint meet_right(
+    const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t end, End* met
+) noexcept nogil:
+    """Encode up to end from behind a token of the text, itself not before start, that may go first.
+
+    False: it does not come to that.
+    """
+    cdef const Marks* marks = &counter.marks
+    cdef uint32_t out[MERGE_LIMIT]
+    cdef uint32_t token
+    cdef Py_ssize_t seam = last_bit(marks, start, end, STARTS), before, tokens, tried
+    for tried in range(TRIES):
+        if seam == NOWHERE:
+            return False
+        before = last_bit(marks, start, seam, STARTS)
+        if before == NOWHERE:
+            return False
+        token = token_between(counter, before, seam)
+        if token != NONE:
+            tokens = encode_some(counter, seam, end, out)
+            if tokens == 0:
+                return False
+            if recall_compatible(counter.bpe, query.scratch.verdicts, token, out[0]):
+                met.seam = seam
+                met.tokens = tokens
+                return True
+        seam = before
+    return False
+
+
+cdef Py_ssize_t count_by_tree(
+    const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t end
+) noexcept nogil:
+    """Tokens of text[start:end] if a tree of the text knows of its end; NOT_MET or a status.
+
+    The tree of the text's long piece here knows all prefixes of that. What is asked for
+    may start elsewhere: it is encoded from there until both agree on a token.
+    """
+    cdef const LongPiece* piece = long_piece_at(counter, end)
+    cdef Py_ssize_t node, goal, tokens
+    cdef Prefixes prefixes
+    if piece == NULL or end > piece.stop:
+        return NOT_MET
+    if piece.tree == NULL:
+        query.wanted = piece - counter.pieces
+        return NEED_TREE
+    goal = byte_at(counter, end) - piece.start_byte
+    if start == piece.start:
+        return piece.tree.depth[goal]
+    node = byte_at(counter, start) - piece.start_byte
+    memset(&prefixes, 0, sizeof(Prefixes))
+    prefixes.verdicts = query.scratch.verdicts
+    tokens = count_until_met(counter, piece.tree, &prefixes, start, end, node, goal)
+    free(prefixes.last)
+    free(prefixes.counts)
+    return tokens
+
+
+cdef Py_ssize_t count_until_met(
+    const Counter* counter, const Tree* tree, Prefixes* prefixes,
+    Py_ssize_t start, Py_ssize_t end,           # in: characters of the text
+    Py_ssize_t node, Py_ssize_t goal,           # in: the same as nodes; before the tree: negative
+) noexcept nogil:
+    """Tokens of text[start:end], one piece that ends at `goal`; NO_MEMORY."""
+    cdef uint8_t utf8[4]
+    cdef Py_ssize_t at, width, byte
+    if not start_prefixes(prefixes):
+        return NO_MEMORY
+    for at in range(start, end):
+        width = write_utf8(char_at(&counter.text, at), utf8)
+        for byte in range(width):
+            if not extend_prefixes(prefixes, counter.bpe, utf8[byte], NO_BUDGET):
+                return NO_MEMORY
+            node += 1
+            # The same last token in both, on the way to the goal: the rest is the tree's.
+            if (
+                node > 0 and tree.last[node] == prefixes.last[prefixes.frontier]
+                and is_ancestor(tree, node, goal)
+            ):
+                return (
+                    prefixes.counts[prefixes.frontier] + tree.depth[goal] - tree.depth[node]
+                )
+    return prefixes.counts[prefixes.frontier]
+
+
+cdef Py_ssize_t encode_afresh(
+    const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n_bytes
+) noexcept nogil:
+    """Tokens of text[start:end], one piece; or a status."""
+    cdef uint8_t* utf8 = NULL
+    cdef const uint8_t* piece
+    cdef Py_ssize_t slots = 0, at, tokens, width = 0
+    if not reserve(query.scratch, n_bytes):
+        return NO_MEMORY
+    if counter.text.is_ascii:
+        piece = <const uint8_t*> counter.text.data + start
+    else:
+        if not grow(<void**> &utf8, &slots, n_bytes, 1):
+            return NO_MEMORY
+        piece = utf8
+        for at in range(start, end):
+            width += write_utf8(char_at(&counter.text, at), utf8 + width)
+    tokens = encode_piece(counter.bpe, query.scratch, piece, n_bytes, True, query.scratch.out)
+    free(utf8)
+    return tokens

@@ -1,0 +1,99 @@
+"""The token tree: all prefixes of a long piece, and which of them goes on to which.
+
+Every prefix of a piece ends in one token; without it, it is a shorter prefix, its parent.
+So the prefixes are a tree, the way from the root to a node is that prefix's encoding, and
+numbering the nodes in preorder tells in one comparison whether one prefix's encoding begins
+with another's. docs/algorithm.md proves what is made of it; the idea is that of the `bpe`
+crate of GitHub's rust-gems.
+
+A tree takes 16 bytes for each byte of the piece: it is grown when it is first asked for.
+"""
+
+from libc.stdlib cimport free, malloc
+
+from cython cimport auto_pickle
+
+from cutline.kernels.bpe cimport token_bytes
+from cutline.kernels.characters cimport char_at, utf8_bytes, write_utf8
+from cutline.kernels.common cimport memset, uint8_t
+from cutline.kernels.prefix cimport Prefixes, extend_prefixes, start_prefixes
+
+cdef Py_ssize_t NO_BUDGET = <Py_ssize_t> (<size_t> -1 >> 2)
+
+
+@auto_pickle(False)
+cdef class TokenTree:
+
+    def __dealloc__(self):
+        free(self.tree.last)
+        free(self.tree.depth)
+        free(self.tree.first)
+        free(self.tree.behind)
+
+
+cdef TokenTree grow_tree(
+    const Bpe* bpe, const Characters* text,
+    Py_ssize_t start, Py_ssize_t end,       # in: where the tree's text lies
+    uint64_t* verdicts,                     # of recall_compatible
+):
+    """Grow the tree of the piece at `start`, and of what follows it up to `end`.
+
+    Cost: linear in the bytes, times the tokens tried at a place.
+    """
+    cdef TokenTree grown = TokenTree()
+    cdef Tree* tree = &grown.tree
+    cdef bint done
+    tree.n_bytes = utf8_bytes(text, start, end)
+    with nogil:
+        done = count_all(tree, bpe, text, start, end, verdicts) and number(tree, bpe)
+    if not done:
+        raise MemoryError(f"no memory for the token tree of {tree.n_bytes} bytes of text")
+    return grown
+
+
+cdef bint count_all(
+    Tree* tree, const Bpe* bpe, const Characters* text, Py_ssize_t start, Py_ssize_t end,
+    uint64_t* verdicts
+) noexcept nogil:
+    """Last token and depth of every prefix. False: no memory."""
+    cdef Prefixes prefixes
+    cdef uint8_t utf8[4]
+    cdef Py_ssize_t at, width, byte
+    memset(&prefixes, 0, sizeof(Prefixes))
+    prefixes.verdicts = verdicts
+    cdef bint done = start_prefixes(&prefixes)
+    for at in range(start, end):
+        if not done:
+            break
+        width = write_utf8(char_at(text, at), utf8)
+        for byte in range(width):
+            done = done and extend_prefixes(&prefixes, bpe, utf8[byte], NO_BUDGET)
+    tree.last = prefixes.last
+    tree.depth = prefixes.counts
+    return done
+
+
+cdef bint number(Tree* tree, const Bpe* bpe) noexcept nogil:
+    """Number the nodes in preorder. False: no memory."""
+    cdef size_t nodes = tree.n_bytes + 1
+    cdef Py_ssize_t node, parent
+    cdef uint32_t size
+    tree.first = <uint32_t*> malloc(nodes * sizeof(uint32_t))
+    tree.behind = <uint32_t*> malloc(nodes * sizeof(uint32_t))
+    if tree.first == NULL or tree.behind == NULL:
+        return False
+    # First, how many nodes each has below it, itself included.
+    for node in range(tree.n_bytes + 1):
+        tree.first[node] = 1
+    for node in range(tree.n_bytes, 0, -1):
+        tree.first[node - token_bytes(bpe, tree.last[node])] += tree.first[node]
+    # Then give every node as many numbers, out of its parent's; `behind` is the next to give.
+    tree.first[0] = 0
+    tree.behind[0] = 1
+    for node in range(1, tree.n_bytes + 1):
+        parent = node - token_bytes(bpe, tree.last[node])
+        size = tree.first[node]
+        tree.first[node] = tree.behind[parent]
+        tree.behind[parent] += size
+        tree.behind[node] = tree.first[node] + 1
+    return True

@@ -130,6 +130,63 @@ def backtrack(ranks: Ranks, piece: str) -> tuple[list[str], list[str]]:
                 return tokens, lines
 
 
+def parents(ranks: Ranks, piece: str) -> list[str]:
+    """Each prefix of a piece, the empty one first, without its last token."""
+    prefixes = [piece[:length] for length in range(1, len(piece) + 1)]
+    return ["", *(prefix.removesuffix(encode(ranks, prefix)[-1]) for prefix in prefixes)]
+
+
+def number_nodes(above: list[str]) -> list[tuple[int, int]]:
+    """First and last number of each prefix and what is below it, in preorder."""
+    numbers: dict[int, tuple[int, int]] = {}
+
+    def visit(node: int, first: int) -> int:
+        last = first
+        for child in range(node + 1, len(above)):
+            if len(above[child]) == node:
+                last = visit(child, last + 1)
+        numbers[node] = first, last
+        return last
+
+    visit(0, 0)
+    return [numbers[node] for node in range(len(above))]
+
+
+def draw_tree(ranks: Ranks, word: str) -> str:
+    """A line for each prefix of a word: its parent, and the numbers from it on downwards."""
+    above = parents(ranks, word)
+    width = len(word)
+    return "".join(
+        f"{word[:node]:<{width}}  parent {above[node] or '-':<{width - 1}}"
+        f"  numbers {first} to {last}\n"
+        for node, (first, last) in enumerate(number_nodes(above))
+    )
+
+
+def meet(ranks: Ranks, word: str, start: int) -> str:
+    """How the part of a word from `start` on meets the tree of its prefixes."""
+    numbers = number_nodes(parents(ranks, word))
+    width, depth = len(word) - 1, len(encode(ranks, word))
+    lines = []
+    for end in range(start + 1, len(word) + 1):
+        part, prefix = encode(ranks, word[start:end]), encode(ranks, word[:end])
+        line = (
+            f"{word[start:end]:<{width}}  ends with {part[-1]:<4}"
+            f"  prefix {word[:end]} ends with {prefix[-1]}"
+        )
+        on_the_way = numbers[end][0] <= numbers[-1][0] <= numbers[end][1]
+        if part[-1] == prefix[-1] and on_the_way:
+            total = len(part) + depth - len(prefix)
+            lines.append(
+                f"{line}, which is on the way: {len(part)} + {depth} - {len(prefix)}"
+                f" = {total} tokens"
+            )
+            assert total == len(encode(ranks, word[start:]))
+            break
+        lines.append(f"{line}, which is not on the way" if part[-1] == prefix[-1] else line)
+    return "\n".join(lines) + "\n"
+
+
 def write_blocks(ranks: Ranks, word: str) -> dict[str, str]:
     """What the document has to say."""
     splits = canonical_splits(ranks)
@@ -157,6 +214,8 @@ def write_blocks(ranks: Ranks, word: str) -> dict[str, str]:
         "pairs": "\n\n".join(checks) + "\n",
         "backtracking": "\n".join(backtrack(ranks, word)[1]) + "\n",
         "prefixes": "\n".join(prefixes) + "\n",
+        "tree": draw_tree(ranks, word),
+        "meeting": meet(ranks, word, 1),
         "word": word + "\n",
     }
 

@@ -1,7 +1,9 @@
 """Small vocabularies with every property that a published one can do without."""
 
 import random
+from collections import Counter
 from collections.abc import Mapping
+from itertools import pairwise
 
 Ranks = dict[bytes, int]
 
@@ -48,6 +50,29 @@ def giant_tokens(rng: random.Random, alphabet: bytes) -> list[bytes]:
     """Tokens of around 300 bytes with all that merging needs to reach some of them."""
     doubled = [alphabet[:1] * 2**k for k in range(1, 9)]
     return [*doubled, bytes(rng.choices(alphabet, k=300)), alphabet[:2] * 150]
+
+
+def trained_tokens(text: bytes, n_tokens: int) -> list[bytes]:
+    """Tokens by training on one piece: the most frequent pair, the smaller bytes on a tie.
+
+    A pair that spells a token already made is left alone: tokens are unique.
+    """
+    parts = [text[i : i + 1] for i in range(len(text))]
+    made: dict[bytes, None] = {}
+    while len(made) < n_tokens:
+        counts = Counter(pair for pair in pairwise(parts) if b"".join(pair) not in made)
+        if not counts or max(counts.values()) < 2:
+            break
+        left, right = min(counts, key=lambda pair: (-counts[pair], pair))
+        made[left + right] = None
+        joined: list[bytes] = []
+        for part in parts:
+            if part == right and joined and joined[-1] == left:
+                joined[-1] += part
+            else:
+                joined.append(part)
+        parts = joined
+    return list(made)
 
 
 def id_layout(rng: random.Random, tokens: list[bytes]) -> Ranks:

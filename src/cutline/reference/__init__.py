@@ -1,0 +1,50 @@
+"""Byte pair encoding in plain Python: every algorithm in a small file of its own.
+
+To read, to try out, and for tests to compare with; `cutline.Encoding` is what is fast.
+docs/algorithm.md has the definitions and the proofs. Everything works on the bytes of one
+piece, that is, without a split pattern, and returns token ids.
+
+| file | question | cost for n bytes |
+|---|---|---|
+| `textbook` | what is the encoding? | n^2 |
+| `heap` | how to merge without looking at everything again? | n log n |
+| `compatibility` | may these two tokens stand side by side? | length of the two |
+| `prefixes` | how does every prefix end? | n |
+| `backtracking` | how to encode from left to right? | n |
+| `appending` | how many tokens is the text by now? | n for all appends |
+| `intervals` | how many tokens has this part? | n, then mostly a few steps a part |
+| `greedy`, `minimal` | what is *not* byte pair encoding? | n |
+
+They stand on `tokens` (the vocabulary and what follows from it), `search` (finding tokens in
+a text), `tree` (which node lies above which) and `pieces` (the whole-piece rule).
+
+>>> from cutline.vocabulary import encoding_spec, load_spec_vocabulary
+>>> vocabulary = load_spec_vocabulary(encoding_spec("r50k_base"))
+>>> encode_textbook(vocabulary.to_ranks(), b"hello world")
+[31373, 995]
+"""
+
+from cutline.reference.appending import Appender
+from cutline.reference.backtracking import encode_backtracking
+from cutline.reference.compatibility import compatible
+from cutline.reference.greedy import encode_greedy
+from cutline.reference.heap import encode_heap
+from cutline.reference.intervals import IntervalCounter
+from cutline.reference.minimal import encode_minimal
+from cutline.reference.prefixes import PrefixTable, encode_prefixes
+from cutline.reference.textbook import encode_textbook
+from cutline.reference.tokens import Tokens
+
+__all__ = [
+    "Appender",
+    "IntervalCounter",
+    "PrefixTable",
+    "Tokens",
+    "compatible",
+    "encode_backtracking",
+    "encode_greedy",
+    "encode_heap",
+    "encode_minimal",
+    "encode_prefixes",
+    "encode_textbook",
+]

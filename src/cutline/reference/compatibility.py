@@ -1,0 +1,68 @@
+"""The pair check: which two tokens may stand side by side in an encoding.
+
+They may if merging their bytes ends in just these two. Then a list of tokens is the encoding
+of its bytes if and only if each two neighbours are compatible, which is what all the encoders
+that do not merge rest on.
+
+The answer without merging: two parts meet at the seam, at the end the two tokens. Undo the
+tokens' merges, the latest first, and look each time whether the two parts that met there
+before would have joined across the seam earlier than the merge just undone.
+
+The order of undoing is known for regular tokens only; a pair with another one is merged.
+
+Cost: one look-up for each merge undone, at most as many as the tokens have bytes. Pairs recur:
+verdicts are remembered.
+Source: the README of the `bpe` crate in github/rust-gems; docs/algorithm.md, "The pair check".
+"""
+
+from math import inf
+
+from cutline.reference.heap import merge_by_heap
+from cutline.reference.tokens import Tokens
+
+__all__ = ["compatible"]
+
+MOST_VERDICTS = 1 << 17  # then they are forgotten: about 20 MB
+
+
+def compatible(tokens: Tokens, left: bytes, right: bytes) -> bool:
+    """Tell whether `E(left + right)` is `[left, right]`.
+
+    Args:
+        tokens: the vocabulary.
+        left: a token's bytes.
+        right: a token's bytes.
+
+    >>> from cutline.vocabulary import Vocabulary
+    >>> ranks = {bytes([b]): b for b in range(256)} | {b"aa": 256}
+    >>> tokens = Tokens(Vocabulary.from_ranks(ranks))
+    >>> compatible(tokens, b"aa", b"a"), compatible(tokens, b"a", b"aa")
+    (True, False)
+    """
+    pair = left, right
+    if pair not in tokens.verdicts:
+        if len(tokens.verdicts) >= MOST_VERDICTS:
+            tokens.verdicts.clear()
+        tokens.verdicts[pair] = (
+            _undo(tokens, left, right)
+            if tokens.regular.issuperset(pair)
+            else merge_by_heap(tokens, left + right) == [left, right]
+        )
+    return tokens.verdicts[pair]
+
+
+def _undo(tokens: Tokens, left: bytes, right: bytes) -> bool:
+    too_late: float = inf  # the rank from which on a merge across the seam comes too late
+    while True:
+        joined = left + right
+        if tokens.splits.get(joined) == (left, right) and tokens[joined] < too_late:
+            return False
+        if len(left) > 1 and (len(right) == 1 or tokens[left] > tokens[right]):
+            too_late = tokens[left]
+            left = tokens.splits[left][1]
+        elif len(right) > 1:
+            # Of equal ranks the left one merges first: here that is the one across the seam.
+            too_late = tokens[right] + 1
+            right = tokens.splits[right][0]
+        else:
+            return True

@@ -1,0 +1,63 @@
+"""Textbook merge with a heap: the same merges in the same order, found without searching.
+
+The parts are a field of bits, set where a part begins and at the end. A heap holds the
+candidates by rank, then by place. A merge clears one bit and makes at most two new candidates;
+those that it spoils stay in the heap, and their bits show it when they come up.
+
+Cost: O(n log n) for n bytes.
+Source: `encode_via_bitfield` of the `bpe` crate in github/rust-gems.
+"""
+
+from collections.abc import Mapping
+from heapq import heapify, heappop, heappush
+from itertools import pairwise
+
+from bitarray import bitarray
+
+from cutline.reference.pieces import encodes_pieces
+
+__all__ = ["encode_heap", "merge_by_heap"]
+
+Candidate = tuple[int, int, int]
+
+
+@encodes_pieces
+def encode_heap(ranks: Mapping[bytes, int], piece: bytes) -> list[bytes]:
+    """Encode by merging from a heap.
+
+    Args:
+        ranks: the id of every token, which is also its rank; all single bytes among them.
+        piece: any bytes.
+
+    Returns:
+        Token ids.
+
+    >>> ranks = {bytes([b]): b for b in range(256)} | {b"ab": 256, b"bc": 257, b"abc": 258}
+    >>> encode_heap(ranks, b"abcb")
+    [258, 98]
+    """
+    return merge_by_heap(ranks, piece)
+
+
+def merge_by_heap(ranks: Mapping[bytes, int], piece: bytes) -> list[bytes]:
+    """Merge until nothing is left to join."""
+    seams = bitarray(len(piece) + 1)
+    seams.setall(True)
+
+    def candidates(start: int, middle: int, end: int) -> list[Candidate]:
+        """Give the pair of parts that meet in the middle, if they spell a token."""
+        rank = ranks.get(piece[start:end]) if 0 <= start < middle < end else None
+        return [] if rank is None else [(rank, start, end)]
+
+    heap = [found for i in range(len(piece) - 1) for found in candidates(i, i + 1, i + 2)]
+    heapify(heap)
+    while heap:
+        _, start, end = heappop(heap)
+        if not (seams[start] and seams[end]):
+            continue  # one of the two parts has been joined with another
+        seams[seams.find(True, start + 1)] = False
+        before = seams.find(True, 0, start, right=True)
+        after = seams.find(True, end + 1)
+        for found in candidates(before, start, end) + candidates(start, end, after):
+            heappush(heap, found)
+    return [piece[start:end] for start, end in pairwise(seams.search(True))]

@@ -1,0 +1,28 @@
+"""From an encoder of byte strings to one of pieces: the whole-piece rule, and ids.
+
+The algorithms compute `E`, pure merging, as a list of tokens, each of them its bytes. A piece
+that is a token is encoded as that token even where merging never forms it. This rule comes
+last: tables that knew of it would be wrong for every longer piece.
+
+Source: docs/algorithm.md, "Unreachable tokens".
+"""
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import TypeVar
+
+__all__ = ["encodes_pieces"]
+
+Ranks = TypeVar("Ranks", bound=Mapping[bytes, int])
+
+
+def encodes_pieces(
+    encode: Callable[[Ranks, bytes], list[bytes]],
+) -> Callable[[Ranks, bytes], list[int]]:
+    """Put the whole-piece rule on top of a pure encoder, and name its tokens by their ids."""
+
+    @wraps(encode)
+    def encode_piece(ranks: Ranks, piece: bytes) -> list[int]:
+        return [ranks[piece]] if piece in ranks else [ranks[t] for t in encode(ranks, piece)]
+
+    return encode_piece

@@ -1,0 +1,39 @@
+"""Ancestors in a tree, by numbers: one comparison instead of a walk.
+
+Number the nodes such that every subtree has consecutive numbers, its root's the first. Then a
+node lies in the subtree of another if its number lies in that range.
+
+Cost: linear in the nodes; a question O(1).
+Source: the preorder numbering of any textbook on data structures.
+"""
+
+from collections.abc import Sequence
+
+__all__ = ["Tree"]
+
+
+class Tree:
+    """A tree of nodes 0, 1, ... of which 0 is the root, and parents come before children.
+
+    Args:
+        parents: the parent of each node from 1 on.
+
+    >>> tree = Tree([0, 0, 1])
+    >>> tree.is_above(1, 3), tree.is_above(2, 3), tree.is_above(3, 3)
+    (True, False, True)
+    """
+
+    def __init__(self, parents: Sequence[int]) -> None:
+        self._size = [1] * (len(parents) + 1)
+        for node in range(len(parents), 0, -1):
+            self._size[parents[node - 1]] += self._size[node]
+        self._number = [0]
+        free = [1]  # for each node, the number that its next child's subtree begins with
+        for node, parent in enumerate(parents, start=1):
+            self._number.append(free[parent])
+            free.append(free[parent] + 1)
+            free[parent] += self._size[node]
+
+    def is_above(self, node: int, other: int) -> bool:
+        """Tell whether `node` is an ancestor of `other`, or the same."""
+        return 0 <= self._number[other] - self._number[node] < self._size[node]

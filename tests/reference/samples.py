@@ -10,7 +10,7 @@ from tests.texts import NAMED_TEXTS, WORDS
 from tests.vocabularies import TOY_TOKENS, Ranks, random_ranks, trained_tokens, with_bytes
 
 ALPHABETS = (b"a", b"ab", b"abc", b"abcd ", "aé".encode(), "中文 ".encode())
-RUN_TOKENS = tuple(b"a" * 2**k for k in range(1, 11))
+RUN_TOKENS = tuple(b"a" * 2**k for k in range(1, 9))
 
 
 def tokens_of(ranks: Ranks) -> Tokens:
@@ -69,7 +69,7 @@ def worst_texts(length: int) -> dict[str, str]:
 def trained_ranks() -> dict[str, Ranks]:
     """Vocabularies trained on small texts of each kind."""
     rng = random.Random(5)
-    texts = worst_texts(2_000) | {
+    texts = worst_texts(500) | {
         "words": " ".join(rng.choices(WORDS, k=600)),
         "named": "\n".join(text for text in NAMED_TEXTS.values() if len(text) < 200),
     }

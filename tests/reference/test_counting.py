@@ -36,9 +36,9 @@ def test_every_interval_is_counted_as_its_bytes_alone() -> None:
     rng = random.Random(12)
     for ranks, letters in all_small_ranks(10):
         tokens = tokens_of(ranks)
-        for length in (0, 1, 5, 15, 25):
+        for length in (0, 1, 20):
             check_intervals(ranks, tokens, bytes(rng.choices(letters, k=length)))
-        check_intervals(ranks, tokens, token_text(rng, ranks, 5)[:25])
+        check_intervals(ranks, tokens, token_text(rng, ranks, 5)[:20])
 
 
 @pytest.mark.exhaustive
@@ -154,7 +154,7 @@ class Appending(RuleBasedStateMachine):
 
 TestAppending = Appending.TestCase
 TestAppending.settings = settings(
-    max_examples=60, stateful_step_count=20, deadline=None, derandomize=True
+    max_examples=40, stateful_step_count=20, deadline=None, derandomize=True
 )
 
 
@@ -172,7 +172,7 @@ def test_a_token_grows_back_after_truncation_at_any_place_in_it() -> None:
 
 def test_appending_byte_by_byte_is_appending_all() -> None:
     for name, ranks in trained_ranks().items():
-        text = worst_texts(2_000).get(name, "hello world " * 100).encode()
+        text = worst_texts(1_000).get(name, "hello world " * 50).encode()
         tokens = tokens_of(ranks)
         slow, quick = Appender(tokens), Appender(tokens)
         quick.append(text)

@@ -58,7 +58,7 @@ def check_small(ranks: Ranks, letters: bytes, rng: random.Random) -> None:
 
 def test_encoders_agree_on_small_vocabularies() -> None:
     rng = random.Random(1)
-    for ranks, letters in all_small_ranks(30):
+    for ranks, letters in all_small_ranks(40):
         check_small(ranks, letters, rng)
 
 
@@ -162,7 +162,7 @@ def test_kernels_do_worst_texts_of_a_megabyte_like_the_reference(name: str) -> N
 
 def test_kernels_cut_random_vocabularies_like_the_reference() -> None:
     rng = random.Random(9)
-    for ranks, letters in all_small_ranks(20):
+    for ranks, letters in all_small_ranks(10):
         text = token_text(rng, ranks, 20)[:300] + bytes(rng.choices(letters, k=100))
         check_kernels(ranks, text.decode("utf-8", "ignore") or "a", 4)
 

@@ -9,7 +9,7 @@
 """
 
 from cutline.chunk import Chunk
-from cutline.counting import IntervalCounter, Prepender
+from cutline.counting import Appender, IntervalCounter, Prepender
 from cutline.decode_stream import DecodeStream
 from cutline.encoding import Encoding
 from cutline.errors import (
@@ -32,6 +32,7 @@ from cutline.version import __version__
 from cutline.vocabulary import encoding_name_for_model, list_encoding_names
 
 __all__ = [
+    "Appender",
     "BudgetError",
     "Chunk",
     "CorruptDataError",

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cutline import cutting
 from cutline.batches import map_blocks, map_threads
 from cutline.chunk import Chunk
-from cutline.counting import IntervalCounter, Prepender
+from cutline.counting import Appender, IntervalCounter, Prepender
 from cutline.decoding import Decoding
 from cutline.errors import (
     PatternError,
@@ -471,6 +471,24 @@ class Encoding(Encoder, Decoding):
         return cutting.split(self, text, chunk_size, chunk_overlap)
 
     # Texts that grow
+
+    def appender(self, text: str = "") -> Appender:
+        """Make an `Appender`: a text that grows at its end, counted all the time.
+
+        Args:
+            text: what to begin with.
+
+        Raises:
+            UnsupportedPatternError: the split pattern runs on the `regex` module.
+            SurrogateError: (a ValueError) the text has a surrogate code point.
+
+        >>> import cutline
+        >>> appender = cutline.get_encoding("o200k_base").appender("hello")
+        >>> appender.append(" world")
+        >>> appender.count
+        2
+        """
+        return Appender(self, text)
 
     def prepender(self, text: str = "") -> Prepender:
         """Make a `Prepender`: a text that grows at its beginning, counted all the time.

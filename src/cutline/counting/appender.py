@@ -1,0 +1,163 @@
+"""`Appender`: the tokens of a text that grows at its end.
+
+`append`, `count` and `text_length` live in the kernel that it extends, so that appending a
+few characters costs no more than one call.
+"""
+
+import sys
+from operator import index
+from typing import TYPE_CHECKING, Self
+
+from cutline.errors import OffsetError
+from cutline.kernels.append import Growing
+from cutline.text import need_automaton, plain_text, utf8_of
+
+if TYPE_CHECKING:
+    from cutline.encoding import Encoding
+
+__all__ = ["Appender"]
+
+
+class Appender(Growing):
+    """A text that grows at its end, and how many tokens it has; made by `Encoding.appender`.
+
+    After any sequence of `append` and `truncate`, `count` and `tokens()` are those of the
+    whole text so far, although appending can change the tokens, and the pieces, before it.
+
+    Args:
+        encoding: its split pattern must compile to an automaton.
+        text: what to begin with.
+
+    Raises:
+        UnsupportedPatternError: (a ValueError) the split pattern runs on the `regex` module.
+        SurrogateError: (a ValueError) the text has a surrogate code point; an appended text
+            could join it to a pair.
+
+    One thread at a time may change it: a second one gets a RuntimeError. Whatever raises
+    leaves it as it was. It can be pickled: the text is what is kept.
+
+    Cost: `count` and `text_length` are O(1). Memory is the text's UTF-8 and a tenth more, with
+    up to half of that in reserve, and not given back by `truncate`; 12 bytes more for each
+    byte of a piece of over 64 bytes that the next character may still change.
+    Source: docs/counting.md, "A text that grows at its end".
+
+    >>> import cutline
+    >>> appender = cutline.get_encoding("o200k_base").appender("don")
+    >>> appender.append("'")
+    >>> appender.count
+    2
+    >>> appender.append("t")
+    >>> appender.count, appender.tokens()
+    (1, [91418])
+    """
+
+    __slots__ = ("__weakref__", "_encoding")
+
+    _encoding: "Encoding"
+
+    def __new__(cls, encoding: "Encoding", text: str = "") -> Self:
+        """Refuse an encoding that no kernel can scan for."""
+        need_automaton(encoding.name, encoding._has_automaton)
+        return super().__new__(cls, encoding, _checked_utf8)
+
+    def __init__(self, encoding: "Encoding", text: str = "") -> None:
+        self._encoding = encoding
+        self.append(text)
+
+    @property
+    def text(self) -> str:
+        """The text. Cost: linear in it."""
+        return self._utf8().decode()
+
+    def fits(self, text: str, max_tokens: int) -> bool:
+        """Tell whether there would be at most `max_tokens` tokens after `append(text)`.
+
+        Nothing is changed. Appending can lower the count: where a text does not fit, a longer
+        one that begins with it may.
+
+        Raises:
+            ValueError: max_tokens is negative.
+            SurrogateError: (a ValueError) the text has a surrogate code point.
+
+        Cost: that of `append(text)`; less where the tokens that nothing can change any more
+        are too many before its end.
+
+        >>> import cutline
+        >>> appender = cutline.get_encoding("o200k_base").appender("don")
+        >>> appender.fits("'", 1), appender.fits("'t", 1)
+        (False, True)
+        """
+        max_tokens = index(max_tokens)
+        if max_tokens < 0:
+            raise ValueError(f"max_tokens must be 0 or more, got {max_tokens}")
+        return self._fits(text, min(max_tokens, sys.maxsize))
+
+    def truncate(self, length: int) -> None:
+        """Keep the first `length` code points of the text.
+
+        Raises:
+            OffsetError: (a ValueError) length is not from 0 to `text_length`.
+
+        Cost: about a kilobyte is read again, wherever the cut is. Two things are not amortised
+        where truncating and appending alternate: a cut inside a piece of over 64 bytes that
+        two or more appends have left behind counts that piece again, from its start; and with
+        a split pattern that keeps many scans alive at once (`a*b|a` on a run of "a"; none in
+        public use) there are fewer places to read on from.
+
+        >>> import cutline
+        >>> appender = cutline.get_encoding("o200k_base").appender(" plötzlich")
+        >>> appender.count
+        1
+        >>> appender.truncate(9)
+        >>> appender.count, appender.text
+        (4, ' plötzlic')
+        """
+        length = index(length)
+        if not 0 <= length <= self.text_length:
+            raise OffsetError(
+                f"length must be from 0 to {self.text_length}, the text's length, got {length}"
+            )
+        if length < self.text_length:
+            self._truncate(length)
+
+    def copy(self) -> Self:
+        """Return an independent appender with the same text.
+
+        Cost: linear in the text, but only to copy memory.
+
+        >>> import cutline
+        >>> appender = cutline.get_encoding("gpt2").appender("hello")
+        >>> other = appender.copy()
+        >>> other.append(" world")
+        >>> appender.count, other.count
+        (1, 2)
+        """
+        twin = type(self)(self._encoding)
+        self._copy_to(twin)
+        return twin
+
+    __copy__ = copy
+
+    def tokens(self) -> list[int]:
+        """Return the token ids of the text.
+
+        Cost: linear in the text, which is encoded anew: tokens are not kept.
+
+        >>> import cutline
+        >>> cutline.get_encoding("gpt2").appender("hello world").tokens()
+        [31373, 995]
+        """
+        return self._encoding.encode_ordinary(self.text)
+
+    def __reduce__(self) -> tuple[type[Self], tuple["Encoding", str]]:
+        return type(self), (self._encoding, self.text)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Appender of {self._encoding.name!r}: {self.text_length} code points, "
+            f"{self.count} tokens>"
+        )
+
+
+def _checked_utf8(text: str) -> str | bytes:
+    return utf8_of(plain_text(text))

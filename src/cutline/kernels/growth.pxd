@@ -1,0 +1,70 @@
+"""A text that grows at its end: the state of its scans, and what `append` calls."""
+
+from cutline.kernels.bpe cimport Bpe
+from cutline.kernels.common cimport uint8_t, uint32_t
+from cutline.kernels.encode cimport Scratch
+from cutline.kernels.prefix cimport Prefixes
+from cutline.kernels.scan cimport Scanner
+
+cdef enum:
+    NEED_SUFFIXES = -3          # instead of a number of tokens
+    UNKNOWN = -4
+    N_TABLES = 4
+    BLOCK_BYTES = 512           # read at once; a mark for each, or for as many as there are scans
+
+# A scan that may still find a later end of its piece.
+cdef struct Scan:
+    Py_ssize_t start
+    Py_ssize_t accept           # the end that it has found so far; 0: none
+    Py_ssize_t tokens           # of text[start:accept], or UNKNOWN
+    Py_ssize_t behind           # of the decided pieces from there to the next live scan
+    uint32_t row
+
+# The state as it was at a shorter length.
+cdef struct Mark:
+    Py_ssize_t n
+    Py_ssize_t chars
+    Py_ssize_t first_scan       # its scans: marked_scans[first_scan:first_scan + n_scans]
+    Py_ssize_t n_scans
+
+# The prefixes of what was, at some time, a long piece. True of the text from its start on.
+cdef struct Table:
+    Prefixes prefixes           # start -1: free
+    uint32_t* nodes             # the automaton of tokens behind each prefix
+    Py_ssize_t node_slots
+
+cdef struct State:
+    const Bpe* bpe
+    const Scanner* scanner
+    Scratch* scratch
+    bint has_links              # the tables that long pieces take are there
+    uint8_t* text
+    Py_ssize_t text_slots
+    Py_ssize_t n                # all scans have read text[:n]
+    Py_ssize_t chars            # its code points
+    Scan* scans                 # the first stands for the decided text: `behind` is its tokens
+    Py_ssize_t n_scans, scan_slots
+    Mark* marks                 # the first is that of the empty text
+    Py_ssize_t n_marks, mark_slots
+    Scan* marked_scans
+    Py_ssize_t marked_slots
+    Table tables[N_TABLES]
+
+
+cdef inline bint is_far(
+    const State* state, Py_ssize_t mark, Py_ssize_t n, Py_ssize_t n_scans
+) noexcept nogil:
+    """Whether a mark here pays: all of them together stay linear in the text."""
+    return n - state.marks[mark].n >= BLOCK_BYTES * n_scans
+
+
+cdef bint begin(State* state) noexcept nogil
+cdef void end_state(State* state) noexcept nogil
+cdef bint copy_state(State* twin, const State* state) noexcept nogil
+cdef bint reserve_text(State* state, Py_ssize_t added) noexcept nogil
+cdef Py_ssize_t read_blocks(
+    State* state, Py_ssize_t end, Py_ssize_t limit, bint keeps_marks
+) noexcept nogil
+cdef bint push_mark(State* state) noexcept nogil
+cdef void go_back(State* state, Py_ssize_t mark) noexcept nogil
+cdef Py_ssize_t last_mark(const State* state, Py_ssize_t chars) noexcept nogil

@@ -4,9 +4,11 @@ import random
 from dataclasses import dataclass
 from functools import lru_cache
 
+import regex
 import tiktoken
 
 import cutline
+from cutline import reference
 from tests.oracles import DISTINCT, longest_token_bytes, real_tiktoken, tiktoken_of
 from tests.vocabularies import TOY_TOKENS, random_ranks, with_bytes
 
@@ -52,6 +54,25 @@ class Subject:
             int.from_bytes(data[place : place + 3]) % n_tokens for place in range(0, len(data), 3)
         )
         return b"".join(map(self.ours._vocabulary.token_bytes, drawn)).decode("utf-8", "replace")
+
+
+@lru_cache(maxsize=24)
+def reference_tokens(encoding: cutline.Encoding) -> reference.Tokens:
+    """Make of the vocabulary what the reference takes."""
+    return reference.Tokens(encoding._vocabulary)
+
+
+def reference_count(chosen: Subject, text: str) -> int:
+    """Count tokens by the reference, piece by piece.
+
+    Packaged encodings are left to tiktoken: its Unicode classes are not those of `regex`.
+    """
+    if not chosen.letters:
+        return chosen.count(text)
+    pattern = chosen.ours._pat_str
+    pieces = [text] if pattern is None else regex.findall(pattern, text)
+    tokens = reference_tokens(chosen.ours)
+    return sum(len(reference.encode_backtracking(tokens, piece.encode())) for piece in pieces)
 
 
 @lru_cache(maxsize=24)

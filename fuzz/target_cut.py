@@ -4,7 +4,7 @@ Input: subject, budget, start or overlap (a byte each), then the text as UTF-8.
 """
 
 from cutline.errors import BudgetError
-from fuzz.subjects import Subject, subject
+from fuzz.subjects import Subject, reference_count, subject
 from tests.oracles import greatest_cut, greedy_spans
 
 MAX_CHARACTERS = 48
@@ -36,3 +36,4 @@ def check_chunks(chosen: Subject, text: str, n: int, overlap: int) -> None:
         assert chunk.index == index
         assert chunk.text == text[chunk.start_index : chunk.end_index]
         assert chunk.token_count == chosen.count(chunk.text) <= n
+        assert chunk.token_count == reference_count(chosen, chunk.text)

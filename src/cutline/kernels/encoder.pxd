@@ -10,6 +10,7 @@ cdef class Encoder:
     cdef BpeTables tables
     cdef ScanTables scan_tables         # None: `find_spans` is used
     cdef object find_spans
+    cdef Workspace spare
     cdef list idle
     cdef tuple cache_bits
     cdef Workspace workspace(self)

@@ -10,7 +10,7 @@ from libc.stdlib cimport free
 
 import numpy as np
 
-from cython cimport auto_pickle
+from cython cimport auto_pickle, critical_section
 
 from cutline.kernels.bpe cimport Bpe, find_token
 from cutline.kernels.common cimport NONE, char_bytes, int64_t, memcpy, memset, uint32_t
@@ -90,6 +90,12 @@ cdef class Encoder:
 
     cdef Workspace workspace(self):
         cdef Workspace work
+        # One beside the list, for a list of one gives its memory back with each pop.
+        with critical_section(self):
+            work = self.spare
+            self.spare = None
+        if work is not None:
+            return work
         try:
             return self.idle.pop()
         except IndexError:
@@ -107,6 +113,10 @@ cdef class Encoder:
             free(work.scratch.out)
             work.scratch.out = NULL
             work.scratch.out_slots = 0
+        with critical_section(self):
+            if self.spare is None:
+                self.spare = work
+                return
         if len(self.idle) < KEPT_WORKSPACES:
             self.idle.append(work)
 

@@ -1,4 +1,4 @@
-"""Run the benchmarks: `python -m benchmarks [whole] [slices] [worst] [load]`."""
+"""Run the benchmarks: `python -m benchmarks [section ...]`."""
 
 import argparse
 import os
@@ -7,7 +7,10 @@ from pathlib import Path
 
 from benchmarks import corpora, report, targets
 from benchmarks.bench_encode import run_slices, run_whole
+from benchmarks.bench_growing import run_growing
+from benchmarks.bench_intervals import run_intervals
 from benchmarks.bench_load import run_load
+from benchmarks.bench_pure import run_pure
 from benchmarks.bench_worst import run_worst
 from benchmarks.harness import Measurement, Run, describe_machine, pin_to_one_core
 from benchmarks.peer_files import PeerFiles
@@ -18,6 +21,9 @@ _SECTIONS: Mapping[str, Callable[[Run], list[Measurement]]] = {
     "slices": run_slices,
     "worst": run_worst,
     "load": run_load,
+    "intervals": run_intervals,
+    "growing": run_growing,
+    "pure": run_pure,
 }
 
 
@@ -31,6 +37,7 @@ def main() -> None:
         "machine": f"{describe_machine()}; {pinning}",
         "versions": versions,
         "corpora": run.corpora.origin,
+        "zh": run.corpora.zh_origin(),
         "no count of their own, so len(encode)": ", ".join(
             name for name, contender in run.contenders.items() if contender.count is None
         ),

@@ -134,7 +134,7 @@ def _pass_over(call: Call) -> Callable[[Sequence[object]], object]:
     return one_pass
 
 
-def _call_count(contender: Contender) -> Call:
+def call_count(contender: Contender) -> Callable[[str], int]:
     """Give a peer without a count what its users write: the length of the encoding."""
     if contender.count is not None:
         return contender.count
@@ -153,7 +153,7 @@ _OPERATIONS = (
         lambda contender: contender.encode_to_list,
         lambda result, text, tokens: result == tokens,
     ),
-    _Operation(COUNT, _call_count, lambda result, text, tokens: result == len(tokens)),
+    _Operation(COUNT, call_count, lambda result, text, tokens: result == len(tokens)),
     _Operation(
         DECODE,
         lambda contender: contender.decode,

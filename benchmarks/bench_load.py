@@ -69,7 +69,7 @@ def _load_times(run: Run, loads: Mapping[str, str]) -> list[Measurement]:
         for name, cold_start in loads.items():
             imports, load = cold_start.split("\n", 1)
             script = _TIME_SCRIPT.format(imports=imports, load=load, greeting=_GREETING)
-            tokens, *seconds = _output_of(script)
+            tokens, *seconds = output_of(script)
             if tokens != expected:
                 wrong.add(name)
             elif round_number > 0:  # the first fills the file cache and writes .pyc files
@@ -99,7 +99,7 @@ def _peak_memory(run: Run, loads: Mapping[str, str]) -> list[Measurement]:
 def _memory_of(
     load: str, name: str, size: str, corpus: Path, expected_count: int
 ) -> list[Measurement]:
-    count, loaded, encoded = _output_of(
+    count, loaded, encoded = output_of(
         _MEMORY_SCRIPT.format(load=load, greeting=_GREETING, corpus=str(corpus))
     )
     note = "" if count == expected_count else "differs"
@@ -109,6 +109,7 @@ def _memory_of(
     ]
 
 
-def _output_of(script: str) -> Any:
+def output_of(script: str) -> Any:
+    """Run source text in a fresh interpreter, and parse the JSON that it prints."""
     done = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, check=True)
     return json.loads(done.stdout)

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from benchmarks.bench_encode import ENCODE_TO_LIST
 from benchmarks.harness import Measurement, Run, best_seconds, fresh_copy
-from benchmarks.peers import Contender
 
 _SIZES = (10_000, 100_000, 1_000_000)
 _LONGEST_STEP_SECONDS = 20.0
@@ -28,12 +27,14 @@ _FAMILY = "\N{MAN}\u200d\N{WOMAN}\u200d\N{GIRL}\u200d\N{BOY}"
 MakeInput = Callable[[int, int], str]  # from the number of bytes and of the sibling
 
 
-def _repeated(unit: str, prefix: str = "") -> MakeInput:
+def repeated(unit: str, prefix: str = "") -> MakeInput:
+    """Make the unit again and again; a sibling is some units shorter."""
     unit_bytes = len(unit.encode())
     return lambda n_bytes, sibling: prefix + unit * (n_bytes // unit_bytes - sibling)
 
 
-def _drawn(alphabet: str) -> MakeInput:
+def drawn(alphabet: str) -> MakeInput:
+    """Make random letters of the alphabet; a sibling is drawn anew."""
     letter_bytes = len(alphabet[0].encode())
 
     def draw(n_bytes: int, sibling: int) -> str:
@@ -43,15 +44,15 @@ def _drawn(alphabet: str) -> MakeInput:
 
 
 INPUTS: Mapping[str, MakeInput] = {
-    "'a'": _repeated("a"),
-    "spaces": _repeated(" "),
-    "newline, then blanks": _repeated(" ", prefix="\n"),
-    "newlines in blanks": _repeated("\n" + " " * 99),
-    "random letters": _drawn(_LETTERS),
-    "random 'a' and 'b'": _drawn("ab"),
-    "random digits": _drawn("0123456789"),
-    "random CJK": _drawn("".join(map(chr, range(0x4E00, 0x9FA6)))),
-    "ZWJ emoji": _repeated(_FAMILY),
+    "'a'": repeated("a"),
+    "spaces": repeated(" "),
+    "newline, then blanks": repeated(" ", prefix="\n"),
+    "newlines in blanks": repeated("\n" + " " * 99),
+    "random letters": drawn(_LETTERS),
+    "random 'a' and 'b'": drawn("ab"),
+    "random digits": drawn("0123456789"),
+    "random CJK": drawn("".join(map(chr, range(0x4E00, 0x9FA6)))),
+    "ZWJ emoji": repeated(_FAMILY),
 }
 
 
@@ -62,8 +63,10 @@ def run_worst(run: Run) -> list[Measurement]:
 
 def _measure_input(run: Run, name: str, make: MakeInput) -> list[Measurement]:
     texts = {size: make(size, 0) for size in _SIZES}
-    climbs = {who: _Climb(contender, texts) for who, contender in run.contenders.items()}
-    _compare(climbs)
+    climbs = {
+        who: Climb(contender.encode_to_list, texts) for who, contender in run.contenders.items()
+    }
+    compare(climbs)
     seconds: dict[str, float] = {}
     for size in _SIZES:
         calls = {
@@ -73,9 +76,7 @@ def _measure_input(run: Run, name: str, make: MakeInput) -> list[Measurement]:
         }
         if calls:
             siblings = [make(size, sibling) for sibling in range(1, run.rounds + 1)]
-            seconds |= best_seconds(
-                calls, _fresh_copies(siblings), run.rounds, run.seconds_per_cell
-            )
+            seconds |= best_seconds(calls, fresh_copies(siblings), run.rounds, run.seconds_per_cell)
     return [
         Measurement(
             ENCODE_TO_LIST,
@@ -90,23 +91,26 @@ def _measure_input(run: Run, name: str, make: MakeInput) -> list[Measurement]:
     ]
 
 
-def _fresh_copies(texts: Sequence[str]) -> Callable[[int], str]:
+def fresh_copies(texts: Sequence[str]) -> Callable[[int], str]:
+    """Give each round its own text, which no contender has met."""
     return lambda index: fresh_copy(texts[index])
 
 
-class _Climb:
+class Climb:
     """One contender's way up the sizes, with its results and what ended it."""
 
-    def __init__(self, contender: Contender, texts: Mapping[int, str]) -> None:
+    def __init__(self, encode: Callable[[str], list[int]], texts: Mapping[int, str]) -> None:
+        self.largest = max(texts)
         self.results: dict[int, list[int]] = {}
         self.reached = 0
         self.failure = ""
         self.differs = False
         previous_seconds = 0.0
-        for size, text in texts.items():
+        warm_up = texts[min(texts)][:500]
+        for size, text in ((0, warm_up), *texts.items()):
             start = time.perf_counter()
             try:
-                self.results[size] = contender.encode_to_list(text)
+                self.results[size] = encode(text)
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # a Rust panic is no Exception
@@ -114,6 +118,8 @@ class _Climb:
                 return
             seconds = time.perf_counter() - start
             self.reached = size
+            if size == 0:
+                continue  # the first call builds what is built lazily: its time says nothing
             # Ten times the text; how much worse it gets shows in the step before.
             growth = max(10.0, seconds / previous_seconds) if previous_seconds else 100.0
             if seconds * growth > _LONGEST_STEP_SECONDS:
@@ -121,24 +127,25 @@ class _Climb:
             previous_seconds = seconds
 
     def note(self) -> str:
+        """Say what the figure isn't, or why there is none; empty if all went well."""
         parts = []
         if self.differs:
             parts.append("differs")
-        elif self.reached != _SIZES[-1]:
+        elif self.reached != self.largest:
             parts.append(f"{self.reached // 1000:,} KB")
         if self.failure:
             parts.append(self.failure)
         return ", ".join(parts)
 
 
-def _compare(climbs: Mapping[str, _Climb]) -> None:
+def compare(climbs: Mapping[str, Climb]) -> None:
     """Mark each contender that disagrees with the oracle at some size."""
-    for size in _SIZES:
+    for size in sorted({size for climb in climbs.values() for size in climb.results}):
         expected = _first_result((climbs[who] for who in _ORACLES if who in climbs), size)
         for climb in climbs.values():
             if expected is not None and size in climb.results and climb.results[size] != expected:
                 climb.differs = True
 
 
-def _first_result(climbs: Iterable[_Climb], size: int) -> list[int] | None:
+def _first_result(climbs: Iterable[Climb], size: int) -> list[int] | None:
     return next((climb.results[size] for climb in climbs if size in climb.results), None)

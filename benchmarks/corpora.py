@@ -7,6 +7,7 @@ in many scripts shuffled word by word.
 
 import os
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ _FILES = {
     "code": "code_python.txt",
     "multilingual": "docs_multilingual.md",
 }
+
+_HAN = re.compile("[\u4e00-\u9fff]")
 
 _SENTENCES = (
     "A tokenizer cuts the text into pieces, and every piece into tokens.",
@@ -43,17 +46,34 @@ _SENTENCES = (
 
 @dataclass(frozen=True, slots=True)
 class Corpora:
-    """Texts by name, and a sentence that says where they come from."""
+    """Texts by name, and a sentence that says where they come from.
+
+    `zh` is the multilingual text's lines that are mostly Han characters.
+    """
 
     texts: dict[str, str]
+    zh: str
     origin: str
+
+    def of_size(self, n_bytes: int) -> dict[str, str]:
+        """Prose, code and zh with just so many bytes of UTF-8, repeated if they are short."""
+        sources = {"prose": self.texts["prose"], "code": self.texts["code"], "zh": self.zh}
+        return {name: _repeated(text, n_bytes) for name, text in sources.items()}
+
+    def zh_origin(self) -> str:
+        """Say what zh is."""
+        n_bytes = len(self.zh.encode())
+        return (
+            f"the multilingual text's lines of mostly Han characters, {n_bytes:,} bytes, repeated"
+        )
 
 
 def load(folder: Path | None, max_bytes: int) -> Corpora:
     """Read or make the corpora, each at most `max_bytes` of UTF-8."""
     if folder is not None:
         texts = {name: _head(folder / file, max_bytes) for name, file in _FILES.items()}
-        return Corpora(texts, "from the folder given with --corpora")
+        whole = (folder / _FILES["multilingual"]).read_text("utf-8")
+        return Corpora(texts, _han_lines(whole), "from the folder given with --corpora")
     texts = {
         "prose": _filled(_stdlib_prose(), max_bytes),
         "code": _filled(_stdlib_source(), max_bytes),
@@ -61,6 +81,7 @@ def load(folder: Path | None, max_bytes: int) -> Corpora:
     }
     return Corpora(
         texts,
+        _han_lines(texts["multilingual"]),
         "made here: the Python manual's topics (shuffled, repeated), the standard library's "
         "source, generated sentences in 20 languages; it repeats itself, which flatters caches",
     )
@@ -70,6 +91,21 @@ def _head(path: Path, max_bytes: int) -> str:
     with path.open("rb") as file:
         # The cut can fall inside a character; only that character is dropped.
         return file.read(max_bytes).decode(errors="ignore")
+
+
+def _han_lines(text: str) -> str:
+    """Keep the lines of which at least half is Han characters."""
+    return "".join(
+        line
+        for line in text.splitlines(keepends=True)
+        if 2 * len(_HAN.findall(line)) >= len(line.strip()) > 0
+    )
+
+
+def _repeated(text: str, n_bytes: int) -> str:
+    utf8 = text.encode()
+    # The cut can fall inside a character; only that character is dropped.
+    return (utf8 * -(-n_bytes // len(utf8)))[:n_bytes].decode(errors="ignore")
 
 
 def _filled(paragraphs: Iterator[str], max_bytes: int) -> str:

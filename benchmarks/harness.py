@@ -8,11 +8,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from benchmarks.corpora import Corpora
 from benchmarks.peer_files import PeerFiles
 from benchmarks.peers import ORACLE, Contender, Peer
+
+if TYPE_CHECKING:
+    from cutline import Encoding
 
 Argument = TypeVar("Argument")
 
@@ -33,6 +36,13 @@ class Run:
     def oracle(self) -> Contender:
         """The contender that all results are held against."""
         return self.contenders[ORACLE]
+
+    @property
+    def cutline(self) -> "Encoding":
+        """The encoding itself, for what no other contender can do."""
+        import cutline
+
+        return cutline.get_encoding(self.encoding)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from cutline import Encoding
+
 
 @dataclass(frozen=True, slots=True)
 class Contender:
@@ -45,9 +47,25 @@ class Peer(ABC):
     def cold_start(self, encoding: str, files: PeerFiles) -> str:
         """Source text that binds `encode` (text to list); its first line imports the package."""
 
+    def load_without_pattern(self, encoding: str) -> Callable[[str], list[int]] | None:
+        """Load an encoder to which the whole text is one piece; None if the peer has none."""
+        return None
+
     def version(self) -> str:
         """Name the installed version."""
         return metadata.version(self.distribution)
+
+
+def cutline_without_pattern(encoding: str) -> "Encoding":
+    """Make an encoding with the same vocabulary to which every text is one piece."""
+    import cutline
+
+    return cutline.Encoding(
+        f"{encoding} without pattern",
+        pat_str=None,
+        mergeable_ranks=cutline.get_encoding(encoding)._mergeable_ranks,
+        special_tokens={},
+    )
 
 
 class _Cutline(Peer):
@@ -67,6 +85,9 @@ class _Cutline(Peer):
 
     def cold_start(self, encoding: str, files: PeerFiles) -> str:
         return f"import cutline\nencode = cutline.get_encoding({encoding!r}).encode_ordinary"
+
+    def load_without_pattern(self, encoding: str) -> Callable[[str], list[int]]:
+        return cutline_without_pattern(encoding).encode_ordinary
 
     def version(self) -> str:
         try:
@@ -93,6 +114,18 @@ class _Tiktoken(Peer):
 
     def cold_start(self, encoding: str, files: PeerFiles) -> str:
         return f"import tiktoken\nencode = tiktoken.get_encoding({encoding!r}).encode_ordinary"
+
+    def load_without_pattern(self, encoding: str) -> Callable[[str], list[int]]:
+        import tiktoken
+
+        ranks = tiktoken.get_encoding(encoding)._mergeable_ranks
+        enc = tiktoken.Encoding(
+            f"{encoding} without pattern",
+            pat_str="(?s:.+)",
+            mergeable_ranks=ranks,
+            special_tokens={},
+        )
+        return enc.encode_ordinary
 
 
 class _Quicktok(Peer):
@@ -125,6 +158,12 @@ class _RsBpe(Peer):
 
     def cold_start(self, encoding: str, files: PeerFiles) -> str:
         return f"from rs_bpe.bpe import openai\nencode = openai.{encoding}().encode"
+
+    def load_without_pattern(self, encoding: str) -> Callable[[str], list[int]]:
+        from rs_bpe.bpe import openai
+
+        encode = getattr(openai, encoding)().bpe().encode_via_backtracking
+        return lambda text: encode(text.encode())
 
 
 class _Gigatoken(Peer):

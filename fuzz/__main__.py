@@ -11,6 +11,7 @@ TARGETS = {
     "cut": ["-max_len=60"],
     "append": ["-max_len=200"],
     "prepend": ["-max_len=200"],
+    "interval": ["-max_len=180"],
     "pattern": ["-max_len=120", f"-dict={HERE / 'pattern.dict'}"],
     "packed": ["-max_len=4096"],
     "automaton": ["-max_len=4096"],

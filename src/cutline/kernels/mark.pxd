@@ -2,7 +2,7 @@
 
 from cutline.kernels.common cimport uint8_t
 from cutline.kernels.encode cimport Scratch
-from cutline.kernels.interval cimport Counter
+from cutline.kernels.counter cimport Counter
 
 
 cdef Py_ssize_t mark_all(

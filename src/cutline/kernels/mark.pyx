@@ -8,7 +8,7 @@ from cutline.kernels.common cimport (
 from cutline.kernels.encode cimport (
     BATCH_PIECES, NO_MEMORY, Batch, encode_batch, fill_batch, reserve,
 )
-from cutline.kernels.interval cimport BYTE_STEP, NO_PIECE, ROW_STEP, LongPiece
+from cutline.kernels.counter cimport BYTE_STEP, NO_PIECE, ROW_STEP, LongPiece
 from cutline.kernels.marks cimport (
     INNER_ONES, INNER_TWOS, PIECES, SETTLED, STARTS, TOKENS, Marks, has_bit,
     set_bit, tokens_in, word_at,

@@ -1,6 +1,6 @@
 """Tokens of a part of a piece."""
 
-from cutline.kernels.interval cimport Counter, Query
+from cutline.kernels.counter cimport Counter, Query
 
 
 cdef Py_ssize_t count_part(

@@ -12,7 +12,7 @@ from cutline.kernels.bpe cimport Bpe, find_token, merge, recall_compatible
 from cutline.kernels.characters cimport char_at, utf8_bytes, write_utf8
 from cutline.kernels.common cimport MERGE_LIMIT, NONE, grow, memset, uint8_t, uint32_t
 from cutline.kernels.encode cimport NO_MEMORY, encode_piece, reserve
-from cutline.kernels.interval cimport NEED_TREE, LongPiece, byte_at, long_piece_at
+from cutline.kernels.counter cimport NEED_TREE, LongPiece, byte_at, long_piece_at
 from cutline.kernels.marks cimport (
     NOWHERE, PIECES, STARTS, Marks, has_bit, has_inner, last_bit, next_bit, tokens_before,
 )
@@ -22,6 +22,7 @@ from cutline.kernels.tree cimport Tree, is_ancestor
 cdef enum:
     TRIES = 4                   # tokens of the piece tried at each end
     NOT_MET = -4
+    MOST_TREE_CHARS = (1 << 30) - 1     # their bytes can be numbered in 32 bits
 
 cdef Py_ssize_t NO_BUDGET = <Py_ssize_t> (<size_t> -1 >> 2)
 
@@ -191,7 +192,7 @@ cdef Py_ssize_t count_by_tree(
     cdef const LongPiece* piece = long_piece_at(counter, end)
     cdef Py_ssize_t node, goal, tokens
     cdef Prefixes prefixes
-    if piece == NULL or end > piece.stop:
+    if piece == NULL or end > piece.stop or piece.stop - piece.start > MOST_TREE_CHARS:
         return NOT_MET
     if piece.tree == NULL:
         query.wanted = piece - counter.pieces

@@ -1,7 +1,7 @@
 """What is kept of a text to count any slice of it, and what one query writes."""
 
 from cutline.kernels.bpe cimport Bpe
-from cutline.kernels.characters cimport Characters, utf8_bytes
+from cutline.kernels.characters cimport Characters, char_at, utf8_bytes, utf8_width
 from cutline.kernels.common cimport int64_t, uint8_t, uint32_t, uint64_t
 from cutline.kernels.encode cimport BATCH_PIECES, Batch, Scratch, Source
 from cutline.kernels.marks cimport Marks
@@ -70,3 +70,22 @@ cdef inline Py_ssize_t byte_at(const Counter* counter, Py_ssize_t at) noexcept n
     return <Py_ssize_t> counter.byte_marks[at // BYTE_STEP] + utf8_bytes(
         &counter.text, at - at % BYTE_STEP, at
     )
+
+
+cdef inline Py_ssize_t char_at_byte(const Counter* counter, Py_ssize_t byte) noexcept nogil:
+    """The character that begins at this byte, or -1."""
+    cdef Py_ssize_t low = 0, high = counter.text.n // BYTE_STEP + 1, middle, at, offset
+    if counter.text.is_ascii:
+        return byte
+    while low + 1 < high:
+        middle = (low + high) >> 1
+        if <Py_ssize_t> counter.byte_marks[middle] <= byte:
+            low = middle
+        else:
+            high = middle
+    at = low * BYTE_STEP
+    offset = <Py_ssize_t> counter.byte_marks[low]
+    while offset < byte:
+        offset += utf8_width(char_at(&counter.text, at))
+        at += 1
+    return at if offset == byte else -1

@@ -34,8 +34,9 @@ class IntervalCounter(Intervals):
 
     Cost: building encodes the text once. Memory is 0.5 bytes a character, 0.77 where the
     text is not ASCII, and about 100 bytes for each piece of more than 64 bytes. Where such a
-    piece is a run, a slice that begins or ends in it makes 16 bytes more for each of its
-    bytes, once. `nbytes` says how much it is.
+    piece is a run, slices that begin or end in it encode it afresh; once they have encoded as
+    much as all of it, 16 bytes for each of its bytes are kept instead. `nbytes` says how much
+    it all is.
 
     >>> import cutline
     >>> text = "one two three"
@@ -44,10 +45,10 @@ class IntervalCounter(Intervals):
     (3, 2, 3)
     """
 
-    __slots__ = ("_byte_offsets", "encoding", "text")
+    __slots__ = ("__weakref__", "_byte_offsets", "_encoding", "_text")
 
-    encoding: "Encoding"
-    text: str
+    _encoding: "Encoding"
+    _text: str
     _byte_offsets: bool
 
     def __new__(cls, encoding: "Encoding", text: str, *, byte_offsets: bool = False) -> Self:
@@ -55,10 +56,20 @@ class IntervalCounter(Intervals):
         text = plain_text(text)
         need_automaton(encoding.name, encoding._has_automaton)
         counter = super().__new__(cls, encoding, text, utf8_of(text), byte_offsets)
-        counter.encoding = encoding
-        counter.text = text
+        counter._encoding = encoding
+        counter._text = text
         counter._byte_offsets = byte_offsets
         return counter
+
+    @property
+    def encoding(self) -> "Encoding":
+        """The encoding that counts."""
+        return self._encoding
+
+    @property
+    def text(self) -> str:
+        """The text that slices are of."""
+        return self._text
 
     def count_many(self, spans: ArrayLike) -> NDArray[np.int64]:
         """Count the tokens of many slices; the GIL is released.
@@ -87,8 +98,11 @@ class IntervalCounter(Intervals):
                 "spans must be integers of shape (k, 2), start and end of each slice, got "
                 f"{rows.dtype} of shape {rows.shape}"
             )
-        if rows.dtype == np.uint64 and rows.max(initial=0) > np.iinfo(np.int64).max:
-            raise OffsetError(f"an offset of {rows.max()} is beyond the text's end, {len(self)}")
+        if rows.dtype == np.uint64:
+            beyond = (rows > np.iinfo(np.int64).max).any(axis=1)
+            if beyond.any():
+                row = int(beyond.argmax())
+                raise self._offset_error(int(rows[row, 0]), int(rows[row, 1]), row)
         return self._count_many(np.ascontiguousarray(rows, dtype=np.int64))
 
     def split_at(self, start: int, n: int) -> int:
@@ -107,8 +121,9 @@ class IntervalCounter(Intervals):
             ValueError: n is negative.
 
         Cost: constant in ordinary text, whatever n: some microseconds. Like
-        `Encoding.split_at`, linear in n, where the slice never meets the text's own pieces or
-        ends in a piece of more than n tokens.
+        `Encoding.split_at`, linear in n, where the slice never meets the text's own pieces,
+        or begins or ends in a piece of many tokens, or in one whose end was found by looking
+        far ahead.
 
         >>> import cutline
         >>> cutline.get_encoding("o200k_base").intervals("one two three").split_at(3, 1)
@@ -120,12 +135,12 @@ class IntervalCounter(Intervals):
         first = self._character(start)
         if first < 0:
             raise self._offset_error(start, len(self))
-        end = self._greatest_end(first, min(n, 4 * len(self.text)))
+        end = self._greatest_end(first, min(n, 4 * len(self._text)))
         return self._offset(end) if self._byte_offsets else end
 
     def _greatest_end(self, first: int, n: int) -> int:
         """Find the greatest cut from a character on, in characters."""
-        before, limit = len(self.text) + 1, len(self.text)
+        before, limit = len(self._text) + 1, len(self._text)
         while True:
             # The tokens before this place stand for all cuts behind it.
             at, tokens = self._land(first, n, before)
@@ -136,12 +151,12 @@ class IntervalCounter(Intervals):
 
     def _cut_window(self, at: int, limit: int, n: int) -> int:
         """Find the greatest cut of `text[at:limit]`, no further than n tokens reach."""
-        reach = self.encoding._max_bytes_of(n)
-        window = self.text[at : limit if reach is None else min(limit, at + reach)]
+        reach = self._encoding._max_bytes_of(n)
+        window = self._text[at : limit if reach is None else min(limit, at + reach)]
         if not window:
             return at
         owner = utf8_of(window)
-        cutter = Cutter(self.encoding, owner)
+        cutter = Cutter(self._encoding, owner)
         end = cutter.greatest_cut(0, min(n, len(owner)))
         cutter.close()
         return at + (end if isinstance(owner, str) else len(owner[:end].decode()))
@@ -163,12 +178,12 @@ class IntervalCounter(Intervals):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what the counter is built of."""
-        return _rebuild, (self.encoding, self.text, self._byte_offsets)
+        return _rebuild, (self._encoding, self._text, self._byte_offsets)
 
     def __repr__(self) -> str:
         """Name the encoding, the text's length and its tokens."""
         unit = "bytes" if self._byte_offsets else "characters"
-        return f"<IntervalCounter {self.encoding.name!r}: {len(self)} {unit}, {self.total} tokens>"
+        return f"<IntervalCounter {self._encoding.name!r}: {len(self)} {unit}, {self.total} tokens>"
 
 
 def _rebuild(encoding: "Encoding", text: str, byte_offsets: bool) -> IntervalCounter:

@@ -1,8 +1,8 @@
 """Vocabulary tables, and what needs nothing but them: look-ups and the pair check."""
 
 from cutline.kernels.common cimport (
-    MERGE_LIMIT, NONE, char_bytes, hash_bytes, memcmp, memcpy, memmove, memset, uint8_t, uint16_t,
-    uint32_t, uint64_t,
+    MERGE_LIMIT, NONE, char_bytes, hash_bytes, memcmp, memcpy, memmove, memset, uint8_t, uint32_t,
+    uint64_t,
 )
 
 cdef enum:
@@ -10,6 +10,13 @@ cdef enum:
     VERDICTS = 1 << 13
     # Longest token of a vocabulary that has irregular tokens: bounds a stack buffer.
     MAX_IRREGULAR_BYTES = 2048
+
+# A node of the automaton: four share a cache line.
+cdef struct Node:
+    uint32_t fail               # its longest proper suffix that is a node
+    uint32_t suffix_token       # its longest suffix that is a token
+    uint32_t children           # bit set: the byte of some child is this modulo 32
+    uint32_t depth              # its bytes
 
 # Tokens are numbered by rank inside the kernels; `ids` turns a rank into the token's id.
 cdef struct Bpe:
@@ -38,10 +45,9 @@ cdef struct Bpe:
     const uint32_t* top_node           # two bytes -> their node, or NONE
     const uint32_t* next_prefix        # rank -> its longest proper prefix that is a token
     # What makes the trie an Aho-Corasick automaton, once need_suffixes was called.
-    const uint32_t* fail               # node -> its longest proper suffix that is a node
-    const uint32_t* suffix_token       # node -> its longest suffix that is a token
+    const Node* nodes
     const uint32_t* next_suffix        # rank -> its longest proper suffix that is a token
-    const uint16_t* depth              # node -> its bytes
+    const uint8_t* inner_pair          # 65,536 bits, byte pair inside a token
 
 
 cdef class BpeTables:
@@ -124,6 +130,24 @@ cdef inline uint32_t trie_child(const Bpe* bpe, uint64_t node, uint64_t byte) no
         slot = (slot + 1) & mask
 
 
+cdef inline uint32_t step(const Bpe* bpe, uint32_t node, uint8_t byte) noexcept nogil:
+    """The longest suffix of node + byte that is a node. Amortised constant."""
+    cdef uint32_t child, bit = <uint32_t> 1 << (byte & 31)
+    while node != 0:
+        if bpe.nodes[node].children & bit:
+            child = trie_child(bpe, node, byte)
+            if child != NONE:
+                return child
+        node = bpe.nodes[node].fail
+    return bpe.byte_token[byte] + 1
+
+
+cdef inline bint is_closed(const Bpe* bpe, uint32_t before, uint32_t behind) noexcept nogil:
+    """Whether no token that merging reaches holds these two bytes, one after the other."""
+    cdef uint32_t pair = before << 8 | behind
+    return not bpe.inner_pair[pair >> 3] >> (pair & 7) & 1
+
+
 cdef inline Py_ssize_t token_bytes(const Bpe* bpe, uint32_t token) noexcept nogil:
     return <Py_ssize_t> (bpe.offsets[token + 1] - bpe.offsets[token])
 
@@ -159,5 +183,5 @@ cdef Py_ssize_t merge(
 ) noexcept nogil
 cdef Py_ssize_t backtrack(
     const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, uint64_t* open_ends,
-    uint64_t* verdicts, uint32_t* out
+    uint64_t* verdicts, Py_ssize_t* patience, uint32_t* out
 ) noexcept nogil

@@ -11,6 +11,8 @@ import numpy as np
 
 from cython cimport critical_section
 
+cdef enum:
+    FAIR_MATCHES = 4        # bytes matched for each byte encoded: as slow as counting prefixes
 
 
 cdef class BpeTables:
@@ -83,8 +85,9 @@ cdef class BpeTables:
 
     cdef int need_suffixes(self) except -1:
         """Build trie and suffix links unless they are there."""
-        cdef const uint32_t[::1] fail, suffix_token, next_suffix
-        cdef const uint16_t[::1] depth
+        cdef const uint32_t[:, ::1] nodes
+        cdef const uint32_t[::1] next_suffix
+        cdef const uint8_t[::1] inner_pair
         if self.has_suffixes:
             return 0
         self.need_trie()
@@ -92,11 +95,10 @@ cdef class BpeTables:
         with critical_section(self):
             if not self.has_suffixes:
                 self.arrays["suffixes"] = suffixes
-                fail, suffix_token, next_suffix, depth = suffixes
-                self.bpe.fail = &fail[0]
-                self.bpe.suffix_token = &suffix_token[0]
+                nodes, next_suffix, inner_pair = suffixes
+                self.bpe.nodes = <const Node*> &nodes[0, 0]
                 self.bpe.next_suffix = &next_suffix[0]
-                self.bpe.depth = &depth[0]
+                self.bpe.inner_pair = &inner_pair[0]
                 self.has_suffixes = True
         return 0
 
@@ -265,16 +267,19 @@ cdef Py_ssize_t backtrack(
     const uint8_t* piece, Py_ssize_t n,
     uint64_t* open_ends,        # scratch: n // 64 + 1 words
     uint64_t* verdicts,         # of recall_compatible
+    Py_ssize_t* patience,       # in: bytes to match in vain before giving up; out: what is left
     uint32_t* out,              # out: at most n tokens
 ) noexcept nogil:
-    """Encode a piece of any length in linear time. Returns the number of tokens.
+    """Encode a piece of any length in linear time. Returns the number of tokens; 0: gave up.
 
     Takes the longest token that is compatible with the one before it, else the next
     shorter one; where none is left, the last token was wrong and its place is ruled
     out for good. `open_ends` holds one bit a position, cleared once it is ruled out.
     """
-    cdef Py_ssize_t count = 0, start = 0, end
+    cdef Py_ssize_t count = 0, start = 0, end, matched
     cdef uint32_t token = longest_match(bpe, piece, n)
+    # Places that are left again cost a match each, most of all in runs of one character.
+    matched = token_bytes(bpe, token)
     memset(open_ends, 0xFF, (n // 64 + 1) * sizeof(uint64_t))
     while True:
         end = start + token_bytes(bpe, token)
@@ -283,10 +288,12 @@ cdef Py_ssize_t backtrack(
         ):
             out[count] = token
             count += 1
-            if end == n:
-                return count
             start = end
+            if matched - FAIR_MATCHES * start > patience[0] or end == n:
+                patience[0] -= max(matched - FAIR_MATCHES * start, 0)
+                return count if end == n else 0
             token = longest_match(bpe, piece + start, n - start)
+            matched += token_bytes(bpe, token)
         elif bpe.next_prefix[token] != NONE:
             token = bpe.next_prefix[token]
         else:

@@ -7,8 +7,8 @@ own last merge) is all that merging needs to know.
 import numpy as np
 
 from cutline.kernels.bpe cimport (
-    MAX_IRREGULAR_BYTES, Bpe, find_hashed, find_token, hash_pair, merge_parts, token_bytes,
-    trie_child,
+    MAX_IRREGULAR_BYTES, Bpe, Node, find_hashed, find_token, hash_pair, merge_parts, step,
+    token_bytes, trie_child,
 )
 from cutline.kernels.bpe import shift_of
 from cutline.kernels.common cimport (
@@ -339,67 +339,103 @@ def trie(
     return edge_table, top_nodes, prefix_of_token, n_nodes
 
 
-def suffix_links(
-    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint64_t[::1] slots,
-    const uint32_t[::1] byte_token, const uint64_t[::1] edges,
-):
+def suffix_links(const uint32_t[::1] byte_token, const uint64_t[::1] edges, Py_ssize_t n_tokens):
     """What makes the trie an Aho-Corasick automaton.
 
     Returns:
-        For each node: uint32 longest proper suffix that is a node, uint32 longest suffix
-        that is a token. For each token: uint32 longest proper suffix that is a token, NONE
-        for single bytes. For each node: uint16 number of its bytes.
+        uint32, shape (nodes, 4): a `Node` for each. For each token: uint32 longest proper
+        suffix that is a token, NONE for single bytes. uint8, shape (8192,): a bit for each
+        pair of bytes, set where some token of the trie holds it.
 
     Source: Aho & Corasick 1975.
     """
-    cdef Bpe bpe = vocabulary_view(arena, offsets, slots, byte_token)
-    cdef Py_ssize_t n_tokens = bpe.n_tokens, n_nodes, at, token
-    table = np.asarray(edges)
-    table = table[table != 0]
-    children = (table & np.uint64(0xFFFFFFFF)).astype(np.int64)
-    n_nodes = max(n_tokens, children.max(initial=0)) + 1
-    cdef uint32_t[::1] parent = np.zeros(n_nodes, dtype=np.uint32)
-    np.asarray(parent)[children] = table >> np.uint64(40)
-    cdef uint8_t[::1] byte = np.zeros(n_nodes, dtype=np.uint8)
-    np.asarray(byte)[children] = table >> np.uint64(32) & np.uint64(0xFF)
-    depths = np.zeros(n_nodes, dtype=np.uint16)
-    fail_links = np.zeros(n_nodes, dtype=np.uint32)
-    token_of_node = np.full(n_nodes, NONE, dtype=np.uint32)
-    suffix_of_token = np.full(n_tokens, NONE, dtype=np.uint32)
-    cdef uint16_t[::1] depth = depths
-    cdef uint32_t[::1] fail = fail_links, suffix_token = token_of_node
-    cdef uint32_t[::1] next_suffix = suffix_of_token
-    cdef uint32_t node, child
+    cdef Bpe bpe
+    cdef Py_ssize_t n_nodes = n_tokens + 1, at
+    for at in range(edges.shape[0]):
+        n_nodes = max(n_nodes, <Py_ssize_t> <uint32_t> edges[at] + 1)
+    node_table = np.zeros((n_nodes, 4), dtype=np.uint32)
+    next_table = np.full(n_tokens, NONE, dtype=np.uint32)
+    pair_table = np.zeros(8192, dtype=np.uint8)
+    cdef uint32_t[:, ::1] words = node_table
+    cdef Node* nodes = <Node*> &words[0, 0]
+    cdef uint32_t[::1] next_suffix = next_table
+    cdef uint8_t[::1] inner_pair = pair_table
+    # Of the edge to a node: parent << 8 | byte. 0: it has no edge.
+    cdef uint32_t[::1] above = np.zeros(n_nodes, dtype=np.uint32)
+    bpe.n_tokens = n_tokens
+    bpe.byte_token = &byte_token[0]
     bpe.edges = &edges[0]
     bpe.edge_shift = shift_of(edges.shape[0])
+    bpe.nodes = nodes
+    for at in range(edges.shape[0]):
+        if edges[at] != 0:
+            above[<uint32_t> edges[at]] = edges[at] >> 32
     for at in range(256):
-        depth[byte_token[at] + 1] = 1
-        suffix_token[byte_token[at] + 1] = byte_token[at]
-    depths[children] = depths_below(np.asarray(parent), children)
-    cdef const int64_t[::1] by_depth = children[np.argsort(depths[children], kind="stable")]
-    # Shallower nodes first: a suffix is shallower than its node, so its links are there.
-    for at in range(by_depth.shape[0]):
-        child = by_depth[at]
-        node = fail[parent[child]]
-        while trie_child(&bpe, node, byte[child]) == NONE:
-            node = fail[node]
-        fail[child] = trie_child(&bpe, node, byte[child])
-        if child <= n_tokens:
-            suffix_token[child] = child - 1
-            next_suffix[child - 1] = suffix_token[fail[child]]
-        else:
-            suffix_token[child] = suffix_token[fail[child]]
-    return fail_links, token_of_node, suffix_of_token, depths
+        nodes[byte_token[at] + 1].depth = 1
+        nodes[byte_token[at] + 1].suffix_token = byte_token[at]
+    cdef const int64_t[::1] by_depth = order_nodes(nodes, above)
+    for at in range(256):
+        above[byte_token[at] + 1] = at
+    if by_depth.shape[0] > 0:
+        link_nodes(
+            &bpe, nodes, &above[0], &by_depth[0], by_depth.shape[0], &next_suffix[0],
+            &inner_pair[0],
+        )
+    return node_table, next_table, pair_table
 
 
-def depths_below(parent, children):
-    """Depth of each of the nodes `children` of a trie whose top nodes have no parent: 1."""
-    depth = np.ones(len(children), dtype=np.uint16)
-    above = parent[children]
-    while above.any():
-        depth += above != 0
-        above = parent[above]
-    return depth
+cdef object order_nodes(Node* nodes, const uint32_t[::1] above):
+    """Note the depths of all nodes. Returns those with an edge to them, the shallow first."""
+    cdef Py_ssize_t node
+    cdef uint32_t higher, depth
+    depths = np.zeros(above.shape[0], dtype=np.uint16)
+    cdef uint16_t[::1] depth_of = depths
+    for node in range(above.shape[0]):
+        if above[node] == 0:
+            continue
+        depth = 0
+        higher = node
+        # Up to a node whose depth is known.
+        while nodes[higher].depth == 0:
+            higher = above[higher] >> 8
+            depth += 1
+        nodes[node].depth = depth + nodes[higher].depth
+        depth_of[node] = nodes[node].depth
+    return np.argsort(depths, kind="stable")[np.count_nonzero(depths == 0):]
+
+
+cdef void link_nodes(
+    const Bpe* bpe, Node* nodes, const uint32_t* above,
+    const int64_t* by_depth, Py_ssize_t n,          # in: nodes with an edge, the shallow first
+    uint32_t* next_suffix, uint8_t* inner_pair,     # out
+) noexcept nogil:
+    """Fill everything but the depths: a suffix is shallower than its node, so it is there."""
+    cdef Py_ssize_t at
+    cdef uint32_t node, parent, byte, pair
+    for at in range(n):
+        parent = above[by_depth[at]] >> 8
+        byte = above[by_depth[at]] & 0xFF
+        nodes[parent].children |= <uint32_t> 1 << (byte & 31)
+    for at in range(n):
+        if at + 2 * AHEAD < n:
+            prefetch(&nodes[above[by_depth[at + 2 * AHEAD]] >> 8])
+        if at + AHEAD < n:
+            # Nearly always its link is there by now.
+            parent = above[by_depth[at + AHEAD]] >> 8
+            byte = above[by_depth[at + AHEAD]] & 0xFF
+            prefetch(&bpe.edges[
+                hash_pair(<uint64_t> nodes[parent].fail << 8 | byte) >> bpe.edge_shift
+            ])
+        node = by_depth[at]
+        parent = above[node] >> 8
+        byte = above[node] & 0xFF
+        nodes[node].fail = step(bpe, nodes[parent].fail, byte)
+        nodes[node].suffix_token = nodes[nodes[node].fail].suffix_token
+        if node <= bpe.n_tokens:
+            next_suffix[node - 1] = nodes[node].suffix_token
+            nodes[node].suffix_token = node - 1
+        pair = (above[parent] & 0xFF) << 8 | byte
+        inner_pair[pair >> 3] |= 1 << (pair & 7)
 
 
 def character_tables(

@@ -6,7 +6,7 @@ from cutline.kernels.scan cimport Scanner
 
 cdef enum:
     NO_MEMORY = -1          # instead of a number of tokens
-    NEED_TRIE = -2
+    NEED_TRIE = -2          # the trie, or its links where patience is at an end
 
 cdef enum:
     BATCH_PIECES = 256
@@ -32,6 +32,8 @@ cdef struct Scratch:
     uint64_t longer_mask
     bint stores             # False: the caches stay empty
     bint may_backtrack      # the trie is there
+    bint has_links          # and so are its suffix links
+    Py_ssize_t patience     # with backtracking, before the links are worth building; < 0: now
     uint32_t* out
     Py_ssize_t out_slots
     uint64_t* verdicts      # of the pair check; NULL where the caches stay empty

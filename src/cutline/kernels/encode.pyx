@@ -14,10 +14,14 @@ from cutline.kernels.common cimport (
     MERGE_LIMIT, NONE, SHORT_PIECE, char_bytes, grow, hash_key, load64, low_bytes, memcpy, memset,
     prefetch, scramble, short_key,
 )
+from cutline.kernels.prefix cimport encode_by_prefixes
 from cutline.kernels.scan cimport scan_piece
 
 cdef enum:
     PREFILLED_TOKENS = 1 << 16
+    # Bytes that backtracking may match in vain: in a piece, and before links are built.
+    LITTLE_PATIENCE = 1 << 12
+    LINKS_PATIENCE = 1 << 22
 
 
 @auto_pickle(False)
@@ -38,6 +42,7 @@ cdef class Workspace:
         self.scratch.front = <FrontEntry*> (start + longer_bytes)
         self.scratch.front_mask = (<uint64_t> 1 << max(front_bits, 0)) - 1
         self.scratch.stores = front_bits >= 0
+        self.scratch.patience = LINKS_PATIENCE
         if self.scratch.stores:
             self.scratch.verdicts = <uint64_t*> (start + longer_bytes + front_bytes)
 
@@ -198,15 +203,39 @@ cdef Py_ssize_t encode_piece(
         count = merge(bpe, piece, n, whole_characters, out)
     elif not scratch.may_backtrack:
         return NEED_TRIE
-    elif not grow(
-        <void**> &scratch.bits, &scratch.bits_words, n // 64 + 1, sizeof(uint64_t)
-    ):
-        return NO_MEMORY
     else:
-        count = backtrack(bpe, piece, n, scratch.bits, scratch.verdicts, out)
+        count = encode_long(bpe, scratch, piece, n, out)
+        if count < 0:
+            return count
     for at in range(count):
         out[at] = bpe.ids[out[at]]
     return count
+
+
+cdef Py_ssize_t encode_long(
+    const Bpe* bpe, Scratch* scratch,
+    const uint8_t* piece, Py_ssize_t n,     # in: at least one byte
+    uint32_t* out,                          # out: n slots
+) noexcept nogil:
+    """Tokens of a long piece. Their number, NO_MEMORY or NEED_TRIE.
+
+    Backtracking is fastest but for runs, where it leaves nearly every place again. What
+    takes their place needs the links, which are worth their time only once that much of
+    it was lost.
+    """
+    cdef Py_ssize_t count, patience = LITTLE_PATIENCE
+    if not grow(<void**> &scratch.bits, &scratch.bits_words, n // 64 + 1, sizeof(uint64_t)):
+        return NO_MEMORY
+    if not scratch.has_links:
+        patience = scratch.patience
+    count = backtrack(bpe, piece, n, scratch.bits, scratch.verdicts, &patience, out)
+    if not scratch.has_links:
+        scratch.patience = patience
+    if count > 0:
+        return count
+    if not scratch.has_links:
+        return NEED_TRIE
+    return encode_by_prefixes(bpe, piece, n, scratch.verdicts, out)
 
 
 cdef Py_ssize_t encode_text(

@@ -105,7 +105,10 @@ cdef class Encoder:
 
     cdef int provide_trie(self, Workspace work) except -1:
         self.tables.need_trie()
+        if work.scratch.patience < 0:
+            self.tables.need_suffixes()
         work.scratch.may_backtrack = True
+        work.scratch.has_links = self.tables.has_suffixes
         return 0
 
     cdef void release(self, Workspace work):
@@ -338,17 +341,20 @@ cdef class Encoder:
     def _encode_bytes_as_piece(self, bytes piece not None):
         """Encode bytes, not necessarily UTF-8, as one piece. A list of ids."""
         cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(piece)
-        cdef Py_ssize_t n = PyBytes_GET_SIZE(piece), total = NO_MEMORY
+        cdef Py_ssize_t n = PyBytes_GET_SIZE(piece), total
         cdef Workspace work
         if n == 0:
             return []
         work = self.workspace()
-        self.provide_trie(work)
-        with nogil:
-            if reserve(&work.scratch, n):
-                total = encode_piece(
-                    &self.tables.bpe, &work.scratch, data, n, False, work.scratch.out
-                )
+        total = NEED_TRIE
+        while total == NEED_TRIE:
+            self.provide_trie(work)
+            total = NO_MEMORY
+            with nogil:
+                if reserve(&work.scratch, n):
+                    total = encode_piece(
+                        &self.tables.bpe, &work.scratch, data, n, False, work.scratch.out
+                    )
         if total < 0:
             raise MemoryError(f"no memory for the tokens of {n} bytes")
         tokens = list_of_ids(work.scratch.out, total)

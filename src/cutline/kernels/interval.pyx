@@ -1,11 +1,10 @@
 """Counts of the slices of one text: the class behind `cutline.IntervalCounter`."""
 
-import threading
+from cpython.exc cimport PyErr_CheckSignals
+from cython cimport auto_pickle, critical_section
+from libc.stdlib cimport free
 
 import numpy as np
-
-from cython cimport auto_pickle
-from libc.stdlib cimport free
 
 from cutline.kernels.characters cimport characters_of
 from cutline.kernels.common cimport int64_t, prefetch, uint8_t, uint32_t, uint64_t
@@ -22,8 +21,14 @@ from cutline.kernels.tree cimport TokenTree, grow_tree
 cdef extern from "native.h":
     void publish "cutline_publish"(const void** place, const void* address) noexcept nogil
 
+cdef extern from "Python.h":
+    # Without an error to raise, what does not fit is clipped: no text is as long.
+    Py_ssize_t clipped "PyNumber_AsSsize_t"(object offset, void* error) except? -1
+
 cdef enum:
     BAD_OFFSET = -5
+    PAUSED = -6                 # to look for Ctrl-C
+    MOST_SCANNED = 1 << 24      # characters between two looks
     NOGIL_CHARS = 1 << 16       # shorter slices take no longer than another thread to start
     AHEAD = 8                   # rows
 
@@ -45,7 +50,6 @@ cdef class Intervals:
     cdef object words
     cdef object byte_words
     cdef list trees
-    cdef object lock
     cdef bint byte_offsets
     cdef Py_ssize_t length
     cdef Py_ssize_t tree_bytes
@@ -59,7 +63,6 @@ cdef class Intervals:
         self.held = text
         self.byte_offsets = byte_offsets
         self.trees = []
-        self.lock = threading.Lock()
         self.counter.text = characters_of(text)
         self.counter.bpe = &encoder.tables.bpe
         self.counter.source = encoder.source()
@@ -111,12 +114,12 @@ cdef class Intervals:
             return 0
         self.encoder.tables.need_suffixes()
         piece = self.counter.pieces + wanted
-        with self.lock:
+        tree = grow_tree(
+            self.counter.bpe, &self.counter.text, piece.start, piece.stop, work.scratch.verdicts
+        )
+        with critical_section(self):
+            # Another thread may have been faster; its tree is in use by now.
             if piece.tree == NULL:
-                tree = grow_tree(
-                    self.counter.bpe, &self.counter.text, piece.start, piece.stop,
-                    work.scratch.verdicts,
-                )
                 self.trees.append(tree)
                 self.tree_bytes += 16 * (tree.tree.n_bytes + 1)
                 publish(<const void**> &piece.tree, &tree.tree)
@@ -147,7 +150,7 @@ cdef class Intervals:
         """The text's length in the unit of the offsets."""
         return self.length
 
-    def count(self, Py_ssize_t start, Py_ssize_t end):
+    def count(self, start, end):
         """Count the tokens of `text[start:end]`, encoded on its own.
 
         Args:
@@ -165,7 +168,8 @@ cdef class Intervals:
         >>> counter.count(0, 11), counter.count(3, 8)
         (2, 2)
         """
-        cdef Py_ssize_t first = self.place_of(start), last = self.place_of(end), status
+        cdef Py_ssize_t first = self.place_of(clipped(start, NULL))
+        cdef Py_ssize_t last = self.place_of(clipped(end, NULL)), status
         cdef int64_t tokens
         cdef Workspace work
         cdef Query query
@@ -212,7 +216,12 @@ cdef class Intervals:
                 status = self.count_rows(&query, &spans[0, 0], n)
             if status == 0:
                 break
+            if status == PAUSED:
+                PyErr_CheckSignals()
+                query.scanned = 0
+                continue
             if status == BAD_OFFSET:
+                self.encoder.release(work)
                 raise self._offset_error(spans[query.row, 0], spans[query.row, 1], query.row)
             self.provide(work, status, query.wanted)
         self.encoder.release(work)
@@ -224,6 +233,8 @@ cdef class Intervals:
         """Count the slices from the query's row on. 0; or a status, for the row it stopped at."""
         cdef Py_ssize_t first, last, status
         while query.row < n:
+            if query.scanned > MOST_SCANNED:
+                return PAUSED
             if query.row + AHEAD < n:
                 self.prefetch_row(spans + 2 * (query.row + AHEAD))
             first = self.place_of(spans[2 * query.row])
@@ -261,9 +272,9 @@ cdef class Intervals:
         self.encoder.release(work)
         return landing.at, landing.tokens
 
-    def _character(self, Py_ssize_t offset):
+    def _character(self, offset):
         """The character at an offset of the kind that this counter takes; -1: none begins there."""
-        return self.place_of(offset)
+        return self.place_of(clipped(offset, NULL))
 
     def _offset(self, Py_ssize_t character):
         """The offset of a character."""

@@ -141,6 +141,7 @@ cdef bint note_long(
     # One more: the last of a run of blanks goes to the next piece, unless a cut is there.
     piece.stop = min(piece.end + 1, counter.text.n)
     piece.start_byte = start
+    piece.spent = 0
     piece.tree = NULL
     piece.examined = counter.text.n + 1
     if examined <= n:

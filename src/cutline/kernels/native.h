@@ -46,6 +46,15 @@ static inline void cutline_publish(const void **place, const void *address) {
 #endif
 }
 
+/* Add to a number that other threads may add to as well. Returns the sum. */
+static inline Py_ssize_t cutline_add(Py_ssize_t *place, Py_ssize_t added) {
+#if defined(__GNUC__) || defined(__clang__)
+    return __atomic_add_fetch(place, added, __ATOMIC_RELAXED);
+#else
+    return *place += added;
+#endif
+}
+
 /* Set bits of a word; compilers turn this into one instruction where there is one. */
 static inline int cutline_popcount(uint64_t word) {
     word -= word >> 1 & 0x5555555555555555u;

@@ -19,6 +19,9 @@ from cutline.kernels.marks cimport (
 from cutline.kernels.prefix cimport Prefixes, extend_prefixes, start_prefixes
 from cutline.kernels.tree cimport Tree, is_ancestor
 
+cdef extern from "native.h":
+    Py_ssize_t note_spent "cutline_add"(Py_ssize_t* place, Py_ssize_t added) noexcept nogil
+
 cdef enum:
     TRIES = 4                   # tokens of the piece tried at each end
     NOT_MET = -4
@@ -195,6 +198,9 @@ cdef Py_ssize_t count_by_tree(
     if piece == NULL or end > piece.stop or piece.stop - piece.start > MOST_TREE_CHARS:
         return NOT_MET
     if piece.tree == NULL:
+        # A tree costs as much as encoding the piece: it is grown once that much was spent.
+        if note_spent(<Py_ssize_t*> &piece.spent, end - start) < piece.end - piece.start:
+            return NOT_MET
         query.wanted = piece - counter.pieces
         return NEED_TREE
     goal = byte_at(counter, end) - piece.start_byte

@@ -9,6 +9,9 @@ cdef struct Prefixes:
     Py_ssize_t last_slots, count_slots
     Py_ssize_t frontier         # the tables go up to this length; all beyond is over budget
     uint32_t node               # of the automaton, behind the prefix of this length
+    # Bit k set: no token reaches over the seam k + 1 bytes before the length `closed_at`.
+    uint64_t closed
+    Py_ssize_t closed_at
     # What they were filled for.
     Py_ssize_t start
     Py_ssize_t end
@@ -43,6 +46,9 @@ cdef bint extend_prefixes(
 cdef bint count_prefixes(
     Prefixes* prefixes, const Bpe* bpe, const uint8_t* text,
     Py_ssize_t start, Py_ssize_t end, Py_ssize_t budget
+) noexcept nogil
+cdef Py_ssize_t encode_by_prefixes(
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, uint64_t* verdicts, uint32_t* out
 ) noexcept nogil
 cdef Py_ssize_t furthest(
     const Bpe* bpe, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,

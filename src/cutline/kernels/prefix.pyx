@@ -6,17 +6,10 @@ prefixes of a piece are counted one from another, in one pass of an Aho-Corasick
 automaton; suffixes likewise, from the end.
 """
 
-from cutline.kernels.bpe cimport find_token, recall_compatible, token_bytes, trie_child
-from cutline.kernels.common cimport grow
-
-
-cdef inline uint32_t step(const Bpe* bpe, uint32_t node, uint8_t byte) noexcept nogil:
-    """The longest suffix of node + byte that is a node. Amortised constant."""
-    cdef uint32_t child = trie_child(bpe, node, byte)
-    while child == NONE:
-        node = bpe.fail[node]
-        child = trie_child(bpe, node, byte)
-    return child
+from cutline.kernels.bpe cimport (
+    Node, find_token, is_closed, recall_compatible, step, token_bytes, trie_child,
+)
+from cutline.kernels.common cimport grow, memmove
 
 
 cdef inline bint reserve_prefix(Prefixes* prefixes, Py_ssize_t length) noexcept nogil:
@@ -26,30 +19,37 @@ cdef inline bint reserve_prefix(Prefixes* prefixes, Py_ssize_t length) noexcept 
     ) and grow(<void**> &prefixes.counts, &prefixes.count_slots, length + 1, sizeof(uint32_t))
 
 
-cdef inline uint32_t grown_token(
-    const Prefixes* prefixes, const Bpe* bpe, Py_ssize_t length, uint8_t byte
-) noexcept nogil:
-    """The last token of the prefix before, with one byte more; or NONE.
-
-    Any order of trying is right, for at most one token is; in long runs this one
-    nearly always is it, where the longest would fail dozens of times.
-    """
-    cdef uint32_t node
-    if length == 1 or prefixes.counts[length - 1] == NONE:
+cdef inline uint32_t grown_token(const Bpe* bpe, uint32_t token, uint8_t byte) noexcept nogil:
+    """The token that has one byte more, or NONE."""
+    cdef uint32_t node = token + 1
+    if not bpe.nodes[node].children >> (byte & 31) & 1:
         return NONE
-    node = trie_child(bpe, prefixes.last[length - 1] + 1, byte)
+    node = trie_child(bpe, node, byte)
     return node - 1 if node <= bpe.n_tokens else NONE
+
+
+cdef inline bint ends_in(
+    const Bpe* bpe, uint64_t* verdicts,
+    const uint32_t* last,           # in: last token of each prefix, from that of one byte on
+    uint64_t closed,                # in: of Prefixes
+    Py_ssize_t length, uint32_t token,
+) noexcept nogil:
+    """Whether this token, which a prefix ends in, is the last one of its encoding."""
+    cdef Py_ssize_t n_bytes = bpe.nodes[token + 1].depth
+    return (
+        n_bytes <= 64 and closed >> (n_bytes - 1) & 1
+        or n_bytes == length
+        or recall_compatible(bpe, verdicts, last[length - n_bytes - 1], token)
+    )
 
 
 cdef inline bint try_token(
     Prefixes* prefixes, const Bpe* bpe, Py_ssize_t length, uint32_t token, Py_ssize_t budget
 ) noexcept nogil:
     """Whether this is the last token of the prefix, within budget; if so, note it."""
-    cdef Py_ssize_t before = length - token_bytes(bpe, token)
-    if prefixes.counts[before] >= <uint64_t> budget or (
-        before > 0 and not recall_compatible(
-            bpe, prefixes.verdicts, prefixes.last[before], token
-        )
+    cdef Py_ssize_t before = length - bpe.nodes[token + 1].depth
+    if prefixes.counts[before] >= <uint64_t> budget or not ends_in(
+        bpe, prefixes.verdicts, prefixes.last + 1, prefixes.closed, length, token
     ):
         return False
     prefixes.last[length] = token
@@ -62,6 +62,7 @@ cdef bint start_prefixes(Prefixes* prefixes) noexcept nogil:
     prefixes.start = -1
     prefixes.frontier = 0
     prefixes.node = 0
+    prefixes.closed_at = -1
     if not reserve_prefix(prefixes, 0):
         return False
     prefixes.counts[0] = 0
@@ -84,14 +85,22 @@ cdef inline bint note_prefix(
 ) noexcept nogil:
     """Note last token and count of the next prefix, behind which `node` is. False: no memory."""
     cdef Py_ssize_t length = prefixes.frontier + 1
-    cdef uint32_t token
+    cdef const Node* node = bpe.nodes + prefixes.node
+    cdef uint32_t token = NONE
     if not reserve_prefix(prefixes, length):
         return False
-    prefixes.frontier = length
+    # Whoever shortens the tables need not care for the seams: none is known to be closed then.
+    if prefixes.closed_at != prefixes.frontier:
+        prefixes.closed = 0
+    prefixes.closed = prefixes.closed << 1 | (node.depth == 1)
+    prefixes.frontier = prefixes.closed_at = length
     prefixes.counts[length] = NONE
-    token = grown_token(prefixes, bpe, length, byte)
+    # Any order of trying is right, for at most one token is. In long runs the token before,
+    # grown by the byte, nearly always is it, where the longest would fail dozens of times.
+    if node.depth > 1 and prefixes.counts[length - 1] != NONE:
+        token = grown_token(bpe, prefixes.last[length - 1], byte)
     if token == NONE or not try_token(prefixes, bpe, length, token, budget):
-        token = bpe.suffix_token[prefixes.node]
+        token = node.suffix_token
         while token != NONE and not try_token(prefixes, bpe, length, token, budget):
             token = bpe.next_suffix[token]
     return True
@@ -117,9 +126,12 @@ cdef bint count_prefixes(
     if budget == 0:
         n = 0
     for length in range(1, n + 1):
+        # Where no token holds the last two bytes, the automaton need not be asked.
+        if length > 1 and is_closed(bpe, piece[length - 2], piece[length - 1]):
+            prefixes.node = 0
         prefixes.node = step(bpe, prefixes.node, piece[length - 1])
         # No token that is still open starts at a prefix that could take it.
-        if length - bpe.depth[prefixes.node] > extendable:
+        if length - <Py_ssize_t> bpe.nodes[prefixes.node].depth > extendable:
             break
         if not note_prefix(prefixes, bpe, piece[length - 1], budget):
             return False
@@ -133,6 +145,42 @@ cdef bint count_prefixes(
     prefixes.end = end
     prefixes.budget = budget
     return True
+
+
+cdef Py_ssize_t encode_by_prefixes(
+    const Bpe* bpe,
+    const uint8_t* piece, Py_ssize_t n,     # in: at least one byte
+    uint64_t* verdicts,                     # of recall_compatible
+    uint32_t* out,                          # out: n slots
+) noexcept nogil:
+    """Encode a piece by the last tokens of its prefixes. Returns the number of tokens.
+
+    The same speed for every text, and no memory but `out`, which holds the table first.
+    """
+    cdef Py_ssize_t at, length = n, free = n
+    cdef uint64_t closed = 0
+    cdef uint32_t node = 0, token
+    for at in range(n):
+        if at > 0 and is_closed(bpe, piece[at - 1], piece[at]):
+            node = 0
+        node = step(bpe, node, piece[at])
+        closed = closed << 1 | (bpe.nodes[node].depth == 1)
+        token = NONE
+        if bpe.nodes[node].depth > 1:
+            token = grown_token(bpe, out[at - 1], piece[at])
+        if token == NONE or not ends_in(bpe, verdicts, out, closed, at + 1, token):
+            token = bpe.nodes[node].suffix_token
+            while not ends_in(bpe, verdicts, out, closed, at + 1, token):
+                token = bpe.next_suffix[token]
+        out[at] = token
+    # The tokens go behind the prefixes that are still to be read.
+    while length > 0:
+        free -= 1
+        token = out[length - 1]
+        length -= token_bytes(bpe, token)
+        out[free] = token
+    memmove(out, out + free, (n - free) * sizeof(uint32_t))
+    return n - free
 
 
 cdef bint count_unreachable(
@@ -214,9 +262,9 @@ cdef Py_ssize_t furthest(
         return start
     for at in range(start + 1, end + 1):
         node = step(bpe, node, text[at - 1])
-        if used == max_tokens and at - bpe.depth[node] > reached[max_tokens - 1]:
+        if used == max_tokens and at - <Py_ssize_t> bpe.nodes[node].depth > reached[max_tokens - 1]:
             break
-        token_start = at - token_bytes(bpe, bpe.suffix_token[node])
+        token_start = at - token_bytes(bpe, bpe.nodes[node].suffix_token)
         # The fewest tokens that reach the token's start; most often all or all but one.
         level = used
         while level > 0 and reached[level - 1] >= token_start:

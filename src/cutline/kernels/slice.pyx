@@ -112,6 +112,7 @@ cdef void start_query(Query* query, Workspace work, int64_t* sums) noexcept:
     query.row = 0
     query.batch.count = 0
     query.used = 0
+    query.scanned = 0
     sums[0] = 0
 
 
@@ -184,6 +185,7 @@ cdef Py_ssize_t count_slice(
         status = add_piece(counter, query, at, piece_end)
         if status < 0:
             return status
+        query.scanned += piece_end - at
         at = piece_end
     return 0
 

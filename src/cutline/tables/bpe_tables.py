@@ -169,4 +169,4 @@ def _trie(
 def _suffixes(
     hashed: _Hashed, edges: NDArray[np.uint64]
 ) -> tuple[NDArray[np.unsignedinteger], ...]:
-    return build.suffix_links(*hashed.arrays(), edges)
+    return build.suffix_links(hashed.byte_token, edges, len(hashed.offsets) - 1)

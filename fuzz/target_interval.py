@@ -35,6 +35,9 @@ def run(data: bytes) -> None:
     assert counter.total == chosen.count(text)
     check_counts(counter, spans, counts)
     check_counts(by_bytes, byte_spans, counts)
+    # Trees are grown for pieces that were encoded again and again.
+    counter.count_many(spans * 20)
+    check_counts(counter, spans, counts)
     check_reference(chosen, text, byte_spans, counts)
     start, n = data[4] % (len(text) + 1), data[3] % 24
     end = counter.split_at(start, n)

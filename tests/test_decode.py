@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import cutline
+from cutline.errors import UnknownTokenError
 from tests.oracles import DISTINCT, PACKAGED, real_tiktoken, textbook_merge
 from tests.texts import NAMED_TEXTS, random_texts
 
@@ -120,14 +121,33 @@ def test_unknown_ids_raise_key_error(name: str) -> None:
             ours.decode_with_offsets([0, token])
 
 
-@pytest.mark.parametrize("token", [-1, -(2**31), 2**32, 2**32 + 5, 2**64, 2**64 + 5])
-def test_ids_outside_uint32_are_refused(token: int) -> None:
+@pytest.mark.parametrize("token", [-1, -(2**31), 2**32, 2**32 + 5, 2**64, 2**64 + 5, -(2**70)])
+def test_ids_outside_uint32_are_refused_by_name(token: int) -> None:
     ours = cutline.get_encoding("o200k_base")
-    for call in (ours.decode, ours.decode_bytes, ours.decode_tokens_bytes):
-        with pytest.raises((KeyError, OverflowError)):
+    message = rf"^token ids must be from 0 to 2\*\*32 - 1, got {token}$"
+    stream = ours.decode_stream()
+    for call in (
+        ours.decode,
+        ours.decode_bytes,
+        ours.decode_tokens_bytes,
+        ours.decode_with_offsets,
+        stream.feed,
+    ):
+        with pytest.raises(UnknownTokenError, match=message):
             call([5, token])
-    with pytest.raises((KeyError, OverflowError)):
-        ours.decode_single_token_bytes(token)
+    for call_one in (ours.decode_single_token_bytes, stream.feed):
+        with pytest.raises(UnknownTokenError, match=message):
+            call_one(token)
+
+
+@pytest.mark.parametrize(
+    ("kind", "token"),
+    [(np.int8, -1), (np.int64, -(2**40)), (np.int64, 2**32), (np.uint64, 2**64 - 1)],
+)
+def test_ids_outside_uint32_are_refused_in_arrays(kind: Any, token: int) -> None:
+    ours = cutline.get_encoding("o200k_base")
+    with pytest.raises(UnknownTokenError, match=f"got {token}$"):
+        ours.decode(np.array([5, token, 6], dtype=kind))  # type: ignore[arg-type]
 
 
 def test_ids_in_a_gap_of_the_vocabulary_raise_key_error() -> None:

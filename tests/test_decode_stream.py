@@ -104,6 +104,26 @@ def test_strict_streams_refuse_what_is_no_text_and_stay_as_they_were() -> None:
     assert stream.feed(rest) == "😀"
 
 
+def test_after_an_incomplete_end_a_strict_stream_has_to_be_given_up() -> None:
+    ours = cutline.get_encoding("gpt2")
+    stream = ours.decode_stream(errors="strict")
+    assert stream.feed(ours.encode("😀")[:1]) == ""
+    for _ in range(2):
+        with pytest.raises(UnicodeDecodeError):
+            stream.finish()
+    assert ours.decode_stream(errors="strict").finish() == ""
+
+
+def test_an_error_handler_that_nobody_knows_is_refused_at_once() -> None:
+    with pytest.raises(LookupError, match="nope"):
+        cutline.get_encoding("gpt2").decode_stream(errors="nope")
+
+
+def test_an_encoding_alone_makes_no_stream() -> None:
+    with pytest.raises(TypeError, match=r"get_encoding\(\.\.\.\)\.decode_stream\(\)"):
+        cutline.DecodeStream(cutline.get_encoding("gpt2"))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("bad", [10_000_000, [0, 10_000_000], [10_000_000, 0]])
 def test_unknown_ids_are_refused_and_change_nothing(bad: int | list[int]) -> None:
     ours = cutline.get_encoding("gpt2")

@@ -155,9 +155,10 @@ def number_nodes(above: list[str]) -> list[tuple[int, int]]:
 def draw_tree(ranks: Ranks, word: str) -> str:
     """A line for each prefix of a word: its parent, and the numbers from it on downwards."""
     above = parents(ranks, word)
-    width = len(word)
+    width = max(len(word), len("(empty)"))
     return "".join(
-        f"{word[:node]:<{width}}  parent {above[node] or '-':<{width - 1}}"
+        f"{word[:node] or '(empty)':<{width}}"
+        f"  parent {(above[node] or '(empty)') if node else '(none)':<{width - 1}}"
         f"  numbers {first} to {last}\n"
         for node, (first, last) in enumerate(number_nodes(above))
     )
@@ -166,6 +167,7 @@ def draw_tree(ranks: Ranks, word: str) -> str:
 def meet(ranks: Ranks, word: str, start: int) -> str:
     """How the part of a word from `start` on meets the tree of its prefixes."""
     numbers = number_nodes(parents(ranks, word))
+    assert not numbers[start][0] <= numbers[-1][0] <= numbers[start][1], "no meeting is needed"
     width, depth = len(word) - 1, len(encode(ranks, word))
     lines = []
     for end in range(start + 1, len(word) + 1):
@@ -182,6 +184,7 @@ def meet(ranks: Ranks, word: str, start: int) -> str:
                 f" = {total} tokens"
             )
             assert total == len(encode(ranks, word[start:]))
+            assert end < len(word)
             break
         lines.append(f"{line}, which is not on the way" if part[-1] == prefix[-1] else line)
     return "\n".join(lines) + "\n"
@@ -208,14 +211,16 @@ def write_blocks(ranks: Ranks, word: str) -> dict[str, str]:
     for asked in pairs:
         left, right = asked.splitlines()[0].removesuffix("?").split(" then ")
         checks.append("\n".join([f"{left} then {right}?", *check_pair(ranks, left, right)[1]]))
+    longer = example()["longer"].strip()
     return {
         "vocabulary": "\n".join(vocabulary) + "\n",
         "merging": "\n".join(merges) + "\n",
         "pairs": "\n\n".join(checks) + "\n",
         "backtracking": "\n".join(backtrack(ranks, word)[1]) + "\n",
         "prefixes": "\n".join(prefixes) + "\n",
-        "tree": draw_tree(ranks, word),
-        "meeting": meet(ranks, word, 1),
+        "longer": longer + "\n",
+        "tree": draw_tree(ranks, longer),
+        "meeting": meet(ranks, longer, 3),
         "word": word + "\n",
     }
 
@@ -242,7 +247,8 @@ def test_worked_example_has_all_its_blocks(ranks: Ranks) -> None:
 
 
 def test_cutline_encodes_every_prefix_of_the_example_like_the_document(ranks: Ranks) -> None:
-    word, encoding = example()["word"].strip(), encoding_of(ranks)
+    word, encoding = example()["longer"].strip(), encoding_of(ranks)
+    assert word.startswith(example()["word"].strip())
     for length in range(1, len(word) + 1):
         tokens = encode(ranks, word[:length])
         assert encoding.encode_ordinary(word[:length]) == [ranks[token] for token in tokens]

@@ -1,6 +1,6 @@
 """`DecodeStream`: text from token ids as they come, a character at a time at the earliest."""
 
-from codecs import getincrementaldecoder
+from codecs import getincrementaldecoder, lookup_error
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -21,6 +21,9 @@ class DecodeStream:
         decode_bytes: turns ids into bytes: `Encoding.decode_bytes`.
         errors: what to do where the bytes are not UTF-8, as in `bytes.decode`.
 
+    Raises:
+        LookupError: no error handler has that name.
+
     One stream is for one text at a time, and for one thread.
 
     >>> import cutline
@@ -37,6 +40,12 @@ class DecodeStream:
     def __init__(
         self, decode_bytes: Callable[[Iterable[int]], bytes], errors: str = "replace"
     ) -> None:
+        if not callable(decode_bytes):
+            raise TypeError(
+                f"decode_bytes must be a function, got {type(decode_bytes).__name__}: "
+                "use get_encoding(...).decode_stream()"
+            )
+        lookup_error(errors)
         self._decode_bytes = decode_bytes
         self._decoder = _Utf8Decoder(errors)
 
@@ -50,7 +59,8 @@ class DecodeStream:
             Their text, after what waited for it; "" where a character is incomplete.
 
         Raises:
-            UnknownTokenError: (a KeyError) an id that the encoding does not have.
+            UnknownTokenError: (a KeyError) the encoding has no such id; no id is negative, or
+                above 2**32 - 1.
             UnicodeDecodeError: the bytes are not UTF-8, and errors is "strict".
 
         After an error the stream is as before the call.
@@ -67,7 +77,9 @@ class DecodeStream:
             for another text.
 
         Raises:
-            UnicodeDecodeError: they did, and errors is "strict".
+            UnicodeDecodeError: they did, and errors is "strict". Those bytes go on waiting
+                for the rest of their character, so that every further `finish` raises as
+                well: begin another text with a new stream.
 
         >>> import cutline
         >>> stream = cutline.get_encoding("gpt2").decode_stream()

@@ -39,7 +39,8 @@ class Decoding:
             errors: what to do where the bytes are not UTF-8, as in `bytes.decode`.
 
         Raises:
-            UnknownTokenError: (a KeyError) an id that the encoding does not have.
+            UnknownTokenError: (a KeyError) the encoding has no such id; no id is negative, or
+                above 2**32 - 1.
 
         >>> import cutline
         >>> cutline.get_encoding("gpt2").decode([31373, 995])
@@ -51,7 +52,8 @@ class Decoding:
         """Decode token ids to bytes.
 
         Raises:
-            UnknownTokenError: (a KeyError) an id that the encoding does not have.
+            UnknownTokenError: (a KeyError) the encoding has no such id; no id is negative, or
+                above 2**32 - 1.
 
         >>> import cutline
         >>> cutline.get_encoding("gpt2").decode_bytes([31373, 995])
@@ -59,8 +61,8 @@ class Decoding:
         """
         try:
             return self._decoder.join(tokens)
-        except KeyError as error:
-            raise self._unknown_id(error.args[0]) from None
+        except (KeyError, OverflowError) as error:
+            raise self._unknown_id(error) from None
 
     def decode_batch(
         self, batch: Sequence[Iterable[int]], *, errors: str = "replace", num_threads: int = 8
@@ -78,7 +80,8 @@ class Decoding:
         """Return the bytes of one token, ordinary or special.
 
         Raises:
-            UnknownTokenError: (a KeyError) the encoding has no such id.
+            UnknownTokenError: (a KeyError) the encoding has no such id; no id is negative, or
+                above 2**32 - 1.
 
         >>> import cutline
         >>> cutline.get_encoding("gpt2").decode_single_token_bytes(995)
@@ -86,11 +89,15 @@ class Decoding:
         """
         try:
             return self._decoder.bytes_of(token)
-        except KeyError:
-            raise self._unknown_id(token) from None
+        except (KeyError, OverflowError) as error:
+            raise self._unknown_id(error) from None
 
     def decode_tokens_bytes(self, tokens: Iterable[int]) -> list[bytes]:
         """Return the bytes of each token.
+
+        Raises:
+            UnknownTokenError: (a KeyError) the encoding has no such id; no id is negative, or
+                above 2**32 - 1.
 
         >>> import cutline
         >>> cutline.get_encoding("gpt2").decode_tokens_bytes([31373, 995])
@@ -107,7 +114,8 @@ class Decoding:
 
         Raises:
             UnicodeDecodeError: the tokens do not make valid UTF-8.
-            UnknownTokenError: (a KeyError) an id that the encoding does not have.
+            UnknownTokenError: (a KeyError) the encoding has no such id; no id is negative, or
+                above 2**32 - 1.
 
         >>> import cutline
         >>> cutline.get_encoding("gpt2").decode_with_offsets([31373, 995])
@@ -130,6 +138,9 @@ class Decoding:
         Returns:
             A `DecodeStream`: `feed` it ids one by one or in groups, then `finish` it.
 
+        Raises:
+            LookupError: no error handler has that name.
+
         >>> import cutline
         >>> stream = cutline.get_encoding("gpt2").decode_stream()
         >>> stream.feed(31373) + stream.feed([995, 0]) + stream.finish()
@@ -137,7 +148,10 @@ class Decoding:
         """
         return DecodeStream(self.decode_bytes, errors)
 
-    def _unknown_id(self, token: object) -> UnknownTokenError:
+    def _unknown_id(self, error: KeyError | OverflowError) -> UnknownTokenError:
+        if isinstance(error, OverflowError):
+            return UnknownTokenError(str(error))
         return UnknownTokenError(
-            f"token id {token!r} is not in {self.name!r}, whose highest is {self.max_token_value}"
+            f"token id {error.args[0]!r} is not in {self.name!r}, whose highest is "
+            f"{self.max_token_value}"
         )

@@ -482,6 +482,9 @@ class Encoding(Encoder, Decoding):
             UnsupportedPatternError: the split pattern runs on the `regex` module.
             SurrogateError: (a ValueError) the text has a surrogate code point.
 
+        Cost: like `count`. See `cutline.Appender` for that of its methods.
+        Source: docs/counting.md, "A text that grows at its end".
+
         >>> import cutline
         >>> appender = cutline.get_encoding("o200k_base").appender("hello")
         >>> appender.append(" world")
@@ -499,6 +502,9 @@ class Encoding(Encoder, Decoding):
         Raises:
             UnsupportedPatternError: the split pattern runs on the `regex` module.
             SurrogateError: (a ValueError) the text has a surrogate code point.
+
+        Cost: like `count`. See `cutline.Prepender` for that of its methods.
+        Source: docs/counting.md, "A text that grows at its beginning".
 
         >>> import cutline
         >>> prepender = cutline.get_encoding("o200k_base").prepender(" world")

@@ -2,7 +2,9 @@
 
 from cutline.errors import SurrogateError, UnsupportedPatternError
 
-__all__ = ["need_automaton", "plain_text", "utf8_of"]
+__all__ = ["need_automaton", "need_encoding", "plain_text", "utf8_of", "utf8_of_part"]
+
+REPAIR = "repair it with text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')"
 
 
 def plain_text(text: str) -> str:
@@ -18,12 +20,13 @@ def plain_text(text: str) -> str:
     raise TypeError(f"text must be a str, got {type(text).__name__}")
 
 
-def utf8_of(text: str, offset: int = 0) -> str | bytes:
+def utf8_of(text: str, offset: int = 0, way_out: str = REPAIR) -> str | bytes:
     """Return the text's UTF-8, as the kernels take it: the text itself where it is ASCII.
 
     Args:
         text: any string.
         offset: where the text lies in what the user gave, for the error.
+        way_out: what the error says to do.
 
     Raises:
         SurrogateError: (a ValueError) the text has a surrogate code point.
@@ -35,9 +38,34 @@ def utf8_of(text: str, offset: int = 0) -> str | bytes:
     except UnicodeEncodeError as error:
         raise SurrogateError(
             f"the text has a surrogate code point, {text[error.start]!r}, at offset "
-            f"{offset + error.start}; offsets into such text mean nothing to a tokenizer: "
-            "repair it with text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')"
+            f"{offset + error.start}; offsets into such text mean nothing to a tokenizer: {way_out}"
         ) from None
+
+
+def utf8_of_part(text: str) -> str | bytes:
+    """Return the UTF-8 of what is put to a growing text, where half a pair is the likely error.
+
+    Raises:
+        TypeError: it is no str.
+        SurrogateError: (a ValueError) the text has a surrogate code point.
+    """
+    return utf8_of(
+        plain_text(text),
+        way_out=f"if it is half of a pair, join it with its other half first; otherwise {REPAIR}",
+    )
+
+
+def need_encoding(encoding: object, method: str) -> None:
+    """Refuse what is no encoding; `method` is the one of `Encoding` to use instead.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if not hasattr(encoding, "_has_automaton"):
+        raise TypeError(
+            f"encoding must be an Encoding, got {type(encoding).__name__}: "
+            f"use get_encoding(...).{method}"
+        )
 
 
 def need_automaton(name: str, has_automaton: bool) -> None:

@@ -296,7 +296,7 @@ def test_fits_asks_about_the_text_that_would_be() -> None:
 def test_surrogates_are_refused_and_leave_no_trace(text: str) -> None:
     appender = encoding("o200k_base").appender("before")
     for change in (appender.append, lambda text: appender.fits(text, 9)):
-        with pytest.raises(SurrogateError, match="surrogate"):
+        with pytest.raises(SurrogateError, match=r"surrogate.*its other half first"):
             change(text)
     assert_same(appender, "o200k_base", "before")
     with pytest.raises(SurrogateError):
@@ -318,6 +318,19 @@ def test_wrong_arguments_are_refused_and_leave_no_trace() -> None:
     with pytest.raises(AttributeError):
         appender.count = 3  # type: ignore[misc]
     assert_same(appender, "o200k_base", "hello world")
+
+
+@pytest.mark.parametrize("wrong", ["o200k_base", None, 1])
+def test_what_is_no_encoding_is_refused(wrong: object) -> None:
+    with pytest.raises(TypeError, match=r"must be an Encoding, got .*\)\.appender\(text\)$"):
+        Appender(wrong)  # type: ignore[arg-type]
+
+
+def test_an_appender_is_begun_only_once() -> None:
+    appender = encoding("o200k_base").appender("abc")
+    appender.__init__(encoding("cl100k_base"), "zz")  # type: ignore[misc]
+    appender.append("d")
+    assert_same(appender, "o200k_base", "abcd")
 
 
 def test_a_str_subclass_is_the_text_it_holds() -> None:

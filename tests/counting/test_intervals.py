@@ -280,6 +280,22 @@ def test_slices_count_with_any_vocabulary_and_pattern() -> None:
         assert_counts(encoding.intervals(text), count, text, spans_of(rng, text))
 
 
+def test_slices_count_where_token_trees_are_grown() -> None:
+    rng, grown = random.Random(16), 0
+    while grown < 25:
+        letters = rng.choice(("ab", "abc", "abcd ", "ab\n", "aé", "日a ")).encode()
+        ranks = random_ranks(rng, letters)
+        encoding, count = with_oracle(ranks, None)
+        text = token_text(rng, ranks, 300).decode("utf-8", "ignore")[:900]
+        intervals, spans = encoding.intervals(text), some_spans(rng, len(text), 300, 400)
+        before = intervals.nbytes
+        # A tree is grown once its piece was encoded so many times for want of it.
+        intervals.count_many(spans * 20)
+        if intervals.nbytes > before:
+            grown += 1
+            assert_counts(intervals, count, text, spans)
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(4))
 def test_slices_and_cuts_with_very_many_vocabularies_and_patterns(seed: int) -> None:

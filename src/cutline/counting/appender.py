@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from cutline.errors import OffsetError
 from cutline.kernels.append import Growing
-from cutline.text import need_automaton, plain_text, utf8_of
+from cutline.text import need_automaton, need_encoding, utf8_of_part
 
 if TYPE_CHECKING:
     from cutline.encoding import Encoding
@@ -27,6 +27,10 @@ class Appender(Growing):
     Args:
         encoding: its split pattern must compile to an automaton.
         text: what to begin with.
+
+    Attributes:
+        count: the tokens of the text, `len(tokens())`.
+        text_length: the length of the text in code points.
 
     Raises:
         UnsupportedPatternError: (a ValueError) the split pattern runs on the `regex` module.
@@ -56,13 +60,13 @@ class Appender(Growing):
     _encoding: "Encoding"
 
     def __new__(cls, encoding: "Encoding", text: str = "") -> Self:
-        """Refuse an encoding that no kernel can scan for."""
+        """Begin with a text; see the class."""
+        need_encoding(encoding, "appender(text)")
         need_automaton(encoding.name, encoding._has_automaton)
-        return super().__new__(cls, encoding, _checked_utf8)
-
-    def __init__(self, encoding: "Encoding", text: str = "") -> None:
-        self._encoding = encoding
-        self.append(text)
+        appender = super().__new__(cls, encoding, utf8_of_part)
+        appender._encoding = encoding
+        appender.append(text)
+        return appender
 
     @property
     def text(self) -> str:
@@ -80,7 +84,8 @@ class Appender(Growing):
             SurrogateError: (a ValueError) the text has a surrogate code point.
 
         Cost: that of `append(text)`; less where the tokens that nothing can change any more
-        are too many before its end.
+        are too many before its end. The memory of the largest text asked about stays in
+        reserve.
 
         >>> import cutline
         >>> appender = cutline.get_encoding("o200k_base").appender("don")
@@ -157,7 +162,3 @@ class Appender(Growing):
             f"<Appender of {self._encoding.name!r}: {self.text_length} code points, "
             f"{self.count} tokens>"
         )
-
-
-def _checked_utf8(text: str) -> str | bytes:
-    return utf8_of(plain_text(text))

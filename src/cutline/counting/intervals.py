@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from cutline.errors import OffsetError
 from cutline.kernels.cut import Cutter
 from cutline.kernels.interval import Intervals
-from cutline.text import need_automaton, plain_text, utf8_of
+from cutline.text import need_automaton, need_encoding, plain_text, utf8_of
 
 if TYPE_CHECKING:
     from cutline.encoding import Encoding
@@ -33,9 +33,9 @@ class IntervalCounter(Intervals):
         UnsupportedPatternError: the split pattern runs on the `regex` module.
 
     Cost: building encodes the text once. Memory is 0.5 bytes a character, 0.77 where the
-    text is not ASCII, and about 100 bytes for each piece of more than 64 bytes. Where such a
-    piece is a run, slices that begin or end in it encode it afresh; once they have encoded as
-    much as all of it, 16 bytes for each of its bytes are kept instead. `nbytes` says how much
+    text is not ASCII; and for each piece of more than 64 bytes, about 100 and a fifth of its
+    bytes. Where it helps slices that begin or end in such a piece, and once they have encoded
+    it 16 times over, a tree of 16 bytes for each of its bytes is kept. `nbytes` says how much
     it all is.
 
     >>> import cutline
@@ -53,6 +53,7 @@ class IntervalCounter(Intervals):
 
     def __new__(cls, encoding: "Encoding", text: str, *, byte_offsets: bool = False) -> Self:
         """Check the text, then let the kernel build."""
+        need_encoding(encoding, "intervals(text)")
         text = plain_text(text)
         need_automaton(encoding.name, encoding._has_automaton)
         counter = super().__new__(cls, encoding, text, utf8_of(text), byte_offsets)
@@ -94,16 +95,25 @@ class IntervalCounter(Intervals):
         if rows.size == 0 and rows.ndim <= 2:
             rows = np.empty((0, 2), dtype=np.int64)
         if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
+            self._refuse_huge(spans)
             raise ValueError(
                 "spans must be integers of shape (k, 2), start and end of each slice, got "
                 f"{rows.dtype} of shape {rows.shape}"
             )
-        if rows.dtype == np.uint64:
-            beyond = (rows > np.iinfo(np.int64).max).any(axis=1)
-            if beyond.any():
-                row = int(beyond.argmax())
-                raise self._offset_error(int(rows[row, 0]), int(rows[row, 1]), row)
+        if rows.dtype == np.uint64 and rows.max() > np.iinfo(np.int64).max:
+            self._refuse_huge(rows)
         return self._count_many(np.ascontiguousarray(rows, dtype=np.int64))
+
+    def _refuse_huge(self, spans: ArrayLike) -> None:
+        """Name the first row with an offset beyond int64, if spans are rows of integers."""
+        rows = np.asarray(spans, dtype=object)
+        if rows.ndim != 2 or rows.shape[1] != 2:
+            return
+        for number, (start, end) in enumerate(rows.tolist()):
+            if type(start) is not int or type(end) is not int:
+                return
+            if max(abs(start), abs(end)) > np.iinfo(np.int64).max:
+                raise self._offset_error(start, end, number)
 
     def split_at(self, start: int, n: int) -> int:
         """Find how far the text can go within a token budget.
@@ -123,7 +133,7 @@ class IntervalCounter(Intervals):
         Cost: constant in ordinary text, whatever n: some microseconds. Like
         `Encoding.split_at`, linear in n, where the slice never meets the text's own pieces,
         or begins or ends in a piece of many tokens, or in one whose end was found by looking
-        far ahead.
+        far ahead. Linear in the rest of the text, where the pattern leaves text out.
 
         >>> import cutline
         >>> cutline.get_encoding("o200k_base").intervals("one two three").split_at(3, 1)
@@ -134,7 +144,7 @@ class IntervalCounter(Intervals):
             raise ValueError(f"n must be 0 or more tokens, got {n}")
         first = self._character(start)
         if first < 0:
-            raise self._offset_error(start, len(self))
+            raise self._start_error(start)
         end = self._greatest_end(first, min(n, 4 * len(self._text)))
         return self._offset(end) if self._byte_offsets else end
 
@@ -161,6 +171,15 @@ class IntervalCounter(Intervals):
         cutter.close()
         return at + (end if isinstance(owner, str) else len(owner[:end].decode()))
 
+    def _start_error(self, start: int) -> OffsetError:
+        """Say what is wrong with where a cut is to begin."""
+        if not 0 <= start <= len(self):
+            return OffsetError(
+                f"start must be from 0 to {len(self)}, the text's length in {self._unit}, "
+                f"got {start}"
+            )
+        return OffsetError(f"start must not lie inside a character, got byte {start}")
+
     def _offset_error(self, start: int, end: int, row: int | None = None) -> OffsetError:
         """Say what is wrong with a slice's offsets; the kernel raises it."""
         where = "" if row is None else f"row {row}: "
@@ -168,7 +187,7 @@ class IntervalCounter(Intervals):
         if not 0 <= start <= end <= len(self):
             return OffsetError(
                 f"{where}offsets must be 0 <= start <= end <= {len(self)}, the text's length in "
-                f"{'bytes' if self._byte_offsets else 'code points'}, {got}"
+                f"{self._unit}, {got}"
             )
         return OffsetError(f"{where}byte offsets must not lie inside a character, {got}")
 
@@ -176,14 +195,24 @@ class IntervalCounter(Intervals):
         """Return the text's length in the unit of the offsets."""
         return self._length
 
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what the counter is built of."""
         return _rebuild, (self._encoding, self._text, self._byte_offsets)
 
     def __repr__(self) -> str:
         """Name the encoding, the text's length and its tokens."""
-        unit = "bytes" if self._byte_offsets else "characters"
-        return f"<IntervalCounter {self._encoding.name!r}: {len(self)} {unit}, {self.total} tokens>"
+        size = f"{len(self)} {self._unit}, {self.total} tokens"
+        return f"<IntervalCounter {self._encoding.name!r}: {size}>"
+
+    @property
+    def _unit(self) -> str:
+        return "bytes" if self._byte_offsets else "code points"
 
 
 def _rebuild(encoding: "Encoding", text: str, byte_offsets: bool) -> IntervalCounter:

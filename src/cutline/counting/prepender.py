@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Self
 
 from cutline.errors import OffsetError
 from cutline.kernels.prepend import Prepending
-from cutline.text import need_automaton, plain_text, utf8_of
+from cutline.text import need_automaton, need_encoding, utf8_of_part
 
 if TYPE_CHECKING:
     from cutline.encoding import Encoding
@@ -34,7 +34,8 @@ class Prepender(Prepending):
     pickled: the text is what is kept.
 
     Cost: `count` and `text_length` are O(1). Memory is 5 to 8 bytes a byte of text, and 12 to
-    18 more a byte of a giant piece; `truncate` does not give it back.
+    18 more a byte of a giant piece; `truncate` does not give it back, and the memory of the
+    largest text that `fits` was asked about stays in reserve.
 
     >>> import cutline
     >>> prepender = cutline.get_encoding("o200k_base").prepender()
@@ -53,6 +54,7 @@ class Prepender(Prepending):
 
     def __new__(cls, encoding: "Encoding", text: str = "") -> Self:
         """Begin with a text; see the class."""
+        need_encoding(encoding, "prepender(text)")
         need_automaton(encoding.name, encoding._has_automaton)
         prepender = super().__new__(cls, encoding)
         prepender._encoding = encoding
@@ -114,6 +116,4 @@ class Prepender(Prepending):
             f"{self.count} tokens>"
         )
 
-    @staticmethod
-    def _utf8_of(text: str) -> str | bytes:
-        return utf8_of(plain_text(text))
+    _utf8_of = staticmethod(utf8_of_part)

@@ -83,8 +83,7 @@ cdef class Growing:
             SurrogateError: (a ValueError) it has a surrogate code point.
 
         Cost: amortised linear in the appended text, whatever stands before it and however it
-        is sliced, one giant piece included: all appends together scan what one encoding of
-        the whole text scans. Each also counts the last piece, if it has at most 64 bytes,
+        is sliced, one giant piece included: no scan reads a character twice. Each also counts the last piece, if it has at most 64 bytes,
         from its start. The first piece of over 64 bytes that grows builds tables of the
         encoding (0.1 to 0.5 s, once), unless a cut or another appender did so.
 

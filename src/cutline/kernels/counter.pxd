@@ -23,7 +23,7 @@ cdef struct LongPiece:
     Py_ssize_t start_byte
     Py_ssize_t first_row
     Py_ssize_t first_whole
-    Py_ssize_t spent            # characters encoded for want of a tree
+    Py_ssize_t spent            # characters encoded for want of a tree; negative: none helps
     const Tree* tree            # NULL: not grown yet
 
 # What a query reads, and nothing writes but the growing of a tree.
@@ -48,7 +48,7 @@ cdef struct Query:
     Py_ssize_t rows[BATCH_PIECES]
     Batch batch
     Py_ssize_t used
-    Py_ssize_t wanted
+    Py_ssize_t wanted, start, end   # a long piece, and the slice that wants its tree
     Py_ssize_t scanned          # characters, by all queries
     uint8_t utf8[BUFFER_BYTES]
 

@@ -2,7 +2,7 @@
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.long cimport (
-    PyLong_AsUnsignedLongLong, PyLong_CheckExact, PyLong_FromUnsignedLong,
+    PyLong_AsLongLongAndOverflow, PyLong_CheckExact, PyLong_FromUnsignedLong,
 )
 from cpython.number cimport PyNumber_Index
 from cpython.object cimport PyObject
@@ -130,8 +130,8 @@ cdef class Decoder:
             out += span & SPAN_LENGTH
 
     def bytes_of(self, token_id):
-        """Bytes of one token; KeyError where there is none."""
-        cdef Py_ssize_t place = self.place(PyNumber_Index(token_id))
+        """Bytes of one token; KeyError or OverflowError, as in `join`, where there is none."""
+        cdef Py_ssize_t place = self.place(id_of(token_id))
         if place < 0:
             raise KeyError(token_id)
         start = self.spans[place] >> 24
@@ -158,7 +158,7 @@ cdef class Decoder:
 
         Raises:
             KeyError: its argument is the first unknown id.
-            OverflowError: an id is negative or does not fit 32 bits.
+            OverflowError: an id is negative or does not fit 32 bits; names it.
         """
         cdef Ids ids = Ids(tokens)
         cdef Py_ssize_t total
@@ -175,6 +175,17 @@ cdef class Decoder:
         return joined
 
 
+cdef inline uint32_t id_of(item) except? 0xFFFFFFFF:
+    """A token id as the tables have it."""
+    cdef int overflow = 0
+    cdef object number = item if PyLong_CheckExact(item) else PyNumber_Index(item)
+    # What does not fit gives -1.
+    cdef long long token_id = PyLong_AsLongLongAndOverflow(number, &overflow)
+    if not 0 <= token_id <= 0xFFFFFFFF:
+        raise OverflowError(f"token ids must be from 0 to 2**32 - 1, got {number}")
+    return <uint32_t> token_id
+
+
 cdef class Ids:
     """Token ids of any kind as a buffer of uint32."""
 
@@ -184,7 +195,7 @@ cdef class Ids:
     def __cinit__(self, tokens):
         if isinstance(tokens, np.ndarray) and tokens.dtype.kind in "iu" and tokens.ndim == 1:
             if tokens.size and not 0 <= int(tokens.min()) <= int(tokens.max()) <= 0xFFFFFFFF:
-                raise OverflowError("token ids must be from 0 to 2**32 - 1")
+                id_of(tokens[(tokens < 0) | (tokens > 0xFFFFFFFF)][0])      # which refuses it
             self.copy_array(np.ascontiguousarray(tokens, dtype=np.uint32))
         else:
             self.copy_list(tokens if type(tokens) is list else list(tokens))
@@ -206,9 +217,7 @@ cdef class Ids:
         return 0
 
     cdef int copy_list(self, list ids) except -1:
-        cdef unsigned long long token_id
         cdef Py_ssize_t at
-        cdef object item
         self.reserve(len(ids))
         for at in range(self.n):
             # An item's __index__ may be anybody's code, and shorten the list.
@@ -216,11 +225,5 @@ cdef class Ids:
                 raise RuntimeError("the list of tokens became shorter while it was read")
             if at + AHEAD < len(ids):
                 prefetch(PySequence_Fast_ITEMS(ids)[at + AHEAD])
-            item = ids[at]
-            token_id = PyLong_AsUnsignedLongLong(
-                item if PyLong_CheckExact(item) else PyNumber_Index(item)
-            )
-            if token_id > 0xFFFFFFFF:
-                raise OverflowError(f"token ids must be from 0 to 2**32 - 1, got {token_id}")
-            self.data[at] = token_id
+            self.data[at] = id_of(ids[at])
         return 0

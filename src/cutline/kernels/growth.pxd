@@ -10,6 +10,7 @@ cdef enum:
     NEED_SUFFIXES = -3          # instead of a number of tokens
     UNKNOWN = -4
     N_TABLES = 4
+    N_KNOWN = 8
     BLOCK_BYTES = 512           # read at once; a mark for each, or for as many as there are scans
 
 # A scan that may still find a later end of its piece.
@@ -33,6 +34,12 @@ cdef struct Table:
     uint32_t* nodes             # the automaton of tokens behind each prefix
     Py_ssize_t node_slots
 
+# A piece of more than BLOCK_BYTES that was decided.
+cdef struct Known:
+    Py_ssize_t start
+    Py_ssize_t end
+    Py_ssize_t tokens
+
 cdef struct State:
     const Bpe* bpe
     const Scanner* scanner
@@ -49,6 +56,8 @@ cdef struct State:
     Scan* marked_scans
     Py_ssize_t marked_slots
     Table tables[N_TABLES]
+    Known known[N_KNOWN]        # the last ones
+    Py_ssize_t next_known
 
 
 cdef inline bint is_far(

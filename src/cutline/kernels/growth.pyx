@@ -136,12 +136,9 @@ cdef inline Py_ssize_t add_decided(
     State* state, Batch* decided, const Scan* scan
 ) noexcept nogil:
     """Take in the piece of a scan that ended. 0, or what failed."""
-    cdef Table* table = NULL
     cdef Py_ssize_t tokens = scan.tokens
-    if tokens == UNKNOWN and scan.accept - scan.start > MERGE_LIMIT:
-        table = find_table(state, scan.start)
-        if table != NULL:
-            tokens = count_long(state, table, scan.accept - scan.start)
+    if scan.accept - scan.start > MERGE_LIMIT:
+        tokens = count_decided(state, scan)
     if tokens >= 0:
         state.scans[state.n_scans - 1].behind += tokens
         return 0
@@ -149,6 +146,33 @@ cdef inline Py_ssize_t add_decided(
         return tokens
     add_piece(decided, scan.start, scan.accept)
     return settle(state, decided) if decided.count == BATCH_PIECES else 0
+
+
+cdef Py_ssize_t count_decided(State* state, const Scan* scan) noexcept nogil:
+    """Tokens of the long piece of a scan that ended; UNKNOWN, if it is to be encoded with others.
+
+    A giant one is remembered: truncating behind it may read its end once more.
+    """
+    cdef Py_ssize_t tokens = scan.tokens, length = scan.accept - scan.start, at
+    cdef Table* table
+    cdef Batch alone
+    cdef Known* known
+    for at in range(N_KNOWN):
+        if state.known[at].start == scan.start and state.known[at].end == scan.accept:
+            return state.known[at].tokens
+    if tokens == UNKNOWN:
+        table = find_table(state, scan.start)
+        if table != NULL:
+            tokens = count_long(state, table, length)
+        elif length > BLOCK_BYTES:
+            alone.count = 0
+            add_piece(&alone, scan.start, scan.accept)
+            tokens = encode_pieces(state, &alone)
+    if tokens >= 0 and length > BLOCK_BYTES:
+        known = &state.known[state.next_known]
+        known.start, known.end, known.tokens = scan.start, scan.accept, tokens
+        state.next_known = (state.next_known + 1) % N_KNOWN
+    return tokens
 
 
 cdef inline void add_piece(Batch* batch, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
@@ -340,9 +364,12 @@ cdef Py_ssize_t count_long(State* state, Table* table, Py_ssize_t length) noexce
 
 
 cdef void drop_tables(State* state) noexcept nogil:
-    """Before other text is put behind text[:n]: keep what tables say of this, of live scans."""
+    """Before other text is put behind text[:n]: keep what is known of this, of live scans."""
     cdef Py_ssize_t at, decided = state.scans[1].start if state.n_scans > 1 else state.n
     cdef Prefixes* prefixes
+    for at in range(N_KNOWN):
+        if state.known[at].end > state.n:
+            state.known[at].end = 0
     for at in range(N_TABLES):
         prefixes = &state.tables[at].prefixes
         if prefixes.start < 0:
@@ -445,6 +472,8 @@ cdef bint copy_state(State* twin, const State* state) noexcept nogil:
     twin.chars = state.chars
     twin.n_scans = state.n_scans
     twin.n_marks = state.n_marks
+    twin.known = state.known
+    twin.next_known = state.next_known
     return True
 
 

@@ -15,6 +15,7 @@ from cutline.kernels.encode cimport NEED_TRIE, NO_MEMORY, Workspace
 from cutline.kernels.encoder cimport Encoder, utf8_data
 from cutline.kernels.mark cimport mark_all
 from cutline.kernels.marks cimport NARROW_WORDS, WIDE_WORDS, Marks, tokens_before, word_at
+from cutline.kernels.part cimport NOT_MET, count_in_tree, forgo_tree
 from cutline.kernels.slice cimport Landing, count_slice, flush, forget_row, land, start_query
 from cutline.kernels.tree cimport TokenTree, grow_tree
 
@@ -31,6 +32,8 @@ cdef enum:
     MOST_SCANNED = 1 << 24      # characters between two looks
     NOGIL_CHARS = 1 << 16       # shorter slices take no longer than another thread to start
     AHEAD = 8                   # rows
+
+cdef str NO_MEMORY_LEFT = "no memory to count the tokens of a long piece of text"
 
 
 @auto_pickle(False)
@@ -103,20 +106,29 @@ cdef class Intervals:
         self.encoder.release(work)
         return 0
 
-    cdef int provide(self, Workspace work, Py_ssize_t status, Py_ssize_t wanted) except -1:
+    cdef int provide(self, Workspace work, Py_ssize_t status, const Query* query) except -1:
         """Make what a query lacked, that it may be repeated."""
         cdef LongPiece* piece
         cdef TokenTree tree
+        cdef Py_ssize_t tokens
         if status == NO_MEMORY:
-            raise MemoryError("no memory to count the tokens of a long piece of text")
+            raise MemoryError(NO_MEMORY_LEFT)
         if status == NEED_TRIE:
             self.encoder.provide_trie(work)
             return 0
         self.encoder.tables.need_suffixes()
-        piece = self.counter.pieces + wanted
+        piece = self.counter.pieces + query.wanted
         tree = grow_tree(
             self.counter.bpe, &self.counter.text, piece.start, piece.stop, work.scratch.verdicts
         )
+        tokens = count_in_tree(
+            &self.counter, piece, &tree.tree, work.scratch.verdicts, query.start, query.end
+        )
+        if tokens == NO_MEMORY:
+            raise MemoryError(NO_MEMORY_LEFT)
+        if tokens == NOT_MET:
+            forgo_tree(piece)
+            return 0
         with critical_section(self):
             # Another thread may have been faster; its tree is in use by now.
             if piece.tree == NULL:
@@ -160,8 +172,8 @@ cdef class Intervals:
             OffsetError: (a ValueError) they are not, or a byte offset lies inside a character.
 
         Cost: constant in ordinary text. Linear in the slice where its pieces never meet those
-        of the whole text: a run of digits that are taken in threes, from its second digit; a
-        run of one character in one piece.
+        of the whole text: a run of digits that are taken in threes, unless from the first,
+        fourth and so on; a run of one character in one piece.
 
         >>> import cutline
         >>> counter = cutline.get_encoding("o200k_base").intervals("hello world")
@@ -183,7 +195,7 @@ cdef class Intervals:
             with nogil:
                 status = self.count_one(&query, first, last)
         while status < 0:
-            self.provide(work, status, query.wanted)
+            self.provide(work, status, &query)
             with nogil:
                 status = self.count_one(&query, first, last)
         self.encoder.release(work)
@@ -223,7 +235,7 @@ cdef class Intervals:
             if status == BAD_OFFSET:
                 self.encoder.release(work)
                 raise self._offset_error(spans[query.row, 0], spans[query.row, 1], query.row)
-            self.provide(work, status, query.wanted)
+            self.provide(work, status, &query)
         self.encoder.release(work)
         return counts
 

@@ -1,8 +1,18 @@
 """Tokens of a part of a piece."""
 
-from cutline.kernels.counter cimport Counter, Query
+from cutline.kernels.common cimport uint64_t
+from cutline.kernels.counter cimport Counter, LongPiece, Query
+from cutline.kernels.tree cimport Tree
+
+cdef enum:
+    NOT_MET = -4
 
 
 cdef Py_ssize_t count_part(
     const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n_bytes
 ) noexcept nogil
+cdef Py_ssize_t count_in_tree(
+    const Counter* counter, const LongPiece* piece, const Tree* tree, uint64_t* verdicts,
+    Py_ssize_t start, Py_ssize_t end
+) noexcept nogil
+cdef void forgo_tree(LongPiece* piece) noexcept nogil

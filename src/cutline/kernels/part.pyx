@@ -3,14 +3,14 @@
 A list of tokens is an encoding if, and only if, every two neighbours are compatible. So the
 part is encoded afresh only up to the first, and from the last, of the piece's own tokens that
 are compatible with what comes out: one or two tokens at each end, nearly always. Where that
-fails, in runs, the token tree of the piece helps. Source: docs/counting.md.
+fails, the token tree of the piece may help. Source: docs/counting.md.
 """
 
 from libc.stdlib cimport free
 
 from cutline.kernels.bpe cimport Bpe, find_token, merge, recall_compatible
 from cutline.kernels.characters cimport char_at, utf8_bytes, write_utf8
-from cutline.kernels.common cimport MERGE_LIMIT, NONE, grow, memset, uint8_t, uint32_t
+from cutline.kernels.common cimport MERGE_LIMIT, NONE, grow, memset, uint8_t, uint32_t, uint64_t
 from cutline.kernels.encode cimport NO_MEMORY, encode_piece, reserve
 from cutline.kernels.counter cimport NEED_TREE, LongPiece, byte_at, long_piece_at
 from cutline.kernels.marks cimport (
@@ -24,7 +24,7 @@ cdef extern from "native.h":
 
 cdef enum:
     TRIES = 4                   # tokens of the piece tried at each end
-    NOT_MET = -4
+    PATIENCE = 16               # times that a piece is encoded before its tree is grown
     MOST_TREE_CHARS = (1 << 30) - 1     # their bytes can be numbered in 32 bits
 
 cdef Py_ssize_t NO_BUDGET = <Py_ssize_t> (<size_t> -1 >> 2)
@@ -187,29 +187,46 @@ cdef bint meet_right(
 cdef Py_ssize_t count_by_tree(
     const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t end
 ) noexcept nogil:
-    """Tokens of text[start:end] if a tree of the text knows of its end; NOT_MET or a status.
-
-    The tree of the text's long piece here knows all prefixes of that. What is asked for
-    may start elsewhere: it is encoded from there until both agree on a token.
-    """
+    """Tokens of text[start:end] if a tree of the text knows them; NOT_MET or a status."""
     cdef const LongPiece* piece = long_piece_at(counter, end)
-    cdef Py_ssize_t node, goal, tokens
-    cdef Prefixes prefixes
     if piece == NULL or end > piece.stop or piece.stop - piece.start > MOST_TREE_CHARS:
         return NOT_MET
     if piece.tree == NULL:
-        # A tree costs as much as encoding the piece: it is grown once that much was spent.
-        if note_spent(<Py_ssize_t*> &piece.spent, end - start) < piece.end - piece.start:
+        if (
+            note_spent(<Py_ssize_t*> &piece.spent, end - start)
+            < PATIENCE * (piece.end - piece.start)
+        ):
             return NOT_MET
-        query.wanted = piece - counter.pieces
+        query.wanted, query.start, query.end = piece - counter.pieces, start, end
         return NEED_TREE
-    goal = byte_at(counter, end) - piece.start_byte
+    return count_in_tree(counter, piece, piece.tree, query.scratch.verdicts, start, end)
+
+
+cdef void forgo_tree(LongPiece* piece) noexcept nogil:
+    """Grow no tree for this piece, however often it is asked for."""
+    piece.spent = -NO_BUDGET
+
+
+cdef Py_ssize_t count_in_tree(
+    const Counter* counter, const LongPiece* piece, const Tree* tree, uint64_t* verdicts,
+    Py_ssize_t start, Py_ssize_t end,
+) noexcept nogil:
+    """Tokens of text[start:end], where a tree knows all prefixes of a piece; NOT_MET, NO_MEMORY.
+
+    What is asked for may start elsewhere: it is encoded from there until both agree on a
+    token. In text that repeats itself they never do: so an eighth of it is tried, no more.
+    """
+    cdef Py_ssize_t goal = byte_at(counter, end) - piece.start_byte
+    cdef Py_ssize_t node = byte_at(counter, start) - piece.start_byte, tokens
+    cdef Prefixes prefixes
     if start == piece.start:
-        return piece.tree.depth[goal]
-    node = byte_at(counter, start) - piece.start_byte
+        return tree.depth[goal]
     memset(&prefixes, 0, sizeof(Prefixes))
-    prefixes.verdicts = query.scratch.verdicts
-    tokens = count_until_met(counter, piece.tree, &prefixes, start, end, node, goal)
+    prefixes.verdicts = verdicts
+    tokens = count_until_met(
+        counter, tree, &prefixes, start, min(end, start + MERGE_LIMIT + (end - start) // 8),
+        node, goal,
+    )
     free(prefixes.last)
     free(prefixes.counts)
     return tokens
@@ -217,15 +234,16 @@ cdef Py_ssize_t count_by_tree(
 
 cdef Py_ssize_t count_until_met(
     const Counter* counter, const Tree* tree, Prefixes* prefixes,
-    Py_ssize_t start, Py_ssize_t end,           # in: characters of the text
-    Py_ssize_t node, Py_ssize_t goal,           # in: the same as nodes; before the tree: negative
+    Py_ssize_t start, Py_ssize_t stop,          # in: characters of the text
+    Py_ssize_t node,                            # in: the start as a node; before the tree: negative
+    Py_ssize_t goal,                            # in: where the piece from the start on ends
 ) noexcept nogil:
-    """Tokens of text[start:end], one piece that ends at `goal`; NO_MEMORY."""
+    """Tokens from the start to the goal, if both agree before the stop; NOT_MET, NO_MEMORY."""
     cdef uint8_t utf8[4]
     cdef Py_ssize_t at, width, byte
     if not start_prefixes(prefixes):
         return NO_MEMORY
-    for at in range(start, end):
+    for at in range(start, stop):
         width = write_utf8(char_at(&counter.text, at), utf8)
         for byte in range(width):
             if not extend_prefixes(prefixes, counter.bpe, utf8[byte], NO_BUDGET):
@@ -239,7 +257,7 @@ cdef Py_ssize_t count_until_met(
                 return (
                     prefixes.counts[prefixes.frontier] + tree.depth[goal] - tree.depth[node]
                 )
-    return prefixes.counts[prefixes.frontier]
+    return NOT_MET
 
 
 cdef Py_ssize_t encode_afresh(

@@ -130,7 +130,8 @@ cdef class Prepending:
         down a trie, at worst as deep as the longest token has bytes. Not amortised are
         split patterns that read one run in many ways (`(?:aa)*b|a`; none in public use),
         and `truncate` or `fits` between prepends where a run is read in two ways ("\\n"
-        before blanks, and not): then a call can cost as much as that run is long.
+        before blanks, and not; a letter before a run of Chinese): then a call can cost as
+        much as that run is long.
 
         >>> import cutline
         >>> prepender = cutline.get_encoding("o200k_base").prepender("world")
@@ -149,8 +150,8 @@ cdef class Prepending:
             ValueError: max_tokens is negative.
             SurrogateError, MemoryError: as `prepend`.
 
-        Cost: as `prepend`, without the memory; and, unless the split pattern leaves gaps,
-        nothing where the text is longer than max_tokens tokens can be.
+        Cost: as `prepend`; the memory of the largest text asked about stays in reserve. Unless the split pattern leaves gaps,
+        it takes nothing where the text is longer than max_tokens tokens can be.
 
         >>> import cutline
         >>> prepender = cutline.get_encoding("o200k_base").prepender("formações")

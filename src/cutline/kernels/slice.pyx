@@ -14,28 +14,39 @@ from cutline.kernels.counter cimport (
 )
 from cutline.kernels.encode cimport BATCH_PIECES, NO_MEMORY, encode_batch, reserve
 from cutline.kernels.marks cimport (
-    SETTLED, TOKENS, Marks, has_bit, last_bit, tokens_before, word_at,
+    NOWHERE, SETTLED, TOKENS, Marks, has_bit, last_bit, tokens_before, word_at,
 )
 from cutline.kernels.part cimport count_part
 
 cdef enum:
     IS_LONG = -2
+    ROW_COST = 8                # of a slice, in characters scanned
 
 
-cdef Py_ssize_t last_settled(const Counter* counter, Py_ssize_t at) noexcept nogil:
-    """The last settled boundary before `at` (at >= 1); 0 always is one."""
-    cdef const LongPiece* piece
-    if counter.n_pieces > 0 and not word_at(&counter.marks, at - 1, SETTLED)[0]:
+cdef Py_ssize_t last_settled(
+    const Counter* counter, Py_ssize_t start, Py_ssize_t at
+) noexcept nogil:
+    """The last settled boundary before `at`, and from `start` on; or NOWHERE."""
+    cdef const Marks* marks = &counter.marks
+    cdef const LongPiece* piece = NULL
+    cdef Py_ssize_t found
+    while start < at and counter.n_pieces > 0 and not word_at(marks, at - 1, SETTLED)[0]:
         # No search through the blocks of a giant piece: there is none inside.
         piece = long_piece_at(counter, at)
-        if piece != NULL and at <= piece.end:
-            at = piece.start + 1
-    return last_bit(&counter.marks, 0, at, SETTLED)
-
+        if piece == NULL:
+            break
+        if at > piece.end:
+            found = last_bit(marks, max(start, piece.end), at, SETTLED)
+            if found != NOWHERE or piece.end <= start:
+                return found
+        at = piece.start
+        if start <= at and has_bit(marks, at, SETTLED):
+            return at
+    return last_bit(marks, start, at, SETTLED)
 
 
 cdef Py_ssize_t next_piece(
-    const Counter* counter, Py_ssize_t start, Py_ssize_t end
+    const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t end
 ) noexcept nogil:
     """End of the piece of text[start:end] (start < end) at its start, or NO_PIECE.
 
@@ -53,6 +64,7 @@ cdef Py_ssize_t next_piece(
         if joint != NO_PIECE:
             return joint
         walk(counter.source.scanner, &counter.text, &scan, min(end, next_joint(counter, scan.at)))
+    query.scanned += scan.at - start
     if scan.row != 0 and ends_whole(counter.source.scanner, &scan):
         return end
     return scan.piece_end
@@ -171,21 +183,22 @@ cdef Py_ssize_t count_slice(
     cdef Py_ssize_t at = start, right, piece_end, status
     if start >= end:
         return 0
-    right = last_settled(counter, end)
+    right = last_settled(counter, start, end)
+    query.scanned += ROW_COST + ((end - max(start, right)) >> 6)
     while at < end:
         if at < right and has_bit(&counter.marks, at, SETTLED):
             query.sums[query.row] += (
                 tokens_before(&counter.marks, right) - tokens_before(&counter.marks, at)
             )
             at = right
-        piece_end = next_piece(counter, at, end)
+        piece_end = next_piece(counter, query, at, end)
         if piece_end == NO_PIECE:
             at += 1
             continue
+        query.scanned += piece_end - at
         status = add_piece(counter, query, at, piece_end)
         if status < 0:
             return status
-        query.scanned += piece_end - at
         at = piece_end
     return 0
 
@@ -214,8 +227,8 @@ cdef Landing land(
     if at >= before or not flush(counter, query) or query.sums[0] > n:
         return landing
     base = tokens_before(marks, at)
-    place = last_within(counter, base + n - query.sums[0], before)
-    if place >= at and place + 1 >= examined:
+    place = last_within(counter, at, base + n - query.sums[0], before)
+    if place != NOWHERE and place + 1 >= examined:
         landing.at = place
         landing.tokens = query.sums[0] + tokens_before(marks, place) - base
     return landing
@@ -242,9 +255,11 @@ cdef Py_ssize_t scan_short(
 
 
 cdef Py_ssize_t last_within(
-    const Counter* counter, Py_ssize_t tokens, Py_ssize_t before
+    const Counter* counter, Py_ssize_t start, Py_ssize_t tokens, Py_ssize_t before
 ) noexcept nogil:
-    """The last settled boundary before `before` (>= 1) with at most so many tokens before it."""
+    """The last settled boundary from `start` on, and before `before` (>= 1), with at most so many
+    tokens before it; or NOWHERE.
+    """
     cdef const Marks* marks = &counter.marks
     cdef Py_ssize_t low = 0, high = ((before - 1) >> 6) + 1, middle, place
     while low + 1 < high:
@@ -253,7 +268,7 @@ cdef Py_ssize_t last_within(
             low = middle
         else:
             high = middle
-    place = last_settled(counter, min(before, (low + 1) << 6))
-    while tokens_before(marks, place) > tokens:
-        place = last_settled(counter, place)
+    place = last_settled(counter, start, min(before, (low + 1) << 6))
+    while place != NOWHERE and tokens_before(marks, place) > tokens:
+        place = last_settled(counter, start, place)
     return place

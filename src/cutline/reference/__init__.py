@@ -1,8 +1,17 @@
-"""Byte pair encoding in plain Python: every algorithm in a small file of its own.
+"""Byte pair encoding of one piece in plain Python: each algorithm in a small file of its own.
+
+>>> from cutline.reference import IntervalCounter, Tokens, encode_backtracking
+>>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256, b"bc": 257, b"abc": 258}
+>>> tokens = Tokens(ranks)
+>>> encode_backtracking(tokens, b"abcb"), IntervalCounter(tokens, b"abcb").count(1, 4)
+([258, 98], 2)
 
 To read, to try out, and for tests to compare with; `cutline.Encoding` is what is fast.
 docs/algorithm.md has the definitions and the proofs. Everything works on the bytes of one
-piece, that is, without a split pattern, and returns token ids.
+piece and returns token ids: there is nothing here of split patterns, and so nothing of
+settled boundaries and live scans (docs/counting.md). Left out, too, are a table of suffixes,
+which mirrors that of prefixes, parts of a piece counted from its own tokens (Theorem 10),
+and merging that begins with whole characters (Theorem 11).
 
 | file | question | cost for n bytes |
 |---|---|---|
@@ -17,6 +26,8 @@ piece, that is, without a split pattern, and returns token ids.
 
 They stand on `tokens` (the vocabulary and what follows from it), `search` (finding tokens in
 a text), `tree` (which node lies above which) and `pieces` (the whole-piece rule).
+
+A packaged vocabulary, whose `Tokens` would take some seconds to make:
 
 >>> from cutline.vocabulary import encoding_spec, load_spec_vocabulary
 >>> vocabulary = load_spec_vocabulary(encoding_spec("r50k_base"))

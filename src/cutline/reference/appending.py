@@ -22,9 +22,8 @@ class Appender:
     Args:
         tokens: the vocabulary.
 
-    >>> from cutline.vocabulary import Vocabulary
     >>> ranks = {bytes([b]): b for b in range(256)} | {b"ab": 256, b"bc": 257, b"abc": 258}
-    >>> text = Appender(Tokens(Vocabulary.from_ranks(ranks)))
+    >>> text = Appender(Tokens(ranks))
     >>> text.append(b"ab")
     >>> text.append(b"cb")
     >>> text.count(), text.encode()

@@ -29,9 +29,8 @@ def encode_backtracking(tokens: Tokens, piece: bytes) -> list[bytes]:
     Returns:
         Token ids.
 
-    >>> from cutline.vocabulary import Vocabulary
     >>> ranks = {bytes([b]): b for b in range(256)} | {b"ab": 256, b"bc": 257, b"abc": 258}
-    >>> encode_backtracking(Tokens(Vocabulary.from_ranks(ranks)), b"abcb")
+    >>> encode_backtracking(Tokens(ranks), b"abcb")
     [258, 98]
     """
     longest = _longest_at_each_place(tokens, piece)

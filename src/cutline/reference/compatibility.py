@@ -33,9 +33,8 @@ def compatible(tokens: Tokens, left: bytes, right: bytes) -> bool:
         left: a token's bytes.
         right: a token's bytes.
 
-    >>> from cutline.vocabulary import Vocabulary
     >>> ranks = {bytes([b]): b for b in range(256)} | {b"aa": 256}
-    >>> tokens = Tokens(Vocabulary.from_ranks(ranks))
+    >>> tokens = Tokens(ranks)
     >>> compatible(tokens, b"aa", b"a"), compatible(tokens, b"a", b"aa")
     (True, False)
     """

@@ -26,9 +26,8 @@ def encode_greedy(tokens: Tokens, piece: bytes) -> list[bytes]:
         Token ids.
 
     >>> from cutline.reference.textbook import encode_textbook
-    >>> from cutline.vocabulary import Vocabulary
     >>> ranks = {bytes([b]): b for b in range(256)} | {b"cd": 256, b"ab": 257, b"abc": 258}
-    >>> tokens = Tokens(Vocabulary.from_ranks(ranks))
+    >>> tokens = Tokens(ranks)
     >>> encode_greedy(tokens, b"abcd"), encode_textbook(tokens, b"abcd")
     ([258, 100], [257, 256])
     """

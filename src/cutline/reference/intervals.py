@@ -29,9 +29,8 @@ class IntervalCounter:
         tokens: the vocabulary.
         piece: any bytes.
 
-    >>> from cutline.vocabulary import Vocabulary
     >>> ranks = {bytes([b]): b for b in range(256)} | {b"ab": 256, b"bc": 257, b"abc": 258}
-    >>> intervals = IntervalCounter(Tokens(Vocabulary.from_ranks(ranks)), b"cabcbc")
+    >>> intervals = IntervalCounter(Tokens(ranks), b"cabcbc")
     >>> intervals.count(0, 6), intervals.encode(2, 6)
     (3, [257, 257])
     """

@@ -31,9 +31,8 @@ def encode_minimal(tokens: Tokens, piece: bytes) -> list[bytes]:
         Token ids.
 
     >>> from cutline.reference.textbook import encode_textbook
-    >>> from cutline.vocabulary import Vocabulary
     >>> ranks = {bytes([b]): b for b in range(256)} | {b"bc": 256, b"ab": 257, b"cd": 258}
-    >>> tokens = Tokens(Vocabulary.from_ranks(ranks))
+    >>> tokens = Tokens(ranks)
     >>> encode_minimal(tokens, b"abcd"), encode_textbook(tokens, b"abcd")
     ([257, 258], [97, 256, 100])
     """

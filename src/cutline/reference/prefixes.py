@@ -78,9 +78,8 @@ def encode_prefixes(tokens: Tokens, piece: bytes) -> list[bytes]:
     Returns:
         Token ids.
 
-    >>> from cutline.vocabulary import Vocabulary
     >>> ranks = {bytes([b]): b for b in range(256)} | {b"ab": 256, b"bc": 257, b"abc": 258}
-    >>> encode_prefixes(Tokens(Vocabulary.from_ranks(ranks)), b"abcb")
+    >>> encode_prefixes(Tokens(ranks), b"abcb")
     [258, 98]
     """
     return table_of(tokens, piece).encoding(len(piece))

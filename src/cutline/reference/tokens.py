@@ -5,6 +5,7 @@ Everything here describes `E`, pure merging. The whole-piece rule has no part in
 Source: docs/algorithm.md, "Canonical pairs".
 """
 
+from collections.abc import Mapping
 from functools import cached_property
 
 from cutline.reference.search import Automaton, automaton_of
@@ -18,7 +19,8 @@ class Tokens(dict[bytes, int]):
     """The id of every token, which is also its rank. Not to be changed.
 
     Args:
-        vocabulary: any; tokens may be irregular, or never be reached by merging.
+        vocabulary: a `Vocabulary`, or the id of every token by its bytes. Tokens may be
+            irregular, or never be reached by merging.
 
     Attributes:
         splits: the canonical pair of every token that merging reaches, bytes aside: the two
@@ -27,17 +29,22 @@ class Tokens(dict[bytes, int]):
         longest: length in bytes of the longest token.
         verdicts: pairs of tokens that the pair check has decided; its memory.
 
+    Raises:
+        VocabularyError: (a ValueError) an id is given twice, or a single byte has no token.
+
     Cost: quadratic in a token's length, linear in their number; about 4 s for o200k_base.
 
     >>> ranks = {bytes([b]): b for b in range(256)} | {b"abc": 256, b"bc": 257, b"xyz": 258}
-    >>> tokens = Tokens(Vocabulary.from_ranks(ranks))
+    >>> tokens = Tokens(ranks)
     >>> tokens.splits
     {b'bc': (b'b', b'c'), b'abc': (b'a', b'bc')}
     >>> b"bc" in tokens.regular, b"abc" in tokens.regular, b"xyz" in tokens.regular
     (True, False, False)
     """
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary | Mapping[bytes, int]) -> None:
+        if not isinstance(vocabulary, Vocabulary):
+            vocabulary = Vocabulary.from_ranks(vocabulary)
         super().__init__(vocabulary.to_ranks())
         self.longest = max(map(len, self))
         self.verdicts: dict[tuple[bytes, bytes], bool] = {}

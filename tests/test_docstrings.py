@@ -1,0 +1,26 @@
+"""The examples in the docstrings of every module run."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import cutline
+
+# The kernels' have a test beside their stubs; what is run by `python -m` is no module to import.
+MODULES = sorted(
+    found.name
+    for found in pkgutil.walk_packages(cutline.__path__, "cutline.")
+    if not found.name.startswith("cutline.kernels") and not found.name.endswith("__main__")
+)
+
+
+@pytest.mark.parametrize("name", ["cutline", *MODULES])
+def test_examples_give_what_they_say(name: str) -> None:
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_there_are_examples() -> None:
+    found = doctest.DocTestFinder().find(importlib.import_module("cutline.encoding"))
+    assert sum(bool(test.examples) for test in found) > 10

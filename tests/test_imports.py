@@ -20,11 +20,25 @@ ALLOWED: dict[str, frozenset[str]] = {
     "pretokenize": frozenset({"errors"}),
     "kernels": frozenset(),
     "text": frozenset({"errors"}),
+    "special": frozenset({"errors"}),
     "reference": frozenset({"vocabulary"}),
     "counting": frozenset({"errors", "kernels", "text"}),
     "tables": frozenset({"errors", "vocabulary", "pretokenize", "kernels"}),
+    "training": frozenset(
+        {"errors", "vocabulary", "pretokenize", "kernels", "text", "special", "tables"}
+    ),
     FACE: frozenset(
-        {"errors", "vocabulary", "pretokenize", "kernels", "text", "tables", "counting"}
+        {
+            "errors",
+            "vocabulary",
+            "pretokenize",
+            "kernels",
+            "text",
+            "special",
+            "tables",
+            "counting",
+            "training",
+        }
     ),
     "cli": frozenset({"errors", "vocabulary", FACE}),
 }

@@ -7,8 +7,8 @@
 ([258, 98], 2)
 
 To read, to try out, and for tests to compare with; `cutline.Encoding` is what is fast.
-docs/algorithm.md has the definitions and the proofs. Everything works on the bytes of one
-piece and returns token ids: there is nothing here of split patterns, and so nothing of
+docs/algorithm.md has the definitions and the proofs. Everything, `trainer` aside, works on the
+bytes of one piece and returns token ids: there is nothing here of split patterns, and so nothing of
 settled boundaries and live scans (docs/counting.md). Left out, too, are a table of suffixes,
 which mirrors that of prefixes, parts of a piece counted from its own tokens (Theorem 10),
 and merging that begins with whole characters (Theorem 11).
@@ -23,6 +23,7 @@ and merging that begins with whole characters (Theorem 11).
 | `appending` | how many tokens is the text by now? | n for all appends |
 | `intervals` | how many tokens has this part? | n, then mostly a few steps a part |
 | `greedy`, `minimal` | what is *not* byte pair encoding? | n |
+| `trainer` | where do the merges come from? | n for each merge |
 
 They stand on `tokens` (the vocabulary and what follows from it), `search` (finding tokens in
 a text), `tree` (which node lies above which) and `pieces` (the whole-piece rule).
@@ -45,10 +46,12 @@ from cutline.reference.minimal import encode_minimal
 from cutline.reference.prefixes import PrefixTable, encode_prefixes
 from cutline.reference.textbook import encode_textbook
 from cutline.reference.tokens import Tokens
+from cutline.reference.trainer import Merge, train
 
 __all__ = [
     "Appender",
     "IntervalCounter",
+    "Merge",
     "PrefixTable",
     "Tokens",
     "compatible",
@@ -58,4 +61,5 @@ __all__ = [
     "encode_minimal",
     "encode_prefixes",
     "encode_textbook",
+    "train",
 ]

@@ -1,0 +1,1 @@
+"""Pieces are counted, and merged to a vocabulary."""

@@ -8,6 +8,9 @@
 ['one two', ' three four', ' five']
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from cutline.chunk import Chunk
 from cutline.counting import Appender, IntervalCounter, Prepender
 from cutline.decode_stream import DecodeStream
@@ -31,6 +34,10 @@ from cutline.registry import encoding_for_model, get_encoding, load
 from cutline.version import __version__
 from cutline.vocabulary import encoding_name_for_model, list_encoding_names
 
+if TYPE_CHECKING:
+    from cutline.trainer import train, train_from_counts
+    from cutline.training import PieceCounts, Progress, SourceError, count_pieces
+
 __all__ = [
     "Appender",
     "BudgetError",
@@ -43,7 +50,10 @@ __all__ = [
     "OffsetError",
     "PatternError",
     "PatternFallbackWarning",
+    "PieceCounts",
     "Prepender",
+    "Progress",
+    "SourceError",
     "SpecialTokenError",
     "SurrogateError",
     "UnknownEncodingError",
@@ -52,9 +62,33 @@ __all__ = [
     "UnsupportedPatternError",
     "VocabularyError",
     "__version__",
+    "count_pieces",
     "encoding_for_model",
     "encoding_name_for_model",
     "get_encoding",
     "list_encoding_names",
     "load",
+    "train",
+    "train_from_counts",
 ]
+
+# Imported when first asked for: most programs encode and never train.
+_LATE = {
+    "PieceCounts": "cutline.training",
+    "Progress": "cutline.training",
+    "SourceError": "cutline.training",
+    "count_pieces": "cutline.training",
+    "train": "cutline.trainer",
+    "train_from_counts": "cutline.trainer",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found = getattr(import_module(_LATE[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATE})

@@ -1,1 +1,21 @@
-"""Pieces are counted, and merged to a vocabulary."""
+"""Text -> counts of its pieces -> a vocabulary.
+
+`counting` reads `sources` and counts; `merging` trains on what was counted. An encoding is made
+of it all by `cutline.trainer`.
+"""
+
+from cutline.training.counting import count_pieces
+from cutline.training.counts import PieceCounts, checked_special_texts
+from cutline.training.merging import Ties, train_vocabulary
+from cutline.training.progress import Progress
+from cutline.training.reading import SourceError
+
+__all__ = [
+    "PieceCounts",
+    "Progress",
+    "SourceError",
+    "Ties",
+    "checked_special_texts",
+    "count_pieces",
+    "train_vocabulary",
+]

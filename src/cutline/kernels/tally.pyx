@@ -1,0 +1,665 @@
+"""Count the distinct pieces of texts: the first half of training.
+
+A piece of at most 15 bytes is its own key, two words that stand in the table beside
+its count; a batch of them is worked in two passes, the first of which scans, hashes and
+prefetches. Longer pieces are rare: their bytes lie in an arena, with a table of their own.
+
+Several threads can count one text. Each but the first begins in the middle of it, at a
+character that need not begin a piece, so its beginning is only a guess. `guess` notes the
+first pieces, without counting them, and counts those that follow. Once it is known where the
+part before really ended, `settle` scans from there until it meets a place that was noted:
+what is decided from a place on depends on nothing before it, so from there on both scans
+are the same. Where they never meet, what was counted is taken back.
+"""
+
+from cython cimport auto_pickle
+from libc.stdlib cimport calloc, free, malloc, qsort
+
+import numpy as np
+
+from cutline.kernels.common cimport (
+    SHORT_PIECE, Key, char_bytes, grow, hash_bytes, hash_key, int64_t, memcmp, memcpy, memset,
+    prefetch, scramble, short_key, uint8_t, uint64_t,
+)
+from cutline.kernels.scan cimport ScanTables, Scanner, scan_piece
+
+cdef enum:
+    NO_MEMORY = -1          # instead of a place in the text
+    TOO_MANY = -2           # the sum of all counts would leave int64
+
+cdef enum:
+    BATCH_PIECES = 256
+    FIRST_BITS = 10         # of the number of slots of an empty table
+    NOTED_STEPS = 256       # of a guess
+    LONG_TAIL = 0xFF        # in a row, where short pieces have their length
+
+cdef int64_t MOST = 0x7FFFFFFFFFFFFFFF
+cdef Py_ssize_t NO_LIMIT = <Py_ssize_t> (<size_t> -1 >> 2)
+
+cdef struct Entry:
+    Key key                 # high is 0 in a slot that is free: it has a piece's length
+    int64_t count
+
+cdef struct LongEntry:
+    uint64_t hashed
+    Py_ssize_t offset       # in the arena
+    Py_ssize_t n            # bytes; 0 in a slot that is free
+    int64_t count
+
+# Open addressing, at most 7 of 10 slots in use. All counts are at most `total`.
+cdef struct Table:
+    Entry* entries
+    Py_ssize_t slots
+    Py_ssize_t used
+    LongEntry* longer
+    Py_ssize_t longer_slots
+    Py_ssize_t longer_used
+    uint8_t* arena
+    Py_ssize_t arena_used
+    Py_ssize_t arena_slots
+    int64_t total
+
+# Short pieces that were found and wait to be counted, and where to look for each first.
+cdef struct Batch:
+    Py_ssize_t count
+    Key keys[BATCH_PIECES]
+    Entry* slots[BATCH_PIECES]
+
+# What a scan may still do.
+cdef struct Scan:
+    const Scanner* scanner
+    const uint8_t* text
+    Py_ssize_t end          # nothing at or beyond text[end] is read
+    bint final              # the text ends at `end`: every piece is decided
+    Py_ssize_t patience     # bytes that may still be looked at
+
+# A piece as it is sorted: words compare like bytes, the first the highest.
+cdef struct Row:
+    uint64_t first
+    uint64_t second         # 7 bytes, and the length or LONG_TAIL
+    const uint8_t* bytes    # of a long piece
+    Py_ssize_t n
+    int64_t count
+
+
+@auto_pickle(False)
+cdef class Tally:
+    """Distinct pieces, each with how often it was counted.
+
+    Args:
+        scan_tables: the automaton that finds pieces; None: only `add_spans`, `add_pieces` and
+            `merge` are used.
+
+    One thread at a time may use a tally. The methods that count release the GIL.
+    After a MemoryError or an OverflowError some of a text is counted, some is not.
+    """
+
+    cdef ScanTables scan_tables
+    cdef Table table
+    cdef Py_ssize_t noted_starts[NOTED_STEPS + 1]
+    cdef Py_ssize_t noted_ends[NOTED_STEPS]     # of a gap: where it starts
+    cdef Py_ssize_t n_noted
+    cdef Py_ssize_t arrived
+    cdef Py_ssize_t guess_stop
+
+    def __cinit__(self, ScanTables scan_tables):
+        self.scan_tables = scan_tables
+        if not begin_table(&self.table):
+            raise MemoryError("no memory for a table of pieces")
+
+    def __dealloc__(self):
+        end_table(&self.table)
+
+    @property
+    def distinct(self):
+        """The number of distinct pieces. Cost: linear in it."""
+        return count_rows(&self.table)
+
+    @property
+    def total(self):
+        """The number of pieces."""
+        return self.table.total
+
+    cdef Scan scan_of(self, const uint8_t[::1] data, Py_ssize_t end, bint final) except *:
+        cdef Scan scan
+        memset(&scan, 0, sizeof(scan))
+        if self.scan_tables is None:
+            raise ValueError("this tally has no scan tables")
+        if not 0 <= end <= data.shape[0]:
+            raise ValueError(f"end is {end}, outside of {data.shape[0]} bytes")
+        scan.scanner = &self.scan_tables.scanner
+        scan.text = &data[0] if end else NULL
+        scan.end = end
+        scan.final = final
+        scan.patience = NO_LIMIT
+        return scan
+
+    def add(
+        self, const uint8_t[::1] data not None, Py_ssize_t start, Py_ssize_t stop,
+        Py_ssize_t end, bint final,
+    ):
+        """Count the pieces that start in data[start:stop] and are decided by data[:end].
+
+        Args:
+            data: valid UTF-8 up to `end`.
+            start: where a piece, or text that no piece covers, begins.
+            stop: pieces that start here or behind it are left out, if it is below `end`.
+            end: where the text ends, or what is known of it.
+            final: the text ends there, which decides all pieces.
+
+        Returns:
+            Where it arrived: the first place of those from `stop` on where a piece ends, or
+            the start of the first piece that needs more text to be decided.
+
+        Raises:
+            OverflowError: more than 2**63 - 1 pieces.
+        """
+        cdef Scan scan = self.scan_of(data, end, final)
+        cdef Py_ssize_t at
+        with nogil:
+            at = count_text(&self.table, &scan, start, min(stop, end), 1)
+        return checked(at)
+
+    def add_documents(
+        self, const uint8_t[::1] data not None, const int64_t[::1] offsets not None
+    ):
+        """Count the pieces of several texts, the k-th of which is data[offsets[k]:offsets[k + 1]].
+
+        Raises:
+            OverflowError: more than 2**63 - 1 pieces.
+        """
+        cdef Py_ssize_t last = offsets.shape[0] - 1, k, at = 0
+        cdef Scan scan = self.scan_of(data, offsets[last] if last >= 0 else 0, True)
+        cdef Batch batch
+        batch.count = 0
+        with nogil:
+            for k in range(last):
+                scan.end = offsets[k + 1]
+                at = scan_text(&self.table, &scan, &batch, offsets[k], scan.end, 1)
+                if at < 0:
+                    break
+            if at >= 0:
+                at = count_batch(&self.table, &batch, 1)
+        checked(at)
+
+    def guess(
+        self, const uint8_t[::1] data not None, Py_ssize_t start, Py_ssize_t stop,
+        Py_ssize_t end, bint final,
+    ):
+        """Count like `add`, but from a character that need not begin a piece.
+
+        The tally counts what is true only after `settle`, which comes next. May stop early,
+        where pieces are decided by looking far again and again.
+        """
+        cdef Scan scan = self.scan_of(data, end, final)
+        cdef Py_ssize_t at = start
+        stop = min(stop, end)
+        scan.patience = 4 * (stop - start) + 4096
+        self.guess_stop = stop
+        with nogil:
+            while at < stop and self.n_noted < NOTED_STEPS and scan.patience >= 0:
+                self.noted_starts[self.n_noted] = at
+                at = step(&scan, at, &self.noted_ends[self.n_noted])
+                if at < 0:
+                    at = self.noted_starts[self.n_noted]
+                    break
+                self.n_noted += 1
+            self.noted_starts[self.n_noted] = at
+            self.arrived = at
+            if self.n_noted == NOTED_STEPS:
+                at = count_text(&self.table, &scan, at, stop, 1)
+        self.arrived = checked(at)
+
+    def settle(
+        self, const uint8_t[::1] data not None, Py_ssize_t at, Py_ssize_t end, bint final
+    ):
+        """Make a guess true.
+
+        Args:
+            data, end, final: as they were given to `guess`.
+            at: where the text before the guess really arrived, as `add` and `settle` return it.
+
+        Returns:
+            Where this part arrives, as `add` does.
+
+        Cost: linear in the part, and nearly nothing where both scans soon meet.
+        """
+        cdef Scan scan = self.scan_of(data, end, final)
+        cdef Py_ssize_t start = self.noted_starts[0]
+        with nogil:
+            at = self.settled(&scan, at) if at >= start else self.taken_back(&scan, at)
+        self.n_noted = 0
+        return checked(at)
+
+    cdef Py_ssize_t settled(self, Scan* scan, Py_ssize_t at) noexcept nogil:
+        """Scan until a noted place is met, then count what was noted from there on."""
+        cdef Py_ssize_t noted = 0, next_at, piece_end = 0, code
+        while at < self.guess_stop:
+            while noted < self.n_noted and self.noted_starts[noted] < at:
+                noted += 1
+            if self.noted_starts[noted] == at:
+                for noted in range(noted, self.n_noted):
+                    code = add_piece(
+                        &self.table, scan.text + self.noted_starts[noted],
+                        self.noted_ends[noted] - self.noted_starts[noted], 1,
+                    )
+                    if code < 0:
+                        return code
+                return count_text(&self.table, scan, self.arrived, self.guess_stop, 1)
+            if self.noted_starts[noted] < at:
+                break
+            next_at = step(scan, at, &piece_end)
+            if next_at < 0:
+                break
+            code = add_piece(&self.table, scan.text + at, piece_end - at, 1)
+            if code < 0:
+                return code
+            at = next_at
+        at = self.taken_back(scan, at)
+        if at < 0:
+            return at
+        return count_text(&self.table, scan, at, self.guess_stop, 1)
+
+    cdef Py_ssize_t taken_back(self, Scan* scan, Py_ssize_t at) noexcept nogil:
+        """Take back what a guess counted. Returns `at`, or an error."""
+        cdef Py_ssize_t code = count_text(
+            &self.table, scan, self.noted_starts[self.n_noted], self.arrived, -1
+        )
+        return at if code >= 0 else code
+
+    def add_spans(
+        self, const uint8_t[::1] data not None,
+        const int64_t[::1] starts not None, const int64_t[::1] ends not None,
+    ):
+        """Count data[starts[k]:ends[k]], in bytes, for every k; empty ones are nothing.
+
+        Raises:
+            OverflowError: more than 2**63 - 1 pieces.
+        """
+        cdef Py_ssize_t k, code = 0
+        cdef const uint8_t* text = &data[0] if data.shape[0] else NULL
+        with nogil:
+            for k in range(starts.shape[0]):
+                code = add_piece(&self.table, text + starts[k], ends[k] - starts[k], 1)
+                if code < 0:
+                    break
+        checked(code)
+
+    def add_pieces(
+        self, const uint8_t[::1] arena not None,
+        const int64_t[::1] offsets not None, const int64_t[::1] counts not None,
+    ):
+        """Add what `pieces` of another tally gave; rows may be in any order.
+
+        Trusts: offsets do not fall, and stay inside the arena; no count is negative.
+
+        Raises:
+            OverflowError: more than 2**63 - 1 pieces in all.
+        """
+        cdef Py_ssize_t k, code = 0
+        cdef const uint8_t* bytes = &arena[0] if arena.shape[0] else NULL
+        with nogil:
+            for k in range(counts.shape[0]):
+                code = add_piece(
+                    &self.table, bytes + offsets[k], offsets[k + 1] - offsets[k], counts[k]
+                )
+                if code < 0:
+                    break
+        checked(code)
+
+    def merge(self, Tally other not None):
+        """Add what another tally counted; nobody may be at work on it.
+
+        Raises:
+            OverflowError: more than 2**63 - 1 pieces in all.
+        """
+        cdef Py_ssize_t code
+        with nogil:
+            code = add_table(&self.table, &other.table)
+        checked(code)
+
+    def pieces(self):
+        """All distinct pieces, sorted by their bytes.
+
+        Returns:
+            Their bytes, one piece behind the other (uint8), where each starts, with the
+            end of the last (int64, one more than there are pieces), and how often each
+            was counted (int64).
+
+        Cost: O(n log n) comparisons for n distinct pieces.
+        """
+        cdef Py_ssize_t n_bytes = 0, n_rows = count_rows(&self.table), k
+        cdef Row* rows = <Row*> malloc((n_rows + 1) * sizeof(Row))
+        if rows == NULL:
+            raise MemoryError(f"no memory to sort {n_rows} pieces")
+        try:
+            with nogil:
+                list_rows(&self.table, rows)
+                qsort(rows, n_rows, sizeof(Row), compare_rows)
+                for k in range(n_rows):
+                    n_bytes += rows[k].n
+            # At least a byte each, so that there is an address to write to.
+            arena = np.empty(n_bytes + 1, dtype=np.uint8)
+            offsets = np.zeros(n_rows + 1, dtype=np.int64)
+            counts = np.empty(n_rows + 1, dtype=np.int64)
+            write_rows(rows, n_rows, arena, offsets, counts)
+        finally:
+            free(rows)
+        return arena[:n_bytes], offsets, counts[:n_rows]
+
+
+cdef Py_ssize_t checked(Py_ssize_t code) except -1:
+    """Turn an error of the functions below into an exception."""
+    if code == NO_MEMORY:
+        raise MemoryError("no memory for more distinct pieces: count fewer files at a time")
+    if code == TOO_MANY:
+        raise OverflowError("more than 2**63 - 1 pieces: no count holds them")
+    return code
+
+
+# Finding pieces
+
+cdef inline Py_ssize_t step(
+    Scan* scan, Py_ssize_t at, Py_ssize_t* piece_end
+) noexcept nogil:
+    """End of the piece or the skipped character at a place; -1: it needs more text."""
+    cdef Py_ssize_t examined = 0
+    cdef Py_ssize_t end = scan_piece(scan.scanner, scan.text, at, scan.end, &examined)
+    if examined > scan.end and not scan.final:
+        return -1
+    scan.patience -= examined - at
+    if end < 0:
+        piece_end[0] = at
+        return at + char_bytes(scan.text[at])
+    piece_end[0] = end
+    return end
+
+
+cdef Py_ssize_t scan_text(
+    Table* table, Scan* scan, Batch* batch,
+    Py_ssize_t at, Py_ssize_t stop,         # in: pieces that start in text[at:stop]
+    int64_t weight,
+) noexcept nogil:
+    """Count pieces, but for those that stay in the batch. Where it arrived, or an error."""
+    cdef Py_ssize_t next_at, piece_end = 0, code
+    while at < stop and scan.patience >= 0:
+        next_at = step(scan, at, &piece_end)
+        if next_at < 0:
+            break
+        if piece_end - at > SHORT_PIECE:
+            code = add_long(table, scan.text + at, piece_end - at, weight)
+            if code < 0:
+                return code
+        elif piece_end > at:
+            put_in_batch(table, batch, scan.text + at, piece_end - at, scan.text + scan.end)
+            if batch.count == BATCH_PIECES:
+                code = count_batch(table, batch, weight)
+                if code < 0:
+                    return code
+        at = next_at
+    return at
+
+
+cdef Py_ssize_t count_text(
+    Table* table, Scan* scan, Py_ssize_t at, Py_ssize_t stop, int64_t weight
+) noexcept nogil:
+    """Count all pieces that start in text[at:stop]. Where it arrived, or an error."""
+    cdef Batch batch
+    cdef Py_ssize_t code
+    batch.count = 0
+    at = scan_text(table, scan, &batch, at, stop, weight)
+    if at < 0:
+        return at
+    code = count_batch(table, &batch, weight)
+    return at if code >= 0 else code
+
+
+# The table
+
+cdef inline Entry* first_slot(const Table* table, Key key) noexcept nogil:
+    return table.entries + (scramble(hash_key(key)) & <uint64_t> (table.slots - 1))
+
+
+cdef inline void put_in_batch(
+    Table* table, Batch* batch, const uint8_t* piece, Py_ssize_t n, const uint8_t* limit
+) noexcept nogil:
+    cdef Key key = short_key(piece, n, limit)
+    cdef Entry* slot = first_slot(table, key)
+    prefetch(slot)
+    batch.keys[batch.count] = key
+    batch.slots[batch.count] = slot
+    batch.count += 1
+
+
+cdef inline void add_short(
+    Table* table, Entry* entry, const Key* key, int64_t weight
+) noexcept nogil:
+    """Count a piece, given its first slot. There is a free one."""
+    while entry.key.low != key.low or entry.key.high != key.high:
+        if entry.key.high == 0:
+            entry.key = key[0]
+            table.used += 1
+            break
+        entry += 1
+        if entry == table.entries + table.slots:
+            entry = table.entries
+    entry.count += weight
+
+
+cdef Py_ssize_t count_batch(Table* table, Batch* batch, int64_t weight) noexcept nogil:
+    """Count the pieces of a batch and empty it. 0 or an error."""
+    cdef Py_ssize_t k
+    if batch.count * weight > MOST - table.total:
+        return TOO_MANY
+    for k in range(batch.count):
+        add_short(table, batch.slots[k], &batch.keys[k], weight)
+    table.total += batch.count * weight
+    batch.count = 0
+    return make_room(table)
+
+
+cdef Py_ssize_t add_piece(
+    Table* table, const uint8_t* piece, Py_ssize_t n, int64_t weight
+) noexcept nogil:
+    """Count any piece. 0 or an error."""
+    cdef Key key
+    if n > SHORT_PIECE:
+        return add_long(table, piece, n, weight)
+    if n <= 0:
+        return 0
+    if weight > MOST - table.total:
+        return TOO_MANY
+    key = short_key(piece, n, piece + n)
+    add_short(table, first_slot(table, key), &key, weight)
+    table.total += weight
+    return make_room(table)
+
+
+cdef Py_ssize_t add_long(
+    Table* table, const uint8_t* piece, Py_ssize_t n, int64_t weight
+) noexcept nogil:
+    """Count a piece of over 15 bytes. 0 or an error."""
+    cdef uint64_t hashed = hash_bytes(piece, n)
+    cdef LongEntry* entry = table.longer + (hashed & <uint64_t> (table.longer_slots - 1))
+    if weight > MOST - table.total:
+        return TOO_MANY
+    while (
+        entry.hashed != hashed or entry.n != n
+        or memcmp(table.arena + entry.offset, piece, n) != 0
+    ):
+        if entry.n == 0:
+            if not grow(<void**> &table.arena, &table.arena_slots, table.arena_used + n, 1):
+                return NO_MEMORY
+            memcpy(table.arena + table.arena_used, piece, n)
+            entry.hashed = hashed
+            entry.offset = table.arena_used
+            entry.n = n
+            table.arena_used += n
+            table.longer_used += 1
+            break
+        entry += 1
+        if entry == table.longer + table.longer_slots:
+            entry = table.longer
+    entry.count += weight
+    table.total += weight
+    if table.longer_used * 10 > table.longer_slots * 7:
+        return grow_longer(table)
+    return 0
+
+
+cdef Py_ssize_t add_table(Table* table, const Table* other) noexcept nogil:
+    """Add all counts of another table. 0 or an error."""
+    cdef Py_ssize_t k, code
+    cdef const Entry* entry
+    cdef const LongEntry* longer
+    if other.total > MOST - table.total:
+        return TOO_MANY
+    for k in range(other.slots):
+        entry = other.entries + k
+        if entry.count:
+            add_short(table, first_slot(table, entry.key), &entry.key, entry.count)
+            code = make_room(table)
+            if code < 0:
+                return code
+            table.total += entry.count
+    for k in range(other.longer_slots):
+        longer = other.longer + k
+        if longer.count:
+            code = add_long(table, other.arena + longer.offset, longer.n, longer.count)
+            if code < 0:
+                return code
+    return 0
+
+
+cdef bint begin_table(Table* table) noexcept nogil:
+    memset(table, 0, sizeof(Table))
+    table.slots = table.longer_slots = 1 << FIRST_BITS
+    table.entries = <Entry*> calloc(table.slots, sizeof(Entry))
+    table.longer = <LongEntry*> calloc(table.longer_slots, sizeof(LongEntry))
+    return table.entries != NULL and table.longer != NULL
+
+
+cdef void end_table(Table* table) noexcept nogil:
+    free(table.entries)
+    free(table.longer)
+    free(table.arena)
+
+
+cdef inline Py_ssize_t make_room(Table* table) noexcept nogil:
+    """Have room for a batch of new pieces. 0 or an error."""
+    if (table.used + BATCH_PIECES) * 10 > table.slots * 7:
+        return grow_entries(table)
+    return 0
+
+
+cdef Py_ssize_t grow_entries(Table* table) noexcept nogil:
+    """Double the table of short pieces, without those that were taken back. 0 or an error."""
+    cdef Entry* old = table.entries
+    cdef Py_ssize_t old_slots = table.slots, k
+    cdef Entry* entries = <Entry*> calloc(2 * old_slots, sizeof(Entry))
+    if entries == NULL:
+        return NO_MEMORY
+    table.entries = entries
+    table.slots = 2 * old_slots
+    table.used = 0
+    for k in range(old_slots):
+        if old[k].count:
+            add_short(table, first_slot(table, old[k].key), &old[k].key, old[k].count)
+    free(old)
+    return 0
+
+
+cdef Py_ssize_t grow_longer(Table* table) noexcept nogil:
+    """Double the table of long pieces. 0 or an error."""
+    cdef Py_ssize_t slots = 2 * table.longer_slots, k, at
+    cdef LongEntry* longer = <LongEntry*> calloc(slots, sizeof(LongEntry))
+    if longer == NULL:
+        return NO_MEMORY
+    for k in range(table.longer_slots):
+        if table.longer[k].n:
+            at = table.longer[k].hashed & <uint64_t> (slots - 1)
+            while longer[at].n:
+                at = at + 1 & slots - 1
+            longer[at] = table.longer[k]
+    free(table.longer)
+    table.longer = longer
+    table.longer_slots = slots
+    return 0
+
+
+# Sorted output
+
+cdef Py_ssize_t count_rows(const Table* table) noexcept nogil:
+    cdef Py_ssize_t k, rows = 0
+    for k in range(table.slots):
+        rows += table.entries[k].count != 0
+    for k in range(table.longer_slots):
+        rows += table.longer[k].count != 0
+    return rows
+
+
+cdef inline uint64_t reversed_bytes(uint64_t word) noexcept nogil:
+    """The word whose lowest byte is the other one's highest."""
+    word = word >> 32 | word << 32
+    word = (word & <uint64_t> 0xFFFF0000FFFF0000) >> 16 | (word & <uint64_t> 0x0000FFFF0000FFFF) << 16
+    return (
+        (word & <uint64_t> 0xFF00FF00FF00FF00) >> 8 | (word & <uint64_t> 0x00FF00FF00FF00FF) << 8
+    )
+
+
+cdef void list_rows(const Table* table, Row* row) noexcept nogil:
+    """Write a row for each piece that was counted, in any order."""
+    cdef Py_ssize_t k
+    cdef Key key
+    for k in range(table.slots):
+        if table.entries[k].count:
+            key = table.entries[k].key
+            row.first = reversed_bytes(key.low)
+            row.second = reversed_bytes(key.high)
+            row.bytes = NULL
+            row.n = key.high >> 56
+            row.count = table.entries[k].count
+            row += 1
+    for k in range(table.longer_slots):
+        if table.longer[k].count:
+            row.bytes = table.arena + table.longer[k].offset
+            row.n = table.longer[k].n
+            key = short_key(row.bytes, SHORT_PIECE, row.bytes + row.n)
+            row.first = reversed_bytes(key.low)
+            row.second = reversed_bytes(key.high) | LONG_TAIL
+            row.count = table.longer[k].count
+            row += 1
+
+
+cdef int compare_rows(const void* left, const void* right) noexcept nogil:
+    """Order of the pieces' bytes; a piece stands before those that it begins."""
+    cdef const Row* a = <const Row*> left
+    cdef const Row* b = <const Row*> right
+    cdef int order
+    if a.first != b.first:
+        return 1 if a.first > b.first else -1
+    if a.second != b.second:
+        return 1 if a.second > b.second else -1
+    if a.bytes == NULL:
+        return 0        # equal words of two short pieces: the same piece
+    order = memcmp(a.bytes, b.bytes, min(a.n, b.n))
+    return order if order else (a.n > b.n) - (a.n < b.n)
+
+
+cdef void write_rows(
+    const Row* row, Py_ssize_t n_rows,
+    uint8_t[::1] arena, int64_t[::1] offsets, int64_t[::1] counts,      # out
+) noexcept nogil:
+    cdef Py_ssize_t k, at, offset = 0
+    for k in range(n_rows):
+        if row.bytes != NULL:
+            memcpy(&arena[offset], row.bytes, row.n)
+        else:
+            for at in range(row.n):
+                arena[offset + at] = (
+                    row.first >> (56 - 8 * at) if at < 8 else row.second >> (120 - 8 * at)
+                ) & 0xFF
+        offset += row.n
+        offsets[k + 1] = offset
+        counts[k] = row.count
+        row += 1

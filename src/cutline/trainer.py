@@ -1,0 +1,166 @@
+"""Training: from text, or from counts of its pieces, to an encoding of one's own."""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, get_args
+
+from cutline.encoding import Encoding
+from cutline.training import (
+    PieceCounts,
+    Progress,
+    Ties,
+    checked_special_texts,
+    count_pieces,
+    train_vocabulary,
+)
+from cutline.vocabulary import O200K_PAT_STR
+from cutline.vocabulary.vocabulary import MAX_TOKEN_COUNT
+
+__all__ = ["train", "train_from_counts"]
+
+
+def train(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Iterable[str],
+    vocab_size: int,
+    *,
+    pat_str: str | None = O200K_PAT_STR,
+    special_tokens: Iterable[str] = (),
+    min_frequency: int = 2,
+    ties: Ties = "smallest",
+    max_token_length: int | None = None,
+    column: str | None = None,
+    num_threads: int | None = None,
+    progress: Callable[[Progress], Any] | None = None,
+    name: str = "trained",
+) -> Encoding:
+    r"""Train a byte-level BPE encoding.
+
+    Deterministic: the result depends on the text alone, not on the order of files, on
+    threads or on how the text is read.
+
+    Args:
+        source: a file name, a pattern such as "corpus/**/*.txt", or a list of these; or any
+            other iterable, whose items are texts. See `count_pieces`.
+        vocab_size: tokens in all: 256 bytes, merges and special tokens.
+        pat_str: the split pattern; None: each document is one piece.
+        special_tokens: texts that cut documents and take no part in merging. Their ids follow
+            the last merge.
+        min_frequency: training stops where no pair occurs as often, and the vocabulary is
+            smaller then.
+        ties: which of equally frequent pairs is merged first: "smallest", the pair of byte
+            strings that comes first in order; "largest", that which comes last; "ids", the
+            pair with the lower ids (left, then right).
+        max_token_length: the most bytes that a token may have.
+        column: which column of JSONL or Parquet files holds the text.
+        num_threads: for counting; None: as many as there are processors.
+        progress: called with a `Progress` some times a second.
+        name: the encoding's.
+
+    Raises:
+        ValueError: an argument is out of range, or the source holds no text.
+        FileNotFoundError, OSError: a file cannot be read.
+        PatternError: the split pattern is no valid regular expression.
+
+    Cost: counting is linear in the text; memory is bounded by the distinct pieces, not by the
+    text. Merging: see `train_from_counts`.
+
+    >>> enc = train(iter(["low low low lower lowest"]), 260, pat_str=r" ?\w+")
+    >>> enc.decode_tokens_bytes(enc.encode("lower low"))
+    [b'low', b'e', b'r', b' low']
+    """
+    special_tokens = checked_special_texts(special_tokens)
+    _check(vocab_size, special_tokens, min_frequency, ties, max_token_length)
+    counts = count_pieces(
+        source,
+        pat_str=pat_str,
+        special_tokens=special_tokens,
+        column=column,
+        num_threads=num_threads,
+        progress=progress,
+    )
+    return train_from_counts(
+        counts,
+        vocab_size,
+        min_frequency=min_frequency,
+        ties=ties,
+        max_token_length=max_token_length,
+        progress=progress,
+        name=name,
+    )
+
+
+def train_from_counts(
+    counts: PieceCounts,
+    vocab_size: int,
+    *,
+    min_frequency: int = 2,
+    ties: Ties = "smallest",
+    max_token_length: int | None = None,
+    progress: Callable[[Progress], Any] | None = None,
+    name: str = "trained",
+) -> Encoding:
+    r"""Train on counts of pieces: what `train` does once it has counted.
+
+    Args:
+        counts: from `count_pieces`, of one machine or the sum of many; split pattern and
+            special tokens are those that it was counted with.
+        vocab_size: as in `train`, and so are the others.
+        min_frequency: training stops where no pair occurs as often.
+        ties: which of equally frequent pairs is merged first.
+        max_token_length: the most bytes that a token may have.
+        progress: called with a `Progress` some times a second.
+        name: the encoding's.
+
+    Raises:
+        ValueError: an argument is out of range.
+        OverflowError: the pieces have more than 2**62 bytes, repeated ones counted.
+
+    Cost: near-linear in the distinct pieces and the merges. One merge touches the places where
+    its pair stands, and keeps its neighbours' counts up to date; a heap gives the next pair.
+
+    >>> import cutline
+    >>> counts = cutline.count_pieces(iter(["low low low lower lowest"]), pat_str=r" ?\w+")
+    >>> enc = cutline.train_from_counts(counts, 260)
+    >>> [enc.decode_single_token_bytes(token) for token in range(256, 260)]
+    [b'lo', b'low', b' low', b' lowe']
+    """
+    _check(vocab_size, counts.special_tokens, min_frequency, ties, max_token_length)
+    vocabulary = train_vocabulary(
+        *counts.arrays(),
+        n_merges=vocab_size - 256 - len(counts.special_tokens),
+        min_frequency=min_frequency,
+        ties=ties,
+        max_token_length=max_token_length,
+        progress=progress,
+    )
+    first = len(vocabulary)
+    return Encoding.from_vocabulary(
+        name,
+        pat_str=counts.pat_str,
+        vocabulary=vocabulary,
+        special_tokens={text: first + k for k, text in enumerate(counts.special_tokens)},
+    )
+
+
+def _check(
+    vocab_size: int,
+    special_tokens: Sequence[str],
+    min_frequency: int,
+    ties: Ties,
+    max_token_length: int | None,
+) -> None:
+    """Refuse what is out of range before hours of counting."""
+    least = 256 + len(special_tokens)
+    if not least <= vocab_size <= MAX_TOKEN_COUNT:
+        raise ValueError(
+            f"vocab_size must be from {least} (256 bytes and {len(special_tokens)} special "
+            f"tokens) to {MAX_TOKEN_COUNT}, got {vocab_size}"
+        )
+    if min_frequency < 1:
+        raise ValueError(f"min_frequency must be 1 or more, got {min_frequency}")
+    if ties not in get_args(Ties):
+        raise ValueError(
+            f"ties must be one of {', '.join(map(repr, get_args(Ties)))}, got {ties!r}"
+        )
+    if max_token_length is not None and max_token_length < 1:
+        raise ValueError(f"max_token_length must be 1 or more bytes, got {max_token_length}")

@@ -1,0 +1,191 @@
+"""Texts that come part by part -> tallies of their pieces, in threads where that pays.
+
+A text is counted as far as its pieces are decided; what is left waits for the next part.
+Where that is much, as inside one giant piece, it is scanned again only when it has doubled,
+so that all scans together stay linear. Short texts are counted many at a time.
+"""
+
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING, Final, Protocol
+
+import numpy as np
+
+from cutline.kernels.scan import ScanTables
+from cutline.kernels.tally import Tally
+from cutline.pretokenize import regex_spans
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+__all__ = ["SHORT_BYTES", "Counter", "MatchCounter", "ScanCounter"]
+
+BATCH_BYTES: Final = 1 << 20
+"""Short texts wait until there are so many bytes, or a thousandth as many texts, of them."""
+
+SHORT_BYTES: Final = 1 << 17
+THREAD_BYTES: Final = 1 << 17
+"""Under a millisecond of work: less is not worth handing to a thread."""
+
+
+class Counter(Protocol):
+    """Counts the pieces of texts."""
+
+    def put(self, part: bytes, ends: bool) -> bool:
+        """Take the next part of a text; `ends`: that was all of it.
+
+        Returns:
+            Whether something was counted, which may have taken a while.
+        """
+
+    def finish(self) -> Tally:
+        """Count what waits, and end."""
+
+    @property
+    def total(self) -> int:
+        """Pieces counted so far."""
+
+
+class ScanCounter:
+    """Counts with the scanner; `close` ends its threads.
+
+    Args:
+        scan_tables: of the split pattern.
+        num_threads: at most so many are at work.
+    """
+
+    def __init__(self, scan_tables: ScanTables, num_threads: int) -> None:
+        self._tallies = [Tally(scan_tables) for _ in range(num_threads)]
+        self._pool = _make_pool(num_threads - 1) if num_threads > 1 else None
+        self._short: list[bytes] = []
+        self._short_bytes = 0
+        self._waiting: list[bytes] = []
+        self._waiting_bytes = 0
+        self._due_bytes = 0
+
+    @property
+    def total(self) -> int:
+        """Pieces counted so far."""
+        return sum(tally.total for tally in self._tallies)
+
+    def put(self, part: bytes, ends: bool) -> bool:
+        """Take the next part of a text: see `Counter`."""
+        if ends and not self._waiting and len(part) < SHORT_BYTES:
+            self._short.append(part)
+            self._short_bytes += len(part)
+            if self._short_bytes < BATCH_BYTES and len(self._short) < BATCH_BYTES >> 5:
+                return False
+            self._count_short()
+            return True
+        self._waiting.append(part)
+        self._waiting_bytes += len(part)
+        if not ends and self._waiting_bytes < self._due_bytes:
+            return False
+        text = b"".join(self._waiting)
+        arrived = self._count_text(text, ends)
+        self._waiting = [] if ends or arrived == len(text) else [text[arrived:]]
+        self._waiting_bytes = 0 if ends else len(text) - arrived
+        self._due_bytes = 2 * self._waiting_bytes
+        return True
+
+    def finish(self) -> Tally:
+        """Count what waits, and end: see `Counter`."""
+        self._count_short()
+        first, *others = self._tallies
+        while others:
+            first.merge(others.pop())
+        return first
+
+    def close(self) -> None:
+        """End the threads, which have no work left but after an error."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def _count_text(self, text: bytes, final: bool) -> int:
+        """Count the decided pieces of a text. Returns where the first undecided one starts."""
+        n = len(text)
+        n_parts = self._n_parts(n)
+        cuts = [_character_start(text, n * k // n_parts) for k in range(n_parts)]
+        spans = list(zip(cuts, [*cuts[1:], n], strict=True))
+        jobs = []
+        if self._pool is not None:
+            jobs = [
+                self._pool.submit(tally.guess, text, start, stop, n, final)
+                for tally, (start, stop) in zip(self._tallies[1:], spans[1:], strict=False)
+            ]
+        at = self._tallies[0].add(text, 0, spans[0][1], n, final)
+        for tally, job in zip(self._tallies[1:], jobs, strict=False):
+            job.result()
+            at = tally.settle(text, at, n, final)
+        return at
+
+    def _count_short(self) -> None:
+        """Count the short texts that wait; each thread takes some."""
+        texts = b"".join(self._short)
+        offsets = np.fromiter(
+            accumulate(chain([0], map(len, self._short))), np.int64, len(self._short) + 1
+        )
+        self._short = []
+        self._short_bytes = 0
+        n_parts = self._n_parts(len(texts))
+        cuts = [int(np.searchsorted(offsets, len(texts) * k // n_parts)) for k in range(n_parts)]
+        spans = list(zip(cuts, [*cuts[1:], len(offsets) - 1], strict=True))
+        jobs = []
+        if self._pool is not None:
+            jobs = [
+                self._pool.submit(tally.add_documents, texts, offsets[first : last + 1])
+                for tally, (first, last) in zip(self._tallies[1:], spans[1:], strict=False)
+            ]
+        self._tallies[0].add_documents(texts, offsets[: spans[0][1] + 1])
+        for job in jobs:
+            job.result()
+
+    def _n_parts(self, n_bytes: int) -> int:
+        return max(1, min(len(self._tallies), n_bytes // THREAD_BYTES))
+
+
+class MatchCounter:
+    """Counts with the `regex` module, for patterns that the scanner can't run: whole texts."""
+
+    def __init__(self, pat_str: str) -> None:
+        self._pat_str = pat_str
+        self._tally = Tally(None)
+        self._waiting: list[bytes] = []
+
+    @property
+    def total(self) -> int:
+        """Pieces counted so far."""
+        return self._tally.total
+
+    def put(self, part: bytes, ends: bool) -> bool:
+        """Take the next part of a text: see `Counter`."""
+        self._waiting.append(part)
+        if not ends:
+            return False
+        text = b"".join(self._waiting)
+        self._waiting = []
+        starts, stops = regex_spans(self._pat_str, text.decode())
+        lead_bytes = (np.frombuffer(text, dtype=np.uint8) & 0xC0) != 0x80
+        places = np.append(np.flatnonzero(lead_bytes), len(text))
+        self._tally.add_spans(text, places[starts], places[stops])
+        return True
+
+    def finish(self) -> Tally:
+        """Give what was counted."""
+        return self._tally
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+def _make_pool(num_threads: int) -> "ThreadPoolExecutor":
+    # Imported here: it brings `logging` along, several milliseconds of every start.
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(num_threads)
+
+
+def _character_start(text: bytes, at: int) -> int:
+    """Find the first place from `at` on where a character starts."""
+    while at < len(text) and text[at] & 0xC0 == 0x80:
+        at += 1
+    return at

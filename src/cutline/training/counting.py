@@ -1,0 +1,179 @@
+"""`count_pieces`: documents, block by block -> how often each distinct piece occurs."""
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from typing import Any, Final
+
+from cutline.errors import (
+    PatternError,
+    PatternFallbackWarning,
+    SurrogateError,
+    UnsupportedPatternError,
+)
+from cutline.pretokenize import regex_spans
+from cutline.special import SpecialFinder
+from cutline.tables import build_scan_tables
+from cutline.training.counters import SHORT_BYTES, MatchCounter, ScanCounter
+from cutline.training.counts import PieceCounts, checked_special_texts
+from cutline.training.progress import Progress
+from cutline.training.sources import Document, open_source
+from cutline.vocabulary import O200K_PAT_STR
+
+__all__ = ["count_pieces"]
+
+PROGRESS_SECONDS: Final = 0.1
+
+# A stretch of a document without special tokens, or a part of one: where it starts, in code
+# points; its text; whether the stretch ends there.
+Part = tuple[int, str, bool]
+
+
+def count_pieces(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Iterable[str],
+    *,
+    pat_str: str | None = O200K_PAT_STR,
+    special_tokens: Iterable[str] = (),
+    column: str | None = None,
+    num_threads: int | None = None,
+    progress: Callable[[Progress], Any] | None = None,
+) -> PieceCounts:
+    r"""Count the pieces of a corpus: the first half of training.
+
+    Each file, row or text is a document of its own: no piece reaches from one into the next.
+
+    Args:
+        source: a file name or a pattern such as "corpus/**/*.txt", or a list of these; or any
+            other iterable, whose items are texts: a list of texts goes in as `iter(texts)`.
+            Files are text in UTF-8, .jsonl, .ndjson or .parquet; .gz, .zst and .zstd are
+            unpacked.
+        pat_str: the split pattern; None: each document is one piece.
+        special_tokens: texts that cut documents and are not counted; of several that start at
+            one place, the longest.
+        column: which column of JSONL or Parquet files holds the text.
+        num_threads: None: as many as there are processors. The result does not depend on it.
+        progress: called with a `Progress` some times a second, by the thread that called.
+
+    Raises:
+        ValueError: the source holds no text, or an argument is out of range.
+        FileNotFoundError, OSError: a file can't be read.
+        SurrogateError: (a ValueError) a text has a surrogate code point; names the document.
+        PatternError: the split pattern is no valid regular expression.
+        OverflowError: more than 2**63 - 1 pieces.
+
+    Cost: linear in the text, for a pattern that does not look far ahead again and again.
+    Memory: the distinct pieces, once for each thread, and some blocks of text; more where a
+    single piece is longer than that. A split pattern outside the subset that compiles to an
+    automaton runs on the `regex` module: slower, on whole documents; a
+    `PatternFallbackWarning` says so.
+
+    >>> counts = count_pieces(iter(["to be or not to be", "to be<end>"]), special_tokens=["<end>"])
+    >>> counts.most_common(2)
+    [(b' be', 3), (b'to', 2)]
+    """
+    special_tokens = checked_special_texts(special_tokens)
+    documents = open_source(source, column)
+    told_at = time.monotonic()
+    utf8_bytes = 0
+    with closing(_make_counter(pat_str, _checked_threads(num_threads))) as counter:
+        for document in documents:
+            for offset, text, ends in _parts(document, special_tokens):
+                try:
+                    data = text.encode()
+                except UnicodeEncodeError as error:
+                    raise _surrogate_error(document.name, offset, error) from None
+                utf8_bytes += len(data)
+                is_slow = counter.put(data, ends)
+                if is_slow and progress and time.monotonic() >= told_at + PROGRESS_SECONDS:
+                    progress(_progress(documents.bytes_read, utf8_bytes, counter.total))
+                    told_at = time.monotonic()
+        tally = counter.finish()
+    if progress is not None:
+        progress(_progress(documents.bytes_read, utf8_bytes, tally.total))
+    return PieceCounts.from_tally(tally, pat_str=pat_str, special_tokens=special_tokens)
+
+
+def _parts(document: Document, special_tokens: Sequence[str]) -> Iterable[Part]:
+    """Cut a document into parts, a short one in memory into one."""
+    text = document.text
+    if text is not None and len(text) < SHORT_BYTES:
+        parts: Iterable[Part] = ((0, text, True),)
+    else:
+        parts = _block_parts(document.blocks())
+    return _cut_at_special(parts, special_tokens) if special_tokens else parts
+
+
+def _block_parts(blocks: Iterable[str]) -> Iterator[Part]:
+    """Make parts of a document's blocks, each one late: only then it is known to be the last."""
+    offset, last = 0, ""
+    for block in blocks:
+        if last:
+            yield offset, last, False
+        offset += len(last)
+        last = block
+    yield offset, last, True
+
+
+def _cut_at_special(parts: Iterable[Part], special_tokens: Sequence[str]) -> Iterator[Part]:
+    """Take special tokens out of a document, the leftmost first, the longest of those."""
+    finder = SpecialFinder(special_tokens)
+    longest = max(map(len, special_tokens))
+    held = ""
+    for place, part, ends in parts:
+        text, offset = held + part, place - len(held)
+        # Where one may start of which the end, or a longer one, is not there yet.
+        undecided = len(text) if ends else max(0, len(text) - longest + 1)
+        done = 0
+        for start, found in finder.find_all(text):
+            if start >= undecided:
+                break
+            yield offset + done, text[done:start], True
+            done = start + len(found)
+        undecided = max(undecided, done)
+        yield offset + done, text[done:undecided], ends
+        held = text[undecided:]
+
+
+def _progress(disk_bytes: int | None, utf8_bytes: int, pieces: int) -> Progress:
+    return Progress(
+        "count", bytes_read=utf8_bytes if disk_bytes is None else disk_bytes, pieces=pieces
+    )
+
+
+def _make_counter(pat_str: str | None, num_threads: int) -> ScanCounter | MatchCounter:
+    if not isinstance(pat_str, str | None):
+        raise TypeError(f"pat_str must be a str or None, got {type(pat_str).__name__}")
+    if pat_str == "":
+        raise PatternError(
+            "an empty split pattern matches no text; pass None to keep documents in one piece"
+        )
+    try:
+        return ScanCounter(build_scan_tables(pat_str), num_threads)
+    except UnsupportedPatternError as error:
+        assert pat_str is not None
+        regex_spans(pat_str, "")  # refuses what the module can't run either
+        warnings.warn(
+            f"the split pattern runs on the `regex` module, exact but slower: {error}",
+            PatternFallbackWarning,
+            stacklevel=3,
+        )
+        return MatchCounter(pat_str)
+
+
+def _checked_threads(num_threads: int | None) -> int:
+    if num_threads is None:
+        return os.cpu_count() or 1
+    if num_threads < 1:
+        raise ValueError(f"num_threads must be 1 or more, got {num_threads}")
+    return num_threads
+
+
+def _surrogate_error(name: str, offset: int, error: UnicodeEncodeError) -> SurrogateError:
+    surrogate = error.object[error.start]
+    return SurrogateError(
+        f"{name} has a surrogate code point, {surrogate!r}, at offset {offset + error.start}; no "
+        "tokenizer is trained on such text: repair it with "
+        "text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')"
+    )

@@ -1,0 +1,456 @@
+"""`PieceCounts`: the distinct pieces of a corpus, each with how often it occurs."""
+
+import contextlib
+import json
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from operator import index
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutline.errors import CorruptDataError
+from cutline.kernels.tally import Tally
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["PieceCounts", "checked_special_texts"]
+
+FORMAT_VERSION = 1
+_METADATA_KEY = b"cutline.piece_counts"
+_ARRAYS = {"arena": np.uint8, "offsets": np.int64, "counts": np.int64}
+
+
+class PieceCounts:
+    r"""How often each distinct piece occurs in a corpus; from `count_pieces`. Immutable.
+
+    All that training needs to know of a corpus: counts can be saved, and added up from many
+    machines. Pieces are sorted by their bytes, so equal counts are equal arrays.
+
+    Args:
+        arena: uint8, the pieces' bytes, one behind the other.
+        offsets: int64, where each piece starts, and the end of the last.
+        counts: int64, how often each occurs, 1 or more.
+        pat_str: the split pattern that made the pieces.
+        special_tokens: the texts that were taken out before.
+
+    Raises:
+        ValueError: the arrays do not fit together, a count is below 1, a piece is empty or
+            there twice, or all counts together exceed 2**63 - 1.
+
+    >>> counts = PieceCounts.from_pieces([(b"to", 2), (b" be", 2), (b" or", 1)], pat_str=r" ?\w+")
+    >>> len(counts), counts.total, counts.most_common(1)
+    (3, 5, [(b' be', 2)])
+    >>> (counts + counts).total
+    10
+    """
+
+    __slots__ = ("_arena", "_counts", "_offsets", "_pat_str", "_special_tokens")
+
+    _arena: NDArray[np.uint8]
+    _offsets: NDArray[np.int64]
+    _counts: NDArray[np.int64]
+    _pat_str: str | None
+    _special_tokens: tuple[str, ...]
+
+    def __init__(
+        self,
+        arena: NDArray[np.uint8],
+        offsets: NDArray[np.int64],
+        counts: NDArray[np.int64],
+        *,
+        pat_str: str | None,
+        special_tokens: Iterable[str] = (),
+    ) -> None:
+        _check_arrays(arena, offsets, counts)
+        tally = Tally(None)
+        try:
+            tally.add_pieces(
+                np.ascontiguousarray(arena),
+                np.ascontiguousarray(offsets),
+                np.ascontiguousarray(counts),
+            )
+        except OverflowError as error:
+            raise ValueError(f"{error}") from None
+        if tally.distinct != len(counts):
+            raise ValueError(
+                f"{len(counts) - tally.distinct} pieces are there twice: add their counts up first"
+            )
+        self._set(tally, pat_str, special_tokens)
+
+    @classmethod
+    def from_tally(
+        cls, tally: Tally, *, pat_str: str | None, special_tokens: Iterable[str] = ()
+    ) -> Self:
+        """Take what a kernel counted."""
+        made = cls.__new__(cls)
+        made._set(tally, pat_str, special_tokens)
+        return made
+
+    @classmethod
+    def from_pieces(
+        cls,
+        pieces: Iterable[tuple[bytes, int]],
+        *,
+        pat_str: str | None,
+        special_tokens: Iterable[str] = (),
+    ) -> Self:
+        """Make counts of pairs such as those of `items`, each piece once.
+
+        Raises:
+            ValueError: as the constructor.
+
+        >>> PieceCounts.from_pieces({b"to": 2, b"be": 2}.items(), pat_str=None).total
+        4
+        """
+        rows = list(pieces)
+        offsets = np.cumsum([0, *(len(piece) for piece, _ in rows)], dtype=np.int64)
+        arena = np.frombuffer(b"".join(piece for piece, _ in rows), dtype=np.uint8)
+        try:
+            counts = np.array([count for _, count in rows], dtype=np.int64)
+        except OverflowError as error:
+            raise ValueError("a count exceeds 2**63 - 1") from error
+        return cls(arena, offsets, counts, pat_str=pat_str, special_tokens=special_tokens)
+
+    def _set(self, tally: Tally, pat_str: str | None, special_tokens: Iterable[str]) -> None:
+        arena, offsets, counts = tally.pieces()
+        for array in (arena, offsets, counts):
+            array.setflags(write=False)
+        object.__setattr__(self, "_arena", arena)
+        object.__setattr__(self, "_offsets", offsets)
+        object.__setattr__(self, "_counts", counts)
+        object.__setattr__(self, "_pat_str", pat_str)
+        object.__setattr__(self, "_special_tokens", checked_special_texts(special_tokens))
+
+    # What it holds
+
+    def arrays(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
+        """Return arena, offsets and counts, as the constructor takes them; read-only."""
+        return self._arena, self._offsets, self._counts
+
+    @property
+    def pat_str(self) -> str | None:
+        """The split pattern that made the pieces; None: each text is one piece."""
+        return self._pat_str
+
+    @property
+    def special_tokens(self) -> tuple[str, ...]:
+        """The texts that were taken out before anything was counted."""
+        return self._special_tokens
+
+    @property
+    def total(self) -> int:
+        """The number of pieces, each as often as it occurs."""
+        return int(self._counts.sum())
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def __iter__(self) -> Iterator[tuple[bytes, int]]:
+        return self.items()
+
+    def items(self) -> Iterator[tuple[bytes, int]]:
+        """Yield each piece with its count, in the order of the pieces' bytes."""
+        data = self._arena.tobytes()
+        start = 0
+        for end, count in zip(self._offsets[1:].tolist(), self._counts.tolist(), strict=True):
+            yield data[start:end], count
+            start = end
+
+    def most_common(self, n: int | None = None) -> list[tuple[bytes, int]]:
+        """Return the n most frequent pieces with their counts; of equals, the smaller first.
+
+        Args:
+            n: how many; None: all.
+        """
+        if n is not None and index(n) < 0:
+            raise ValueError(f"n must be 0 or more, got {n}")
+        order = np.argsort(-self._counts, kind="stable")[:n]
+        return [
+            (self._arena[self._offsets[k] : self._offsets[k + 1]].tobytes(), int(self._counts[k]))
+            for k in order.tolist()
+        ]
+
+    # Counts of counts
+
+    def __add__(self, other: object) -> "PieceCounts":
+        """Add up the counts of two corpora, which must have been split alike.
+
+        Raises:
+            ValueError: split patterns or special tokens differ.
+            OverflowError: all counts together exceed 2**63 - 1.
+        """
+        if not isinstance(other, PieceCounts):
+            return NotImplemented
+        for what in ("pat_str", "special_tokens"):
+            ours, theirs = getattr(self, what), getattr(other, what)
+            if ours != theirs:
+                raise ValueError(
+                    f"counts can't be added: {what} is {ours!r} in one and {theirs!r} in the "
+                    "other; count both with the same"
+                )
+        tally = Tally(None)
+        tally.add_pieces(self._arena, self._offsets, self._counts)
+        tally.add_pieces(other._arena, other._offsets, other._counts)
+        return PieceCounts.from_tally(
+            tally, pat_str=self._pat_str, special_tokens=self._special_tokens
+        )
+
+    def drop_below(self, n: int) -> "PieceCounts":
+        """Return the counts without pieces that occur less than n times.
+
+        Training from them takes less memory and time, but is no longer exact: what the
+        pieces left out have in common is not seen.
+        """
+        kept = self._counts >= index(n)
+        lengths = np.diff(self._offsets)
+        return PieceCounts(
+            self._arena[np.repeat(kept, lengths)],
+            np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths[kept]))),
+            self._counts[kept],
+            pat_str=self._pat_str,
+            special_tokens=self._special_tokens,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PieceCounts):
+            return NotImplemented
+        return (
+            self._pat_str == other._pat_str
+            and self._special_tokens == other._special_tokens
+            and np.array_equal(self._counts, other._counts)
+            and np.array_equal(self._offsets, other._offsets)
+            and np.array_equal(self._arena, other._arena)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<PieceCounts: {len(self)} distinct pieces, {self.total} in all>"
+
+    def __setattr__(self, attribute: str, value: object) -> NoReturn:
+        raise AttributeError(f"piece counts are immutable; cannot set {attribute!r}")
+
+    def __delattr__(self, attribute: str) -> NoReturn:
+        raise AttributeError(f"piece counts are immutable; cannot delete {attribute!r}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (
+            type(self),
+            self._arena,
+            self._offsets,
+            self._counts,
+            self._pat_str,
+            self._special_tokens,
+        )
+
+    # Files and tables
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the counts to a file, a numpy archive without pickles, for `load`.
+
+        The file is written under a temporary name and put in place as a whole.
+
+        Raises:
+            OSError: the file can't be written.
+        """
+        import tempfile  # few programs save counts; every start would pay
+
+        target = Path(path)
+        handle, temporary = tempfile.mkstemp(
+            dir=target.parent, prefix=f".{target.name}.", suffix=".tmp"
+        )
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                np.savez(
+                    stream,
+                    header=np.frombuffer(self._header(), dtype=np.uint8),
+                    arena=self._arena,
+                    offsets=self._offsets,
+                    counts=self._counts,
+                )
+            os.replace(temporary, target)  # noqa: PTH105 (Path.replace is the same call)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                Path(temporary).unlink()
+            raise
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what `save` wrote.
+
+        Raises:
+            CorruptDataError: (a ValueError) the file is damaged, cut off or something else;
+                names it.
+            OSError: the file can't be read.
+        """
+        import zipfile  # as above
+
+        with Path(path).open("rb") as stream:
+            try:
+                with np.load(stream, allow_pickle=False) as archive:
+                    header = archive["header"].tobytes()
+                    arrays = {name: archive[name] for name in _ARRAYS}
+                return cls(**arrays, **_parsed_header(header))
+            except (
+                *(ValueError, KeyError, TypeError, EOFError, OSError, RuntimeError),
+                *(zipfile.BadZipFile, zlib.error),
+            ) as error:
+                raise CorruptDataError(
+                    f"{os.fspath(path)!r} holds no piece counts, or is damaged: {error}; "
+                    "count again"
+                ) from error
+
+    def to_arrow(self) -> "pa.Table":
+        """Return an Arrow table: `piece` (large_binary) and `count` (int64), sorted by piece.
+
+        Split pattern and special tokens are in the schema's metadata. Bytes and counts are
+        not copied.
+
+        Raises:
+            ImportError: pyarrow is not installed.
+        """
+        pa = _need_pyarrow()
+        pieces = pa.Array.from_buffers(
+            pa.large_binary(),
+            len(self),
+            [None, pa.py_buffer(self._offsets), pa.py_buffer(self._arena)],
+        )
+        schema = pa.schema(
+            [
+                pa.field("piece", pa.large_binary(), nullable=False),
+                pa.field("count", pa.int64(), nullable=False),
+            ],
+            metadata={_METADATA_KEY: self._header()},
+        )
+        return pa.Table.from_arrays([pieces, pa.array(self._counts)], schema=schema)
+
+    @classmethod
+    def from_arrow(cls, table: "pa.Table") -> Self:
+        """Take the counts from a table such as `to_arrow` gives; rows may be in any order.
+
+        Raises:
+            ValueError: metadata or columns are missing or of another type, a value is null, or
+                as the constructor.
+            ImportError: pyarrow is not installed.
+        """
+        pa = _need_pyarrow()
+        header = (table.schema.metadata or {}).get(_METADATA_KEY)
+        if header is None:
+            raise ValueError(
+                "the table does not say which split pattern made its pieces: give it the metadata "
+                "of a table that does, table.replace_schema_metadata(other.schema.metadata)"
+            )
+        columns = []
+        for name, kind in (("piece", pa.large_binary()), ("count", pa.int64())):
+            if table.column_names.count(name) != 1:
+                raise ValueError(f"the table needs a column {name!r}, got {table.column_names}")
+            column = table.column(name)
+            if column.null_count:
+                raise ValueError(f"column {name!r} of the table has {column.null_count} nulls")
+            try:
+                columns.append(column.cast(kind).combine_chunks())
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+                raise ValueError(f"column {name!r} of the table: {error}") from error
+        arena, offsets = _binary_arrays(columns[0])
+        counts = columns[1].to_numpy(zero_copy_only=False)
+        return cls(arena, offsets, counts, **_parsed_header(header))
+
+    def _header(self) -> bytes:
+        """Say what the arrays do not, as JSON."""
+        header = {
+            "format": FORMAT_VERSION,
+            "pat_str": self._pat_str,
+            "special_tokens": self._special_tokens,
+        }
+        return json.dumps(header).encode()
+
+
+def checked_special_texts(special_tokens: Iterable[str]) -> tuple[str, ...]:
+    """Return the special tokens' texts, or refuse them.
+
+    Raises:
+        TypeError: they are one str, or hold something else.
+        ValueError: one is empty, or there twice.
+    """
+    if isinstance(special_tokens, str):
+        raise TypeError(
+            f"special_tokens must be several str, got the str {special_tokens!r}: "
+            "put it into a list"
+        )
+    texts = tuple(special_tokens)
+    for place, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise TypeError(f"special tokens must be str, got {type(text).__name__}")
+        if not text:
+            raise ValueError("a special token must not be empty")
+        if text in texts[:place]:
+            raise ValueError(f"special token {text!r} is there twice")
+    return texts
+
+
+def _check_arrays(arena: NDArray[Any], offsets: NDArray[Any], counts: NDArray[Any]) -> None:
+    """Refuse arrays that the kernel must not be given."""
+    for name, array in (("arena", arena), ("offsets", offsets), ("counts", counts)):
+        if not isinstance(array, np.ndarray) or array.dtype != _ARRAYS[name] or array.ndim != 1:
+            got = f"{array.dtype}, {array.ndim}-d" if isinstance(array, np.ndarray) else array
+            raise ValueError(f"{name} must be {np.dtype(_ARRAYS[name])}, 1-d, got {got!r}")
+    if len(offsets) != len(counts) + 1:
+        raise ValueError(f"{len(counts)} counts need one more offset, got {len(offsets)}")
+    if offsets[0] != 0 or offsets[-1] != len(arena):
+        raise ValueError(
+            f"offsets run from {offsets[0]} to {offsets[-1]}, the pieces' bytes from 0 to "
+            f"{len(arena)}"
+        )
+    fallen = np.flatnonzero(offsets[1:] <= offsets[:-1])
+    if fallen.size:
+        raise ValueError(f"piece {fallen[0]} has no bytes, or offsets that fall")
+    low = np.flatnonzero(counts < 1)
+    if low.size:
+        raise ValueError(f"counts must be 1 or more, got {counts[low[0]]} for piece {low[0]}")
+
+
+def _parsed_header(data: bytes) -> dict[str, Any]:
+    """Read what `_header` wrote. Raises ValueError."""
+    header = json.loads(data)
+    if not isinstance(header, dict) or header.get("format") != FORMAT_VERSION:
+        raise ValueError(f"expected piece counts of format {FORMAT_VERSION}, got {header!r}")
+    pat_str, special_tokens = header.get("pat_str", ""), header.get("special_tokens")
+    if pat_str == "" or not isinstance(pat_str, str | None) or not isinstance(special_tokens, list):
+        raise ValueError(f"the header is {header!r}")
+    return {"pat_str": pat_str, "special_tokens": special_tokens}
+
+
+def _binary_arrays(column: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Bytes and offsets of a large_binary array, which may be a slice of a larger one."""
+    _, offset_buffer, data_buffer = column.buffers()
+    if not len(column):
+        return np.empty(0, dtype=np.uint8), np.zeros(1, dtype=np.int64)
+    offsets = np.frombuffer(offset_buffer, dtype=np.int64)
+    offsets = offsets[column.offset : column.offset + len(column) + 1]
+    data = np.frombuffer(data_buffer or b"", dtype=np.uint8)
+    return data[offsets[0] : offsets[-1]], offsets - offsets[0]
+
+
+def _need_pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise ImportError("Arrow tables need pyarrow: pip install cutline[arrow]") from error
+    return pyarrow
+
+
+def _rebuild(
+    cls: type[PieceCounts],
+    arena: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    pat_str: str | None,
+    special_tokens: tuple[str, ...],
+) -> PieceCounts:
+    """Make counts again from their pickle."""
+    return cls(arena, offsets, counts, pat_str=pat_str, special_tokens=special_tokens)

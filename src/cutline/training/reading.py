@@ -1,0 +1,191 @@
+"""The content of a file, packed or not, as blocks of bytes or of text, and as lines."""
+
+import codecs
+import gzip
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from cutline.errors import CutlineError
+
+__all__ = ["BLOCK_BYTES", "FileReader", "SourceError", "decode_line"]
+
+BLOCK_BYTES = 1 << 20
+_GZIP_SUFFIXES = (".gz",)
+_ZSTD_SUFFIXES = (".zst", ".zstd")
+# One byte of zstd can unpack to 32 kB: more at once, and a hostile file fills the memory.
+_ZSTD_INPUT_BYTES = 1 << 12
+# As much as `zstd --long=31` asks for; the package stops at 2**27 unless told.
+_ZSTD_WINDOW_BYTES = 1 << 31
+
+
+class SourceError(CutlineError, ValueError):
+    """A source of text that holds no text, or that cannot be read as it says."""
+
+
+class FileReader:
+    """A file's content, unpacked if its name ends in .gz, .zst or .zstd.
+
+    Args:
+        path: the file.
+        block_bytes: how much to read at a time.
+
+    Attributes:
+        kind: the suffix that tells what the content is, in lower case: without the packing's.
+        bytes_read: how much of the file was read so far, as it lies on the disk.
+
+    Raises:
+        ImportError: `zstandard` is needed and not installed.
+    """
+
+    def __init__(self, path: Path, block_bytes: int = BLOCK_BYTES) -> None:
+        *_, kind, packing = ("", "", *(suffix.lower() for suffix in path.suffixes))
+        if packing not in _GZIP_SUFFIXES + _ZSTD_SUFFIXES:
+            kind, packing = packing, ""
+        if packing in _ZSTD_SUFFIXES:
+            _need_zstandard(path)
+        self.path = path
+        self.kind = kind
+        self.packing = packing
+        self.bytes_read = 0
+        self._block_bytes = block_bytes
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the content, a block at a time.
+
+        Raises:
+            OSError: the file cannot be opened or read.
+            SourceError: (a ValueError) packed content is damaged or cut off.
+        """
+        with self.path.open("rb") as file:
+            unpacked: Iterator[bytes]
+            if self.packing in _GZIP_SUFFIXES:
+                unpacked = self._gzip_blocks(file)
+            elif self.packing in _ZSTD_SUFFIXES:
+                unpacked = self._zstd_blocks(file)
+            else:
+                unpacked = iter(lambda: file.read(self._block_bytes), b"")
+            for block in unpacked:
+                self.bytes_read = file.tell() if file.seekable() else 0
+                yield block
+
+    def _gzip_blocks(self, file: BinaryIO) -> Iterator[bytes]:
+        try:
+            with gzip.GzipFile(fileobj=file) as unpacked:
+                while block := unpacked.read(self._block_bytes):
+                    yield block
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise self._damaged("gzip", error) from error
+
+    def _zstd_blocks(self, file: BinaryIO) -> Iterator[bytes]:
+        import zstandard
+
+        gathered = bytearray()
+        try:
+            for part in _zstd_parts(file):
+                gathered += part
+                if len(gathered) >= self._block_bytes:
+                    yield bytes(gathered)
+                    gathered.clear()
+        except (EOFError, zstandard.ZstdError) as error:
+            raise self._damaged("zstd", error) from error
+        if gathered:
+            yield bytes(gathered)
+
+    def _damaged(self, packing: str, error: Exception) -> SourceError:
+        return SourceError(f"{self.path}: damaged or incomplete {packing} data: {error}")
+
+    def text_blocks(self) -> Iterator[str]:
+        """Yield the content as text, a block at a time. Line ends are left as they are.
+
+        Raises:
+            OSError, SourceError: as `blocks`; or the content is not UTF-8.
+        """
+        offset, kept = 0, b""
+        for block in self.blocks():
+            data = kept + block
+            text, n_bytes = self._decode(data, offset, final=False)
+            offset, kept = offset + n_bytes, data[n_bytes:]
+            if text:
+                yield text
+        self._decode(kept, offset, final=True)
+
+    def _decode(self, data: bytes, offset: int, *, final: bool) -> tuple[str, int]:
+        try:
+            return codecs.utf_8_decode(data, "strict", final)
+        except UnicodeDecodeError as error:
+            raise SourceError(_invalid_utf8(str(self.path), error, offset)) from error
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Yield number, from 1, and content of each line, without its newline.
+
+        Raises:
+            OSError, SourceError: as `blocks`.
+        """
+        return enumerate(self._lines(), start=1)
+
+    def _lines(self) -> Iterator[bytes]:
+        begun: list[bytes] = []
+        for block in self.blocks():
+            *whole, rest = block.split(b"\n")
+            if whole:
+                yield b"".join((*begun, whole[0]))
+                yield from whole[1:]
+                begun = []
+            begun.append(rest)
+        if last := b"".join(begun):
+            yield last
+
+
+def decode_line(line: bytes, place: str) -> str:
+    """Decode a line that lies at `place`.
+
+    Raises:
+        SourceError: (a ValueError) it is not UTF-8; names place and offset.
+    """
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        raise SourceError(_invalid_utf8(place, error)) from error
+
+
+def _invalid_utf8(place: str, error: UnicodeDecodeError, offset: int = 0) -> str:
+    byte = error.object[error.start]
+    return (
+        f"{place}: invalid utf-8 at byte offset {offset + error.start} (byte {byte:#04x}: "
+        f"{error.reason}); convert it to utf-8, or pass an iterator of texts decoded as you like"
+    )
+
+
+def _zstd_parts(file: BinaryIO) -> Iterator[bytes]:
+    """Unpack frame after frame.
+
+    Raises:
+        EOFError: the last one has no end.
+    """
+    import zstandard
+
+    decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES)
+    frame = decompressor.decompressobj()
+    is_begun = False
+    while packed := file.read(_ZSTD_INPUT_BYTES):
+        while packed:
+            part = frame.decompress(packed)
+            packed, is_begun = b"", True
+            if frame.eof:
+                packed, is_begun = frame.unused_data, False
+                frame = decompressor.decompressobj()
+            if part:
+                yield part
+    if is_begun:
+        raise EOFError("the file ends inside a frame")
+
+
+def _need_zstandard(path: Path) -> None:
+    try:
+        import zstandard  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f"reading {path} needs the package zstandard: pip install 'cutline[zstd]'"
+        ) from error

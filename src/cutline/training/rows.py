@@ -1,0 +1,189 @@
+"""Rows with text in one of their columns: JSON Lines and Parquet."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cutline.training.reading import FileReader, SourceError, decode_line
+
+if TYPE_CHECKING:
+    import pyarrow
+    import pyarrow.parquet
+
+__all__ = ["JsonRows", "ParquetRows"]
+
+_BYTE_ORDER_MARK = "\ufeff"
+_BATCH_ROWS = 256
+_MOST_SHOWN = 20
+
+
+class JsonRows:
+    """The texts of a JSON Lines file: an object on each line, one of its values the text.
+
+    Args:
+        reader: of the file.
+        column: the key of the text.
+
+    Attributes:
+        path: the file's.
+        unit: what a row of it is called.
+    """
+
+    unit = "line"
+
+    def __init__(self, reader: FileReader, column: str) -> None:
+        self._reader = reader
+        self._column = column
+        self.path = reader.path
+
+    @property
+    def bytes_read(self) -> int:
+        """How much of the file was read so far, as it lies on the disk."""
+        return self._reader.bytes_read
+
+    def rows(self) -> Iterator[tuple[int, str]]:
+        """Yield the number of each line, from 1, and its text. Blank lines and null have none.
+
+        Raises:
+            OSError: the file cannot be read.
+            SourceError: (a ValueError) a line is no JSON object in UTF-8, lacks the column or
+                has no text there; names the line.
+        """
+        for number, line in self._reader.lines():
+            if line and not line.isspace():
+                place = f"{self.path}, {self.unit} {number}"
+                text = self._text(decode_line(line, place), place, is_first=number == 1)
+                if text is not None:
+                    yield number, text
+
+    def _text(self, line: str, place: str, *, is_first: bool) -> str | None:
+        try:
+            row = json.loads(line.removeprefix(_BYTE_ORDER_MARK) if is_first else line)
+        except (ValueError, RecursionError) as error:
+            raise SourceError(f"{place}: not json: {error}") from error
+        if not isinstance(row, dict):
+            raise SourceError(f"{place}: expected a json object, got {_json_type(row)}")
+        if self._column not in row:
+            raise SourceError(f"{place}: {_no_column(self._column, row)}")
+        text = row[self._column]
+        if text is None or isinstance(text, str):
+            return text
+        raise SourceError(
+            f"{place}: column {self._column!r} must hold text, got {_json_type(text)}"
+        )
+
+
+def _json_type(value: object) -> str:
+    kinds = {dict: "an object", list: "a list", str: "a string", bool: "a boolean"}
+    return "null" if value is None else kinds.get(type(value), "a number")
+
+
+def _no_column(column: str, columns: Iterable[str]) -> str:
+    there = [repr(name) for name in columns]
+    shown = ", ".join(there[:_MOST_SHOWN]) + (", ..." if len(there) > _MOST_SHOWN else "")
+    return f"no column {column!r}; there is {shown or 'none'}"
+
+
+class ParquetRows:
+    """The texts in a column of a Parquet file.
+
+    Args:
+        path: the file.
+        column: a name at the top of the schema.
+
+    Attributes:
+        path: the file's.
+        unit: what a row of it is called.
+        bytes_read: how much of the file was read so far, estimated by its rows.
+
+    Raises:
+        ImportError: `pyarrow` is not installed.
+        OSError: the file cannot be read.
+        SourceError: (a ValueError) it is no Parquet file or lacks a column of strings by this
+            name; names the columns that are there.
+    """
+
+    unit = "row"
+
+    def __init__(self, path: Path, column: str) -> None:
+        _need_pyarrow(path)
+        self.path = path
+        self._column = column
+        self.bytes_read = 0
+        with path.open("rb") as file:
+            self._check_schema(self._open(file).schema_arrow)
+
+    def _open(self, file: Any) -> "pyarrow.parquet.ParquetFile":
+        import pyarrow.parquet
+
+        try:
+            # Buffering ahead would hold a whole row group.
+            return pyarrow.parquet.ParquetFile(file, pre_buffer=False)
+        except pyarrow.ArrowException as error:
+            raise SourceError(f"{self.path}: not a parquet file: {error}") from error
+
+    def _check_schema(self, schema: "pyarrow.Schema") -> None:
+        import pyarrow.types
+
+        if schema.names.count(self._column) != 1:
+            raise SourceError(f"{self.path}: {_no_column(self._column, schema.names)}")
+        found = schema.field(self._column).type
+        kind = found.value_type if pyarrow.types.is_dictionary(found) else found
+        if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
+            raise SourceError(
+                f"{self.path}: column {self._column!r} must hold strings, its type is {found}"
+            )
+
+    def rows(self) -> Iterator[tuple[int, str]]:
+        """Yield the number of each row, from 1, and its text. Null has none.
+
+        Raises:
+            OSError: the file cannot be read.
+            SourceError: (a ValueError) it is damaged, or a row is not UTF-8; names the row.
+        """
+        number = 0
+        with self.path.open("rb") as file:
+            parquet = self._open(file)
+            n_rows, size_bytes = parquet.metadata.num_rows, self.path.stat().st_size
+            for values in self._batches(parquet):
+                for text in self._texts(values, number):
+                    number += 1
+                    if text is not None:
+                        yield number, text
+                self.bytes_read = size_bytes * number // n_rows
+
+    def _batches(self, parquet: "pyarrow.parquet.ParquetFile") -> Iterator["pyarrow.Array"]:
+        import pyarrow
+
+        batches = parquet.iter_batches(_BATCH_ROWS, columns=[self._column], use_threads=False)
+        try:
+            for batch in batches:
+                yield batch.column(self._column)
+        except (pyarrow.ArrowException, OSError) as error:
+            raise SourceError(f"{self.path}: damaged parquet data: {error}") from error
+
+    def _texts(self, values: "pyarrow.Array", n_before: int) -> list[str | None]:
+        try:
+            return list(values.to_pylist())
+        except UnicodeDecodeError:
+            return [
+                decode_line(text, f"{self.path}, row {number}") if text is not None else None
+                for number, text in enumerate(_as_bytes(values), start=n_before + 1)
+            ]
+
+
+def _as_bytes(values: "pyarrow.Array") -> list[bytes | None]:
+    import pyarrow
+
+    plain = values.dictionary_decode() if hasattr(values, "dictionary_decode") else values
+    return list(plain.cast(pyarrow.large_binary()).to_pylist())
+
+
+def _need_pyarrow(path: Path) -> None:
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f"reading {path} needs the package pyarrow: pip install 'cutline[arrow]'"
+        ) from error

@@ -1,0 +1,341 @@
+"""What a source of text is: files, patterns of file names, or texts; and its documents."""
+
+import errno
+import glob
+import os
+import stat
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol, TypeAlias, cast
+
+from cutline.text import plain_text
+from cutline.training.reading import BLOCK_BYTES, FileReader, SourceError
+from cutline.training.rows import JsonRows, ParquetRows
+
+__all__ = [
+    "Document",
+    "FileDocument",
+    "FileSource",
+    "Files",
+    "Source",
+    "TextSource",
+    "find_files",
+    "open_source",
+    "size_of",
+]
+
+Files: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+_JSON_SUFFIXES = (".jsonl", ".ndjson")
+_PARQUET_SUFFIXES = (".parquet",)
+_MOST_SHOWN = 5
+_SHOWN_CHARACTERS = 255  # most that a file's name has
+
+
+class Document(Protocol):
+    """A text that pieces do not reach out of."""
+
+    @property
+    def name(self) -> str:
+        """Which one it is, for errors: a path, perhaps with a line or row, or "item 12"."""
+
+    @property
+    def size(self) -> int | None:
+        """Bytes on the disk; None where that is not known."""
+
+    @property
+    def text(self) -> str | None:
+        """The whole of it if it is in memory anyway, None if only `blocks` has it."""
+
+    def blocks(self) -> Iterator[str]:
+        """Yield parts of about 1 MB that make up the document when joined."""
+
+
+class TextDocument:
+    """A document that is in memory: an item of an iterable, or a row of a file."""
+
+    __slots__ = ("_number", "_unit", "text")
+
+    size = None
+
+    def __init__(self, text: str, unit: str, number: int) -> None:
+        self.text = text
+        self._unit = unit
+        self._number = number
+
+    @property
+    def name(self) -> str:
+        """As "item 12", or "corpus.jsonl, line 12"."""
+        return f"{self._unit} {self._number}"
+
+    def blocks(self) -> Iterator[str]:
+        """Yield parts that make up the text when joined."""
+        for start in range(0, len(self.text), BLOCK_BYTES):
+            yield self.text[start : start + BLOCK_BYTES]
+
+
+class FileDocument:
+    """A document that is a file of text."""
+
+    __slots__ = ("_reader", "has_text", "size")
+
+    text = None
+
+    def __init__(self, reader: FileReader) -> None:
+        self._reader = reader
+        self.size = size_of(reader.path)
+        self.has_text = False
+
+    @property
+    def name(self) -> str:
+        """The path."""
+        return str(self._reader.path)
+
+    @property
+    def bytes_read(self) -> int:
+        """How much of the file was read so far, as it lies on the disk."""
+        return self._reader.bytes_read
+
+    def blocks(self) -> Iterator[str]:
+        """Yield the file's text.
+
+        Raises:
+            OSError: the file cannot be read.
+            SourceError: (a ValueError) it is not UTF-8, or packed data is damaged.
+        """
+        for block in self._reader.text_blocks():
+            self.has_text = True
+            yield block
+
+
+class Source(ABC):
+    """Documents, one after the other: a document's blocks are read before the next is asked for."""
+
+    @property
+    def size_bytes(self) -> int | None:
+        """Of all files, as they lie on the disk; None where none do."""
+        return None
+
+    @property
+    def bytes_read(self) -> int | None:
+        """How much of that was read so far; None where nothing lies on the disk."""
+        return None
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Document]:
+        """Yield the documents."""
+
+
+class TextSource(Source):
+    """The documents of an iterable of texts."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._texts = texts
+
+    def __iter__(self) -> Iterator[Document]:
+        """Yield them, once if the texts come only once.
+
+        Raises:
+            TypeError: an item is no str; names it.
+            SourceError: (a ValueError) at the end, if no item held text.
+        """
+        number = n_characters = 0
+        for number, text in enumerate(self._texts, start=1):
+            if not isinstance(text, str):
+                raise TypeError(f"documents must be str, item {number} is {_type_name(text)}")
+            n_characters += len(text)
+            yield TextDocument(plain_text(text), "item", number)
+        if not n_characters:
+            raise SourceError(f"no text to train on: {number} documents, and none holds text")
+
+
+class FileSource(Source):
+    """The documents of files: of each its text, or the texts of its rows.
+
+    Args:
+        paths: the files, none of them a folder.
+        column: where rows have their text.
+        may_be_empty: whether files without any text are no error.
+        block_bytes: how much to read at a time.
+
+    Raises:
+        ImportError: an optional package is needed and not installed.
+        OSError: a Parquet file cannot be read.
+        SourceError: (a ValueError) no column is given where one is needed, or one is given
+            where there are none.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        column: str | None,
+        *,
+        may_be_empty: bool = False,
+        block_bytes: int = BLOCK_BYTES,
+    ) -> None:
+        self._paths = paths
+        self._parts = [_open_file(path, column, block_bytes) for path in paths]
+        self._current: FileReader | JsonRows | ParquetRows | None = None
+        self._bytes_before = 0
+        self._has_text = may_be_empty
+        self._size_bytes = sum(size_of(path) or 0 for path in paths)
+
+    @property
+    def size_bytes(self) -> int:
+        """Of all files, as they lie on the disk; pipes and the like count nothing."""
+        return self._size_bytes
+
+    @property
+    def bytes_read(self) -> int:
+        """How much was read of all files, as they lie on the disk."""
+        return self._bytes_before + (self._current.bytes_read if self._current else 0)
+
+    def __iter__(self) -> Iterator[Document]:
+        """Yield them in the order of the files; read one's blocks before asking for the next.
+
+        Raises:
+            OSError: a file cannot be read.
+            SourceError: (a ValueError) a file is not what its name says, or not UTF-8; names
+                the place. At the end, if no file held text.
+        """
+        self._bytes_before = 0
+        for part in self._parts:
+            self._current = part
+            if isinstance(part, FileReader):
+                document = FileDocument(part)
+                yield document
+                self._has_text |= document.has_text
+            else:
+                unit = f"{part.path}, {part.unit}"
+                for number, text in part.rows():
+                    self._has_text |= bool(text)
+                    yield TextDocument(text, unit, number)
+            self._bytes_before += part.bytes_read
+            self._current = None
+        if not self._has_text:
+            shown = ", ".join(map(str, self._paths[:_MOST_SHOWN]))
+            more = ", ..." if len(self._paths) > _MOST_SHOWN else ""
+            raise SourceError(f"no text to train on: nothing in {shown}{more}")
+
+
+def open_source(source: Files | Iterable[str] | Source, column: str | None = None) -> Source:
+    """Find the documents of a source.
+
+    Args:
+        source: a file name, or a pattern such as "corpus/**/*.txt"; or a list or tuple of
+            these; or any other iterable, whose items are texts. So a `str` is always a file
+            name and never a text, in a list too: texts in a list go in as `iter(texts)`.
+            A pattern's files come sorted. A file is text in UTF-8, unless its name ends in
+            .jsonl, .ndjson or .parquet: then each row is a document. All but Parquet may be
+            packed: .gz, .zst or .zstd. A `Source` is taken as it is.
+        column: which column of the rows holds the text.
+
+    Returns:
+        The documents, and how much of them was read.
+
+    Raises:
+        FileNotFoundError: no file has this name, or none fits the pattern.
+        IsADirectoryError: it is a folder.
+        ImportError: an optional package is needed and not installed.
+        TypeError: it is no source.
+        SourceError: (a ValueError) see `FileSource`; or the list is empty.
+
+    >>> [document.text for document in open_source(iter(["one", "two"]))]
+    ['one', 'two']
+    """
+    if isinstance(source, Source):
+        return source
+    if isinstance(source, (str, os.PathLike, list, tuple)):
+        try:
+            return FileSource(find_files(source), column)
+        except FileNotFoundError as error:
+            way_out = "a str is a file name, in a list too: for texts pass iter([text, ...])"
+            problem = f"{error.strerror} ({way_out})"
+            raise FileNotFoundError(error.errno, problem, error.filename) from None
+    if isinstance(source, (bytes, bytearray)) or not isinstance(source, Iterable):
+        raise TypeError(
+            "source must be a file name, a list of file names or an iterable of str, "
+            f"got {_type_name(source)}"
+        )
+    if column is not None:
+        raise SourceError(f"texts have no columns: leave out column={column!r}")
+    return TextSource(cast("Iterable[str]", source))
+
+
+def find_files(files: Files) -> list[Path]:
+    """Find the files that names and patterns stand for; those of a pattern sorted.
+
+    A file that is named twice is there twice.
+
+    Raises:
+        FileNotFoundError: no file has this name, or none fits the pattern.
+        IsADirectoryError: it is a folder.
+        TypeError: a name is neither str nor os.PathLike.
+        SourceError: (a ValueError) the list is empty.
+    """
+    if isinstance(files, (str, os.PathLike)):
+        return _files_of(files)
+    if not files:
+        raise SourceError(f"no text to train on: the {_type_name(files)} of files is empty")
+    return [path for name in files for path in _files_of(name)]
+
+
+def _files_of(name: object) -> list[Path]:
+    written = os.fspath(name) if isinstance(name, (str, os.PathLike)) else None
+    if not isinstance(written, str):
+        raise TypeError(f"file names must be str or os.PathLike, got {_type_name(name)}")
+    path = Path(written)
+    if written and _exists(path):
+        if path.is_dir():
+            problem = "is a folder: name its files, as by the patterns *.txt or **/*.txt in it"
+            raise IsADirectoryError(errno.EISDIR, problem, written)
+        return [path]
+    if glob.has_magic(written):
+        found = sorted(map(Path, glob.glob(written, recursive=True)))  # noqa: PTH207 (any pattern)
+        if files := [path for path in found if not path.is_dir()]:
+            return files
+        problem = "no file fits this pattern"
+    else:
+        problem = "no such file"
+    shown = written if len(written) <= _SHOWN_CHARACTERS else f"{written[:_SHOWN_CHARACTERS]}..."
+    raise FileNotFoundError(errno.ENOENT, problem, shown)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a text is too long for a name
+        return False
+
+
+def size_of(path: Path) -> int | None:
+    """Bytes on the disk; None for what is no regular file."""
+    status = path.stat()
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def _open_file(
+    path: Path, column: str | None, block_bytes: int
+) -> FileReader | JsonRows | ParquetRows:
+    """Choose how to read a file, by its name."""
+    reader = FileReader(path, block_bytes)
+    has_rows = reader.kind in _JSON_SUFFIXES + _PARQUET_SUFFIXES
+    if has_rows and column is None:
+        raise SourceError(f"{path}: which column holds the text? pass its name as column")
+    if not has_rows and column is not None:
+        raise SourceError(
+            f"{path}: read as plain text, which has no column {column!r}: leave column out, "
+            "or rename the file to .jsonl or .parquet"
+        )
+    if column is None:
+        return reader
+    if reader.kind in _JSON_SUFFIXES:
+        return JsonRows(reader, column)
+    if reader.packing:
+        raise SourceError(f"{path}: parquet files are packed in themselves: unpack this one first")
+    return ParquetRows(path, column)
+
+
+def _type_name(value: object) -> str:
+    return type(value).__name__

@@ -1,0 +1,253 @@
+"""The tally counts what the scanner finds, however a text comes and whoever counts it."""
+
+import random
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cutline.kernels.scan import ScanTables, scan_pieces
+from cutline.kernels.tally import Tally
+from cutline.tables import build_scan_tables
+from cutline.vocabulary.openai import CL100K_PAT_STR, O200K_PAT_STR, R50K_PAT_STR
+from tests.texts import NAMED_TEXTS, lookahead_texts, random_texts, run_length_text
+
+Rows = dict[bytes, int]
+
+MOST = 2**63 - 1
+NOTED_STEPS = 256  # of a guess, in tally.pyx
+
+# Scans that meet late, in step only or never, look far, and leave gaps; None: one piece.
+SCANNED: dict[str, str | None] = {
+    "r50k": R50K_PAT_STR,
+    "cl100k": CL100K_PAT_STR,
+    "o200k": O200K_PAT_STR,
+    "whole text": None,
+    "in threes": r"a{3}|[\s\S]",
+    "in seventies": r"a{1,70}|b+",
+    "pairs before b": r"(?:aa)*b|a",
+    "far, or one": r"a*b|[\s\S]",
+    "far, from inside": r"x\w+|\w+!|[\s\S]",
+    "gaps": r"b+",
+    "gaps decided far ahead": r"\p{L}+!|\d{2}|\s+$",
+}
+
+
+def rows_of(tally: Tally) -> Rows:
+    """Each piece with its count, in the order that the tally gives."""
+    arena, offsets, counts = tally.pieces()
+    data, ends = arena.tobytes(), offsets.tolist()
+    pieces = [data[start:end] for start, end in pairwise(ends)]
+    assert len(set(pieces)) == len(pieces) == tally.distinct == len(counts)
+    return dict(zip(pieces, counts.tolist(), strict=True))
+
+
+def wanted(tables: ScanTables, *texts: bytes) -> Rows:
+    """The same from the plain scan, sorted."""
+    found: Counter[bytes] = Counter()
+    for text in texts:
+        starts, ends, _ = scan_pieces(tables, text)
+        found.update(text[start:end] for start, end in zip(starts, ends, strict=True))
+    return dict(sorted(found.items()))
+
+
+def sample(seed: int) -> list[bytes]:
+    """Texts on which one or another of the scans has trouble."""
+    rng = random.Random(seed)
+    letters = ["".join(rng.choices("aab bcx!1", k=rng.randrange(2_000))) for _ in range(20)]
+    runs = ["1" * 2_000 + "a" + "2" * 1_000, "a" * 3_000, "a" * 1_500 + "b", "xaaa" * 700]
+    texts = [*letters, *runs, run_length_text(rng, 5_000), *random_texts(seed, 60)]
+    return [text.encode() for text in texts]
+
+
+def count_in_parts(tables: ScanTables, text: bytes, cuts: list[int]) -> Rows:
+    """Count as threads do: a tally for each part, one after the other here."""
+    places = [0, *cuts, len(text)]
+    spans = list(pairwise(places))
+    tallies = [Tally(tables) for _ in spans]
+    for tally, (start, stop) in list(zip(tallies, spans, strict=True))[1:]:
+        tally.guess(text, start, stop, len(text), True)
+    at = tallies[0].add(text, 0, spans[0][1], len(text), True)
+    for tally in tallies[1:]:
+        at = tally.settle(text, at, len(text), True)
+    assert at == len(text)
+    for tally in tallies[1:]:
+        tallies[0].merge(tally)
+    return rows_of(tallies[0])
+
+
+def character_places(text: bytes) -> list[int]:
+    return [at for at in range(len(text)) if text[at] & 0xC0 != 0x80]
+
+
+@pytest.mark.parametrize("name", SCANNED)
+def test_a_text_is_counted_as_the_scanner_cuts_it(name: str) -> None:
+    tables = build_scan_tables(SCANNED[name])
+    together = Tally(tables)
+    texts = [text.encode() for text in (*NAMED_TEXTS.values(), *lookahead_texts())]
+    for text in texts:
+        tally = Tally(tables)
+        assert tally.add(text, 0, len(text), len(text), True) == len(text)
+        assert (text, list(rows_of(tally).items())) == (text, list(wanted(tables, text).items()))
+        together.add(text, 0, len(text), len(text), True)
+    assert list(rows_of(together).items()) == list(wanted(tables, *texts).items())
+    assert together.total == sum(wanted(tables, *texts).values())
+
+
+@pytest.mark.parametrize("name", SCANNED)
+def test_documents_are_counted_apart(name: str) -> None:
+    tables = build_scan_tables(SCANNED[name])
+    texts = [*sample(3), b"", "é".encode(), b""]
+    tally = Tally(tables)
+    tally.add_documents(b"".join(texts), np.cumsum([0, *map(len, texts)]))
+    assert rows_of(tally) == wanted(tables, *texts)
+
+
+@pytest.mark.parametrize("name", SCANNED)
+def test_only_decided_pieces_are_counted(name: str) -> None:
+    tables = build_scan_tables(SCANNED[name])
+    rng = random.Random(name)
+    for text in sample(4):
+        for end in rng.sample(range(len(text) + 1), min(4, len(text))):
+            tally = Tally(tables)
+            at = tally.add(text, 0, end, end, False)
+            while end < len(text):
+                end = rng.randint(end + 1, len(text))
+                at = tally.add(text, at, end, end, False)
+            tally.add(text, at, len(text), len(text), True)
+            assert (text, rows_of(tally)) == (text, wanted(tables, text))
+
+
+@pytest.mark.parametrize("name", SCANNED)
+@pytest.mark.parametrize("n_cuts", [1, 2, 7])
+def test_parts_that_begin_anywhere_make_the_whole(name: str, n_cuts: int) -> None:
+    tables = build_scan_tables(SCANNED[name])
+    rng = random.Random(name)
+    for text in sample(5):
+        places = character_places(text)
+        cuts = sorted(rng.choices(places, k=n_cuts)) if places else []
+        assert (text, cuts, count_in_parts(tables, text, cuts)) == (
+            text, cuts, wanted(tables, text),
+        )  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    name=st.sampled_from(sorted(SCANNED)),
+    text=st.text(st.sampled_from("aab bcx!1é\n"), max_size=60).map(str.encode),
+    repeats=st.integers(1, 40),
+    data=st.data(),
+)
+def test_any_text_in_any_parts(name: str, text: bytes, repeats: int, data: st.DataObject) -> None:
+    tables = build_scan_tables(SCANNED[name])
+    text = text * repeats
+    places = character_places(text)
+    cuts = data.draw(st.lists(st.sampled_from(places), max_size=3)) if places else []
+    assert count_in_parts(tables, text, sorted(cuts)) == wanted(tables, text)
+
+
+@pytest.mark.parametrize("steps", [NOTED_STEPS - 1, NOTED_STEPS, NOTED_STEPS + 1, 5_000])
+@pytest.mark.parametrize("shift", [0, 1, 2])
+def test_a_guess_out_of_step_is_taken_back(steps: int, shift: int) -> None:
+    tables = build_scan_tables(r"\d{1,3}|\D")
+    text = b"1" * (3 * steps + 900) + b"x2"
+    for cut in (899 + shift, len(text) - 1):
+        assert count_in_parts(tables, text, [cut]) == wanted(tables, text)
+
+
+def test_a_part_inside_one_piece_counts_nothing() -> None:
+    tables = build_scan_tables(None)
+    text = b"ab" * 5_000
+    assert count_in_parts(tables, text, [10, 4_000, 9_999]) == {text: 1}
+
+
+def test_a_guess_that_looks_far_again_and_again_gives_up() -> None:
+    # From the start one piece; from inside, each letter looks for the "!" that never comes.
+    tables = build_scan_tables(r"x\w+|\w+!|[\s\S]")
+    text = b"x" + b"a" * 400_000
+    assert count_in_parts(tables, text, [200_000]) == {text: 1}
+
+
+def test_an_undecided_piece_takes_the_parts_behind_it_back() -> None:
+    tables = build_scan_tables(r"x\w+|[\s\S]")
+    text = b"ab x" + b"a" * 3_000
+    first, second = Tally(tables), Tally(tables)
+    second.guess(text, 1_000, len(text), len(text), False)
+    at = first.add(text, 0, 1_000, len(text), False)
+    assert at == second.settle(text, at, len(text), False) == 3
+    first.merge(second)
+    assert rows_of(first) == {b" ": 1, b"a": 1, b"b": 1}
+
+
+def test_tables_grow_and_keep_every_piece() -> None:
+    tables = build_scan_tables(r"\S+|\s")
+    words = [f"{number:x}{'-' * (number % 40)}" for number in range(30_000)]
+    text = " ".join(words).encode()
+    assert count_in_parts(tables, text, [len(text) // 2]) == wanted(tables, text)
+
+
+def test_pieces_are_sorted_by_their_bytes() -> None:
+    rng = random.Random(9)
+    pieces = [
+        bytes(rng.choices(b"\x00\x01\x0f\x10\xff", k=rng.randint(1, 34))) for _ in range(5_000)
+    ]
+    pieces += [b"\xff" * n for n in range(1, 40)] + [b"\x00" * n for n in range(1, 40)]
+    pieces += [b"fifteen letters" + bytes(tail) for tail in ([], [0], [15], [16], [255], [0, 0])]
+    offsets = np.cumsum([0, *map(len, pieces)])
+    tally = Tally(None)
+    tally.add_spans(b"".join(pieces), offsets[:-1], offsets[1:])
+    assert list(rows_of(tally).items()) == sorted(Counter(pieces).items())
+
+
+def test_spans_are_counted_wherever_they_lie() -> None:
+    tally = Tally(None)
+    tally.add_spans(b"abcab", np.array([0, 3, 2, 0, 4]), np.array([2, 5, 2, 5, 5]))
+    assert rows_of(tally) == {b"ab": 2, b"abcab": 1, b"b": 1}
+    tally.add_spans(b"", np.empty(0, np.int64), np.empty(0, np.int64))
+    assert tally.total == 4
+
+
+def test_counts_are_64_bit_and_never_wrap() -> None:
+    arena, offsets = b"ab" + b"c" * 20, np.array([0, 1, 2, 22])
+    tally = Tally(build_scan_tables(None))
+    tally.add_pieces(arena, offsets, np.array([2**62, 2**62 - 2, 1]))
+    assert tally.total == MOST
+    assert rows_of(tally) == {b"a": 2**62, b"b": 2**62 - 2, b"c" * 20: 1}
+    other = Tally(None)
+    for piece in (b"a", b"d" * 20):
+        with pytest.raises(OverflowError, match=r"more than 2\*\*63 - 1 pieces"):
+            tally.add(piece, 0, len(piece), len(piece), True)
+        with pytest.raises(OverflowError, match=r"more than 2\*\*63 - 1 pieces"):
+            tally.add_spans(piece, np.array([0]), np.array([len(piece)]))
+        other.add_spans(piece, np.array([0]), np.array([len(piece)]))
+        with pytest.raises(OverflowError, match=r"more than 2\*\*63 - 1 pieces"):
+            tally.merge(other)
+    assert tally.total == MOST
+
+
+def test_merging_adds_up() -> None:
+    first, second = Tally(None), Tally(None)
+    offsets = np.array([0, 1, 21])
+    first.add_pieces(b"a" + b"b" * 20, offsets, np.array([1, 2**40]))
+    second.add_pieces(b"c" + b"b" * 20, offsets, np.array([5, 7]))
+    first.merge(second)
+    assert rows_of(first) == {b"a": 1, b"b" * 20: 2**40 + 7, b"c": 5}
+    assert rows_of(second) == {b"b" * 20: 7, b"c": 5}
+    first.merge(Tally(None))
+    assert first.distinct == 3
+
+
+def test_an_empty_tally_has_nothing() -> None:
+    arena, offsets, counts = Tally(None).pieces()
+    assert (arena.dtype, offsets.dtype, counts.dtype) == (np.uint8, np.int64, np.int64)
+    assert (arena.tolist(), offsets.tolist(), counts.tolist()) == ([], [0], [])
+
+
+def test_an_end_outside_the_text_and_missing_tables_are_refused() -> None:
+    with pytest.raises(ValueError, match="end is 4, outside of 3 bytes"):
+        Tally(build_scan_tables(None)).add(b"abc", 0, 4, 4, True)
+    with pytest.raises(ValueError, match="this tally has no scan tables"):
+        Tally(None).add(b"abc", 0, 3, 3, True)

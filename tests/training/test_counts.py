@@ -1,0 +1,344 @@
+"""`PieceCounts`: sums, files and tables give what was counted, and refuse anything else."""
+
+import builtins
+import json
+import pickle
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cutline.errors import CorruptDataError
+from cutline.training.counts import PieceCounts
+
+pieces_and_counts = st.dictionaries(st.binary(min_size=1, max_size=40), st.integers(1, 2**40))
+
+
+def counts_of(pieces: Mapping[bytes, int], pat_str: str | None = r"\w+") -> PieceCounts:
+    return PieceCounts.from_pieces(pieces.items(), pat_str=pat_str, special_tokens=["<end>"])
+
+
+SOME = counts_of({b"to": 2, b"be": 2, b"or": 1, "nö".encode(): 7, b"x" * 50: 2**40})
+
+
+@given(pieces_and_counts)
+def test_counts_hold_what_they_are_made_of(pieces: dict[bytes, int]) -> None:
+    counts = counts_of(pieces)
+    assert list(counts) == list(counts.items()) == sorted(pieces.items())
+    assert (len(counts), counts.total) == (len(pieces), sum(pieces.values()))
+    assert (counts.pat_str, counts.special_tokens) == (r"\w+", ("<end>",))
+
+
+@given(pieces_and_counts, pieces_and_counts)
+def test_a_sum_holds_the_pieces_of_both(left: dict[bytes, int], right: dict[bytes, int]) -> None:
+    total = counts_of(left) + counts_of(right)
+    assert total == counts_of(Counter(left) + Counter(right))
+    assert total == counts_of(right) + counts_of(left)
+    assert sum([counts_of(right)], counts_of(left)) == total
+
+
+def test_counts_of_other_patterns_or_specials_are_not_added() -> None:
+    with pytest.raises(ValueError, match=r"pat_str is '\\\\w\+' in one and None in the other"):
+        SOME + counts_of({b"to": 1}, pat_str=None)
+    other = PieceCounts.from_pieces([(b"to", 1)], pat_str=r"\w+")
+    with pytest.raises(ValueError, match=r"special_tokens is \('<end>',\) in one and \(\) in the"):
+        SOME + other
+    with pytest.raises(TypeError):
+        SOME + {b"to": 1}  # type: ignore[operator]
+
+
+def test_a_sum_beyond_int64_is_refused() -> None:
+    half = counts_of({b"a": 2**62})
+    with pytest.raises(OverflowError, match=r"more than 2\*\*63 - 1 pieces"):
+        half + half
+    assert (half + counts_of({b"b": 2**62 - 1})).total == 2**63 - 1
+
+
+@given(pieces_and_counts, st.integers(0, 2**40))
+def test_rare_pieces_are_dropped(pieces: dict[bytes, int], n: int) -> None:
+    kept = {piece: count for piece, count in pieces.items() if count >= n}
+    assert counts_of(pieces).drop_below(n) == counts_of(kept)
+
+
+@given(pieces_and_counts)
+def test_the_most_common_come_first(pieces: dict[bytes, int]) -> None:
+    want = sorted(pieces.items(), key=lambda row: (-row[1], row[0]))
+    assert counts_of(pieces).most_common() == want
+    assert counts_of(pieces).most_common(3) == want[:3]
+
+
+def test_a_negative_number_of_most_common_is_refused() -> None:
+    with pytest.raises(ValueError, match="n must be 0 or more, got -1"):
+        SOME.most_common(-1)
+    assert SOME.most_common(0) == []
+
+
+def test_counts_are_equal_by_all_they_say() -> None:
+    assert counts_of(dict(SOME)) == SOME
+    assert counts_of(dict(SOME), pat_str=None) != SOME
+    assert SOME != SOME + SOME
+    assert dict(SOME) != SOME
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(SOME)
+
+
+def test_counts_are_immutable_and_say_what_they_are() -> None:
+    with pytest.raises(AttributeError, match="piece counts are immutable; cannot set 'total'"):
+        SOME.total = 3  # type: ignore[misc]
+    with pytest.raises(AttributeError, match="piece counts are immutable; cannot delete '_arena'"):
+        del SOME._arena
+    for array in SOME.arrays():
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+    assert repr(SOME) == f"<PieceCounts: 5 distinct pieces, {2**40 + 12} in all>"
+
+
+def test_counts_pickle() -> None:
+    assert pickle.loads(pickle.dumps(SOME)) == SOME
+
+
+ARRAYS: tuple[tuple[bytes, list[int], list[int], str], ...] = (
+    (b"ab", [0, 1], [1, 1], "2 counts need one more offset, got 2"),
+    (b"ab", [0, 1], [1], "offsets run from 0 to 1, the pieces' bytes from 0 to 2"),
+    (b"ab", [1, 2], [1], "offsets run from 1 to 2, the pieces' bytes from 0 to 2"),
+    (b"ab", [0, 2, 1, 2], [1, 1, 1], "piece 1 has no bytes, or offsets that fall"),
+    (b"ab", [0, 0, 2], [1, 1], "piece 0 has no bytes, or offsets that fall"),
+    (b"ab", [0, 1, 2], [1, 0], "counts must be 1 or more, got 0 for piece 1"),
+    (b"ab", [0, 1, 2], [-5, 1], "counts must be 1 or more, got -5 for piece 0"),
+    (b"aa", [0, 1, 2], [1, 1], "1 pieces are there twice"),
+    (b"ab", [0, 1, 2], [2**62, 2**62], r"more than 2\*\*63 - 1 pieces"),
+)
+
+
+@pytest.mark.parametrize(("arena", "offsets", "counts", "message"), ARRAYS)
+def test_arrays_that_do_not_fit_are_refused(
+    arena: bytes, offsets: list[int], counts: list[int], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        PieceCounts(
+            np.frombuffer(arena, np.uint8), np.array(offsets), np.array(counts), pat_str=None
+        )
+
+
+def test_arrays_of_other_types_are_refused() -> None:
+    arena, offsets, counts = SOME.arrays()
+    with pytest.raises(ValueError, match="counts must be int64, 1-d, got 'float64, 1-d'"):
+        PieceCounts(arena, offsets, counts.astype(float), pat_str=None)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="arena must be uint8, 1-d, got 'uint8, 2-d'"):
+        PieceCounts(arena.reshape(1, -1), offsets, counts, pat_str=None)
+    with pytest.raises(ValueError, match="a count exceeds 2"):
+        counts_of({b"a": 2**63})
+
+
+@pytest.mark.parametrize(
+    ("special_tokens", "error", "message"),
+    [
+        ("<end>", TypeError, "special_tokens must be several str, got the str '<end>'"),
+        ([b"<end>"], TypeError, "special tokens must be str, got bytes"),
+        ([""], ValueError, "a special token must not be empty"),
+        (["a", "b", "a"], ValueError, "special token 'a' is there twice"),
+    ],
+)
+def test_bad_special_tokens_are_refused(
+    special_tokens: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        PieceCounts.from_pieces([], pat_str=None, special_tokens=special_tokens)
+
+
+# Files
+
+
+@settings(max_examples=25)
+@given(pieces=pieces_and_counts, pat_str=st.none() | st.text(min_size=1))
+def test_a_saved_file_loads_the_same(
+    tmp_path_factory: pytest.TempPathFactory, pieces: dict[bytes, int], pat_str: str | None
+) -> None:
+    path = tmp_path_factory.mktemp("counts") / "corpus.counts"
+    counts = counts_of(pieces, pat_str)
+    counts.save(path)
+    assert PieceCounts.load(path) == counts
+    counts.save(str(path))
+    assert PieceCounts.load(str(path)) == counts
+    assert [found.name for found in path.parent.iterdir()] == [path.name]
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "corpus.counts"
+    SOME.save(path)
+
+    def interrupted(*args: object, **kwargs: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(np, "savez", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        (SOME + SOME).save(path)
+    assert PieceCounts.load(path) == SOME
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_missing_file_or_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        PieceCounts.load(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        SOME.save(tmp_path / "nowhere" / "corpus.counts")
+
+
+def test_a_damaged_file_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.counts"
+    SOME.save(path)
+    data = path.read_bytes()
+    rng = random.Random(7)
+    n_refused = 0
+    for kept in rng.sample(range(len(data)), 60):
+        path.write_bytes(data[:kept])
+        with pytest.raises(CorruptDataError, match=r"corpus\.counts' holds no piece counts"):
+            PieceCounts.load(path)
+    for place in rng.sample(range(len(data)), 300):
+        damaged = bytearray(data)
+        damaged[place] ^= 1 << rng.randrange(8)
+        path.write_bytes(damaged)
+        try:
+            assert PieceCounts.load(path) == SOME
+        except CorruptDataError:
+            n_refused += 1
+    assert n_refused > 150
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"x", b"PK\x05\x06" + bytes(18), b"\x93NUMPY", b"\x80\x04N."]
+)
+def test_another_file_is_refused_by_name(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "corpus.counts"
+    path.write_bytes(data)
+    with pytest.raises(CorruptDataError, match=r"corpus\.counts' holds no piece counts"):
+        PieceCounts.load(path)
+
+
+def test_a_single_array_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "array.npy"
+    np.save(path, np.zeros(3))
+    with pytest.raises(CorruptDataError, match=r"array\.npy' holds no piece counts"):
+        PieceCounts.load(path)
+
+
+HEADERS: tuple[object, ...] = (
+    [],
+    {"format": 2, "pat_str": None, "special_tokens": []},
+    {"format": 1, "special_tokens": []},
+    {"format": 1, "pat_str": "", "special_tokens": []},
+    {"format": 1, "pat_str": 5, "special_tokens": []},
+    {"format": 1, "pat_str": None},
+    {"format": 1, "pat_str": None, "special_tokens": "ab"},
+    {"format": 1, "pat_str": None, "special_tokens": [5]},
+    {"format": 1, "pat_str": None, "special_tokens": ["a", "a"]},
+)
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_a_file_with_a_strange_header_is_refused(tmp_path: Path, header: object) -> None:
+    path = tmp_path / "strange.npz"
+    arena, offsets, counts = SOME.arrays()
+    written = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    np.savez(path, header=written, arena=arena, offsets=offsets, counts=counts)
+    with pytest.raises(CorruptDataError, match=r"strange\.npz' holds no piece counts"):
+        PieceCounts.load(path)
+
+
+def test_a_file_with_bad_counts_says_which(tmp_path: Path) -> None:
+    path = tmp_path / "bad.npz"
+    header = np.frombuffer(SOME._header(), np.uint8)
+    arena, offsets, counts = SOME.arrays()
+    np.savez(path, header=header, arena=arena, offsets=offsets, counts=-counts)
+    with pytest.raises(CorruptDataError, match=r"bad\.npz.*counts must be 1 or more, got -2"):
+        PieceCounts.load(path)
+    np.savez(path, header=header, arena=arena, offsets=offsets, counts=counts.astype(np.int32))
+    with pytest.raises(CorruptDataError, match=r"bad\.npz.*counts must be int64, 1-d, got 'int32"):
+        PieceCounts.load(path)
+
+
+# Arrow tables
+
+
+@pytest.fixture
+def pa() -> Any:
+    return pytest.importorskip("pyarrow")
+
+
+@settings(max_examples=25)
+@given(pieces=pieces_and_counts)
+def test_an_arrow_table_holds_the_same(pieces: dict[bytes, int]) -> None:
+    pa = pytest.importorskip("pyarrow")
+    counts = counts_of(pieces)
+    table = counts.to_arrow()
+    table.validate(full=True)
+    assert table.schema.types == [pa.large_binary(), pa.int64()]
+    assert dict(zip(*(column.to_pylist() for column in table.columns), strict=True)) == pieces
+    assert PieceCounts.from_arrow(table) == counts
+    # As another program may hand it back: other order, other types, several chunks.
+    turned = table.take(pa.array(range(len(table))[::-1], pa.int64()))
+    assert PieceCounts.from_arrow(turned) == counts
+    other = table.set_column(0, "piece", table.column(0).cast(pa.binary()))
+    assert PieceCounts.from_arrow(other.select(["count", "piece"])) == counts
+    parts = pa.concat_tables([table.slice(0, 1), table.slice(1)])
+    assert PieceCounts.from_arrow(parts) == counts
+    rest = dict(sorted(pieces.items())[1:])
+    assert PieceCounts.from_arrow(table.slice(1)) == counts_of(rest)
+
+
+Change = Callable[[Any, Any], Any]
+TABLES: dict[str, tuple[Change, str]] = {
+    "no metadata": (
+        lambda pa, table: table.replace_schema_metadata(None),
+        "does not say which split pattern made its pieces",
+    ),
+    "no count": (
+        lambda pa, table: table.select(["piece"]),
+        r"needs a column 'count', got \['piece'\]",
+    ),
+    "nulls": (
+        lambda pa, table: table.set_column(1, "count", pa.array([None] * 5, pa.int64())),
+        "column 'count' of the table has 5 nulls",
+    ),
+    "fractions": (
+        lambda pa, table: table.set_column(1, "count", pa.array([0.5] * 5)),
+        "column 'count' of the table: .*truncated",
+    ),
+    "numbers for pieces": (
+        lambda pa, table: table.set_column(0, "piece", table.column(1)),
+        "column 'piece' of the table: ",
+    ),
+    "negative": (
+        lambda pa, table: table.set_column(1, "count", pa.array([-1] * 5)),
+        "counts must be 1 or more, got -1",
+    ),
+    "twice": (lambda pa, table: pa.concat_tables([table, table]), "5 pieces are there twice"),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_other_arrow_tables_are_refused(pa: Any, name: str) -> None:
+    change, message = TABLES[name]
+    with pytest.raises(ValueError, match=message):
+        PieceCounts.from_arrow(change(pa, SOME.to_arrow()))
+
+
+def test_without_pyarrow_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    real_import = builtins.__import__
+
+    def without_pyarrow(name: str, *args: Any) -> Any:
+        if name == "pyarrow":
+            raise ImportError(name)
+        return real_import(name, *args)
+
+    monkeypatch.setattr(builtins, "__import__", without_pyarrow)
+    with pytest.raises(ImportError, match=r"pip install cutline\[arrow\]"):
+        SOME.to_arrow()
+    with pytest.raises(ImportError, match=r"pip install cutline\[arrow\]"):
+        PieceCounts.from_arrow(None)

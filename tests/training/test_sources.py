@@ -1,0 +1,489 @@
+"""Sources give the documents that their files, patterns and texts hold, or say what is wrong."""
+
+import gzip
+import json
+import os
+import random
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cutline.errors import CutlineError
+from cutline.training.reading import FileReader, SourceError
+from cutline.training.sources import FileSource, find_files, open_source
+from tests.texts import NAMED_TEXTS, random_texts
+
+POSIX_ONLY = pytest.mark.skipif(os.name == "nt", reason="needs POSIX files")
+TEXT = "one\r\ntwo\rthree\n\ufeff äöü 日本語 👩‍👩‍👧‍👦\x00\x85\u2028end"
+TINY_BLOCKS = (1, 2, 3, 5, 64)
+
+
+def zstd(content: bytes) -> bytes:
+    zstandard = pytest.importorskip("zstandard")
+    return bytes(zstandard.ZstdCompressor().compress(content))
+
+
+def plain(content: bytes) -> bytes:
+    return content
+
+
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "": plain,
+    ".gz": gzip.compress,
+    ".GZ": gzip.compress,
+    ".zst": zstd,
+    ".zstd": zstd,
+}
+EACH_PACKING = pytest.mark.parametrize("packing", PACKERS)
+
+
+def packed_file(path: Path, content: bytes, packing: str) -> Path:
+    path = path.with_name(path.name + packing)
+    path.write_bytes(PACKERS[packing](content))
+    return path
+
+
+def parquet_file(path: Path, columns: dict[str, Any], **options: Any) -> Path:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.table(columns), path, **options)
+    return path
+
+
+def documents_of(source: Any, column: str | None = None) -> list[tuple[str, str]]:
+    """Name and text of every document; that blocks join to the text is checked on the way."""
+    documents = []
+    for document in open_source(source, column):
+        text = "".join(document.blocks())
+        assert document.text in (None, text)
+        documents.append((document.name, text))
+    return documents
+
+
+def texts_of(source: Any, column: str | None = None) -> list[str]:
+    return [text for _, text in documents_of(source, column)]
+
+
+def json_lines(path: Path, *rows: object) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+# Files of text
+
+
+@EACH_PACKING
+@pytest.mark.parametrize("block_bytes", TINY_BLOCKS)
+def test_blocks_of_any_size_join_to_the_text(
+    tmp_path: Path, packing: str, block_bytes: int
+) -> None:
+    path = packed_file(tmp_path / "a.txt", TEXT.encode() * 3, packing)
+    source = FileSource([path], None, block_bytes=block_bytes)
+    [text] = ["".join(document.blocks()) for document in source]
+    assert text == TEXT * 3
+    assert source.bytes_read == source.size_bytes == path.stat().st_size
+
+
+def test_every_text_comes_back_as_it_is(tmp_path: Path) -> None:
+    texts = [text for text in (*NAMED_TEXTS.values(), *random_texts(1, 30)) if text]
+    paths = []
+    for number, text in enumerate(texts):
+        path = tmp_path / f"{number}.txt"
+        path.write_bytes(text.encode())
+        paths.append(path)
+    assert documents_of(paths) == list(zip(map(str, paths), texts, strict=True))
+
+
+@EACH_PACKING
+def test_blocks_are_bounded(tmp_path: Path, packing: str) -> None:
+    path = packed_file(tmp_path / "zeros", bytes(2_000_000), packing)
+    document = next(iter(FileSource([path], None, block_bytes=10_000)))
+    longest = max(map(len, document.blocks()))
+    assert longest <= (2_000_000 if packing.startswith(".z") else 10_000)
+
+
+def test_parts_packed_one_after_the_other_are_one_text(tmp_path: Path) -> None:
+    parts = [b"one ", b"", b"two ", b"three"]
+    for packing in (".gz", ".zst"):
+        path = tmp_path / f"a{packing}"
+        path.write_bytes(b"".join(map(PACKERS[packing], parts)))
+        assert texts_of(path) == ["one two three"]
+
+
+def test_size_is_that_of_the_disk_and_unknown_in_memory(tmp_path: Path) -> None:
+    path = packed_file(tmp_path / "a", TEXT.encode() * 99, ".gz")
+    assert next(iter(open_source(path))).size == path.stat().st_size
+    source = open_source(iter(["one"]))
+    assert [document.size for document in source] == [None]
+    assert (source.size_bytes, source.bytes_read) == (None, None)
+
+
+def test_bytes_read_grow_to_the_size_over_all_files(tmp_path: Path) -> None:
+    rng = random.Random(1)
+    paths = [
+        packed_file(tmp_path / f"{n}", rng.randbytes(5000).hex().encode(), ".gz") for n in "ab"
+    ]
+    source = FileSource(paths, None, block_bytes=1000)
+    seen = [0]
+    for document in source:
+        for _ in document.blocks():
+            seen.append(source.bytes_read)
+    assert seen == sorted(seen)
+    assert seen[-1] == source.size_bytes == sum(path.stat().st_size for path in paths)
+
+
+@POSIX_ONLY
+def test_pipe_is_read_and_has_no_size(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(TEXT.encode()), daemon=True)
+    source = open_source(pipe)
+    writer.start()
+    assert ["".join(document.blocks()) for document in source] == [TEXT]
+    assert source.size_bytes == 0
+    writer.join(timeout=60)
+
+
+@EACH_PACKING
+@pytest.mark.parametrize("block_bytes", TINY_BLOCKS)
+@pytest.mark.parametrize(
+    ("content", "offset"),
+    [
+        (b"caf\xe9!", 3),
+        ("ä日".encode() + b"\xff", 5),
+        ("ä日".encode()[:-1], 2),
+        ("👩".encode()[:3], 0),
+        (b"ab\xed\xa0\x80", 2),
+        (b"a\xc0\x80", 1),
+    ],
+)
+def test_invalid_utf8_is_named_with_file_and_offset(
+    tmp_path: Path, packing: str, block_bytes: int, content: bytes, offset: int
+) -> None:
+    path = packed_file(tmp_path / "a.txt", content, packing)
+    document = next(iter(FileSource([path], None, block_bytes=block_bytes)))
+    with pytest.raises(SourceError) as caught:
+        list(document.blocks())
+    assert f"{path}: invalid utf-8 at byte offset {offset} (byte 0x" in str(caught.value)
+    assert isinstance(caught.value, CutlineError)
+    assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize("packing", [".gz", ".zst"])
+def test_packed_data_that_is_cut_off_or_damaged_is_named(tmp_path: Path, packing: str) -> None:
+    rng = random.Random(2)
+    packed = PACKERS[packing](rng.randbytes(3000).hex().encode())
+    path = tmp_path / f"a{packing}"
+    damaged = [packed[:length] for length in (1, 5, len(packed) // 2, len(packed) - 1)]
+    damaged += [packed + b"more", b"no such format at all", packed[:20] + b"\0" * len(packed)]
+    for content in damaged:
+        path.write_bytes(content)
+        with pytest.raises(SourceError, match="damaged or incomplete") as caught:
+            documents_of(path)
+        assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_packing_ends_are_found_at_every_length(tmp_path: Path) -> None:
+    for packing in (".gz", ".zst"):
+        path = tmp_path / f"a{packing}"
+        packed = PACKERS[packing](b"to be or not to be")
+        for length in range(1, len(packed)):
+            path.write_bytes(packed[:length])
+            with pytest.raises(SourceError, match="damaged or incomplete"):
+                documents_of(path)
+        path.write_bytes(packed)
+        assert texts_of(path) == ["to be or not to be"]
+
+
+# Which files
+
+
+def test_pattern_gives_its_files_in_order_and_no_folders(tmp_path: Path) -> None:
+    (tmp_path / "b" / "c.txt").mkdir(parents=True)
+    for name in ("b/2.txt", "b/1.txt", "a.txt", "b/c.txt/3.txt", "b/other"):
+        (tmp_path / name).write_text(name)
+    assert texts_of(tmp_path / "**" / "*.txt") == ["a.txt", "b/1.txt", "b/2.txt", "b/c.txt/3.txt"]
+    assert texts_of(f"{tmp_path}/b/?.txt") == ["b/1.txt", "b/2.txt"]
+    assert texts_of((str(tmp_path / "b" / "[!1].txt"), tmp_path / "a.txt")) == ["b/2.txt", "a.txt"]
+
+
+def test_list_keeps_its_order_and_what_is_named_twice(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / name).write_text(name)
+    paths = [tmp_path / "b", tmp_path / "a", tmp_path / "b"]
+    assert texts_of(paths) == ["b", "a", "b"]
+    assert find_files(paths) == paths
+
+
+def test_name_with_the_signs_of_a_pattern_is_a_file_if_there_is_one(tmp_path: Path) -> None:
+    (tmp_path / "a[1].txt").write_text("bracketed")
+    (tmp_path / "a1.txt").write_text("plain")
+    assert texts_of(tmp_path / "a[1].txt") == ["bracketed"]
+
+
+@pytest.mark.parametrize(
+    "text", ["missing.txt", "to be or not to be", "line\nline", "long " * 2000, "a\0b", ""]
+)
+def test_name_of_no_file_is_refused_with_the_way_out(text: str) -> None:
+    for source in (text, [text]):
+        with pytest.raises(FileNotFoundError, match=r"no such file \(a str is a .* pass iter\("):
+            open_source(source)
+    with pytest.raises(FileNotFoundError, match=r"\] no such file: '"):
+        find_files(text)
+
+
+def test_pattern_without_files_and_folders_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no file fits this pattern \(.*\*\.txt"):
+        open_source(tmp_path / "*.txt")
+    with pytest.raises(IsADirectoryError, match=r"is a folder: name its files"):
+        open_source(tmp_path)
+
+
+@pytest.mark.parametrize("source", [b"a.txt", 3, None, bytearray(b"a")])
+def test_what_is_no_source_is_refused(source: Any) -> None:
+    with pytest.raises(TypeError, match="source must be a file name, a list of file names or"):
+        open_source(source)
+
+
+@pytest.mark.parametrize("name", [b"a.txt", 3, ["a"]])
+def test_what_is_no_file_name_is_refused(name: Any) -> None:
+    with pytest.raises(TypeError, match=r"file names must be str or os\.PathLike, got"):
+        open_source([name])
+
+
+# Texts
+
+
+def test_items_of_an_iterable_are_documents() -> None:
+    assert documents_of(iter(["one", "", "two"])) == [
+        ("item 1", "one"),
+        ("item 2", ""),
+        ("item 3", "two"),
+    ]
+    assert texts_of(dict.fromkeys(["one", "two"])) == ["one", "two"]
+    assert texts_of(letter * 2 for letter in "ab") == ["aa", "bb"]
+
+
+def test_items_are_taken_one_at_a_time() -> None:
+    taken = []
+
+    def texts() -> Iterator[str]:
+        for text in ("one", "two"):
+            taken.append(text)
+            yield text
+
+    for number, document in enumerate(open_source(texts()), start=1):
+        assert len(taken) == number
+        assert document.text == taken[-1]
+
+
+def test_long_items_come_in_blocks() -> None:
+    text = "日" * 2_500_000
+    [document] = open_source(iter([text]))
+    lengths = [len(block) for block in document.blocks()]
+    assert sum(lengths) == len(text)
+    assert max(lengths) <= 1 << 20
+
+
+def test_subclass_of_str_becomes_a_str() -> None:
+    class Shouting(str):
+        def encode(self, *_: object) -> bytes:
+            raise AssertionError
+
+    [document] = open_source(iter([Shouting("one")]))
+    assert type(document.text) is str
+
+
+@pytest.mark.parametrize("item", [b"two", None, 2, ["two"]])
+def test_item_that_is_no_text_is_named(item: Any) -> None:
+    with pytest.raises(TypeError, match=f"must be str, item 2 is {type(item).__name__}"):
+        documents_of(iter(["one", item]))
+
+
+# Rows
+
+
+@EACH_PACKING
+@pytest.mark.parametrize("suffix", [".jsonl", ".ndjson", ".JSONL"])
+def test_lines_of_json_are_documents(tmp_path: Path, packing: str, suffix: str) -> None:
+    rows = [{"id": n, "text": text} for n, text in enumerate(["one\ntwo", "", "日本語", "a\x00b"])]
+    content = "\ufeff" + "\r\n \n".join(json.dumps(row) for row in rows)
+    path = packed_file(tmp_path / f"a{suffix}", content.encode(), packing)
+    for block_bytes in (*TINY_BLOCKS, 1 << 20):
+        source = FileSource([path], "text", block_bytes=block_bytes)
+        assert [(document.name, document.text) for document in source] == [
+            (f"{path}, line {2 * n + 1}", row["text"]) for n, row in enumerate(rows)
+        ]
+        assert source.bytes_read == path.stat().st_size
+
+
+def test_null_has_no_text(tmp_path: Path) -> None:
+    path = json_lines(tmp_path / "a.jsonl", {"t": "one"}, {"t": None}, {"t": "two"})
+    assert [name[-1] for name, _ in documents_of(path, "t")] == ["1", "3"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b'{"id": 1, "body": "x"}', "no column 'text'; there is 'id', 'body'"),
+        (b"{}", "no column 'text'; there is none"),
+        (b'{"text": 5}', "column 'text' must hold text, got a number"),
+        (b'{"text": true}', "column 'text' must hold text, got a boolean"),
+        (b'{"text": ["x"]}', "column 'text' must hold text, got a list"),
+        (b'["text"]', "expected a json object, got a list"),
+        (b'"text"', "expected a json object, got a string"),
+        (b"null", "expected a json object, got null"),
+        (b'{"text": "x"', "not json: Expecting"),
+        (b'{"text": "x"} {"text": "y"}', "not json: Extra data"),
+        (b"[" * 100_000, "not json: maximum recursion depth"),
+        (b'{"text": "\xff"}', "invalid utf-8 at byte offset 10 (byte 0xff"),
+    ],
+)
+def test_bad_line_of_json_is_named(tmp_path: Path, line: bytes, message: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"text": "fine"}\n\n' + line + b"\n")
+    with pytest.raises(SourceError) as caught:
+        documents_of(path, "text")
+    assert str(caught.value).startswith(f"{path}, line 3: {message}")
+
+
+def test_missing_column_of_many_shows_some(tmp_path: Path) -> None:
+    path = json_lines(tmp_path / "a.jsonl", {f"k{n}": n for n in range(50)})
+    with pytest.raises(SourceError, match=r"there is 'k0', .*'k19', \.\.\.$"):
+        documents_of(path, "text")
+
+
+@pytest.mark.parametrize("options", [{}, {"row_group_size": 7}, {"use_dictionary": False}])
+def test_rows_of_parquet_are_documents(tmp_path: Path, options: dict[str, Any]) -> None:
+    texts = [None if n % 5 == 3 else f"text {n} 日本語" for n in range(1000)]
+    path = parquet_file(tmp_path / "a.parquet", {"id": list(range(1000)), "text": texts}, **options)
+    assert documents_of(path, "text") == [
+        (f"{path}, row {n}", text) for n, text in enumerate(texts, start=1) if text is not None
+    ]
+
+
+def test_columns_of_parquet_may_be_large_or_dictionaries_and_have_any_name(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    texts = ["one", None, "two", "one"]
+    array = pyarrow.array(texts)
+    nested = [{"b": "no"}] * 4
+    for column in (array, array.cast(pyarrow.large_string()), array.dictionary_encode()):
+        path = parquet_file(tmp_path / "a.parquet", {"a": nested, "a.b": column})
+        assert texts_of(path, "a.b") == ["one", "two", "one"]
+
+
+def test_parquet_reports_what_it_read(tmp_path: Path) -> None:
+    path = parquet_file(tmp_path / "a.parquet", {"text": [str(n) for n in range(1000)]})
+    source = FileSource([path, path], "text")
+    seen = [source.bytes_read for _ in source]
+    assert seen == sorted(seen)
+    assert source.bytes_read == source.size_bytes == 2 * path.stat().st_size
+
+
+def test_parquet_without_the_column_or_with_other_types_is_refused_when_opened(
+    tmp_path: Path,
+) -> None:
+    path = parquet_file(tmp_path / "a.parquet", {"id": [1], "body": [b"x"]})
+    with pytest.raises(SourceError, match="no column 'text'; there is 'id', 'body'"):
+        open_source(path, "text")
+    with pytest.raises(SourceError, match="column 'id' must hold strings, its type is int64"):
+        open_source(path, "id")
+    with pytest.raises(SourceError, match="column 'body' must hold strings, its type is binary"):
+        open_source(path, "body")
+
+
+def test_invalid_utf8_in_parquet_is_named_with_its_row(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    values = pyarrow.array([b"fine"] * 300 + [None, b"ab\xff"])
+    text = pyarrow.Array.from_buffers(pyarrow.string(), len(values), values.buffers())
+    path = parquet_file(tmp_path / "a.parquet", {"text": text})
+    with pytest.raises(SourceError, match=r"a\.parquet, row 302: invalid utf-8 at byte offset 2 "):
+        documents_of(path, "text")
+
+
+def test_damaged_parquet_is_named(tmp_path: Path) -> None:
+    path = parquet_file(tmp_path / "a.parquet", {"text": [str(n) * 9 for n in range(5000)]})
+    content = path.read_bytes()
+    path.write_bytes(content[:-9])
+    with pytest.raises(SourceError, match=r"a\.parquet: not a parquet file: "):
+        open_source(path, "text")
+    path.write_bytes(content[:8] + bytes(2000) + content[2008:])
+    with pytest.raises(SourceError, match=r"a\.parquet: damaged parquet data: "):
+        documents_of(path, "text")
+
+
+def test_column_is_asked_for_where_there_are_rows_and_only_there(tmp_path: Path) -> None:
+    for name in ("a.jsonl.gz", "a.parquet", "a.json"):
+        (tmp_path / name).touch()
+    with pytest.raises(SourceError, match=r"a\.jsonl\.gz: which column holds the text\?"):
+        open_source(tmp_path / "a.jsonl.gz")
+    with pytest.raises(SourceError, match=r"a\.parquet: which column holds the text\?"):
+        open_source(tmp_path / "a.parquet")
+    with pytest.raises(SourceError, match=r"a\.json: read as plain text, which has no column 't'"):
+        open_source(tmp_path / "a.json", "t")
+    with pytest.raises(SourceError, match="texts have no columns: leave out column='t'"):
+        open_source(iter(["one"]), "t")
+    (tmp_path / "a.parquet.gz").touch()
+    with pytest.raises(SourceError, match=r"a\.parquet\.gz: parquet files are packed"):
+        open_source(tmp_path / "a.parquet.gz", "t")
+
+
+# What is missing
+
+
+@pytest.mark.parametrize(
+    ("name", "package", "extra"),
+    [("a.jsonl.zst", "zstandard", "zstd"), ("a.parquet", "pyarrow.parquet", "arrow")],
+)
+def test_missing_package_is_named_with_its_extra_before_anything_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, package: str, extra: str
+) -> None:
+    (tmp_path / name).touch()
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError, match=rf"{name} needs .*: pip install 'cutline\[{extra}\]'"):
+        open_source(tmp_path / name, "text")
+
+
+def test_corpus_without_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").touch()
+    json_lines(tmp_path / "a.jsonl", {"t": None}, {"t": ""})
+    with pytest.raises(SourceError, match=r"no text to train on: nothing in .*a\.txt$"):
+        documents_of(tmp_path / "a.txt")
+    with pytest.raises(SourceError, match=r"nothing in .*a\.txt, .*a\.txt, \.\.\.$"):
+        documents_of([tmp_path / "a.txt"] * 9)
+    with pytest.raises(SourceError, match=r"nothing in .*a\.jsonl$"):
+        documents_of(tmp_path / "a.jsonl", "t")
+    with pytest.raises(SourceError, match="2 documents, and none holds text"):
+        documents_of(iter(["", ""]))
+    for empty in ([], ()):
+        with pytest.raises(SourceError, match="of files is empty"):
+            open_source(empty)
+
+
+def test_corpus_without_text_can_be_allowed(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").touch()
+    source = FileSource([tmp_path / "a.txt"], None, may_be_empty=True)
+    assert [list(document.blocks()) for document in source] == [[]]
+
+
+def test_open_source_is_taken_as_it_is() -> None:
+    source = open_source(iter(["one"]))
+    assert open_source(source) is source
+
+
+def test_file_without_text_among_others_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    (tmp_path / "b").write_text("text")
+    assert texts_of([tmp_path / "a", tmp_path / "b", tmp_path / "a"]) == ["", "text", ""]
+
+
+def test_lines_are_split_at_newlines_only(tmp_path: Path) -> None:
+    content = b"a\rb\x0b\n\n\xe2\x80\xa8c\n" + b"d" * 99
+    (tmp_path / "a").write_bytes(content)
+    for block_bytes in TINY_BLOCKS:
+        lines = list(FileReader(tmp_path / "a", block_bytes).lines())
+        assert lines == list(enumerate(content.split(b"\n"), start=1))

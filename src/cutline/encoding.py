@@ -9,7 +9,8 @@ import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
-from typing import Any, Literal, NoReturn, Protocol, Self
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,9 @@ from cutline.tables import (
 )
 from cutline.text import plain_text
 from cutline.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from cutline.saving import FileFormat
 
 __all__ = ["Encoding"]
 
@@ -515,6 +519,32 @@ class Encoding(Encoder, Decoding):
         return Prepender(self, text)
 
     # What it consists of
+
+    def save(
+        self,
+        path: str | PathLike[str],
+        format: "FileFormat | None" = None,  # noqa: A002 (what such an argument is called)
+    ) -> None:
+        """Write the encoding to a file, for `cutline.load`.
+
+        Args:
+            path: the file, which appears whole or not at all; for "vocab.json" that file, or
+                the folder for it and its `merges.txt`.
+            format: "cutline" (all that it is, compact), "tokenizer.json" (for Hugging Face's
+                `tokenizers`), "vocab.json" or "tiktoken" (tokens only: keep pattern and
+                special tokens yourself). If not given, the path's ending tells.
+
+        Raises:
+            ValueError: the path does not tell the format.
+            VocabularyError: (a ValueError) the format cannot hold the vocabulary; says why.
+            UnsupportedPatternError: (a ValueError) a tokenizer.json cannot hold the pattern.
+            OSError: the file cannot be written.
+
+        Source: docs/formats.md.
+        """
+        from cutline.saving import save  # few programs write encodings
+
+        save(self, path, format)
 
     def token_byte_values(self) -> list[bytes]:
         """Return the bytes of all ordinary tokens, sorted."""

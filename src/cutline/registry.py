@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 from os import PathLike
-from pathlib import Path
+from types import EllipsisType
 
 from cutline.encoding import Encoding
 from cutline.vocabulary import (
     encoding_name_for_model,
     encoding_spec,
     load_spec_vocabulary,
-    read_tiktoken,
 )
 
 __all__ = ["encoding_for_model", "get_encoding", "is_registered", "load"]
@@ -62,29 +61,35 @@ def encoding_for_model(model_name: str) -> Encoding:
 def load(
     path: str | PathLike[str],
     *,
-    pat_str: str | None,
+    pat_str: str | EllipsisType | None = ...,
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
 ) -> Encoding:
-    """Load an encoding from a `.tiktoken` rank file.
+    """Load an encoding from a file or a folder.
+
+    What can be read: a `.cutline` file; a Hugging Face `tokenizer.json` of plain byte-level
+    BPE; `vocab.json` with `merges.txt` beside it; a `.tiktoken` file. The first two hold
+    pattern and special tokens; for the others, say them.
 
     Args:
-        path: the file: on each line a token in base64, a space and its rank.
-        pat_str: the split pattern, which the file does not hold; None does not split.
-        special_tokens: ids by text.
-        name: what to call the encoding; the file's name if not given.
+        path: the file, or a folder with a `tokenizer.json` or a `vocab.json`.
+        pat_str: the split pattern, where the file does not hold it; None does not split.
+        special_tokens: ids by text, where the file does not tell.
+        name: what to call the encoding; the stored name, or else the file's.
 
     Raises:
         FileNotFoundError: there is no such file.
-        VocabularyError: (a ValueError) names the file and the line that is wrong.
-        PatternError: (a ValueError) the pattern is no valid regular expression.
+        VocabularyError: (a ValueError) the file is damaged, or holds what is not supported;
+            names it and the place.
+        PatternError: (a ValueError) the pattern is no valid regular expression, or, in a
+            tokenizer.json, not known to mean the same here.
+        TypeError: pat_str or special_tokens are missing, or given although the file has them.
+
+    Source: docs/formats.md.
     """
-    return Encoding.from_vocabulary(
-        name if name is not None else Path(path).stem,
-        pat_str=pat_str,
-        vocabulary=read_tiktoken(path),
-        special_tokens=special_tokens or {},
-    )
+    from cutline import loading  # few programs read encodings from files
+
+    return loading.load(path, pat_str, special_tokens, name)
 
 
 def is_registered(encoding: Encoding) -> bool:

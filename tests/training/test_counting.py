@@ -8,6 +8,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cutline.errors import PatternError, PatternFallbackWarning, SurrogateError
+from cutline.kernels.scan import scan_pieces
+from cutline.tables import build_scan_tables
 from cutline.training import counters, counting
 from cutline.training.counting import count_pieces
 from cutline.training.progress import Progress
 from cutline.vocabulary.openai import CL100K_PAT_STR, O200K_PAT_STR, R50K_PAT_STR
 from tests.oracles import real_tiktoken
+from tests.pretokenize.oracles import texts_split_otherwise
 from tests.texts import NAMED_TEXTS, SURROGATE_TEXTS, random_texts, run_length_text
 
 Rows = dict[bytes, int]
@@ -112,20 +116,24 @@ def test_pieces_are_those_that_tiktoken_encodes(name: str) -> None:
     assert apart == Counter(token for text in texts for token in encode(text))
 
 
-@pytest.mark.parametrize("num_threads", [1, 2, 3])
-def test_a_corpus_is_counted_as_the_regex_module_cuts_it(
-    corpus: str, num_threads: int, tmp_path: Path
-) -> None:
-    text = corpus[:700_000]
+@pytest.mark.parametrize("name", PACKAGED_PATTERNS)
+def test_a_corpus_is_counted_as_tiktoken_cuts_it(corpus: str, name: str, tmp_path: Path) -> None:
+    pat_str, text = PACKAGED_PATTERNS[name], corpus[:150_000]
     path = tmp_path / "corpus.txt"
     path.write_text(text, encoding="utf-8", newline="")
-    # The regex module has tables of another Unicode version: keep to letters that both know.
-    counts = count_pieces(path, pat_str=r"[a-zA-Z]+|\d| +|[^a-zA-Z\d ]", num_threads=num_threads)
-    assert dict(counts) == wanted([text], r"[a-zA-Z]+|\d| +|[^a-zA-Z\d ]")
-    one = count_pieces(path, num_threads=1)
-    assert count_pieces(path, num_threads=num_threads) == one
-    joined = b"".join(piece * count for piece, count in one)
-    assert Counter(joined) == Counter(text.encode())
+    utf8 = text.encode()
+    starts, ends, _ = scan_pieces(build_scan_tables(pat_str), utf8)
+    pieces = [utf8[start:end] for start, end in zip(starts, ends, strict=True)]
+    spans = list(pairwise(accumulate((len(piece.decode()) for piece in pieces), initial=0)))
+    assert texts_split_otherwise(pat_str, [text], [spans]) == []
+    assert dict(count_pieces(path, pat_str=pat_str)) == Counter(pieces)
+
+
+@pytest.mark.parametrize("num_threads", [2, 3])
+def test_a_whole_corpus_is_counted_alike_by_threads(corpus: str, num_threads: int) -> None:
+    one = count_pieces(iter([corpus]), num_threads=1)
+    assert count_pieces(iter([corpus]), num_threads=num_threads) == one
+    assert sum(len(piece) * count for piece, count in one) == len(corpus.encode())
 
 
 @pytest.mark.parametrize("characters", [1, 2, 3, 7, 1_000])

@@ -1,3 +1,4 @@
+import hashlib
 from base64 import b64encode
 from pathlib import Path
 
@@ -5,7 +6,14 @@ import pytest
 from hypothesis import given, settings
 
 from cutline.errors import VocabularyError
-from cutline.vocabulary import Vocabulary, read_tiktoken
+from cutline.vocabulary import (
+    RANK_FILE_SHA256,
+    Vocabulary,
+    encoding_spec,
+    load_spec_vocabulary,
+    read_tiktoken,
+    write_tiktoken,
+)
 from tests.vocabulary.samples import SINGLE_BYTES, SPARSE_RANKS, rank_mappings
 
 
@@ -24,6 +32,30 @@ def test_read_gives_the_ranks_that_were_written(
     path = tmp_path_factory.mktemp("ranks") / "x.tiktoken"
     path.write_bytes(b"\n".join(rank_lines(ranks)))
     assert read_tiktoken(path).to_ranks() == ranks
+
+
+@settings(max_examples=25, deadline=None)
+@given(ranks=rank_mappings())
+def test_write_and_read_give_the_vocabulary_back(
+    tmp_path_factory: pytest.TempPathFactory, ranks: dict[bytes, int]
+) -> None:
+    path = tmp_path_factory.mktemp("ranks") / "x.tiktoken"
+    write_tiktoken(Vocabulary.from_ranks(ranks), path)
+    assert read_tiktoken(path).to_ranks() == ranks
+    assert path.read_bytes().splitlines() == rank_lines(dict(sorted(ranks.items(), key=by_rank)))
+
+
+def by_rank(item: tuple[bytes, int]) -> int:
+    return item[1]
+
+
+@pytest.mark.parametrize("rank_file", sorted(RANK_FILE_SHA256))
+def test_the_packaged_vocabularies_are_written_as_the_published_files(
+    rank_file: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "x.tiktoken"
+    write_tiktoken(load_spec_vocabulary(encoding_spec(rank_file)), path)
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == RANK_FILE_SHA256[rank_file]
 
 
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n", b"\n\n"])

@@ -1,5 +1,6 @@
-"""The command line: `cutline chunk|count|encode|decode|encodings`."""
+"""The command line: `cutline chunk|count|decode|encode|encodings|train`."""
 
+from cutline.cli import training  # noqa: F401 (adds its command)
 from cutline.cli.commands import main
 
 __all__ = ["main"]

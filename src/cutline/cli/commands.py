@@ -32,7 +32,8 @@ FORM_FEED = "\f"
 _MODELS_WIDTH = 60
 
 
-def _examples(*lines: str) -> str:
+def examples(*lines: str) -> str:
+    """Write a help text's examples."""
     # The backspace keeps click from re-wrapping the paragraph.
     return "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines)))
 
@@ -63,16 +64,17 @@ def _json_line(row: dict[str, object]) -> str:
 @click.group(
     cls=Program,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=_examples(
+    epilog=examples(
         "cutline count *.md",
         "cutline chunk --chunk-size 256 book.txt > chunks.jsonl",
         "cutline encode --model gpt-4o < prompt.txt",
+        "cutline train corpus/*.txt --vocab-size 32000 --out mine.cutline",
         "cutline chunk --help",
     ),
 )
 @click.version_option(package_name="cutline", message="%(prog)s %(version)s")
 def main() -> None:
-    """Count and cut text by tokens, exactly.
+    """Count and cut text by tokens, exactly; train encodings.
 
     Commands read the FILEs, or standard input where FILE is "-" or missing, as
     UTF-8. A file that fails is reported and the others are still processed.
@@ -81,7 +83,7 @@ def main() -> None:
 
 
 @main.command(
-    epilog=_examples(
+    epilog=examples(
         "cutline chunk --chunk-size 256 --overlap 32 book.txt > chunks.jsonl",
         "cutline chunk --format text --separator ---- -o chunks.txt book.txt",
         "cat book.txt | cutline chunk --model gpt-4o | head -1",
@@ -169,7 +171,7 @@ def _chunk_texts(results: Named[list["Chunk"]], line: str) -> Iterator[str]:
 
 
 @main.command(
-    epilog=_examples(
+    epilog=examples(
         "cutline count *.md",
         "cutline count --encoding cl100k_base < prompt.txt",
         "cutline count --format jsonl notes.txt",
@@ -218,7 +220,7 @@ def _count_table(results: Named[int], files: tuple[str, ...]) -> Iterator[str]:
 
 
 @main.command(
-    epilog=_examples(
+    epilog=examples(
         "cutline encode prompt.txt",
         "cutline encode --format jsonl *.txt > ids.jsonl",
         "printf 'a<|endoftext|>' | cutline encode --allow-special",
@@ -270,7 +272,7 @@ def _id_lines(results: Named[list[int]]) -> Iterator[str]:
 
 
 @main.command(
-    epilog=_examples(
+    epilog=examples(
         "cutline encode notes.txt | cutline decode",
         "echo '[24912, 2375]' | cutline decode --encoding o200k_base",
         "cutline decode -o notes.txt notes.ids",
@@ -298,7 +300,7 @@ def decode(
     )
 
 
-@main.command(epilog=_examples("cutline encodings"))
+@main.command(epilog=examples("cutline encodings"))
 def encodings() -> None:
     """List the encodings: name, vocabulary size, models.
 

@@ -60,7 +60,7 @@ class ScanCounter:
         self._short_bytes = 0
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
-        self._due_bytes = 0
+        self._due_bytes = 0  # as long as less is waiting, it goes on waiting
 
     @property
     def total(self) -> int:
@@ -84,7 +84,7 @@ class ScanCounter:
         arrived = self._count_text(text, ends)
         self._waiting = [] if ends or arrived == len(text) else [text[arrived:]]
         self._waiting_bytes = 0 if ends else len(text) - arrived
-        self._due_bytes = 2 * self._waiting_bytes
+        self._due_bytes = max(2 * self._waiting_bytes, THREAD_BYTES * len(self._tallies))
         return True
 
     def finish(self) -> Tally:

@@ -75,11 +75,14 @@ def count_pieces(
     """
     special_tokens = checked_special_texts(special_tokens)
     documents = open_source(source, column)
-    told_at = time.monotonic()
-    utf8_bytes = 0
+    finder, longest = SpecialFinder(special_tokens), max(map(len, special_tokens), default=0)
+    utf8_bytes, told_at = 0, time.monotonic()
     with closing(_make_counter(pat_str, _checked_threads(num_threads))) as counter:
         for document in documents:
-            for offset, text, ends in _parts(document, special_tokens):
+            parts = _parts(document)
+            if special_tokens:
+                parts = _cut_at_special(parts, finder, longest)
+            for offset, text, ends in parts:
                 try:
                     data = text.encode()
                 except UnicodeEncodeError as error:
@@ -95,14 +98,12 @@ def count_pieces(
     return PieceCounts.from_tally(tally, pat_str=pat_str, special_tokens=special_tokens)
 
 
-def _parts(document: Document, special_tokens: Sequence[str]) -> Iterable[Part]:
+def _parts(document: Document) -> Iterable[Part]:
     """Cut a document into parts, a short one in memory into one."""
     text = document.text
     if text is not None and len(text) < SHORT_BYTES:
-        parts: Iterable[Part] = ((0, text, True),)
-    else:
-        parts = _block_parts(document.blocks())
-    return _cut_at_special(parts, special_tokens) if special_tokens else parts
+        return ((0, text, True),)
+    return _block_parts(document.blocks())
 
 
 def _block_parts(blocks: Iterable[str]) -> Iterator[Part]:
@@ -116,10 +117,8 @@ def _block_parts(blocks: Iterable[str]) -> Iterator[Part]:
     yield offset, last, True
 
 
-def _cut_at_special(parts: Iterable[Part], special_tokens: Sequence[str]) -> Iterator[Part]:
-    """Take special tokens out of a document, the leftmost first, the longest of those."""
-    finder = SpecialFinder(special_tokens)
-    longest = max(map(len, special_tokens))
+def _cut_at_special(parts: Iterable[Part], finder: SpecialFinder, longest: int) -> Iterator[Part]:
+    """Take special tokens, of at most `longest` characters, out of a document's parts."""
     held = ""
     for place, part, ends in parts:
         text, offset = held + part, place - len(held)

@@ -19,6 +19,7 @@ __all__ = [
     "FileSource",
     "Files",
     "Source",
+    "SourceError",
     "TextSource",
     "find_files",
     "open_source",

@@ -17,7 +17,7 @@ from cutline.vocabulary.openai import (
     load_spec_vocabulary,
 )
 from cutline.vocabulary.packed import pack, unpack
-from cutline.vocabulary.tiktoken_file import read_tiktoken
+from cutline.vocabulary.tiktoken_file import read_tiktoken, write_tiktoken
 from cutline.vocabulary.vocabulary import Vocabulary
 
 __all__ = [
@@ -37,4 +37,5 @@ __all__ = [
     "pack",
     "read_tiktoken",
     "unpack",
+    "write_tiktoken",
 ]

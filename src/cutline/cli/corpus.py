@@ -1,0 +1,117 @@
+"""How `cutline train` counts the pieces of its files."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cutline.cli.failure import Failure
+from cutline.cli.saved_counts import SavedCounts
+from cutline.cli.status import status_line
+
+if TYPE_CHECKING:
+    from cutline.training import PieceCounts, Progress
+    from cutline.training.sources import Source
+
+__all__ = ["Corpus", "count", "count_and_save"]
+
+# With --counts; an interruption loses at most the seconds that this takes.
+COUNTED_AT_ONCE_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What is counted, and how."""
+
+    paths: list[Path]
+    column: str | None
+    pat_str: str | None
+    special_tokens: tuple[str, ...]
+    threads: int | None
+    is_quiet: bool
+
+
+def count(corpus: Corpus, held_out: float | None) -> tuple["PieceCounts", list[str]]:
+    """Count all files, but for a share of their text, which is returned, too."""
+    from cutline.training.held_out import HeldOut
+    from cutline.training.sources import FileSource
+
+    files = FileSource(corpus.paths, corpus.column)
+    with status_line(corpus.is_quiet, files.size_bytes, lambda: files.bytes_read) as status:
+        if held_out is None:
+            return _count_source(files, corpus, status), []
+        source = HeldOut(files, held_out)
+        return _count_source(source, corpus, status), source.texts
+
+
+def _count_source(
+    source: "Source", corpus: Corpus, progress: "Callable[[Progress], None]"
+) -> "PieceCounts":
+    from cutline.training import count_pieces
+
+    return count_pieces(
+        source,
+        pat_str=corpus.pat_str,
+        special_tokens=corpus.special_tokens,
+        num_threads=corpus.threads,
+        progress=progress,
+    )
+
+
+def count_and_save(corpus: Corpus, saved: SavedCounts) -> "PieceCounts":
+    """Count the files that are not counted yet; save what was counted, whatever happens.
+
+    Raises:
+        Failure: the saved counts are not of these files; or there is no text.
+    """
+    saved.check(corpus.pat_str, corpus.special_tokens)
+    try:
+        _count_missing(corpus, saved)
+    except BaseException:
+        if saved.save():
+            click.echo(
+                f"cutline: counts of {saved.n_files} of {len(corpus.paths)} files are kept in "
+                f"{click.format_filename(saved.path)}; the same command goes on from there",
+                err=True,
+            )
+        raise
+    saved.save()
+    if saved.counts is None or not saved.counts.total:
+        raise Failure("no text to train on: nothing in any of the files")
+    return saved.counts
+
+
+def _count_missing(corpus: Corpus, saved: SavedCounts) -> None:
+    from cutline.training.sources import FileSource
+
+    paths = saved.missing(corpus.paths)
+    done_bytes = 0
+    # All files are opened before the first is counted, to find early what is wrong.
+    files = FileSource(paths, corpus.column)
+    size_bytes = files.size_bytes
+
+    def bytes_read() -> int:
+        return done_bytes + files.bytes_read
+
+    with status_line(corpus.is_quiet, size_bytes, bytes_read) as status:
+        for batch in _batches(paths):
+            files = FileSource(batch, corpus.column, may_be_empty=True)
+            counts = _count_source(files, corpus, status)
+            saved.add(batch, counts)
+            done_bytes += files.size_bytes
+            status.pieces_before += counts.total
+
+
+def _batches(paths: Sequence[Path]) -> Iterator[list[Path]]:
+    batch: list[Path] = []
+    size_bytes = 0
+    for path in paths:
+        batch.append(path)
+        size_bytes += path.stat().st_size
+        if size_bytes >= COUNTED_AT_ONCE_BYTES:
+            yield batch
+            batch, size_bytes = [], 0
+    if batch:
+        yield batch

@@ -1,0 +1,171 @@
+"""Counts that outlive the run: `cutline train --counts FILE`.
+
+The file is what `PieceCounts.save` writes, and `PieceCounts.load` reads it; one more member
+says which files were counted.
+"""
+
+import json
+import os
+import secrets
+import zipfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cutline.cli.failure import Failure
+
+if TYPE_CHECKING:
+    from cutline.training import PieceCounts
+
+__all__ = ["SavedCounts", "need_folder"]
+
+_MEMBER = "files.json"
+
+# Size in bytes, and when the file was last changed, in nanoseconds.
+Version = tuple[int, int]
+
+
+def need_folder(path: Path, folder: Path) -> None:
+    """Refuse a file that cannot be written, before hours of work.
+
+    Raises:
+        Failure: its folder is not there, or nothing can be put into it.
+    """
+    if not folder.is_dir():
+        raise Failure(f"{click.format_filename(path)}: no such file or directory")
+    if not os.access(folder, os.W_OK):
+        raise Failure(f"{click.format_filename(path)}: permission denied")
+
+
+class SavedCounts:
+    """The counts of some files, and which these are.
+
+    Args:
+        path: where they are, or will be.
+        column: which column holds the text; None for files of text.
+
+    Attributes:
+        counts: None if nothing was counted so far.
+
+    Raises:
+        CorruptDataError: (a ValueError) the file is damaged or something else.
+        Failure: the file holds no such counts, or those of another column; or it could not
+            be written.
+    """
+
+    def __init__(self, path: Path, column: str | None) -> None:
+        self.path = path
+        self.counts: PieceCounts | None = None
+        self._column = column
+        self._versions: dict[str, Version] = {}
+        self._found: dict[str, Version] = {}
+        self._is_saved = True
+        need_folder(path, path.parent)
+        if path.exists():
+            self._load()
+
+    def _load(self) -> None:
+        from cutline.training import PieceCounts
+
+        self.counts = PieceCounts.load(self.path)
+        with zipfile.ZipFile(self.path) as archive:
+            if _MEMBER not in archive.namelist():
+                raise self._failure("does not say which files it counts; choose another file")
+            state = json.loads(archive.read(_MEMBER))
+        if state["column"] != self._column:
+            raise self._failure(
+                f"counts column {state['column']!r}, not {self._column!r}; choose another file"
+            )
+        self._versions = {name: (size, time) for name, size, time in state["files"]}
+
+    def _failure(self, problem: str) -> Failure:
+        return Failure(f"{click.format_filename(self.path)}: {problem}")
+
+    @property
+    def n_files(self) -> int:
+        """How many files are counted."""
+        return len(self._versions)
+
+    def check(self, pat_str: str | None, special_tokens: Sequence[str]) -> None:
+        """Compare what the files were split by.
+
+        Raises:
+            Failure: it was something else.
+        """
+        counts = self.counts
+        if counts and (counts.pat_str, counts.special_tokens) != (pat_str, tuple(special_tokens)):
+            raise self._failure(
+                f"counted with --pattern {counts.pat_str!r} and special tokens "
+                f"{', '.join(counts.special_tokens) or 'none'}; ask for these, "
+                "or choose another file"
+            )
+
+    def missing(self, paths: Sequence[Path]) -> list[Path]:
+        """Return the files that are still to be counted.
+
+        Raises:
+            Failure: a file is named twice, is no regular file, or was changed since it was
+                counted; or one that was counted is not among them.
+        """
+        names = [_name(path) for path in paths]
+        times_named = Counter(names)
+        for path, name in zip(paths, names, strict=True):
+            if times_named[name] > 1 or not path.is_file():
+                raise Failure(
+                    f"{click.format_filename(path)}: with --counts each file is named once "
+                    "and is a regular file"
+                )
+            self._found[name] = _version(path)
+            if self._versions.get(name, self._found[name]) != self._found[name]:
+                raise self._failure(
+                    f"{click.format_filename(path)} was changed since it was counted; "
+                    "remove the counts to start again"
+                )
+        if gone := set(self._versions).difference(names):
+            raise self._failure(
+                f"{click.format_filename(min(gone))} was counted, too; name it again, or "
+                "remove the counts to start again"
+            )
+        return [path for path, name in zip(paths, names, strict=True) if name not in self._versions]
+
+    def add(self, paths: Iterable[Path], counts: "PieceCounts") -> None:
+        """Add the counts of some files, as they were when `missing` found them."""
+        self.counts = counts if self.counts is None else self.counts + counts
+        self._versions |= {name: self._found[name] for name in map(_name, paths)}
+        self._is_saved = False
+
+    def save(self) -> bool:
+        """Write the file, which appears whole or not at all.
+
+        Returns:
+            Whether there was anything to write.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        if self.counts is None or not self.counts.total or self._is_saved:
+            return False
+        files = [[name, *version] for name, version in self._versions.items()]
+        temporary = self.path.with_name(f".cutline-{secrets.token_hex(8)}.tmp")
+        try:
+            self.counts.save(temporary)
+            with zipfile.ZipFile(temporary, "a") as archive:
+                archive.writestr(_MEMBER, json.dumps({"column": self._column, "files": files}))
+            temporary.replace(self.path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        self._is_saved = True
+        return True
+
+
+def _name(path: Path) -> str:
+    return str(path.resolve())
+
+
+def _version(path: Path) -> Version:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns

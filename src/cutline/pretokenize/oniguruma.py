@@ -1,0 +1,218 @@
+r"""Split patterns in the dialect of Oniguruma, the engine behind `tokenizers`.
+
+The same text can mean something else there: `$` also matches before a newline,
+`\p{N}{1,3}+` repeats its repetition instead of keeping what it took, `\w` is another
+set, `(?s:.)` is written `(?m:.)`, and `(?i:ss)` matches U+00DF. So only what is known
+to agree is copied, a few constructs are written differently, and the rest is refused.
+Both engines have the classes of Unicode 16; the tests compare them.
+"""
+
+import re
+
+from cutline.pretokenize.atoms import AtomReader
+from cutline.pretokenize.pattern import parse_pattern
+
+__all__ = ["from_oniguruma", "to_oniguruma"]
+
+_CATEGORIES = (
+    "L Lu Ll Lt Lm Lo M Mn Mc Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po "
+    "S Sm Sc Sk So Z Zs Zl Zp C Cc Cf Cn Co"
+)
+_SCRIPTS = (
+    "Arabic Armenian Bengali Cyrillic Devanagari Georgian Greek Han Hangul Hebrew Hiragana "
+    "Katakana Khmer Lao Latin Tamil Telugu Thai Tibetan"
+)
+_SAME_PROPERTIES = frozenset([*_CATEGORIES.split(), *_SCRIPTS.split(), "Alphabetic"])
+_WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}"
+
+_QUANTIFIER = re.compile(r"([?*+]|\{\d+(?:,\d*)?\}|\{,\d+\})([?+]?)")
+_FLAGS = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")
+_NAMED_GROUP = re.compile(r"\(\?P?<[A-Za-z_]\w*>")
+_HEX = "[0-9A-Fa-f]"
+_ESCAPE = re.compile(
+    r"\\(?:([pP])(?:\{(\^?)(?:sc=|[Ss]cript=)?([^{}]*)\}|([A-Za-z]))"
+    rf"|[xuU]\{{({_HEX}+)\}}|(x{_HEX}{{2}}|u{_HEX}{{4}}|U{_HEX}{{8}})|(.))",
+    re.DOTALL,
+)
+_KEPT_LETTERS = frozenset("sSdDnrtfvae")
+_FOLDED_IN_PAIRS = frozenset("sSfF")  # ss, st, ff, fi, fl: case variants of one character
+
+
+def to_oniguruma(pat_str: str) -> str:
+    r"""Write a split pattern for Oniguruma.
+
+    Raises:
+        PatternError: not a regular expression.
+        UnsupportedPatternError: outside the subset that compiles to an automaton, or with a
+            construct that is not known to mean the same there; names it and its position.
+
+    >>> to_oniguruma(r"\p{N}{1,3}+|\s++$|(?s:.)")
+    '(?>\\p{N}{1,3})|\\s++\\z|(?m:.)'
+    """
+    parse_pattern(pat_str)
+    return _Translator(pat_str, to_oniguruma=True).translate()
+
+
+def from_oniguruma(pattern: str) -> str:
+    r"""Read a pattern of Oniguruma's: the inverse, but for `\w` and such in another spelling.
+
+    Raises:
+        PatternError: not a regular expression.
+        UnsupportedPatternError: as `to_oniguruma`.
+
+    >>> from_oniguruma(r"(?>\p{N}{1,3})|\p{L}{2}+|\s++\z")
+    '\\p{N}{1,3}+|(?:\\p{L}{2})+|\\s++$'
+    """
+    pat_str = _Translator(pattern, to_oniguruma=False).translate()
+    parse_pattern(pat_str)
+    return pat_str
+
+
+class _Translator:
+    """One walk over a pattern that copies, rewrites or refuses each construct."""
+
+    def __init__(self, pattern: str, *, to_oniguruma: bool) -> None:
+        self.reader = AtomReader(pattern)
+        self.outward = to_oniguruma
+        self.parts: list[str] = []
+        # Of each open group: where it begins in parts, and whether case counts around it.
+        self.outer: list[tuple[int, bool]] = []
+
+    def translate(self) -> str:
+        reader, parts, outer = self.reader, self.parts, self.outer
+        primary = 0  # where in parts begins what a quantifier would repeat
+        while character := reader.peek():
+            if character == "(":
+                outer.append((len(parts), reader.ignore_case))
+                opening = self.opening()
+                if opening.endswith(")"):  # flags for the whole pattern
+                    outer.pop()
+                parts.append(opening)
+            elif character == ")" and outer:
+                start, reader.ignore_case = outer.pop()
+                reader.position += 1
+                self.close(start, primary)
+                primary = start
+            elif character == "|":
+                reader.position += 1
+                parts.append("|")
+            elif found := _QUANTIFIER.match(reader.pattern, reader.position):
+                self.quantify(found, primary)
+            else:
+                primary = len(parts)
+                parts.append(self.anchor() or self.atom())
+        return "".join(parts)
+
+    def opening(self) -> str:
+        """Read what opens a group; groups that capture need not."""
+        reader = self.reader
+        for opening in ("(?:", "(?=", "(?!", "(?>"):
+            if reader.accept(opening):
+                return opening
+        if named := _NAMED_GROUP.match(reader.pattern, reader.position):
+            reader.position = named.end()
+            return "(?:"
+        if flags := _FLAGS.match(reader.pattern, reader.position):
+            return self.flags(flags)
+        if reader.peek(2) in ("(?", "(*"):
+            raise reader.unsupported(f"group {reader.peek(3)!r}", reader.position)
+        reader.position += 1
+        return "(?:"
+
+    def close(self, start: int, primary: int) -> None:
+        """Close a group; one that keeps what braces took becomes a possessive quantifier."""
+        parts, reader = self.parts, self.reader
+        in_braces = primary == start + 1 and re.fullmatch(r"\{[\d,]+\}", parts[-1])
+        repeated = _QUANTIFIER.match(reader.pattern, reader.position)
+        if not self.outward and parts[start] == "(?>" and in_braces and not repeated:
+            parts[start] = ""
+            parts[-1] += "+"
+        else:
+            parts.append(")")
+
+    def flags(self, found: "re.Match[str]") -> str:
+        reader = self.reader
+        if found.group(3) == ")" and found.start():
+            raise reader.unsupported("flags after the start", found.start())
+        dot_all = ("s", "m") if self.outward else ("m", "s")
+        groups = []
+        for letters, value in ((found.group(1), True), (found.group(2) or "", False)):
+            written = ""
+            for letter in letters:
+                if letter == "i":
+                    reader.ignore_case = value
+                if letter not in ("i", dot_all[0]):
+                    raise reader.unsupported(f"flag {letter!r}", found.start())
+                written += dot_all[1] if letter == dot_all[0] else letter
+            groups.append(written)
+        reader.position = found.end()
+        switched_off = f"-{groups[1]}" if groups[1] else ""
+        return f"(?{groups[0]}{switched_off}{found.group(3)}"
+
+    def quantify(self, found: "re.Match[str]", primary: int) -> None:
+        """Copy a quantifier; Oniguruma has no possessive form of one with braces."""
+        count, suffix = found.groups()
+        if suffix == "?":
+            raise self.reader.unsupported(f"lazy quantifier {found.group()!r}", found.start())
+        self.reader.position = found.end()
+        if suffix and count.startswith("{"):
+            self.parts.insert(primary, "(?>" if self.outward else "(?:")
+            self.parts.append(f"{count})" if self.outward else f"{count})+")
+        else:
+            self.parts.append(found.group())
+
+    def anchor(self) -> str:
+        """Read an end of the text or of the line; nothing if none comes next."""
+        reader = self.reader
+        if reader.peek() == "^":
+            raise reader.unsupported("anchor '^'", reader.position)
+        if reader.accept("$"):
+            return r"\z" if self.outward else r"(?![^\n])"
+        if not self.outward and reader.accept(r"\z"):
+            return "$"
+        return ""
+
+    def atom(self) -> str:
+        """Read what matches one character."""
+        reader = self.reader
+        start = reader.position
+        reader.read_atom()
+        source = reader.pattern[start : reader.position]
+        if reader.ignore_case:
+            self.check_folding(source, start)
+        if source in ("{", "}", "]"):
+            return f"\\{source}"
+        if source[0] == "[" and ("--" in source or "~~" in source):
+            raise reader.unsupported(f"a set operation in '{source}'", start)
+        return _ESCAPE.sub(lambda found: self.escape(found, start, source[0] == "["), source)
+
+    def check_folding(self, source: str, start: int) -> None:
+        """Refuse what may match other than one character when case is ignored."""
+        reader = self.reader
+        simple = source.isascii() and "\\" not in source
+        if not simple or source.startswith("[^"):
+            raise reader.unsupported(f"'{source}' where case is ignored", start)
+        leaves = bool(self.outer) and not self.outer[-1][1]
+        alone = reader.peek() in ("", "|") or (leaves and reader.peek() == ")")
+        if source in _FOLDED_IN_PAIRS and not alone:
+            raise reader.unsupported(
+                f"{source!r} before {reader.peek()!r} where case is ignored", start
+            )
+
+    def escape(self, found: "re.Match[str]", start: int, in_class: bool) -> str:
+        """Copy an escape, spelled such that both engines read it alike."""
+        kind, inverted, name, letter, braced, digits, other = found.groups()
+        if kind:
+            if (name or letter) not in _SAME_PROPERTIES:
+                raise self.reader.unsupported(f"property '{found.group()}'", start)
+            return f"\\{kind}{{{inverted or ''}{name or letter}}}"
+        if braced or digits:
+            if not self.outward and digits and digits[0] == "x" and int(digits[1:], 16) > 0x7F:
+                raise self.reader.unsupported(f"byte '{found.group()}'", start)
+            return f"\\x{{{braced or digits[1:]}}}"
+        if other in ("w", "W") and self.outward:
+            inside = in_class and other == "w"
+            return _WORD if inside else f"[{'^' if other == 'W' else ''}{_WORD}]"
+        if other.isalnum() and other not in _KEPT_LETTERS:
+            raise self.reader.unsupported(f"escape '{found.group()}'", start)
+        return found.group()

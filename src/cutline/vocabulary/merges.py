@@ -1,0 +1,188 @@
+"""Byte-level BPE the way Hugging Face writes it: tokens as text, and a list of merges.
+
+A vocabulary here is an order of tokens; there it is ids by token and, apart from them,
+pairs in the order in which they merge. docs/formats.md shows when both say the same.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from cutline.errors import VocabularyError
+from cutline.vocabulary.vocabulary import Vocabulary
+
+__all__ = [
+    "MergeModel",
+    "as_text",
+    "check_merges",
+    "list_merges",
+    "list_texts",
+    "read_ranks",
+    "unreachable",
+]
+
+Merge = tuple[str, str]
+
+_PRINTED: Final = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+_REST: Final = [byte for byte in range(256) if byte not in _PRINTED]
+_LETTER: Final = {byte: chr(byte) for byte in _PRINTED} | {
+    byte: chr(0x100 + place) for place, byte in enumerate(_REST)
+}
+"""GPT-2's letter for each byte: itself where it prints, else one from U+0100 on."""
+
+_TO_TEXT: Final = {byte: ord(letter) for byte, letter in _LETTER.items()}
+_TO_BYTE: Final = {letter: byte for byte, letter in _LETTER.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class MergeModel:
+    """What `vocab.json` and `merges.txt`, or a `tokenizer.json`, say of merging.
+
+    Attributes:
+        ids: by token, as text; special tokens may be among them.
+        merges: pairs of tokens, as text; the earlier merges first.
+        ignore_merges: a piece that is a token becomes it, whatever merging would give.
+        source: where it was read, for errors.
+    """
+
+    ids: dict[str, int]
+    merges: list[Merge]
+    ignore_merges: bool
+    source: str
+
+
+def as_text(token: bytes) -> str:
+    r"""Write a token with GPT-2's letter for each byte.
+
+    >>> as_text(b" the\n")
+    'ĠtheĊ'
+    """
+    return token.decode("latin-1").translate(_TO_TEXT)
+
+
+def list_texts(vocabulary: Vocabulary) -> list[str]:
+    """Write every token like `as_text`, in the order of ids."""
+    letters = as_text(vocabulary.arena)
+    return [letters[start:end] for start, end in pairwise(vocabulary.offsets.tolist())]
+
+
+def list_merges(vocabulary: Vocabulary) -> list[Merge]:
+    """List the last merge of every token that merging reaches, in the order of ids.
+
+    Args:
+        vocabulary: with left lengths.
+    """
+    assert vocabulary.left_lengths is not None
+    return [
+        (text[:left], text[left:])
+        for text, left in zip(list_texts(vocabulary), vocabulary.left_lengths.tolist(), strict=True)
+        if left
+    ]
+
+
+def unreachable(vocabulary: Vocabulary) -> str:
+    """Name the first token of several bytes that merging never reaches; "" if there is none.
+
+    Args:
+        vocabulary: with left lengths.
+    """
+    assert vocabulary.left_lengths is not None
+    found = np.flatnonzero((vocabulary.left_lengths == 0) & (vocabulary.lengths > 1))
+    if not found.size:
+        return ""
+    first = int(found[0])
+    return f"token {vocabulary.token_bytes(first)!r} (id {vocabulary.ids[first]})"
+
+
+def read_ranks(model: MergeModel, special_tokens: Mapping[str, int]) -> dict[bytes, int]:
+    """Turn the ordinary tokens of a model back into bytes.
+
+    Args:
+        model: as read.
+        special_tokens: ids by text; where the model has the same, they are left out.
+
+    Raises:
+        VocabularyError: a token is written in other than GPT-2's letters, or a special
+            token has another id in the model.
+    """
+    ranks: dict[bytes, int] = {}
+    for text, token_id in model.ids.items():
+        if text in special_tokens:
+            if special_tokens[text] != token_id:
+                raise VocabularyError(
+                    f"{model.source}: special token {text!r} has id {token_id!r} in the "
+                    f"vocabulary and id {special_tokens[text]!r} elsewhere"
+                )
+            continue
+        try:
+            ranks[bytes(map(_TO_BYTE.__getitem__, text))] = token_id
+        except KeyError:
+            raise VocabularyError(
+                f"{model.source}: token {text!r} (id {token_id!r}) is not written in GPT-2's "
+                "letters for bytes; only byte-level BPE can be read, and special tokens must "
+                "be named as such"
+            ) from None
+    return ranks
+
+
+def check_merges(vocabulary: Vocabulary, model: MergeModel) -> None:
+    """Refuse a list of merges that does not mean merging in the order of ids.
+
+    Args:
+        vocabulary: made of the model's ordinary tokens, with left lengths.
+        model: as read.
+
+    Raises:
+        VocabularyError: names the token or the merge at fault.
+    """
+    expected = list_merges(vocabulary)
+    if model.merges != expected:  # nearly all files are equal
+        _check_order(expected, _merge_places(model.merges, vocabulary, model.source), model)
+    if not model.ignore_merges and (token := unreachable(vocabulary)):
+        raise VocabularyError(
+            f"{model.source}: merging never makes {token}, and without ignore_merges no text "
+            "has it; if it is a special token, it must be named as one"
+        )
+
+
+def _check_order(expected: Sequence[Merge], places: Mapping[Merge, int], model: MergeModel) -> None:
+    """Refuse a list that lacks an expected merge or has it too early; others never apply."""
+    last, last_text = -1, ""
+    for merge in expected:
+        text = "".join(merge)
+        place = places.get(merge)
+        if place is None:
+            raise VocabularyError(
+                f"{model.source}: no merge of {merge[0]!r} and {merge[1]!r} makes the token "
+                f"{text!r} (id {model.ids[text]}), as merging in the order of ids would; only "
+                "vocabularies that merge in this order can be read"
+            )
+        if place < last:
+            raise VocabularyError(
+                f"{model.source}: merge {place + 1} makes {text!r} (id {model.ids[text]}), but "
+                f"merge {last + 1} makes {last_text!r} with the lower id {model.ids[last_text]}; "
+                "only vocabularies that merge in the order of ids can be read"
+            )
+        last, last_text = place, text
+
+
+def _merge_places(merges: Sequence[Merge], vocabulary: Vocabulary, source: str) -> dict[Merge, int]:
+    """Give each merge its place, and refuse one that repeats or joins what are no tokens."""
+    texts = set(list_texts(vocabulary))
+    places: dict[Merge, int] = {}
+    for place, merge in enumerate(merges):
+        for text in (*merge, "".join(merge)):
+            if text not in texts:
+                raise VocabularyError(
+                    f"{source}: merge {place + 1} of {merge[0]!r} and {merge[1]!r} needs the "
+                    f"token {text!r}, which the vocabulary does not have"
+                )
+        if places.setdefault(merge, place) != place:
+            raise VocabularyError(
+                f"{source}: merge {place + 1} of {merge[0]!r} and {merge[1]!r} repeats merge "
+                f"{places[merge] + 1}"
+            )
+    return places

@@ -1,0 +1,124 @@
+"""`.cutline` files: all that an encoding is, in one compact file.
+
+Layout, integers little-endian:
+
+    magic         8 bytes   b"cutenc" and the version of the format, uint16
+    sha256       32 bytes   of everything that follows
+    header_size   4 bytes   uint32
+    header                  JSON: "name", "pat_str" (null: texts are not split) and
+                            "special_tokens" (ids by text)
+    vocabulary              as in packed.py, with the left lengths
+"""
+
+import hashlib
+import json
+import os
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from cutline.errors import CorruptDataError, VocabularyError
+from cutline.vocabulary.files import replace_file
+from cutline.vocabulary.packed import pack, unpack
+from cutline.vocabulary.vocabulary import Vocabulary
+
+__all__ = ["NATIVE_MAGIC", "StoredEncoding", "read_native", "write_native"]
+
+NATIVE_MAGIC: Final = b"cutenc"
+_VERSION: Final = (1).to_bytes(2, "little")
+_BODY_START: Final = len(NATIVE_MAGIC) + len(_VERSION) + hashlib.sha256().digest_size
+_SIZE: Final = struct.Struct("<I")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEncoding:
+    """What makes an encoding.
+
+    Attributes:
+        name: what it is called.
+        pat_str: the split pattern; None: texts are not split.
+        special_tokens: ids by text.
+        vocabulary: the ordinary tokens; with left lengths it loads fast.
+    """
+
+    name: str
+    pat_str: str | None
+    special_tokens: dict[str, int]
+    vocabulary: Vocabulary
+
+
+def write_native(stored: StoredEncoding, path: str | os.PathLike[str]) -> None:
+    """Write a `.cutline` file.
+
+    Raises:
+        OSError: the file cannot be written; it appears whole or not at all.
+
+    Cost: O(bytes); about 150 ms for o200k_base, nearly all of it in zlib.
+    """
+    header = json.dumps(
+        {
+            "name": stored.name,
+            "pat_str": stored.pat_str,
+            "special_tokens": stored.special_tokens,
+        }
+    ).encode()
+    body = _SIZE.pack(len(header)) + header + pack(stored.vocabulary)
+    replace_file(path, NATIVE_MAGIC + _VERSION + hashlib.sha256(body).digest() + body)
+
+
+def read_native(path: str | os.PathLike[str]) -> StoredEncoding:
+    """Read a `.cutline` file.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        VocabularyError: it is damaged, cut off, of a later version or no such file at all;
+            names the path and the place.
+
+    Cost: O(bytes); about 20 ms for o200k_base.
+    """
+    data = Path(path).read_bytes()
+    if not data.startswith(NATIVE_MAGIC):
+        start = data[: len(NATIVE_MAGIC)]
+        raise VocabularyError(f"{path} begins with {start!r} instead of {NATIVE_MAGIC!r}")
+    if len(data) < _BODY_START + _SIZE.size:
+        raise _damaged(path, f"ends after {len(data)} bytes, inside its first fields")
+    version = data[len(NATIVE_MAGIC) :][: len(_VERSION)]
+    if version != _VERSION:
+        number = int.from_bytes(version, "little")
+        raise VocabularyError(
+            f"{path} is of version {number} of the format, and this cutline reads "
+            f"{int.from_bytes(_VERSION, 'little')}: update cutline, or save the file again"
+        )
+    digest = data[len(NATIVE_MAGIC) + len(_VERSION) : _BODY_START]
+    body = memoryview(data)[_BODY_START:]
+    if hashlib.sha256(body).digest() != digest:
+        raise _damaged(path, "does not match its own sha256")
+    (header_size,) = _SIZE.unpack_from(body)
+    header_end = _SIZE.size + header_size
+    header = _header(bytes(body[_SIZE.size : header_end]), path)
+    try:
+        vocabulary = unpack(
+            bytes(body[header_end:]), f"{path}, from byte {_BODY_START + header_end},"
+        )
+    except CorruptDataError as error:
+        raise _damaged(path, f"holds no vocabulary from byte {_BODY_START + header_end}") from error
+    return StoredEncoding(vocabulary=vocabulary, **header)
+
+
+def _header(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read the header's fields, checked to be of their types."""
+    where = f"in its header from byte {_BODY_START + _SIZE.size}"
+    try:
+        header = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, f"holds no JSON {where}: {error}") from None
+    match header:
+        case {"name": str(), "pat_str": str() | None, "special_tokens": dict() as specials}:
+            if len(header) == 3 and all(type(number) is int for number in specials.values()):
+                return dict(header)
+    raise _damaged(path, f"holds something else than name, pat_str and special_tokens {where}")
+
+
+def _damaged(path: str | os.PathLike[str], what: str) -> VocabularyError:
+    return VocabularyError(f"{path} {what}; the file is damaged: save or download it again")

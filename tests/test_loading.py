@@ -1,0 +1,394 @@
+"""Encodings saved and loaded: every format, with the `tokenizers` package as oracle."""
+
+import copy
+import json
+import pickle
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cutline
+from cutline.errors import PatternError, UnsupportedPatternError, VocabularyError
+from tests.oracles import DISTINCT
+from tests.texts import NAMED_TEXTS, random_texts
+from tests.vocabularies import TOY_TOKENS, random_ranks, with_bytes
+
+WORD_PATTERN = r" ?\w+|\s+|[^\w\s]+"
+GAPPY_PATTERN = r"[ab]+|c{1,3}+"
+TOY_RANKS = with_bytes((b"ab", b"bc", b"he", b"abc", b"llo", b"hello", "中".encode()))
+TEXT = "hello <s>abc中文 hello<|é|> end"
+REACHED_RANKS = with_bytes((b"ab", b"he", b"ll", b"abc", b"llo", b"hello"))
+FORMATS = ("cutline", "tiktoken", "tokenizer.json", "vocab.json")
+NAMES = {"cutline": "x.cutline", "tiktoken": "x.tiktoken", "tokenizer.json": "x.json"}
+
+
+def toy(pat_str: str | None = WORD_PATTERN) -> cutline.Encoding:
+    return cutline.Encoding(
+        "toy",
+        pat_str=pat_str,
+        mergeable_ranks=REACHED_RANKS,
+        special_tokens={"<s>": 500, "<|é|>": 7000},
+    )
+
+
+def reloaded(
+    encoding: cutline.Encoding, path: Path, file_format: str, name: str | None = None
+) -> cutline.Encoding:
+    """Save, and load again with what the format does not hold."""
+    path = path / NAMES.get(file_format, "vocab.json")
+    encoding.save(path, file_format)  # type: ignore[arg-type]
+    if file_format in ("cutline", "tokenizer.json"):
+        return cutline.load(path, name=name)
+    return cutline.load(
+        path, pat_str=encoding._pat_str, special_tokens=encoding._special_tokens, name=name
+    )
+
+
+def assert_equal(found: cutline.Encoding, expected: cutline.Encoding) -> None:
+    assert found._vocabulary == expected._vocabulary
+    assert found._pat_str == expected._pat_str
+    assert found._special_tokens == expected._special_tokens
+
+
+def tokenizer_of(path: Path) -> Any:
+    return pytest.importorskip("tokenizers").Tokenizer.from_file(str(path))
+
+
+def assert_same_tokens(tokenizer: Any, encoding: cutline.Encoding, text: str) -> None:
+    """With special tokens, and with their text as ordinary text."""
+    tokenizer.encode_special_tokens = False
+    ids = tokenizer.encode(text, add_special_tokens=False).ids
+    assert ids == encoding.encode(text, allowed_special="all")
+    tokenizer.encode_special_tokens = True
+    assert tokenizer.encode(text, add_special_tokens=False).ids == encoding.encode_ordinary(text)
+
+
+# Every encoding, every format
+
+
+@pytest.mark.parametrize("file_format", FORMATS)
+@pytest.mark.parametrize("name", [*DISTINCT, "p50k_edit", "o200k_harmony"])
+def test_packaged_encodings_load_as_they_were_saved(
+    name: str, file_format: str, tmp_path: Path
+) -> None:
+    encoding = cutline.get_encoding(name)
+    if (name, file_format) == ("o200k_harmony", "tokenizer.json"):
+        with pytest.raises(VocabularyError, match="share the id 200018"):
+            encoding.save(tmp_path / "x.json")
+        return
+    loaded = reloaded(encoding, tmp_path, file_format)
+    assert_equal(loaded, encoding)
+    text = "".join(NAMED_TEXTS.values())
+    assert loaded.encode(text, allowed_special="all") == encoding.encode(
+        text, allowed_special="all"
+    )
+
+
+@pytest.mark.parametrize("file_format", FORMATS)
+@pytest.mark.parametrize("pat_str", [WORD_PATTERN, None, GAPPY_PATTERN])
+def test_an_encoding_of_ones_own_loads_as_it_was_saved(
+    pat_str: str | None, file_format: str, tmp_path: Path
+) -> None:
+    encoding = toy(pat_str)
+    loaded = reloaded(encoding, tmp_path, file_format)
+    assert loaded._vocabulary == encoding._vocabulary
+    assert loaded._special_tokens == encoding._special_tokens
+    for text in [TEXT, *NAMED_TEXTS.values(), *random_texts(43, 50)]:
+        tokens = loaded.encode(text, allowed_special="all")
+        assert tokens == encoding.encode(text, allowed_special="all")
+        if pat_str != GAPPY_PATTERN:
+            assert loaded.decode(tokens) == text
+
+
+def test_a_loaded_encoding_counts_cuts_copies_and_pickles(tmp_path: Path) -> None:
+    for file_format in FORMATS:
+        loaded = reloaded(toy(), tmp_path, file_format)
+        again = pickle.loads(pickle.dumps(loaded))
+        assert_equal(again, loaded)
+        assert copy.deepcopy(loaded) is loaded
+        assert again.count(TEXT) == len(toy().encode_ordinary(TEXT))
+        assert again.split(TEXT, 5) == toy().split(TEXT, 5)
+        assert again.intervals(TEXT).count(3, 20) == toy().count(TEXT[3:20])
+
+
+def test_names_are_kept_or_given_or_those_of_the_file(tmp_path: Path) -> None:
+    found = {kind: reloaded(toy(), tmp_path, kind).name for kind in FORMATS}
+    assert found == {
+        "cutline": "toy",
+        "tiktoken": "x",
+        "tokenizer.json": "x",
+        "vocab.json": "vocab",
+    }
+    for file_format in FORMATS:
+        assert reloaded(toy(), tmp_path, file_format, name="mine").name == "mine"
+
+
+def test_saving_twice_gives_the_same_bytes(tmp_path: Path) -> None:
+    for file_format, name in NAMES.items():
+        toy().save(tmp_path / name)
+        first = (tmp_path / name).read_bytes()
+        reloaded(toy(), tmp_path, file_format).save(tmp_path / name)
+        if file_format != "tokenizer.json":  # there, \w comes back spelled out
+            assert (tmp_path / name).read_bytes() == first
+
+
+def test_a_pattern_without_automaton_is_kept_in_a_native_file(tmp_path: Path) -> None:
+    with pytest.warns(cutline.PatternFallbackWarning):
+        encoding = toy(r"\b\w+?\b|.")
+    encoding.save(tmp_path / "x.cutline")
+    with pytest.warns(cutline.PatternFallbackWarning):
+        assert_equal(cutline.load(tmp_path / "x.cutline"), encoding)
+    with pytest.raises(UnsupportedPatternError) as caught:
+        encoding.save(tmp_path / "x.json")
+    assert any("save as .cutline" in note for note in caught.value.__notes__)
+    assert not (tmp_path / "x.json").exists()
+
+
+# The tokenizers package
+
+
+@pytest.mark.parametrize("name", ["r50k_base", "p50k_edit", "cl100k_base", "o200k_base"])
+def test_tokenizers_gives_the_same_tokens_for_packaged_encodings(name: str, tmp_path: Path) -> None:
+    encoding = cutline.get_encoding(name)
+    encoding.save(tmp_path / "x.json")
+    tokenizer = tokenizer_of(tmp_path / "x.json")
+    special = "".join(f" {text}{text}x" for text in encoding.special_tokens_set)
+    for text in [special, *NAMED_TEXTS.values(), *random_texts(47, 300)]:
+        assert_same_tokens(tokenizer, encoding, text)
+    ids = encoding.encode(special, allowed_special="all")
+    assert tokenizer.decode(ids, skip_special_tokens=False) == special
+    assert tokenizer.get_vocab_size() == len(encoding._vocabulary) + len(encoding._special_tokens)
+
+
+@pytest.mark.parametrize("name", ["r50k_base", "cl100k_base", "o200k_base"])
+def test_tokenizers_gives_the_same_tokens_on_corpora(
+    name: str, corpus: str, tmp_path: Path
+) -> None:
+    encoding = cutline.get_encoding(name)
+    encoding.save(tmp_path / "x.json")
+    assert_same_tokens(tokenizer_of(tmp_path / "x.json"), encoding, corpus[:300_000])
+
+
+@pytest.mark.parametrize("pat_str", [WORD_PATTERN, None, GAPPY_PATTERN, r"\p{L}{2,4}+|(?s:.)"])
+def test_tokenizers_gives_the_same_tokens_for_random_vocabularies(
+    pat_str: str | None, tmp_path: Path
+) -> None:
+    """With tokens that merging never makes, ids with gaps, and ids against their lengths."""
+    pytest.importorskip("tokenizers")
+    numbers = random.Random(53)
+    vocabularies = [with_bytes(tokens) for tokens in TOY_TOKENS.values()]
+    vocabularies += [random_ranks(numbers, b"abc \xb8\xad") for _ in range(25)]
+    for ranks in vocabularies:
+        free = [number for number in range(300, 900) if number not in ranks.values()]
+        special_tokens = dict(zip(("<s>", "<|é|>", " x"), numbers.sample(free, 3), strict=True))
+        encoding = cutline.Encoding(
+            "random", pat_str=pat_str, mergeable_ranks=ranks, special_tokens=special_tokens
+        )
+        loaded = reloaded(encoding, tmp_path, "tokenizer.json")
+        tokenizer = tokenizer_of(tmp_path / "x.json")
+        for _ in range(40):
+            text = "".join(numbers.choices(["a", "b", "c", " ", "中", "<s>", "\n"], k=25))
+            assert_same_tokens(tokenizer, encoding, text)
+            assert loaded.encode_ordinary(text) == encoding.encode_ordinary(text)
+
+
+@pytest.mark.parametrize("pat_str", [None, r"\p{N}{1,3}| ?\p{L}+|\s+|[^\s\p{L}\p{N}]+"])
+def test_what_tokenizers_trains_loads_and_gives_the_same_tokens(
+    pat_str: str | None, tmp_path: Path
+) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    pre = tokenizers.pre_tokenizers
+    trained = tokenizers.Tokenizer(tokenizers.models.BPE())
+    trained.decoder = tokenizers.decoders.ByteLevel()
+    trained.post_processor = tokenizers.processors.ByteLevel(trim_offsets=False)
+    trained.pre_tokenizer = pre.ByteLevel(add_prefix_space=False)
+    if pat_str is not None:
+        split = pre.Split(tokenizers.Regex(pat_str), "isolated")
+        byte_level = pre.ByteLevel(add_prefix_space=False, use_regex=False)
+        trained.pre_tokenizer = pre.Sequence([split, byte_level])
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=600,
+        special_tokens=["<|endoftext|>", "<pad>"],
+        initial_alphabet=pre.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    texts = [*NAMED_TEXTS.values(), *random_texts(59, 1_000)]
+    trained.train_from_iterator(texts, trainer)
+    trained.save(str(tmp_path / "tokenizer.json"))
+    loaded = cutline.load(tmp_path)
+    assert loaded.name == tmp_path.name
+    assert loaded.special_tokens_set == {"<|endoftext|>", "<pad>"}
+    for text in ["a<pad>b<|endoftext|>", *texts]:
+        assert_same_tokens(trained, loaded, text)
+    trained.model.save(str(tmp_path), "my")
+    pair = cutline.load(
+        tmp_path / "my-vocab.json",
+        pat_str=loaded._pat_str,
+        special_tokens={"<|endoftext|>": 0, "<pad>": 1},
+    )
+    assert_equal(pair, loaded)
+
+
+def test_tokenizers_reads_the_pair(tmp_path: Path) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    encoding = cutline.get_encoding("r50k_base")
+    encoding.save(tmp_path)
+    files = (str(tmp_path / "vocab.json"), str(tmp_path / "merges.txt"))
+    tokenizer = tokenizers.ByteLevelBPETokenizer.from_file(*files)
+    for text in random_texts(61, 100):
+        assert tokenizer.encode(text).ids == encoding.encode_ordinary(text)
+
+
+# Which format
+
+
+@pytest.mark.parametrize(
+    ("path", "written"),
+    [
+        ("a.cutline", {"a.cutline"}),
+        ("a.tiktoken", {"a.tiktoken"}),
+        ("a.json", {"a.json"}),
+        ("tokenizer.json", {"tokenizer.json"}),
+        ("a-vocab.json", {"a-vocab.json", "a-merges.txt"}),
+        ("merges.txt", {"vocab.json", "merges.txt"}),
+        ("", {"vocab.json", "merges.txt"}),
+    ],
+)
+def test_the_path_tells_the_format(path: str, written: set[str], tmp_path: Path) -> None:
+    toy().save(str(tmp_path / path))
+    assert {file.name for file in tmp_path.iterdir()} == written
+    with_all = {"pat_str": WORD_PATTERN, "special_tokens": toy()._special_tokens}
+    given = {} if path in ("a.cutline", "a.json", "tokenizer.json") else with_all
+    assert cutline.load(tmp_path / path, **given)._vocabulary == toy()._vocabulary  # type: ignore[arg-type]
+
+
+def test_a_format_that_is_named_counts_whatever_the_path(tmp_path: Path) -> None:
+    for file_format in ("cutline", "tokenizer.json"):
+        path = tmp_path / f"{file_format} without an ending it is known by.bin"
+        toy().save(path, format=file_format)  # type: ignore[arg-type]
+        assert cutline.load(path)._vocabulary == toy()._vocabulary
+    path = tmp_path / "ranks"
+    toy().save(path, format="tiktoken")
+    assert cutline.load(path, pat_str=None)._vocabulary == toy()._vocabulary
+    toy().save(tmp_path, format="tokenizer.json")
+    assert cutline.load(tmp_path)._special_tokens == toy()._special_tokens
+
+
+def test_a_path_or_a_format_that_tells_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"does not tell the format: let it end in \.cutline"):
+        toy().save(tmp_path / "x")
+    with pytest.raises(ValueError, match="no format is named 'gguf'; known are cutline, tiktoken"):
+        toy().save(tmp_path / "x", format="gguf")  # type: ignore[arg-type]
+    with pytest.raises(FileNotFoundError, match=r"neither tokenizer\.json nor vocab\.json"):
+        cutline.load(tmp_path)
+
+
+def test_what_a_file_lacks_must_be_given_and_nothing_else(tmp_path: Path) -> None:
+    for name in ("x.tiktoken", "x-vocab.json"):
+        toy().save(tmp_path / name)
+        with pytest.raises(TypeError, match="does not hold the split pattern: pass pat_str="):
+            cutline.load(tmp_path / name)
+    for name in ("x.cutline", "x.json"):
+        toy().save(tmp_path / name)
+        for given in ({"pat_str": None}, {"special_tokens": {}}):
+            with pytest.raises(TypeError, match="leave pat_str and special_tokens out"):
+                cutline.load(tmp_path / name, **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["x.cutline", "x.json", "x.tiktoken", "vocab.json", "x"])
+def test_a_missing_file_is_file_not_found(name: str, tmp_path: Path) -> None:
+    given: dict[str, Any] = {"pat_str": None} if name in ("x.tiktoken", "vocab.json") else {}
+    with pytest.raises(FileNotFoundError):
+        cutline.load(tmp_path / name, **given)
+
+
+def test_a_missing_half_of_the_pair_is_named(tmp_path: Path) -> None:
+    toy().save(tmp_path)
+    (tmp_path / "merges.txt").unlink()
+    with pytest.raises(FileNotFoundError, match=r"merges\.txt"):
+        cutline.load(tmp_path, pat_str=None)
+
+
+# What cannot be loaded
+
+
+def test_a_special_token_of_the_pair_that_is_not_named_is_refused(tmp_path: Path) -> None:
+    toy().save(tmp_path)
+    with pytest.raises(VocabularyError, match=r"b'<s>' \(id 500\).* it must be named as one"):
+        cutline.load(tmp_path, pat_str=None, special_tokens={"<|é|>": 7000})
+
+
+Change = Callable[[dict[str, Any]], None]
+
+
+def set_pattern(pattern: str) -> Change:
+    def change(document: dict[str, Any]) -> None:
+        document["pre_tokenizer"]["pretokenizers"][0]["pattern"] = {"Regex": pattern}
+
+    return change
+
+
+REFUSED: dict[str, tuple[Change, type[ValueError], str]] = {
+    "a byte missing": (
+        lambda document: document["model"]["vocab"].pop("Ġ"),
+        VocabularyError,
+        r"1 single byte has no token: b' '",
+    ),
+    "an id twice": (
+        lambda document: document["model"]["vocab"].update({"ab": 97}),
+        VocabularyError,
+        "id 97 is given to two tokens",
+    ),
+    "merges in another order": (
+        lambda document: document["model"]["merges"].reverse(),
+        VocabularyError,
+        "only vocabularies that merge in the order of ids can be read",
+    ),
+    "a pattern that is none": (set_pattern("("), PatternError, "is not closed"),
+    "another dialect": (set_pattern(r"\w+"), UnsupportedPatternError, r"escape '\\w'"),
+    "gaps": (set_pattern("a+"), UnsupportedPatternError, "leaves gaps"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_tokenizer_json_without_an_exact_encoder_is_refused(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    toy().save(path)
+    document = json.loads(path.read_bytes())
+    change, error, message = REFUSED[name]
+    change(document)
+    path.write_text(json.dumps(document))
+    with pytest.raises(error, match=message) as caught:
+        cutline.load(path)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_a_cut_tokenizer_json_is_refused_with_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    toy().save(path)
+    data = path.read_bytes()
+    for size in range(0, len(data), 97):
+        path.write_bytes(data[:size])
+        with pytest.raises(VocabularyError) as caught:
+            cutline.load(path)
+        assert str(caught.value).startswith(str(path))
+
+
+def test_a_forged_native_file_is_refused_by_name(tmp_path: Path) -> None:
+    from cutline.vocabulary.native_file import StoredEncoding, write_native
+
+    path = tmp_path / "x.cutline"
+    vocabulary = toy()._vocabulary
+    wrong = vocabulary.with_left_lengths([0] * 256 + [1, 1, 1, 1, 2, 2])  # hello is not he and llo
+    for stored, message in (
+        (StoredEncoding("x", None, {"<s>": 97}, vocabulary), "'<s>' has id 97"),
+        (StoredEncoding("x", None, {}, wrong), "the stored split of token b'abc'"),
+    ):
+        write_native(stored, path)
+        with pytest.raises(VocabularyError) as caught:
+            cutline.load(path)
+        assert str(caught.value).startswith(f"{path} holds no encoding: ")
+        assert message in str(caught.value)

@@ -1,0 +1,374 @@
+"""Hugging Face's files: what is written, and what is refused when it is read."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cutline.errors import VocabularyError
+from cutline.vocabulary import Vocabulary
+from cutline.vocabulary.huggingface import (
+    GPT2_REGEX,
+    SplitRegex,
+    parse_tokenizer_json,
+    read_json,
+    read_vocab_and_merges,
+    vocab_path,
+    write_tokenizer_json,
+    write_vocab_and_merges,
+)
+from cutline.vocabulary.merges import (
+    MergeModel,
+    as_text,
+    check_merges,
+    list_merges,
+    list_texts,
+    read_ranks,
+)
+from tests.vocabularies import with_bytes
+from tests.vocabulary.samples import SINGLE_BYTES
+
+SPECIAL = {"<s>": 400, "<pad>": 401}
+
+
+def vocabulary_of(left_lengths: dict[bytes, int]) -> Vocabulary:
+    """The single bytes, then tokens with the length of the left part of their last merge."""
+    vocabulary = Vocabulary.from_ranks(with_bytes(tuple(left_lengths)))
+    return vocabulary.with_left_lengths([0] * 256 + list(left_lengths.values()))
+
+
+REACHED = vocabulary_of({b"th": 1, b" a": 1, b"the": 2, "é".encode(): 1})
+UNREACHED = vocabulary_of({b"th": 1, b"xyz": 0})
+
+
+# Tokens as text
+
+
+def test_letters_are_those_of_gpt2() -> None:
+    assert as_text(b"Az ~\n\x00\x7f\xad\xa0\xff") == "AzĠ~ĊĀġŃłÿ"
+    assert len(set(map(as_text, SINGLE_BYTES))) == 256
+    assert not any(as_text(token).isspace() for token in SINGLE_BYTES)
+    assert list_texts(REACHED)[256:] == ["th", "Ġa", "the", "Ã©"]
+
+
+def test_tokens_are_read_back_without_the_special_ones() -> None:
+    ids = dict(zip(list_texts(REACHED), range(260), strict=True))
+    model = MergeModel(ids | SPECIAL, [], ignore_merges=False, source="x.json")
+    assert read_ranks(model, SPECIAL) == REACHED.to_ranks()
+    with pytest.raises(VocabularyError, match=r"^x\.json: special token '<s>' has id 400 in the"):
+        read_ranks(model, {"<s>": 402, "<pad>": 401})
+
+
+@pytest.mark.parametrize("text", ["▁the", "the cat", "\n", "日"])
+def test_a_token_in_other_letters_is_named(text: str) -> None:
+    model = MergeModel({text: 300}, [], ignore_merges=False, source="x.json")
+    with pytest.raises(VocabularyError) as caught:
+        read_ranks(model, {})
+    assert str(caught.value).startswith(f"x.json: token {text!r} (id 300) is not written in GPT-2")
+
+
+# Merges
+
+
+def test_merges_are_listed_in_the_order_of_ids() -> None:
+    assert list_merges(REACHED) == [("t", "h"), ("Ġ", "a"), ("th", "e"), ("Ã", "©")]
+    assert list_merges(UNREACHED) == [("t", "h")]
+
+
+ABC = vocabulary_of({b"ab": 1, b"cd": 1, b"abcd": 2})
+MERGES = [("a", "b"), ("c", "d"), ("ab", "cd")]
+
+
+def check(
+    vocabulary: Vocabulary, merges: list[tuple[str, str]], *, ignore_merges: bool = False
+) -> None:
+    ids = dict(zip(list_texts(vocabulary), vocabulary.ids.tolist(), strict=True))
+    check_merges(vocabulary, MergeModel(ids, merges, ignore_merges, "x.txt"))
+
+
+def test_merges_in_the_order_of_ids_are_accepted() -> None:
+    check(ABC, MERGES)
+    check(UNREACHED, [("t", "h")], ignore_merges=True)
+
+
+def test_merges_that_never_apply_do_not_matter() -> None:
+    tokens = vocabulary_of({b"ab": 1, b"bc": 1, b"abc": 2})
+    merges = [("a", "bc"), ("a", "b"), ("b", "c"), ("ab", "c")]
+    check(tokens, merges)
+
+
+@pytest.mark.parametrize(
+    ("merges", "message"),
+    [
+        (MERGES[:2], "no merge of 'ab' and 'cd' makes the token 'abcd' (id 258)"),
+        ([], "no merge of 'a' and 'b' makes the token 'ab' (id 256)"),
+        (
+            [MERGES[1], MERGES[0], MERGES[2]],
+            "merge 1 makes 'cd' (id 257), but merge 2 makes 'ab' with the lower id 256",
+        ),
+        ([*MERGES, ("c", "d")], "merge 4 of 'c' and 'd' repeats merge 2"),
+        ([*MERGES, ("c", "de")], "merge 4 of 'c' and 'de' needs the token 'de'"),
+        ([*MERGES, ("c", "c")], "merge 4 of 'c' and 'c' needs the token 'cc'"),
+    ],
+)
+def test_other_merges_are_refused_by_name(merges: list[tuple[str, str]], message: str) -> None:
+    with pytest.raises(VocabularyError) as caught:
+        check(ABC, merges)
+    assert str(caught.value).startswith(f"x.txt: {message}")
+
+
+def test_a_token_that_merging_never_makes_is_refused_without_ignore_merges() -> None:
+    with pytest.raises(
+        VocabularyError, match=r"x\.txt: merging never makes token b'xyz' \(id 257\)"
+    ):
+        check(UNREACHED, [("t", "h")])
+
+
+# vocab.json and merges.txt
+
+
+def test_the_pair_is_written_as_gpt2_has_it(tmp_path: Path) -> None:
+    write_vocab_and_merges(REACHED, SPECIAL, tmp_path / "vocab.json")
+    ids = json.loads((tmp_path / "vocab.json").read_bytes())
+    assert list(ids)[-6:] == ["th", "Ġa", "the", "Ã©", "<s>", "<pad>"]
+    merges = (tmp_path / "merges.txt").read_text(encoding="utf-8")
+    assert merges == "#version: 0.2\nt h\nĠ a\nth e\nÃ ©\n"
+    model = read_vocab_and_merges(tmp_path / "vocab.json")
+    assert read_ranks(model, SPECIAL) == REACHED.to_ranks()
+    assert model.merges == list_merges(REACHED)
+
+
+def test_both_files_are_found_from_either_or_their_folder(tmp_path: Path) -> None:
+    for name in ("vocab.json", "merges.txt", ""):
+        assert vocab_path(tmp_path / name) == tmp_path / "vocab.json"
+    assert vocab_path(tmp_path / "my-merges.txt") == tmp_path / "my-vocab.json"
+    write_vocab_and_merges(REACHED, {}, tmp_path / "my-vocab.json")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["my-merges.txt", "my-vocab.json"]
+
+
+def test_the_pair_cannot_hold_a_token_that_merging_never_makes(tmp_path: Path) -> None:
+    with pytest.raises(VocabularyError, match=r"merging never makes token b'xyz' \(id 257\)"):
+        write_vocab_and_merges(UNREACHED, {}, tmp_path / "vocab.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("merges", "message"),
+    [
+        (
+            b"#version: 0.2\nt h\nth\n",
+            ", line 3: expected two tokens with a space between, got 'th'",
+        ),
+        (b"t h e\n", ", line 1: expected two tokens with a space between, got 't h e'"),
+        (b"t h\n#version: 0.2\n h\n", ", line 3: expected two tokens"),
+        (b"t h\n\xff\n", " is not UTF-8 at byte 4"),
+    ],
+)
+def test_errors_in_merges_name_the_path_and_the_line(
+    merges: bytes, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "vocab.json").write_text("{}")
+    (tmp_path / "merges.txt").write_bytes(merges)
+    with pytest.raises(VocabularyError) as caught:
+        read_vocab_and_merges(tmp_path / "vocab.json")
+    assert str(caught.value).startswith(f"{tmp_path / 'merges.txt'}{message}")
+
+
+def test_empty_lines_and_line_endings_do_not_matter(tmp_path: Path) -> None:
+    (tmp_path / "vocab.json").write_text("{}")
+    (tmp_path / "merges.txt").write_bytes(b"#version: 0.2\r\nt h\r\n\r\n\nth e")
+    assert read_vocab_and_merges(tmp_path / "vocab.json").merges == [("t", "h"), ("th", "e")]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", ", line 1, column 1: not JSON: expecting value"),
+        (b'{"a": 1,\n"b"', ", line 2, column 4: not JSON: expecting ':' delimiter"),
+        (b'{"\xff": 1}', " is not UTF-8 at byte 2"),
+        (b"[1]", " holds [1] instead of a JSON object"),
+        (b"[" * 100_000, " holds no JSON that can be read: "),
+        (b'{"a": ' + b"1" * 10_000 + b"}", " holds no JSON that can be read: "),
+    ],
+)
+def test_errors_in_json_name_the_path_and_the_place(
+    content: bytes, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(content)
+    with pytest.raises(VocabularyError) as caught:
+        read_json(path)
+    assert str(caught.value).startswith(f"{path}{message}")
+
+
+@pytest.mark.parametrize(("content", "got"), [('{"a": "1"}', 'id "1"'), ('{"a": true}', "id true")])
+def test_an_id_that_is_none_is_named(content: str, got: str, tmp_path: Path) -> None:
+    (tmp_path / "vocab.json").write_text(content)
+    with pytest.raises(VocabularyError, match=f"token 'a' has {got}"):
+        read_vocab_and_merges(tmp_path / "vocab.json")
+
+
+# tokenizer.json
+
+SPLITS: dict[str, SplitRegex | None] = {
+    "not split": None,
+    "gpt2": SplitRegex(GPT2_REGEX, keeps_gaps=True),
+    "gaps kept": SplitRegex(r"\S+", keeps_gaps=True),
+    "gaps dropped": SplitRegex(r"\S+", keeps_gaps=False),
+}
+
+
+def document_of(path: Path, split: SplitRegex | None = SPLITS["gpt2"]) -> dict[str, Any]:
+    write_tokenizer_json(REACHED, SPECIAL, split, path / "tokenizer.json")
+    return read_json(path / "tokenizer.json")
+
+
+@pytest.mark.parametrize("name", SPLITS)
+def test_a_tokenizer_json_gives_back_what_was_written(name: str, tmp_path: Path) -> None:
+    parsed = parse_tokenizer_json(document_of(tmp_path, SPLITS[name]), "x")
+    assert parsed.split == SPLITS[name]
+    assert parsed.special_tokens == SPECIAL
+    assert parsed.model.merges == list_merges(REACHED)
+    assert read_ranks(parsed.model, SPECIAL) == REACHED.to_ranks()
+    assert not parsed.model.ignore_merges
+
+
+def test_ignore_merges_is_said_where_it_is_needed(tmp_path: Path) -> None:
+    write_tokenizer_json(UNREACHED, {}, None, tmp_path / "x.json")
+    assert parse_tokenizer_json(read_json(tmp_path / "x.json"), "x").model.ignore_merges
+
+
+def test_special_tokens_that_the_file_cannot_hold_are_refused_by_name(tmp_path: Path) -> None:
+    for special_tokens, message in (
+        ({"<s>": 400, "</s>": 400}, "special tokens '<s>' and '</s>' share the id 400"),
+        ({"the": 400}, "special token 'the' is written like the ordinary token with id 258"),
+        ({"Ġa": 400}, "special token 'Ġa' is written like the ordinary token with id 257"),
+    ):
+        with pytest.raises(VocabularyError) as caught:
+            write_tokenizer_json(REACHED, special_tokens, None, tmp_path / "x.json")
+        assert str(caught.value).startswith(message)
+    assert list(tmp_path.iterdir()) == []
+
+
+def changed(*keys: str | int, to: Any) -> Callable[[dict[str, Any]], None]:
+    """A change of one place in a document."""
+
+    def change(document: Any) -> None:
+        for key in keys[:-1]:
+            document = document[key]
+        document[keys[-1]] = to
+
+    return change
+
+
+SPLIT = {"type": "Split", "pattern": {"Regex": "a"}, "behavior": "Isolated", "invert": False}
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
+ACCEPTED: dict[str, Callable[[dict[str, Any]], None]] = {
+    "byte-level post-processor": changed("post_processor", to={"type": "ByteLevel"}),
+    "unknown token": changed("model", "unk_token", to="<s>"),
+    "empty suffix": changed("model", "end_of_word_suffix", to=""),
+    "no dropout": changed("model", "dropout", to=0.0),
+    "merges as pairs": changed(
+        "model", "merges", to=[["t", "h"], ["Ġ", "a"], ["th", "e"], ["Ã", "©"]]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_what_changes_no_token_is_accepted(name: str, tmp_path: Path) -> None:
+    document = document_of(tmp_path)
+    expected = parse_tokenizer_json(document, "x")
+    ACCEPTED[name](document)
+    assert parse_tokenizer_json(document, "x") == expected
+
+
+REFUSED: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
+    "normalizer": (changed("normalizer", to={"type": "NFC"}), 'normalizer is {"type": "NFC"}'),
+    "truncation": (changed("truncation", to={"max_length": 5}), "truncation is"),
+    "padding": (changed("padding", to={}), "padding is {}"),
+    "template": (
+        changed("post_processor", to={"type": "TemplateProcessing"}),
+        'post_processor is {"type": "TemplateProcessing"}',
+    ),
+    "decoder": (changed("decoder", to={"type": "Metaspace"}), "decoder is"),
+    "no decoder": (changed("decoder", to=None), "decoder is null"),
+    "no model": (changed("model", to=None), "model is null"),
+    "other model": (changed("model", "type", to="Unigram"), 'model: type is "Unigram"'),
+    "dropout": (changed("model", "dropout", to=0.1), "model: dropout is 0.1"),
+    "byte fallback": (changed("model", "byte_fallback", to=True), "model: byte_fallback is true"),
+    "suffix": (
+        changed("model", "end_of_word_suffix", to="</w>"),
+        'model: end_of_word_suffix is "</w>"',
+    ),
+    "no vocabulary": (changed("model", "vocab", to=None), "vocab holds null"),
+    "a fraction as id": (changed("model", "vocab", "a", to=1.5), "vocab: token 'a' has id 1.5"),
+    "no merges": (changed("model", "merges", to={}), "model: merges is {}"),
+    "three in a merge": (
+        changed("model", "merges", 1, to="a b c"),
+        'merge 2 is "a b c" instead of two',
+    ),
+    "a number as merge": (changed("model", "merges", 0, to=7), "merge 1 is 7 instead of two"),
+    "prefix space": (
+        changed("pre_tokenizer", "add_prefix_space", to=True),
+        'pre_tokenizer is {"type": "ByteLevel", "add_prefix_space": true',
+    ),
+    "metaspace": (changed("pre_tokenizer", to={"type": "Metaspace"}), "pre_tokenizer is"),
+    "no pre-tokenizer": (changed("pre_tokenizer", to=None), "pre_tokenizer is null"),
+    "split alone": (
+        changed("pre_tokenizer", to={"type": "Sequence", "pretokenizers": [SPLIT]}),
+        "pre_tokenizer is",
+    ),
+    "two splits": (
+        changed("pre_tokenizer", to={"type": "Sequence", "pretokenizers": [SPLIT] * 2}),
+        "pre_tokenizer is",
+    ),
+    "merged with the next": (
+        changed(
+            "pre_tokenizer",
+            to={
+                "type": "Sequence",
+                "pretokenizers": [SPLIT | {"behavior": "MergedWithNext"}, BYTE_LEVEL],
+            },
+        ),
+        "pre_tokenizer is",
+    ),
+    "matches removed": (
+        changed(
+            "pre_tokenizer",
+            to={"type": "Sequence", "pretokenizers": [SPLIT | {"behavior": "Removed"}, BYTE_LEVEL]},
+        ),
+        "pre_tokenizer is",
+    ),
+    "added token not special": (
+        changed("added_tokens", 0, "special", to=False),
+        "added token '<s>': special is false",
+    ),
+    "stripping": (
+        changed("added_tokens", 1, "lstrip", to=True),
+        "added token '<pad>': lstrip is true",
+    ),
+    "added token without id": (changed("added_tokens", 0, "id", to=None), "added_tokens, place 0"),
+    "added tokens are none": (changed("added_tokens", to=7), "added_tokens, place 0"),
+    "another id": (
+        changed("added_tokens", 0, "id", to=402),
+        "added token '<s>' has id 402, but `tokenizers` would give it 400",
+    ),
+    "unknown to the vocabulary": (
+        changed("added_tokens", 0, "content", to="<x>"),
+        "added token '<x>' has id 400, but `tokenizers` would give it 262",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_not_supported_is_refused_by_name(name: str, tmp_path: Path) -> None:
+    document = document_of(tmp_path)
+    change, message = REFUSED[name]
+    change(document)
+    with pytest.raises(VocabularyError) as caught:
+        parse_tokenizer_json(document, "x.json")
+    assert str(caught.value).startswith(
+        f"x.json{',' if message.startswith('vocab') else ':'} {message}"
+    )

@@ -1,0 +1,181 @@
+"""`.cutline` files give back what was written, and damage to them is named."""
+
+import hashlib
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cutline
+from cutline.errors import CorruptDataError, VocabularyError
+from cutline.vocabulary import Vocabulary, pack
+from cutline.vocabulary.native_file import StoredEncoding, read_native, write_native
+from tests.vocabulary.samples import SINGLE_BYTES, SPARSE_RANKS, rank_mappings
+
+BODY_START = 8 + 32
+STORED = StoredEncoding(
+    "sparse «1»",
+    r"\S+|\s+",
+    {"<s>": 500, "<|é|>": 501, "same id": 501},
+    Vocabulary.from_ranks(SPARSE_RANKS).with_left_lengths([0] * 256 + [1, 2, 1, 0, 1]),
+)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("native") / "x.cutline"
+    write_native(STORED, path)
+    return path.read_bytes()
+
+
+def sealed(body: bytes) -> bytes:
+    """A file with a checksum that fits, as somebody would forge it."""
+    return b"cutenc\x01\x00" + hashlib.sha256(body).digest() + body
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    name=st.text(max_size=5),
+    pat_str=st.none() | st.text(max_size=5),
+    special_tokens=st.dictionaries(st.text(max_size=5), st.integers(0, 2**32)),
+    ranks=rank_mappings(),
+)
+def test_what_is_written_is_read(
+    tmp_path_factory: pytest.TempPathFactory,
+    name: str,
+    pat_str: str | None,
+    special_tokens: dict[str, int],
+    ranks: dict[bytes, int],
+) -> None:
+    path = tmp_path_factory.mktemp("native") / "x.cutline"
+    stored = StoredEncoding(name, pat_str, special_tokens, Vocabulary.from_ranks(ranks))
+    write_native(stored, path)
+    assert read_native(path) == stored
+
+
+def test_left_lengths_are_kept(tmp_path: Path, written: bytes) -> None:
+    path = tmp_path / "x.cutline"
+    path.write_bytes(written)
+    read = read_native(path)
+    assert read == STORED
+    assert STORED.vocabulary.left_lengths is not None
+    assert np.array_equal(read.vocabulary.left_lengths, STORED.vocabulary.left_lengths)
+    write_native(read, path)
+    assert path.read_bytes() == written
+
+
+def test_truncation_at_any_place_is_found(tmp_path: Path, written: bytes) -> None:
+    path = tmp_path / "x.cutline"
+    for size in range(len(written)):
+        path.write_bytes(written[:size])
+        with pytest.raises(VocabularyError) as caught:
+            read_native(path)
+        assert str(caught.value).startswith(str(path))
+
+
+def test_damage_to_any_byte_is_found(tmp_path: Path, written: bytes) -> None:
+    path = tmp_path / "x.cutline"
+    numbers = random.Random(7)
+    for place in range(len(written)):
+        damaged = bytearray(written)
+        damaged[place] ^= 1 << numbers.randrange(8)
+        path.write_bytes(damaged)
+        with pytest.raises(VocabularyError) as caught:
+            read_native(path)
+        assert str(caught.value).startswith(str(path))
+
+
+@settings(max_examples=500, deadline=None)
+@given(data=st.data())
+def test_a_forged_file_gives_an_encoding_or_a_vocabulary_error(
+    tmp_path_factory: pytest.TempPathFactory, written: bytes, data: st.DataObject
+) -> None:
+    forged = bytearray(written[BODY_START:])
+    for _ in range(data.draw(st.integers(1, 4))):
+        forged[data.draw(st.integers(0, len(forged) - 1))] = data.draw(st.integers(0, 255))
+    path = tmp_path_factory.getbasetemp() / "forged.cutline"
+    path.write_bytes(sealed(bytes(forged[: data.draw(st.integers(0, len(forged)))])))
+    try:
+        stored = read_native(path)
+    except VocabularyError:
+        return
+    write_native(stored, path)
+    assert read_native(path) == stored
+    check_encoding(stored)
+
+
+def check_encoding(stored: StoredEncoding) -> None:
+    """Whatever the stored splits: refused, or text in tokens decodes to itself."""
+    text = stored.vocabulary.arena[:600]
+    try:
+        encoding = cutline.Encoding.from_vocabulary(
+            stored.name,
+            pat_str=None,
+            vocabulary=stored.vocabulary,
+            special_tokens=stored.special_tokens,
+        )
+    except (CorruptDataError, VocabularyError):
+        return
+    assert encoding.decode_bytes(encoding._encode_single_piece(text)) == text
+
+
+def with_header(header: Any) -> bytes:
+    data = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return sealed(
+        len(data).to_bytes(4, "little") + data + pack(Vocabulary.from_ranks(SINGLE_BYTES))
+    )
+
+
+GOOD_HEADER = {"name": "x", "pat_str": None, "special_tokens": {}}
+REFUSED: dict[str, tuple[bytes, str]] = {
+    "nothing": (b"", "begins with b'' instead of b'cutenc'"),
+    "another file": (b"PK\3\4 or so", r"begins with b'PK\x03\x04 o' instead of b'cutenc'"),
+    "cut off": (b"cutenc\1\0abc", "ends after 11 bytes, inside its first fields"),
+    "later version": (b"cutenc\2\0" + bytes(40), "is of version 2 of the format"),
+    "no json": (with_header(b"{"), "holds no JSON in its header from byte 44"),
+    "deep json": (with_header(b"[" * 100_000), "holds no JSON in its header from byte 44"),
+    "no object": (with_header([1]), "holds something else than name, pat_str and special_tokens"),
+    "no name": (with_header(GOOD_HEADER | {"name": None}), "holds something else than name"),
+    "number as pattern": (with_header(GOOD_HEADER | {"pat_str": 1}), "holds something else"),
+    "id as text": (
+        with_header(GOOD_HEADER | {"special_tokens": {"<s>": "1"}}),
+        "holds something else than name",
+    ),
+    "one field more": (with_header(GOOD_HEADER | {"x": 1}), "holds something else than name"),
+    "header beyond the end": (sealed(b"\xff\xff\xff\xff{}"), "holds something else than name"),
+    "no vocabulary": (sealed(b"\2\0\0\0{}"), "holds something else than name"),
+}
+
+
+def test_the_forged_file_of_correct_parts_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.cutline"
+    path.write_bytes(with_header(GOOD_HEADER))
+    assert read_native(path).vocabulary.to_ranks() == SINGLE_BYTES
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_errors_name_the_path_and_the_place(name: str, tmp_path: Path) -> None:
+    data, message = REFUSED[name]
+    path = tmp_path / "x.cutline"
+    path.write_bytes(data)
+    with pytest.raises(VocabularyError) as caught:
+        read_native(path)
+    assert str(caught.value).startswith(f"{path} {message}")
+
+
+def test_a_missing_vocabulary_is_named_with_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "x.cutline"
+    header = json.dumps(GOOD_HEADER).encode()
+    path.write_bytes(sealed(len(header).to_bytes(4, "little") + header))
+    with pytest.raises(VocabularyError, match=f"holds no vocabulary from byte {44 + len(header)}"):
+        read_native(path)
+
+
+def test_a_missing_file_is_file_not_found(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        read_native(tmp_path / "x.cutline")

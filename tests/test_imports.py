@@ -40,7 +40,7 @@ ALLOWED: dict[str, frozenset[str]] = {
             "training",
         }
     ),
-    "cli": frozenset({"errors", "vocabulary", FACE}),
+    "cli": frozenset({"errors", "vocabulary", "training", FACE}),
 }
 CYTHON_IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+c?import\s+(.+)|c?import\s+([\w.]+))", re.M)
 

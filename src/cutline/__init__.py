@@ -22,6 +22,7 @@ from cutline.errors import (
     OffsetError,
     PatternError,
     PatternFallbackWarning,
+    SourceError,
     SpecialTokenError,
     SurrogateError,
     UnknownEncodingError,
@@ -36,7 +37,7 @@ from cutline.vocabulary import encoding_name_for_model, list_encoding_names
 
 if TYPE_CHECKING:
     from cutline.trainer import train, train_from_counts
-    from cutline.training import PieceCounts, Progress, SourceError, count_pieces
+    from cutline.training import PieceCounts, Progress, count_pieces
 
 __all__ = [
     "Appender",
@@ -76,7 +77,6 @@ __all__ = [
 _LATE = {
     "PieceCounts": "cutline.training",
     "Progress": "cutline.training",
-    "SourceError": "cutline.training",
     "count_pieces": "cutline.training",
     "train": "cutline.trainer",
     "train_from_counts": "cutline.trainer",

@@ -10,6 +10,7 @@ __all__ = [
     "OffsetError",
     "PatternError",
     "PatternFallbackWarning",
+    "SourceError",
     "SpecialTokenError",
     "SurrogateError",
     "UnknownEncodingError",
@@ -68,6 +69,10 @@ class SpecialTokenError(CutlineError, ValueError):
 
 class SurrogateError(CutlineError, ValueError):
     """Text with surrogate code points, where offsets into it are asked for."""
+
+
+class SourceError(CutlineError, ValueError):
+    """A source of text that holds no text, or that cannot be read as it says."""
 
 
 class OffsetError(CutlineError, ValueError):

@@ -313,6 +313,20 @@ def test_bad_file_does_not_lose_the_counts_of_others(
     assert PieceCounts.load("kept.npz") == count_pieces(["a.txt", "b.txt", "c.txt"])
 
 
+def test_files_are_counted_together_up_to_a_share_of_those_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(corpus, "COUNTED_AT_ONCE_BYTES", 10)
+    paths = [Path(f"{number:04}") for number in range(2000)]
+    for path in paths:
+        path.write_bytes(b"12345")
+    batches = list(corpus._batches(paths))
+    assert [path for batch in batches for path in batch] == paths
+    done = [sum(map(len, batches[:place])) for place in range(len(batches))]
+    assert all(len(batch) <= 2 + before / 16 for batch, before in zip(batches, done, strict=True))
+    assert len(batches) < 100
+
+
 def test_counts_are_used_again_and_grow_by_new_files(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:

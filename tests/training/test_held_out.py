@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from cutline.errors import SourceError
 from cutline.training import held_out
 from cutline.training.held_out import HeldOut
-from cutline.training.sources import FileSource, SourceError, find_files
+from cutline.training.sources import FileSource, find_files
 
 LINES = "".join(f"line {n} äöü 日本語\n" for n in range(2000))
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from cutline.errors import CutlineError
-from cutline.training.reading import FileReader, SourceError
+from cutline.errors import CutlineError, SourceError
+from cutline.training.reading import FileReader
 from cutline.training.sources import FileSource, find_files, open_source
 from tests.texts import NAMED_TEXTS, random_texts
 

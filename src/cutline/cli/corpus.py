@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Corpus", "count", "count_and_save"]
 
-# With --counts; an interruption loses at most the seconds that this takes.
-COUNTED_AT_ONCE_BYTES = 1 << 30
+# With --counts, files are counted together up to this, or to a share of those before: an
+# interruption loses little, and adding up takes little even for many files.
+COUNTED_AT_ONCE_BYTES = 1 << 22
+COUNTED_AT_ONCE_SHARE = 1 / 16
 
 
 @dataclass(frozen=True)
@@ -106,12 +108,13 @@ def _count_missing(corpus: Corpus, saved: SavedCounts) -> None:
 
 def _batches(paths: Sequence[Path]) -> Iterator[list[Path]]:
     batch: list[Path] = []
-    size_bytes = 0
+    done_bytes = batch_bytes = 0
     for path in paths:
         batch.append(path)
-        size_bytes += path.stat().st_size
-        if size_bytes >= COUNTED_AT_ONCE_BYTES:
+        batch_bytes += path.stat().st_size
+        if batch_bytes >= max(COUNTED_AT_ONCE_BYTES, COUNTED_AT_ONCE_SHARE * done_bytes):
             yield batch
-            batch, size_bytes = [], 0
+            done_bytes += batch_bytes
+            batch, batch_bytes = [], 0
     if batch:
         yield batch

@@ -8,12 +8,10 @@ from cutline.training.counting import count_pieces
 from cutline.training.counts import PieceCounts, checked_special_texts
 from cutline.training.merging import Ties, train_vocabulary
 from cutline.training.progress import Progress
-from cutline.training.reading import SourceError
 
 __all__ = [
     "PieceCounts",
     "Progress",
-    "SourceError",
     "Ties",
     "checked_special_texts",
     "count_pieces",

@@ -19,7 +19,7 @@ from cutline.tables import build_scan_tables
 from cutline.training.counters import SHORT_BYTES, MatchCounter, ScanCounter
 from cutline.training.counts import PieceCounts, checked_special_texts
 from cutline.training.progress import Progress
-from cutline.training.sources import Document, open_source
+from cutline.training.sources import Document, Source, open_source
 from cutline.vocabulary import O200K_PAT_STR
 
 __all__ = ["count_pieces"]
@@ -32,7 +32,7 @@ Part = tuple[int, str, bool]
 
 
 def count_pieces(
-    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Iterable[str],
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Iterable[str] | Source,
     *,
     pat_str: str | None = O200K_PAT_STR,
     special_tokens: Iterable[str] = (),

@@ -1,6 +1,6 @@
 """`PieceCounts`: the distinct pieces of a corpus, each with how often it occurs."""
 
-import contextlib
+import io
 import json
 import os
 import zlib
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from cutline.errors import CorruptDataError
 from cutline.kernels.tally import Tally
+from cutline.vocabulary.files import replace_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -253,31 +254,20 @@ class PieceCounts:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the counts to a file, a numpy archive without pickles, for `load`.
 
-        The file is written under a temporary name and put in place as a whole.
+        The file appears whole or not at all. Cost: memory for another copy.
 
         Raises:
             OSError: the file can't be written.
         """
-        import tempfile  # few programs save counts; every start would pay
-
-        target = Path(path)
-        handle, temporary = tempfile.mkstemp(
-            dir=target.parent, prefix=f".{target.name}.", suffix=".tmp"
+        archive = io.BytesIO()
+        np.savez(
+            archive,
+            header=np.frombuffer(self._header(), dtype=np.uint8),
+            arena=self._arena,
+            offsets=self._offsets,
+            counts=self._counts,
         )
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                np.savez(
-                    stream,
-                    header=np.frombuffer(self._header(), dtype=np.uint8),
-                    arena=self._arena,
-                    offsets=self._offsets,
-                    counts=self._counts,
-                )
-            os.replace(temporary, target)  # noqa: PTH105 (Path.replace is the same call)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                Path(temporary).unlink()
-            raise
+        replace_file(path, archive.getbuffer())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

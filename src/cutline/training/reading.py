@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from cutline.errors import CutlineError
+from cutline.errors import SourceError
 
-__all__ = ["BLOCK_BYTES", "FileReader", "SourceError", "decode_line"]
+__all__ = ["BLOCK_BYTES", "FileReader", "invalid_utf8"]
 
 BLOCK_BYTES = 1 << 20
 _GZIP_SUFFIXES = (".gz",)
@@ -18,10 +18,6 @@ _ZSTD_SUFFIXES = (".zst", ".zstd")
 _ZSTD_INPUT_BYTES = 1 << 12
 # As much as `zstd --long=31` asks for; the package stops at 2**27 unless told.
 _ZSTD_WINDOW_BYTES = 1 << 31
-
-
-class SourceError(CutlineError, ValueError):
-    """A source of text that holds no text, or that cannot be read as it says."""
 
 
 class FileReader:
@@ -115,7 +111,7 @@ class FileReader:
         try:
             return codecs.utf_8_decode(data, "strict", final)
         except UnicodeDecodeError as error:
-            raise SourceError(_invalid_utf8(str(self.path), error, offset)) from error
+            raise invalid_utf8(str(self.path), error, offset) from error
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield number, from 1, and content of each line, without its newline.
@@ -138,21 +134,16 @@ class FileReader:
             yield last
 
 
-def decode_line(line: bytes, place: str) -> str:
-    """Decode a line that lies at `place`.
+def invalid_utf8(place: str, error: UnicodeDecodeError, offset: int = 0) -> SourceError:
+    """Build the error for what is not UTF-8.
 
-    Raises:
-        SourceError: (a ValueError) it is not UTF-8; names place and offset.
+    Args:
+        place: which file, and where in it.
+        error: of the decoder.
+        offset: where in `place` the decoded bytes begin.
     """
-    try:
-        return line.decode()
-    except UnicodeDecodeError as error:
-        raise SourceError(_invalid_utf8(place, error)) from error
-
-
-def _invalid_utf8(place: str, error: UnicodeDecodeError, offset: int = 0) -> str:
     byte = error.object[error.start]
-    return (
+    return SourceError(
         f"{place}: invalid utf-8 at byte offset {offset + error.start} (byte {byte:#04x}: "
         f"{error.reason}); convert it to utf-8, or pass an iterator of texts decoded as you like"
     )

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cutline.training.reading import FileReader, SourceError, decode_line
+from cutline.errors import SourceError
+from cutline.training.reading import FileReader, invalid_utf8
 
 if TYPE_CHECKING:
     import pyarrow
@@ -52,26 +53,33 @@ class JsonRows:
         """
         for number, line in self._reader.lines():
             if line and not line.isspace():
-                place = f"{self.path}, {self.unit} {number}"
-                text = self._text(decode_line(line, place), place, is_first=number == 1)
+                text = self._text(line, number)
                 if text is not None:
                     yield number, text
 
-    def _text(self, line: str, place: str, *, is_first: bool) -> str | None:
+    def _text(self, line: bytes, number: int) -> str | None:
         try:
-            row = json.loads(line.removeprefix(_BYTE_ORDER_MARK) if is_first else line)
+            decoded = line.decode()
+            row = json.loads(decoded.removeprefix(_BYTE_ORDER_MARK) if number == 1 else decoded)
+        except UnicodeDecodeError as error:
+            raise invalid_utf8(self._place(number), error) from error
         except (ValueError, RecursionError) as error:
-            raise SourceError(f"{place}: not json: {error}") from error
+            raise self._error(number, f"not json: {error}") from error
         if not isinstance(row, dict):
-            raise SourceError(f"{place}: expected a json object, got {_json_type(row)}")
+            raise self._error(number, f"expected a json object, got {_json_type(row)}")
         if self._column not in row:
-            raise SourceError(f"{place}: {_no_column(self._column, row)}")
+            raise self._error(number, _no_column(self._column, row))
         text = row[self._column]
         if text is None or isinstance(text, str):
             return text
-        raise SourceError(
-            f"{place}: column {self._column!r} must hold text, got {_json_type(text)}"
-        )
+        problem = f"column {self._column!r} must hold text, got {_json_type(text)}"
+        raise self._error(number, problem)
+
+    def _place(self, number: int) -> str:
+        return f"{self.path}, {self.unit} {number}"
+
+    def _error(self, number: int, problem: str) -> SourceError:
+        return SourceError(f"{self._place(number)}: {problem}")
 
 
 def _json_type(value: object) -> str:
@@ -167,10 +175,13 @@ class ParquetRows:
         try:
             return list(values.to_pylist())
         except UnicodeDecodeError:
-            return [
-                decode_line(text, f"{self.path}, row {number}") if text is not None else None
-                for number, text in enumerate(_as_bytes(values), start=n_before + 1)
-            ]
+            for number, text in enumerate(_as_bytes(values), start=n_before + 1):
+                try:
+                    (text or b"").decode()
+                except UnicodeDecodeError as error:
+                    place = f"{self.path}, {self.unit} {number}"
+                    raise invalid_utf8(place, error) from error
+            raise
 
 
 def _as_bytes(values: "pyarrow.Array") -> list[bytes | None]:

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol, TypeAlias, cast
 
+from cutline.errors import SourceError
 from cutline.text import plain_text
-from cutline.training.reading import BLOCK_BYTES, FileReader, SourceError
+from cutline.training.reading import BLOCK_BYTES, FileReader
 from cutline.training.rows import JsonRows, ParquetRows
 
 __all__ = [
@@ -19,7 +20,6 @@ __all__ = [
     "FileSource",
     "Files",
     "Source",
-    "SourceError",
     "TextSource",
     "find_files",
     "open_source",

@@ -6,7 +6,7 @@ from pathlib import Path
 __all__ = ["replace_file"]
 
 
-def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
+def replace_file(path: str | os.PathLike[str], data: bytes | memoryview) -> None:
     """Write a file under a temporary name beside it, then rename it into place.
 
     Whoever reads the path gets the old file or the new one, whatever stops the writing.

@@ -171,6 +171,19 @@ def test_a_guess_that_looks_far_again_and_again_gives_up() -> None:
     assert count_in_parts(tables, text, [200_000]) == {text: 1}
 
 
+def test_one_guess_after_another_is_settled() -> None:
+    tables = build_scan_tables(r"\w+|\W")
+    texts = [b"one two three four" * 50, b"", b"five six", b"seven, eight; nine" * 90]
+    first, second = Tally(tables), Tally(tables)
+    for text in texts:
+        cut = len(text) // 2
+        second.guess(text, cut, len(text), len(text), True)
+        at = first.add(text, 0, cut, len(text), True)
+        assert second.settle(text, at, len(text), True) == len(text)
+    first.merge(second)
+    assert rows_of(first) == wanted(tables, *texts)
+
+
 def test_an_undecided_piece_takes_the_parts_behind_it_back() -> None:
     tables = build_scan_tables(r"x\w+|[\s\S]")
     text = b"ab x" + b"a" * 3_000

@@ -11,6 +11,17 @@ Which kernel reads what::
     prefix       one long piece                   -> tokens of all its prefixes, or suffixes
     greatest     text + encode + prefix, a budget -> the greatest cut
     cut          text + greatest                  -> chunks
+    mark         text + scan + encode             -> the marks of a text (boundaries, tokens)
+    slice, part  a slice + marks (+ tree)         -> its tokens; of a part of a piece
+    tree         one long piece + prefix          -> its token tree
+    interval     text + mark + slice              -> counts of slices
+    growth       text that grows + prefix         -> the state of its live scans
+    append       text + growth                    -> counts of a text that grows at its end
+    prepend      text + scan + prefix             -> counts of one that grows at its beginning
+    pieces       pieces                           -> the table of distinct ones, with counts
+    tally        text + scan + pieces             -> counts of pieces
+    pairs        pairs of tokens                  -> how often, where, which is first
+    merging      counts of pieces + pairs         -> merges
     decode       token ids + arena                -> bytes; ids -> list of int
 
 Kernels import only each other. They trust their arrays; `cutline.tables` checks

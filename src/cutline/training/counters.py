@@ -5,8 +5,8 @@ Where that is much, as inside one giant piece, it is scanned again only when it 
 so that all scans together stay linear. Short texts are counted many at a time.
 """
 
-from itertools import accumulate, chain
-from typing import TYPE_CHECKING, Final, Protocol
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from cutline.kernels.tally import Tally
 from cutline.pretokenize import regex_spans
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 __all__ = ["SHORT_BYTES", "Counter", "MatchCounter", "ScanCounter"]
 
@@ -48,6 +48,9 @@ class Counter(Protocol):
 class ScanCounter:
     """Counts with the scanner; `close` ends its threads.
 
+    With threads, `put` returns while they are at work, so that the next part is read meanwhile;
+    what they found is settled when the next part is there.
+
     Args:
         scan_tables: of the split pattern.
         num_threads: at most so many are at work.
@@ -55,7 +58,9 @@ class ScanCounter:
 
     def __init__(self, scan_tables: ScanTables, num_threads: int) -> None:
         self._tallies = [Tally(scan_tables) for _ in range(num_threads)]
-        self._pool = _make_pool(num_threads - 1) if num_threads > 1 else None
+        self._pool = _make_pool(num_threads) if num_threads > 1 else None
+        self._running: list[Future[Any]] = []
+        self._guessed: tuple[bytes, bool] | None = None
         self._short: list[bytes] = []
         self._short_bytes = 0
         self._waiting: list[bytes] = []
@@ -64,16 +69,19 @@ class ScanCounter:
 
     @property
     def total(self) -> int:
-        """Pieces counted so far."""
+        """Pieces counted so far; a few may be taken back."""
         return sum(tally.total for tally in self._tallies)
 
     def put(self, part: bytes, ends: bool) -> bool:
         """Take the next part of a text: see `Counter`."""
+        if self._guessed is not None:
+            self._settle()
         if ends and not self._waiting and len(part) < SHORT_BYTES:
             self._short.append(part)
             self._short_bytes += len(part)
             if self._short_bytes < BATCH_BYTES and len(self._short) < BATCH_BYTES >> 5:
                 return False
+            self._settle()
             self._count_short()
             return True
         self._waiting.append(part)
@@ -81,15 +89,16 @@ class ScanCounter:
         if not ends and self._waiting_bytes < self._due_bytes:
             return False
         text = b"".join(self._waiting)
-        arrived = self._count_text(text, ends)
-        self._waiting = [] if ends or arrived == len(text) else [text[arrived:]]
-        self._waiting_bytes = 0 if ends else len(text) - arrived
-        self._due_bytes = max(2 * self._waiting_bytes, THREAD_BYTES * len(self._tallies))
+        self._waiting = []
+        self._settle()
+        self._count_text(text, ends)
         return True
 
     def finish(self) -> Tally:
         """Count what waits, and end: see `Counter`."""
+        self._settle()
         self._count_short()
+        self._settle()
         first, *others = self._tallies
         while others:
             first.merge(others.pop())
@@ -100,44 +109,58 @@ class ScanCounter:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
 
-    def _count_text(self, text: bytes, final: bool) -> int:
-        """Count the decided pieces of a text. Returns where the first undecided one starts."""
+    def _count_text(self, text: bytes, final: bool) -> None:
+        """Count the decided pieces of a text, or let threads begin to."""
         n = len(text)
         n_parts = self._n_parts(n)
+        if self._pool is None or n_parts == 1:
+            self._keep(text, self._tallies[0].add(text, 0, n, n, final), final)
+            return
         cuts = [_character_start(text, n * k // n_parts) for k in range(n_parts)]
-        spans = list(zip(cuts, [*cuts[1:], n], strict=True))
-        jobs = []
-        if self._pool is not None:
-            jobs = [
-                self._pool.submit(tally.guess, text, start, stop, n, final)
-                for tally, (start, stop) in zip(self._tallies[1:], spans[1:], strict=False)
-            ]
-        at = self._tallies[0].add(text, 0, spans[0][1], n, final)
-        for tally, job in zip(self._tallies[1:], jobs, strict=False):
-            job.result()
-            at = tally.settle(text, at, n, final)
-        return at
+        self._guessed = text, final
+        self._running = [self._pool.submit(self._tallies[0].add, text, 0, cuts[1], n, final)]
+        for tally, start, stop in zip(self._tallies[1:], cuts[1:], [*cuts[2:], n], strict=False):
+            self._running.append(self._pool.submit(tally.guess, text, start, stop, n, final))
+
+    def _settle(self) -> None:
+        """Wait for the threads, and make true what they counted."""
+        running, guessed = self._running, self._guessed
+        if not running:
+            return
+        results = [job.result() for job in running]
+        self._running, self._guessed = [], None
+        if guessed is not None:
+            text, final = guessed
+            at = results[0] or 0
+            for tally in self._tallies[1 : len(results)]:
+                at = tally.settle(text, at, len(text), final)
+            self._keep(text, at, final)
+
+    def _keep(self, text: bytes, arrived: int, final: bool) -> None:
+        """Let what is undecided wait for the next part."""
+        self._waiting = [] if final or arrived == len(text) else [text[arrived:]]
+        self._waiting_bytes = 0 if final else len(text) - arrived
+        # What waits is scanned from its start again: only once there is as much behind it.
+        self._due_bytes = max(2 * self._waiting_bytes, THREAD_BYTES * len(self._tallies))
 
     def _count_short(self) -> None:
-        """Count the short texts that wait; each thread takes some."""
+        """Count the short texts that wait, or let threads begin to; each takes some."""
         texts = b"".join(self._short)
         offsets = np.fromiter(
-            accumulate(chain([0], map(len, self._short))), np.int64, len(self._short) + 1
+            accumulate(map(len, self._short), initial=0), np.int64, len(self._short) + 1
         )
         self._short = []
         self._short_bytes = 0
         n_parts = self._n_parts(len(texts))
+        if self._pool is None or n_parts == 1:
+            self._tallies[0].add_documents(texts, offsets)
+            return
         cuts = [int(np.searchsorted(offsets, len(texts) * k // n_parts)) for k in range(n_parts)]
-        spans = list(zip(cuts, [*cuts[1:], len(offsets) - 1], strict=True))
-        jobs = []
-        if self._pool is not None:
-            jobs = [
-                self._pool.submit(tally.add_documents, texts, offsets[first : last + 1])
-                for tally, (first, last) in zip(self._tallies[1:], spans[1:], strict=False)
-            ]
-        self._tallies[0].add_documents(texts, offsets[: spans[0][1] + 1])
-        for job in jobs:
-            job.result()
+        for tally, first, last in zip(
+            self._tallies, cuts, [*cuts[1:], len(offsets) - 1], strict=False
+        ):
+            job = self._pool.submit(tally.add_documents, texts, offsets[first : last + 1])
+            self._running.append(job)
 
     def _n_parts(self, n_bytes: int) -> int:
         return max(1, min(len(self._tallies), n_bytes // THREAD_BYTES))

@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from operator import index
 from typing import Any, get_args
 
 from cutline.encoding import Encoding
+from cutline.tables import MAX_TOKEN_BYTES
 from cutline.training import (
     PieceCounts,
     Progress,
@@ -50,7 +52,7 @@ def train(
         ties: which of equally frequent pairs is merged first: "smallest", the pair of byte
             strings that comes first in order; "largest", that which comes last; "ids", the
             pair with the lower ids (left, then right).
-        max_token_length: the most bytes that a token may have.
+        max_token_length: the most bytes that a token may have; None: 32,768.
         column: which column of JSONL or Parquet files holds the text.
         num_threads: for counting; None: as many as there are processors.
         progress: called with a `Progress` some times a second.
@@ -151,16 +153,18 @@ def _check(
 ) -> None:
     """Refuse what is out of range before hours of counting."""
     least = 256 + len(special_tokens)
-    if not least <= vocab_size <= MAX_TOKEN_COUNT:
+    if not least <= index(vocab_size) <= MAX_TOKEN_COUNT:
         raise ValueError(
             f"vocab_size must be from {least} (256 bytes and {len(special_tokens)} special "
             f"tokens) to {MAX_TOKEN_COUNT}, got {vocab_size}"
         )
-    if min_frequency < 1:
-        raise ValueError(f"min_frequency must be 1 or more, got {min_frequency}")
+    if not 1 <= index(min_frequency) < 2**63:
+        raise ValueError(f"min_frequency must be from 1 to 2**63 - 1, got {min_frequency}")
     if ties not in get_args(Ties):
         raise ValueError(
             f"ties must be one of {', '.join(map(repr, get_args(Ties)))}, got {ties!r}"
         )
-    if max_token_length is not None and max_token_length < 1:
-        raise ValueError(f"max_token_length must be 1 or more bytes, got {max_token_length}")
+    if max_token_length is not None and not 1 <= index(max_token_length) <= MAX_TOKEN_BYTES:
+        raise ValueError(
+            f"max_token_length must be from 1 to {MAX_TOKEN_BYTES} bytes, got {max_token_length}"
+        )

@@ -110,9 +110,11 @@ def test_progress_tells_of_both_stages() -> None:
         ({"vocab_size": 255}, "vocab_size must be from 256 "),
         ({"vocab_size": 257, "special_tokens": ["a", "b"]}, "vocab_size must be from 258 "),
         ({"vocab_size": 2**21}, "to 2097151, got 2097152"),
-        ({"vocab_size": 300, "min_frequency": 0}, "min_frequency must be 1 or more, got 0"),
+        ({"vocab_size": 300, "min_frequency": 0}, "min_frequency must be from 1 to .*, got 0"),
         ({"vocab_size": 300, "ties": "first"}, "one of 'smallest', 'largest', 'ids', got 'first'"),
-        ({"vocab_size": 300, "max_token_length": 0}, "max_token_length must be 1 or more"),
+        ({"vocab_size": 300, "max_token_length": 0}, "max_token_length must be from 1 to 32768"),
+        ({"vocab_size": 300, "max_token_length": 32_769}, "32768 bytes, got 32769"),
+        ({"vocab_size": 300, "min_frequency": 2**63}, "min_frequency must be from 1"),
         ({"vocab_size": 300, "special_tokens": ["a", "a"]}, "'a' is there twice"),
         ({"vocab_size": 300, "num_threads": 0}, "num_threads must be 1 or more"),
     ],
@@ -122,6 +124,18 @@ def test_what_is_out_of_range_is_refused_before_anything_is_read(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         cutline.train(iter([]), **arguments)  # type: ignore[arg-type]
+
+
+def test_sizes_are_integers() -> None:
+    for arguments in ({"vocab_size": 300.0}, {"min_frequency": 2.5}, {"max_token_length": 2.5}):
+        with pytest.raises(TypeError, match="integer"):
+            cutline.train(iter([]), **{"vocab_size": 300} | arguments)  # type: ignore[arg-type]
+
+
+def test_runs_make_no_tokens_that_tables_cannot_hold() -> None:
+    encoding = cutline.train(iter(["=" * 140_000] * 2), 400, pat_str=None)
+    assert max(map(len, new_tokens(encoding))) == 2**15
+    assert encoding.count("=" * 2**16) == 2
 
 
 def test_a_corpus_without_text_is_refused() -> None:

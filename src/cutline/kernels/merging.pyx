@@ -6,6 +6,7 @@ links are kept. A merge walks the places that its pair was noted at, when it cam
 one of them was merged otherwise since, something else stands there. docs/training.md.
 """
 
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cython cimport auto_pickle
 from libc.stdlib cimport calloc, free, malloc
 
@@ -47,6 +48,9 @@ cdef class Merger:
     """
 
     cdef Place* places
+    cdef const uint8_t[::1] arena
+    cdef const uint8_t* bytes       # of the arena
+    cdef uint8_t[N_BYTES] single_bytes
     cdef const int64_t[::1] counts
     cdef Tokens tokens
     cdef Pairs pairs
@@ -75,6 +79,8 @@ cdef class Merger:
         check_pieces(arena, offsets, counts)
         if vocab_size < N_BYTES or vocab_size >= NONE or min_frequency < 1 or not 0 <= ties <= 2:
             raise ValueError("vocab_size, min_frequency or ties is out of range")
+        self.arena = arena
+        self.bytes = &arena[0] if arena.shape[0] else NULL
         self.counts = counts
         # No more merges than there are bytes to merge.
         self.most_tokens = min(vocab_size, N_BYTES + arena.shape[0])
@@ -84,15 +90,14 @@ cdef class Merger:
                 &self.pairs, &self.tokens, ties, min_frequency
             )
             if done and n_pieces > 0:
-                self.place_bytes(&arena[0] if arena.shape[0] else NULL, &offsets[0], n_pieces)
+                self.place_bytes(self.bytes, &offsets[0], n_pieces)
                 done = self.note_byte_pairs(arena.shape[0] + n_pieces + 1)
         if not done:
             raise MemoryError(f"no memory to train on {arena.shape[0]} bytes of pieces")
 
     def __dealloc__(self):
         free(self.places)
-        free(self.tokens.bytes)
-        free(self.tokens.offsets)
+        free(self.tokens.starts)
         free(self.tokens.lengths)
         free_pairs(&self.pairs)
         free_beside(&self.left)
@@ -106,22 +111,20 @@ cdef class Merger:
     cdef bint make_room(self, Py_ssize_t n_bytes, Py_ssize_t n_pieces) noexcept nogil:
         cdef Py_ssize_t most = self.most_tokens, token
         self.places = <Place*> malloc((n_bytes + n_pieces + 1) * sizeof(Place))
-        self.tokens.offsets = <Py_ssize_t*> malloc((most + 1) * sizeof(Py_ssize_t))
+        self.tokens.starts = <const uint8_t**> malloc(most * sizeof(const uint8_t*))
         self.tokens.lengths = <uint32_t*> malloc(most * sizeof(uint32_t))
         self.made_of = <uint32_t*> malloc(2 * most * sizeof(uint32_t))
         self.merge_counts = <int64_t*> malloc(most * sizeof(int64_t))
         if (
             not make_beside(&self.left, most) or not make_beside(&self.right, most)
-            or self.places == NULL or self.tokens.offsets == NULL or self.tokens.lengths == NULL
+            or self.places == NULL or self.tokens.starts == NULL or self.tokens.lengths == NULL
             or self.made_of == NULL or self.merge_counts == NULL
-            or not grow(<void**> &self.tokens.bytes, &self.tokens.bytes_slots, N_BYTES, 1)
         ):
             return False
         for token in range(N_BYTES):
-            self.tokens.bytes[token] = token
-            self.tokens.offsets[token] = token
+            self.single_bytes[token] = token
+            self.tokens.starts[token] = self.single_bytes + token
             self.tokens.lengths[token] = 1
-        self.tokens.offsets[N_BYTES] = N_BYTES
         self.tokens.n = N_BYTES
         return True
 
@@ -197,30 +200,25 @@ cdef class Merger:
             self.finished = True
             return True
         pair = self.pairs.pairs[best]
-        if not self.make_token(&pair) or not grow(
-            <void**> &self.merged, &self.merged_slots, pair.n_places, sizeof(uint32_t)
-        ):
+        if not grow(<void**> &self.merged, &self.merged_slots, pair.n_places, sizeof(uint32_t)):
             return False
         drop_best(&self.pairs)
         n = self.replace(&pair, made)
+        self.make_token(&pair, self.merged[0])
         self.lose_pairs(&pair)
         return self.note_pairs(made, n)
 
-    cdef bint make_token(self, const Pair* pair) noexcept nogil:
+    cdef void make_token(self, const Pair* pair, Py_ssize_t at) noexcept nogil:
+        """Give the next id to the pair, which stands at this place."""
         cdef Tokens* tokens = &self.tokens
-        cdef Py_ssize_t end = tokens.offsets[tokens.n], merge = tokens.n - N_BYTES
-        cdef uint32_t left = tokens.lengths[pair.left], right = tokens.lengths[pair.right]
-        if not grow(<void**> &tokens.bytes, &tokens.bytes_slots, end + left + right, 1):
-            return False
-        memcpy(tokens.bytes + end, tokens.bytes + tokens.offsets[pair.left], left)
-        memcpy(tokens.bytes + end + left, tokens.bytes + tokens.offsets[pair.right], right)
-        tokens.lengths[tokens.n] = left + right
+        cdef Py_ssize_t merge = tokens.n - N_BYTES
+        # Before a place lie those of the arena's bytes, and one for each piece, and the first.
+        tokens.starts[tokens.n] = self.bytes + (at - 1 - self.places[at].piece)
+        tokens.lengths[tokens.n] = tokens.lengths[pair.left] + tokens.lengths[pair.right]
         tokens.n += 1
-        tokens.offsets[tokens.n] = end + left + right
         self.made_of[2 * merge] = pair.left
         self.made_of[2 * merge + 1] = pair.right
         self.merge_counts[merge] = pair.count
-        return True
 
     cdef Py_ssize_t replace(self, const Pair* pair, uint32_t made) noexcept nogil:
         """Put the new token wherever the pair still stands, from left to right.
@@ -368,18 +366,21 @@ cdef class Merger:
         """The last few merges' tokens, at most so many."""
         cdef Py_ssize_t n = self.tokens.n, token
         return [
-            (<const char*> self.tokens.bytes)[
-                self.tokens.offsets[token]:self.tokens.offsets[token + 1]
-            ]
+            (<const char*> self.tokens.starts[token])[:self.tokens.lengths[token]]
             for token in range(max(N_BYTES, n - max(most, 0)), n)
         ]
 
     def tokens_so_far(self):
         """All tokens' bytes, one after the other in order of their ids, and lengths, uint32."""
-        arena = (<const char*> self.tokens.bytes)[:self.tokens.offsets[self.tokens.n]]
+        cdef Py_ssize_t token, at = 0
         lengths = np.empty(self.tokens.n, dtype=np.uint32)
         cdef uint32_t[::1] view = lengths
         memcpy(&view[0], self.tokens.lengths, self.tokens.n * sizeof(uint32_t))
+        arena = PyBytes_FromStringAndSize(NULL, lengths.sum(dtype=np.int64))
+        cdef char* out = PyBytes_AS_STRING(arena)
+        for token in range(self.tokens.n):
+            memcpy(out + at, self.tokens.starts[token], self.tokens.lengths[token])
+            at += self.tokens.lengths[token]
         return arena, lengths
 
 

@@ -8,9 +8,7 @@ cdef enum:
     TIES_IDS = 2            # the lower ids
 
 cdef struct Tokens:
-    uint8_t* bytes
-    Py_ssize_t bytes_slots
-    Py_ssize_t* offsets     # token k: bytes[offsets[k]:offsets[k + 1]]
+    const uint8_t** starts  # where each token's bytes lie, in some piece that has it
     uint32_t* lengths
     Py_ssize_t n
 

@@ -103,15 +103,13 @@ cdef inline uint32_t head(const Tokens* tokens, uint32_t token) noexcept nogil:
     cdef uint32_t number = 0
     cdef Py_ssize_t at, n = min(4, tokens.lengths[token])
     for at in range(n):
-        number |= <uint32_t> tokens.bytes[tokens.offsets[token] + at] << (24 - 8 * at)
+        number |= <uint32_t> tokens.starts[token][at] << (24 - 8 * at)
     return number
 
 
 cdef int compare_tokens(const Tokens* tokens, uint32_t one, uint32_t other) noexcept nogil:
     cdef uint32_t n = tokens.lengths[one], m = tokens.lengths[other]
-    cdef int order = memcmp(
-        tokens.bytes + tokens.offsets[one], tokens.bytes + tokens.offsets[other], min(n, m)
-    )
+    cdef int order = memcmp(tokens.starts[one], tokens.starts[other], min(n, m))
     if order != 0 or n == m:
         return order
     return -1 if n < m else 1

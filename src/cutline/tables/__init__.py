@@ -1,10 +1,11 @@
 """Vocabulary and split pattern -> the arrays that the kernels read."""
 
-from cutline.tables.bpe_tables import build_bpe_tables, recover_left_lengths
+from cutline.tables.bpe_tables import MAX_TOKEN_BYTES, build_bpe_tables, recover_left_lengths
 from cutline.tables.decoder import build_decoder, checked_special_tokens
 from cutline.tables.scan_tables import WHOLE_TEXT_PATTERN, build_scan_tables
 
 __all__ = [
+    "MAX_TOKEN_BYTES",
     "WHOLE_TEXT_PATTERN",
     "build_bpe_tables",
     "build_decoder",

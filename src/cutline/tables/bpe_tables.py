@@ -14,7 +14,7 @@ from cutline.kernels import build
 from cutline.kernels.bpe import BpeTables
 from cutline.vocabulary import Vocabulary
 
-__all__ = ["build_bpe_tables", "recover_left_lengths"]
+__all__ = ["MAX_TOKEN_BYTES", "build_bpe_tables", "recover_left_lengths"]
 
 NONE = np.uint32(0xFFFFFFFF)
 MAX_TOKEN_BYTES = 1 << 15  # recovering a token's last merge is quadratic in its length

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.kernels.merging import Merger
+from cutline.tables import MAX_TOKEN_BYTES
 from cutline.training.progress import Progress
 from cutline.vocabulary import Vocabulary
 
@@ -40,7 +41,7 @@ def train_vocabulary(
         n_merges: how many merges at most.
         min_frequency: pairs that are rarer are not merged.
         ties: which of equally frequent pairs goes first.
-        max_token_length: of a token, in bytes; None: any.
+        max_token_length: of a token, in bytes; None: MAX_TOKEN_BYTES, as much as tables hold.
         progress: called every few hundred merges.
 
     Returns:
@@ -51,7 +52,7 @@ def train_vocabulary(
     """
     _check_sum(offsets, counts)
     merger = Merger(
-        arena, offsets, counts, 256 + n_merges, min_frequency, max_token_length or 0,
+        arena, offsets, counts, 256 + n_merges, min_frequency, max_token_length or MAX_TOKEN_BYTES,
         get_args(Ties).index(ties),
     )  # fmt: skip
     while not merger.finished:

@@ -392,3 +392,16 @@ def test_a_forged_native_file_is_refused_by_name(tmp_path: Path) -> None:
             cutline.load(path)
         assert str(caught.value).startswith(f"{path} holds no encoding: ")
         assert message in str(caught.value)
+
+
+def test_merges_that_look_like_a_header_are_kept(tmp_path: Path) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    text = "#version 330\n" * 100 + "#version1 " * 50 + "#versioned " * 30
+    encoding = cutline.train(iter([text]), 285, pat_str=r"\S+|\s+")
+    path = tmp_path / "tokenizer.json"
+    encoding.save(path)
+    sample = "#versioned #version1"
+    assert tokenizers.Tokenizer.from_file(str(path)).encode(sample).ids == encoding.encode(sample)
+    assert cutline.load(path).encode(sample) == encoding.encode(sample)
+    with pytest.raises(cutline.VocabularyError, match="'#version'"):
+        encoding.save(tmp_path / "vocab.json")

@@ -8,6 +8,7 @@ import json
 import os
 import secrets
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -74,12 +75,16 @@ class SavedCounts:
         with zipfile.ZipFile(self.path) as archive:
             if _MEMBER not in archive.namelist():
                 raise self._failure("does not say which files it counts; choose another file")
-            state = json.loads(archive.read(_MEMBER))
-        if state["column"] != self._column:
+            try:
+                state = json.loads(archive.read(_MEMBER))
+                column = state["column"]
+                self._versions = {name: (size, time) for name, size, time in state["files"]}
+            except (ValueError, TypeError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+                raise self._failure(f"damaged: {error!r}; delete it and count again") from error
+        if column != self._column:
             raise self._failure(
-                f"counts column {state['column']!r}, not {self._column!r}; choose another file"
+                f"counts column {column!r}, not {self._column!r}; choose another file"
             )
-        self._versions = {name: (size, time) for name, size, time in state["files"]}
 
     def _failure(self, problem: str) -> Failure:
         return Failure(f"{click.format_filename(self.path)}: {problem}")

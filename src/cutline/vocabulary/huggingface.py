@@ -103,8 +103,8 @@ def write_vocab_and_merges(
         path: the file for the ids; its name ends in `vocab.json`.
 
     Raises:
-        VocabularyError: merging never reaches a token, or a special token would be taken
-            for an ordinary one.
+        VocabularyError: merging never reaches a token, a special token would be taken for an
+            ordinary one, or a merge begins with "#version".
         OSError: a file cannot be written; each appears whole or not at all.
     """
     if token := unreachable(vocabulary):
@@ -112,8 +112,14 @@ def write_vocab_and_merges(
             f"merging never makes {token}, so merges.txt cannot say how; "
             "save as tokenizer.json or in another format"
         )
+    merges = list_merges(vocabulary)
+    if dropped := next((left for left, _ in merges if left.startswith("#version")), None):
+        raise VocabularyError(
+            f"merges.txt cannot hold a merge of {dropped!r}: tokenizers takes the line for a "
+            "comment; save as tokenizer.json or in another format"
+        )
     ids = _ids_by_text(vocabulary, special_tokens)
-    lines = ["#version: 0.2", *map(" ".join, list_merges(vocabulary)), ""]
+    lines = ["#version: 0.2", *map(" ".join, merges), ""]
     replace_file(path, _dump(ids))
     replace_file(_merges_path(path), "\n".join(lines).encode())
 
@@ -190,7 +196,8 @@ def write_tokenizer_json(
             "fuse_unk": False,
             "ignore_merges": bool(unreachable(vocabulary)),
             "vocab": _ids_by_text(vocabulary, special_tokens),
-            "merges": list(map(" ".join, list_merges(vocabulary))),
+            # As pairs: of the older form, the package drops what begins with "#version".
+            "merges": list(map(list, list_merges(vocabulary))),
         },
     }
     replace_file(path, _dump(document))

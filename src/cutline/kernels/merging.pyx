@@ -20,6 +20,7 @@ from cutline.kernels.pairs cimport (
 
 cdef enum:
     N_BYTES = 256
+    MOST_WALKED = 1 << 20       # places, of one call: some ten milliseconds
 
 cdef struct Place:
     uint32_t token
@@ -61,6 +62,7 @@ cdef class Merger:
     cdef uint32_t* made_of          # left and right of each merge
     cdef int64_t* merge_counts
     cdef Py_ssize_t most_tokens     # bytes included
+    cdef Py_ssize_t walked          # places, in this call
     cdef uint32_t max_length
     cdef readonly bint finished     # no merge is left
 
@@ -202,6 +204,7 @@ cdef class Merger:
         pair = self.pairs.pairs[best]
         if not grow(<void**> &self.merged, &self.merged_slots, pair.n_places, sizeof(uint32_t)):
             return False
+        self.walked += pair.n_places
         drop_best(&self.pairs)
         n = self.replace(&pair, made)
         self.make_token(&pair, self.merged[0])
@@ -339,11 +342,18 @@ cdef class Merger:
     # The face
 
     def advance(self, Py_ssize_t most):
-        """Merge at most so many more times. Returns the number of merges so far."""
+        """Merge at most so many more times, fewer where that takes long.
+
+        Returns:
+            The number of merges so far.
+        """
         cdef Py_ssize_t until = min(most, self.most_tokens) + self.tokens.n
         cdef bint done = True
+        self.walked = 0
         with nogil:
-            while done and not self.finished and self.tokens.n < until:
+            while (
+                done and not self.finished and self.tokens.n < until and self.walked < MOST_WALKED
+            ):
                 done = self.merge_once()
         if not done:
             self.finished = True

@@ -47,7 +47,7 @@ def train_vocabulary(
     Returns:
         The 256 bytes, then the merges' tokens; ids are places.
 
-    Cost: near-linear: O((bytes + merges) log pairs). Memory is about 24 bytes for each byte of
+    Cost: near-linear: O((bytes + merges) log pairs). Memory is 30 to 60 bytes for each byte of
     the distinct pieces. docs/training.md has proofs.
     """
     _check_sum(offsets, counts)

@@ -346,3 +346,9 @@ def test_without_pyarrow_the_error_says_what_to_install(monkeypatch: pytest.Monk
         SOME.to_arrow()
     with pytest.raises(ImportError, match=r"pip install cutline\[arrow\]"):
         PieceCounts.from_arrow(None)
+
+
+def test_counts_that_are_no_integers_are_refused() -> None:
+    for count in (1.9, "3", None):
+        with pytest.raises(TypeError, match="integer"):
+            PieceCounts.from_pieces([(b"a", count)], pat_str=None)  # type: ignore[list-item]

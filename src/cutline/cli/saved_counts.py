@@ -154,12 +154,15 @@ class SavedCounts:
         if self.counts is None or not self.counts.total or self._is_saved:
             return False
         files = [[name, *version] for name, version in self._versions.items()]
-        temporary = self.path.with_name(f".cutline-{secrets.token_hex(8)}.tmp")
+        target = self.path.resolve()  # a link goes on leading to it
+        temporary = target.with_name(f".cutline-{secrets.token_hex(8)}.tmp")
         try:
             self.counts.save(temporary)
             with zipfile.ZipFile(temporary, "a") as archive:
                 archive.writestr(_MEMBER, json.dumps({"column": self._column, "files": files}))
-            temporary.replace(self.path)
+            if target.exists():
+                temporary.chmod(target.stat().st_mode & 0o7777)
+            temporary.replace(target)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise

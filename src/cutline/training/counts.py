@@ -104,6 +104,7 @@ class PieceCounts:
 
         Raises:
             ValueError: as the constructor.
+            TypeError: a count is no integer.
 
         >>> PieceCounts.from_pieces({b"to": 2, b"be": 2}.items(), pat_str=None).total
         4
@@ -112,7 +113,7 @@ class PieceCounts:
         offsets = np.cumsum([0, *(len(piece) for piece, _ in rows)], dtype=np.int64)
         arena = np.frombuffer(b"".join(piece for piece, _ in rows), dtype=np.uint8)
         try:
-            counts = np.array([count for _, count in rows], dtype=np.int64)
+            counts = np.array([index(count) for _, count in rows], dtype=np.int64)
         except OverflowError as error:
             raise ValueError("a count exceeds 2**63 - 1") from error
         return cls(arena, offsets, counts, pat_str=pat_str, special_tokens=special_tokens)

@@ -10,7 +10,7 @@ from functools import lru_cache
 import cutline
 from cutline import reference
 from cutline.counting.intervals import IntervalCounter
-from fuzz.subjects import MAX_CHARACTERS, REPEATS, Subject, subject
+from fuzz.subjects import MAX_CHARACTERS, REPEATS, Subject, reference_tokens, subject
 from tests.oracles import tiktoken_of
 
 MAX_TEXT = 600
@@ -69,11 +69,6 @@ def check_counts(counter: IntervalCounter, spans: list[tuple[int, int]], counts:
     assert counter.count_many(spans).tolist() == counts
     for (start, end), count in zip(spans[::7], counts[::7], strict=True):
         assert counter.count(start, end) == count
-
-
-@lru_cache(maxsize=16)
-def reference_tokens(encoding: cutline.Encoding) -> reference.Tokens:
-    return reference.Tokens(encoding._vocabulary)
 
 
 def check_reference(

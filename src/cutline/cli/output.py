@@ -1,7 +1,5 @@
 """What is written: stdout, or a file that appears whole or not at all."""
 
-import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +9,7 @@ import click
 
 from cutline.cli.failure import Failure, message_of
 from cutline.cli.streams import abandon_stdout, binary_stream
+from cutline.vocabulary.files import replacing
 
 STDOUT = "-"
 
@@ -54,17 +53,8 @@ def _file(path: Path) -> Iterator[BinaryIO]:
         with path.open("ab") as sink:
             yield sink
         return
-    temporary = target.with_name(f".cutline-{secrets.token_hex(8)}.tmp")
-    try:
-        # Opened in here: Ctrl-C may come as soon as the file exists.
-        with temporary.open("xb") as sink:
-            yield sink
-        if target.exists():
-            shutil.copymode(target, temporary)
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with replacing(target) as sink:
+        yield sink
 
 
 def _is_device(path: Path) -> bool:

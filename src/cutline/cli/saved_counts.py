@@ -6,7 +6,6 @@ says which files were counted.
 
 import json
 import os
-import secrets
 import zipfile
 import zlib
 from collections import Counter
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cutline.cli.failure import Failure
+from cutline.vocabulary.files import replacing
 
 if TYPE_CHECKING:
     from cutline.training import PieceCounts
@@ -154,18 +154,10 @@ class SavedCounts:
         if self.counts is None or not self.counts.total or self._is_saved:
             return False
         files = [[name, *version] for name, version in self._versions.items()]
-        target = self.path.resolve()  # a link goes on leading to it
-        temporary = target.with_name(f".cutline-{secrets.token_hex(8)}.tmp")
-        try:
-            self.counts.save(temporary)
-            with zipfile.ZipFile(temporary, "a") as archive:
+        with replacing(self.path) as sink:
+            self.counts.write(sink)
+            with zipfile.ZipFile(sink, "a") as archive:
                 archive.writestr(_MEMBER, json.dumps({"column": self._column, "files": files}))
-            if target.exists():
-                temporary.chmod(target.stat().st_mode & 0o7777)
-            temporary.replace(target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
         self._is_saved = True
         return True
 

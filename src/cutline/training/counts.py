@@ -1,20 +1,19 @@
 """`PieceCounts`: the distinct pieces of a corpus, each with how often it occurs."""
 
-import io
 import json
 import os
 import zlib
 from collections.abc import Iterable, Iterator
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cutline.errors import CorruptDataError
 from cutline.kernels.tally import Tally
-from cutline.vocabulary.files import replace_file
+from cutline.vocabulary.files import replacing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -255,20 +254,23 @@ class PieceCounts:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the counts to a file, a numpy archive without pickles, for `load`.
 
-        The file appears whole or not at all. Cost: memory for another copy.
+        The file appears whole or not at all.
 
         Raises:
             OSError: the file can't be written.
         """
-        archive = io.BytesIO()
+        with replacing(path) as sink:
+            self.write(sink)
+
+    def write(self, sink: BinaryIO) -> None:
+        """Write what `save` writes to an open file."""
         np.savez(
-            archive,
+            sink,
             header=np.frombuffer(self._header(), dtype=np.uint8),
             arena=self._arena,
             offsets=self._offsets,
             counts=self._counts,
         )
-        replace_file(path, archive.getbuffer())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -1,32 +1,48 @@
 """Files that appear whole or not at all."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
-__all__ = ["replace_file"]
+__all__ = ["replace_file", "replacing"]
 
 
-def replace_file(path: str | os.PathLike[str], data: bytes | memoryview) -> None:
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Write a file under a temporary name beside it, then rename it into place.
 
     Whoever reads the path gets the old file or the new one, whatever stops the writing.
     An existing file keeps its permissions, and a symbolic link goes on leading to it.
+    The file can be read back before it is in place.
+    """
+    target = Path(path).resolve()
+    temporary = target.with_name(f".cutline-{os.urandom(8).hex()}.tmp")
+    try:
+        # Opened in here: Ctrl-C may come as soon as the file exists.
+        with temporary.open("x+b") as sink:
+            yield sink
+        if target.exists():
+            temporary.chmod(target.stat().st_mode & 0o7777)
+        temporary.replace(target)
+    except BaseException as error:
+        temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename == str(temporary):
+            # The temporary name tells a user nothing.
+            raise type(error)(error.errno, error.strerror, os.fspath(path)) from error
+        raise
+
+
+def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file as `replacing` does.
 
     Raises:
         OSError: names the path that cannot be written.
     """
-    target = Path(path).resolve()
-    temporary = target.with_name(f".{target.name}-{os.urandom(8).hex()}.tmp")
     try:
-        with temporary.open("xb") as sink:
+        with replacing(path) as sink:
             sink.write(data)
-        if target.exists():
-            temporary.chmod(target.stat().st_mode & 0o7777)
-        temporary.replace(target)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         # The temporary name tells a user nothing.
         raise type(error)(error.errno, error.strerror, os.fspath(path)) from error
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

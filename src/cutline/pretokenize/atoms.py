@@ -17,6 +17,8 @@ _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v", "a": "\a", "
 _SHORTHANDS = {"s": WHITE_SPACE, "d": DIGIT, "w": WORD}
 _HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
 _MAX_DEPTH = 50
+_NAMED_GROUP = re.compile(r"\(\?P?<[A-Za-z_]\w*>")
+_FLAGS = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")
 
 
 class AtomReader:
@@ -55,6 +57,28 @@ class AtomReader:
         found = self.pattern.startswith(text, self.position)
         self.position += len(text) * found
         return found
+
+    def read_opening(self, plain: tuple[str, ...]) -> "str | re.Match[str]":
+        """Read what opens a group; those that capture need not. Flags are found, not read.
+
+        Args:
+            plain: openings that mean what they say.
+
+        Raises:
+            UnsupportedPatternError: it is no opening that is known.
+        """
+        for opening in plain:
+            if self.accept(opening):
+                return opening
+        if named := _NAMED_GROUP.match(self.pattern, self.position):
+            self.position = named.end()
+            return "(?:"
+        if flags := _FLAGS.match(self.pattern, self.position):
+            return flags
+        if self.peek(2) in ("(?", "(*"):
+            raise self.unsupported(f"group {self.peek(3)!r}", self.position)
+        self.position += 1
+        return "(?:"
 
     def read_atom(self) -> CharSet:
         """Read one atom; the caller knows that one starts here."""

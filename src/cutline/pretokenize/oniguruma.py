@@ -26,8 +26,6 @@ _SAME_PROPERTIES = frozenset([*_CATEGORIES.split(), *_SCRIPTS.split(), "Alphabet
 _WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}"
 
 _QUANTIFIER = re.compile(r"([?*+]|\{\d+(?:,\d*)?\}|\{,\d+\})([?+]?)")
-_FLAGS = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")
-_NAMED_GROUP = re.compile(r"\(\?P?<[A-Za-z_]\w*>")
 _HEX = "[0-9A-Fa-f]"
 _ESCAPE = re.compile(
     r"\\(?:([pP])(?:\{(\^?)(?:sc=|[Ss]cript=)?([^{}]*)\}|([A-Za-z]))"
@@ -105,19 +103,8 @@ class _Translator:
 
     def opening(self) -> str:
         """Read what opens a group; groups that capture need not."""
-        reader = self.reader
-        for opening in ("(?:", "(?=", "(?!", "(?>"):
-            if reader.accept(opening):
-                return opening
-        if named := _NAMED_GROUP.match(reader.pattern, reader.position):
-            reader.position = named.end()
-            return "(?:"
-        if flags := _FLAGS.match(reader.pattern, reader.position):
-            return self.flags(flags)
-        if reader.peek(2) in ("(?", "(*"):
-            raise reader.unsupported(f"group {reader.peek(3)!r}", reader.position)
-        reader.position += 1
-        return "(?:"
+        opening = self.reader.read_opening(("(?:", "(?=", "(?!", "(?>"))
+        return opening if isinstance(opening, str) else self.flags(opening)
 
     def close(self, start: int, primary: int) -> None:
         """Close a group; one that keeps what braces took becomes a possessive quantifier."""

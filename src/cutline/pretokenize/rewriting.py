@@ -27,8 +27,6 @@ __all__ = ["Splitter", "splitter"]
 
 _FIRST_CLASS = 0xE000  # class 0 is written as this private-use character
 _PLAIN_OPENINGS = ("(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>")
-_NAMED_GROUP = re.compile(r"\(\?P?<[A-Za-z_]\w*>")
-_FLAGS = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")
 _QUANTIFIER = re.compile(r"(?:[?*+]|\{\d+(?:,\d*)?\}|\{,\d+\})[?+]?")
 
 _Part = str | CharSet
@@ -120,20 +118,11 @@ class _Rewriter:
 
     def opening(self) -> str:
         """Read what opens a group; "" for flags that hold from here on."""
-        reader = self.reader
-        for opening in _PLAIN_OPENINGS:
-            if reader.accept(opening):
-                return opening
-        if named := _NAMED_GROUP.match(reader.pattern, reader.position):
-            reader.position = named.end()
-            return "(?:"
-        if flags := _FLAGS.match(reader.pattern, reader.position):
-            self.apply_flags(flags)
-            return "" if flags.group(3) == ")" else "(?:"
-        if reader.peek(2) in ("(?", "(*"):
-            raise reader.unsupported(f"group {reader.peek(3)!r}", reader.position)
-        reader.position += 1
-        return "(?:"
+        opening = self.reader.read_opening(_PLAIN_OPENINGS)
+        if isinstance(opening, str):
+            return opening
+        self.apply_flags(opening)
+        return "" if opening.group(3) == ")" else "(?:"
 
     def apply_flags(self, found: re.Match[str]) -> None:
         reader = self.reader

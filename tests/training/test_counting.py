@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from cutline.errors import PatternError, PatternFallbackWarning, SurrogateError
 from cutline.kernels.scan import scan_pieces
 from cutline.tables import build_scan_tables
-from cutline.training import counters, counting
+from cutline.training import counters, counting, sources
 from cutline.training.counting import count_pieces
 from cutline.training.progress import Progress
 from cutline.vocabulary.openai import CL100K_PAT_STR, O200K_PAT_STR, R50K_PAT_STR
@@ -54,7 +54,6 @@ SPECIALS: tuple[tuple[str, ...], ...] = ((), ("aa",), ("ab", "abb", "b b", "<a>"
 class Blocks:
     """A document that comes in blocks of so many characters."""
 
-    size = None
     text = None
 
     def __init__(self, name: str, text: str, characters: int) -> None:
@@ -62,9 +61,9 @@ class Blocks:
         self._text = text
         self._characters = characters
 
-    def blocks(self) -> Iterator[str]:
+    def blocks(self) -> Iterator[bytes]:
         for start in range(0, len(self._text), self._characters):
-            yield self._text[start : start + self._characters]
+            yield self._text[start : start + self._characters].encode()
 
 
 class Documents(list[Blocks]):
@@ -142,6 +141,7 @@ def test_blocks_and_threads_change_nothing(
     monkeypatch: pytest.MonkeyPatch, characters: int, num_threads: int
 ) -> None:
     monkeypatch.setattr(counters, "THREAD_BYTES", 5)
+    monkeypatch.setattr(counters, "GATHERED_BYTES", 5)
     monkeypatch.setattr(counters, "SHORT_BYTES", 2)
     in_blocks(monkeypatch, characters)
     texts = [*letters(characters, 6), "1" * 900, "a" * 901 + "b", "x" + "a" * 700]
@@ -161,6 +161,7 @@ def test_blocks_and_threads_change_nothing(
     characters=st.integers(1, 12),
     num_threads=st.integers(1, 3),
     thread_bytes=st.sampled_from([1, 4, 1_000]),
+    gathered_bytes=st.sampled_from([0, 1, 15, 1_000]),
 )
 def test_any_texts_in_any_blocks(
     texts: list[str],
@@ -169,9 +170,11 @@ def test_any_texts_in_any_blocks(
     characters: int,
     num_threads: int,
     thread_bytes: int,
+    gathered_bytes: int,
 ) -> None:
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(counters, "THREAD_BYTES", thread_bytes)
+        monkeypatch.setattr(counters, "GATHERED_BYTES", gathered_bytes)
         in_blocks(monkeypatch, characters)
         counts = count_pieces(
             iter(texts), pat_str=pat_str, special_tokens=specials, num_threads=num_threads
@@ -206,6 +209,7 @@ def test_a_giant_piece_in_small_blocks_takes_linear_time(
 ) -> None:
     in_blocks(monkeypatch, 1_000)
     monkeypatch.setattr(counters, "THREAD_BYTES", 1_000)
+    monkeypatch.setattr(counters, "GATHERED_BYTES", 1_000)
     scanned = 0
     count_text = counters.ScanCounter._count_text
 
@@ -280,10 +284,8 @@ def test_surrogates_are_named_with_document_and_place(
     message = f"item 2 has a surrogate code point, {text[place]!r}, at offset {place};"
     specials = ["éé"], []
     for special_tokens in specials:
-        with pytest.raises(SurrogateError, match=re.escape(message)):
-            count_pieces(iter(["a", text]), special_tokens=special_tokens)
-        with monkeypatch.context() as patched:
-            in_blocks(patched, 3)
+        for block_characters in (3, 1 << 20):
+            monkeypatch.setattr(sources, "BLOCK_BYTES", block_characters)
             with pytest.raises(SurrogateError, match=re.escape(message)):
                 count_pieces(iter(["a", text]), special_tokens=special_tokens)
 
@@ -352,6 +354,7 @@ def test_ctrl_c_interrupts_and_leaves_nothing_behind(num_threads: int) -> None:
 
 def test_runs_of_any_length_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counters, "THREAD_BYTES", 700)
+    monkeypatch.setattr(counters, "GATHERED_BYTES", 1_400)
     rng = random.Random(12)
     texts = [run_length_text(rng, 20_000) for _ in range(4)]
     for pat_str in PATTERNS:

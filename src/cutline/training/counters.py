@@ -13,11 +13,12 @@ import numpy as np
 from cutline.kernels.scan import ScanTables
 from cutline.kernels.tally import Tally
 from cutline.pretokenize import regex_spans
+from cutline.training.reading import character_start
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = ["SHORT_BYTES", "Counter", "MatchCounter", "ScanCounter"]
+__all__ = ["Counter", "MatchCounter", "ScanCounter"]
 
 BATCH_BYTES: Final = 1 << 20
 """Short texts wait until there are so many bytes, or a thousandth as many texts, of them."""
@@ -25,6 +26,9 @@ BATCH_BYTES: Final = 1 << 20
 SHORT_BYTES: Final = 1 << 17
 THREAD_BYTES: Final = 1 << 17
 """Under a millisecond of work: less is not worth handing to a thread."""
+
+GATHERED_BYTES: Final = 1 << 21
+"""So much of a long text waits for each thread: threads that meet too often wait in turn."""
 
 
 class Counter(Protocol):
@@ -65,7 +69,9 @@ class ScanCounter:
         self._short_bytes = 0
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
-        self._due_bytes = 0  # as long as less is waiting, it goes on waiting
+        # As long as less is waiting, it goes on waiting.
+        self._gathered_bytes = GATHERED_BYTES * num_threads if num_threads > 1 else 0
+        self._due_bytes = self._gathered_bytes
 
     @property
     def total(self) -> int:
@@ -116,7 +122,7 @@ class ScanCounter:
         if self._pool is None or n_parts == 1:
             self._keep(text, self._tallies[0].add(text, 0, n, n, final), final)
             return
-        cuts = [_character_start(text, n * k // n_parts) for k in range(n_parts)]
+        cuts = [character_start(text, n * k // n_parts) for k in range(n_parts)]
         self._guessed = text, final
         self._running = [self._pool.submit(self._tallies[0].add, text, 0, cuts[1], n, final)]
         for tally, start, stop in zip(self._tallies[1:], cuts[1:], [*cuts[2:], n], strict=False):
@@ -141,7 +147,7 @@ class ScanCounter:
         self._waiting = [] if final or arrived == len(text) else [text[arrived:]]
         self._waiting_bytes = 0 if final else len(text) - arrived
         # What waits is scanned from its start again: only once there is as much behind it.
-        self._due_bytes = max(2 * self._waiting_bytes, THREAD_BYTES * len(self._tallies))
+        self._due_bytes = max(2 * self._waiting_bytes, self._gathered_bytes)
 
     def _count_short(self) -> None:
         """Count the short texts that wait, or let threads begin to; each takes some."""
@@ -205,10 +211,3 @@ def _make_pool(num_threads: int) -> "ThreadPoolExecutor":
     from concurrent.futures import ThreadPoolExecutor
 
     return ThreadPoolExecutor(num_threads)
-
-
-def _character_start(text: bytes, at: int) -> int:
-    """Find the first place from `at` on where a character starts."""
-    while at < len(text) and text[at] & 0xC0 == 0x80:
-        at += 1
-    return at

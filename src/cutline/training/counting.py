@@ -10,25 +10,24 @@ from typing import Any, Final
 from cutline.errors import (
     PatternError,
     PatternFallbackWarning,
-    SurrogateError,
     UnsupportedPatternError,
 )
 from cutline.pretokenize import regex_spans
 from cutline.special import SpecialFinder
 from cutline.tables import build_scan_tables
-from cutline.training.counters import SHORT_BYTES, MatchCounter, ScanCounter
+from cutline.training.counters import MatchCounter, ScanCounter
 from cutline.training.counts import PieceCounts, checked_special_texts
 from cutline.training.progress import Progress
-from cutline.training.sources import Document, Source, open_source
+from cutline.training.sources import Source, open_source
 from cutline.vocabulary import O200K_PAT_STR
 
 __all__ = ["count_pieces"]
 
 PROGRESS_SECONDS: Final = 0.1
 
-# A stretch of a document without special tokens, or a part of one: where it starts, in code
-# points; its text; whether the stretch ends there.
-Part = tuple[int, str, bool]
+# A stretch of a document without special tokens, or a part of one: its UTF-8, and whether the
+# stretch ends there.
+Part = tuple[bytes, bool]
 
 
 def count_pieces(
@@ -75,18 +74,15 @@ def count_pieces(
     """
     special_tokens = checked_special_texts(special_tokens)
     documents = open_source(source, column)
-    finder, longest = SpecialFinder(special_tokens), max(map(len, special_tokens), default=0)
+    byte_texts = [text.encode().decode("latin-1") for text in special_tokens]
+    finder, longest = SpecialFinder(byte_texts), max(map(len, byte_texts), default=0)
     utf8_bytes, told_at = 0, time.monotonic()
     with closing(_make_counter(pat_str, _checked_threads(num_threads))) as counter:
         for document in documents:
-            parts = _parts(document)
+            parts = _parts(document.blocks())
             if special_tokens:
                 parts = _cut_at_special(parts, finder, longest)
-            for offset, text, ends in parts:
-                try:
-                    data = text.encode()
-                except UnicodeEncodeError as error:
-                    raise _surrogate_error(document.name, offset, error) from None
+            for data, ends in parts:
                 utf8_bytes += len(data)
                 is_slow = counter.put(data, ends)
                 if is_slow and progress and time.monotonic() >= told_at + PROGRESS_SECONDS:
@@ -98,40 +94,34 @@ def count_pieces(
     return PieceCounts.from_tally(tally, pat_str=pat_str, special_tokens=special_tokens)
 
 
-def _parts(document: Document) -> Iterable[Part]:
-    """Cut a document into parts, a short one in memory into one."""
-    text = document.text
-    if text is not None and len(text) < SHORT_BYTES:
-        return ((0, text, True),)
-    return _block_parts(document.blocks())
-
-
-def _block_parts(blocks: Iterable[str]) -> Iterator[Part]:
+def _parts(blocks: Iterable[bytes]) -> Iterator[Part]:
     """Make parts of a document's blocks, each one late: only then it is known to be the last."""
-    offset, last = 0, ""
+    last = b""
     for block in blocks:
         if last:
-            yield offset, last, False
-        offset += len(last)
+            yield last, False
         last = block
-    yield offset, last, True
+    yield last, True
 
 
 def _cut_at_special(parts: Iterable[Part], finder: SpecialFinder, longest: int) -> Iterator[Part]:
-    """Take special tokens, of at most `longest` characters, out of a document's parts."""
+    """Take special tokens, of at most `longest` bytes, out of a document's parts.
+
+    The finder searches text: here each character of it stands for a byte.
+    """
     held = ""
-    for place, part, ends in parts:
-        text, offset = held + part, place - len(held)
+    for part, ends in parts:
+        text = held + part.decode("latin-1")
         # Where one may start of which the end, or a longer one, is not there yet.
         undecided = len(text) if ends else max(0, len(text) - longest + 1)
         done = 0
         for start, found in finder.find_all(text):
             if start >= undecided:
                 break
-            yield offset + done, text[done:start], True
+            yield text[done:start].encode("latin-1"), True
             done = start + len(found)
         undecided = max(undecided, done)
-        yield offset + done, text[done:undecided], ends
+        yield text[done:undecided].encode("latin-1"), ends
         held = text[undecided:]
 
 
@@ -167,12 +157,3 @@ def _checked_threads(num_threads: int | None) -> int:
     if num_threads < 1:
         raise ValueError(f"num_threads must be 1 or more, got {num_threads}")
     return num_threads
-
-
-def _surrogate_error(name: str, offset: int, error: UnicodeEncodeError) -> SurrogateError:
-    surrogate = error.object[error.start]
-    return SurrogateError(
-        f"{name} has a surrogate code point, {surrogate!r}, at offset {offset + error.start}; no "
-        "tokenizer is trained on such text: repair it with "
-        "text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')"
-    )

@@ -1,8 +1,8 @@
 """A part of a corpus that is read and not trained on, to measure on."""
 
-import math
 from collections.abc import Iterator
 
+from cutline.training.reading import character_start
 from cutline.training.sources import Document, FileDocument, FileSource, Source
 
 __all__ = ["HeldOut"]
@@ -11,7 +11,10 @@ MOST_BYTES = 1 << 23
 
 
 class HeldOut(Source):
-    """The documents of files, but for a share of each text file's end, and some rows.
+    """The documents of files, but for a share of each text file, and some rows.
+
+    Of a text file, lines are held out here and there, the last ones of each block that is
+    read: what the file unpacks to need not be known. So a file becomes several documents.
 
     Args:
         source: the files.
@@ -25,6 +28,7 @@ class HeldOut(Source):
     def __init__(self, source: FileSource, share: float) -> None:
         self._source = source
         self._share = min(share, MOST_BYTES / max(source.size_bytes, 1))
+        self._room_bytes = MOST_BYTES
         self.texts: list[str] = []
 
     @property
@@ -46,7 +50,7 @@ class HeldOut(Source):
         n_rows = 0
         for document in self._source:
             if isinstance(document, FileDocument):
-                yield _Beginning(document, self._share, self.texts)
+                yield from self._stretches(document)
                 continue
             n_rows += 1
             if document.text is None or int(n_rows * self._share) == int(
@@ -56,35 +60,43 @@ class HeldOut(Source):
             else:
                 self.texts.append(document.text)
 
+    def _stretches(self, document: FileDocument) -> Iterator[Document]:
+        cut = self._cut(document)
+        while (first := next(cut, None)) is not None:
+            yield _Stretch(document.name, first, cut)
 
-class _Beginning:
-    """A text file without its end, which is put to `held_out`."""
+    def _cut(self, document: FileDocument) -> Iterator[tuple[bytes, bool]]:
+        """Yield what is left of each block, and whether the text after that is held out."""
+        due_bytes = 0.0
+        for block in document.blocks():
+            due_bytes += len(block) * self._share
+            near = max(0, len(block) - min(round(due_bytes), self._room_bytes))
+            place = block.find(b"\n", near - 1) + 1 if near else 0
+            place = place or character_start(block, near)
+            held = block[place:]
+            if held:
+                due_bytes -= len(held)
+                self._room_bytes -= len(held)
+                self.texts.append(held.decode())
+            yield block[:place], bool(held)
+
+
+class _Stretch:
+    """A text file from one part that is held out to the next."""
 
     text = None
 
-    def __init__(self, document: FileDocument, share: float, held_out: list[str]) -> None:
-        self._document = document
-        self._share = share
-        self._held_out = held_out
-        self.name = document.name
-        self.size = document.size
+    def __init__(
+        self, name: str, first: tuple[bytes, bool], rest: Iterator[tuple[bytes, bool]]
+    ) -> None:
+        self.name = name
+        self._first = first
+        self._rest = rest
 
-    def blocks(self) -> Iterator[str]:
-        """Yield the text up to the first line that begins in the end; a pipe has no end."""
-        kept_bytes = math.inf if self.size is None else self.size * (1 - self._share)
-        bytes_before = 0
-        for block in self._document.blocks():
-            bytes_read = self._document.bytes_read
-            if bytes_read <= kept_bytes:
-                place = len(block)
-            elif bytes_before > kept_bytes:
-                place = 0
-            else:
-                share = (kept_bytes - bytes_before) / (bytes_read - bytes_before)
-                near = int(len(block) * share)
-                place = block.find("\n", near) + 1 or near
-            bytes_before = bytes_read
-            if place:
-                yield block[:place]
-            if place < len(block):
-                self._held_out.append(block[place:])
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the blocks up to a part that is held out."""
+        block, ends = self._first
+        yield block
+        while not ends and (following := next(self._rest, None)) is not None:
+            block, ends = following
+            yield block

@@ -1,4 +1,4 @@
-"""The content of a file, packed or not, as blocks of bytes or of text, and as lines."""
+"""The content of a file, packed or not: blocks of bytes, blocks of text in UTF-8, lines."""
 
 import codecs
 import gzip
@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from cutline.errors import SourceError
+from cutline.kernels.utf8 import valid_bytes
 
-__all__ = ["BLOCK_BYTES", "FileReader", "invalid_utf8"]
+__all__ = ["BLOCK_BYTES", "FileReader", "character_start", "invalid_utf8"]
 
 BLOCK_BYTES = 1 << 20
 _GZIP_SUFFIXES = (".gz",)
@@ -92,24 +93,27 @@ class FileReader:
     def _damaged(self, packing: str, error: Exception) -> SourceError:
         return SourceError(f"{self.path}: damaged or incomplete {packing} data: {error}")
 
-    def text_blocks(self) -> Iterator[str]:
-        """Yield the content as text, a block at a time. Line ends are left as they are.
+    def utf8_blocks(self) -> Iterator[bytes]:
+        """Yield the content, a block at a time, each of whole characters in valid UTF-8.
 
         Raises:
             OSError, SourceError: as `blocks`; or the content is not UTF-8.
         """
         offset, kept = 0, b""
         for block in self.blocks():
-            data = kept + block
-            text, n_bytes = self._decode(data, offset, final=False)
+            data = kept + block if kept else block
+            n_bytes = valid_bytes(data)
             offset, kept = offset + n_bytes, data[n_bytes:]
-            if text:
-                yield text
-        self._decode(kept, offset, final=True)
+            if kept:
+                self._check_beginning(kept, offset, final=False)
+            if n_bytes:
+                yield data[:n_bytes]
+        self._check_beginning(kept, offset, final=True)
 
-    def _decode(self, data: bytes, offset: int, *, final: bool) -> tuple[str, int]:
+    def _check_beginning(self, data: bytes, offset: int, *, final: bool) -> None:
+        """Refuse bytes that do not begin a character, or at the end are not all of it."""
         try:
-            return codecs.utf_8_decode(data, "strict", final)
+            codecs.utf_8_decode(data, "strict", final)
         except UnicodeDecodeError as error:
             raise invalid_utf8(str(self.path), error, offset) from error
 
@@ -132,6 +136,13 @@ class FileReader:
             begun.append(rest)
         if last := b"".join(begun):
             yield last
+
+
+def character_start(text: bytes, at: int) -> int:
+    """Find the first place from `at` on where a character of UTF-8 starts, or the end."""
+    while at < len(text) and text[at] & 0xC0 == 0x80:
+        at += 1
+    return at
 
 
 def invalid_utf8(place: str, error: UnicodeDecodeError, offset: int = 0) -> SourceError:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol, TypeAlias, cast
 
-from cutline.errors import SourceError
-from cutline.text import plain_text
+from cutline.errors import SourceError, SurrogateError
+from cutline.text import REPAIR, plain_text
 from cutline.training.reading import BLOCK_BYTES, FileReader
 from cutline.training.rows import JsonRows, ParquetRows
 
@@ -42,23 +42,20 @@ class Document(Protocol):
         """Which one it is, for errors: a path, perhaps with a line or row, or "item 12"."""
 
     @property
-    def size(self) -> int | None:
-        """Bytes on the disk; None where that is not known."""
-
-    @property
     def text(self) -> str | None:
         """The whole of it if it is in memory anyway, None if only `blocks` has it."""
 
-    def blocks(self) -> Iterator[str]:
-        """Yield parts of about 1 MB that make up the document when joined."""
+    def blocks(self) -> Iterator[bytes]:
+        """Yield parts of some MB at most that make up the document when joined.
+
+        Each is whole characters in UTF-8.
+        """
 
 
 class TextDocument:
     """A document that is in memory: an item of an iterable, or a row of a file."""
 
     __slots__ = ("_number", "_unit", "text")
-
-    size = None
 
     def __init__(self, text: str, unit: str, number: int) -> None:
         self.text = text
@@ -70,22 +67,32 @@ class TextDocument:
         """As "item 12", or "corpus.jsonl, line 12"."""
         return f"{self._unit} {self._number}"
 
-    def blocks(self) -> Iterator[str]:
-        """Yield parts that make up the text when joined."""
+    def blocks(self) -> Iterator[bytes]:
+        """Yield parts that make up the text when joined.
+
+        Raises:
+            SurrogateError: (a ValueError) it has a surrogate code point; names the place.
+        """
         for start in range(0, len(self.text), BLOCK_BYTES):
-            yield self.text[start : start + BLOCK_BYTES]
+            try:
+                yield self.text[start : start + BLOCK_BYTES].encode()
+            except UnicodeEncodeError as error:
+                offset = start + error.start
+                raise SurrogateError(
+                    f"{self.name} has a surrogate code point, {self.text[offset]!r}, at offset "
+                    f"{offset}; no tokenizer is trained on such text: {REPAIR}"
+                ) from None
 
 
 class FileDocument:
     """A document that is a file of text."""
 
-    __slots__ = ("_reader", "has_text", "size")
+    __slots__ = ("_reader", "has_text")
 
     text = None
 
     def __init__(self, reader: FileReader) -> None:
         self._reader = reader
-        self.size = size_of(reader.path)
         self.has_text = False
 
     @property
@@ -93,19 +100,14 @@ class FileDocument:
         """The path."""
         return str(self._reader.path)
 
-    @property
-    def bytes_read(self) -> int:
-        """How much of the file was read so far, as it lies on the disk."""
-        return self._reader.bytes_read
-
-    def blocks(self) -> Iterator[str]:
+    def blocks(self) -> Iterator[bytes]:
         """Yield the file's text.
 
         Raises:
             OSError: the file cannot be read.
             SourceError: (a ValueError) it is not UTF-8, or packed data is damaged.
         """
-        for block in self._reader.text_blocks():
+        for block in self._reader.utf8_blocks():
             self.has_text = True
             yield block
 

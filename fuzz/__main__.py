@@ -16,6 +16,7 @@ TARGETS = {
     "pattern": ["-max_len=120", f"-dict={HERE / 'pattern.dict'}"],
     "packed": ["-max_len=4096"],
     "automaton": ["-max_len=4096"],
+    "native": ["-max_len=2048"],
     "rank_file": ["-max_len=4096", f"-dict={HERE / 'rank_file.dict'}"],
 }
 

@@ -12,6 +12,7 @@ import pytest
 
 import cutline
 from cutline.errors import PatternError, UnsupportedPatternError, VocabularyError
+from cutline.vocabulary.huggingface import parse_tokenizer_json, read_vocab_and_merges
 from tests.oracles import DISTINCT
 from tests.texts import NAMED_TEXTS, random_texts
 from tests.vocabularies import TOY_TOKENS, random_ranks, with_bytes
@@ -350,6 +351,11 @@ REFUSED: dict[str, tuple[Change, type[ValueError], str]] = {
     "a pattern that is none": (set_pattern("("), PatternError, "is not closed"),
     "another dialect": (set_pattern(r"\w+"), UnsupportedPatternError, r"escape '\\w'"),
     "gaps": (set_pattern("a+"), UnsupportedPatternError, "leaves gaps"),
+    "a pattern that is too deep": (
+        set_pattern("(" * 5_000 + "a" + ")" * 5_000),
+        UnsupportedPatternError,
+        "a group nested too deeply",
+    ),
 }
 
 
@@ -392,6 +398,52 @@ def test_a_forged_native_file_is_refused_by_name(tmp_path: Path) -> None:
             cutline.load(path)
         assert str(caught.value).startswith(f"{path} holds no encoding: ")
         assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("pat_str", "message"),
+    [
+        ("(", "is not closed"),
+        (r"(a)\1", r"escape '\\1' at position 3"),
+        ("(" * 5_000 + "a" + ")" * 5_000, "a group nested too deeply"),
+    ],
+)
+def test_a_native_file_with_a_pattern_that_no_engine_runs_is_refused(
+    pat_str: str, message: str, tmp_path: Path
+) -> None:
+    from cutline.vocabulary.native_file import StoredEncoding, write_native
+
+    path = tmp_path / "x.cutline"
+    write_native(StoredEncoding("x", pat_str, {}, toy()._vocabulary), path)
+    with pytest.raises(PatternError, match=message) as caught:
+        cutline.load(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    with pytest.raises(PatternError, match=message):
+        toy(pat_str)
+    with pytest.raises(PatternError, match=message):
+        cutline.count_pieces(iter(["a"]), pat_str=pat_str)
+
+
+@pytest.mark.parametrize("skipped", ["#version: 0.2", "#version x y", "#version", "#versions 1"])
+def test_merges_that_begin_as_the_header_are_skipped_as_by_tokenizers(
+    skipped: str, tmp_path: Path
+) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    texts = ("#", "1", "s", "a", "b", "c", "#version", "#versions", "#versions1", "ab", "abc")
+    ids = {text: number for number, text in enumerate(texts)}
+    merges = ["#version: 0.2", "a b", skipped, "ab c"]
+    paths = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    paths[0].write_text(json.dumps(ids))
+    paths[1].write_text("\n".join(merges))
+    ours = read_vocab_and_merges(paths[0]).merges
+    assert ours == tokenizers.models.BPE.read_file(*map(str, paths))[1] == [("a", "b"), ("ab", "c")]
+    toy().save(tmp_path / "x.json")
+    document = json.loads((tmp_path / "x.json").read_bytes())
+    document["model"].update(vocab=ids, merges=merges)
+    document["added_tokens"] = []
+    ours = parse_tokenizer_json(document, "x").model.merges
+    theirs = json.loads(tokenizers.Tokenizer.from_str(json.dumps(document)).to_str())["model"]
+    assert list(map(list, ours)) == theirs["merges"] == [["a", "b"], ["ab", "c"]]
 
 
 def test_merges_that_look_like_a_header_are_kept(tmp_path: Path) -> None:

@@ -94,6 +94,8 @@ def _from_native(path: Path, name: str | None) -> Encoding:
         )
     except (CorruptDataError, VocabularyError) as error:
         raise VocabularyError(f"{path} holds no encoding: {error}") from error
+    except PatternError as error:
+        raise type(error)(f"{path}: {error}") from error
 
 
 def _from_tokenizer_json(path: Path, name: str | None) -> Encoding:
@@ -101,15 +103,14 @@ def _from_tokenizer_json(path: Path, name: str | None) -> Encoding:
     parsed = parse_tokenizer_json(read_json(file), str(file))
     vocabulary = _merged(parsed.model, parsed.special_tokens)
     try:
-        pat_str = _pat_str(parsed.split)
+        return Encoding.from_vocabulary(
+            path.stem if name is None else name,
+            pat_str=_pat_str(parsed.split),
+            vocabulary=vocabulary,
+            special_tokens=parsed.special_tokens,
+        )
     except PatternError as error:
         raise type(error)(f"{file}: {error}") from error
-    return Encoding.from_vocabulary(
-        path.stem if name is None else name,
-        pat_str=pat_str,
-        vocabulary=vocabulary,
-        special_tokens=parsed.special_tokens,
-    )
 
 
 def _merged(model: MergeModel, special_tokens: Mapping[str, int]) -> Vocabulary:

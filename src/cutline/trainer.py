@@ -18,7 +18,7 @@ from cutline.training import (
 from cutline.vocabulary import O200K_PAT_STR
 from cutline.vocabulary.vocabulary import MAX_TOKEN_COUNT
 
-__all__ = ["train", "train_from_counts"]
+__all__ = ["check_limits", "train", "train_from_counts"]
 
 
 def train(
@@ -59,7 +59,8 @@ def train(
         name: the encoding's.
 
     Raises:
-        ValueError: an argument is out of range, or the source holds no text.
+        ValueError: an argument is out of range, the source holds no text, or its distinct pieces
+            have about 4 GiB or more in all: their bytes, and one more for each, must be less.
         FileNotFoundError, OSError: a file cannot be read.
         PatternError: the split pattern is no valid regular expression.
 
@@ -71,7 +72,7 @@ def train(
     [b'low', b'e', b'r', b' low']
     """
     special_tokens = checked_special_texts(special_tokens)
-    _check(vocab_size, special_tokens, min_frequency, ties, max_token_length)
+    check_limits(vocab_size, special_tokens, min_frequency, ties, max_token_length)
     counts = count_pieces(
         source,
         pat_str=pat_str,
@@ -114,7 +115,8 @@ def train_from_counts(
         name: the encoding's.
 
     Raises:
-        ValueError: an argument is out of range.
+        ValueError: an argument is out of range, or the distinct pieces have about 4 GiB or more
+            in all: their bytes, and one more for each, must be less.
         OverflowError: the pieces have more than 2**62 bytes, repeated ones counted.
 
     Cost: near-linear in the distinct pieces and the merges. One merge touches the places where
@@ -126,7 +128,7 @@ def train_from_counts(
     >>> [enc.decode_single_token_bytes(token) for token in range(256, 260)]
     [b'lo', b'low', b' low', b' lowe']
     """
-    _check(vocab_size, counts.special_tokens, min_frequency, ties, max_token_length)
+    check_limits(vocab_size, counts.special_tokens, min_frequency, ties, max_token_length)
     vocabulary = train_vocabulary(
         *counts.arrays(),
         n_merges=vocab_size - 256 - len(counts.special_tokens),
@@ -144,14 +146,18 @@ def train_from_counts(
     )
 
 
-def _check(
+def check_limits(
     vocab_size: int,
     special_tokens: Sequence[str],
     min_frequency: int,
     ties: Ties,
     max_token_length: int | None,
 ) -> None:
-    """Refuse what is out of range before hours of counting."""
+    """Refuse what is out of range before hours of counting.
+
+    Raises:
+        ValueError: names the argument of `train` and its limits.
+    """
     least = 256 + len(special_tokens)
     if not least <= index(vocab_size) <= MAX_TOKEN_COUNT:
         raise ValueError(

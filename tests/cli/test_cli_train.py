@@ -188,7 +188,10 @@ def test_pattern_that_runs_on_the_module_is_warned_of_once(invoke: Invoke) -> No
     ("options", "message"),
     [
         ("a.txt -n 255 -o x.cutline", "255 is not in the range"),
-        ("a.txt -n 256 -o x.cutline --special <a>", "at least 257"),
+        ("a.txt -n 256 -o x.cutline --special <a>", "vocab_size must be from 257 (256 bytes"),
+        ("a.txt -n 4294967296 -o x.cutline", "vocab_size must be from 256 (256 bytes"),
+        ("a.txt -n 300 -o x.cutline --max-token-length 32769", "from 1 to 32768 bytes, got"),
+        (f"a.txt -n 300 -o x.cutline --min-frequency {2**63}", "from 1 to 2**63 - 1, got"),
         ("a.txt -n 300", "Missing option '--out'"),
         ("-n 300 -o x.cutline", "Missing argument 'FILE...'"),
         ("a.txt -n 300 -o x.bin", "x.bin does not tell the format"),
@@ -220,6 +223,7 @@ def test_wrong_usage_exits_with_2(invoke: Invoke, options: str, message: str) ->
         ("a.txt -o missing/x.cutline", "missing/x.cutline: no such file or directory"),
         ("a.txt -o x.cutline --counts missing/c", "missing/c: no such file or directory"),
         ("a.txt -o x.cutline --pattern (", "group '(' is not closed"),
+        (f"a.txt -o x.cutline --pattern {'(' * 5_000}", "a group nested too deeply"),
         ("a.txt -o x.cutline --special <a> --special <a>", "special token '<a>' is there twice"),
     ],
 )

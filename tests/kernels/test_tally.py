@@ -1,5 +1,6 @@
 """The tally counts what the scanner finds, however a text comes and whoever counts it."""
 
+import ctypes
 import random
 from collections import Counter
 from itertools import pairwise
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from cutline.kernels.scan import ScanTables, scan_pieces
 from cutline.kernels.tally import Tally
@@ -264,3 +266,87 @@ def test_an_end_outside_the_text_and_missing_tables_are_refused() -> None:
         Tally(build_scan_tables(None)).add(b"abc", 0, 4, 4, True)
     with pytest.raises(ValueError, match="this tally has no scan tables"):
         Tally(None).add(b"abc", 0, 3, 3, True)
+
+
+# Pieces made to collide
+
+ODD = 0x9E3779B97F4A7C15
+MULTIPLIER = 0xD6E8FEB86659FD93
+INVERSE = pow(MULTIPLIER, -1, 2**64)
+SLOT_BITS = 20
+ASCII = 0x7F7F_7F7F_7F7F_7F7F
+N_CRAFTED = 3_000
+LONGEST_RUN = 400  # random keys fill some 40 slots in a row, and 400 less often than 1 in 2**100
+
+Words = NDArray[np.uint64]
+
+
+def unscrambled(rng: np.random.Generator, n: int) -> Words:
+    """Words that a hash without a secret scrambles to a multiple of 2**SLOT_BITS."""
+    wanted = rng.integers(0, 2**64, n, dtype=np.uint64) >> SLOT_BITS << SLOT_BITS
+    wanted ^= wanted >> 29 ^ wanted >> 58
+    wanted *= INVERSE
+    return wanted ^ wanted >> 32
+
+
+def crafted_pieces(n_bytes: int) -> list[bytes]:
+    """ASCII pieces of 15 or 16 bytes that all hash to one slot where nothing is secret.
+
+    Hashes are those of `common.pxd`, turned round: choose what comes out and one word of the
+    piece, work out the other, and keep it where it is ASCII.
+    """
+    rng = np.random.default_rng(n_bytes)
+    n = 400 * N_CRAFTED
+    chosen = rng.integers(0, 2**64, n, dtype=np.uint64) & ASCII
+    wanted = unscrambled(rng, n) * INVERSE
+    if n_bytes == 15:
+        chosen >>= 8
+        words = wanted ^ (chosen | 15 << 56) * ODD, chosen
+    else:
+        before = (chosen ^ n_bytes * ODD % 2**64) * MULTIPLIER
+        words = chosen, wanted ^ before ^ before >> 32
+    kept = np.flatnonzero(~((words[0] | words[1]) & ~np.uint64(ASCII)).astype(bool))
+    rows = np.stack(words, axis=1)[kept].astype("<u8").view("S16").ravel().tolist()
+    return [row.ljust(n_bytes, b"\0") for row in dict.fromkeys(rows)][:N_CRAFTED]
+
+
+class TableHead(ctypes.Structure):
+    """Where `Table` of pieces.pxd begins."""
+
+    _fields_ = (
+        ("entries", ctypes.c_void_p), ("slots", ctypes.c_ssize_t), ("used", ctypes.c_ssize_t),
+        ("longer", ctypes.c_void_p), ("longer_slots", ctypes.c_ssize_t),
+    )  # fmt: skip
+
+
+def occupied_slots(tally: Tally, *, long: bool) -> NDArray[np.bool_]:
+    """Which slots of a tally's table have a piece, read from its memory."""
+    pointers = 2 * ctypes.sizeof(ctypes.c_void_p)  # of its methods and its scan tables
+    head = TableHead.from_address(id(tally) + object.__basicsize__ + pointers)
+    slots, start = (head.longer_slots, head.longer) if long else (head.slots, head.entries)
+    assert slots & (slots - 1) == 0 < slots < 2**SLOT_BITS
+    words = 4 if long else 3
+    table = np.ctypeslib.as_array((ctypes.c_uint64 * (words * slots)).from_address(start))
+    return table.reshape(slots, words)[:, 2 if long else 1] != 0
+
+
+def longest_run(occupied: NDArray[np.bool_]) -> int:
+    """Most slots in a row that have a piece: so far a search may have to go."""
+    free = np.flatnonzero(~occupied)
+    return int(np.diff(free, append=free[0] + len(occupied)).max()) - 1
+
+
+@pytest.mark.parametrize("n_bytes", [15, 16])
+def test_pieces_made_to_collide_are_spread_over_the_table(n_bytes: int) -> None:
+    pieces = crafted_pieces(n_bytes)
+    assert len(pieces) == N_CRAFTED
+    assert all(len(piece) == n_bytes and piece.isascii() for piece in pieces)
+    places = np.arange(0, n_bytes * N_CRAFTED + 1, n_bytes)
+    tallies = Tally(None), Tally(build_scan_tables(None))
+    tallies[0].add_spans(b"".join(pieces), places[:-1], places[1:])
+    tallies[1].add_documents(b"".join(pieces), places)
+    occupied = [occupied_slots(tally, long=n_bytes > 15) for tally in tallies]
+    for tally, slots in zip(tallies, occupied, strict=True):
+        assert tally.distinct == slots.sum() == N_CRAFTED
+        assert longest_run(slots) < LONGEST_RUN
+    assert (occupied[0] != occupied[1]).any()

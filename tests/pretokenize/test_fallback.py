@@ -79,6 +79,14 @@ def test_surrogates_are_in_no_set() -> None:
     assert pieces(r"[\s\S]+?", "a\ud800b") == ["a", "b"]
 
 
+def test_groups_nest_as_deep_as_in_tiktoken() -> None:
+    pattern = "(?:" * 63 + "a" + "|b)" * 63
+    starts, ends = regex_spans(pattern, "ab!a")
+    assert (starts.tolist(), ends.tolist()) == ([0, 1, 3], [1, 2, 4])
+    spans = list(zip(starts.tolist(), ends.tolist(), strict=True))
+    assert texts_split_otherwise(pattern, ["ab!a"], [spans]) == []
+
+
 def test_a_set_without_members_never_matches() -> None:
     assert pieces(r"[^\s\S]|a+?", "ab") == ["a"]
 
@@ -96,6 +104,8 @@ def test_a_pattern_with_more_classes_than_a_byte_holds_works() -> None:
         ("(?x)a b", "flag 'x' at position 0"),
         (r"\X", r"escape '\\X' at position 0"),
         (r"\p{Klingon}", "unknown property"),
+        ("(" * 64 + "a" + ")" * 64, "a group nested too deeply at position 63"),
+        ("(?:" * 5_000 + "a" + ")" * 5_000, "a group nested too deeply at position 189"),
     ],
 )
 def test_what_no_engine_here_supports_is_refused(pattern: str, message: str) -> None:

@@ -1,6 +1,8 @@
 """Sources give the documents that their files, patterns and texts hold, or say what is wrong."""
 
+import errno
 import gzip
+import io
 import json
 import os
 import random
@@ -14,6 +16,7 @@ import pytest
 
 from cutline.errors import CutlineError, SourceError
 from cutline.training.reading import FileReader
+from cutline.training.rows import ParquetRows
 from cutline.training.sources import FileSource, find_files, open_source
 from tests.texts import NAMED_TEXTS, random_texts
 
@@ -413,6 +416,50 @@ def test_damaged_parquet_is_named(tmp_path: Path) -> None:
     path.write_bytes(content[:8] + bytes(2000) + content[2008:])
     with pytest.raises(SourceError, match=r"a\.parquet: damaged parquet data: "):
         documents_of(path, "text")
+
+
+def test_parquet_damaged_anywhere_is_read_or_named(tmp_path: Path) -> None:
+    texts = ["alpha", "", None, "bêta"] * 8
+    path = parquet_file(tmp_path / "a.parquet", {"id": list(range(32)), "text": texts})
+    content, refusals = path.read_bytes(), []
+    for at in range(len(content)):
+        for changed in (content[at] ^ 0xFF, content[at] ^ 1, 0):
+            path.write_bytes(content[:at] + bytes([changed]) + content[at + 1 :])
+            try:
+                assert len(documents_of(path, "text")) <= len(texts)
+            except SourceError as error:
+                refusals.append(str(error))
+        path.write_bytes(content[:at])
+        with pytest.raises(SourceError, match=r"a\.parquet: not a parquet file: "):
+            open_source(path, "text")
+    assert refusals
+    assert all(refusal.startswith(str(path)) for refusal in refusals)
+
+
+def test_parquet_with_a_place_outside_of_its_dictionary_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    path = parquet_file(tmp_path / "a.parquet", {"text": ["a"]})
+    places, nothing = pyarrow.array([0]), pyarrow.array([], pyarrow.string())
+    damaged = pyarrow.DictionaryArray.from_arrays(places, nothing, safe=False)
+    monkeypatch.setattr(ParquetRows, "_batches", lambda *_: iter([damaged]))
+    with pytest.raises(SourceError, match=r"a\.parquet: damaged parquet data: "):
+        documents_of(path, "text")
+
+
+def test_parquet_on_a_failing_disk_raises_the_disks_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Failing(io.BytesIO):
+        def read(self, *_: Any) -> bytes:
+            raise OSError(errno.EIO, "input/output error")
+
+    path = parquet_file(tmp_path / "a.parquet", {"text": ["a"]})
+    monkeypatch.setattr(Path, "open", lambda *_: Failing(bytes(1000)))
+    with pytest.raises(OSError, match="input/output error") as caught:
+        open_source(path, "text")
+    assert caught.value.errno == errno.EIO
 
 
 def test_column_is_asked_for_where_there_are_rows_and_only_there(tmp_path: Path) -> None:

@@ -133,16 +133,16 @@ def train(
     A file that fails ends the run. The result depends on the text alone: not on
     threads, nor on the order of files. It appears whole or not at all.
     """
-    if vocab_size < (least := 256 + len(special_tokens)):
-        raise click.BadParameter(
-            f"{vocab_size} is too small for 256 bytes and the special tokens: at least {least}",
-            param_hint="--vocab-size",
-        )
+    from cutline.trainer import check_limits, train_from_counts
+
+    try:
+        check_limits(vocab_size, special_tokens, min_frequency, ties, max_token_length)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
     if counts_path is not None and held_out is not None:
         raise click.UsageError("--counts and --held-out exclude each other: give one of them")
     pat_str = _pattern_of(pattern)
     with _failures():
-        from cutline.trainer import train_from_counts
         from cutline.training.sources import find_files
 
         paths = find_files([_input_path(name) for name in files])

@@ -37,6 +37,20 @@ static const uint64_t cutline_low_bytes[9] = {
     0xFFFFFFFFFFFFFFFF,
 };
 
+/* Both halves of the product of two words, folded into one. */
+static inline uint64_t cutline_fold(uint64_t left, uint64_t right) {
+#ifdef __SIZEOF_INT128__
+    unsigned __int128 product = (unsigned __int128)left * right;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+#else
+    uint64_t low = (left & 0xFFFFFFFF) * (right & 0xFFFFFFFF);
+    uint64_t middle = (left >> 32) * (right & 0xFFFFFFFF) + (low >> 32);
+    uint64_t other = (left & 0xFFFFFFFF) * (right >> 32) + (middle & 0xFFFFFFFF);
+    uint64_t high = (left >> 32) * (right >> 32) + (middle >> 32) + (other >> 32);
+    return (other << 32 | (low & 0xFFFFFFFF)) ^ high;
+#endif
+}
+
 /* Store an address after what it points to: others may read it without a lock. */
 static inline void cutline_publish(const void **place, const void *address) {
 #if defined(__GNUC__) || defined(__clang__)

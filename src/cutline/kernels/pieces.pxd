@@ -1,9 +1,12 @@
 """The table of distinct pieces with their counts, and what the kernels above it call."""
 
-from cutline.kernels.common cimport Key, hash_key, int64_t, scramble, uint8_t, uint64_t
+from cutline.kernels.common cimport Key, int64_t, uint8_t, uint64_t
 
 cdef extern from "stdint.h":
     const int64_t INT64_MAX
+
+cdef extern from "native.h":
+    uint64_t fold "cutline_fold"(uint64_t left, uint64_t right) noexcept nogil
 
 cdef enum:
     NO_MEMORY = -1          # instead of 0 or a place in the text
@@ -34,9 +37,17 @@ cdef struct Table:
     Py_ssize_t arena_used
     Py_ssize_t arena_slots
     int64_t total
+    uint64_t[2] seed        # random and secret
 
+# Texts come from strangers, who must not be able to choose pieces that all begin to look at one
+# slot. A seed that is only added to a hash, or that a known constant multiplies, moves all
+# slots alike: what collides with one seed does with each. Here each factor of a product has
+# a secret part. How two keys' products differ then depends on the other factor as well, and
+# folding takes each bit of a slot from both halves of the product. Once is not enough: with
+# some seeds, keys at equal distances would stand side by side.
 cdef inline Entry* first_slot(const Table* table, Key key) noexcept nogil:
-    return table.entries + (scramble(hash_key(key)) & <uint64_t> (table.slots - 1))
+    cdef uint64_t hashed = fold(key.low ^ table.seed[0], key.high ^ table.seed[1])
+    return table.entries + (fold(hashed, table.seed[0]) & <uint64_t> (table.slots - 1))
 
 
 cdef inline void add_short(
@@ -61,7 +72,7 @@ cdef inline Py_ssize_t make_room(Table* table) noexcept nogil:
     return 0
 
 
-cdef bint begin_table(Table* table) noexcept nogil
+cdef bint begin_table(Table* table, const uint8_t* seed) noexcept nogil
 cdef void end_table(Table* table) noexcept nogil
 cdef Py_ssize_t grow_entries(Table* table) noexcept nogil
 cdef Py_ssize_t add_piece(

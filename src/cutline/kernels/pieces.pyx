@@ -9,8 +9,7 @@ from libc.stdlib cimport calloc, free, malloc, qsort
 import numpy as np
 
 from cutline.kernels.common cimport (
-    SHORT_PIECE, Key, grow, hash_bytes, int64_t, memcmp, memcpy, memset, short_key, uint8_t,
-    uint64_t,
+    SHORT_PIECE, Key, grow, int64_t, load64, memcmp, memcpy, memset, short_key, uint8_t, uint64_t,
 )
 
 cdef enum:
@@ -35,11 +34,24 @@ cdef Py_ssize_t add_piece(
     return make_room(table)
 
 
+cdef inline uint64_t hash_long(
+    const Table* table, const uint8_t* piece, Py_ssize_t n
+) noexcept nogil:
+    """Hash of a piece of over 15 bytes, each word mixed with what nobody knows."""
+    cdef uint64_t hashed = fold(table.seed[0] ^ <uint64_t> n, table.seed[1])
+    cdef Py_ssize_t at = 0
+    while at < n - 8:
+        hashed = fold(hashed ^ load64(piece + at), table.seed[1])
+        at += 8
+    hashed = fold(hashed ^ load64(piece + n - 8), table.seed[1])
+    return fold(hashed, table.seed[0])
+
+
 cdef Py_ssize_t add_long(
     Table* table, const uint8_t* piece, Py_ssize_t n, int64_t weight
 ) noexcept nogil:
     """Count a piece of over 15 bytes. 0 or an error."""
-    cdef uint64_t hashed = hash_bytes(piece, n)
+    cdef uint64_t hashed = hash_long(table, piece, n)
     cdef LongEntry* entry = table.longer + (hashed & <uint64_t> (table.longer_slots - 1))
     if weight > INT64_MAX - table.total:
         return TOO_MANY
@@ -91,8 +103,10 @@ cdef Py_ssize_t add_table(Table* table, const Table* other) noexcept nogil:
     return 0
 
 
-cdef bint begin_table(Table* table) noexcept nogil:
+cdef bint begin_table(Table* table, const uint8_t* seed) noexcept nogil:
+    """Make an empty table, given 16 random bytes. False: no memory."""
     memset(table, 0, sizeof(Table))
+    memcpy(table.seed, seed, sizeof(table.seed))
     table.slots = table.longer_slots = FIRST_SLOTS
     table.entries = <Entry*> calloc(table.slots, sizeof(Entry))
     table.longer = <LongEntry*> calloc(table.longer_slots, sizeof(LongEntry))

@@ -11,6 +11,8 @@ what is decided from a place on depends on nothing before it, so from there on b
 are the same. Where they never meet, what was counted is taken back.
 """
 
+import os
+
 from cython cimport auto_pickle
 
 from cutline.kernels.common cimport (
@@ -62,8 +64,9 @@ cdef class Tally:
     cdef Py_ssize_t guess_stop
 
     def __cinit__(self, ScanTables scan_tables):
+        cdef bytes seed = os.urandom(sizeof(self.table.seed))
         self.scan_tables = scan_tables
-        if not begin_table(&self.table):
+        if not begin_table(&self.table, seed):
             raise MemoryError("no memory for a table of pieces")
 
     def __dealloc__(self):

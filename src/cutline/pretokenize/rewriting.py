@@ -25,6 +25,7 @@ from cutline.pretokenize.unicode import WORD, find_property
 
 __all__ = ["Splitter", "splitter"]
 
+_MAX_DEPTH = 63  # as in tiktoken's engine; the module parses groups by recursion
 _FIRST_CLASS = 0xE000  # class 0 is written as this private-use character
 _PLAIN_OPENINGS = ("(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>")
 _QUANTIFIER = re.compile(r"(?:[?*+]|\{\d+(?:,\d*)?\}|\{,\d+\})[?+]?")
@@ -96,6 +97,8 @@ class _Rewriter:
         outer: list[tuple[bool, bool, bool]] = []
         while character := reader.peek():
             if character == "(":
+                if len(outer) == _MAX_DEPTH:
+                    raise reader.unsupported("a group nested too deeply", reader.position)
                 outer.append((reader.ignore_case, reader.dot_all, self.multi_line))
                 opening = self.opening()
                 if not opening:

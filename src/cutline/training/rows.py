@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -125,11 +126,21 @@ class ParquetRows:
     def _open(self, file: Any) -> "pyarrow.parquet.ParquetFile":
         import pyarrow.parquet
 
-        try:
+        with self._refused("not a parquet file"):
             # Buffering ahead would hold a whole row group.
             return pyarrow.parquet.ParquetFile(file, pre_buffer=False)
-        except pyarrow.ArrowException as error:
-            raise SourceError(f"{self.path}: not a parquet file: {error}") from error
+
+    @contextmanager
+    def _refused(self, problem: str) -> Iterator[None]:
+        """Name the file in what pyarrow says of its content; a failing disk speaks for itself."""
+        import pyarrow
+
+        try:
+            yield
+        except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            raise SourceError(f"{self.path}: {problem}: {error}") from error
 
     def _check_schema(self, schema: "pyarrow.Schema") -> None:
         import pyarrow.types
@@ -155,21 +166,23 @@ class ParquetRows:
             parquet = self._open(file)
             n_rows, size_bytes = parquet.metadata.num_rows, self.path.stat().st_size
             for values in self._batches(parquet):
-                for text in self._texts(values, number):
+                with self._refused("damaged parquet data"):
+                    texts = self._texts(values, number)
+                for text in texts:
                     number += 1
                     if text is not None:
                         yield number, text
-                self.bytes_read = size_bytes * number // n_rows
+                self.bytes_read = size_bytes * min(number, n_rows) // max(n_rows, 1)
+        if number != n_rows:
+            raise SourceError(
+                f"{self.path}: damaged parquet data: {number} rows instead of {n_rows}"
+            )
 
     def _batches(self, parquet: "pyarrow.parquet.ParquetFile") -> Iterator["pyarrow.Array"]:
-        import pyarrow
-
         batches = parquet.iter_batches(_BATCH_ROWS, columns=[self._column], use_threads=False)
-        try:
+        with self._refused("damaged parquet data"):
             for batch in batches:
                 yield batch.column(self._column)
-        except (pyarrow.ArrowException, OSError) as error:
-            raise SourceError(f"{self.path}: damaged parquet data: {error}") from error
 
     def _texts(self, values: "pyarrow.Array", n_before: int) -> list[str | None]:
         try:

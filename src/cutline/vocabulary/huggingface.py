@@ -34,6 +34,8 @@ GPT2_REGEX: Final = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}
 
 _VOCAB_NAME: Final = "vocab.json"
 _MERGES_NAME: Final = "merges.txt"
+_COMMENT: Final = "#version"
+"""Begins a merge that the package skips, wherever it stands; pairs of a `tokenizer.json` aside."""
 _BYTE_LEVEL: Final = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
 _DECODER: Final = {
     "type": "ByteLevel",
@@ -113,7 +115,7 @@ def write_vocab_and_merges(
             "save as tokenizer.json or in another format"
         )
     merges = list_merges(vocabulary)
-    if dropped := next((left for left, _ in merges if left.startswith("#version")), None):
+    if dropped := next((left for left, _ in merges if left.startswith(_COMMENT)), None):
         raise VocabularyError(
             f"merges.txt cannot hold a merge of {dropped!r}: tokenizers takes the line for a "
             "comment; save as tokenizer.json or in another format"
@@ -141,7 +143,7 @@ def read_vocab_and_merges(path: Path) -> MergeModel:
     merges = []
     for number, line in enumerate(lines, start=1):
         fields = line.removesuffix("\r").split(" ")
-        if fields == [""] or (number == 1 and line.startswith("#version")):
+        if fields == [""] or line.startswith(_COMMENT):
             continue
         if len(fields) != 2 or not all(fields):
             shown = repr(line) if len(line) <= 60 else f"{line[:60]!r}..."
@@ -312,6 +314,8 @@ def _parse_model(part: Any, source: str) -> MergeModel:
         raise _unsupported(source, "model: merges", merges)
     pairs = []
     for place, merge in enumerate(merges, start=1):
+        if isinstance(merge, str) and merge.startswith(_COMMENT):
+            continue
         fields = merge.split(" ") if isinstance(merge, str) else merge
         match fields:
             case [str() as left, str() as right]:

@@ -38,9 +38,11 @@ ALLOWED: dict[str, frozenset[str]] = {
             "tables",
             "counting",
             "training",
+            "chunking",
         }
     ),
-    "cli": frozenset({"errors", "vocabulary", "training", FACE}),
+    "chunking": frozenset({"errors", "text", FACE}),
+    "cli": frozenset({"errors", "vocabulary", "training", "chunking", FACE}),
 }
 CYTHON_IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+c?import\s+(.+)|c?import\s+([\w.]+))", re.M)
 

@@ -326,7 +326,7 @@ def test_a_vast_budget_makes_one_chunk(n: int) -> None:
 def test_chunks_are_frozen_small_and_equal_by_value() -> None:
     ours = cutline.get_encoding("o200k_base")
     chunk = ours.split("hello world", 1)[0]
-    assert chunk == cutline.Chunk(text="hello", start_index=0, end_index=5, token_count=1, index=0)
+    assert chunk == cutline.Chunk("hello", 0, 5, 1, 0, (), {"boundary": "character"})
     with pytest.raises(dataclasses.FrozenInstanceError):
         chunk.text = "other"  # type: ignore[misc]
     assert not hasattr(chunk, "__dict__")

@@ -36,6 +36,7 @@ from cutline.version import __version__
 from cutline.vocabulary import encoding_name_for_model, list_encoding_names
 
 if TYPE_CHECKING:
+    from cutline.chunking import CodeChunker, MarkdownChunker, TextChunker, TokenChunker
     from cutline.trainer import train, train_from_counts
     from cutline.training import PieceCounts, Progress, count_pieces
 
@@ -43,11 +44,13 @@ __all__ = [
     "Appender",
     "BudgetError",
     "Chunk",
+    "CodeChunker",
     "CorruptDataError",
     "CutlineError",
     "DecodeStream",
     "Encoding",
     "IntervalCounter",
+    "MarkdownChunker",
     "OffsetError",
     "PatternError",
     "PatternFallbackWarning",
@@ -57,6 +60,8 @@ __all__ = [
     "SourceError",
     "SpecialTokenError",
     "SurrogateError",
+    "TextChunker",
+    "TokenChunker",
     "UnknownEncodingError",
     "UnknownModelError",
     "UnknownTokenError",
@@ -75,6 +80,10 @@ __all__ = [
 
 # Imported when first asked for: most programs encode and never train.
 _LATE = {
+    "CodeChunker": "cutline.chunking",
+    "MarkdownChunker": "cutline.chunking",
+    "TextChunker": "cutline.chunking",
+    "TokenChunker": "cutline.chunking",
     "PieceCounts": "cutline.training",
     "Progress": "cutline.training",
     "count_pieces": "cutline.training",

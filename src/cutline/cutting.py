@@ -1,5 +1,6 @@
 """Cuts in code points: checks the arguments, then asks the kernel, which works in bytes."""
 
+from dataclasses import replace
 from operator import index
 from typing import TYPE_CHECKING
 
@@ -49,12 +50,14 @@ def split(encoding: "Encoding", text: str, chunk_size: int, chunk_overlap: int) 
     starts = code_points(owner, rows[:, 0].copy()).tolist()
     ends = code_points(owner, rows[:, 1].copy()).tolist()
     chunks = [
-        Chunk(text[start:end], start, end, tokens, place)
+        Chunk(text[start:end], start, end, tokens, place, (), {"boundary": "character"})
         for place, (start, end, tokens) in enumerate(
             zip(starts, ends, rows[:, 2].tolist(), strict=True)
         )
     ]
     reached = ends[-1] if ends else 0
+    if reached == len(text) and chunks:
+        chunks[-1] = replace(chunks[-1], metadata={"boundary": "end"})
     if reached < len(text):
         character = text[reached]
         raise BudgetError(

@@ -1,0 +1,359 @@
+"""The chunkers: one constructor shape, one guarantee."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from cutline.batches import map_threads
+from cutline.chunk import Chunk
+from cutline.chunking.cutter import Cutter
+from cutline.chunking.levels import CharacterLevel, Level, LevelLike, make_levels
+from cutline.chunking.outline import PLAIN, Outline, PlainOutline
+from cutline.chunking.rules import CountText, make_rules
+from cutline.chunking.run import Run, chunk_parts
+from cutline.registry import get_encoding
+from cutline.text import need_encoding, plain_text
+
+if TYPE_CHECKING:
+    from cutline.encoding import Encoding
+
+__all__ = ["Chunker", "CodeChunker", "MarkdownChunker", "TextChunker", "TokenChunker"]
+
+_TEXT_LEVELS: Final = ("paragraph", "line", "sentence", "word")
+_CODE_LEVELS: Final = ("line", "word")
+_READ_CHARACTERS: Final = 1 << 20
+
+
+class Chunker:
+    """What all chunkers do.
+
+    For every chunk of every text: `text[chunk.start_index:chunk.end_index] == chunk.text`, and
+    `chunk.text` encodes to `chunk.token_count` tokens, at most `chunk_size`. Without overlap
+    and stripping the chunks joined are the text; with stripping only white space is missing.
+    """
+
+    def __init__(
+        self,
+        encoding: "Encoding | str",
+        chunk_size: int = 512,
+        chunk_overlap: int = 0,
+        *,
+        levels: tuple[Level, ...],
+        overlap_levels: tuple[Level, ...],
+        min_fill: float,
+        strip: bool,
+        balance: bool,
+        stable: bool,
+        count_text: CountText | None,
+    ) -> None:
+        if isinstance(encoding, str):
+            encoding = get_encoding(encoding)
+        need_encoding(encoding, "split(text, chunk_size)")
+        self._encoding = encoding
+        self._rules = make_rules(
+            levels,
+            overlap_levels,
+            chunk_size=chunk_size,
+            chunk_overlap=chunk_overlap,
+            min_fill=min_fill,
+            strip=strip,
+            balance=balance,
+            stable=stable,
+            count_text=count_text,
+        )
+
+    @property
+    def encoding(self) -> "Encoding":
+        """The encoding that counts."""
+        return self._encoding
+
+    @property
+    def chunk_size(self) -> int:
+        """Tokens of a chunk at most."""
+        return self._rules.chunk_size
+
+    @property
+    def chunk_overlap(self) -> int:
+        """Tokens at most that a chunk shares with the one before."""
+        return self._rules.chunk_overlap
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__} {self._encoding.name!r} chunk_size={self.chunk_size} "
+            f"chunk_overlap={self.chunk_overlap}>"
+        )
+
+    def chunk(self, text: str) -> list[Chunk]:
+        """Cut a text into chunks; an empty one has none.
+
+        Raises:
+            BudgetError: (a ValueError) a character alone has more tokens than `chunk_size`
+                (possible below 4 only); or `count_text` leaves no room for one.
+            SurrogateError: (a ValueError) the text has surrogate code points.
+            UnsupportedPatternError: the encoding's split pattern runs on the `regex` module.
+
+        Cost: linear in the text.
+        """
+        text = plain_text(text)
+        cutter = Cutter(text, self._encoding.intervals(text), self._rules, self._outline(text))
+        return list(Run(self._rules).chunks(cutter, 0, len(text), final=True))
+
+    __call__ = chunk
+
+    def chunk_batch(self, texts: Sequence[str], *, num_threads: int = 8) -> list[list[Chunk]]:
+        """Cut many texts, in threads.
+
+        Raises:
+            TypeError, BudgetError, SurrogateError: as `chunk`; a note names the text's place.
+        """
+        if isinstance(texts, str):
+            raise TypeError("texts must be a sequence of str, got one str: put it into a list")
+        return map_threads(self._chunk_numbered, list(enumerate(texts)), num_threads)
+
+    def _chunk_numbered(self, numbered: tuple[int, str]) -> list[Chunk]:
+        place, text = numbered
+        try:
+            return self.chunk(text)
+        except (TypeError, ValueError) as error:
+            error.add_note(f"in the text at place {place} of the batch")
+            raise
+
+    def iter_chunks(self, source: Iterable[str] | os.PathLike[str]) -> Iterator[Chunk]:
+        """Yield the chunks of a text that comes in parts, or of a file: as `chunk` cuts it.
+
+        Args:
+            source: parts of one text, such as an open file or what a model streams; or the
+                path of a file in UTF-8, whose line ends are left as they are.
+
+        Raises:
+            OSError: the file cannot be read.
+            UnicodeDecodeError: (a ValueError) it is not UTF-8.
+            TypeError, BudgetError, SurrogateError: as `chunk`.
+        """
+        if isinstance(source, str):
+            raise TypeError("source must be parts of a text or a Path, got one str: use chunk")
+        if isinstance(source, os.PathLike):
+            return self._chunk_parts(_file_parts(Path(source)))
+        return self._chunk_parts(source)
+
+    def _chunk_parts(self, parts: Iterable[str]) -> Iterator[Chunk]:
+        return chunk_parts(parts, self._encoding, self._rules)
+
+    def _outline(self, text: str) -> Outline | PlainOutline:
+        """Find what the text's syntax says: nothing."""
+        return PLAIN
+
+
+def _file_parts(path: Path) -> Iterator[str]:
+    with path.open(encoding="utf-8", newline="") as file:
+        while part := file.read(_READ_CHARACTERS):
+            yield part
+
+
+class TokenChunker(Chunker):
+    """Chunks as long as the budget allows, cut between any two characters.
+
+    Args:
+        encoding: an `Encoding`, or the name of a packaged one.
+        chunk_size: tokens of a chunk at most, overlap included.
+        chunk_overlap: tokens at most that a chunk shares with the one before.
+        boundary: "character", or "grapheme" to keep joined emoji and letters with their
+            accents whole, but for one that alone has more than chunk_size tokens.
+        strip: leave out white space at both ends of each chunk; it is counted without.
+        balance: even out the last two chunks if the last has less than `min_fill`.
+        min_fill: the share of chunk_size that the last chunk should have, and with `stable`
+            each chunk.
+        stable: let the text around each place decide on cuts between min_fill and chunk_size:
+            after an edit, the chunks that are not near it stay the same.
+        count_text: tokens of what is really sent for a chunk, such as its headings, a template
+            and special tokens; takes a `Chunk`. At most chunk_size, too.
+
+    Raises:
+        UnknownEncodingError: (a ValueError) no encoding has this name.
+        ValueError, TypeError: an option is out of range.
+
+    >>> chunker = TokenChunker("o200k_base", 4, 1)
+    >>> [chunk.text for chunk in chunker("Measure twice, cut once.")]
+    ['Measure twice, cut', ' cut once.']
+    """
+
+    def __init__(
+        self,
+        encoding: "Encoding | str",
+        chunk_size: int = 512,
+        chunk_overlap: int = 0,
+        *,
+        boundary: str = "character",
+        strip: bool = False,
+        min_fill: float = 0.5,
+        balance: bool = False,
+        stable: bool = False,
+        count_text: CountText | None = None,
+    ) -> None:
+        levels = make_levels((), boundary)
+        super().__init__(
+            encoding, chunk_size, chunk_overlap, levels=levels, overlap_levels=levels,
+            min_fill=min_fill, strip=strip, balance=balance, stable=stable, count_text=count_text,
+        )  # fmt: skip
+        self._is_plain = boundary == "character" and not (
+            strip or balance or stable or count_text is not None
+        )
+
+    def chunk(self, text: str) -> list[Chunk]:
+        """Cut a text into chunks: see `Chunker.chunk`."""
+        if self._is_plain:
+            return self._encoding.split(text, self.chunk_size, self.chunk_overlap)
+        return super().chunk(text)
+
+    __call__ = chunk
+
+
+class TextChunker(Chunker):
+    r"""Chunks that end where a text pauses: paragraphs, lines, sentences, words.
+
+    A chunk ends at the last boundary of the best level that fits the budget and fills
+    `min_fill` of it.
+
+    Args:
+        encoding, chunk_size, chunk_overlap, boundary, strip, balance, stable, count_text: as
+            for `TokenChunker`.
+        levels: where chunks may end, the best first: names ("paragraph", "line", "sentence",
+            "word"), compiled regular expressions, whose matches end at boundaries, or functions
+            from a text to offsets in it. Graphemes and characters are there in any case.
+        min_fill: the share of chunk_size that a cut must reach before a finer level is tried:
+            0 keeps paragraphs whole wherever one fits, 1 fills chunks.
+
+    >>> chunker = TextChunker("o200k_base", 12)
+    >>> text = "One fish, two fish. Red fish, blue fish.\n\nBlack fish."
+    >>> [(chunk.text, chunk.metadata["boundary"]) for chunk in chunker(text)]
+    [('One fish, two fish. Red fish, blue fish.\n\n', 'paragraph'), ('Black fish.', 'end')]
+    """
+
+    def __init__(
+        self,
+        encoding: "Encoding | str",
+        chunk_size: int = 512,
+        chunk_overlap: int = 0,
+        *,
+        levels: Sequence[LevelLike] = _TEXT_LEVELS,
+        boundary: str = "grapheme",
+        strip: bool = False,
+        min_fill: float = 0.5,
+        balance: bool = False,
+        stable: bool = False,
+        count_text: CountText | None = None,
+    ) -> None:
+        made = make_levels(levels, boundary)
+        super().__init__(
+            encoding, chunk_size, chunk_overlap, levels=made, overlap_levels=_shared(made),
+            min_fill=min_fill, strip=strip, balance=balance, stable=stable, count_text=count_text,
+        )  # fmt: skip
+
+
+class _StructureChunker(Chunker):
+    """A chunker that needs the whole text to know its structure."""
+
+    def _chunk_parts(self, parts: Iterable[str]) -> Iterator[Chunk]:
+        yield from self.chunk("".join(parts))
+
+
+class MarkdownChunker(_StructureChunker):
+    r"""Chunks of a Markdown document that follow its headings and blocks.
+
+    Sections, tables, lists, fenced code, block quotes and the like stay whole where they fit
+    the budget. Each chunk knows the titles of the sections that it begins in.
+
+    Args:
+        encoding, chunk_size, chunk_overlap, boundary, strip, balance, stable, count_text,
+            min_fill: as for `TextChunker`.
+
+    Raises:
+        ImportError: `markdown-it-py` is not installed: pip install 'cutline[markdown]'.
+
+    >>> chunker = MarkdownChunker("o200k_base", 12)
+    >>> text = "# Fish\n\nOne, two.\n\n## Red\n\nA red fish.\n\n## Blue\n\nA blue fish.\n"
+    >>> [(chunk.headings, chunk.text[:8]) for chunk in chunker(text)]
+    [(('Fish',), '# Fish\n\n'), (('Fish', 'Blue'), '## Blue\n')]
+    """
+
+    def __init__(
+        self,
+        encoding: "Encoding | str",
+        chunk_size: int = 512,
+        chunk_overlap: int = 0,
+        *,
+        boundary: str = "grapheme",
+        strip: bool = False,
+        min_fill: float = 0.5,
+        balance: bool = False,
+        stable: bool = False,
+        count_text: CountText | None = None,
+    ) -> None:
+        made = make_levels(_TEXT_LEVELS[1:], boundary)
+        super().__init__(
+            encoding, chunk_size, chunk_overlap, levels=made, overlap_levels=_shared(made),
+            min_fill=min_fill, strip=strip, balance=balance, stable=stable, count_text=count_text,
+        )  # fmt: skip
+
+    def _outline(self, text: str) -> Outline:
+        from cutline.chunking.markdown_structure import markdown_structure
+
+        return Outline(markdown_structure(text))
+
+
+class CodeChunker(_StructureChunker):
+    """Chunks of source code that follow its definitions.
+
+    Functions, methods and classes stay whole where they fit the budget, with their comments.
+    Each chunk knows the definitions that it begins in, as `headings`.
+
+    Args:
+        language: such as "python"; `code_languages()` lists them.
+        encoding, chunk_size, chunk_overlap, boundary, strip, balance, stable, count_text,
+            min_fill: as for `TextChunker`.
+
+    Raises:
+        ValueError: no such language.
+        ImportError: tree-sitter is not installed: pip install 'cutline[code]'.
+    """
+
+    def __init__(
+        self,
+        language: str,
+        encoding: "Encoding | str",
+        chunk_size: int = 512,
+        chunk_overlap: int = 0,
+        *,
+        boundary: str = "grapheme",
+        strip: bool = False,
+        min_fill: float = 0.5,
+        balance: bool = False,
+        stable: bool = False,
+        count_text: CountText | None = None,
+    ) -> None:
+        made = make_levels(_CODE_LEVELS, boundary)
+        super().__init__(
+            encoding, chunk_size, chunk_overlap, levels=made, overlap_levels=made,
+            min_fill=min_fill, strip=strip, balance=balance, stable=stable, count_text=count_text,
+        )  # fmt: skip
+        from cutline.chunking.code_structure import code_structure
+
+        code_structure("", language)  # refuses an unknown language at once
+        self._language = language
+
+    @property
+    def language(self) -> str:
+        """What the code is written in."""
+        return self._language
+
+    def _outline(self, text: str) -> Outline:
+        from cutline.chunking.code_structure import code_structure
+
+        return Outline(code_structure(text, self._language))
+
+
+def _shared(levels: tuple[Level, ...]) -> tuple[Level, ...]:
+    """Where an overlap may begin: sentences at the best, for a paragraph says nothing of size."""
+    finer = tuple(level for level in levels if level.name not in ("paragraph", "line"))
+    return finer or (CharacterLevel(),)

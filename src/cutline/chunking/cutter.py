@@ -1,0 +1,287 @@
+"""Where does the next chunk end? One look at the budget, then the best boundary within it.
+
+`split_at` gives the greatest end that fits, so no boundary behind it does. Each level in turn
+is asked for its last boundary up to there; the first one that fills the chunk wins. Counts come
+from one `IntervalCounter`: no candidate is encoded. Source: docs/chunking.md.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
+from typing import NamedTuple, Protocol
+from zlib import crc32
+
+from cutline.chunk import Chunk
+from cutline.chunking.levels import Level
+from cutline.chunking.outline import PLAIN, Outline, PlainOutline
+from cutline.chunking.rules import Rules
+from cutline.errors import BudgetError
+
+__all__ = ["Counter", "Cut", "Cutter"]
+
+HASHED_CHARACTERS = 16
+END = "end"
+
+
+class Counter(Protocol):
+    """Counts slices of one text, as `IntervalCounter` does."""
+
+    def count(self, start: int, end: int) -> int:
+        """Count the tokens of a slice."""
+
+    def count_many(self, spans: Sequence[tuple[int, int]]) -> Iterable[int]:
+        """Count the tokens of many slices."""
+
+    def split_at(self, start: int, n: int) -> int:
+        """Find the greatest end within n tokens."""
+
+
+class Cut(NamedTuple):
+    """A slice of the text that becomes a chunk."""
+
+    start: int
+    end: int
+    tokens: int
+    boundary: str
+
+
+class Cutter:
+    """Cuts one text by some rules.
+
+    Args:
+        text: the text.
+        counter: of its tokens.
+        rules: what a chunk has to be.
+        outline: what the text's syntax says, if it has one.
+    """
+
+    def __init__(
+        self, text: str, counter: Counter, rules: Rules, outline: Outline | PlainOutline = PLAIN
+    ) -> None:
+        self._text = text
+        self._counter = counter
+        self._rules = rules
+        self._outline = outline
+        self._levels = (*outline.levels, *rules.levels)
+
+    def next_cut(self, start: int, floor: int) -> Cut:
+        """Find the chunk that comes after the one from `start` to `floor`; the first: 0, 0.
+
+        Its `start` is the farthest that overlap allows, and its end lies behind `floor`. With
+        `strip`, both may lie on white space that its chunk leaves out.
+
+        Raises:
+            BudgetError: the character at `floor` alone is too large.
+        """
+        for candidate in self._starts(start, floor):
+            cut = self._cut_from(candidate, floor)
+            if cut is not None:
+                return cut
+        raise self._too_large(floor)
+
+    def chunk(self, cut: Cut, index: int, offset: int = 0) -> Chunk:
+        """Make the chunk of a cut; `offset`: where the text lies in the source."""
+        start, end = self._inner(cut.start, cut.end)
+        return Chunk(
+            self._text[start:end],
+            offset + start,
+            offset + end,
+            cut.tokens,
+            index,
+            self._outline.headings_at(start),
+            {"boundary": cut.boundary, **self._outline.metadata(start, end)},
+        )
+
+    def skip_space(self, floor: int) -> int:
+        """Find where text goes on, if white space is stripped."""
+        if not self._rules.strip:
+            return floor
+        text, n = self._text, len(self._text)
+        while floor < n and text[floor].isspace():
+            floor += 1
+        return floor
+
+    # Starts
+
+    def _starts(self, start: int, floor: int) -> Iterator[int]:
+        """Yield where the next chunk may begin, the farthest back first."""
+        if self._rules.chunk_overlap and floor > start:
+            for level in self._rules.overlap_levels:
+                starts = self._steps_back(level, self._inner_start(start), floor)
+                if starts:
+                    yield from starts[::-1]
+                    break
+        yield floor
+
+    def _steps_back(self, level: Level, start: int, floor: int) -> list[int]:
+        """Step from boundary to boundary, as long as the text to `floor` fits the overlap."""
+        overlap, width = self._rules.chunk_overlap, 8 * self._rules.chunk_overlap
+        while True:
+            begin = max(start, floor - width)
+            places = level.every(self._text, start, begin, floor - 1)[::-1]
+            spans = [self._inner(place, floor) for place in places]
+            fitting = list(
+                takewhile(lambda tokens: tokens <= overlap, self._counter.count_many(spans))
+            )
+            if begin == start or len(fitting) < len(places):
+                return places[: len(fitting)]
+            width *= 4
+
+    # Ends
+
+    def evened(self, floor: int, first: Cut, last: Cut) -> tuple[Cut, Cut]:
+        """Move the cut between the last two chunks, if the last is small.
+
+        Args:
+            floor: where the chunk before both ends.
+            first: the last chunk but one.
+            last: the last chunk.
+        """
+        fill = int(self._rules.min_fill * self._rules.chunk_size)
+        if last.tokens >= fill:
+            return first, last
+        best = first, last
+        half = (self._tokens(first.start, last.end) + 1) // 2
+        middle = max(floor + 1, self._counter.split_at(first.start, half))
+        for level in self._levels:
+            nearest = level.last(self._text, first.start, floor, middle)
+            behind = level.every(self._text, first.start, middle, first.end)
+            for place in (nearest, *behind[:1]):
+                pair = self._pair(floor, first.start, place, last.end, level)
+                if pair is not None and _smaller(pair) > _smaller(best):
+                    best = pair
+            if _smaller(best) >= fill:
+                break
+        return best
+
+    def _pair(
+        self, floor: int, start: int, place: int, end: int, level: Level
+    ) -> tuple[Cut, Cut] | None:
+        """Make two chunks that meet at a place; None: one of them is too large."""
+        if place <= floor:
+            return None
+        first = Cut(start, place, self._tokens(start, place), level.name)
+        if not self._is_within(first):
+            return None
+        for candidate in self._starts(start, self.skip_space(place)):
+            last = Cut(candidate, end, self._tokens(candidate, end), END)
+            if self._is_within(last):
+                return first, last
+        return None
+
+    def _is_within(self, cut: Cut) -> bool:
+        size, count_text = self._rules.chunk_size, self._rules.count_text
+        if count_text is None:
+            return cut.tokens <= size
+        return cut.tokens <= size and count_text(self.chunk(cut, 0)) <= size
+
+    def _cut_from(self, start: int, floor: int) -> Cut | None:
+        """Find the end of a chunk from `start` on, behind `floor`; None: nothing more fits."""
+        rules, budget = self._rules, self._rules.chunk_size
+        while budget > 0:
+            cut = self._best(start, floor, budget)
+            if cut is None or rules.count_text is None:
+                return cut
+            sent = rules.count_text(self.chunk(cut, 0))
+            if sent <= rules.chunk_size:
+                return cut
+            budget = min(budget, cut.tokens) - (sent - rules.chunk_size)
+        return self._smallest(start, floor)
+
+    def _smallest(self, start: int, floor: int) -> Cut | None:
+        """Take as little as possible, the last resort of `count_text`."""
+        place = floor + 1
+        cut = Cut(start, place, self._tokens(start, place), self._levels[-1].name)
+        return cut if self._is_within(cut) else None
+
+    def _best(self, start: int, floor: int, budget: int) -> Cut | None:
+        """Find the best end within a budget of tokens of the chunk's own."""
+        text = self._text
+        reach = self._counter.split_at(self._inner_start(start), budget)
+        if reach <= floor:
+            return None
+        if reach == len(text):
+            tokens = self._tokens(start, reach)
+            if tokens <= budget:
+                return Cut(start, reach, tokens, END)
+            reach -= 1  # without the white space around it, the text has more tokens
+        limit = self._outline.limit(self._counter, floor, reach, budget)
+        most = budget if limit == reach else min(budget, self._tokens(start, limit))
+        return self._at_best_level(start, floor, limit, budget, int(self._rules.min_fill * most))
+
+    def _at_best_level(
+        self, start: int, floor: int, reach: int, budget: int, fill: int
+    ) -> Cut | None:
+        fallback = None
+        for level in self._levels:
+            cut = self._at_level(level, start, floor, reach, budget, fill)
+            if cut is None:
+                continue
+            if cut.tokens >= fill or level.is_vital:
+                return cut
+            fallback = fallback or cut
+        return fallback
+
+    def _at_level(
+        self, level: Level, start: int, floor: int, reach: int, budget: int, fill: int
+    ) -> Cut | None:
+        """Find the last boundary of a level that fits, or the one that its text chooses."""
+        place = level.last(self._text, start, floor, reach)
+        tokens = 0
+        while place > floor and (tokens := self._tokens(start, place)) > budget:
+            place = level.last(self._text, start, floor, place - 1)
+        if place <= floor:
+            return None
+        if self._rules.stable and tokens >= fill:
+            place, tokens = self._chosen(level, start, floor, place, budget, fill)
+        return Cut(start, place, tokens, level.name)
+
+    def _chosen(
+        self, level: Level, start: int, floor: int, reach: int, budget: int, fill: int
+    ) -> tuple[int, int]:
+        """Choose the boundary with the highest hash of the text around it; of two, the last."""
+        earliest = max(floor, self._counter.split_at(start, max(fill - 1, 0)))
+        places = [*level.every(self._text, start, earliest, reach)]
+        places.sort(key=lambda place: (self._hash(start, place), place), reverse=True)
+        for place in places:
+            tokens = self._tokens(start, place)
+            if fill <= tokens <= budget:
+                return place, tokens
+        return reach, self._tokens(start, reach)
+
+    def _hash(self, start: int, place: int) -> int:
+        around = self._text[max(start, place - HASHED_CHARACTERS) : place + HASHED_CHARACTERS]
+        return crc32(around.encode())
+
+    # What a chunk has of a slice
+
+    def _tokens(self, start: int, end: int) -> int:
+        return self._counter.count(*self._inner(start, end))
+
+    def _inner(self, start: int, end: int) -> tuple[int, int]:
+        """Leave out white space at the ends of a slice, if that is wanted."""
+        if not self._rules.strip:
+            return start, end
+        part = self._text[start:end]
+        start += len(part) - len(part.lstrip())
+        return start, max(start, end - (len(part) - len(part.rstrip())))
+
+    def _inner_start(self, start: int) -> int:
+        return min(self.skip_space(start), len(self._text))
+
+    def _too_large(self, floor: int) -> BudgetError:
+        character, size = self._text[floor], self._rules.chunk_size
+        if self._rules.count_text is not None:
+            return BudgetError(
+                f"count_text leaves no room at offset {floor}: with character {character!r} alone "
+                f"it is more than chunk_size={size}; shorten what is sent with each chunk, or "
+                "raise chunk_size"
+            )
+        tokens = self._counter.count(floor, floor + 1)
+        return BudgetError(
+            f"character {character!r} at offset {floor} has {tokens} tokens on its own, more than "
+            f"chunk_size={size}; a chunk_size of 4 fits any character"
+        )
+
+
+def _smaller(pair: tuple[Cut, Cut]) -> int:
+    return min(cut.tokens for cut in pair)

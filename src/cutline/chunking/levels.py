@@ -1,0 +1,436 @@
+"""Where may a text be cut? Paragraphs, lines, sentences, words, graphemes, characters.
+
+A level finds boundaries near a place, and looks at no text before the chunk's start nor far
+behind the place: so a chunk does not depend on what lies further away, and a text that comes
+in parts is cut like the whole.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeAlias
+from unicodedata import category
+
+import regex
+from bitarray import bitarray
+
+__all__ = [
+    "LOOK_AHEAD",
+    "CharacterLevel",
+    "FunctionLevel",
+    "GraphemeLevel",
+    "Level",
+    "LevelLike",
+    "LineLevel",
+    "MarkLevel",
+    "ParagraphLevel",
+    "PatternLevel",
+    "SentenceLevel",
+    "WordLevel",
+    "make_levels",
+]
+
+LOOK_AHEAD: Final = 256
+"""Characters behind a place that may be looked at, to decide on a boundary there."""
+
+_FIRST_WINDOW: Final = 200
+_WIDER: Final = 4
+_WRAPPED_CHARACTERS: Final = 50
+_SENTENCE_LOOK_AHEAD: Final = 64
+_WORD_LOOK_AHEAD: Final = 32
+_LONGEST_ABBREVIATION: Final = 16
+
+_LINE_ENDS: Final = "\n\v\f\r\x85\u2028\u2029"
+_LINE_END: Final = re.compile(f"[{_LINE_ENDS}]")
+_BLANK_LINES: Final = re.compile(r"\n(?:[^\S\n]*\n)+")
+_GRAPHEME: Final = regex.compile(r"\X")
+# Between two of these there is always a boundary of graphemes: none of them joins another.
+_APART: Final = regex.compile(
+    r"[\x20-\x7E\p{Han}\p{Hiragana}\p{Katakana}&&[\p{L}\x20-\x7E]]"
+    r"(?=[\x20-\x7E\p{Han}\p{Hiragana}\p{Katakana}&&[\p{L}\x20-\x7E]])",
+    regex.V1,
+)
+_OPENING: Final = ("Ps", "Pi")
+_CLOSING: Final = ("Pe", "Pf")
+_CLOSING_MARKS: Final = ".,;:!?%…。、，．：；？！・ー々"
+# What ends in a full stop and ends no sentence; an initial, too.
+_ABBREVIATED: Final = regex.compile(
+    r"(?:^|[^\p{L}\p{N}])(?:\p{Lu}|Mr|Mrs|Ms|Mx|Messrs|Dr|Drs|Prof|Rev|Fr|Hon|St|Ste|Mt|Jr|Sr|"
+    r"Gen|Col|Maj|Capt|Cmdr|Lt|Sgt|Cpl|Adm|Gov|Sen|Rep|Pres|Supt|Insp|vs|viz|cf|e\.g|i\.e|eg|ie|"
+    r"al|ca|approx|Fig|Figs|Eq|Eqs|Sec|Ch|Chap|Vol|Vols|No|Nos|pp|p|ed|eds|Ed|Eds|op|cit|Inc|Ltd|"
+    r"Co|Corp|Bros|Ave|Blvd|Rd|Dept|Univ|Assn|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec|"
+    r"z\.B|d\.h|u\.a|bzw|bspw|ggf|usw|Nr|Abs|Art|Hr|Frl|Str|Bd|Abb|Tab|Aufl|"
+    r"M|MM|Mme|Mlle|Mgr|p\.ex|env|Sra|Srta|Dra|Ud|Uds|Sig|Dott|Ing|Avv|Ex|Exa)\.\s*\Z"
+)
+
+
+class Level(ABC):
+    """One kind of boundary.
+
+    Attributes:
+        name: what a chunk that is cut there says.
+        is_vital: a finer level is only for texts that have no boundary of this one.
+    """
+
+    name: str
+    is_vital = False
+
+    @abstractmethod
+    def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
+        """Yield boundaries in text[start:end], rising, `end` among them, `start` not.
+
+        Looks at text[start:limit] only.
+        """
+
+    def last(self, text: str, start: int, after: int, until: int) -> int:
+        """Find the last boundary b with after < b <= until; -1 if there is none.
+
+        Args:
+            text: the text.
+            start: where the chunk starts; nothing before it counts.
+            after: `start` or more, in code points.
+            until: `after` or more.
+
+        Cost: linear in the distance from start.
+        """
+        found = max(self.find(text, start, until, until + LOOK_AHEAD), default=-1)
+        return found if found > after else -1
+
+    def every(self, text: str, start: int, after: int, until: int) -> list[int]:
+        """List all boundaries b with after < b <= until; otherwise like `last`."""
+        found = self.find(text, start, until, until + LOOK_AHEAD)
+        return [place for place in found if place > after]
+
+
+class NearLevel(Level):
+    """A level whose boundaries depend on the text close by only, so that it is searched there.
+
+    `find` may give places that `accepts` refuses: few are looked at so closely.
+    """
+
+    def accepts(self, text: str, start: int, place: int) -> bool:
+        """Tell whether a place that was found is a boundary; looks at no text before start."""
+        return True
+
+    def last(self, text: str, start: int, after: int, until: int) -> int:
+        """Find the last boundary: see `Level`. Cost: linear in the distance to it."""
+        width, searched = _FIRST_WINDOW, until + 1
+        while True:
+            begin = max(start, until - width)
+            places = self.find(text, begin, until, until + LOOK_AHEAD)
+            for place in reversed([*places]):
+                if after < place < searched and self.accepts(text, start, place):
+                    return place
+            if begin <= after:
+                return -1
+            # What the context of a later beginning refuses is refused again.
+            searched = begin + 1
+            width *= _WIDER
+
+    def every(self, text: str, start: int, after: int, until: int) -> list[int]:
+        """List all boundaries: see `Level`."""
+        begin = max(start, after - LOOK_AHEAD)
+        places = super().every(text, begin, after, until)
+        return [place for place in places if self.accepts(text, start, place)]
+
+
+class PatternLevel(Level):
+    """Boundaries at the ends of a regular expression's matches.
+
+    Args:
+        name: see `Level`.
+        pattern: compiled, of `re` or `regex`. It is searched in a part of the text, from the
+            start of a chunk at the earliest. A lookahead puts a boundary before something:
+            `(?=^Chapter )`.
+    """
+
+    def __init__(self, name: str, pattern: "re.Pattern[str] | regex.Pattern[str]") -> None:
+        self.name = name
+        self._pattern = pattern
+
+    def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
+        """Yield the ends of matches: see `Level`."""
+        for match in self._pattern.finditer(text[start:limit]):
+            place = start + match.end()
+            if place > end:
+                return
+            if place > start:
+                yield place
+
+
+class ParagraphLevel(NearLevel):
+    """The ends of runs of blank lines."""
+
+    name = "paragraph"
+
+    def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
+        """Yield the ends of blank lines: see `Level`."""
+        for match in _BLANK_LINES.finditer(text, start, min(end + 1, limit)):
+            if start < match.end() <= end:
+                yield match.end()
+
+
+class LineLevel(NearLevel):
+    """The ends of lines, but for those that only wrap a long paragraph.
+
+    A line is taken for a wrapped one if it has 50 characters or more and neither it nor the
+    next one has anything but letters and digits at the line end.
+    """
+
+    name = "line"
+
+    def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
+        """Yield the ends of lines: see `Level`."""
+        for match in _LINE_END.finditer(text, start, end):
+            yield match.end()
+
+    def accepts(self, text: str, start: int, place: int) -> bool:
+        """Refuse the end of a wrapped line, and the place between a return and its newline."""
+        if text[place - 1] == "\r" and text[place : place + 1] == "\n":
+            return False
+        return not _is_wrapped(text, start, place)
+
+    def last(self, text: str, start: int, after: int, until: int) -> int:
+        """Find the last boundary: see `Level`."""
+        while (place := max(text.rfind(end, after, until) for end in _LINE_ENDS) + 1) > after:
+            if self.accepts(text, start, place):
+                return place
+            until = place - 1
+        return -1
+
+
+def _is_wrapped(text: str, start: int, next_line: int) -> bool:
+    """Whether the line end before a place stands in the middle of a sentence."""
+    line_end = next_line - 2 if text[next_line - 2 : next_line] == "\r\n" else next_line - 1
+    if line_end - start < _WRAPPED_CHARACTERS or next_line == len(text):
+        return False
+    before = text[line_end - 1]
+    if not (before.isalnum() or before in ",-") or not text[next_line].isalnum():
+        return False
+    return not _LINE_END.search(text, line_end - _WRAPPED_CHARACTERS, line_end)
+
+
+class SentenceLevel(NearLevel):
+    """The ends of sentences by UAX #29, as ICU finds them, but not behind abbreviations."""
+
+    name = "sentence"
+
+    def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
+        """Yield the ends of sentences: see `Level`."""
+        from icu4py.breakers import SentenceBreaker  # 40 ms, for a library of 40 MB
+
+        place = start
+        part = _unwrapped(text[start : min(limit, end + _SENTENCE_LOOK_AHEAD)])
+        for sentence in SentenceBreaker(part, "en"):
+            place += len(sentence)
+            boundary = place
+            while boundary > start and category(text[boundary - 1]) in _OPENING:
+                boundary -= 1  # ICU leaves a bracket or quote that opens with the one before
+            if boundary > end:
+                return
+            if boundary > start:
+                yield boundary
+
+    def accepts(self, text: str, start: int, place: int) -> bool:
+        """Refuse places behind abbreviations."""
+        near = text[max(start, place - _LONGEST_ABBREVIATION) : place].rstrip()
+        return not near.endswith(".") or not _ABBREVIATED.search(near)
+
+
+def _unwrapped(text: str) -> str:
+    """Put blanks for line ends that only wrap: ICU takes each line end for a sentence's."""
+    ends = [
+        match.start()
+        for match in _LINE_END.finditer(text, 0, len(text) - 1)
+        if _is_wrapped(text, 0, match.end())
+    ]
+    if not ends:
+        return text
+    characters = list(text)
+    for end in ends:
+        characters[end] = " "
+    return "".join(characters)
+
+
+class WordLevel(NearLevel):
+    """Boundaries of words by UAX #29, as ICU finds them with its dictionaries.
+
+    No chunk begins with a closing bracket, a comma or the like, and none ends with an opening
+    bracket, if another boundary is near.
+    """
+
+    name = "word"
+
+    def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
+        """Yield boundaries of words: see `Level`."""
+        from icu4py.breakers import WordBreaker  # 40 ms, for a library of 40 MB
+
+        place = start
+        for word in WordBreaker(text[start : min(limit, end + _WORD_LOOK_AHEAD)], "en"):
+            place += len(word)
+            if place > end:
+                return
+            yield place
+
+    def accepts(self, text: str, start: int, place: int) -> bool:
+        """Refuse places before a closing mark or behind an opening one."""
+        if category(text[place - 1]) in _OPENING:
+            return False
+        following = text[place] if place < len(text) else " "
+        return following not in _CLOSING_MARKS and category(following) not in _CLOSING
+
+
+class GraphemeLevel(Level):
+    """Boundaries of grapheme clusters, what a reader takes for a character: UAX #29."""
+
+    name = "grapheme"
+    is_vital = True
+
+    def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
+        """Yield boundaries of graphemes: see `Level`; `start` must be one."""
+        for match in _GRAPHEME.finditer(text, start, limit):
+            if match.end() > end:
+                return
+            yield match.end()
+
+    def last(self, text: str, start: int, after: int, until: int) -> int:
+        """Find the last boundary: see `Level`."""
+        anchor = self._anchor(text, start, until)
+        found = max(anchor, super().last(text, anchor, anchor, until))
+        return found if found > after else -1
+
+    def every(self, text: str, start: int, after: int, until: int) -> list[int]:
+        """List all boundaries: see `Level`."""
+        anchor = self._anchor(text, start, after)
+        return ([anchor] if anchor > after else []) + super().every(text, anchor, after, until)
+
+    def _anchor(self, text: str, start: int, until: int) -> int:
+        """Find a boundary near a place. In a run of flags or joined emoji none is, but `start`."""
+        width = 16
+        while (begin := until - width) > start:
+            if found := _APART.search(text, begin, until):
+                return found.end()
+            width *= _WIDER
+        return start
+
+
+class CharacterLevel(Level):
+    """Any place between two code points."""
+
+    name = "character"
+
+    def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
+        """Yield all places: see `Level`."""
+        return range(start + 1, end + 1)
+
+    def last(self, text: str, start: int, after: int, until: int) -> int:
+        """Find the last place: see `Level`."""
+        return until if until > after else -1
+
+
+class FunctionLevel(Level):
+    """Boundaries that a function of the user's finds.
+
+    Args:
+        name: see `Level`.
+        function: takes a text, the part from a chunk's start to behind its end, and gives
+            offsets into it, in any order.
+    """
+
+    def __init__(self, name: str, function: Callable[[str], Iterable[int]]) -> None:
+        self.name = name
+        self._function = function
+
+    def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
+        """Yield the function's offsets: see `Level`."""
+        part = text[start:limit]
+        marks = bitarray(len(part) + 1)
+        for offset in self._function(part):
+            if not 0 <= offset <= len(part):
+                raise ValueError(
+                    f"level {self.name!r} gave the offset {offset!r} for a text of {len(part)} "
+                    "characters: offsets must lie in the text that the function is given"
+                )
+            marks[offset] = 1
+        for offset in marks.search(1, 1, end - start + 1):
+            yield start + offset
+
+
+class MarkLevel(Level):
+    """Boundaries that are known for the whole text.
+
+    Args:
+        name: see `Level`.
+        marks: a bit for each place in the text and its end.
+    """
+
+    def __init__(self, name: str, marks: bitarray) -> None:
+        self.name = name
+        self._marks = marks
+
+    def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
+        """Yield the places of marks: see `Level`."""
+        return self._marks.search(1, start + 1, end + 1)
+
+    def last(self, text: str, start: int, after: int, until: int) -> int:
+        """Find the last mark: see `Level`."""
+        return int(self._marks.find(1, after + 1, until + 1, right=True))
+
+
+LevelLike: TypeAlias = (
+    "str | re.Pattern[str] | regex.Pattern[str] | Callable[[str], Iterable[int]] | Level"
+)
+
+_FINEST: Final = ("grapheme", "character")
+_BY_NAME: Final[dict[str, Callable[[], Level]]] = {
+    "paragraph": ParagraphLevel,
+    "line": LineLevel,
+    "sentence": SentenceLevel,
+    "word": WordLevel,
+    "grapheme": GraphemeLevel,
+    "character": CharacterLevel,
+}
+
+
+def make_levels(levels: Sequence[LevelLike], boundary: str) -> tuple[Level, ...]:
+    """Make levels of names, patterns and functions; characters always come last.
+
+    Args:
+        levels: the best first: names, compiled regular expressions, or functions.
+        boundary: "grapheme": these stay whole but where one has more tokens than the budget;
+            or "character".
+
+    Raises:
+        TypeError, ValueError: an item is none of these.
+
+    >>> [level.name for level in make_levels(["paragraph", re.compile("; ")], "character")]
+    ['paragraph', '; ', 'character']
+    """
+    if isinstance(levels, str):
+        raise TypeError(f"levels must be several, got one str, {levels!r}: put it into a list")
+    if boundary not in _FINEST:
+        raise ValueError(f"boundary must be 'grapheme' or 'character', got {boundary!r}")
+    made = [_make_level(level) for level in levels if level not in _FINEST]
+    finest = _FINEST if boundary == "grapheme" else _FINEST[1:]
+    return (*made, *(_BY_NAME[name]() for name in finest))
+
+
+def _make_level(level: LevelLike) -> Level:
+    if isinstance(level, Level):
+        return level
+    if isinstance(level, str):
+        if level not in _BY_NAME:
+            known = ", ".join(map(repr, _BY_NAME))
+            raise ValueError(
+                f"there is no level {level!r}: there are {known}; for a regular expression pass "
+                "re.compile(...)"
+            )
+        return _BY_NAME[level]()
+    if isinstance(level, (re.Pattern, regex.Pattern)):
+        return PatternLevel(level.pattern, level)
+    if callable(level):
+        return FunctionLevel(getattr(level, "__name__", type(level).__name__), level)
+    raise TypeError(
+        "a level must be a name, a compiled regular expression or a function, "
+        f"got {type(level).__name__}"
+    )

@@ -1,0 +1,78 @@
+"""What a text's syntax says while it is cut: levels, what stays whole, headings."""
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Any
+
+from cutline.chunking.levels import MarkLevel
+from cutline.chunking.structure import Structure
+
+if TYPE_CHECKING:
+    from cutline.chunking.cutter import Counter
+
+__all__ = ["PLAIN", "Outline", "PlainOutline"]
+
+
+class PlainOutline:
+    """That of a text without a syntax."""
+
+    levels: tuple[MarkLevel, ...] = ()
+
+    def limit(self, counter: "Counter", floor: int, reach: int, budget: int) -> int:
+        """Nothing stays whole."""
+        return reach
+
+    def headings_at(self, offset: int) -> tuple[str, ...]:
+        """There are none."""
+        return ()
+
+    def metadata(self, start: int, end: int) -> dict[str, Any]:
+        """There is nothing to say."""
+        return {}
+
+
+PLAIN = PlainOutline()
+
+
+class Outline:
+    """That of a text with a structure.
+
+    Attributes:
+        levels: of the structure, the best first.
+    """
+
+    def __init__(self, structure: Structure) -> None:
+        self.levels = tuple(map(MarkLevel, structure.names, structure.marks))
+        self.headings_at = structure.headings_at
+        self.metadata = structure.metadata
+        # Starts and ends of units by how deep they lie in others.
+        self._starts: list[list[int]] = []
+        self._ends: list[list[int]] = []
+        open_ends: list[int] = []
+        for start, end in structure.units:
+            while open_ends and open_ends[-1] <= start:
+                open_ends.pop()
+            if len(open_ends) == len(self._starts):
+                self._starts.append([])
+                self._ends.append([])
+            self._starts[len(open_ends)].append(start)
+            self._ends[len(open_ends)].append(end)
+            open_ends.append(end)
+
+    def limit(self, counter: "Counter", floor: int, reach: int, budget: int) -> int:
+        """Find how far a chunk may go and cut no unit that would fit a chunk of its own.
+
+        Args:
+            counter: of tokens.
+            floor: units that begin here or before it are cut already.
+            reach: how far the chunk can go.
+            budget: of a chunk, in tokens.
+
+        Cost: logarithmic in the units, for each unit that `reach` lies in.
+        """
+        for starts, ends in zip(self._starts, self._ends, strict=True):
+            place = bisect_left(starts, reach) - 1
+            if place < 0 or ends[place] <= reach:
+                break
+            if starts[place] > floor and counter.count(starts[place], ends[place]) <= budget:
+                return starts[place]
+        return reach

@@ -1,0 +1,76 @@
+"""What a chunk has to be: the options that all chunkers share, checked."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import index
+from typing import TypeAlias
+
+from cutline.chunk import Chunk
+from cutline.chunking.levels import Level
+
+__all__ = ["CountText", "Rules", "make_rules"]
+
+CountText: TypeAlias = Callable[[Chunk], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The options of a chunker.
+
+    Attributes:
+        chunk_size: tokens of a chunk at most.
+        chunk_overlap: tokens that it may share with the one before.
+        levels: where it may end, the best first; the last one is every character.
+        overlap_levels: where a chunk that overlaps may begin.
+        min_fill: the share of the budget that a cut at a better level must reach.
+        strip: whether white space at both ends is left out.
+        balance: whether a last chunk below `min_fill` is evened out with the one before.
+        stable: whether the text around the boundaries chooses among them.
+        count_text: tokens of what is sent for a chunk; None: the chunk's own.
+    """
+
+    chunk_size: int
+    chunk_overlap: int
+    levels: tuple[Level, ...]
+    overlap_levels: tuple[Level, ...]
+    min_fill: float
+    strip: bool
+    balance: bool
+    stable: bool
+    count_text: CountText | None
+
+
+def make_rules(
+    levels: tuple[Level, ...],
+    overlap_levels: tuple[Level, ...],
+    *,
+    chunk_size: int,
+    chunk_overlap: int,
+    min_fill: float,
+    strip: bool,
+    balance: bool,
+    stable: bool,
+    count_text: CountText | None,
+) -> Rules:
+    """Check the options of a chunker.
+
+    Raises:
+        TypeError: a size is no integer, or count_text is no function.
+        ValueError: a number is out of range.
+    """
+    chunk_size, chunk_overlap = index(chunk_size), index(chunk_overlap)
+    if chunk_size < 1:
+        raise ValueError(f"chunk_size must be 1 or more tokens, got {chunk_size}")
+    if not 0 <= chunk_overlap < chunk_size:
+        raise ValueError(
+            f"chunk_overlap must be 0 or more and less than chunk_size ({chunk_size}), "
+            f"got {chunk_overlap}"
+        )
+    if not 0 <= min_fill <= 1:
+        raise ValueError(f"min_fill must be from 0 to 1, a share of chunk_size, got {min_fill}")
+    if count_text is not None and not callable(count_text):
+        raise TypeError(f"count_text must be a function, got {type(count_text).__name__}")
+    return Rules(
+        chunk_size, chunk_overlap, levels, overlap_levels,
+        min_fill, strip, balance, stable, count_text,
+    )  # fmt: skip

@@ -1,0 +1,109 @@
+"""Chunks of a text, whole or window by window."""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from cutline.chunk import Chunk
+from cutline.chunking.cutter import Cut, Cutter
+from cutline.chunking.levels import LOOK_AHEAD
+from cutline.chunking.rules import Rules
+from cutline.text import plain_text
+
+if TYPE_CHECKING:
+    from cutline.encoding import Encoding
+
+__all__ = ["Run", "chunk_parts"]
+
+WINDOW_CHARACTERS = 1 << 20
+
+
+class Run:
+    """Goes through a text from chunk to chunk. All places are in the whole text.
+
+    Args:
+        rules: what a chunk has to be.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._index = 0
+        self._start = 0  # of the last chunk
+        self._floor = 0  # its end
+        self._held: list[tuple[int, Cut]] = []  # with `balance`: the last two, and the floors
+
+    @property
+    def needed_from(self) -> int:
+        """Text before this place is not looked at any more."""
+        if self._held:
+            return min(self._held[0][0], self._held[0][1].start)
+        return self._start if self._rules.chunk_overlap else self._floor
+
+    def chunks(self, cutter: Cutter, base: int, until: int, *, final: bool) -> Iterator[Chunk]:
+        """Yield the chunks that come next.
+
+        Args:
+            cutter: of a window of the text.
+            base: where the window begins.
+            until: only chunks that add text before this place.
+            final: that is all of the text.
+        """
+        while (floor := base + cutter.skip_space(self._floor - base)) < until:
+            cut = cutter.next_cut(self._start - base, floor - base)
+            cut = _moved(cut, base)
+            self._start, self._floor = cut.start, cut.end
+            if not self._rules.balance:
+                yield self._numbered(cutter, cut, base)
+                continue
+            self._held.append((floor, cut))
+            if len(self._held) > 2:
+                yield self._numbered(cutter, self._held.pop(0)[1], base)
+        if not final:
+            self._floor = floor
+        elif self._held:
+            cuts = [_moved(cut, -base) for _, cut in self._held]
+            if len(cuts) == 2:
+                cuts = [*cutter.evened(self._held[0][0] - base, *cuts)]
+            for cut in cuts:
+                yield self._numbered(cutter, _moved(cut, base), base)
+
+    def _numbered(self, cutter: Cutter, cut: Cut, base: int) -> Chunk:
+        self._index += 1
+        return cutter.chunk(_moved(cut, -base), self._index - 1, base)
+
+
+def _moved(cut: Cut, by: int) -> Cut:
+    if not by:
+        return cut
+    return Cut(cut.start + by, cut.end + by, cut.tokens, cut.boundary)
+
+
+def chunk_parts(parts: Iterable[str], encoding: "Encoding", rules: Rules) -> Iterator[Chunk]:
+    """Yield the chunks of a text that comes in parts, each as soon as it is decided.
+
+    Args:
+        parts: joined, they are the text.
+        encoding: counts its tokens.
+        rules: what a chunk has to be.
+
+    Cost: linear. In memory is what some chunks can be at most: no character beyond that has a
+    say in where the next chunk ends.
+    """
+    run = Run(rules)
+    reach = encoding._max_bytes_of(rules.chunk_size)
+    ahead = None if reach is None else reach + LOOK_AHEAD
+    base, gathered, n_gathered = 0, [""], 0
+    for number, part in enumerate(parts, start=1):
+        if not isinstance(part, str):
+            raise TypeError(f"parts of a text must be str, part {number} is {type(part).__name__}")
+        gathered.append(plain_text(part))
+        n_gathered += len(part)
+        if ahead is None or n_gathered < max(WINDOW_CHARACTERS, 4 * ahead):
+            continue
+        text = "".join(gathered)
+        cutter = Cutter(text, encoding.intervals(text), rules)
+        yield from run.chunks(cutter, base, base + len(text) - ahead, final=False)
+        text = text[run.needed_from - base :]
+        base, gathered, n_gathered = run.needed_from, [text], len(text)
+    text = "".join(gathered)
+    cutter = Cutter(text, encoding.intervals(text), rules)
+    yield from run.chunks(cutter, base, base + len(text), final=True)

@@ -1,0 +1,38 @@
+"""What every chunker promises, checked with an encoding that is not ours."""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from cutline import Chunk
+
+
+def check(
+    text: str,
+    chunks: Sequence[Chunk],
+    count: Callable[[str], int],
+    *,
+    chunk_size: int,
+    chunk_overlap: int = 0,
+    strip: bool = False,
+) -> None:
+    """C6 to C8 of docs/chunking.md."""
+    assert [chunk.index for chunk in chunks] == list(range(len(chunks)))
+    for chunk in chunks:
+        assert chunk.text == text[chunk.start_index : chunk.end_index]
+        assert chunk.text
+        assert count(chunk.text) == chunk.token_count <= chunk_size
+        assert not strip or chunk.text == chunk.text.strip()
+    reached = 0
+    for chunk in chunks:
+        # Nothing is lost, and each chunk adds something.
+        assert not text[reached : max(reached, chunk.start_index)].strip(None if strip else "")
+        assert strip or chunk.start_index <= reached
+        assert chunk.end_index > reached
+        reached = chunk.end_index
+    assert not text[reached:].strip() if strip else reached == len(text)
+    for before, after in pairwise(chunks):
+        assert after.start_index > before.start_index
+        if chunk_overlap == 0:
+            assert after.start_index >= before.end_index
+        elif after.start_index < before.end_index:
+            assert count(text[after.start_index : before.end_index]) <= chunk_overlap

@@ -51,7 +51,7 @@ _APART: Final = regex.compile(
     regex.V1,
 )
 _OPENING: Final = ("Ps", "Pi")
-_CLOSING: Final = ("Pe", "Pf")
+_CLOSING: Final = ("Pe", "Pf", "Pd")
 _CLOSING_MARKS: Final = ".,;:!?%…。、，．：；？！・ー々"
 # What ends in a full stop and ends no sentence; an initial, too.
 _ABBREVIATED: Final = regex.compile(

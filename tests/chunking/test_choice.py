@@ -1,0 +1,162 @@
+"""Which boundary wins: compared with the rule written out, each candidate encoded anew."""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cutline import Chunk
+from cutline.chunking import TextChunker, TokenChunker
+from cutline.chunking.levels import Level, make_levels
+from tests.oracles import counter
+from tests.texts import NAMED_TEXTS, random_texts
+
+Count = Callable[[str], int]
+NAMES = ("paragraph", "line", "sentence", "word")
+WORDS = st.sampled_from(
+    [
+        "one ",
+        "two",
+        ". ",
+        "\n",
+        "\n\n",
+        "日本",
+        "。",
+        "Mr. ",
+        "(",
+        ")",
+        "x" * 9,
+        "=" * 40,
+        "'ll",
+        " ",
+    ]
+)
+
+
+def expected_end(
+    text: str, start: int, floor: int, levels: Sequence[Level], count: Count, size: int, fill: int
+) -> tuple[int, str] | None:
+    """The last boundary of the best level that fits and fills; all that fits, if it is the end."""
+    fitting = [end for end in range(start + 1, len(text) + 1) if count(text[start:end]) <= size]
+    if not fitting or fitting[-1] <= floor:
+        return None
+    if fitting[-1] == len(text):
+        return len(text), "end"
+    within, first = set(fitting), None
+    for level in levels:
+        # Of a boundary, only the text up to the greatest end and a little more may tell.
+        places = [
+            place
+            for place in range(floor + 1, fitting[-1] + 1)
+            if place in within and level.last(text, start, place - 1, place) == place
+        ]
+        if places:
+            found = places[-1], level.name
+            if count(text[start : found[0]]) >= fill or level.is_vital:
+                return found
+            first = first or found
+    return first
+
+
+def expected_chunks(text: str, count: Count, size: int, min_fill: float) -> list[tuple[int, str]]:
+    levels, ends, place = make_levels(NAMES, "grapheme"), [], 0
+    while place < len(text):
+        found = expected_end(text, place, place, levels, count, size, int(min_fill * size))
+        assert found is not None
+        ends.append(found)
+        place = found[0]
+    return ends
+
+
+def ends_of(chunks: list[Chunk]) -> list[tuple[int, str]]:
+    return [(chunk.end_index, chunk.metadata["boundary"]) for chunk in chunks]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    text=st.lists(WORDS, max_size=30).map("".join),
+    size=st.sampled_from([4, 5, 8, 12]),
+    min_fill=st.sampled_from([0.0, 0.5, 0.9, 1.0]),
+)
+def test_the_last_boundary_of_the_best_level_that_fills(
+    text: str, size: int, min_fill: float
+) -> None:
+    chunks = TextChunker("o200k_base", size, min_fill=min_fill).chunk(text)
+    assert ends_of(chunks) == expected_chunks(text, counter("o200k_base"), size, min_fill)
+
+
+def test_the_rule_on_random_and_named_texts() -> None:
+    texts = [*random_texts(9, 60), *(text[:150] for text in NAMED_TEXTS.values())]
+    for number, text in enumerate(texts):
+        size = (4, 8, 16)[number % 3]
+        chunks = TextChunker("r50k_base", size).chunk(text)
+        assert ends_of(chunks) == expected_chunks(text, counter("r50k_base"), size, 0.5)
+
+
+@pytest.mark.parametrize("boundary", ["character", "grapheme"])
+def test_overlap_starts_at_the_farthest_boundary_within_it(boundary: str) -> None:
+    """C8: step back while the shared text fits; take the farthest start that adds something."""
+    count, levels = counter("r50k_base"), make_levels((), boundary)
+    for text in [*random_texts(10, 60), *(text[:120] for text in NAMED_TEXTS.values())]:
+        # Two options that cut alike, by other ways.
+        chunks = TokenChunker("r50k_base", 6, 2, boundary=boundary).chunk(text)
+        for before, after in pairwise(chunks):
+            floor, starts = before.end_index, []
+            for level in levels:
+                for place in range(floor - 1, before.start_index, -1):
+                    if level.last(text, before.start_index, place - 1, place) != place:
+                        continue
+                    if count(text[place:floor]) > 2:
+                        break
+                    starts.append(place)
+                if starts:
+                    break
+            fits = [*starts[::-1], floor]
+            while expected_end(text, fits[0], floor, levels, count, 6, 3) is None:
+                fits.pop(0)
+            assert after.start_index == fits[0]
+
+
+def test_overlap_of_texts_begins_at_sentences() -> None:
+    text = "It rains. We stay. Tea is ready. The cat sleeps. A book lies there. It is late now. "
+    chunks = TextChunker("o200k_base", 16, 8).chunk(text * 3)
+    assert len(chunks) > 3
+    for before, after in pairwise(chunks):
+        assert after.start_index < before.end_index
+        assert text.count(after.text[:8]) == 1
+
+
+def test_a_small_last_chunk_is_evened_out() -> None:
+    text = "This is one sentence of some length. " * 9
+    plain = TextChunker("o200k_base", 64).chunk(text)
+    even = TextChunker("o200k_base", 64, balance=True).chunk(text)
+    assert plain[-1].token_count < 20
+    assert len(plain) == len(even) == 2
+    assert min(chunk.token_count for chunk in even) >= 32
+    assert even[0].metadata["boundary"] == "sentence"
+    assert "".join(chunk.text for chunk in even) == text
+
+
+@pytest.mark.parametrize("make", [TextChunker, TokenChunker])
+def test_stable_chunks_meet_again_behind_an_edit(make: Callable[..., TextChunker]) -> None:
+    text = "\n\n".join(
+        " ".join(f"Sentence {n} of paragraph {k} is here." for n in range(k % 7 + 2))
+        for k in range(300)
+    )
+    chunker = make("o200k_base", 64, stable=True)
+    hashes = {chunk.content_hash for chunk in chunker(text)}
+    new = []
+    for place in range(0, len(text), len(text) // 15):
+        chunks = chunker(text[:place] + " inserted words " + text[place:])
+        new.append(sum(chunk.content_hash not in hashes for chunk in chunks))
+    assert len(hashes) > 200
+    assert sum(new) / len(new) <= 5
+
+
+def test_min_fill_trades_whole_paragraphs_for_full_chunks() -> None:
+    text = "\n\n".join("word " * n for n in [20, 70, 30, 90, 10, 60, 80] * 5)
+    kept, filled = (TextChunker("o200k_base", 100, min_fill=fill).chunk(text) for fill in (0, 1))
+    assert all(chunk.metadata["boundary"] in ("paragraph", "end") for chunk in kept)
+    assert len(filled) < len(kept)

@@ -1,11 +1,12 @@
-"""`Chunk`: a piece of a text with its place in it and its number of tokens."""
+"""`Chunk`: a piece of a text with its place in it and its number of tokens; and their sizes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from operator import index
 from typing import Any
 
-__all__ = ["Chunk"]
+__all__ = ["Chunk", "checked_sizes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +43,21 @@ class Chunk:
             encoded = part.encode()
             digest.update(len(encoded).to_bytes(8, "little") + encoded)
         return digest.hexdigest()
+
+
+def checked_sizes(chunk_size: int, chunk_overlap: int) -> tuple[int, int]:
+    """Return the sizes as int.
+
+    Raises:
+        TypeError: one is no integer.
+        ValueError: chunk_size is below 1, or chunk_overlap is not from 0 to below it.
+    """
+    chunk_size, chunk_overlap = index(chunk_size), index(chunk_overlap)
+    if chunk_size < 1:
+        raise ValueError(f"chunk_size must be 1 or more tokens, got {chunk_size}")
+    if not 0 <= chunk_overlap < chunk_size:
+        raise ValueError(
+            f"chunk_overlap must be 0 or more and less than chunk_size ({chunk_size}), "
+            f"got {chunk_overlap}"
+        )
+    return chunk_size, chunk_overlap

@@ -4,7 +4,7 @@ from dataclasses import replace
 from operator import index
 from typing import TYPE_CHECKING
 
-from cutline.chunk import Chunk
+from cutline.chunk import Chunk, checked_sizes
 from cutline.errors import BudgetError, OffsetError
 from cutline.kernels.cut import Cutter, code_points
 from cutline.text import need_automaton, plain_text, utf8_of
@@ -34,14 +34,8 @@ def split_at(encoding: "Encoding", text: str, n: int, start: int) -> int:
 
 def split(encoding: "Encoding", text: str, chunk_size: int, chunk_overlap: int) -> list[Chunk]:
     """Cut a text into chunks; see `Encoding.split`."""
-    text, chunk_size, chunk_overlap = plain_text(text), index(chunk_size), index(chunk_overlap)
-    if chunk_size < 1:
-        raise ValueError(f"chunk_size must be 1 or more tokens, got {chunk_size}")
-    if not 0 <= chunk_overlap < chunk_size:
-        raise ValueError(
-            f"chunk_overlap must be 0 or more and less than chunk_size ({chunk_size}), "
-            f"got {chunk_overlap}"
-        )
+    text = plain_text(text)
+    chunk_size, chunk_overlap = checked_sizes(chunk_size, chunk_overlap)
     owner = utf8_of(text)
     cutter = _cutter(encoding, owner)
     most = len(owner) + 1  # more tokens than the text has: one has a byte at least

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from cutline.batches import map_threads
 from cutline.chunk import Chunk
 from cutline.chunking.cutter import Cutter
-from cutline.chunking.levels import CharacterLevel, Level, LevelLike, make_levels
+from cutline.chunking.levels import Level, LevelLike, make_levels
 from cutline.chunking.outline import PLAIN, Outline, PlainOutline
 from cutline.chunking.rules import CountText, make_rules
 from cutline.chunking.run import Run, chunk_parts
@@ -246,12 +246,12 @@ class TextChunker(Chunker):
     ) -> None:
         made = make_levels(levels, boundary)
         super().__init__(
-            encoding, chunk_size, chunk_overlap, levels=made, overlap_levels=_shared(made),
+            encoding, chunk_size, chunk_overlap, levels=made, overlap_levels=_overlap_levels(made),
             min_fill=min_fill, strip=strip, balance=balance, stable=stable, count_text=count_text,
         )  # fmt: skip
 
 
-class _StructureChunker(Chunker):
+class _StructureChunker(TextChunker):
     """A chunker that needs the whole text to know its structure."""
 
     def _chunk_parts(self, parts: Iterable[str]) -> Iterator[Chunk]:
@@ -262,11 +262,8 @@ class MarkdownChunker(_StructureChunker):
     r"""Chunks of a Markdown document that follow its headings and blocks.
 
     Sections, tables, lists, fenced code, block quotes and the like stay whole where they fit
-    the budget. Each chunk knows the titles of the sections that it begins in.
-
-    Args:
-        encoding, chunk_size, chunk_overlap, boundary, strip, balance, stable, count_text,
-            min_fill: as for `TextChunker`.
+    the budget. Each chunk knows the titles of the sections that it begins in. Takes the
+    arguments of `TextChunker`; its `levels` are for the inside of blocks.
 
     Raises:
         ImportError: `markdown-it-py` is not installed: pip install 'cutline[markdown]'.
@@ -276,25 +273,6 @@ class MarkdownChunker(_StructureChunker):
     >>> [(chunk.headings, chunk.text[:8]) for chunk in chunker(text)]
     [(('Fish',), '# Fish\n\n'), (('Fish', 'Blue'), '## Blue\n')]
     """
-
-    def __init__(
-        self,
-        encoding: "Encoding | str",
-        chunk_size: int = 512,
-        chunk_overlap: int = 0,
-        *,
-        boundary: str = "grapheme",
-        strip: bool = False,
-        min_fill: float = 0.5,
-        balance: bool = False,
-        stable: bool = False,
-        count_text: CountText | None = None,
-    ) -> None:
-        made = make_levels(_TEXT_LEVELS[1:], boundary)
-        super().__init__(
-            encoding, chunk_size, chunk_overlap, levels=made, overlap_levels=_shared(made),
-            min_fill=min_fill, strip=strip, balance=balance, stable=stable, count_text=count_text,
-        )  # fmt: skip
 
     def _outline(self, text: str) -> Outline:
         from cutline.chunking.markdown_structure import markdown_structure
@@ -310,8 +288,8 @@ class CodeChunker(_StructureChunker):
 
     Args:
         language: such as "python"; `code_languages()` lists them.
-        encoding, chunk_size, chunk_overlap, boundary, strip, balance, stable, count_text,
-            min_fill: as for `TextChunker`.
+        encoding, chunk_size, chunk_overlap, levels, boundary, strip, min_fill, balance, stable,
+            count_text: as for `TextChunker`; `levels` are for the inside of statements.
 
     Raises:
         ValueError: no such language.
@@ -325,6 +303,7 @@ class CodeChunker(_StructureChunker):
         chunk_size: int = 512,
         chunk_overlap: int = 0,
         *,
+        levels: Sequence[LevelLike] = _CODE_LEVELS,
         boundary: str = "grapheme",
         strip: bool = False,
         min_fill: float = 0.5,
@@ -332,9 +311,8 @@ class CodeChunker(_StructureChunker):
         stable: bool = False,
         count_text: CountText | None = None,
     ) -> None:
-        made = make_levels(_CODE_LEVELS, boundary)
         super().__init__(
-            encoding, chunk_size, chunk_overlap, levels=made, overlap_levels=made,
+            encoding, chunk_size, chunk_overlap, levels=levels, boundary=boundary,
             min_fill=min_fill, strip=strip, balance=balance, stable=stable, count_text=count_text,
         )  # fmt: skip
         from cutline.chunking.code_structure import code_structure
@@ -353,7 +331,8 @@ class CodeChunker(_StructureChunker):
         return Outline(code_structure(text, self._language))
 
 
-def _shared(levels: tuple[Level, ...]) -> tuple[Level, ...]:
-    """Where an overlap may begin: sentences at the best, for a paragraph says nothing of size."""
+def _overlap_levels(levels: tuple[Level, ...]) -> tuple[Level, ...]:
+    """Choose where an overlap may begin: lines and paragraphs only where nothing else is."""
     finer = tuple(level for level in levels if level.name not in ("paragraph", "line"))
-    return finer or (CharacterLevel(),)
+    has_sentences = any(level.name == "sentence" for level in levels)
+    return finer if has_sentences else levels

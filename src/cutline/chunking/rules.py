@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from operator import index
 from typing import TypeAlias
 
-from cutline.chunk import Chunk
+from cutline.chunk import Chunk, checked_sizes
 from cutline.chunking.levels import Level
 
 __all__ = ["CountText", "Rules", "make_rules"]
@@ -58,14 +57,7 @@ def make_rules(
         TypeError: a size is no integer, or count_text is no function.
         ValueError: a number is out of range.
     """
-    chunk_size, chunk_overlap = index(chunk_size), index(chunk_overlap)
-    if chunk_size < 1:
-        raise ValueError(f"chunk_size must be 1 or more tokens, got {chunk_size}")
-    if not 0 <= chunk_overlap < chunk_size:
-        raise ValueError(
-            f"chunk_overlap must be 0 or more and less than chunk_size ({chunk_size}), "
-            f"got {chunk_overlap}"
-        )
+    chunk_size, chunk_overlap = checked_sizes(chunk_size, chunk_overlap)
     if not 0 <= min_fill <= 1:
         raise ValueError(f"min_fill must be from 0 to 1, a share of chunk_size, got {min_fill}")
     if count_text is not None and not callable(count_text):

@@ -39,10 +39,16 @@ ALLOWED: dict[str, frozenset[str]] = {
             "counting",
             "training",
             "chunking",
+            "budget",
+            "verification",
         }
     ),
     "chunking": frozenset({"errors", "text", FACE}),
-    "cli": frozenset({"errors", "vocabulary", "training", "chunking", FACE}),
+    "budget": frozenset({"errors", "text", FACE}),
+    "verification": frozenset({"text", FACE}),
+    "cli": frozenset(
+        {"errors", "vocabulary", "training", "chunking", "budget", "verification", FACE}
+    ),
 }
 CYTHON_IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+c?import\s+(.+)|c?import\s+([\w.]+))", re.M)
 

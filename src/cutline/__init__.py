@@ -36,9 +36,11 @@ from cutline.version import __version__
 from cutline.vocabulary import encoding_name_for_model, list_encoding_names
 
 if TYPE_CHECKING:
+    from cutline.budget import Item, Packed, PackedItem, pack, truncate
     from cutline.chunking import CodeChunker, MarkdownChunker, TextChunker, TokenChunker
     from cutline.trainer import train, train_from_counts
     from cutline.training import PieceCounts, Progress, count_pieces
+    from cutline.verification import Finding, Report, verify
 
 __all__ = [
     "Appender",
@@ -49,14 +51,19 @@ __all__ = [
     "CutlineError",
     "DecodeStream",
     "Encoding",
+    "Finding",
     "IntervalCounter",
+    "Item",
     "MarkdownChunker",
     "OffsetError",
+    "Packed",
+    "PackedItem",
     "PatternError",
     "PatternFallbackWarning",
     "PieceCounts",
     "Prepender",
     "Progress",
+    "Report",
     "SourceError",
     "SpecialTokenError",
     "SurrogateError",
@@ -74,21 +81,32 @@ __all__ = [
     "get_encoding",
     "list_encoding_names",
     "load",
+    "pack",
     "train",
     "train_from_counts",
+    "truncate",
+    "verify",
 ]
 
 # Imported when first asked for: most programs encode and never train.
 _LATE = {
     "CodeChunker": "cutline.chunking",
+    "Finding": "cutline.verification",
+    "Item": "cutline.budget",
     "MarkdownChunker": "cutline.chunking",
     "TextChunker": "cutline.chunking",
     "TokenChunker": "cutline.chunking",
+    "Packed": "cutline.budget",
+    "PackedItem": "cutline.budget",
     "PieceCounts": "cutline.training",
     "Progress": "cutline.training",
+    "Report": "cutline.verification",
     "count_pieces": "cutline.training",
+    "pack": "cutline.budget",
     "train": "cutline.trainer",
     "train_from_counts": "cutline.trainer",
+    "truncate": "cutline.budget",
+    "verify": "cutline.verification",
 }
 
 

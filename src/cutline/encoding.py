@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline import cutting
+from cutline import cutting, truncating
 from cutline.batches import map_blocks, map_threads
 from cutline.chunk import Chunk
 from cutline.counting import Appender, IntervalCounter, Prepender
@@ -40,6 +40,7 @@ from cutline.tables import (
     checked_special_tokens,
 )
 from cutline.text import plain_text
+from cutline.truncating import Boundary, Keep
 from cutline.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -473,6 +474,23 @@ class Encoding(Encoder, Decoding):
         ['The quick brown', ' fox jumps over', '.']
         """
         return cutting.split(self, text, chunk_size, chunk_overlap)
+
+    def truncate(
+        self,
+        text: str,
+        max_tokens: int,
+        keep: Keep = "start",
+        marker: str = "…",
+        *,
+        boundary: Boundary = "character",
+    ) -> str:
+        """Cut a text to a token budget, with a marker; see `cutline.truncate`.
+
+        >>> import cutline
+        >>> cutline.get_encoding("gpt2").truncate("one two three four five", 4, boundary="word")
+        'one two three…'
+        """
+        return truncating.truncate(self, text, max_tokens, keep, marker, boundary).text
 
     # Texts that grow
 

@@ -1,0 +1,343 @@
+"""Prompts that fit: `truncate` cuts one text to a token budget, `pack` puts many into one.
+
+What they promise, and how to check it: docs/budgets.md.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from operator import index
+from typing import Literal
+
+from cutline import truncating
+from cutline.encoding import Encoding
+from cutline.registry import get_encoding
+from cutline.text import plain_text
+from cutline.truncating import Boundary, Keep, check_options
+
+__all__ = ["Boundary", "Item", "Keep", "Packed", "PackedItem", "pack", "truncate"]
+
+# What a text costs between its neighbours is counted with this many characters of them.
+_CONTEXT = 128
+
+Status = Literal["whole", "truncated", "dropped"]
+
+
+def truncate(
+    text: str,
+    max_tokens: int,
+    keep: Keep = "start",
+    marker: str = "…",
+    *,
+    encoding: Encoding | str = "o200k_base",
+    boundary: Boundary = "character",
+) -> str:
+    """Cut a text to a token budget, and mark where text is missing.
+
+    A text that fits is returned as it is. Else what is kept has at most `max_tokens` tokens
+    together with the marker, counted as the one text that is returned, and is as long as it can
+    be: no result with up to 64 more characters fits. Without a marker, a start is the longest
+    of all. With "both", one more character of the end would not fit.
+
+    Args:
+        text: the text; special-token text in it is ordinary text.
+        max_tokens: the budget, 0 or more.
+        keep: the "start" of the text, its "end", or "both", with about as many tokens each.
+        marker: what stands where text was cut out; may be empty.
+        encoding: what counts, or its name.
+        boundary: cut only between "character"s (code points), "grapheme"s (what readers take
+            for characters) or "word"s, by the default rules of Unicode; a word's cut leaves no
+            white space at the marker. Where no boundary within 4,096 characters leaves any
+            text, the next finer kind is taken.
+
+    Raises:
+        BudgetError: (a ValueError) text must be cut, and the marker alone is over budget.
+        ValueError: max_tokens is negative, or `keep` or `boundary` none of the above.
+        SurrogateError: (a ValueError) text must be cut where it has surrogate code points.
+        UnsupportedPatternError: (a ValueError) text must be cut, and the encoding's split
+            pattern runs on the `regex` module.
+
+    Cost: linear in what is kept, wherever in a text that is; see docs/budgets.md.
+    Source: docs/budgets.md, "Truncating".
+
+    >>> truncate("The quick brown fox jumps over the lazy dog.", 6)
+    'The quick brown fox jumps …'
+    >>> truncate("The quick brown fox jumps over the lazy dog.", 6, "both", boundary="word")
+    'The quick brown…dog.'
+    """
+    counting = _encoding_of(encoding)
+    return truncating.truncate(counting, text, max_tokens, keep, marker, boundary).text
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A text that asks for room in a budget.
+
+    Attributes:
+        text: the text.
+        priority: items of higher priority are placed first; of equal ones, the earlier.
+        min_tokens: what must be left of the text, marker included, if it is truncated: it is
+            dropped otherwise. None: it is never truncated.
+        overhead_tokens: what it costs besides its text, such as the frame of a chat message.
+        keep: which part a truncated one keeps: "start", "end" or "both".
+    """
+
+    text: str
+    priority: float = 0
+    min_tokens: int | None = None
+    overhead_tokens: int = 0
+    keep: Keep = "start"
+
+    def __post_init__(self) -> None:
+        plain_text(self.text)
+        check_options(0, self.keep, "", "character")
+        if self.min_tokens is not None and self.min_tokens < 0:
+            raise ValueError(f"min_tokens must be 0 or more, or None, got {self.min_tokens}")
+        if self.overhead_tokens < 0:
+            raise ValueError(f"overhead_tokens must be 0 or more, got {self.overhead_tokens}")
+
+
+@dataclass(frozen=True, slots=True)
+class PackedItem:
+    """What became of an item.
+
+    Attributes:
+        item: the item.
+        status: "whole", "truncated" or "dropped".
+        text: what was placed of it, with the marker if it was truncated.
+        token_count: the tokens of `text` on its own, without the item's overhead.
+        start_index: where `text` begins in the packed text, in code points.
+        end_index: where it ends. A dropped item has no place: both are None.
+        kept: the half-open spans of the item's own text that were placed.
+    """
+
+    item: Item
+    status: Status
+    text: str = ""
+    token_count: int = 0
+    start_index: int | None = None
+    end_index: int | None = None
+    kept: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A text within its budget, and what became of each item.
+
+    Attributes:
+        text: the placed texts with the separator between them.
+        items: one for each item given, in the same order.
+        token_count: the tokens of `text`, counted as one text; with separator=None, the sum of
+            the placed texts' own.
+        overhead_tokens: the overheads of the items that were placed.
+        max_tokens: the budget.
+    """
+
+    text: str
+    items: tuple[PackedItem, ...]
+    token_count: int
+    overhead_tokens: int
+    max_tokens: int
+
+    @property
+    def total_tokens(self) -> int:
+        """Text and overheads: at most `max_tokens`."""
+        return self.token_count + self.overhead_tokens
+
+    @property
+    def tokens_left(self) -> int:
+        """What is left of the budget."""
+        return self.max_tokens - self.total_tokens
+
+    def report(self) -> str:
+        """Say in lines what became of each item, and what is left."""
+        lines = [
+            f"{place:>5}  {one.status:<9}  {one.token_count + one.item.overhead_tokens:>8} tokens"
+            if one.status != "dropped"
+            else f"{place:>5}  {one.status}"
+            for place, one in enumerate(self.items)
+        ]
+        total = f"{self.total_tokens} of {self.max_tokens} tokens, {self.tokens_left} left"
+        return "\n".join([*lines, total])
+
+
+def pack(
+    items: Iterable[str | Item],
+    max_tokens: int,
+    *,
+    encoding: Encoding | str = "o200k_base",
+    separator: str | None = "\n\n",
+    marker: str = "…",
+    boundary: Boundary = "character",
+) -> Packed:
+    r"""Join as many texts as fit a token budget, the most important ones first.
+
+    The items are offered room by falling priority, and stand in the given order. One that fits
+    is placed whole; one that does not is truncated to the room that is left, if its
+    `min_tokens` allow that, and dropped otherwise. The next one is offered what is left then.
+
+    The budget holds for the joined text, counted as one text, with the overheads of the items
+    placed: this count decides at the end, and nothing over budget is returned.
+
+    Args:
+        items: texts or `Item`s; a str is `Item(text)`, which is never truncated.
+        max_tokens: the budget, 0 or more.
+        encoding: what counts, or its name.
+        separator: what stands between two placed texts. None: nothing does, and each text is
+            counted on its own, as is right where special tokens stand between them.
+        marker: what stands where text was cut out; see `truncate`.
+        boundary: where texts may be cut; see `truncate`.
+
+    Raises:
+        ValueError: max_tokens is negative, or boundary is unknown.
+        SurrogateError, UnsupportedPatternError: (ValueErrors) as `truncate`, for an item that
+            is truncated.
+
+    Cost: linear in the texts' lengths, and some tens of microseconds an item.
+    Source: docs/budgets.md, "Packing".
+
+    >>> notes = Item("A long note that may be cut to its start.", min_tokens=4, overhead_tokens=2)
+    >>> packed = pack(["Be brief.", notes, Item("What is new?", priority=1)], 16)
+    >>> packed.text
+    'Be brief.\n\nA long note that may be …\n\nWhat is new?'
+    >>> [item.status for item in packed.items], packed.total_tokens
+    (['whole', 'truncated', 'whole'], 16)
+    """
+    counting, max_tokens = _encoding_of(encoding), index(max_tokens)
+    marker = check_options(max_tokens, "start", marker, boundary)
+    offered = [one if isinstance(one, Item) else Item(one) for one in items]
+    if separator is not None:
+        separator = plain_text(separator)
+    by_priority = sorted(range(len(offered)), key=lambda place: (-offered[place].priority, place))
+    counts: dict[int, int] = {}
+    less = 0
+    while True:
+        room = _Room(counting, separator, max_tokens - less, counts)
+        for place in by_priority:
+            room.offer(place, offered[place], marker, boundary)
+        packed = room.packed(offered, max_tokens)
+        if packed.tokens_left >= 0:
+            return packed
+        # Some neighbours merged farther than was looked: pack again with that much less room.
+        less = max(2 * less, less - packed.tokens_left)
+
+
+class _Room:
+    """The items placed so far, and what is left of the budget."""
+
+    def __init__(
+        self,
+        encoding: Encoding,
+        separator: str | None,
+        max_tokens: int,
+        counts: dict[int, int],
+    ) -> None:
+        self._encoding = encoding
+        self._separator = separator
+        self._left = max_tokens
+        self._counts = counts  # of whole items, by their place; kept from one try to the next
+        self._places: list[int] = []  # sorted
+        self._placed: dict[int, PackedItem] = {}
+
+    def offer(self, place: int, item: Item, marker: str, boundary: Boundary) -> None:
+        """Place an item, whole or truncated, if it fits."""
+        tokens = self._counts.get(place)
+        if tokens is None:
+            tokens = self._counts[place] = self._encoding.count(item.text)
+        over = self._over(place, item, item.text, tokens)
+        if over <= 0:
+            whole = ((0, len(item.text)),) if item.text else ()
+            self._place(place, PackedItem(item, "whole", item.text, tokens, kept=whole), over)
+            return
+        if item.min_tokens is None:
+            return
+        fewest = max(item.min_tokens, self._encoding.count(marker), 1)
+        while (tokens := tokens - over) >= fewest:
+            text, kept = truncating.truncate(
+                self._encoding, item.text, tokens, item.keep, marker, boundary
+            )
+            tokens = self._encoding.count(text)
+            if not kept or tokens < item.min_tokens:
+                return
+            over = self._over(place, item, text, tokens)
+            if over <= 0:
+                self._place(place, PackedItem(item, "truncated", text, tokens, kept=kept), over)
+                return
+
+    def packed(self, offered: Sequence[Item], max_tokens: int) -> Packed:
+        """Join what was placed, and count it as one text."""
+        separator = self._separator or ""
+        placed = [self._placed[place] for place in self._places]
+        at = 0
+        for place, one in zip(self._places, placed, strict=True):
+            end = at + len(one.text)
+            self._placed[place] = replace(one, start_index=at, end_index=end)
+            at = end + len(separator)
+        text = separator.join(one.text for one in placed)
+        alone = self._separator is None
+        tokens = sum(one.token_count for one in placed) if alone else self._encoding.count(text)
+        return Packed(
+            text,
+            tuple(
+                self._placed.get(place) or PackedItem(item, "dropped")
+                for place, item in enumerate(offered)
+            ),
+            tokens,
+            sum(one.item.overhead_tokens for one in placed),
+            max_tokens,
+        )
+
+    def _place(self, place: int, placed: PackedItem, over: int) -> None:
+        self._places.insert(bisect_left(self._places, place), place)
+        self._placed[place] = placed
+        self._left = -over
+
+    def _over(self, place: int, item: Item, text: str, tokens: int) -> int:
+        """Tell by how much a text of so many tokens would exceed what is left."""
+        return item.overhead_tokens + tokens + self._seams(place, text) - self._left
+
+    def _seams(self, place: int, text: str) -> int:
+        """Count what a text at a place adds to the joined text besides its own tokens.
+
+        Exact if the pieces of a text do not depend on what is farther away than the context.
+        """
+        if self._separator is None or not self._places:
+            return 0
+        count = self._encoding.count
+        at = bisect_left(self._places, place)
+        left, right = self._left_context(at), self._right_context(at)
+        before = "" if left is None else left + self._separator
+        after = "" if right is None else self._separator + right
+        apart = count(right or "" if left is None else left + after)
+        if len(text) <= 2 * _CONTEXT:
+            return count(before + text + after) - count(text) - apart
+        first, last = text[:_CONTEXT], text[-_CONTEXT:]
+        joined = count(before + first) - count(first) + count(last + after) - count(last)
+        return joined - apart
+
+    def _left_context(self, at: int) -> str | None:
+        """Return the end of what stands before; None: nothing does."""
+        places = reversed(self._places[max(0, at - _CONTEXT) : at])
+        near = self._near(places, slice(-_CONTEXT, None))
+        return None if near is None else (self._separator or "").join(reversed(near))
+
+    def _right_context(self, at: int) -> str | None:
+        """Return the beginning of what stands behind; None: nothing does."""
+        near = self._near(self._places[at : at + _CONTEXT], slice(_CONTEXT))
+        return None if near is None else (self._separator or "").join(near)
+
+    def _near(self, places: Iterable[int], part: slice) -> list[str] | None:
+        """Collect texts from the nearest on until there is enough of them."""
+        texts: list[str] = []
+        length = 0
+        for place in places:
+            texts.append(self._placed[place].text[part])
+            length += len(texts[-1]) + len(self._separator or "")
+            if length >= _CONTEXT:
+                break
+        return texts or None
+
+
+def _encoding_of(encoding: Encoding | str) -> Encoding:
+    """Return an encoding that was given itself or by its name."""
+    return get_encoding(encoding) if isinstance(encoding, str) else encoding

@@ -1,0 +1,270 @@
+"""What of a text stays within a token budget: its start, its end, or both, with a marker.
+
+Counts are not monotonic, and a marker can merge with the text beside it; so every candidate is
+counted as the text that it would be. An appender (for a start) or a prepender (for an end) holds
+what is kept so far, which makes a candidate cost what is added, not what is kept.
+"""
+
+from collections.abc import Iterator
+from operator import index
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from cutline.errors import BudgetError
+from cutline.text import plain_text
+
+if TYPE_CHECKING:
+    from cutline.encoding import Encoding
+
+__all__ = ["Boundary", "Keep", "Truncated", "check_options", "truncate"]
+
+Keep = Literal["start", "end", "both"]
+Boundary = Literal["character", "grapheme", "word"]
+
+# A cut is given up only if none of the next so many characters can be had as well.
+LOOK_AHEAD = 64
+# How far from a cut to look for the next boundary, and for a safe place to tell them apart from.
+_REACH = 4096
+_CLUSTER, _WORD_EDGE = r"\X", r"(?w)\b"
+# Behind a line feed, and between a blank and an ASCII letter or digit, both always end.
+_SAFE = r"(?r)(?<=\n)|(?<= )(?=[A-Za-z0-9])"
+
+
+class Truncated(NamedTuple):
+    """A text within its budget, and the half-open spans of the source that are in it."""
+
+    text: str
+    kept: tuple[tuple[int, int], ...]
+
+
+def truncate(
+    encoding: "Encoding",
+    text: str,
+    max_tokens: int,
+    keep: Keep = "start",
+    marker: str = "…",
+    boundary: Boundary = "character",
+) -> Truncated:
+    """Cut a text to a budget; see `cutline.truncate`."""
+    text, max_tokens = plain_text(text), index(max_tokens)
+    marker = check_options(max_tokens, keep, marker, boundary)
+    if encoding.count_till_limit(text, max_tokens) is not None:
+        return Truncated(text, ((0, len(text)),) if text else ())
+    marker_tokens = encoding.count(marker)
+    if marker_tokens > max_tokens:
+        raise BudgetError(
+            f"the marker {marker!r} alone has {marker_tokens} tokens, more than "
+            f"max_tokens={max_tokens}: use a shorter one, or marker=''"
+        )
+    if keep == "both":
+        return _both(encoding, text, max_tokens, marker, boundary)
+    side = _Start(encoding, text) if keep == "start" else _End(encoding, text)
+    most = len(text) - 1
+    if keep == "start" and not marker:
+        side.keep(encoding.split_at(text, max_tokens))
+    else:
+        _grow(side, marker, max_tokens, most)
+    _step_back(side, marker, max_tokens, boundary)
+    kept = (side.span,) if side.kept else ()
+    return Truncated(side.joined(marker), kept)
+
+
+def check_options(max_tokens: int, keep: str, marker: str, boundary: str) -> str:
+    """Refuse options that mean nothing; return the marker as a plain str.
+
+    Raises:
+        ValueError: names the option, and the values that there are.
+        TypeError: the marker is no str.
+    """
+    if max_tokens < 0:
+        raise ValueError(f"max_tokens must be 0 or more, got {max_tokens}")
+    if keep not in ("start", "end", "both"):
+        raise ValueError(f"keep must be 'start', 'end' or 'both', got {keep!r}")
+    if boundary not in ("character", "grapheme", "word"):
+        raise ValueError(f"boundary must be 'character', 'grapheme' or 'word', got {boundary!r}")
+    if not isinstance(marker, str):
+        raise TypeError(f"marker must be a str, got {type(marker).__name__}")
+    return plain_text(marker)
+
+
+def _both(
+    encoding: "Encoding", text: str, max_tokens: int, marker: str, boundary: Boundary
+) -> Truncated:
+    """Keep about as many tokens of the start as of the end."""
+    marker_tokens = encoding.count(marker)
+    head = _Start(encoding, text)
+    head_budget = marker_tokens + (max_tokens - marker_tokens + 1) // 2
+    most = len(text) - 1
+    _grow(head, marker, head_budget, most)
+    _step_back(head, marker, head_budget, boundary)
+    before = head.joined(marker)
+    # The head is counted with each candidate: so begin with the tail that would fit if nothing
+    # merged across the marker, and try few.
+    tail = _End(encoding, text)
+    most -= head.kept
+    spare = max_tokens - encoding.count(before)
+    less = 0
+    while True:
+        tail.keep(0)
+        if less > spare:
+            break
+        _grow(tail, marker, marker_tokens + spare - less, most)
+        if tail.fits(tail.kept, before, max_tokens):
+            break
+        less = 2 * less + 1
+    _grow(tail, before, max_tokens, most, look_ahead=1)
+    _step_back(tail, before, max_tokens, boundary)
+    kept = tuple(side.span for side in (head, tail) if side.kept)
+    return Truncated(tail.joined(before), kept)
+
+
+class _Side:
+    """The part of a text that is kept so far, at its start or its end.
+
+    Attributes:
+        kept: its length in characters.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.kept = 0
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Where the part lies in the text."""
+        raise NotImplementedError
+
+    def fits(self, length: int, marker: str, max_tokens: int) -> bool:
+        """Tell whether a part of this length, at least `kept`, fits with the marker."""
+        raise NotImplementedError
+
+    def keep(self, length: int) -> None:
+        """Keep a part of this length."""
+        raise NotImplementedError
+
+    def joined(self, marker: str) -> str:
+        """Return the part with the marker at the cut."""
+        raise NotImplementedError
+
+    def cuts(self, boundary: Boundary) -> Iterator[int]:
+        """Yield the lengths up to `kept`, the greatest first, whose cuts are boundaries."""
+        raise NotImplementedError
+
+
+class _Start(_Side):
+    def __init__(self, encoding: "Encoding", text: str) -> None:
+        super().__init__(text)
+        self._counter = encoding.appender()
+
+    @property
+    def span(self) -> tuple[int, int]:
+        return 0, self.kept
+
+    def fits(self, length: int, marker: str, max_tokens: int) -> bool:
+        return self._counter.fits(self.text[self.kept : length] + marker, max_tokens)
+
+    def keep(self, length: int) -> None:
+        if length < self.kept:
+            self._counter.truncate(length)
+        else:
+            self._counter.append(self.text[self.kept : length])
+        self.kept = length
+
+    def joined(self, marker: str) -> str:
+        return self.text[: self.kept] + marker
+
+    def cuts(self, boundary: Boundary) -> Iterator[int]:
+        high = self.kept
+        lowest = max(0, high - _REACH)
+        while high > lowest:
+            low = _safe_before(self.text, high)
+            inside = [cut for cut in _cuts_from(self.text, low, boundary, high) if cut > low]
+            for cut in reversed(inside):
+                if boundary != "word" or not self.text[cut - 1].isspace():
+                    yield cut
+            high = low
+
+
+class _End(_Side):
+    def __init__(self, encoding: "Encoding", text: str) -> None:
+        super().__init__(text)
+        self._counter = encoding.prepender()
+
+    @property
+    def span(self) -> tuple[int, int]:
+        return len(self.text) - self.kept, len(self.text)
+
+    def fits(self, length: int, marker: str, max_tokens: int) -> bool:
+        more = self.text[len(self.text) - length : len(self.text) - self.kept]
+        return self._counter.fits(marker + more, max_tokens)
+
+    def keep(self, length: int) -> None:
+        if length < self.kept:
+            self._counter.truncate(length)
+        else:
+            self._counter.prepend(self.text[len(self.text) - length : len(self.text) - self.kept])
+        self.kept = length
+
+    def joined(self, marker: str) -> str:
+        return marker + self.text[len(self.text) - self.kept :]
+
+    def cuts(self, boundary: Boundary) -> Iterator[int]:
+        start = len(self.text) - self.kept
+        safe = _safe_before(self.text, start + 1) if start else 0
+        last = min(start + _REACH, len(self.text) - 1)
+        for cut in _cuts_from(self.text, safe, boundary, last):
+            if cut >= start and (boundary != "word" or not self.text[cut].isspace()):
+                yield len(self.text) - cut
+
+
+def _grow(
+    side: _Side, marker: str, max_tokens: int, most: int, look_ahead: int = LOOK_AHEAD
+) -> None:
+    """Keep as much as fits with the marker: none of the next `look_ahead` lengths fits too."""
+    step, growing = 1, True
+    while step:
+        length = side.kept + step
+        fitting = length <= most and side.fits(length, marker, max_tokens)
+        if fitting:
+            side.keep(length)
+        growing = growing and fitting
+        step = 2 * step if growing else step // 2
+    found: int | None = side.kept
+    while found is not None:
+        side.keep(found)
+        lengths = range(min(most, side.kept + look_ahead), side.kept, -1)
+        found = next((k for k in lengths if side.fits(k, marker, max_tokens)), None)
+
+
+def _step_back(side: _Side, marker: str, max_tokens: int, boundary: Boundary) -> None:
+    """Go back to the boundary, if there is one that leaves something; else to a finer one."""
+    if boundary == "character" or not side.kept:
+        return
+    finer: tuple[Boundary, ...] = ("word", "grapheme") if boundary == "word" else ("grapheme",)
+    longest = side.kept
+    for kind in finer:
+        for length in side.cuts(kind):
+            side.keep(length)
+            if side.fits(length, marker, max_tokens):
+                return
+        side.keep(longest)
+
+
+def _cuts_from(text: str, start: int, boundary: Boundary, last: int) -> Iterator[int]:
+    """Yield the boundaries from a safe place on up to `last`, in order."""
+    import regex  # takes a while to import, and is needed for these boundaries alone
+
+    pattern = regex.compile(_CLUSTER if boundary == "grapheme" else _WORD_EDGE)
+    # What follows `last` decides about it; more than a little of it never does.
+    for match in pattern.finditer(text, start, last + _REACH):
+        if match.start() > last:
+            return
+        yield match.start()
+
+
+def _safe_before(text: str, cut: int) -> int:
+    """Find a place before a cut where clusters and words surely end, if one is near."""
+    import regex
+
+    lowest = max(0, cut - _REACH)
+    match = regex.compile(_SAFE).search(text, lowest, cut - 1)
+    return lowest if match is None else match.start()

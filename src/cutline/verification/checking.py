@@ -1,0 +1,187 @@
+"""`verify`: whether chunks are slices of their text, within budget, and nothing is lost."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from operator import index
+from typing import Any
+
+from cutline.text import plain_text
+from cutline.verification.locating import Place, locate, span_holds
+from cutline.verification.reading import ReadChunk, Tokenizer, counter_of, read_chunk
+from cutline.verification.report import Finding, FindingKind, Report
+
+__all__ = ["verify"]
+
+_SHOWN = 40
+
+
+def verify(
+    text: str,
+    chunks: Iterable[Any],
+    *,
+    encoding: Tokenizer = "o200k_base",
+    chunk_size: int,
+    chunk_overlap: int = 0,
+    strip: bool = False,
+    count_text: Callable[[Any], int] | None = None,
+) -> Report:
+    """Prove that chunks are what they should be, or say what is wrong; any chunks of any maker.
+
+    That every chunk is within budget, is a slice of the text at the offsets that it gives, and
+    has the tokens that it says; that all the text is in the chunks, in order; that chunks share
+    no more than `chunk_overlap` tokens, and each adds something.
+
+    Args:
+        text: the text that was cut.
+        chunks: of each its text, and where it says so its offsets and tokens: a str; a pair of
+            offset and str; or a mapping or an object with `text`, `page_content` or `content`,
+            with `start_index`, `start_char_idx` or `start`, with `end_index`, `end_char_idx` or
+            `end`, and with `token_count`. All but the text may stand in `metadata` or `meta`.
+        encoding: what counts: an `Encoding`, its name, a function from text to number of
+            tokens, or an object with `encode` (of tiktoken, tokenizers, transformers); no
+            special tokens are added.
+        chunk_size: the budget.
+        chunk_overlap: tokens that a chunk may share with what is before it.
+        strip: white space between chunks may be missing.
+        count_text: of a chunk as it was given, the tokens that are really sent for it, which
+            count against the budget: the one that the chunker had. If not given, the chunk's own.
+
+    Returns:
+        The report: true if all is well.
+
+    Raises:
+        TypeError: a chunk has no text, or the encoding cannot count.
+        ValueError: chunk_size is below 1, or chunk_overlap negative.
+
+    Chunks without offsets, or with wrong ones, are located from left to right. Repeated text
+    can lie at several places: then a place is believed that leaves nothing to object to.
+
+    Cost: each chunk is counted, and found where it should be: linear in the text. What is not
+    found there is searched for: see docs/budgets.md.
+    Source: docs/budgets.md, "Verifying".
+
+    >>> report = verify("one two three", ["one two", "three"], chunk_size=2)
+    >>> report.ok
+    False
+    >>> print(report.findings[0])
+    white space lost: chunk 1: ' ' at 7 is in no chunk
+    """
+    text, chunk_size, chunk_overlap = plain_text(text), index(chunk_size), index(chunk_overlap)
+    if chunk_size < 1:
+        raise ValueError(f"chunk_size must be 1 or more tokens, got {chunk_size}")
+    if chunk_overlap < 0:
+        raise ValueError(f"chunk_overlap must be 0 or more tokens, got {chunk_overlap}")
+    count = counter_of(encoding)
+    given = list(chunks)
+    read = [read_chunk(chunk, number) for number, chunk in enumerate(given)]
+    findings: list[Finding] = []
+    sent: list[int] = []
+    for number, chunk in enumerate(read):
+        tokens = count(chunk.text)
+        sent.append(tokens if count_text is None else count_text(given[number]))
+        findings += _check_counts(number, chunk, tokens, sent[-1], chunk_size)
+    count_shared = lru_cache(count)  # repeated text is shared again and again
+    places = locate(text, read, count_shared, chunk_overlap, strip)
+    findings += _check_places(text, read, places, count_shared, chunk_overlap)
+    lost = list(_lost(text, places))
+    for start, end, behind in lost:
+        if not (strip and text[start:end].isspace()):
+            findings.append(_loss(text, start, end, behind))
+    last = len(read)
+    findings.sort(key=lambda found: last if found.chunk is None else found.chunk)
+    blanks = sum(character.isspace() for start, end, _ in lost for character in text[start:end])
+    return Report(
+        findings=tuple(findings),
+        chunk_count=len(read),
+        text_length=len(text),
+        mean_fill=sum(sent) / len(sent) / chunk_size if sent else 0.0,
+        most_tokens=max(sent, default=0),
+        lost_characters=sum(end - start for start, end, _ in lost) - blanks,
+        lost_white_space=blanks,
+    )
+
+
+def _check_counts(
+    number: int, chunk: ReadChunk, tokens: int, sent: int, chunk_size: int
+) -> Iterator[Finding]:
+    if sent > chunk_size:
+        message = f"{sent} tokens, over chunk_size={chunk_size}: {_shown(chunk.text)}"
+        yield Finding("over budget", number, message)
+    if chunk.token_count is not None and chunk.token_count != tokens:
+        message = f"token_count is {chunk.token_count}, but {_shown(chunk.text)} has {tokens}"
+        yield Finding("wrong token count", number, message)
+
+
+def _check_places(
+    text: str,
+    chunks: list[ReadChunk],
+    places: list[Place],
+    count: Callable[[str], int],
+    chunk_overlap: int,
+) -> Iterator[Finding]:
+    """Check each chunk's place against what it says, and against those before it."""
+    for number, (chunk, place) in enumerate(zip(chunks, places, strict=True)):
+        if chunk.start is not None:
+            yield from _check_offsets(text, number, chunk, place)
+        before = place.previous
+        if place.start is None or place.end is None or before is None:
+            message = f"{_shown(chunk.text)} is not in the text"
+            yield Finding("invented text", number, message)
+            continue
+        start, end = place.start, place.end
+        if end - start < len(chunk.text):
+            message = f"of {_shown(chunk.text)} only {_shown(text[start:end])} is in the text"
+            yield Finding("invented text", number, message, start, end)
+        shared = text[start : min(before.reach, end)]
+        if start < before.last_start:
+            message = f"begins at {start}, before the one in front of it, at {before.last_start}"
+            yield Finding("out of order", number, message, start, end)
+        elif end <= before.reach:
+            message = f"{_shown(chunk.text)} at {start} ends at {end}, no farther than those before"
+            yield Finding("nothing new", number, message, start, end)
+        elif shared and (not chunk_overlap or count(shared) > chunk_overlap):
+            message = f"{_shown(shared)} at {start}, {count(shared)} tokens, is shared, over "
+            yield Finding(
+                "overlap too large", number, message + f"chunk_overlap={chunk_overlap}", start, end
+            )
+
+
+def _check_offsets(text: str, number: int, chunk: ReadChunk, place: Place) -> Iterator[Finding]:
+    start = chunk.start or 0
+    end = start + len(chunk.text) if chunk.end is None else chunk.end
+    if not span_holds(text, chunk):
+        there = _shown(text[start:end]) if 0 <= start <= end else "nothing"
+        message = f"text[{start}:{end}] is {there}, the chunk {_shown(chunk.text)}"
+        yield Finding("wrong offsets", number, message)
+    elif place.start != start:
+        message = f"{_shown(chunk.text)} is at {start} too, but what follows is at {place.start}"
+        yield Finding("wrong offsets", number, message, place.start, place.end)
+
+
+def _lost(text: str, places: list[Place]) -> Iterator[tuple[int, int, int | None]]:
+    """Yield the spans of the text that are in no chunk, with the chunk behind each."""
+    spans = sorted(
+        (place.start, place.end, number)
+        for number, place in enumerate(places)
+        if place.start is not None and place.end is not None
+    )
+    reach = 0
+    for start, end, number in spans:
+        if start > reach:
+            yield reach, start, number
+        reach = max(reach, end)
+    if reach < len(text):
+        yield reach, len(text), None
+
+
+def _loss(text: str, start: int, end: int, number: int | None) -> Finding:
+    message = f"{_shown(text[start:end])} at {start} is in no chunk"
+    kind: FindingKind = "white space lost" if text[start:end].isspace() else "text lost"
+    return Finding(kind, number, message, start, end)
+
+
+def _shown(text: str) -> str:
+    """Return the text as the findings show it."""
+    if len(text) <= _SHOWN:
+        return repr(text)
+    return f"{text[:_SHOWN]!r}… ({len(text)} characters)"

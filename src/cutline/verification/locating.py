@@ -1,0 +1,237 @@
+"""Where in a text its chunks lie, when they do not say so, or say so wrongly.
+
+A chunk of text that repeats could lie at many places. All chains of places that leave nothing to
+object to are followed side by side, a bounded number of them; only when there is none left, the
+chain that has come farthest goes on with what is least wrong: with where the chunk says that it
+lies, if it does lie there. So repetition alone never makes a finding, as long as the number of
+chains suffices; and offsets that were found by searching, and are those of a repetition, do.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from cutline.verification.reading import ReadChunk
+
+__all__ = ["Place", "locate", "span_holds"]
+
+Count = Callable[[str], int]
+
+_MOST_CHAINS = 32
+# Places tried at either end of where one chunk's overlap can begin in one chain, and how much
+# farther back than halving finds, for counts are not monotonic.
+_MOST_PLACES, _SLACK = 32, 16
+# What is not found near where it should be is looked for in the whole text so many times.
+_WIDE_SEARCHES = 32
+_NEAR, _MOST_PENDING = 10_000, 100_000
+_WHITE_SPACE = re.compile(r"\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a chunk lies, and behind which places of the chunks before it.
+
+    Attributes:
+        start: of what was found of the chunk; None: it is nowhere.
+        end: of that.
+        reach: the farthest end so far.
+        last_start: the start of the last chunk that was found.
+        previous: the place of the chunk before.
+    """
+
+    start: int | None
+    end: int | None
+    reach: int
+    last_start: int
+    previous: "Place | None"
+
+    def then(self, start: int, end: int) -> "Place":
+        """Return the place of the next chunk."""
+        return Place(start, end, max(self.reach, end), start, self)
+
+    def nowhere(self) -> "Place":
+        """Return the place of a next chunk that is nowhere."""
+        return Place(None, None, self.reach, self.last_start, self)
+
+
+def span_holds(text: str, chunk: ReadChunk) -> bool:
+    """Tell whether a chunk says where it lies, and does lie there."""
+    start, end = chunk.start, chunk.end
+    if start is None or start < 0:
+        return False
+    if end is not None and end != start + len(chunk.text):
+        return False
+    return text.startswith(chunk.text, start) and start + len(chunk.text) <= len(text)
+
+
+def locate(
+    text: str, chunks: Sequence[ReadChunk], count: Count, chunk_overlap: int, strip: bool
+) -> list[Place]:
+    """Find a place for every chunk, from left to right."""
+    search = _Search(text, count, chunk_overlap, strip)
+    chains = [Place(None, None, 0, -1, None)]
+    # If all chunks share equally much, what is shared is what they are longer than the text.
+    excess = sum(len(chunk.text) for chunk in chunks) - len(text)
+    shared_each = excess / max(1, len(chunks) - 1)
+    passed = 0
+    for number, chunk in enumerate(chunks):
+        said = chunk.start if span_holds(text, chunk) else None
+        passed += len(chunk.text)
+        chains = search.next_places(chains, chunk.text, said, passed - number * shared_each)
+    places: list[Place] = []
+    place = _farthest(chains)
+    while place.previous is not None:
+        places.append(place)
+        place = place.previous
+    return places[::-1]
+
+
+class _Search:
+    def __init__(self, text: str, count: Count, chunk_overlap: int, strip: bool) -> None:
+        self._text = text
+        self._count = count
+        self._overlap = chunk_overlap
+        self._strip = strip
+        self._wide_searches = _WIDE_SEARCHES
+        self._pending = 0  # characters of the chunks since the last that was found
+        self._white: tuple[int, int] = (0, -1)
+
+    def next_places(
+        self, chains: list[Place], part: str, said: int | None, expected: float
+    ) -> list[Place]:
+        """Go on with all chains that leave nothing to object to, else with the least wrong."""
+        if said is not None:
+            following = [chain for chain in chains if self._follows(chain, part, said)]
+            if following:
+                return self._found([_farthest(following).then(said, said + len(part))])
+        if chain_ends := self._go_on(chains, part, self._faultless):
+            return self._found(_some(chain_ends, expected))
+        if said is not None:
+            return self._found([_farthest(chains).then(said, said + len(part))])
+        if chain_ends := self._go_on(chains, part, self._behind_white_space):
+            return self._found(_some(chain_ends, expected))
+        place = self._least_wrong(_farthest(chains), part)
+        if place.start is not None:
+            return self._found([place])
+        self._pending += len(part)
+        return [place]
+
+    def _found(self, chains: list[Place]) -> list[Place]:
+        self._pending = 0
+        return chains
+
+    def _go_on(
+        self, chains: list[Place], part: str, ways: Callable[[Place, str], Iterator[int]]
+    ) -> list[Place]:
+        """Put the chunk to every chain in all the ways, those with the same end once."""
+        found = {
+            start + len(part): chain.then(start, start + len(part))
+            for chain in chains
+            for start in ways(chain, part)
+        }
+        return sorted(found.values(), key=lambda place: place.reach)
+
+    def _follows(self, chain: Place, part: str, start: int) -> bool:
+        """Tell whether a start follows on the chain as it should."""
+        if start >= chain.reach:
+            return start == chain.reach or (
+                self._strip and start <= self._white_space_end(chain.reach)
+            )
+        adds = start > chain.last_start and start + len(part) > chain.reach
+        return adds and 0 < self._count(self._text[start : chain.reach]) <= self._overlap
+
+    def _faultless(self, chain: Place, part: str) -> Iterator[int]:
+        """Yield the starts that follow on the chain as they should."""
+        if self._text.startswith(part, chain.reach):
+            yield chain.reach
+        if self._strip:
+            yield from self._behind_white_space(chain, part)
+        if self._overlap:
+            yield from self._overlapping(chain, part)
+
+    def _overlapping(self, chain: Place, part: str) -> Iterator[int]:
+        """Yield the starts before the chain's end that share no more than they may.
+
+        Where there are many, those that share most, at which chunkers aim, and those that
+        share least.
+        """
+        lowest = max(chain.last_start + 1, chain.reach - len(part) + 1)
+        last = chain.reach + len(part) - 1  # before here ends what begins before the chain's end
+        starts: list[int] = []
+        start = self._shared_start(lowest, chain.reach) - 1
+        while len(starts) < _MOST_PLACES and (start := self._text.find(part, start + 1, last)) >= 0:
+            starts.append(start)
+        lowest = starts[-1] + 1 if starts else last
+        start = chain.reach
+        for _ in range(_MOST_PLACES):
+            start = self._text.rfind(part, lowest, start + len(part) - 1)
+            if start < 0:
+                break
+            starts.append(start)
+        for start in starts:
+            if self._count(self._text[start : chain.reach]) <= self._overlap:
+                yield start
+
+    def _shared_start(self, lowest: int, end: int) -> int:
+        """Find about how far back the overlap can begin; counts being what they are, and more."""
+        low, high = lowest, end
+        while low < high:
+            middle = (low + high) // 2
+            if self._count(self._text[middle:end]) <= self._overlap:
+                high = middle
+            else:
+                low = middle + 1
+        return max(lowest, low - _SLACK)
+
+    def _behind_white_space(self, chain: Place, part: str) -> Iterator[int]:
+        """Yield the start behind white space that was left out, if that is all that was."""
+        end = self._white_space_end(chain.reach)
+        own = len(part) - len(part.lstrip())
+        blank = own == len(part)
+        start = self._text.find(part, chain.reach, end) if blank else end - own
+        if start > chain.reach and self._text.startswith(part, start):
+            yield start
+
+    def _white_space_end(self, start: int) -> int:
+        if self._white[0] != start or self._white[1] < 0:
+            match = _WHITE_SPACE.match(self._text, start)
+            self._white = (start, match.end() if match else start)
+        return self._white[1]
+
+    def _least_wrong(self, chain: Place, part: str) -> Place:
+        """Find a chunk that does not follow: overlapping, farther on, in part, or before."""
+        lowest = max(0, chain.last_start + 1, chain.reach - len(part) + 1)
+        start = self._text.rfind(part, lowest, chain.reach + len(part))
+        if start < 0:
+            start = self._find_near(chain, part)
+        if start >= 0:
+            return chain.then(start, start + len(part))
+        core = part.strip("\ufffd")  # what decoding half a character leaves at the ends
+        if core and core != part:
+            start = self._find_near(chain, core)
+            if start >= 0:
+                return chain.then(start, start + len(core))
+        if self._wide_searches:
+            self._wide_searches -= 1
+            start = self._text.find(part, chain.reach)
+            if start < 0:
+                start = self._text.rfind(part, 0, chain.reach)
+            if start >= 0:
+                return chain.then(start, start + len(part))
+        return chain.nowhere()
+
+    def _find_near(self, chain: Place, part: str) -> int:
+        pending = min(self._pending, _MOST_PENDING) + len(part)
+        return self._text.find(part, chain.reach, chain.reach + pending + _NEAR)
+
+
+def _farthest(chains: list[Place]) -> Place:
+    return max(chains, key=lambda place: place.reach)
+
+
+def _some(chains: list[Place], expected: float) -> list[Place]:
+    """Keep some of many chains: those that came about as far as is to be expected, and others."""
+    if len(chains) <= _MOST_CHAINS:
+        return chains
+    near = sorted(chains, key=lambda place: abs(place.reach - expected))[: _MOST_CHAINS // 2]
+    return near + chains[:: 2 * len(chains) // _MOST_CHAINS]

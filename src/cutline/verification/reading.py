@@ -1,0 +1,107 @@
+"""Chunks and tokenizers of many makes, read by what they offer.
+
+No package is imported for that: an object with the right attributes is a chunk.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from cutline.encoding import Encoding
+from cutline.registry import get_encoding
+
+__all__ = ["ReadChunk", "Tokenizer", "counter_of", "read_chunk"]
+
+Tokenizer = Encoding | str | Callable[[str], int] | Any
+
+TEXT_NAMES = ("text", "page_content", "content")
+START_NAMES = ("start_index", "start_char_idx", "start")
+END_NAMES = ("end_index", "end_char_idx", "end")
+COUNT_NAMES = ("token_count",)
+METADATA_NAMES = ("metadata", "meta")
+
+
+class ReadChunk(NamedTuple):
+    """What a chunk says of itself; None: nothing."""
+
+    text: str
+    start: int | None
+    end: int | None
+    token_count: int | None
+
+
+def read_chunk(chunk: Any, number: int) -> ReadChunk:
+    """Read a chunk: a str, a pair of offset and str, a mapping, or an object with attributes.
+
+    Raises:
+        TypeError: it has no text; names the chunk.
+    """
+    if isinstance(chunk, str):
+        return ReadChunk(chunk, None, None, None)
+    if isinstance(chunk, tuple) and len(chunk) == 2 and isinstance(chunk[1], str):
+        return ReadChunk(chunk[1], chunk[0], None, None)
+    text = _first(chunk, TEXT_NAMES, str)
+    if text is None:
+        raise TypeError(
+            f"chunk {number} is a {type(chunk).__name__} without text: it must be a str, a pair "
+            f"of offset and str, or have one of {', '.join(TEXT_NAMES)} as attribute or key"
+        )
+    numbers = (_number(chunk, names) for names in (START_NAMES, END_NAMES, COUNT_NAMES))
+    return ReadChunk(text, *numbers)
+
+
+def counter_of(encoding: Tokenizer) -> Callable[[str], int]:
+    """Return what counts the tokens of a text, special-token templates left out.
+
+    Raises:
+        TypeError: the object neither counts nor encodes.
+    """
+    if isinstance(encoding, str):
+        return get_encoding(encoding).count
+    if isinstance(encoding, Encoding):
+        return encoding.count
+    if hasattr(encoding, "encode_ordinary"):  # tiktoken: special text is ordinary text
+        return lambda text: len(encoding.encode_ordinary(text))
+    if hasattr(encoding, "encode"):
+        return _encoder_counter(encoding.encode)
+    if callable(encoding):
+        return encoding
+    raise TypeError(
+        "encoding must be an Encoding, a name, a function that counts tokens, or an object with "
+        f"encode(), got {type(encoding).__name__}"
+    )
+
+
+def _encoder_counter(encode: Callable[..., Any]) -> Callable[[str], int]:
+    """Count with an `encode` that may put special tokens around the text unless told not to."""
+    options: dict[str, Any] = {"add_special_tokens": False}
+    try:
+        encode("", **options)
+    except TypeError:
+        options = {}
+
+    def count(text: str) -> int:
+        tokens = encode(text, **options)
+        return len(getattr(tokens, "ids", tokens))
+
+    return count
+
+
+def _number(chunk: Any, names: tuple[str, ...]) -> int | None:
+    """Find an integer in a chunk or in its metadata."""
+    found: int | None = _first(chunk, names, int)
+    for name in METADATA_NAMES:
+        if found is None and (metadata := _get(chunk, name)) is not None:
+            found = _first(metadata, names, int)
+    return found
+
+
+def _first(holder: Any, names: tuple[str, ...], kind: type) -> Any:
+    """Return the first of some attributes or keys that is of a kind."""
+    values = (_get(holder, name) for name in names)
+    return next((value for value in values if isinstance(value, kind)), None)
+
+
+def _get(holder: Any, name: str) -> Any:
+    if isinstance(holder, Mapping):
+        return holder.get(name)
+    return getattr(holder, name, None)

@@ -1,0 +1,102 @@
+"""What `verify` found."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["Finding", "FindingKind", "Report"]
+
+FindingKind = Literal[
+    "over budget",
+    "wrong offsets",
+    "wrong token count",
+    "invented text",
+    "text lost",
+    "white space lost",
+    "overlap too large",
+    "nothing new",
+    "out of order",
+]
+_MOST_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong.
+
+    Attributes:
+        kind: what sort of thing.
+        chunk: the number of the chunk, from 0; of text lost, that of the chunk behind it, and
+            None at the end of the text.
+        message: what exactly.
+        start: where in the text it lies, in code points, if that is known.
+        end: where it ends.
+    """
+
+    kind: FindingKind
+    chunk: int | None
+    message: str
+    start: int | None = None
+    end: int | None = None
+
+    def __str__(self) -> str:
+        where = "end of the text" if self.chunk is None else f"chunk {self.chunk}"
+        return f"{self.kind}: {where}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that is wrong with the chunks of a text. True if nothing is.
+
+    Attributes:
+        findings: in the order of the chunks.
+        chunk_count: how many chunks there are.
+        text_length: the length of the text in code points.
+        mean_fill: the mean share of the budget that a chunk uses; 0 without chunks.
+        most_tokens: the tokens of the largest chunk.
+        lost_characters: characters of the text, white space aside, that are in no chunk.
+        lost_white_space: characters of white space that are in no chunk.
+    """
+
+    findings: tuple[Finding, ...]
+    chunk_count: int
+    text_length: int
+    mean_fill: float
+    most_tokens: int
+    lost_characters: int
+    lost_white_space: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is nothing wrong."""
+        return not self.findings
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def counts(self) -> dict[FindingKind, int]:
+        """Return how many findings there are of each kind that occurs."""
+        return dict(Counter(finding.kind for finding in self.findings))
+
+    def raise_for_findings(self) -> None:
+        """Raise if anything is wrong.
+
+        Raises:
+            AssertionError: the report. What failed is a check of a program's promise, not an
+                argument: there is nothing to handle, and test runners show it as a failure.
+        """
+        if self.findings:
+            raise AssertionError(str(self))
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.chunk_count} chunks of {self.text_length} characters: "
+            + ("all exact" if self.ok else f"{len(self.findings)} findings"),
+            f"mean fill {self.mean_fill:.1%}, largest chunk {self.most_tokens} tokens, "
+            f"{self.lost_characters} characters and {self.lost_white_space} of white space lost",
+        ]
+        lines += [f"  {kind}: {count}" for kind, count in self.counts().items()]
+        lines += [f"- {finding}" for finding in self.findings[:_MOST_SHOWN]]
+        if len(self.findings) > _MOST_SHOWN:
+            lines.append(f"- and {len(self.findings) - _MOST_SHOWN} more")
+        return "\n".join(lines)

@@ -1,0 +1,282 @@
+"""`verify`: it passes what is exact, and finds what is wrong, whoever made the chunks."""
+
+import random
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cutline
+from cutline.verification import Report, verify
+from tests.oracles import DISTINCT, counter, real_tiktoken
+from tests.texts import HANDSHAKE, NAMED_TEXTS, PEER_BREAKERS, random_text, run_length_text
+
+ENC = cutline.get_encoding("o200k_base")
+TIKTOKEN = real_tiktoken("o200k_base")
+REPEATED = "The same sentence again. " * 500
+FOX = "The quick brown fox jumps over the lazy dog. It was not amused."
+
+
+def kinds(report: Report) -> dict[str, int]:
+    """How many findings of each kind."""
+    return {str(kind): count for kind, count in report.counts().items()}
+
+
+def tokens(text: str) -> int:
+    """Count with tiktoken."""
+    return len(TIKTOKEN.encode_ordinary(text))
+
+
+@pytest.mark.parametrize("name", DISTINCT)
+@pytest.mark.parametrize(("n", "overlap"), [(4, 0), (8, 3), (64, 0), (64, 16)])
+def test_exact_chunks_have_no_findings(name: str, n: int, overlap: int) -> None:
+    enc, options = cutline.get_encoding(name), {"chunk_size": n, "chunk_overlap": overlap}
+    for text in NAMED_TEXTS.values():
+        chunks = enc.split(text, n, overlap)
+        for given_as in (chunks, [chunk.text for chunk in chunks]):
+            for encoding in (enc, name, real_tiktoken(name), counter(name)):
+                report = verify(text, given_as, encoding=encoding, **options)
+                assert report.ok, (text, str(report))
+        assert report.chunk_count == len(chunks)
+        assert report.lost_characters == report.lost_white_space == 0
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 2**32), st.integers(4, 40), st.integers(0, 12))
+def test_repetition_alone_makes_no_finding(seed: int, n: int, overlap: int) -> None:
+    rng, overlap = random.Random(seed), min(overlap, n - 1)
+    text = random_text(rng) * rng.choice((1, 3, 30))
+    chunks = ENC.split(text, n, overlap)
+    report = verify(text, [chunk.text for chunk in chunks], chunk_size=n, chunk_overlap=overlap)
+    assert report.ok, str(report)
+
+
+@pytest.mark.parametrize("n", [16, 64, 256])
+def test_runs_without_offsets_are_located(n: int) -> None:
+    for run in ("a", "-", " ", "\n", "ab", "1", HANDSHAKE, "a, b, ", REPEATED[:25]):
+        text = run * (8_000 // len(run))
+        chunks = [chunk.text for chunk in ENC.split(text, n, n // 8)]
+        report = verify(text, chunks, chunk_size=n, chunk_overlap=n // 8)
+        assert report.ok, (run, str(report))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32))
+def test_text_that_is_left_out_is_counted(seed: int) -> None:
+    rng = random.Random(seed)
+    text = run_length_text(rng, 400)
+    chunks = ENC.split(text, 8)
+    left_out = rng.randrange(len(chunks))
+    report = verify(text, [c for c in chunks if c.index != left_out], chunk_size=8)
+    assert not report.ok
+    # Where text repeats, another chunk may be believed to be the one that is missing.
+    assert report.lost_characters + report.lost_white_space == len(chunks[left_out].text)
+
+
+def test_every_kind_is_found() -> None:
+    chunks = ENC.split(FOX, 5)
+    assert len(chunks) == 3
+    one, two, three = chunks
+    cases: dict[str, list[Any]] = {
+        "over budget": [replace(one, text=one.text + two.text, token_count=10), three],
+        "wrong offsets": [one, replace(two, start_index=two.start_index + 1), three],
+        "wrong token count": [one, replace(two, token_count=4), three],
+        "text lost": [one, three],
+        "overlap too large": [one.text, "x" + two.text, three.text],
+        "nothing new": [one, two, two, three],
+        "out of order": [two, one, three],
+    }
+    for kind, given_chunks in cases.items():
+        if kind == "overlap too large":
+            given_chunks[1] = one.text[-2:] + two.text
+        found = kinds(verify(FOX, given_chunks, chunk_size=5, encoding=TIKTOKEN))
+        assert kind in found, (kind, found)
+    assert kinds(
+        verify(FOX, [one, two, replace(two, text="never there"), three], chunk_size=5)
+    ) == {
+        "invented text": 1,
+        "wrong offsets": 1,
+        "wrong token count": 1,
+    }
+    stripped = [chunk.text.strip() for chunk in chunks]
+    report = verify(FOX, stripped, chunk_size=5)
+    assert kinds(report) == {"white space lost": 2}
+    assert (report.lost_characters, report.lost_white_space) == (0, 2)
+    assert verify(FOX, stripped, chunk_size=5, strip=True).lost_white_space == 2
+    assert verify(FOX, stripped, chunk_size=5, strip=True).ok
+
+
+def test_findings_say_what_and_where() -> None:
+    report = verify("one two three", ["one", " three"], chunk_size=1)
+    (finding,) = report.findings
+    assert (finding.kind, finding.chunk, finding.start, finding.end) == ("text lost", 1, 3, 7)
+    assert str(finding) == "text lost: chunk 1: ' two' at 3 is in no chunk"
+    end = verify("one two", ["one"], chunk_size=1).findings[0]
+    assert str(end) == "text lost: end of the text: ' two' at 3 is in no chunk"
+    assert not report
+    assert "text lost: 1" in str(report)
+    with pytest.raises(AssertionError, match="' two' at 3"):
+        report.raise_for_findings()
+    fine = verify("one two", ["one", " two"], chunk_size=2)
+    fine.raise_for_findings()
+    assert bool(fine)
+    assert fine.mean_fill == 0.5
+    assert "all exact" in str(fine)
+
+
+def test_a_long_report_is_cut() -> None:
+    lines = str(verify(FOX, list(FOX), encoding=lambda text: 9, chunk_size=1)).splitlines()
+    assert lines[-1] == f"- and {len(FOX) - 20} more"
+
+
+@dataclass
+class Document:
+    """As LangChain makes them."""
+
+    page_content: str
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+def test_chunks_of_many_makes_are_read() -> None:
+    chunks = ENC.split(FOX, 5)
+    shapes: list[list[Any]] = [
+        [(chunk.start_index, chunk.text) for chunk in chunks],
+        [
+            {"text": chunk.text, "start": chunk.start_index, "end": chunk.end_index}
+            for chunk in chunks
+        ],
+        [{"content": c.text, "meta": {"start_index": c.start_index}} for c in chunks],
+        [Document(c.text, {"start_index": c.start_index, "token_count": 5}) for c in chunks[:2]]
+        + [Document(chunks[2].text)],
+        [
+            SimpleNamespace(text=c.text, start_char_idx=c.start_index, end_char_idx=c.end_index)
+            for c in chunks
+        ],
+    ]
+    for shape in shapes:
+        assert verify(FOX, shape, chunk_size=5).ok
+    for wrong in (
+        [(1, chunks[0].text)],
+        [{"text": chunks[0].text, "start": -1}],
+        [Document(chunks[0].text, {"start_index": 3})],
+        [SimpleNamespace(text=chunks[0].text, start_char_idx=0, end_char_idx=3)],
+    ):
+        assert "wrong offsets" in kinds(verify(chunks[0].text, wrong, chunk_size=5))
+    with pytest.raises(TypeError, match="chunk 1 is a int without text"):
+        verify(FOX, [FOX, 3], chunk_size=99)
+
+
+class HuggingFace:
+    """Encodes as `tokenizers` and `transformers` do: with special tokens unless told not to."""
+
+    def __init__(self, wrapped: bool) -> None:
+        self.wrapped = wrapped
+
+    def encode(self, text: str, *, add_special_tokens: bool = True) -> Any:
+        ids = (
+            [0, *ENC.encode_ordinary(text), 0] if add_special_tokens else ENC.encode_ordinary(text)
+        )
+        return SimpleNamespace(ids=ids) if self.wrapped else ids
+
+
+def test_tokenizers_of_many_makes_count() -> None:
+    plain = SimpleNamespace(encode=ENC.encode_ordinary)
+    for encoding in (HuggingFace(True), HuggingFace(False), plain, TIKTOKEN, tokens, ENC):
+        assert verify(FOX, ENC.split(FOX, 5), encoding=encoding, chunk_size=5).ok
+    with pytest.raises(TypeError, match="encoding must be an Encoding"):
+        verify(FOX, [], encoding=3, chunk_size=5)
+
+
+def test_what_is_sent_is_what_must_fit() -> None:
+    chunks = [replace(chunk, headings=("Animals",)) for chunk in ENC.split(FOX, 5)]
+
+    def sent(chunk: cutline.Chunk) -> int:
+        return ENC.count(f"{chunk.headings[0]}: {chunk.text}")
+
+    report = verify(FOX, chunks, chunk_size=5, count_text=sent)
+    assert kinds(report) == {"over budget": 3}
+    assert report.most_tokens == 8
+
+
+def test_offsets_found_by_searching_are_found_wrong() -> None:
+    """As LlamaIndex gives them: of text that repeats, the place of its first occurrence."""
+    chunks = [chunk.text for chunk in ENC.split(REPEATED, 64)]
+    searched = [(REPEATED.find(chunk), chunk) for chunk in chunks]
+    report = verify(REPEATED, searched, chunk_size=64)
+    assert kinds(report) == {"wrong offsets": len(chunks) - 1}
+    assert report.lost_characters == 0
+
+
+def test_naive_slices_of_tokens_are_refused() -> None:
+    found: dict[str, dict[str, int]] = {}
+    for name, text in PEER_BREAKERS.items():
+        ids = TIKTOKEN.encode_ordinary(text)
+        slices = [TIKTOKEN.decode(ids[at : at + 8]) for at in range(0, len(ids), 8)]
+        found[name] = kinds(verify(text, slices, chunk_size=8))
+    assert found["nine tokens after naive slicing"] == {"over budget": 1}
+    assert found["handshake twice"] == {"invented text": 2, "text lost": 1}
+    assert {"invented text", "text lost"} == set(found["rare ideograph"])
+
+
+def test_empty_and_odd_arguments() -> None:
+    assert verify("", [], chunk_size=1).ok
+    assert kinds(verify("", [""], chunk_size=1)) == {"nothing new": 1}
+    assert kinds(verify("   ", [], chunk_size=1)) == {"white space lost": 1}
+    with pytest.raises(ValueError, match="chunk_size must be 1 or more"):
+        verify("", [], chunk_size=0)
+    with pytest.raises(ValueError, match="chunk_overlap must be 0 or more"):
+        verify("", [], chunk_size=1, chunk_overlap=-1)
+    with pytest.raises(TypeError, match="text must be a str"):
+        verify(b"", [], chunk_size=1)  # type: ignore[arg-type]
+
+
+# The failures that the packages themselves show, where they are installed.
+
+
+def test_langchain_strips_to_over_budget_and_gives_wrong_offsets() -> None:
+    splitters = pytest.importorskip("langchain_text_splitters")
+
+    def cut(text: str, n: int, overlap: int = 0) -> list[Any]:
+        splitter = splitters.RecursiveCharacterTextSplitter(
+            chunk_size=n, chunk_overlap=overlap, length_function=tokens, add_start_index=True
+        )
+        return list(splitter.create_documents([text]))
+
+    korean = PEER_BREAKERS["stripping a blank adds a token"]
+    found = kinds(verify(korean, cut(korean, 8), chunk_size=8, encoding=TIKTOKEN, strip=True))
+    assert found == {"over budget": 1}
+    assert kinds(verify("   ", cut("   ", 8), chunk_size=8)) == {"white space lost": 1}
+    repeated = verify(REPEATED, cut(REPEATED, 64, 8), chunk_size=64, chunk_overlap=8, strip=True)
+    assert kinds(repeated).keys() == {"wrong offsets"}
+    assert verify(FOX, cut(FOX, 8), chunk_size=8, strip=True).ok
+
+
+def test_chonkie_breaks_characters_and_budgets() -> None:
+    chonkie = pytest.importorskip("chonkie")
+    text = HANDSHAKE * 2
+    sliced = chonkie.TokenChunker(TIKTOKEN, chunk_size=8).chunk(text)
+    found = kinds(verify(text, sliced, chunk_size=8, encoding=TIKTOKEN))
+    assert {"wrong offsets", "invented text", "text lost"} <= found.keys()
+    sentences = chonkie.SentenceChunker(TIKTOKEN, chunk_size=8).chunk(text)
+    assert kinds(verify(text, sentences, chunk_size=8)) == {"over budget": 1}
+    blanks = chonkie.TokenChunker(TIKTOKEN, chunk_size=8).chunk("   ")
+    assert kinds(verify("   ", blanks, chunk_size=8)) == {"white space lost": 1}
+
+
+def test_semchunk_loses_white_space_only() -> None:
+    semchunk = pytest.importorskip("semchunk")
+    for text in PEER_BREAKERS.values():
+        chunks = semchunk.chunkerify(tokens, 8)(text)
+        found = kinds(verify(text, chunks, chunk_size=8))
+        assert found.keys() <= {"white space lost"}
+        assert verify(text, chunks, chunk_size=8, strip=True).ok
+
+
+def test_semantic_text_splitter_is_exact_without_trimming() -> None:
+    module = pytest.importorskip("semantic_text_splitter")
+    splitter = module.TextSplitter.from_callback(tokens, 8, trim=False)
+    for text in PEER_BREAKERS.values():
+        assert verify(text, splitter.chunk_indices(text), chunk_size=8, encoding=TIKTOKEN).ok

@@ -46,8 +46,9 @@ ALLOWED: dict[str, frozenset[str]] = {
     "chunking": frozenset({"errors", "text", FACE}),
     "budget": frozenset({"errors", "text", FACE}),
     "verification": frozenset({"text", FACE}),
+    "view": frozenset({"text", FACE}),
     "cli": frozenset(
-        {"errors", "vocabulary", "training", "chunking", "budget", "verification", FACE}
+        {"errors", "vocabulary", "training", "chunking", "budget", "verification", "view", FACE}
     ),
 }
 CYTHON_IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+c?import\s+(.+)|c?import\s+([\w.]+))", re.M)

@@ -10,7 +10,17 @@ import tiktoken
 
 from tests.cli.conftest import Invoke
 
-ROW_KEYS = ["file", "index", "start_index", "end_index", "token_count", "text"]
+ROW_KEYS = [
+    "file",
+    "index",
+    "start_index",
+    "end_index",
+    "token_count",
+    "text",
+    "headings",
+    "metadata",
+    "content_hash",
+]
 
 
 def rows_of(output: bytes) -> list[dict[str, Any]]:

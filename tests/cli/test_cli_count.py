@@ -63,3 +63,38 @@ def test_encodings_lists_every_encoding_and_marks_the_default(invoke: Invoke) ->
         name, size, model = row[2:].split()[:3]
         assert int(size) == cutline.get_encoding(name).n_vocab
         assert cutline.encoding_for_model(model.strip("*,")).name == name
+
+
+def test_table_tells_characters_bytes_and_tokens(invoke: Invoke, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("hello world", encoding="utf-8")
+    (tmp_path / "b").write_text("名前はまだ無い" * 200, encoding="utf-8")
+    (tmp_path / "empty").touch()
+    result = invoke("count", "--format", "table", tmp_path)
+    header, *rows = [line.split() for line in result.stdout.splitlines()]
+    assert header == ["tokens", "characters", "bytes", "bytes/token", "file"]
+    enc = cutline.get_encoding("o200k_base")
+    tokens = enc.count("名前はまだ無い" * 200)
+    assert rows == [
+        ["2", "11", "11", "5.50", str(tmp_path / "a")],
+        [f"{tokens:,}", "1,400", "4,200", f"{4200 / tokens:.2f}", str(tmp_path / "b")],
+        ["0", "0", "0", "0.00", str(tmp_path / "empty")],
+        f"{tokens + 2:,} 1,411 4,211 {4211 / (tokens + 2):.2f} total of 3 files".split(),
+    ]
+
+
+@pytest.mark.parametrize(("order", "names"), [("name", "abc"), ("tokens", "bca")])
+def test_rows_can_be_sorted(invoke: Invoke, tmp_path: Path, order: str, names: str) -> None:
+    for name, count in (("c", 2), ("a", 1), ("b", 3)):
+        (tmp_path / name).write_text(" one" * count)
+    paths = [tmp_path / name for name in "cab"]
+    for form in ("text", "table", "jsonl"):
+        shown = invoke("count", "--sort", order, "--format", form, *paths).stdout
+        places = [shown.index(str(tmp_path / name)) for name in names]
+        assert places == sorted(places)
+
+
+def test_folder_gets_a_total(invoke: Invoke, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("hello")
+    assert invoke("count", tmp_path).stdout == f"1  {tmp_path / 'a'}\n"
+    (tmp_path / "b").write_text("hello")
+    assert invoke("count", tmp_path).stdout.endswith("2  total\n")

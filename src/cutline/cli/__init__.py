@@ -1,6 +1,6 @@
-"""The command line: `cutline chunk|count|decode|encode|encodings|train`."""
+"""The command line: `cutline chunk|count|decode|encode|encodings|train|truncate|view`."""
 
-from cutline.cli import training  # noqa: F401 (adds its command)
+from cutline.cli import chunks, counts, training, truncation, views  # noqa: F401 (add commands)
 from cutline.cli.commands import main
 
 __all__ = ["main"]

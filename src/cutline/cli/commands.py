@@ -2,9 +2,9 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from textwrap import shorten
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import click
 
@@ -20,15 +20,11 @@ from cutline.cli.options import (
     text_errors,
 )
 from cutline.cli.output import STDOUT, open_output
-from cutline.cli.streams import is_terminal
-
-if TYPE_CHECKING:
-    from cutline import Chunk
+from cutline.cli.streams import is_terminal, writes_to_terminal
 
 T = TypeVar("T")
 Named = Iterable[tuple[str, T]]
 
-FORM_FEED = "\f"
 _MODELS_WIDTH = 60
 
 
@@ -38,18 +34,23 @@ def examples(*lines: str) -> str:
     return "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines)))
 
 
-def _run(
-    files: tuple[str, ...],
+def run(
+    files: Sequence[str],
     output: str,
     *,
-    work: Callable[[bytes], T],
+    work: Callable[[str, bytes], T],
     write: Callable[[Named[T]], Iterator[str | bytes]],
+    finds_files: bool = False,
 ) -> None:
-    """Read every file, do `work` on its content, and output what `write` makes of it all."""
+    """Read every file, do `work` on its content, and output what `write` makes of it all.
+
+    With `finds_files`, names may also be folders and patterns.
+    """
     # A bar would be torn apart by rows that appear on the same terminal.
-    writes_to_terminal = output == STDOUT and is_terminal(sys.stdout)
-    may_show_progress = is_terminal(sys.stderr) and not writes_to_terminal
-    inputs = Inputs(files, may_show_progress=may_show_progress)
+    may_show_progress = is_terminal(sys.stderr) and not writes_to_terminal(output)
+    inputs = Inputs(
+        files, may_show_progress=may_show_progress, finds_files=finds_files, output=output
+    )
     with open_output(output) as sink:
         for part in write(inputs.results(work)):
             # A --separator that is not UTF-8 is written as it was given.
@@ -57,7 +58,8 @@ def _run(
     inputs.end()
 
 
-def _json_line(row: dict[str, object]) -> str:
+def json_line(row: dict[str, object]) -> str:
+    """Write a row of JSON Lines."""
     return json.dumps(row, ensure_ascii=False) + "\n"
 
 
@@ -67,6 +69,7 @@ def _json_line(row: dict[str, object]) -> str:
     epilog=examples(
         "cutline count *.md",
         "cutline chunk --chunk-size 256 book.txt > chunks.jsonl",
+        "cutline view --by markdown README.md",
         "cutline encode --model gpt-4o < prompt.txt",
         "cutline train corpus/*.txt --vocab-size 32000 --out mine.cutline",
         "cutline chunk --help",
@@ -77,146 +80,11 @@ def main() -> None:
     """Count and cut text by tokens, exactly; train encodings.
 
     Commands read the FILEs, or standard input where FILE is "-" or missing, as
-    UTF-8. A file that fails is reported and the others are still processed.
+    UTF-8. For chunk and count, FILE can be a folder, which stands for all files
+    in it, or a pattern in quotes, such as 'docs/**/*.md'. A file that fails is
+    reported and the others are still processed.
     Exit codes: 0 all done, 1 something failed, 2 wrong usage.
     """
-
-
-@main.command(
-    epilog=examples(
-        "cutline chunk --chunk-size 256 --overlap 32 book.txt > chunks.jsonl",
-        "cutline chunk --format text --separator ---- -o chunks.txt book.txt",
-        "cat book.txt | cutline chunk --model gpt-4o | head -1",
-    ),
-)
-@click.option(
-    "--chunk-size",
-    metavar="TOKENS",
-    type=click.IntRange(min=1),
-    default=512,
-    show_default=True,
-    help="Most tokens in a chunk, overlap included.",
-)
-@click.option(
-    "--overlap",
-    metavar="TOKENS",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Most tokens that a chunk shares with the one before it.",
-)
-@output_format(default="jsonl")
-@click.option(
-    "--separator",
-    metavar="LINE",
-    help="With --format text: the line written between chunks.  [default: a form feed]",
-)
-@encoding_choice
-@text_errors
-@input_output
-def chunk(
-    files: tuple[str, ...],
-    output: str,
-    errors: str,
-    encoding_name: str | None,
-    model: str | None,
-    chunk_size: int,
-    overlap: int,
-    form: str,
-    separator: str | None,
-) -> None:
-    """Cut text into chunks of at most --chunk-size tokens.
-
-    A JSON line has file, index, start_index, end_index (in code points),
-    token_count and text. As text, chunks are joined by a newline, the separator
-    line and a newline; where the text itself may hold that line, use jsonl.
-    """
-    if overlap >= chunk_size:
-        raise click.UsageError(
-            f"--overlap {overlap} must be smaller than --chunk-size {chunk_size}"
-        )
-    if separator is not None and form != "text":
-        raise click.UsageError("--separator needs --format text")
-    encoding = choose_encoding(encoding_name, model)
-    line = FORM_FEED if separator is None else separator
-    _run(
-        files,
-        output,
-        work=lambda content: encoding.split(decode_utf8(content, errors), chunk_size, overlap),
-        write=_chunk_rows if form == "jsonl" else lambda results: _chunk_texts(results, line),
-    )
-
-
-def _chunk_rows(results: Named[list["Chunk"]]) -> Iterator[str]:
-    for file, chunks in results:
-        for piece in chunks:
-            yield _json_line(
-                {
-                    "file": file,
-                    "index": piece.index,
-                    "start_index": piece.start_index,
-                    "end_index": piece.end_index,
-                    "token_count": piece.token_count,
-                    "text": piece.text,
-                }
-            )
-
-
-def _chunk_texts(results: Named[list["Chunk"]], line: str) -> Iterator[str]:
-    between = ""
-    for _, chunks in results:
-        for piece in chunks:
-            yield between + piece.text
-            between = f"\n{line}\n"
-
-
-@main.command(
-    epilog=examples(
-        "cutline count *.md",
-        "cutline count --encoding cl100k_base < prompt.txt",
-        "cutline count --format jsonl notes.txt",
-    ),
-)
-@output_format(default="text")
-@encoding_choice
-@text_errors
-@input_output
-def count(
-    files: tuple[str, ...],
-    output: str,
-    errors: str,
-    encoding_name: str | None,
-    model: str | None,
-    form: str,
-) -> None:
-    """Count the tokens of each file.
-
-    Several files get a total. Without a FILE, only the number is written.
-    A JSON line has file and token_count; there is no total.
-    """
-    encoding = choose_encoding(encoding_name, model)
-    _run(
-        files,
-        output,
-        work=lambda content: encoding.count(decode_utf8(content, errors)),
-        write=_count_rows if form == "jsonl" else lambda results: _count_table(results, files),
-    )
-
-
-def _count_rows(results: Named[int]) -> Iterator[str]:
-    for file, token_count in results:
-        yield _json_line({"file": file, "token_count": token_count})
-
-
-def _count_table(results: Named[int], files: tuple[str, ...]) -> Iterator[str]:
-    counts = list(results)
-    total = sum(token_count for _, token_count in counts)
-    if not files:
-        yield f"{total}\n"
-        return
-    rows = [*counts, ("total", total)] if len(files) > 1 else counts
-    for name, token_count in rows:
-        yield f"{token_count:>{len(str(total))}}  {name}\n"
 
 
 @main.command(
@@ -252,18 +120,18 @@ def encode(
     """
     encoding = choose_encoding(encoding_name, model)
 
-    def work(content: bytes) -> list[int]:
+    def work(_: str, content: bytes) -> list[int]:
         text = decode_utf8(content, errors)
         if allow_special:
             return encoding.encode(text, allowed_special="all")
         return encoding.encode_ordinary(text)
 
-    _run(files, output, work=work, write=_id_rows if form == "jsonl" else _id_lines)
+    run(files, output, work=work, write=_id_rows if form == "jsonl" else _id_lines)
 
 
 def _id_rows(results: Named[list[int]]) -> Iterator[str]:
     for file, tokens in results:
-        yield _json_line({"file": file, "token_count": len(tokens), "tokens": tokens})
+        yield json_line({"file": file, "token_count": len(tokens), "tokens": tokens})
 
 
 def _id_lines(results: Named[list[int]]) -> Iterator[str]:
@@ -292,10 +160,10 @@ def decode(
     is added: no newline, neither at the end nor between files.
     """
     encoding = choose_encoding(encoding_name, model)
-    _run(
+    run(
         files,
         output,
-        work=lambda content: decode_ids(encoding, content),
+        work=lambda _, content: decode_ids(encoding, content),
         write=lambda results: (content for _, content in results),
     )
 

@@ -4,6 +4,8 @@ A file that fails is reported and the next one is processed; the run then ends
 with exit code 1.
 """
 
+import glob
+import os
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -29,31 +31,52 @@ class InputError(CutlineError, ValueError):
 
 
 class Inputs:
-    """The inputs of one run, and how many of them failed."""
+    """The inputs of one run, and how many of them failed.
 
-    def __init__(self, paths: Sequence[str], *, may_show_progress: bool) -> None:
-        self._paths = paths or (STDIN,)
+    Args:
+        names: files, "-" for standard input, which is also meant by no name.
+        may_show_progress: whether to draw a bar when there is much to read.
+        finds_files: whether a name can be a folder, for all files in it, or a pattern.
+        output: what is written, which is not found in folders nor by patterns.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        *,
+        may_show_progress: bool,
+        finds_files: bool = False,
+        output: str = "",
+    ) -> None:
+        self._unread: list[tuple[str, OSError]] = []
+        self._paths = list(names) or [STDIN]
+        if finds_files:
+            self._paths = [path for name in self._paths for path in self._find(name, output)]
         self._sizes_bytes = [_size_bytes(path) for path in self._paths]
         self._shows_progress = may_show_progress and sum(self._sizes_bytes) > PROGRESS_MIN_BYTES
         self._failed_count = 0
 
-    def results(self, work: Callable[[bytes], T]) -> Iterator[tuple[str, T]]:
-        """Yield the name and `work(content)` of every input that does not fail.
+    def results(self, work: Callable[[str, bytes], T]) -> Iterator[tuple[str, T]]:
+        """Yield the name and `work(name, content)` of every input that does not fail.
 
         Raises:
             click.exceptions.Exit: code 1, at the end, when every input failed.
         """
+        done_count = 0
         with self._progress() as advance:
+            for folder, problem in self._unread:
+                self._report(click.format_filename(folder), problem)
             for path, size_bytes in zip(self._paths, self._sizes_bytes, strict=True):
                 name = click.format_filename(path)
                 try:
-                    result = work(_read(path))
+                    result = work(name, _read(path))
                 except (OSError, CutlineError) as error:
                     self._report(name, error)
                 else:
+                    done_count += 1
                     yield name, result
                 advance(size_bytes)
-        if self._failed_count == len(self._paths):
+        if not done_count:
             self.end()
 
     def end(self) -> None:
@@ -64,6 +87,42 @@ class Inputs:
         """
         if self._failed_count:
             raise click.exceptions.Exit(1)
+
+    def _find(self, name: str, output: str) -> Iterator[str]:
+        """Yield the files that a name stands for, in the order of their names."""
+        if name == STDIN:
+            yield name
+        elif Path(name).is_dir():
+            n_unread = len(self._unread)
+            found = [path for path in self._files_in(name) if not _is_same(path, output)]
+            if not found and len(self._unread) == n_unread:
+                self._unread.append((name, FileNotFoundError(0, "no file in this folder")))
+            yield from found
+        elif not Path(name).exists() and glob.has_magic(name):
+            matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 (keeps "./" in names)
+            files = [path for path in matches if not Path(path).is_dir()]
+            if not files:
+                self._unread.append((name, FileNotFoundError(0, "no file fits this pattern")))
+            yield from (path for path in files if not _is_same(path, output))
+        else:
+            # A file, or what will be reported when it is read.
+            yield name
+
+    def _files_in(self, folder: str) -> Iterator[str]:
+        """Yield the files of a folder and of those in it, but for hidden ones."""
+        try:
+            with os.scandir(folder) as found:
+                entries = sorted(found, key=lambda entry: entry.name)
+        except OSError as error:
+            self._unread.append((folder, error))
+            return
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                yield from self._files_in(entry.path)
+            elif entry.is_file():
+                yield entry.path
 
     def _report(self, name: str, error: Exception) -> None:
         self._failed_count += 1
@@ -97,6 +156,13 @@ def decode_utf8(content: bytes, errors: str) -> str:
             f"{error.reason}); convert the file to utf-8, or pass --errors replace "
             f"to read such bytes as U+FFFD"
         ) from error
+
+
+def _is_same(path: str, output: str) -> bool:
+    try:
+        return os.path.samefile(path, output)  # noqa: PTH121 (either may be missing)
+    except OSError:
+        return False
 
 
 def _read(path: str) -> bytes:

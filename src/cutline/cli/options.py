@@ -17,7 +17,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 _files = click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path())
-_output = click.option(
+output_option = click.option(
     "--output",
     "-o",
     metavar="FILE",
@@ -47,21 +47,23 @@ text_errors = click.option(
 )
 
 
-def output_format(default: str) -> Callable[[Command], Command]:
-    """Add --format."""
+def output_format(
+    default: str, *others: str, text: str = "JSON Lines, or plain text."
+) -> Callable[[Command], Command]:
+    """Add --format: "jsonl", "text" and `others`."""
     return click.option(
         "--format",
         "form",
-        type=click.Choice(["jsonl", "text"]),
+        type=click.Choice(["jsonl", "text", *others]),
         default=default,
         show_default=True,
-        help="JSON Lines, or plain text.",
+        help=text,
     )
 
 
 def input_output(command: Command) -> Command:
     """Add FILE... and --output."""
-    return _files(_output(command))
+    return _files(output_option(command))
 
 
 def encoding_choice(command: Command) -> Command:

@@ -23,6 +23,11 @@ def is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 
+def writes_to_terminal(output: str) -> bool:
+    """Whether a person sees what is written to `output`, "-" for stdout."""
+    return output == "-" and is_terminal(sys.stdout)
+
+
 def abandon_stdout() -> None:
     """Send what stdout still buffers to nowhere.
 

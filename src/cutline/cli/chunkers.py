@@ -1,0 +1,231 @@
+"""Which chunker cuts a file, from the options that say so."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from cutline.cli.failure import Failure
+from cutline.cli.inputs import InputError
+
+if TYPE_CHECKING:
+    from cutline import Chunk, Encoding
+    from cutline.chunking import Chunker
+
+__all__ = ["Chunkers", "Cutting", "chunking_options"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_MARKDOWN_ENDINGS = frozenset({".md", ".markdown", ".mdown", ".mkd"})
+_LANGUAGES = {
+    ".bash": "bash",
+    ".c": "c",
+    ".cc": "cpp",
+    ".cpp": "cpp",
+    ".cs": "csharp",
+    ".cxx": "cpp",
+    ".go": "go",
+    ".h": "c",
+    ".hh": "cpp",
+    ".hpp": "cpp",
+    ".java": "java",
+    ".js": "javascript",
+    ".jsx": "javascript",
+    ".kt": "kotlin",
+    ".lua": "lua",
+    ".mjs": "javascript",
+    ".php": "php",
+    ".py": "python",
+    ".pyi": "python",
+    ".rb": "ruby",
+    ".rs": "rust",
+    ".scala": "scala",
+    ".sh": "bash",
+    ".swift": "swift",
+    ".ts": "typescript",
+    ".tsx": "tsx",
+}
+
+
+@dataclass(frozen=True)
+class Cutting:
+    """How texts are cut: the values of `chunking_options`."""
+
+    by: str
+    language: str | None
+    chunk_size: int
+    overlap: int
+    boundary: str | None
+    strip: bool
+    min_fill: float | None
+    balance: bool
+    stable: bool
+
+    def __post_init__(self) -> None:
+        """Refuse options that contradict each other.
+
+        Raises:
+            click.UsageError: they do.
+        """
+        if self.overlap >= self.chunk_size:
+            raise click.UsageError(
+                f"--overlap {self.overlap} must be smaller than --chunk-size {self.chunk_size}"
+            )
+        if self.language is not None and self.by != "code":
+            raise click.UsageError("--language needs --by code")
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """What chunkers are made with, besides the encoding; without what they know better."""
+        chosen = {
+            "boundary": self.boundary,
+            "strip": self.strip,
+            "min_fill": self.min_fill,
+            "balance": self.balance,
+            "stable": self.stable,
+        }
+        return {
+            "chunk_size": self.chunk_size,
+            "chunk_overlap": self.overlap,
+            **{name: value for name, value in chosen.items() if value is not None},
+        }
+
+
+class Chunkers:
+    """Chooses and keeps chunkers.
+
+    Args:
+        encoding: what counts.
+        cutting: what was asked for.
+
+    Raises:
+        Failure: there is no such chunker: an extra is missing, or a language is unknown.
+    """
+
+    def __init__(self, encoding: "Encoding", cutting: Cutting) -> None:
+        self._encoding = encoding
+        self._cutting = cutting
+        self._made: dict[tuple[str, str | None], Chunker] = {}
+        if cutting.by != "auto" and (cutting.by != "code" or cutting.language is not None):
+            try:
+                self._for_file("")
+            except (ImportError, InputError) as error:
+                raise Failure(str(error)) from error
+
+    def chunk(self, name: str, text: str) -> list["Chunk"]:
+        """Cut the text of a file.
+
+        Raises:
+            CutlineError: it cannot be cut, or its language cannot be told.
+            Failure: an extra is missing.
+        """
+        try:
+            return self._for_file(name).chunk(text)
+        except ImportError as error:
+            raise Failure(str(error)) from error
+
+    def _for_file(self, name: str) -> "Chunker":
+        by, language = self._kind_of(PurePath(name).suffix.lower())
+        if (by, language) not in self._made:
+            try:
+                self._made[by, language] = self._make(by, language)
+            except ValueError as error:
+                raise InputError(str(error)) from error
+        return self._made[by, language]
+
+    def _kind_of(self, ending: str) -> tuple[str, str | None]:
+        by, language = self._cutting.by, self._cutting.language
+        if by == "code" and language is None:
+            if ending not in _LANGUAGES:
+                raise InputError(
+                    f"which language is it? its name's ending {ending!r} does not tell: "
+                    "pass --language, such as --language python"
+                )
+            return by, _LANGUAGES[ending]
+        if by != "auto":
+            return by, language
+        if ending in _MARKDOWN_ENDINGS:
+            return "markdown", None
+        return ("code", _LANGUAGES[ending]) if ending in _LANGUAGES else ("text", None)
+
+    def _make(self, by: str, language: str | None) -> "Chunker":
+        from cutline.chunking import CodeChunker, MarkdownChunker, TextChunker, TokenChunker
+
+        keywords = self._cutting.keywords
+        if language is not None:
+            return CodeChunker(language, self._encoding, **keywords)
+        if by == "token":
+            return TokenChunker(self._encoding, **keywords)
+        made = MarkdownChunker if by == "markdown" else TextChunker
+        return made(self._encoding, **keywords)
+
+
+_OPTIONS = [
+    click.option(
+        "--by",
+        type=click.Choice(["token", "text", "markdown", "code", "auto"]),
+        default="token",
+        show_default=True,
+        help="Where to cut: anywhere; at paragraphs, sentences or words; at Markdown blocks; "
+        "at functions and statements; or as the file's name ends.",
+    ),
+    click.option(
+        "--language",
+        metavar="NAME",
+        help="With --by code, such as python.  [default: as the file's name ends]",
+    ),
+    click.option(
+        "--chunk-size",
+        metavar="TOKENS",
+        type=click.IntRange(min=1),
+        default=512,
+        show_default=True,
+        help="Most tokens in a chunk, overlap included.",
+    ),
+    click.option(
+        "--overlap",
+        metavar="TOKENS",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        help="Most tokens that a chunk shares with the one before it.",
+    ),
+    click.option(
+        "--boundary",
+        type=click.Choice(["character", "grapheme"]),
+        help="What is not torn where nothing better fits: code points, or what readers take "
+        "for characters.  [default: character with --by token, else grapheme]",
+    ),
+    click.option("--strip", is_flag=True, help="Leave out white space at the ends of chunks."),
+    click.option(
+        "--min-fill",
+        metavar="SHARE",
+        type=click.FloatRange(0, 1),
+        help="Share of --chunk-size that a cut must reach before a worse kind is tried; with "
+        "--stable, that every chunk has.  [default: 0.5]",
+    ),
+    click.option("--balance", is_flag=True, help="Even out the last two chunks."),
+    click.option(
+        "--stable",
+        is_flag=True,
+        help="Cut where the text says, so that an edit changes only the chunks around it.",
+    ),
+]
+
+
+def chunking_options(command: Command) -> Command:
+    """Add the options that say how to cut; the command gets them as `cutting`."""
+
+    @wraps(command)
+    def with_cutting(**values: Any) -> Any:
+        names = Cutting.__dataclass_fields__
+        cutting = Cutting(**{name: values.pop(name) for name in names})
+        return command(cutting=cutting, **values)
+
+    wrapped: Any = with_cutting
+    for option in reversed(_OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped  # type: ignore[no-any-return]

@@ -1,0 +1,119 @@
+"""`cutline chunk`: files in, rows out."""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from cutline.cli.chunkers import Chunkers, Cutting, chunking_options
+from cutline.cli.commands import examples, json_line, main, run
+from cutline.cli.inputs import decode_utf8
+from cutline.cli.options import (
+    choose_encoding,
+    encoding_choice,
+    input_output,
+    output_format,
+    text_errors,
+)
+from cutline.cli.streams import writes_to_terminal
+
+if TYPE_CHECKING:
+    from cutline import Chunk
+
+FORM_FEED = "\f"
+Results = Iterable[tuple[str, list["Chunk"]]]
+
+
+@main.command(
+    epilog=examples(
+        "cutline chunk --chunk-size 256 --overlap 32 book.txt > chunks.jsonl",
+        "cutline chunk --by auto --format parquet -o chunks.parquet docs src",
+        "cutline chunk --by markdown 'docs/**/*.md' > chunks.jsonl",
+        "cutline chunk --format text --separator ---- -o chunks.txt book.txt",
+        "cat book.txt | cutline chunk --model gpt-4o | head -1",
+    ),
+)
+@chunking_options
+@output_format(
+    "jsonl", "parquet", text="JSON Lines or Parquet, with the same columns, or plain text."
+)
+@click.option(
+    "--separator",
+    metavar="LINE",
+    help="With --format text: the line written between chunks.  [default: a form feed]",
+)
+@encoding_choice
+@text_errors
+@input_output
+def chunk(
+    files: tuple[str, ...],
+    output: str,
+    errors: str,
+    encoding_name: str | None,
+    model: str | None,
+    cutting: Cutting,
+    form: str,
+    separator: str | None,
+) -> None:
+    """Cut text into chunks of at most --chunk-size tokens.
+
+    A row has file, index, start_index, end_index (in code points), token_count,
+    text, headings (the titles it stands under), metadata and content_hash. As
+    text, chunks are joined by a newline, the separator line and a newline; where
+    the text itself may hold that line, use jsonl.
+
+    A folder stands for all files in it and in its folders, in the order of their
+    names, but for hidden ones.
+    """
+    if separator is not None and form != "text":
+        raise click.UsageError("--separator needs --format text")
+    if form == "parquet":
+        if writes_to_terminal(output):
+            raise click.UsageError("--format parquet is not for terminals: give --output FILE")
+        from cutline.cli.parquet import need_pyarrow
+
+        need_pyarrow()
+    encoding = choose_encoding(encoding_name, model)
+    chunkers = Chunkers(encoding, cutting)
+    line = FORM_FEED if separator is None else separator
+
+    def write(results: Results) -> Iterator[str | bytes]:
+        if form == "text":
+            return _texts(results, line)
+        if form == "jsonl":
+            return map(json_line, _rows(results))
+        from cutline.cli.parquet import parquet
+
+        return parquet(_rows(results))
+
+    run(
+        files,
+        output,
+        work=lambda name, content: chunkers.chunk(name, decode_utf8(content, errors)),
+        write=write,
+        finds_files=True,
+    )
+
+
+def _rows(results: Results) -> Iterator[dict[str, object]]:
+    for file, chunks in results:
+        for piece in chunks:
+            yield {
+                "file": file,
+                "index": piece.index,
+                "start_index": piece.start_index,
+                "end_index": piece.end_index,
+                "token_count": piece.token_count,
+                "text": piece.text,
+                "headings": list(piece.headings),
+                "metadata": dict(piece.metadata),
+                "content_hash": piece.content_hash,
+            }
+
+
+def _texts(results: Results, line: str) -> Iterator[str]:
+    between = ""
+    for _, chunks in results:
+        for piece in chunks:
+            yield between + piece.text
+            between = f"\n{line}\n"

@@ -1,0 +1,137 @@
+"""`cutline count`: numbers for people and for scripts."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import click
+
+from cutline.cli.commands import examples, json_line, main, run
+from cutline.cli.inputs import decode_utf8
+from cutline.cli.options import (
+    choose_encoding,
+    encoding_choice,
+    input_output,
+    output_format,
+    text_errors,
+)
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a text is."""
+
+    tokens: int = 0
+    characters: int = 0
+    n_bytes: int = 0
+
+    def __add__(self, other: "Size") -> "Size":
+        return Size(
+            self.tokens + other.tokens,
+            self.characters + other.characters,
+            self.n_bytes + other.n_bytes,
+        )
+
+    @property
+    def bytes_per_token(self) -> float:
+        """Bytes of UTF-8; 0 where there is no token."""
+        return self.n_bytes / self.tokens if self.tokens else 0.0
+
+
+Results = Iterable[tuple[str, Size]]
+_ORDERS: dict[str, Callable[[tuple[str, Size]], object]] = {
+    "name": lambda row: row[0],
+    "tokens": lambda row: (-row[1].tokens, row[0]),
+}
+
+
+@main.command(
+    epilog=examples(
+        "cutline count *.md",
+        "cutline count --format table --sort tokens docs src",
+        "cutline count --encoding cl100k_base < prompt.txt",
+        "cutline count --format jsonl notes.txt",
+    ),
+)
+@output_format(
+    "text",
+    "table",
+    text="JSON Lines, plain text, or a table with characters, bytes and bytes per token, too.",
+)
+@click.option(
+    "--sort",
+    "order",
+    type=click.Choice(list(_ORDERS)),
+    help="By name, or the most tokens first.  [default: as given, folders by name]",
+)
+@encoding_choice
+@text_errors
+@input_output
+def count(
+    files: tuple[str, ...],
+    output: str,
+    errors: str,
+    encoding_name: str | None,
+    model: str | None,
+    form: str,
+    order: str | None,
+) -> None:
+    """Count the tokens of each file.
+
+    Several files get a total. Without a FILE, only the number is written.
+    A JSON line has file and token_count; there is no total.
+
+    A folder stands for all files in it and in its folders, but for hidden ones.
+    """
+    encoding = choose_encoding(encoding_name, model)
+
+    def work(_: str, content: bytes) -> Size:
+        text = decode_utf8(content, errors)
+        return Size(encoding.count(text), len(text), len(content))
+
+    def write(results: Results) -> Iterator[str]:
+        rows = results if order is None else sorted(results, key=_ORDERS[order])  # type: ignore[arg-type]
+        if form == "jsonl":
+            return _json_rows(rows)
+        return _table(rows) if form == "table" else _lines(rows, files)
+
+    run(files, output, work=work, write=write, finds_files=True)
+
+
+def _json_rows(results: Results) -> Iterator[str]:
+    for file, size in results:
+        yield json_line({"file": file, "token_count": size.tokens})
+
+
+def _lines(results: Results, files: tuple[str, ...]) -> Iterator[str]:
+    sizes = list(results)
+    total = sum(size.tokens for _, size in sizes)
+    if not files:
+        yield f"{total}\n"
+        return
+    rows = [(name, size.tokens) for name, size in sizes]
+    if len(files) > 1 or len(rows) > 1:
+        rows.append(("total", total))
+    for name, token_count in rows:
+        yield f"{token_count:>{len(str(total))}}  {name}\n"
+
+
+def _table(results: Results) -> Iterator[str]:
+    sizes = list(results)
+    total = sum((size for _, size in sizes), Size())
+    files = "1 file" if len(sizes) == 1 else f"{len(sizes):,} files"
+    rows = [("tokens", "characters", "bytes", "bytes/token", "file")]
+    rows += [_cells(name, size) for name, size in [*sizes, (f"total of {files}", total)]]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    for row in rows:
+        numbers = (cell.rjust(width) for cell, width in zip(row, widths, strict=False))
+        yield "  ".join([*numbers, row[-1]]) + "\n"
+
+
+def _cells(name: str, size: Size) -> tuple[str, str, str, str, str]:
+    return (
+        f"{size.tokens:,}",
+        f"{size.characters:,}",
+        f"{size.n_bytes:,}",
+        f"{size.bytes_per_token:.2f}",
+        name,
+    )

@@ -1,0 +1,106 @@
+"""Rows of `cutline chunk` as Parquet, written as they come."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from cutline.cli.failure import Failure
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["need_pyarrow", "parquet"]
+
+# Together in a row group, which is held in memory.
+_GROUP_ROWS = 16_384
+_GROUP_CHARACTERS = 1 << 23
+
+
+def need_pyarrow() -> None:
+    """Say what to install where it is missing.
+
+    Raises:
+        Failure: `pyarrow` cannot be imported.
+    """
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError as error:
+        raise Failure(
+            "--format parquet needs the package pyarrow: pip install 'cutline[arrow]'"
+        ) from error
+
+
+def schema() -> "pyarrow.Schema":
+    """Return the columns: those of the JSON lines; "metadata" is JSON, whose keys differ."""
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            pa.field("file", pa.string(), nullable=False),
+            pa.field("index", pa.int64(), nullable=False),
+            pa.field("start_index", pa.int64(), nullable=False),
+            pa.field("end_index", pa.int64(), nullable=False),
+            pa.field("token_count", pa.int64(), nullable=False),
+            pa.field("text", pa.string(), nullable=False),
+            pa.field("headings", pa.list_(pa.field("element", pa.string())), nullable=False),
+            pa.field("metadata", pa.string(), nullable=False),
+            pa.field("content_hash", pa.string(), nullable=False),
+        ]
+    )
+
+
+class _Written:
+    """A file to write to, whose content is taken out bit by bit."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size_bytes = 0
+
+    def write(self, content: Any) -> int:
+        part = bytes(content)
+        self._parts.append(part)
+        self._size_bytes += len(part)
+        return len(part)
+
+    def tell(self) -> int:
+        return self._size_bytes
+
+    def flush(self) -> None:
+        """Do nothing: nothing is kept back."""
+
+    def close(self) -> None:
+        """Do nothing: what is not taken yet can still be."""
+
+    def take(self) -> bytes:
+        taken, self._parts = b"".join(self._parts), []
+        return taken
+
+
+def parquet(rows: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+    """Yield a Parquet file part by part; without rows, one that has only columns."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = schema()
+    written = _Written()
+    with pq.ParquetWriter(pa.PythonFile(written, mode="w"), columns, compression="zstd") as writer:
+        for group in _groups(rows):
+            writer.write_table(pa.Table.from_pylist(group, schema=columns))
+            yield written.take()
+    yield written.take()
+
+
+def _groups(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    group: list[dict[str, Any]] = []
+    characters = 0
+    for row in rows:
+        metadata = json.dumps(row["metadata"], ensure_ascii=False)
+        group.append({**row, "metadata": metadata})
+        characters += len(row["text"])
+        if len(group) >= _GROUP_ROWS or characters >= _GROUP_CHARACTERS:
+            yield group
+            group, characters = [], 0
+    if group:
+        yield group

@@ -1,0 +1,70 @@
+"""`cutline truncate`: as much of a text as fits."""
+
+import click
+
+from cutline.cli.commands import examples, main, run
+from cutline.cli.inputs import decode_utf8
+from cutline.cli.options import choose_encoding, encoding_choice, input_output, text_errors
+
+
+@main.command(
+    epilog=examples(
+        "cutline truncate --max-tokens 8000 book.txt > prompt.txt",
+        "cutline truncate -n 500 --keep end --marker '[...] ' app.log",
+        "git diff | cutline truncate -n 4000 --keep both",
+    ),
+)
+@click.option(
+    "--max-tokens",
+    "-n",
+    metavar="TOKENS",
+    type=click.IntRange(min=0),
+    required=True,
+    help="Most tokens of what is written, marker included.",
+)
+@click.option(
+    "--keep",
+    type=click.Choice(["start", "end", "both"]),
+    default="start",
+    show_default=True,
+    help="What of the text is kept.",
+)
+@click.option(
+    "--marker",
+    metavar="TEXT",
+    default="…",
+    show_default=True,
+    help="Stands where text was cut out; may be empty.",
+)
+@encoding_choice
+@text_errors
+@input_output
+def truncate(
+    files: tuple[str, ...],
+    output: str,
+    errors: str,
+    encoding_name: str | None,
+    model: str | None,
+    max_tokens: int,
+    keep: str,
+    marker: str,
+) -> None:
+    """Cut each text to a token budget; one that fits stays as it is.
+
+    Nothing else is added: no newline, neither at the end nor between files.
+    """
+    from cutline.budget import truncate as truncated
+
+    encoding = choose_encoding(encoding_name, model)
+    run(
+        files,
+        output,
+        work=lambda _, content: truncated(
+            decode_utf8(content, errors),
+            max_tokens,
+            keep,  # type: ignore[arg-type]
+            marker,
+            encoding=encoding,
+        ),
+        write=lambda results: (text for _, text in results),
+    )

@@ -1,0 +1,128 @@
+"""`cutline view`: chunks to look at, as a page or in the terminal."""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cutline.cli.chunkers import Chunkers, Cutting, chunking_options
+from cutline.cli.commands import examples, main, run
+from cutline.cli.failure import Failure
+from cutline.cli.inputs import STDIN, decode_utf8
+from cutline.cli.options import choose_encoding, encoding_choice, output_option, text_errors
+from cutline.cli.output import STDOUT
+from cutline.cli.streams import writes_to_terminal
+
+if TYPE_CHECKING:
+    from cutline import Chunk
+
+Results = Iterable[tuple[str, tuple[str, list["Chunk"]]]]
+
+
+@main.command(
+    epilog=examples(
+        "cutline view --chunk-size 256 notes.txt",
+        "cutline view --by markdown --open README.md",
+        "cutline view --by code -o page.html src/app.py",
+        "cutline view --color always book.txt | less -R",
+    ),
+)
+@click.argument("file", metavar="[FILE]", default=STDIN, type=click.Path())
+@chunking_options
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["html", "text"]),
+    help="A page, or text.  [default: html with --output or --open, else text]",
+)
+@click.option("--open", "opens", is_flag=True, help="Show the page in a browser.")
+@click.option(
+    "--color",
+    "colors",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="Of text: auto means on a terminal, unless NO_COLOR is set.",
+)
+@encoding_choice
+@text_errors
+@output_option
+def view(
+    file: str,
+    output: str,
+    errors: str,
+    encoding_name: str | None,
+    model: str | None,
+    cutting: Cutting,
+    form: str | None,
+    opens: bool,
+    colors: str,
+) -> None:
+    """Show the chunks of a file: tokens, overlap, how full they are.
+
+    In the terminal chunks, and tokens in them, take turns in colour; what chunks
+    share is grey. With --output or --open it is a page for the browser, in one
+    file that loads nothing from the network.
+    """
+    if opens and form == "text":
+        raise click.UsageError("--open shows a page: leave out --format text")
+    encoding = choose_encoding(encoding_name, model)
+    chunkers = Chunkers(encoding, cutting)
+    is_page = form == "html" or (form is None and (opens or output != STDOUT))
+    if opens and output == STDOUT:
+        output = _new_page()
+
+    def work(name: str, content: bytes) -> tuple[str, list["Chunk"]]:
+        text = decode_utf8(content, errors)
+        return text, chunkers.chunk(name, text)
+
+    def write(results: Results) -> Iterator[str]:
+        from cutline.view import html_page, terminal_view
+
+        for name, (text, chunks) in results:
+            title = "standard input" if name == STDIN else name
+            size = cutting.chunk_size
+            if is_page:
+                yield html_page(text, chunks, encoding, title=title, chunk_size=size)
+            else:
+                has_colors = _has_colors(colors, output)
+                yield from terminal_view(
+                    text, chunks, encoding, title=title, chunk_size=size, has_colors=has_colors
+                )
+
+    run((file,), output, work=work, write=write)
+    if opens:
+        _open(Path(output))
+
+
+def _has_colors(colors: str, output: str) -> bool:
+    if colors != "auto":
+        return colors == "always"
+    return (
+        writes_to_terminal(output)
+        and not os.environ.get("NO_COLOR")
+        and os.environ.get("TERM") != "dumb"
+    )
+
+
+def _new_page() -> str:
+    import tempfile
+
+    handle, path = tempfile.mkstemp(prefix="cutline-", suffix=".html")
+    os.close(handle)
+    return path
+
+
+def _open(page: Path) -> None:
+    """Show a page in a browser, and say where it is.
+
+    Raises:
+        Failure: there is no browser.
+    """
+    import webbrowser
+
+    click.echo(f"cutline: the page is {click.format_filename(page)}", err=True)
+    if not webbrowser.open(page.resolve().as_uri()):
+        raise Failure("no browser found: open the page in one yourself")

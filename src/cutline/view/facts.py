@@ -1,0 +1,103 @@
+"""What can be said about chunks as a whole: sizes, overlap, and what no chunk holds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cutline.chunk import Chunk
+from cutline.text import plain_text, utf8_of
+
+__all__ = ["Totals", "check_chunks", "lost_spans", "totals_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sums over all chunks of a text.
+
+    Attributes:
+        chunk_count: how many there are.
+        character_count: code points of the text.
+        token_count: tokens of all chunks; what overlaps is counted in each.
+        smallest: tokens of the smallest chunk; 0 without chunks.
+        largest: tokens of the largest chunk; 0 without chunks.
+        mean_fill: mean share of the budget that is used; None where no budget is known.
+        overlap_characters: code points that a chunk repeats from those before it.
+        lost_characters: code points that no chunk holds.
+    """
+
+    chunk_count: int
+    character_count: int
+    token_count: int
+    smallest: int
+    largest: int
+    mean_fill: float | None
+    overlap_characters: int
+    lost_characters: int
+
+
+def check_chunks(text: str, chunks: Sequence[Chunk]) -> None:
+    """Refuse what cannot be shown in place.
+
+    Raises:
+        SurrogateError: (a ValueError) the text has a surrogate.
+        TypeError: the text is no str.
+        ValueError: a chunk is not the slice of the text that its offsets name, or begins
+            before the one before it.
+    """
+    utf8_of(plain_text(text))
+    start_before = 0
+    for place, chunk in enumerate(chunks):
+        start, end = chunk.start_index, chunk.end_index
+        if not 0 <= start <= end <= len(text) or text[start:end] != chunk.text:
+            raise ValueError(
+                f"chunk {place} is not the slice [{start}:{end}] of the text: pass the text that "
+                "the chunks were cut from"
+            )
+        if start < start_before:
+            raise ValueError(
+                f"chunk {place} begins at {start}, before the one before it ({start_before}): "
+                "sort the chunks by start_index"
+            )
+        start_before = start
+
+
+def lost_spans(text: str, chunks: Sequence[Chunk]) -> list[tuple[int, int]]:
+    """Find what no chunk holds.
+
+    Returns:
+        Half-open spans of code points, in order, none of them empty.
+
+    >>> lost_spans("ab cd", [Chunk("ab", 0, 2, 1, 0), Chunk("cd", 3, 5, 1, 1)])
+    [(2, 3)]
+    """
+    spans = []
+    reached = 0
+    for chunk in chunks:
+        if chunk.start_index > reached:
+            spans.append((reached, chunk.start_index))
+        reached = max(reached, chunk.end_index)
+    if reached < len(text):
+        spans.append((reached, len(text)))
+    return spans
+
+
+def totals_of(text: str, chunks: Sequence[Chunk], chunk_size: int | None) -> Totals:
+    """Add up what the chunks say.
+
+    >>> totals = totals_of("abc", [Chunk("ab", 0, 2, 1, 0), Chunk("bc", 1, 3, 2, 1)], 2)
+    >>> totals.token_count, totals.mean_fill, totals.overlap_characters, totals.lost_characters
+    (3, 0.75, 1, 0)
+    """
+    sizes = [chunk.token_count for chunk in chunks]
+    has_fill = chunk_size is not None and sizes
+    lost = sum(end - start for start, end in lost_spans(text, chunks))
+    held = sum(chunk.end_index - chunk.start_index for chunk in chunks)
+    return Totals(
+        chunk_count=len(chunks),
+        character_count=len(text),
+        token_count=sum(sizes),
+        smallest=min(sizes, default=0),
+        largest=max(sizes, default=0),
+        mean_fill=sum(sizes) / len(sizes) / chunk_size if chunk_size and has_fill else None,
+        overlap_characters=held - (len(text) - lost),
+        lost_characters=lost,
+    )

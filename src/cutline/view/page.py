@@ -1,0 +1,142 @@
+"""`html_page`: a text and its chunks as one HTML file that needs nothing else.
+
+The page holds the text once and, for each chunk, its offsets and token ids; its script makes
+the elements, and those of tokens only near what is in view. So a page for 1 MB of text has
+some 3 MB, and opens and scrolls like a short one. A content security policy keeps the page
+from the network, whatever the text holds.
+"""
+
+import hashlib
+import html
+import json
+import re
+from base64 import b64encode
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from cutline.chunk import Chunk
+from cutline.view.facts import Totals, check_chunks, totals_of
+from cutline.view.tokens import tokens_of
+
+if TYPE_CHECKING:
+    from cutline.encoding import Encoding
+
+__all__ = ["html_page", "page_data"]
+
+_PLACE = re.compile(r"\{\{(\w+)\}\}")
+
+
+def html_page(
+    text: str,
+    chunks: Sequence[Chunk],
+    encoding: "Encoding | str",
+    title: str = "Chunks",
+    chunk_size: int | None = None,
+) -> str:
+    """Show a text and its chunks: tokens, overlap, how full they are, what they were cut at.
+
+    Args:
+        text: what the chunks are slices of.
+        chunks: in the order of the text; they may overlap and leave something out.
+        encoding: an `Encoding` or the name of one; each chunk is encoded on its own.
+        title: what the page is called, such as the file's name.
+        chunk_size: the budget in tokens, for telling how full chunks are.
+
+    Returns:
+        An HTML document. It loads nothing from the network.
+
+    Raises:
+        SurrogateError: (a ValueError) the text has a surrogate.
+        ValueError: the chunks are not slices of the text, or out of order.
+
+    Cost: that of encoding the chunks, and about three bytes for each byte of the text.
+
+    >>> import cutline
+    >>> text = "one two three"
+    >>> chunks = cutline.get_encoding("o200k_base").split(text, 2)
+    >>> html_page(text, chunks, "o200k_base", chunk_size=2)[:15]
+    '<!doctype html>'
+    """
+    if isinstance(encoding, str):
+        from cutline.registry import get_encoding
+
+        encoding = get_encoding(encoding)
+    check_chunks(text, chunks)
+    totals = totals_of(text, chunks, chunk_size)
+    style = _asset("page.css")
+    script = _asset("tokens.js") + _asset("page.js")
+    content = {
+        "title": html.escape(_visible(title)),
+        "totals": _totals_html(totals, encoding.name, chunk_size),
+        "style": style,
+        "style_hash": _csp_hash(style),
+        "script": script,
+        "script_hash": _csp_hash(script),
+        "data": _json_for_html(page_data(text, chunks, encoding, chunk_size)),
+    }
+    # One pass: what is put in is not searched for places.
+    return _PLACE.sub(lambda match: content[match[1]], _asset("page.html"))
+
+
+def page_data(
+    text: str, chunks: Sequence[Chunk], encoding: "Encoding", chunk_size: int | None
+) -> dict[str, Any]:
+    """Collect what the script draws; a list has an entry for each chunk."""
+    shown = tokens_of(encoding, chunks)
+    return {
+        "text": text,
+        "chunkSize": chunk_size,
+        "indexes": [chunk.index for chunk in chunks],
+        "starts": [chunk.start_index for chunk in chunks],
+        "ends": [chunk.end_index for chunk in chunks],
+        "counts": [chunk.token_count for chunk in chunks],
+        "headings": [list(chunk.headings) for chunk in chunks],
+        "metadata": [
+            {str(key): _shown_value(value) for key, value in chunk.metadata.items()}
+            for chunk in chunks
+        ],
+        "hashes": [chunk.content_hash for chunk in chunks],
+        "tokens": shown.of_texts,
+        "sizes": shown.sizes_bytes,
+    }
+
+
+def _shown_value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _totals_html(totals: Totals, encoding_name: str, chunk_size: int | None) -> str:
+    rows = [
+        ("chunks", f"{totals.chunk_count:,}"),
+        ("tokens", f"{totals.token_count:,}"),
+        ("at most", "-" if chunk_size is None else f"{chunk_size:,}"),
+        ("mean fill", "-" if totals.mean_fill is None else f"{totals.mean_fill:.1%}"),
+        ("smallest", f"{totals.smallest:,}"),
+        ("largest", f"{totals.largest:,}"),
+        ("characters", f"{totals.character_count:,}"),
+        ("repeated", f"{totals.overlap_characters:,}"),
+        ("lost", f"{totals.lost_characters:,}"),
+        ("encoding", html.escape(encoding_name)),
+    ]
+    return "".join(
+        f'<div><dt>{name}</dt><dd data-total="{name}">{value}</dd></div>' for name, value in rows
+    )
+
+
+def _visible(title: str) -> str:
+    """Show what cannot be printed, such as a line end in a file's name, as escapes."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in title)
+
+
+def _json_for_html(data: dict[str, Any]) -> str:
+    """Write JSON in which no HTML parser finds an end of the script or a comment."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _csp_hash(content: str) -> str:
+    return f"sha256-{b64encode(hashlib.sha256(content.encode()).digest()).decode()}"
+
+
+def _asset(name: str) -> str:
+    return files("cutline.view").joinpath("assets", name).read_text(encoding="utf-8")

@@ -1,0 +1,186 @@
+"""`terminal_view`: a text and its chunks in the colours of a terminal.
+
+Colours are set for letters and background together, so that they can be read on light and
+on dark terminals. Nothing that a text holds reaches the terminal as a command.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from cutline.chunk import Chunk
+from cutline.view.facts import Totals, check_chunks, lost_spans, totals_of
+from cutline.view.tokens import ShownTokens, cells, tokens_of
+
+if TYPE_CHECKING:
+    from cutline.encoding import Encoding
+
+__all__ = ["printable", "terminal_view"]
+
+Paint = Callable[[str, str], str]
+
+_RESET = "\x1b[0m"
+_BOLD = "\x1b[1m"
+# Black on two tints, each in two shades that tokens take in turns; greys for what is repeated.
+_EVEN, _ODD, _SHARED = (
+    tuple(f"\x1b[38;5;16;48;5;{shade}m" for shade in shades)
+    for shades in ((230, 223), (195, 153), (254, 250))
+)
+_LOST = "\x1b[38;5;231;48;5;124m"
+_SHOWN_LOST = 80
+_WHITE_SPACE = str.maketrans({" ": "·", "\n": "↵", "\t": "→"})
+_BAR_CELLS = 10
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+# Controls but for tab and line feed, and what changes the direction of text.
+_UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufff9-\ufffb]"
+)
+
+
+def terminal_view(
+    text: str,
+    chunks: Sequence[Chunk],
+    encoding: "Encoding",
+    *,
+    title: str = "Chunks",
+    chunk_size: int | None = None,
+    has_colors: bool = True,
+) -> Iterator[str]:
+    r"""Yield what to print: totals, then each chunk under a line that tells of it.
+
+    Args:
+        text: what the chunks are slices of.
+        chunks: in the order of the text; they may overlap and leave something out.
+        encoding: for the tokens; each chunk is encoded on its own.
+        title: what it is, such as the file's name.
+        chunk_size: the budget in tokens, for telling how full chunks are.
+        has_colors: whether to show tokens and overlap; without, there is no escape sequence.
+
+    Raises:
+        SurrogateError: (a ValueError) the text has a surrogate.
+        ValueError: the chunks are not slices of the text, or out of order.
+
+    >>> import cutline
+    >>> enc = cutline.get_encoding("o200k_base")
+    >>> chunks = enc.split("one two three", 2)
+    >>> shown = terminal_view("one two three", chunks, enc, chunk_size=2, has_colors=False)
+    >>> print("".join(shown), end="")
+    Chunks
+    2 chunks, 3 tokens, o200k_base, at most 2, mean fill 75.0%, smallest 1
+    13 characters, 0 repeated, 0 lost
+    <BLANKLINE>
+    #0  ██████████  2 of 2 tokens  characters 0-7  cut at character
+    one two
+    <BLANKLINE>
+    #1  █████       1 of 2 tokens  characters 7-13  cut at end
+     three
+    """
+    check_chunks(text, chunks)
+    totals = totals_of(text, chunks, chunk_size)
+    paint = _paint if has_colors else _no_paint
+    yield paint(printable(title.replace("\n", "␊")), _BOLD) + "\n"
+    yield _totals_lines(totals, encoding.name, chunk_size)
+    lost = dict(lost_spans(text, chunks))
+    budget = chunk_size or max(totals.largest, 1)
+    shared_until = 0
+    for place, chunk in enumerate(chunks):
+        yield from _lost_line(text, lost, shared_until, paint)
+        yield "\n" + paint(_about(chunk, budget, chunk_size), _BOLD) + "\n"
+        if has_colors:
+            next_start = chunks[place + 1].start_index if place + 1 < len(chunks) else len(text)
+            yield _colored(chunk, tokens_of(encoding, [chunk]), place, shared_until, next_start)
+        else:
+            yield printable(chunk.text)
+        yield "" if chunk.text.endswith("\n") else "\n"
+        shared_until = max(shared_until, chunk.end_index)
+    yield from _lost_line(text, lost, shared_until, paint)
+
+
+def printable(text: str) -> str:
+    r"""Show controls, but for tab and line feed, as characters that a terminal only prints.
+
+    >>> printable("a\x1b[31m\r\n"), printable("\u202eabc")
+    ('a␛[31m␍\n', '<U+202E>abc')
+    """
+    return _UNPRINTABLE.sub(_picture, text)
+
+
+def _picture(match: re.Match[str]) -> str:
+    point = ord(match[0])
+    if point < 0x20:
+        return chr(0x2400 + point)
+    return "␡" if point == 0x7F else f"<U+{point:04X}>"
+
+
+def _many(count: int, thing: str) -> str:
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
+
+
+def _paint(text: str, color: str) -> str:
+    # Over the end of a line a background would fill the rest of it.
+    lines = text.split("\n")
+    return "\n".join(f"{color}{line}{_RESET}" if line else "" for line in lines)
+
+
+def _no_paint(text: str, color: str) -> str:
+    return text
+
+
+def _totals_lines(totals: Totals, encoding_name: str, chunk_size: int | None) -> str:
+    counted = _many(totals.chunk_count, "chunk"), _many(totals.token_count, "token")
+    parts = [*counted, encoding_name]
+    if chunk_size is not None:
+        parts.append(f"at most {chunk_size:,}")
+    if totals.mean_fill is not None:
+        parts.append(f"mean fill {totals.mean_fill:.1%}")
+    parts.append(f"smallest {totals.smallest:,}")
+    return (
+        f"{', '.join(parts)}\n{_many(totals.character_count, 'character')}, "
+        f"{totals.overlap_characters:,} repeated, {totals.lost_characters:,} lost\n"
+    )
+
+
+def _about(chunk: Chunk, budget: int, chunk_size: int | None) -> str:
+    of_budget = "" if chunk_size is None else f" of {chunk_size:,}"
+    parts = [
+        f"#{chunk.index}",
+        _bar(chunk.token_count / budget),
+        f"{chunk.token_count:,}{of_budget} tokens",
+        f"characters {chunk.start_index:,}-{chunk.end_index:,}",
+    ]
+    if "boundary" in chunk.metadata:
+        parts.append(f"cut at {chunk.metadata['boundary']}")
+    if chunk.headings:
+        parts.append(" › ".join(chunk.headings))
+    return printable("  ".join(parts).replace("\n", " "))
+
+
+def _bar(share: float) -> str:
+    eighths = round(min(1.0, share) * _BAR_CELLS * 8)
+    whole, rest = divmod(eighths, 8)
+    return ("█" * whole + (_EIGHTHS[rest] if rest else "")).ljust(_BAR_CELLS)
+
+
+def _lost_line(text: str, lost: dict[int, int], start: int, paint: Paint) -> Iterator[str]:
+    if start in lost:
+        missing = text[start : lost[start]]
+        shown = printable(missing[:_SHOWN_LOST].translate(_WHITE_SPACE))
+        more = "…" if len(missing) > _SHOWN_LOST else ""
+        yield f"\n{_many(len(missing), 'character')} in no chunk: {paint(shown, _LOST)}{more}\n"
+
+
+def _colored(
+    chunk: Chunk, shown: ShownTokens, place: int, shared_until: int, next_start: int
+) -> str:
+    """Paint the tokens of a chunk; what other chunks hold, too, can begin or end in a token."""
+    tint = _ODD if place % 2 else _EVEN
+    head = min(max(shared_until - chunk.start_index, 0), len(chunk.text))
+    tail = min(max(next_start - chunk.start_index, head), len(chunk.text))
+    painted = []
+    for number, cell in enumerate(cells(chunk.text, shown.of_texts[0], shown.sizes_bytes)):
+        stops = [cell.start, *(at for at in (head, tail) if cell.start < at < cell.end), cell.end]
+        for start, end in pairwise(stops):
+            colors = _SHARED if end <= head or start >= tail else tint
+            painted.append(_paint(printable(chunk.text[start:end]), colors[number % 2]))
+    return "".join(painted)

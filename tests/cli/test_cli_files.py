@@ -1,0 +1,105 @@
+"""Folders and patterns as FILE: which files they stand for, and in which order."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Invoke
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with files, some of them in folders of it, and some hidden."""
+    contents = {
+        "docs/b.md": "b",
+        "docs/a.txt": "a",
+        "docs/a/deep/c.md": "c",
+        "docs/z.md": "z",
+        "docs/.hidden": "h",
+        "docs/.git/config": "g",
+    }
+    for name, content in contents.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    return tmp_path / "docs"
+
+
+def files_of(invoke: Invoke, *names: str | Path) -> list[str]:
+    result = invoke("count", "--format", "jsonl", *names)
+    assert result.stderr == ""
+    return [json.loads(line)["file"] for line in result.stdout.splitlines()]
+
+
+def test_folder_stands_for_its_files_by_name_but_for_hidden_ones(
+    invoke: Invoke, folder: Path
+) -> None:
+    found = [str(folder / name) for name in ("a/deep/c.md", "a.txt", "b.md", "z.md")]
+    assert files_of(invoke, folder) == found
+
+
+def test_pattern_stands_for_files_that_fit(invoke: Invoke, folder: Path) -> None:
+    assert files_of(invoke, folder / "*.md") == [str(folder / "b.md"), str(folder / "z.md")]
+    found = [str(folder / name) for name in ("a/deep/c.md", "b.md", "z.md")]
+    assert files_of(invoke, folder / "**" / "*.md") == found
+
+
+def test_file_whose_name_looks_like_a_pattern_is_a_file(invoke: Invoke, folder: Path) -> None:
+    (folder / "[z].md").write_text("1")
+    assert files_of(invoke, folder / "[z].md") == [str(folder / "[z].md")]
+
+
+def test_names_keep_their_order(invoke: Invoke, folder: Path) -> None:
+    names = [folder / "z.md", folder / "a", folder / "a.txt"]
+    found = [folder / "z.md", folder / "a/deep/c.md", folder / "a.txt"]
+    assert files_of(invoke, *names) == list(map(str, found))
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [("empty", "no file in this folder"), ("*.rst", "no file fits this pattern")],
+)
+def test_nothing_found_is_reported_and_the_others_are_read(
+    invoke: Invoke, folder: Path, name: str, problem: str
+) -> None:
+    (folder / "empty").mkdir()
+    result = invoke("count", folder / name, folder / "a.txt")
+    assert (result.exit_code, result.stderr) == (1, f"cutline: {folder / name}: {problem}\n")
+    assert result.stdout.startswith("1  ")
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root reads every folder")
+def test_folder_that_cannot_be_read_is_named(invoke: Invoke, folder: Path) -> None:
+    (folder / "a").chmod(0)
+    result = invoke("count", folder)
+    (folder / "a").chmod(0o700)
+    assert result.exit_code == 1
+    assert result.stderr == f"cutline: {folder / 'a'}: permission denied\n"
+    assert "z.md" in result.stdout
+
+
+def test_file_that_is_not_utf8_is_named_and_the_rest_goes_on(invoke: Invoke, folder: Path) -> None:
+    (folder / "c.png").write_bytes(b"\x89PNG\r\n")
+    result = invoke("chunk", folder)
+    assert result.exit_code == 1
+    [line] = result.stderr.splitlines()
+    assert line.startswith(f"cutline: {folder / 'c.png'}: invalid utf-8 at byte offset 0")
+    assert [json.loads(row)["text"] for row in result.stdout.splitlines()] == list("cabz")
+
+
+def test_output_in_the_folder_is_not_read(invoke: Invoke, folder: Path) -> None:
+    for _ in range(2):
+        result = invoke("chunk", "-o", folder / "chunks.jsonl", folder)
+        assert (result.exit_code, result.stderr) == (0, "")
+    rows = (folder / "chunks.jsonl").read_text().splitlines()
+    assert [json.loads(row)["text"] for row in rows] == list("cabz")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs symbolic links")
+def test_folders_behind_links_are_left_out(invoke: Invoke, folder: Path) -> None:
+    (folder / "loop").symlink_to(folder)
+    (folder / "y.md").symlink_to(folder / "z.md")
+    names = [Path(name).name for name in files_of(invoke, folder)]
+    assert names == ["c.md", "a.txt", "b.md", "y.md", "z.md"]

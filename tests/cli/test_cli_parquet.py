@@ -1,0 +1,88 @@
+"""`cutline chunk --format parquet`: the columns of the JSON lines."""
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cutline.cli import parquet as parquet_module
+from tests.cli.conftest import Command, Invoke
+
+pq = pytest.importorskip("pyarrow.parquet")
+
+
+def rows_of(content: bytes) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = pq.read_table(io.BytesIO(content)).to_pylist()
+    for row in rows:
+        row["metadata"] = json.loads(row["metadata"])
+    return rows
+
+
+def test_rows_are_those_of_the_json_lines(invoke: Invoke, text: str) -> None:
+    options = ["--by", "text", "--chunk-size", "8", "--overlap", "2"]
+    lines = invoke("chunk", *options, stdin=text.encode()).stdout_bytes.decode()
+    result = invoke("chunk", *options, "--format", "parquet", stdin=text.encode())
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert rows_of(result.stdout_bytes) == [json.loads(line) for line in lines.split("\n") if line]
+
+
+def test_columns_are_the_same_for_all_texts(invoke: Invoke) -> None:
+    written = [
+        invoke("chunk", "--format", "parquet", "--by", by, stdin=text).stdout_bytes
+        for by, text in (
+            ("token", ""),
+            ("text", "one"),
+            ("markdown", "# A\n\n| a |\n|---|\n| b |\n"),
+        )
+    ]
+    schemas = {str(pq.read_schema(io.BytesIO(content))) for content in written}
+    assert schemas == {str(parquet_module.schema())}
+
+
+def test_rows_are_written_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet_module, "_GROUP_ROWS", 2)
+    row = {
+        "file": "a", "index": 0, "start_index": 0, "end_index": 1, "token_count": 1,
+        "text": "a", "headings": [], "metadata": {}, "content_hash": "",
+    }  # fmt: skip
+    taken = 0
+
+    def rows() -> Any:
+        nonlocal taken
+        for _ in range(5):
+            taken += 1
+            yield row
+
+    parts = parquet_module.parquet(rows())
+    first = next(parts)
+    assert (taken, first[:4]) == (2, b"PAR1")
+    assert len(rows_of(first + b"".join(parts))) == 5
+
+
+def test_output_file_is_whole(invoke: Invoke, tmp_path: Path) -> None:
+    target = tmp_path / "chunks.parquet"
+    options = ["--format", "parquet", "-o", target]
+    assert invoke("chunk", *options, tmp_path / "missing").exit_code == 1
+    assert not target.exists()
+    assert invoke("chunk", *options, stdin="one two").exit_code == 0
+    assert [row["text"] for row in rows_of(target.read_bytes())] == ["one two"]
+
+
+def test_parquet_goes_into_a_pipe(command: Command) -> None:
+    result = command("chunk", "--format", "parquet", input=b"one two")
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert [row["text"] for row in rows_of(result.stdout)] == ["one two"]
+
+
+def test_missing_package_is_named_before_anything_is_read(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    result = invoke("chunk", "--format", "parquet", "missing")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == (
+        "cutline: --format parquet needs the package pyarrow: pip install 'cutline[arrow]'\n"
+    )

@@ -1,0 +1,54 @@
+"""`cutline truncate`: what fits, and nothing else."""
+
+from pathlib import Path
+
+import pytest
+import tiktoken
+
+from cutline.budget import truncate
+from tests.cli.conftest import Invoke
+
+
+@pytest.mark.parametrize("keep", ["start", "end", "both"])
+@pytest.mark.parametrize("marker", ["…", "", " [...] "])
+def test_output_is_that_of_the_library_and_fits(
+    invoke: Invoke, oracle: tiktoken.Encoding, text: str, keep: str, marker: str
+) -> None:
+    options = ["--max-tokens", "12", "--keep", keep, "--marker", marker]
+    result = invoke("truncate", *options, stdin=text.encode())
+    assert (result.exit_code, result.stderr) == (0, "")
+    shown = result.stdout_bytes.decode()
+    assert shown == truncate(text, 12, keep, marker, encoding="o200k_base")  # type: ignore[arg-type]
+    assert len(oracle.encode_ordinary(shown)) <= 12
+
+
+def test_text_that_fits_stays_as_it_is(invoke: Invoke, text: str) -> None:
+    assert invoke("truncate", "-n", "100000", stdin=text.encode()).stdout_bytes == text.encode()
+
+
+def test_defaults_are_those_of_the_help(invoke: Invoke) -> None:
+    text = "one two three four five six seven"
+    spelled_out = "--keep start --marker … --errors strict --encoding o200k_base"
+    result = invoke("truncate", "-n", "4", *spelled_out.split(), stdin=text)
+    assert invoke("truncate", "-n", "4", stdin=text).stdout_bytes == result.stdout_bytes
+    assert result.stdout.endswith("…")
+
+
+def test_files_follow_each_other(invoke: Invoke, tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / name).write_text(f"{name} one two three")
+    result = invoke("truncate", "-n", "2", "--marker", "", tmp_path / "a", tmp_path / "b")
+    assert result.stdout == "a oneb one"
+
+
+def test_marker_over_budget_names_the_file(invoke: Invoke) -> None:
+    result = invoke("truncate", "-n", "0", stdin="one two")
+    assert (result.exit_code, result.stdout) == (1, "")
+    [line] = result.stderr.splitlines()
+    assert line.startswith("cutline: -: ")
+
+
+def test_max_tokens_must_be_given(invoke: Invoke) -> None:
+    result = invoke("truncate", stdin="one")
+    assert result.exit_code == 2
+    assert "--max-tokens" in result.stderr

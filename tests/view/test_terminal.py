@@ -1,0 +1,60 @@
+"""The view in a terminal: all of the text, and no command from it."""
+
+import re
+
+import pytest
+
+from cutline.view import terminal_view
+from cutline.view.terminal import printable
+from tests.view.samples import TEXTS, encoding, overlapping, stripped
+
+COLOR = re.compile(r"\x1b\[(?:0|1|38;5;\d+;48;5;\d+)m")
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize("has_colors", [True, False])
+def test_every_chunk_is_shown_whole(text: str, has_colors: bool) -> None:
+    for chunks in (overlapping(text), stripped(text)):
+        shown = "".join(terminal_view(text, chunks, encoding(), has_colors=has_colors))
+        plain = COLOR.sub("", shown)
+        place = 0
+        for chunk in chunks:
+            place = plain.index(f"\n#{chunk.index}  ", place)
+            assert f"{chunk.token_count:,} tokens" in plain[place:].splitlines()[1]
+            place = plain.index(printable(chunk.text), place)
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_no_control_reaches_the_terminal(text: str) -> None:
+    title = "a\x1b]0;title\x07\n"
+    shown = "".join(terminal_view(text, overlapping(text), encoding(), title=title))
+    plain = COLOR.sub("", shown)
+    assert set(re.findall(r"[\x00-\x1f\x7f-\x9f]", plain)) <= {"\n", "\t"}
+    assert not re.search("[\u202a-\u202e\u2066-\u2069]", plain)
+
+
+def test_without_colors_there_is_no_escape() -> None:
+    text = TEXTS["scripts"]
+    shown = "".join(terminal_view(text, overlapping(text), encoding(), has_colors=False))
+    assert "\x1b" not in shown
+
+
+def test_neighbouring_tokens_differ_and_what_is_shared_is_grey() -> None:
+    text = "one two three four"
+    chunks = encoding().split(text, 3, 1)
+    shown = "".join(terminal_view(text, chunks, encoding(), chunk_size=3))
+    colored = re.findall(r"\x1b\[38;5;16;48;5;(\d+)m([^\x1b]*)", shown)
+    assert colored == [
+        ("230", "one"),
+        ("223", " two"),
+        ("230", " th"),
+        ("254", "ree"),
+        ("254", "ree"),
+        ("153", " four"),
+    ]
+
+
+def test_lost_text_is_named() -> None:
+    text = "  one  "
+    shown = "".join(terminal_view(text, stripped(text), encoding(), has_colors=False))
+    assert "2 characters in no chunk: ··" in shown

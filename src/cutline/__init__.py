@@ -37,7 +37,13 @@ from cutline.vocabulary import encoding_name_for_model, list_encoding_names
 
 if TYPE_CHECKING:
     from cutline.budget import Item, Packed, PackedItem, pack, truncate
-    from cutline.chunking import CodeChunker, MarkdownChunker, TextChunker, TokenChunker
+    from cutline.chunking import (
+        CodeChunker,
+        MarkdownChunker,
+        TextChunker,
+        TokenChunker,
+        code_languages,
+    )
     from cutline.trainer import train, train_from_counts
     from cutline.training import PieceCounts, Progress, count_pieces
     from cutline.verification import Finding, Report, verify
@@ -75,6 +81,7 @@ __all__ = [
     "UnsupportedPatternError",
     "VocabularyError",
     "__version__",
+    "code_languages",
     "count_pieces",
     "encoding_for_model",
     "encoding_name_for_model",
@@ -101,6 +108,7 @@ _LATE = {
     "PieceCounts": "cutline.training",
     "Progress": "cutline.training",
     "Report": "cutline.verification",
+    "code_languages": "cutline.chunking",
     "count_pieces": "cutline.training",
     "pack": "cutline.budget",
     "train": "cutline.trainer",

@@ -7,5 +7,13 @@ from cutline.chunking.chunkers import (
     TextChunker,
     TokenChunker,
 )
+from cutline.chunking.code_structure import code_languages
 
-__all__ = ["Chunker", "CodeChunker", "MarkdownChunker", "TextChunker", "TokenChunker"]
+__all__ = [
+    "Chunker",
+    "CodeChunker",
+    "MarkdownChunker",
+    "TextChunker",
+    "TokenChunker",
+    "code_languages",
+]

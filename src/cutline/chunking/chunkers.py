@@ -271,7 +271,7 @@ class MarkdownChunker(_StructureChunker):
     >>> chunker = MarkdownChunker("o200k_base", 12)
     >>> text = "# Fish\n\nOne, two.\n\n## Red\n\nA red fish.\n\n## Blue\n\nA blue fish.\n"
     >>> [(chunk.headings, chunk.text[:8]) for chunk in chunker(text)]
-    [(('Fish',), '# Fish\n\n'), (('Fish', 'Blue'), '## Blue\n')]
+    [(('Fish',), '# Fish\n\n'), (('Fish', 'Red'), '## Red\n\n'), (('Fish', 'Blue'), '## Blue\n')]
     """
 
     def _outline(self, text: str) -> Outline:

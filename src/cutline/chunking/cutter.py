@@ -225,10 +225,15 @@ class Cutter:
         self, level: Level, start: int, floor: int, reach: int, budget: int, fill: int
     ) -> Cut | None:
         """Find the last boundary of a level that fits, or the one that its text chooses."""
-        place = level.last(self._text, start, floor, reach)
-        tokens = 0
-        while place > floor and (tokens := self._tokens(start, place)) > budget:
-            place = level.last(self._text, start, floor, place - 1)
+        place, tokens = level.last(self._text, start, floor, reach), 0
+        while place > floor:
+            # Neither inside a unit that would fit, nor where the text is too long after all.
+            free = place
+            if not level.is_vital:
+                free = self._outline.limit(self._counter, start - 1, place, budget)
+            if free == place and (tokens := self._tokens(start, place)) <= budget:
+                break
+            place = level.last(self._text, start, floor, min(free, place - 1))
         if place <= floor:
             return None
         if self._rules.stable and tokens >= fill:

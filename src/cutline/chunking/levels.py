@@ -309,7 +309,7 @@ class GraphemeLevel(Level):
         width = 16
         while (begin := until - width) > start:
             if found := _APART.search(text, begin, until):
-                return found.end()
+                return int(found.end())
             width *= _WIDER
         return start
 
@@ -318,6 +318,7 @@ class CharacterLevel(Level):
     """Any place between two code points."""
 
     name = "character"
+    is_vital = True
 
     def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
         """Yield all places: see `Level`."""

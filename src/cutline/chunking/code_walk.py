@@ -1,0 +1,273 @@
+"""A walk through a syntax tree that collects what its shape says about lines.
+
+Only nodes of several lines are entered, with a cursor, so that neither a deep tree nor a long
+line costs more than its nodes. All that is collected are row numbers: columns matter only to
+tell whether a node is the first thing on its line.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Tree
+
+__all__ = ["Walk"]
+
+MOST_DEEP: Final = 200
+"""Nodes nested deeper than this are not looked at."""
+
+_STATEMENT: Final = 2
+_MOST_TITLE: Final = 80
+_LEADING = re.compile(r"[ \t\f\v]*+").match
+_TITLE_END = re.compile(r"[({=;\r\n]|(?<!:):(?!:)").search
+_NAME: Final = (
+    r"function|class|method|struct|impl|interface|enum|trait|constructor|protocol|extension"
+)
+_IS_NAMED = re.compile(_NAME).search
+_IS_DEFINITION = re.compile(
+    rf"{_NAME}|module|namespace|definition|declaration|export|_item$"
+).search
+# Kinds that have such a word in them and are only a part or a use of one.
+_IS_PART = re.compile(
+    r"(?:^|_)(?:call|expression|type|literal|body|list|clause|block|name|identifier|parameters?|"
+    r"arguments?|signature|specifiers|heritage|invocation|element|reference|variant|forward)$"
+    r"|import|package|using|use_|sequence|parameter"
+).search
+_IS_FUNCTION = re.compile(r"function|method|constructor|procedure|subroutine").search
+_IS_SEEN_THROUGH = re.compile(
+    r"namespace|module|mod_item|preproc_if|linkage|package|^document$"
+).search
+# What belongs to what follows it, and what is not a part of its own beside the others.
+_IS_LABEL = re.compile(
+    r"comment|(?:decorator|annotation|modifiers?|access_specifier|selectors)$"
+).search
+_ATTRIBUTE_MARKS: Final = "@#["
+_IS_BODY = re.compile(
+    r"(?:^|_)(?:block|body|body_statement|suite|statements|compound_statement|statement_list|declaration_list|"
+    r"block_node|block_mapping|block_sequence|start_tag|end_tag)$|opening|closing"
+).search
+_IS_OPAQUE = re.compile(r"string|comment|heredoc").search
+
+
+@dataclass(slots=True)
+class _Level:
+    """The children of a node, as far as they were seen.
+
+    Attributes:
+        depth: of cuts between them.
+        is_definition, in_function: of the node.
+        count: of its named children.
+    """
+
+    depth: int
+    is_definition: bool
+    in_function: bool
+    count: int
+    kind: str = ""  # the last child that begins a line
+    field: str | None = None
+    first: int = -1  # its rows
+    last: int = -1
+    is_unit: bool = False
+    label: int = -1  # the rows of comments and the like above the next
+    label_end: int = -1
+
+
+class Walk:
+    """Collects rows.
+
+    Args:
+        text: the source code.
+        source: its bytes, as they were parsed.
+        lines: where each row begins.
+
+    Attributes:
+        cuts: (row, depth): the text may be cut before that row.
+        units: the first and last rows of definitions, with the comments above.
+        titles: the same with their short first lines, outer before inner.
+        regions: the first and last rows of definitions, comments and strings, with their kinds.
+    """
+
+    def __init__(self, text: str, source: bytes, lines: list[int]) -> None:
+        self._text = text
+        self._source = source
+        self._lines = lines
+        self.cuts: list[tuple[int, int]] = []
+        self.units: list[tuple[int, int]] = []
+        self.titles: list[tuple[int, int, str]] = []
+        self.regions: list[tuple[int, int, str]] = []
+        self._joined: set[int] = set()  # rows that belong to the row above
+        self._label_rows: set[int] = set()
+        self._span_ends: list[int] = []  # the last rows of the spans that are open, outer first
+        self._row, self._indent = -1, 0  # of the line at hand
+
+    def walk(self, tree: "Tree") -> None:
+        """Collect everything. Cost: linear in the nodes whose parent has several lines."""
+        cursor = tree.walk()
+        root = tree.root_node
+        levels = [_Level(0, False, False, root.named_child_count)]
+        if not cursor.goto_first_child():
+            return
+        while levels:
+            node = cursor.node
+            assert node is not None
+            inner = self._child(levels[-1], node, cursor.field_name) if node.is_named else None
+            if inner is not None and len(levels) < MOST_DEEP and cursor.goto_first_child():
+                levels.append(inner)
+                continue
+            while not cursor.goto_next_sibling():
+                self._cut_before_label(levels.pop())
+                if not levels:
+                    return
+                cursor.goto_parent()
+
+    def plain_lines(self) -> Iterator[int]:
+        """Yield where the lines begin that a text may be cut before if nothing better is there."""
+        text, length = self._text, len(self._text)
+        for row, start in enumerate(self._lines):
+            first = _LEADING(text, start).end()  # type: ignore[union-attr]  # matches always
+            if first < length and row not in self._joined and text[first] not in "\r\n)]}":
+                yield start
+
+    def _child(self, level: _Level, node: "Node", field: str | None) -> _Level | None:
+        """Take a child of a node in. Returns the level of its own children if they matter."""
+        first, (last, end_column) = node.start_point[0], node.end_point
+        if end_column == 0 and last > first:
+            last -= 1
+        kind = node.type
+        begins = self._begins_line(node)
+        if self._is_label(kind, begins):
+            if begins:
+                self._take_label(level, first, last)
+            if last > first:
+                self._take_opaque(first, last, kind)
+            return None
+        is_element = begins and not _IS_BODY(kind)
+        is_definition = is_element and self._take_element(level, node, field, first, last)
+        if begins and not is_element:
+            self._joined.add(first)
+        if last == first:
+            return None
+        if _IS_OPAQUE(kind):
+            self._take_opaque(first, last, kind)
+            return None
+        return self._inside(level, node, is_definition, is_element)
+
+    def _inside(self, level: _Level, node: "Node", is_definition: bool, is_element: bool) -> _Level:
+        kind, depth = node.type, level.depth
+        in_function = level.in_function or bool(_IS_FUNCTION(kind) and not _IS_PART(kind))
+        is_one_of_many = is_element and level.count > 1 and not level.is_definition
+        if (is_definition or is_one_of_many) and not _IS_SEEN_THROUGH(kind):
+            depth += 1
+        if in_function:
+            depth = max(depth, _STATEMENT)
+        wraps = is_definition or (level.is_definition and not _IS_BODY(kind))
+        return _Level(depth, wraps, in_function, node.named_child_count)
+
+    def _begins_line(self, node: "Node") -> bool:
+        row, column = node.start_point
+        if row != self._row:
+            start = self._lines[row]
+            self._row = row
+            self._indent = _LEADING(self._text, start).end() - start  # type: ignore[union-attr]
+        return column == self._indent
+
+    def _is_label(self, kind: str, begins: bool) -> bool:
+        if _IS_LABEL(kind):
+            return True
+        if not begins or "attribute" not in kind:
+            return False
+        # Some languages call what they assign to an attribute.
+        return self._text[self._lines[self._row] + self._indent] in _ATTRIBUTE_MARKS
+
+    def _take_label(self, level: _Level, first: int, last: int) -> None:
+        if level.label >= 0 and level.label_end + 1 < first:
+            self._cut_before_label(level)
+        if level.label < 0:
+            level.label = first
+        level.label_end = last
+        self._label_rows.update(range(first, last + 1))
+        self._joined.update(range(first + 1, last + 2))
+
+    def _cut_before_label(self, level: _Level) -> None:
+        """Let a comment stand for itself: nothing follows it at once."""
+        if level.label >= 0:
+            if level.first >= 0:
+                self._cut(level, level.label, level.label_end)
+            level.first, level.last = level.label, level.label_end
+            level.kind, level.field, level.is_unit, level.label = "comment", None, False, -1
+
+    def _cut(self, level: _Level, first: int, last: int) -> None:
+        """Note a cut between the last child and the rows of the next."""
+        is_group = first <= level.last + 1 and first == last and level.first == level.last
+        self.cuts.append((first, max(level.depth, _STATEMENT) if is_group else level.depth))
+
+    def _take_element(
+        self, level: _Level, node: "Node", field: str | None, first: int, last: int
+    ) -> bool:
+        """Take a child that begins a line in. Returns whether it is a definition of lines."""
+        kind = node.type
+        if level.label >= 0 and level.label_end + 1 < first:
+            self._cut_before_label(level)
+        start = first
+        if level.label >= 0:
+            start, level.label = level.label, -1
+        elif not level.is_unit:  # some grammars put comments behind a node into it
+            while start - 1 in self._label_rows and start - 1 > level.first >= 0:
+                start -= 1
+        if level.first < 0:
+            self._joined.add(start)  # what begins a body stays with what the body belongs to
+        is_alike = kind == level.kind or (field is not None and field == level.field)
+        if level.first >= 0 and (is_alike or (field is None and not level.is_definition)):
+            self._cut(level, start, last)
+        level.kind, level.field, level.first, level.last = kind, field, first, last
+        level.is_unit = (
+            last > first and not level.is_definition and _defines(kind, level.in_function)
+        )
+        if level.is_unit:
+            start = self._claim(start, last)
+            self.units.append((start, last))
+            self.titles.append((start, last, self._title(node)))
+            self.regions.append((start, last, kind))
+        return level.is_unit
+
+    def _take_opaque(self, first: int, last: int, kind: str) -> None:
+        self._joined.update(range(first + 1, last + 1))
+        self.regions.append((self._claim(first, last), last, kind))
+
+    def _claim(self, first: int, last: int) -> int:
+        """Return the first row of a span that another one may end on, but not leave."""
+        ends = self._span_ends
+        while ends and (ends[-1] < first or ends[-1] < last):
+            first = max(first, ends.pop() + 1)
+        ends.append(last)
+        return first
+
+    def _title(self, node: "Node") -> str:
+        """Return the beginning of a definition up to its name, without modifiers."""
+        name = node.child_by_field_name("name")
+        while name is None and node.named_child_count:
+            inner = node.named_child(node.named_child_count - 1)
+            if inner is None or not _defines(inner.type, False):
+                break
+            node, name = inner, inner.child_by_field_name("name")
+        start = node.start_byte
+        for place in range(node.child_count):
+            child = node.child(place)
+            if child is None or not (_IS_LABEL(child.type) or child.type.startswith("attribute")):
+                start = start if child is None else child.start_byte
+                break
+        end = start + 4 * _MOST_TITLE
+        if name is not None and start < name.end_byte <= end:
+            title = self._source[start : name.end_byte].decode(errors="replace")
+        else:
+            title = self._source[start:end].decode(errors="replace")
+            title = title[: found.start()] if (found := _TITLE_END(title)) else title
+        return " ".join(title.split())[:_MOST_TITLE]
+
+
+def _defines(kind: str, in_function: bool) -> bool:
+    if _IS_PART(kind):
+        return False
+    return bool(_IS_NAMED(kind) if in_function else _IS_DEFINITION(kind))

@@ -1,0 +1,44 @@
+"""Structures as people see them, and what holds for all of them."""
+
+from itertools import pairwise
+
+from cutline.chunking.structure import Structure
+
+
+def cuts(structure: Structure, text: str) -> list[tuple[str, str]]:
+    """The best level before each line that has one, with the line."""
+    found: dict[int, str] = {}
+    for name, marks in reversed(list(zip(structure.names, structure.marks, strict=True))):
+        found.update(dict.fromkeys(marks.search(1), name))
+    return [(found[at], text[at:].splitlines()[0].strip()) for at in sorted(found)]
+
+
+def check(structure: Structure, text: str) -> None:
+    """Check the promises of `Structure`."""
+    assert len(structure.marks) == len(structure.names)
+    for marks in structure.marks:
+        assert len(marks) == len(text) + 1
+        assert not marks[0]
+        assert not marks[len(text)]
+        assert all(text[at - 1] in "\r\n" for at in marks.search(1))
+        assert all(text[at - 1 : at + 1] != "\r\n" for at in marks.search(1))
+    for better, worse in pairwise(structure.marks):
+        assert better & worse == better
+    check_nesting(list(structure.units), len(text))
+    check_nesting([(start, end) for start, end, _ in structure.regions], len(text))
+    offsets = [offset for offset, _ in structure.headings]
+    assert offsets == sorted(set(offsets))
+    for at in {0, len(text) // 2, len(text)}:
+        structure.headings_at(at)
+        structure.metadata(at, len(text) - at)
+
+
+def check_nesting(spans: list[tuple[int, int]], length: int) -> None:
+    assert spans == sorted(spans, key=lambda span: (span[0], -span[1]))
+    open_ends = [length]
+    for start, end in spans:
+        assert 0 <= start < end <= length
+        while open_ends and open_ends[-1] <= start:
+            open_ends.pop()
+        assert end <= open_ends[-1]
+        open_ends.append(end)

@@ -1,0 +1,230 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cutline.chunking.structure import Structure
+
+from ..conftest import corpora_folder
+from .drawing import check, cuts
+
+pytest.importorskip("tree_sitter_language_pack")
+
+from cutline.chunking import code_structure as module
+from cutline.chunking.code_structure import code_languages, code_structure
+
+from .sources import CUTS, SOURCES
+
+CORPORA = corpora_folder()
+
+PYTHON = SOURCES["python"]
+
+
+def structure_cuts(text: str, language: str) -> list[tuple[str, str]]:
+    structure = code_structure(text, language)
+    check(structure, text)
+    return [cut for cut in cuts(structure, text) if cut[0] != "line"]
+
+
+@pytest.mark.parametrize("language", SOURCES)
+def test_code_is_cut_where_a_reader_would(language: str) -> None:
+    assert structure_cuts(SOURCES[language], language) == CUTS[language]
+
+
+def test_definitions_are_units_with_their_comments_and_decorators() -> None:
+    units = [PYTHON[start:end] for start, end in code_structure(PYTHON, "python").units]
+    assert [unit.splitlines()[0].strip() for unit in units] == [
+        "# A comment.",
+        "def __init__(self):  # trailing",
+        "@property",
+        "async def f():",
+    ]
+    assert units[0].endswith("return x\n")
+
+
+def test_headings_are_the_definitions_that_a_place_lies_inside() -> None:
+    structure = code_structure(PYTHON, "python")
+
+    def at(part: str) -> tuple[str, ...]:
+        return structure.headings_at(PYTHON.index(part))
+
+    assert at("# A comment.") == ()
+    assert at("@dec2") == ("class Tok",)
+    assert at("    def __init__") == ("class Tok",)
+    assert at("self.x") == ("class Tok", "def __init__")
+    assert at("    @property") == ("class Tok",)
+    assert at("return x") == ("class Tok", "def encode")
+    assert at("async def") == ()
+    assert at("pass") == ("async def f",)
+    assert at("if __name__") == ()
+
+
+@pytest.mark.parametrize(
+    ("language", "source", "title"),
+    [
+        ("c", "static int\nmain(void)\n{\n}\n", "static int"),
+        ("cpp", "template <class T>\nclass A : B {\n};\n", "class A"),
+        ("go", "func (r *T) F(x int) {\n}\n", "func (r *T) F"),
+        ("rust", "impl<T> A for B<T> {\n}\n", "impl<T> A for B<T>"),
+        ("java", "@X\npublic class A {\n}\n", "class A"),
+        ("typescript", "export const f = () => {\n};\n", "const f"),
+        ("csharp", "public static class A\n{\n}\n", "class A"),
+        ("ruby", "module A::B\n  x\nend\n", "module A::B"),
+        ("python", f"class {'a' * 100}:\n    x\n", f"class {'a' * 74}"),
+    ],
+)
+def test_titles_end_with_the_name(language: str, source: str, title: str) -> None:
+    assert code_structure(source, language).headings_at(1) == (title,)
+
+
+def test_metadata_tells_what_is_cut() -> None:
+    structure = code_structure(PYTHON, "python")
+    at = PYTHON.index("        self.x")
+    assert structure.metadata(at, len(PYTHON)) == {
+        "continues": "function_definition",
+        "continues_from": PYTHON.index("    def __init__"),
+    }
+
+
+def test_lines_inside_strings_and_comments_and_closing_brackets_are_no_cuts() -> None:
+    text = 'x = """a\nb\nc"""\ny = f(\n    1,\n    2\n)\n'
+    assert cuts(code_structure(text, "python"), text) == [
+        ("definition", "y = f("),
+        ("statement", "2"),
+    ]
+    text = "/* a\nb\n*/\nint x;\n"
+    assert cuts(code_structure(text, "c"), text) == []
+
+
+def test_a_comment_that_stands_alone_is_cut_from_what_follows() -> None:
+    text = "# a\n# b\n\nimport x\n\n# c\n\n# d\ny\n# e\n"
+    assert structure_cuts(text, "python") == [
+        ("definition", "import x"),
+        ("definition", "# c"),
+        ("definition", "# d"),
+        ("statement", "# e"),
+    ]
+
+
+@pytest.mark.parametrize("line_end", ["\r\n", "\r"])
+@pytest.mark.parametrize("language", ["python", "java", "json"])
+def test_line_ends_make_no_difference(language: str, line_end: str) -> None:
+    text = SOURCES[language].replace("\n", line_end)
+    assert structure_cuts(text, language) == CUTS[language]
+
+
+def test_offsets_are_code_points() -> None:
+    text = "x = '日本語😀'\n\ndef f():\n    '😀'\n\ndef g():\n    pass\n"
+    structure = code_structure(text, "python")
+    assert [text[start:end][:5] for start, end in structure.units] == ["def f", "def g"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["def f(:\n    x\n\n)) class\n\ndef g():\n    pass\n", "]]\n", "\0\n\0", "'''\n", "\ufeff\n"],
+)
+def test_a_syntax_error_never_fails(text: str) -> None:
+    for language in ("python", "javascript", "c", "json"):
+        structure_cuts(text, language)
+
+
+def test_short_names_of_languages() -> None:
+    for alias in ("py", "JS", "c++", "c#", "c_sharp", "sh", "yml", "Rust"):
+        assert code_structure("", alias).units == ()
+
+
+def test_an_unknown_language_is_refused_with_close_names() -> None:
+    with pytest.raises(
+        ValueError, match=r"no language 'pyton': close to it: 'python', .* lists all"
+    ):
+        code_structure("", "pyton")
+    with pytest.raises(
+        ValueError, match=r"no language '\?\?\?': cutline.code_languages\(\) lists all"
+    ):
+        code_structure("", "???")
+
+
+def test_languages_are_sorted_and_parse() -> None:
+    assert code_languages() == sorted(code_languages())
+    assert set(SOURCES) <= set(code_languages())
+
+
+def test_what_takes_too_long_to_parse_is_cut_at_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(module, "_SECONDS_A_BYTE", 0.0)
+    text = PYTHON * 20
+    structure = code_structure(text, "python")
+    check(structure, text)
+    assert {level for level, _ in cuts(structure, text)} == {"line"}
+    assert structure.units == structure.headings == structure.regions == ()
+
+
+HOSTILE = {
+    "brackets": "(" * 100_000,
+    "brackets over lines": "[\n" * 50_000,
+    "one line": "x;" * 100_000,
+    "an operator over lines": "a +\n" * 20_000,
+    "blocks ever deeper": "".join(" " * depth + "if a:\n" for depth in range(300)),
+    "functions ever deeper": "function f() {\n" * 3_000,
+    "statements behind a wide margin": "\n" + " " * 50_000 + "x;" * 20_000 + "\n",
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("language", ["python", "javascript", "json"])
+def test_hostile_texts(text: str, language: str) -> None:
+    check(code_structure(text, language), text)
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        [
+            *"(){}[]:;,.\"'#@\\ \t\r\n",
+            "\n    ",
+            "def f",
+            "class A",
+            "/*",
+            "*/",
+            "//",
+            "if x",
+            "é",
+            "\0",
+        ]
+    )
+).map("".join)
+LANGUAGES = [
+    "python",
+    "typescript",
+    "java",
+    "cpp",
+    "rust",
+    "ruby",
+    "kotlin",
+    "yaml",
+    "html",
+    "bash",
+]
+
+
+@settings(deadline=None)
+@given(st.text() | PIECES, st.sampled_from(LANGUAGES))
+def test_any_text_has_a_sound_structure(text: str, language: str) -> None:
+    check(code_structure(text, language), text)
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from([*SOURCES])), st.data())
+def test_any_mixture_has_a_sound_structure(languages: list[str], data: st.DataObject) -> None:
+    text = "".join(SOURCES[language] for language in languages)
+    start = data.draw(st.integers(0, len(text)))
+    language = data.draw(st.sampled_from([*SOURCES]))
+    structure: Structure = code_structure(text[start:], language)
+    check(structure, text[start:])
+
+
+@pytest.mark.skipif(CORPORA is None, reason="no corpora: name their folder in CUTLINE_CORPORA")
+def test_corpus() -> None:
+    assert CORPORA is not None
+    text = (CORPORA / "code_python.txt").read_bytes().decode()[:300_000]
+    structure = code_structure(text, "python")
+    check(structure, text)
+    assert len(structure.units) > 100

@@ -1,0 +1,255 @@
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cutline.chunking.markdown_structure import markdown_structure
+
+from ..conftest import corpora_folder
+from .drawing import check, cuts
+
+CORPORA = corpora_folder()
+
+DOCUMENT = """\
+---
+title: x
+
+tags: y
+---
+Intro.
+
+# Use `x` and *y* #
+
+## Sub [1.2]
+
+| a | b |
+|---|---|
+| 1 | 2 |
+| 3 | 4 |
+| 5 | 6 |
+
+Para.
+Title
+=====
+<!-- c -->
+
+- one
+  more
+
+  para
+  - n1
+  - n2
+- two
+
+> # q
+> text
+>
+> more
+
+```python
+def f():
+    x
+
+def g():
+    y
+```
+
+[1.2]: http://x
+"""
+
+
+def units(text: str) -> list[str]:
+    return [text[start:end] for start, end in markdown_structure(text).units]
+
+
+def paths(text: str) -> list[tuple[str, ...]]:
+    return [path for _, path in markdown_structure(text).headings]
+
+
+def test_a_document_is_cut_where_a_reader_would() -> None:
+    assert cuts(markdown_structure(DOCUMENT), DOCUMENT) == [
+        ("gap", "tags: y"),
+        ("block", "Intro."),
+        ("heading 1", "# Use `x` and *y* #"),
+        ("row", "| 3 | 4 |"),
+        ("row", "| 5 | 6 |"),
+        ("heading 1", "Para."),
+        ("block", "- one"),
+        ("nested item", "para"),
+        ("nested item", "- n1"),
+        ("nested item", "- n2"),
+        ("item", "- two"),
+        ("block", "> # q"),
+        ("item", "> more"),
+        ("block", "```python"),
+        ("row", "x"),
+        ("gap", "def g():"),
+        ("row", "y"),
+        ("block", "[1.2]: http://x"),
+    ]
+    check(markdown_structure(DOCUMENT), DOCUMENT)
+
+
+def test_titles_are_plain_text() -> None:
+    assert paths(DOCUMENT) == [("Use x and y", "Sub 1.2"), ("Para. Title",)]
+
+
+@pytest.mark.parametrize(
+    ("source", "title"),
+    [
+        ("# a ##", "a"),
+        ("# a#", "a#"),
+        ("#\ta \\#", "a #"),
+        ("# [a](b) ![c](d) ~~e~~ **f**", "a c e f"),
+        ("# a <b>c</b> &amp; `<d>`", "a c & <d>"),
+        ("# [a] [b]", "[a] [b]"),
+        ("# \0", "\ufffd"),
+        ("# " + "x" * 200, "x" * 200),
+        ("# " + "x" * 201, "x" * 200 + "…"),
+        ("# " + "*a*" * 21, "*a*" * 21),
+        ("a\n  *b*\n---", "a b"),
+        ("a\r\nb\r\n===", "a b"),
+        ("\ufeff# a", "a"),
+    ],
+)
+def test_title(source: str, title: str) -> None:
+    assert paths(source) == [(title,)]
+
+
+def test_an_empty_title_ends_sections_and_names_none() -> None:
+    assert paths("# a\n\nx\n\n## b\n\nx\n\n##\n\nx\n") == [("a",), ("a", "b"), ("a",)]
+
+
+def test_directly_nested_headings_stand_together_from_the_first_on() -> None:
+    text = "## a\n# b\n\n### c\n## d\nx\n"
+    structure = markdown_structure(text)
+    assert cuts(structure, "x\n\n" + text) == []
+    assert cuts(markdown_structure("x\n\n" + text), "x\n\n" + text) == [("heading 1", "## a")]
+    assert structure.headings == ((0, ("a",)), (5, ("b", "c")), (16, ("b", "d")))
+
+
+def test_headings_in_lists_and_quotes_open_no_section() -> None:
+    assert paths("> # a\n\n- # b\n\n1. c\n   ===\n") == []
+
+
+@pytest.mark.parametrize("body", ["b c\nd\n", "- b\n- c\n", "> b\n", "```\nb\n```\n", "|b|\n|-|\n"])
+def test_what_follows_a_heading_is_one_unit_with_it(body: str) -> None:
+    text = f"x\n\n# a\n\n{body}"
+    assert units(text)[0] == f"# a\n\n{body}"
+    assert f"# a\n\n{body[0]}" in units(text)
+
+
+def test_no_cut_of_any_level_comes_right_after_a_heading() -> None:
+    text = "# a\nb\n\n- # c\n  d\n\n  e\n\nf\n===\n\n- g\n- h\n"
+    assert cuts(markdown_structure(text), text) == [
+        ("block", "- # c"),
+        ("nested item", "e"),
+        ("heading 1", "f"),
+        ("item", "- h"),
+    ]
+
+
+def test_kinds_of_regions() -> None:
+    kinds = [
+        (DOCUMENT[start:end][:3], kind) for start, end, kind in markdown_structure(DOCUMENT).regions
+    ]
+    assert kinds == [
+        ("---", "front matter"),
+        ("| a", "table"),
+        ("<!-", "html"),
+        ("- o", "list"),
+        ("  -", "list"),
+        ("> #", "quote"),
+        ("```", "code"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["---\na\n", "---\n\na\n---\n", "a\n---\nb\n---\n", "--- x\na\n---\n"]
+)
+def test_what_is_no_front_matter(text: str) -> None:
+    assert "front matter" not in {kind for *_, kind in markdown_structure(text).regions}
+
+
+@pytest.mark.parametrize(
+    "text", ["---\na: b\n---", "---\na\n...\nb", "+++\na=1\n+++\n", "\ufeff---\r\na\r\n---\r\n"]
+)
+def test_front_matter(text: str) -> None:
+    assert markdown_structure(text).regions[0][2] == "front matter"
+
+
+def test_blank_lines_belong_to_the_block_before() -> None:
+    text = "a\n\n\n \t\nb\n\n\n- c\n\n\n- d\n"
+    assert cuts(markdown_structure(text), text) == [
+        ("block", "b"),
+        ("block", "- c"),
+        ("item", "- d"),
+    ]
+
+
+@pytest.mark.parametrize("line_end", ["\r\n", "\r"])
+def test_line_ends_make_no_difference(line_end: str) -> None:
+    text = DOCUMENT.replace("\n", line_end)
+    assert cuts(markdown_structure(text), text) == cuts(markdown_structure(DOCUMENT), DOCUMENT)
+    check(markdown_structure(text), text)
+
+
+@pytest.mark.parametrize("separator", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028"])
+def test_other_separators_end_no_line(separator: str) -> None:
+    assert cuts(markdown_structure(f"a{separator}# b{separator}- c"), "") == []
+
+
+HOSTILE = {
+    "quotes": ">" * 100_000,
+    "lists": "- " * 50_000,
+    "lists over lines": "".join("  " * depth + "- a\n" for depth in range(300)),
+    "brackets": "[" * 100_000,
+    "stars": "*" * 100_000,
+    "backticks": "`" * 100_000,
+    "pipes": "|" * 100_000,
+    "hashes": "#" * 100_000,
+    "titles of brackets": ("# " + "[" * 300 + "\n") * 100,
+    "one line": "word " * 100_000,
+    "quotes that end in turn": "> # a\nb\n" * 5_000,
+    "wide tables": ("|" + "a|" * 200 + "\n|" + "-|" * 200 + "\n" + "a\n" * 200) * 10,
+    "blank lines in deep lists": "- " * 32 + "a\n" + "\n" * 50_000,
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_texts(text: str) -> None:
+    check(markdown_structure(text), text)
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        [
+            *"#>-*+`~|=<[]:_1.) \t\n\n\r",
+            "\r\n",
+            "a",
+            "\0",
+            "é",
+            "---\n",
+            "```\n",
+            "# a\n",
+            "|a|\n|-|\n",
+        ]
+    )
+).map("".join)
+
+
+@given(st.text() | PIECES)
+def test_any_text_has_a_sound_structure(text: str) -> None:
+    check(markdown_structure(text), text)
+
+
+@pytest.mark.skipif(CORPORA is None, reason="no corpora: name their folder in CUTLINE_CORPORA")
+@pytest.mark.parametrize("name", ["docs_en.md", "docs_multilingual.md"])
+def test_corpora(name: str) -> None:
+    assert CORPORA is not None
+    text = (CORPORA / name).read_bytes().decode()[:500_000]
+    structure = markdown_structure(text)
+    check(structure, text)
+    for (start, _), (end, _) in pairwise(structure.headings):
+        assert text[start:end].lstrip(" ")

@@ -1,0 +1,58 @@
+from bitarray import bitarray
+
+from cutline.chunking.structure import Structure, nested_marks, tidy_units
+
+REGIONS = ((10, 50, "list"), (20, 30, "code"), (20, 25, "table"), (60, 70, "quote"))
+
+
+def structure() -> Structure:
+    return Structure(
+        ("a",),
+        (bitarray(101),),
+        headings=((5, ("A",)), (40, ("A", "B")), (80, ())),
+        regions=REGIONS,
+    )
+
+
+def test_headings_stand_from_their_offset_on() -> None:
+    paths = [structure().headings_at(at) for at in (0, 4, 5, 39, 40, 79, 80, 100)]
+    assert paths == [(), (), ("A",), ("A",), ("A", "B"), ("A", "B"), (), ()]
+
+
+def test_metadata_names_the_innermost_region_that_an_end_divides() -> None:
+    assert structure().metadata(22, 27) == {
+        **{"continues": "table", "continues_from": 20},
+        **{"continued": "code", "continued_to": 30},
+    }
+    assert structure().metadata(35, 65) == {
+        **{"continues": "list", "continues_from": 10},
+        **{"continued": "quote", "continued_to": 70},
+    }
+
+
+def test_metadata_is_empty_when_no_region_is_divided() -> None:
+    assert structure().metadata(0, 10) == {}
+    assert structure().metadata(10, 50) == {}
+    assert structure().metadata(50, 60) == {}
+    assert structure().metadata(0, 100) == {}
+
+
+def test_metadata_agrees_with_a_look_at_all_regions() -> None:
+    for at in range(101):
+        around = [region for region in REGIONS if region[0] < at < region[1]]
+        expected = min(around, key=lambda region: region[1] - region[0])[2] if around else None
+        assert structure().metadata(at, 100).get("continues") == expected
+
+
+def test_each_level_has_the_marks_of_the_better_ones_and_none_at_the_ends() -> None:
+    first, second = nested_marks(9, [[3, 0], [9, 5]])
+    assert list(first.search(1)) == [3]
+    assert list(second.search(1)) == [3, 5]
+
+
+def test_an_empty_text_has_no_mark() -> None:
+    assert nested_marks(0, [[0], []])[1] == bitarray(1)
+
+
+def test_units_are_sorted_outer_first_without_repetition() -> None:
+    assert tidy_units([(5, 6), (0, 3), (0, 9), (0, 3)]) == ((0, 9), (0, 3), (5, 6))

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cutline
-from cutline.chunking import Chunker, TextChunker, TokenChunker
+from cutline.chunking import CodeChunker, Chunker, MarkdownChunker, TextChunker, TokenChunker
 from cutline.errors import BudgetError
 from tests.chunking.contract import check
 from tests.oracles import DISTINCT, counter
@@ -43,10 +43,16 @@ def by_own_levels(*arguments: Any, **options: Any) -> TextChunker:
     return TextChunker(*arguments, levels=levels, **options)
 
 
+def of_python(*arguments: Any, **options: Any) -> CodeChunker:
+    return CodeChunker("python", *arguments, **options)
+
+
 CHUNKERS: dict[str, Make] = {
     "token": TokenChunker,
     "text": TextChunker,
     "own levels": by_own_levels,
+    "markdown": MarkdownChunker,
+    "code": of_python,
 }
 
 
@@ -136,3 +142,15 @@ def test_a_template_that_fills_the_budget_is_a_clear_error(make: Make) -> None:
     chunker = make("o200k_base", 16, count_text=lambda chunk: chunk.token_count + 16)
     with pytest.raises(BudgetError, match=r"count_text leaves no room at offset 0"):
         chunker.chunk("some text")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("make", CHUNKERS.values(), ids=CHUNKERS)
+def test_corpora(corpus: str, make: Make, size: int) -> None:
+    longest = min(1_500_000, 20_000 * size)
+    for number, options in enumerate(OPTIONS.values()):
+        start = number * len(corpus) // len(OPTIONS)
+        part = corpus[start : start + (longest // 20 if number else longest)]
+        for overlap in {0, size // 4}:
+            check_all(make, DISTINCT[number % 4], part, size, overlap, **options)

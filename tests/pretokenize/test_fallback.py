@@ -105,6 +105,7 @@ def test_a_pattern_with_more_classes_than_a_byte_holds_works() -> None:
         (r"\X", r"escape '\\X' at position 0"),
         (r"\p{Klingon}", "unknown property"),
         ("(" * 64 + "a" + ")" * 64, "a group nested too deeply at position 63"),
+        ("(" * 60 + "a" + "+)" * 60 + "(?<=b)", "a repetition nested too deeply at position 77"),
         ("(?:" * 5_000 + "a" + ")" * 5_000, "a group nested too deeply at position 189"),
     ],
 )

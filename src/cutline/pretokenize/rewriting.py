@@ -26,6 +26,8 @@ from cutline.pretokenize.unicode import WORD, find_property
 __all__ = ["Splitter", "splitter"]
 
 _MAX_DEPTH = 63  # as in tiktoken's engine; the module parses groups by recursion
+# The module compiles repetitions of repetitions in time that doubles with each.
+_MAX_REPEATS = 8
 _FIRST_CLASS = 0xE000  # class 0 is written as this private-use character
 _PLAIN_OPENINGS = ("(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>")
 _QUANTIFIER = re.compile(r"(?:[?*+]|\{\d+(?:,\d*)?\}|\{,\d+\})[?+]?")
@@ -95,13 +97,18 @@ class _Rewriter:
         reader = self.reader
         parts: list[_Part] = []
         outer: list[tuple[bool, bool, bool]] = []
+        # How deep repetitions lie in one another: in each open group, and in what was just read.
+        repeats, just_read = [0], 0
         while character := reader.peek():
+            begun, just_read = just_read, 0
             if character == "(":
                 if len(outer) == _MAX_DEPTH:
                     raise reader.unsupported("a group nested too deeply", reader.position)
                 outer.append((reader.ignore_case, reader.dot_all, self.multi_line))
                 opening = self.opening()
-                if not opening:
+                if opening:
+                    repeats.append(0)
+                else:
                     outer.pop()
                 parts.append(opening)
             elif character == ")":
@@ -110,7 +117,12 @@ class _Rewriter:
                 reader.ignore_case, reader.dot_all, self.multi_line = outer.pop()
                 reader.position += 1
                 parts.append(")")
+                just_read = repeats.pop()
+                repeats[-1] = max(repeats[-1], just_read)
             elif found := _QUANTIFIER.match(reader.pattern, reader.position):
+                if begun == _MAX_REPEATS:
+                    raise reader.unsupported("a repetition nested too deeply", reader.position)
+                repeats[-1] = max(repeats[-1], begun + 1)
                 reader.position = found.end()
                 parts.append(found.group())
             elif reader.accept("|"):

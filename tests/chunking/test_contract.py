@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cutline
-from cutline.chunking import CodeChunker, Chunker, MarkdownChunker, TextChunker, TokenChunker
+from cutline.chunking import Chunker, CodeChunker, MarkdownChunker, TextChunker, TokenChunker
 from cutline.errors import BudgetError
 from tests.chunking.contract import check
 from tests.oracles import DISTINCT, counter

@@ -34,17 +34,9 @@ import json
 print(json.dumps([tokens, imported - start, loaded - imported]))
 """
 
-# VmHWM belongs to this program alone. Linux hands ru_maxrss of the process that
-# forked on to the program it starts, so that may show the benchmark's own memory.
 _MEMORY_SCRIPT = """
-import json, resource, sys
-def peak_bytes():
-    try:
-        with open("/proc/self/status") as status:
-            return next(int(l.split()[1]) for l in status if l.startswith("VmHWM")) * 1024
-    except FileNotFoundError:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak if sys.platform == "darwin" else peak * 1024
+import json
+from benchmarks.memory import peak_bytes
 {load}
 encode({greeting!r})
 loaded = peak_bytes()

@@ -10,13 +10,14 @@ blocks of whole lines, about a megabyte each.
 import hashlib
 import json
 import os
-import resource
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
+
+from benchmarks.memory import peak_bytes
 
 PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 _BLOCK_BYTES = 1 << 20
@@ -150,8 +151,7 @@ def main() -> None:
     tokens = train()
     seconds = time.perf_counter() - start
     digest = hashlib.sha256(b"\0".join(tokens)).hexdigest()[:12]
-    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps([seconds, kilobytes / 1000, len(tokens), digest]))
+    print(json.dumps([seconds, peak_bytes() / 1e6, len(tokens), digest]))
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ _GROWTH_BYTES = (1, 2, 5, 10, 25, 50, 100)  # MB
 _GROWTH_SIZES = (1_256, 2_256, 5_256, 10_256, 20_256, 50_256, 100_256)
 _SUBJECT, _COUNTING = "cutline", "cutline, counting"
 _SLOW = {"Python, index + heap": (8, 5_000), "Python, naive": (8, 300)}
-_TIMEOUT = 300
+_TIMEOUT = 100
 
 
 @dataclass(frozen=True, slots=True)

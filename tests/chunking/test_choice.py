@@ -1,14 +1,17 @@
 """Which boundary wins: compared with the rule written out, each candidate encoded anew."""
 
+import random
+import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from math import ceil
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cutline import Chunk
-from cutline.chunking import TextChunker, TokenChunker
+from cutline.chunking import CodeChunker, MarkdownChunker, TextChunker, TokenChunker
 from cutline.chunking.levels import Level, make_levels
 from tests.oracles import counter
 from tests.texts import NAMED_TEXTS, random_texts
@@ -63,7 +66,7 @@ def expected_end(
 def expected_chunks(text: str, count: Count, size: int, min_fill: float) -> list[tuple[int, str]]:
     levels, ends, place = make_levels(NAMES, "grapheme"), [], 0
     while place < len(text):
-        found = expected_end(text, place, place, levels, count, size, int(min_fill * size))
+        found = expected_end(text, place, place, levels, count, size, ceil(min_fill * size))
         assert found is not None
         ends.append(found)
         place = found[0]
@@ -92,7 +95,7 @@ def test_the_rule_on_random_and_named_texts() -> None:
     for number, text in enumerate(texts):
         size = (4, 8, 16)[number % 3]
         chunks = TextChunker("r50k_base", size).chunk(text)
-        assert ends_of(chunks) == expected_chunks(text, counter("r50k_base"), size, 0.5)
+        assert ends_of(chunks) == expected_chunks(text, counter("r50k_base"), size, 0.25)
 
 
 @pytest.mark.parametrize("boundary", ["character", "grapheme"])
@@ -131,7 +134,7 @@ def test_overlap_of_texts_begins_at_sentences() -> None:
 def test_a_small_last_chunk_is_evened_out() -> None:
     text = "This is one sentence of some length. " * 9
     plain = TextChunker("o200k_base", 64).chunk(text)
-    even = TextChunker("o200k_base", 64, balance=True).chunk(text)
+    even = TextChunker("o200k_base", 64, balance=True, min_fill=0.5).chunk(text)
     assert plain[-1].token_count < 20
     assert len(plain) == len(even) == 2
     assert min(chunk.token_count for chunk in even) >= 32
@@ -160,3 +163,63 @@ def test_min_fill_trades_whole_paragraphs_for_full_chunks() -> None:
     kept, filled = (TextChunker("o200k_base", 100, min_fill=fill).chunk(text) for fill in (0, 1))
     assert all(chunk.metadata["boundary"] in ("paragraph", "end") for chunk in kept)
     assert len(filled) < len(kept)
+
+
+def functions(lengths: list[int]) -> str:
+    return "".join(
+        f"def function_{n}(a):\n" + "    a = a + 1\n" * lines + "    return a\n\n\n"
+        for n, lines in enumerate(lengths)
+    )
+
+
+@pytest.mark.parametrize("options", [{}, {"balance": True}, {"stable": True}, {"strip": True}])
+@pytest.mark.parametrize("overlap", [0, 8, 30])
+def test_what_fits_stays_whole(overlap: int, options: dict[str, bool]) -> None:
+    rng = random.Random(4)
+    text = functions([rng.randrange(1, 12) for _ in range(120)])
+    chunks = CodeChunker("python", "o200k_base", 100, overlap, **options).chunk(text)
+    starts = [match.start() for match in re.finditer("def ", text)]
+    for start, end in pairwise([*starts, len(text)]):
+        assert any(
+            chunk.start_index <= start and chunk.end_index >= len(text[:end].rstrip())
+            for chunk in chunks
+        ), text[start:end]
+    assert {chunk.metadata["boundary"] for chunk in chunks} <= {"definition", "end"}
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.3, 2.2, 5.0])
+def test_a_count_that_grows_with_the_text_is_met_by_chunks_of_its_size(factor: float) -> None:
+    text = "The quick brown fox jumps over the lazy dog. It was not amused at all! " * 60
+    calls = 0
+
+    def sent(chunk: Chunk) -> int:
+        nonlocal calls
+        calls += 1
+        return int(factor * chunk.token_count) + 3
+
+    chunks = TextChunker("o200k_base", 128, count_text=sent).chunk(text)
+    tokens = counter("o200k_base")(text)
+    assert len(chunks) <= 2.5 * tokens * factor / 125
+    assert calls <= 4 * len(chunks)
+    assert all(sent(chunk) <= 128 for chunk in chunks)
+
+
+def test_a_count_that_jumps_is_asked_a_few_times_only() -> None:
+    calls = 0
+
+    def sent(chunk: Chunk) -> int:
+        nonlocal calls
+        calls += 1
+        return chunk.token_count if chunk.token_count <= 20 else 513
+
+    chunks = TextChunker("o200k_base", 512, count_text=sent).chunk("one word and another. " * 400)
+    assert calls <= 16 * len(chunks)
+    with pytest.raises(TypeError, match=r"count_text must return an int, got float 1\.5"):
+        TextChunker("o200k_base", 8, count_text=lambda _: 1.5).chunk("a")  # type: ignore
+
+
+def test_stripped_chunks_say_that_they_go_on_only_where_text_does() -> None:
+    text = "".join(f"# Title {n}\n\n```\ncode {n}\n```\n\nSome text.\n\n" for n in range(40))
+    for chunk in MarkdownChunker("o200k_base", 64, strip=True).chunk(text):
+        assert "continued" not in chunk.metadata
+        assert "continues" not in chunk.metadata

@@ -1,3 +1,5 @@
+import resource
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,7 +11,6 @@ from .drawing import check, cuts
 
 pytest.importorskip("tree_sitter_language_pack")
 
-from cutline.chunking import code_structure as module
 from cutline.chunking.code_structure import code_languages, code_structure
 
 from .sources import CUTS, SOURCES
@@ -148,14 +149,24 @@ def test_languages_are_sorted_and_parse() -> None:
     assert set(SOURCES) <= set(code_languages())
 
 
-def test_what_takes_too_long_to_parse_is_cut_at_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_LEAST_SECONDS", 0.0)
-    monkeypatch.setattr(module, "_SECONDS_A_BYTE", 0.0)
-    text = PYTHON * 20
-    structure = code_structure(text, "python")
-    check(structure, text)
-    assert {level for level, _ in cuts(structure, text)} == {"line"}
-    assert structure.units == structure.headings == structure.regions == ()
+def peak_kilobytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def test_a_long_run_of_brackets_is_cut_at_lines() -> None:
+    for language in ("python", "scala", "json"):
+        structure = code_structure("a = 1\n" + "[" * 30_000 + "\nb = 2\n", language)
+        assert [list(marks.search(1)) for marks in structure.marks[:-1]] == [[]] * 6
+        assert list(structure.marks[-1].search(1)) == [6, 30_007]
+
+
+def test_parsing_again_and_again_keeps_no_memory() -> None:
+    text = "def f(a):\n    return [a, 1]\n\n" * 3_000
+    code_structure(text, "python")
+    before = peak_kilobytes()
+    for _ in range(40):
+        code_structure(text, "python")
+    assert peak_kilobytes() - before < 10 * len(text) / 1000
 
 
 HOSTILE = {

@@ -154,6 +154,8 @@ def test_functions_give_offsets_in_any_order() -> None:
     level = FunctionLevel("x", lambda text: (3, 1, 0, 1, len(text)))
     assert parts(level, "abcdef") == ["a", "bc", "def"]
     assert level.last("abcdef", 1, 2, 5) == 4
+    with pytest.raises(TypeError, match="level 'y' must give offsets, integers: 'float'"):
+        FunctionLevel("y", lambda text: [1.5]).last("abcdef", 0, 0, 6)  # type: ignore
     with pytest.raises(ValueError, match=r"level 'x' gave the offset 9 for a text of 6"):
         FunctionLevel("x", lambda text: [9]).last("abcdef", 0, 0, 6)
 
@@ -186,6 +188,7 @@ def test_levels_are_made_of_names_patterns_and_functions() -> None:
         ("word", "grapheme", TypeError, "levels must be several, got one str, 'word'"),
         (["words"], "grapheme", ValueError, "there is no level 'words': there are 'paragraph'"),
         ([3], "grapheme", TypeError, "a level must be a name, .* got int"),
+        ([re.compile(b"x")], "grapheme", TypeError, "must be str, got bytes b'x'"),
         ([], "word", ValueError, "boundary must be 'grapheme' or 'character', got 'word'"),
     ],
 )
@@ -194,3 +197,24 @@ def test_what_is_no_level_is_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         make_levels(levels, boundary)
+
+
+def test_words_tear_no_graphemes() -> None:
+    for text in ("ᄀᄀᄀ각ᆨᆨ x", "\u0600🇩🇪 x", "각각\u0301 x"):
+        graphemes = GraphemeLevel().every(text, 0, 0, len(text))
+        assert set(WordLevel().every(text, 0, 0, len(text))) <= set(graphemes)
+
+
+def test_many_wrapped_lines_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f"{LONG} {LONG}\n" * 3000 + "end"
+    asked = 0
+    accepts = LineLevel.accepts
+
+    def noted(self: LineLevel, *arguments: object) -> bool:
+        nonlocal asked
+        asked += 1
+        return accepts(self, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(LineLevel, "accepts", noted)
+    assert LineLevel().last(text, 0, 0, len(text) - 4) == -1
+    assert asked <= 3 * 3000

@@ -103,3 +103,35 @@ def test_patterns_may_look_at_the_whole_chunk() -> None:
     chunker = TextChunker("o200k_base", 50, levels=[re.compile(r"(?=Chapter)")])
     parts = (text[start : start + 77] for start in range(0, len(text), 77))
     assert list(chunker.iter_chunks(parts)) == chunker.chunk(text)
+
+
+def test_errors_in_streams_name_the_place_in_the_whole_text() -> None:
+    from cutline.errors import BudgetError
+
+    with pytest.raises(BudgetError, match="at offset 13000 has"):
+        list(
+            TokenChunker("o200k_base", 2, boundary="grapheme").iter_chunks(
+                ["word " * 2600, "\U0001f9ff"]
+            )
+        )
+    with pytest.raises(SurrogateError, match="at offset 30001;"):
+        list(TextChunker("o200k_base", 4).iter_chunks([*["word " * 3000] * 2, "x\ud800"]))
+
+
+@pytest.mark.parametrize("overlap", [0, 3])
+def test_white_space_that_is_stripped_is_scanned_a_few_times(
+    monkeypatch: pytest.MonkeyPatch, overlap: int
+) -> None:
+    scanned = 0
+    make = run._cutter
+
+    def noted(text: str, *arguments: Any) -> Any:
+        nonlocal scanned
+        scanned += len(text)
+        return make(text, *arguments)
+
+    monkeypatch.setattr(run, "_cutter", noted)
+    parts = ["word ", *[" " * 1000] * 200, "word"]
+    chunker = TextChunker("o200k_base", 4, overlap, strip=True, balance=True)
+    assert [chunk.text for chunk in chunker.iter_chunks(parts)] == ["word", "word"]
+    assert scanned < 8 * 200_000

@@ -22,6 +22,8 @@ __all__ = ["Chunker", "CodeChunker", "MarkdownChunker", "TextChunker", "TokenChu
 
 _TEXT_LEVELS: Final = ("paragraph", "line", "sentence", "word")
 _CODE_LEVELS: Final = ("line", "word")
+_USUAL_FILL: Final = 0.5
+_TEXT_FILL: Final = 0.25  # keeps more paragraphs whole
 _READ_CHARACTERS: Final = 1 << 20
 
 
@@ -41,7 +43,7 @@ class Chunker:
         *,
         levels: tuple[Level, ...],
         overlap_levels: tuple[Level, ...],
-        min_fill: float,
+        min_fill: float | None,
         strip: bool,
         balance: bool,
         stable: bool,
@@ -56,7 +58,7 @@ class Chunker:
             overlap_levels,
             chunk_size=chunk_size,
             chunk_overlap=chunk_overlap,
-            min_fill=min_fill,
+            min_fill=_USUAL_FILL if min_fill is None else min_fill,
             strip=strip,
             balance=balance,
             stable=stable,
@@ -163,7 +165,7 @@ class TokenChunker(Chunker):
         strip: leave out white space at both ends of each chunk; it is counted without.
         balance: even out the last two chunks if the last has less than `min_fill`.
         min_fill: the share of chunk_size that the last chunk should have, and with `stable`
-            each chunk.
+            each chunk. If not given, a half.
         stable: let the text around each place decide on cuts between min_fill and chunk_size:
             after an edit, the chunks that are not near it stay the same.
         count_text: tokens of what is really sent for a chunk, such as its headings, a template
@@ -186,7 +188,7 @@ class TokenChunker(Chunker):
         *,
         boundary: str = "character",
         strip: bool = False,
-        min_fill: float = 0.5,
+        min_fill: float | None = None,
         balance: bool = False,
         stable: bool = False,
         count_text: CountText | None = None,
@@ -222,13 +224,16 @@ class TextChunker(Chunker):
             "word"), compiled regular expressions, whose matches end at boundaries, or functions
             from a text to offsets in it. Graphemes and characters are there in any case.
         min_fill: the share of chunk_size that a cut must reach before a finer level is tried:
-            0 keeps paragraphs whole wherever one fits, 1 fills chunks.
+            0 keeps paragraphs whole wherever one fits, 1 fills chunks. If not given, a quarter;
+            with `stable` a half.
 
     >>> chunker = TextChunker("o200k_base", 12)
     >>> text = "One fish, two fish. Red fish, blue fish.\n\nBlack fish."
     >>> [(chunk.text, chunk.metadata["boundary"]) for chunk in chunker(text)]
     [('One fish, two fish. Red fish, blue fish.\n\n', 'paragraph'), ('Black fish.', 'end')]
     """
+
+    _own_fill = _TEXT_FILL
 
     def __init__(
         self,
@@ -239,12 +244,14 @@ class TextChunker(Chunker):
         levels: Sequence[LevelLike] = _TEXT_LEVELS,
         boundary: str = "grapheme",
         strip: bool = False,
-        min_fill: float = 0.5,
+        min_fill: float | None = None,
         balance: bool = False,
         stable: bool = False,
         count_text: CountText | None = None,
     ) -> None:
         made = make_levels(levels, boundary)
+        if min_fill is None and not stable:
+            min_fill = self._own_fill
         super().__init__(
             encoding, chunk_size, chunk_overlap, levels=made, overlap_levels=_overlap_levels(made),
             min_fill=min_fill, strip=strip, balance=balance, stable=stable, count_text=count_text,
@@ -253,6 +260,8 @@ class TextChunker(Chunker):
 
 class _StructureChunker(TextChunker):
     """A chunker that needs the whole text to know its structure."""
+
+    _own_fill = _USUAL_FILL
 
     def _chunk_parts(self, parts: Iterable[str]) -> Iterator[Chunk]:
         yield from self.chunk("".join(parts))
@@ -306,7 +315,7 @@ class CodeChunker(_StructureChunker):
         levels: Sequence[LevelLike] = _CODE_LEVELS,
         boundary: str = "grapheme",
         strip: bool = False,
-        min_fill: float = 0.5,
+        min_fill: float | None = None,
         balance: bool = False,
         stable: bool = False,
         count_text: CountText | None = None,

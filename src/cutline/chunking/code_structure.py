@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import cache
-from time import thread_time
 from typing import TYPE_CHECKING, Final
 
 from cutline.chunking.code_walk import Walk
@@ -22,9 +21,7 @@ _ALIASES: Final = {
     **{"rb": "ruby", "rs": "rust", "sh": "bash", "shell": "bash", "ts": "typescript"},
     "yml": "yaml",
 }
-_READ_BYTES: Final = 1 << 16
-_LEAST_SECONDS: Final = 2.0
-_SECONDS_A_BYTE: Final = 5e-6
+_OPENING_RUN: Final = re.compile(rb"([\[({<])\1{999}")
 _LINE_END = re.compile(r"\r\n?|\n")
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
 
@@ -73,8 +70,8 @@ def code_structure(text: str, language: str) -> Structure:
         ValueError: there is no such language.
 
     Cost: linear, some MB/s. Some grammars are quadratic on texts that are not in their
-    language (Scala's on a run of brackets): parsing ends after 5 s of processor time a MB
-    (2 s at least), some fifteen times what code takes, and leaves "line" alone.
+    language (Scala's on a run of brackets): text with a thousand equal brackets in a row is
+    not parsed, and has "line" alone.
 
     >>> structure = code_structure("import a\n\n# One.\ndef f():\n    pass\n", "python")
     >>> list(structure.marks[0].search(1)), structure.units
@@ -129,14 +126,11 @@ def _paths(
 def _parse(language: "Language", source: bytes) -> "Tree | None":
     from tree_sitter import Parser
 
-    until = thread_time() + max(_LEAST_SECONDS, _SECONDS_A_BYTE * len(source))
-    try:
-        return Parser(language).parse(
-            lambda offset, _: source[offset : offset + _READ_BYTES],
-            progress_callback=lambda *_: thread_time() > until,
-        )
-    except ValueError:  # the callback ended it
+    # Some grammars take time that is quadratic in such runs, which no code has. (A time limit
+    # would need tree-sitter to read by a callback, and then it keeps what it reads forever.)
+    if _OPENING_RUN.search(source):
         return None
+    return Parser(language).parse(source)
 
 
 def _language(name: str) -> "Language":

@@ -7,6 +7,8 @@ from one `IntervalCounter`: no candidate is encoded. Source: docs/chunking.md.
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
+from math import ceil
+from operator import index
 from typing import NamedTuple, Protocol
 from zlib import crc32
 
@@ -19,6 +21,8 @@ from cutline.errors import BudgetError
 __all__ = ["Counter", "Cut", "Cutter"]
 
 HASHED_CHARACTERS = 16
+_GUESSES = 6  # at the budget that `count_text` leaves; then it is halved
+_ATTEMPTS = 70
 END = "end"
 
 
@@ -52,15 +56,22 @@ class Cutter:
         counter: of its tokens.
         rules: what a chunk has to be.
         outline: what the text's syntax says, if it has one.
+        offset: where the text lies in the source.
     """
 
     def __init__(
-        self, text: str, counter: Counter, rules: Rules, outline: Outline | PlainOutline = PLAIN
+        self,
+        text: str,
+        counter: Counter,
+        rules: Rules,
+        outline: Outline | PlainOutline = PLAIN,
+        offset: int = 0,
     ) -> None:
         self._text = text
         self._counter = counter
         self._rules = rules
         self._outline = outline
+        self._offset = offset
         self._levels = (*outline.levels, *rules.levels)
 
     def next_cut(self, start: int, floor: int) -> Cut:
@@ -78,17 +89,17 @@ class Cutter:
                 return cut
         raise self._too_large(floor)
 
-    def chunk(self, cut: Cut, index: int, offset: int = 0) -> Chunk:
-        """Make the chunk of a cut; `offset`: where the text lies in the source."""
+    def chunk(self, cut: Cut, index: int) -> Chunk:
+        """Make the chunk of a cut."""
         start, end = self._inner(cut.start, cut.end)
         return Chunk(
             self._text[start:end],
-            offset + start,
-            offset + end,
+            self._offset + start,
+            self._offset + end,
             cut.tokens,
             index,
             self._outline.headings_at(start),
-            {"boundary": cut.boundary, **self._outline.metadata(start, end)},
+            {"boundary": cut.boundary, **self._outline.metadata(cut.start, cut.end)},
         )
 
     def skip_space(self, floor: int) -> int:
@@ -105,20 +116,23 @@ class Cutter:
     def _starts(self, start: int, floor: int) -> Iterator[int]:
         """Yield where the next chunk may begin, the farthest back first."""
         if self._rules.chunk_overlap and floor > start:
+            start, end = self._inner(start, floor)
             for level in self._rules.overlap_levels:
-                starts = self._steps_back(level, self._inner_start(start), floor)
+                starts = self._steps_back(level, start, end)
                 if starts:
                     yield from starts[::-1]
                     break
         yield floor
 
-    def _steps_back(self, level: Level, start: int, floor: int) -> list[int]:
-        """Step from boundary to boundary, as long as the text to `floor` fits the overlap."""
+    def _steps_back(self, level: Level, start: int, end: int) -> list[int]:
+        """Step from boundary to boundary, as long as the text to `end` fits the overlap."""
         overlap, width = self._rules.chunk_overlap, 8 * self._rules.chunk_overlap
         while True:
-            begin = max(start, floor - width)
-            places = level.every(self._text, start, begin, floor - 1)[::-1]
-            spans = [self._inner(place, floor) for place in places]
+            begin = max(start, end - width)
+            places = level.every(self._text, start, begin, end - 1)[::-1]
+            if self._rules.strip:
+                places = [place for place in places if not self._text[place].isspace()]
+            spans = [(place, end) for place in places]
             fitting = list(
                 takewhile(lambda tokens: tokens <= overlap, self._counter.count_many(spans))
             )
@@ -136,7 +150,7 @@ class Cutter:
             first: the last chunk but one.
             last: the last chunk.
         """
-        fill = int(self._rules.min_fill * self._rules.chunk_size)
+        fill = ceil(self._rules.min_fill * self._rules.chunk_size)
         if last.tokens >= fill:
             return first, last
         best = first, last
@@ -157,7 +171,8 @@ class Cutter:
         self, floor: int, start: int, place: int, end: int, level: Level
     ) -> tuple[Cut, Cut] | None:
         """Make two chunks that meet at a place; None: one of them is too large."""
-        if place <= floor:
+        size = self._rules.chunk_size
+        if place <= floor or self._outline.limit(self._counter, start, place, size) < place:
             return None
         first = Cut(start, place, self._tokens(start, place), level.name)
         if not self._is_within(first):
@@ -169,23 +184,42 @@ class Cutter:
         return None
 
     def _is_within(self, cut: Cut) -> bool:
-        size, count_text = self._rules.chunk_size, self._rules.count_text
-        if count_text is None:
-            return cut.tokens <= size
-        return cut.tokens <= size and count_text(self.chunk(cut, 0)) <= size
+        size = self._rules.chunk_size
+        if cut.tokens > size:
+            return False
+        return self._rules.count_text is None or self._sent(cut) <= size
 
     def _cut_from(self, start: int, floor: int) -> Cut | None:
         """Find the end of a chunk from `start` on, behind `floor`; None: nothing more fits."""
         rules, budget = self._rules, self._rules.chunk_size
-        while budget > 0:
+        for attempt in range(_ATTEMPTS):
             cut = self._best(start, floor, budget)
             if cut is None or rules.count_text is None:
                 return cut
-            sent = rules.count_text(self.chunk(cut, 0))
+            sent = self._sent(cut)
             if sent <= rules.chunk_size:
                 return cut
-            budget = min(budget, cut.tokens) - (sent - rules.chunk_size)
+            budget = min(budget, cut.tokens)
+            if attempt >= _GUESSES:
+                budget //= 2
+            else:
+                # What is sent besides is as much again, or it grows with the text.
+                less = budget - (sent - rules.chunk_size)
+                scaled = min(budget - 1, budget * rules.chunk_size // sent)
+                budget = less if 2 * less > scaled else scaled
+            if budget < 1:
+                break
         return self._smallest(start, floor)
+
+    def _sent(self, cut: Cut) -> int:
+        """Ask `count_text`."""
+        assert self._rules.count_text is not None
+        sent = self._rules.count_text(self.chunk(cut, 0))
+        try:
+            return index(sent)
+        except TypeError:
+            kind = type(sent).__name__
+            raise TypeError(f"count_text must return an int, got {kind} {sent!r}") from None
 
     def _smallest(self, start: int, floor: int) -> Cut | None:
         """Take as little as possible, the last resort of `count_text`."""
@@ -204,9 +238,14 @@ class Cutter:
             if tokens <= budget:
                 return Cut(start, reach, tokens, END)
             reach -= 1  # without the white space around it, the text has more tokens
-        limit = self._outline.limit(self._counter, floor, reach, budget)
+        # From a start that overlaps, what begins at `floor` may be too much; alone it fits.
+        first = floor + 1 if start == floor else floor
+        limit = self._outline.limit(self._counter, first, reach, budget)
+        if limit <= floor:
+            return None
         most = budget if limit == reach else min(budget, self._tokens(start, limit))
-        return self._at_best_level(start, floor, limit, budget, int(self._rules.min_fill * most))
+        fill = ceil(self._rules.min_fill * most)
+        return self._at_best_level(start, floor, limit, budget, fill)
 
     def _at_best_level(
         self, start: int, floor: int, reach: int, budget: int, fill: int
@@ -230,7 +269,7 @@ class Cutter:
             # Neither inside a unit that would fit, nor where the text is too long after all.
             free = place
             if not level.is_vital:
-                free = self._outline.limit(self._counter, start - 1, place, budget)
+                free = self._outline.limit(self._counter, floor, place, budget)
             if free == place and (tokens := self._tokens(start, place)) <= budget:
                 break
             place = level.last(self._text, start, floor, min(free, place - 1))
@@ -274,16 +313,16 @@ class Cutter:
         return min(self.skip_space(start), len(self._text))
 
     def _too_large(self, floor: int) -> BudgetError:
-        character, size = self._text[floor], self._rules.chunk_size
+        character, size, place = self._text[floor], self._rules.chunk_size, self._offset + floor
         if self._rules.count_text is not None:
             return BudgetError(
-                f"count_text leaves no room at offset {floor}: with character {character!r} alone "
+                f"count_text leaves no room at offset {place}: with character {character!r} alone "
                 f"it is more than chunk_size={size}; shorten what is sent with each chunk, or "
                 "raise chunk_size"
             )
         tokens = self._counter.count(floor, floor + 1)
         return BudgetError(
-            f"character {character!r} at offset {floor} has {tokens} tokens on its own, more than "
+            f"character {character!r} at offset {place} has {tokens} tokens on its own, more than "
             f"chunk_size={size}; a chunk_size of 4 fits any character"
         )
 

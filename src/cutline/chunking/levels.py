@@ -8,6 +8,7 @@ in parts is cut like the whole.
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from operator import index
 from typing import Final, TypeAlias
 from unicodedata import category
 
@@ -192,11 +193,12 @@ class LineLevel(NearLevel):
 
     def last(self, text: str, start: int, after: int, until: int) -> int:
         """Find the last boundary: see `Level`."""
-        while (place := max(text.rfind(end, after, until) for end in _LINE_ENDS) + 1) > after:
-            if self.accepts(text, start, place):
-                return place
-            until = place - 1
-        return -1
+        place = max(text.rfind(end, after, until) for end in _LINE_ENDS) + 1
+        if place <= after:
+            return -1
+        if self.accepts(text, start, place):
+            return place
+        return super().last(text, start, after, place - 1)
 
 
 def _is_wrapped(text: str, start: int, next_line: int) -> bool:
@@ -274,10 +276,16 @@ class WordLevel(NearLevel):
 
     def accepts(self, text: str, start: int, place: int) -> bool:
         """Refuse places before a closing mark or behind an opening one."""
-        if category(text[place - 1]) in _OPENING:
+        if place == len(text):
+            return True
+        before, following = text[place - 1], text[place]
+        if category(before) in _OPENING or category(following) in _CLOSING:
             return False
-        following = text[place] if place < len(text) else " "
-        return following not in _CLOSING_MARKS and category(following) not in _CLOSING
+        if following in _CLOSING_MARKS:
+            return False
+        # Where letters of Hangul or flags follow signs that join them, a word ends in one.
+        is_plain = before.isascii() or following.isascii()
+        return is_plain or GraphemeLevel().last(text, start, place - 1, place) == place
 
 
 class GraphemeLevel(Level):
@@ -346,7 +354,7 @@ class FunctionLevel(Level):
         """Yield the function's offsets: see `Level`."""
         part = text[start:limit]
         marks = bitarray(len(part) + 1)
-        for offset in self._function(part):
+        for offset in self._offsets(part):
             if not 0 <= offset <= len(part):
                 raise ValueError(
                     f"level {self.name!r} gave the offset {offset!r} for a text of {len(part)} "
@@ -355,6 +363,13 @@ class FunctionLevel(Level):
             marks[offset] = 1
         for offset in marks.search(1, 1, end - start + 1):
             yield start + offset
+
+    def _offsets(self, part: str) -> list[int]:
+        found = self._function(part)
+        try:
+            return [index(offset) for offset in found]
+        except TypeError as error:
+            raise TypeError(f"level {self.name!r} must give offsets, integers: {error}") from None
 
 
 class MarkLevel(Level):
@@ -428,6 +443,8 @@ def _make_level(level: LevelLike) -> Level:
             )
         return _BY_NAME[level]()
     if isinstance(level, (re.Pattern, regex.Pattern)):
+        if isinstance(level.pattern, bytes):
+            raise TypeError(f"the pattern of a level must be str, got bytes {level.pattern!r}")
         return PatternLevel(level.pattern, level)
     if callable(level):
         return FunctionLevel(getattr(level, "__name__", type(level).__name__), level)

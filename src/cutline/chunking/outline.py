@@ -17,7 +17,7 @@ class PlainOutline:
 
     levels: tuple[MarkLevel, ...] = ()
 
-    def limit(self, counter: "Counter", floor: int, reach: int, budget: int) -> int:
+    def limit(self, counter: "Counter", first: int, reach: int, budget: int) -> int:
         """Nothing stays whole."""
         return reach
 
@@ -58,12 +58,12 @@ class Outline:
             self._ends[len(open_ends)].append(end)
             open_ends.append(end)
 
-    def limit(self, counter: "Counter", floor: int, reach: int, budget: int) -> int:
+    def limit(self, counter: "Counter", first: int, reach: int, budget: int) -> int:
         """Find how far a chunk may go and cut no unit that would fit a chunk of its own.
 
         Args:
             counter: of tokens.
-            floor: units that begin here or before it are cut already.
+            first: units that begin before this place are cut already.
             reach: how far the chunk can go.
             budget: of a chunk, in tokens.
 
@@ -73,6 +73,6 @@ class Outline:
             place = bisect_left(starts, reach) - 1
             if place < 0 or ends[place] <= reach:
                 break
-            if starts[place] > floor and counter.count(starts[place], ends[place]) <= budget:
+            if starts[place] >= first and counter.count(starts[place], ends[place]) <= budget:
                 return starts[place]
         return reach

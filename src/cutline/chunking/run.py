@@ -7,7 +7,8 @@ from cutline.chunk import Chunk
 from cutline.chunking.cutter import Cut, Cutter
 from cutline.chunking.levels import LOOK_AHEAD
 from cutline.chunking.rules import Rules
-from cutline.text import plain_text
+from cutline.errors import SurrogateError
+from cutline.text import plain_text, utf8_of
 
 if TYPE_CHECKING:
     from cutline.encoding import Encoding
@@ -48,8 +49,7 @@ class Run:
             final: that is all of the text.
         """
         while (floor := base + cutter.skip_space(self._floor - base)) < until:
-            cut = cutter.next_cut(self._start - base, floor - base)
-            cut = _moved(cut, base)
+            cut = _moved(cutter.next_cut(self._start - base, floor - base), base)
             self._start, self._floor = cut.start, cut.end
             if not self._rules.balance:
                 yield self._numbered(cutter, cut, base)
@@ -68,7 +68,7 @@ class Run:
 
     def _numbered(self, cutter: Cutter, cut: Cut, base: int) -> Chunk:
         self._index += 1
-        return cutter.chunk(_moved(cut, -base), self._index - 1, base)
+        return cutter.chunk(_moved(cut, -base), self._index - 1)
 
 
 def _moved(cut: Cut, by: int) -> Cut:
@@ -91,19 +91,30 @@ def chunk_parts(parts: Iterable[str], encoding: "Encoding", rules: Rules) -> Ite
     run = Run(rules)
     reach = encoding._max_bytes_of(rules.chunk_size)
     ahead = None if reach is None else reach + LOOK_AHEAD
-    base, gathered, n_gathered = 0, [""], 0
+    base, gathered, n_gathered, n_kept = 0, [""], 0, 0
     for number, part in enumerate(parts, start=1):
         if not isinstance(part, str):
             raise TypeError(f"parts of a text must be str, part {number} is {type(part).__name__}")
         gathered.append(plain_text(part))
         n_gathered += len(part)
-        if ahead is None or n_gathered < max(WINDOW_CHARACTERS, 4 * ahead):
+        # What is kept may be long, such as white space: it is not scanned again for little.
+        if ahead is None or n_gathered < max(WINDOW_CHARACTERS, 4 * ahead, 2 * n_kept):
             continue
         text = "".join(gathered)
-        cutter = Cutter(text, encoding.intervals(text), rules)
+        cutter = _cutter(text, encoding, rules, base)
         yield from run.chunks(cutter, base, base + len(text) - ahead, final=False)
         text = text[run.needed_from - base :]
-        base, gathered, n_gathered = run.needed_from, [text], len(text)
+        base, gathered = run.needed_from, [text]
+        n_gathered = n_kept = len(text)
     text = "".join(gathered)
-    cutter = Cutter(text, encoding.intervals(text), rules)
+    cutter = _cutter(text, encoding, rules, base)
     yield from run.chunks(cutter, base, base + len(text), final=True)
+
+
+def _cutter(text: str, encoding: "Encoding", rules: Rules, base: int) -> Cutter:
+    """Make the cutter of a window that begins at `base`; errors name places in the whole text."""
+    try:
+        return Cutter(text, encoding.intervals(text), rules, offset=base)
+    except SurrogateError:
+        utf8_of(text, base)
+        raise

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cutline.chunking.markdown_structure import markdown_structure
+from cutline.chunking.markdown_walk import MOST_DEPTH
 
 from ..conftest import corpora_folder
 from .drawing import check, cuts
@@ -107,7 +108,9 @@ def test_titles_are_plain_text() -> None:
         ("# \0", "\ufffd"),
         ("# " + "x" * 200, "x" * 200),
         ("# " + "x" * 201, "x" * 200 + "…"),
-        ("# " + "*a*" * 21, "*a*" * 21),
+        ("# " + "*a*" * 201, "a" * 200 + "…"),
+        ("# " + "*a* " * 50, " ".join("a" * 50)),
+        ("# [a] [b][a]\n\nc\n\n[a]: d", "a b"),
         ("a\n  *b*\n---", "a b"),
         ("a\r\nb\r\n===", "a b"),
         ("\ufeff# a", "a"),
@@ -166,7 +169,8 @@ def test_kinds_of_regions() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["---\na\n", "---\n\na\n---\n", "a\n---\nb\n---\n", "--- x\na\n---\n"]
+    "text",
+    ["---\na\n", "---\n\na\n---\n", "a\n---\nb\n---\n", "--- x\na\n---\n", "a\n\n---\nb\n---\n"],
 )
 def test_what_is_no_front_matter(text: str) -> None:
     assert "front matter" not in {kind for *_, kind in markdown_structure(text).regions}
@@ -186,6 +190,49 @@ def test_blank_lines_belong_to_the_block_before() -> None:
         ("block", "- c"),
         ("item", "- d"),
     ]
+
+
+def test_tabs_indent_as_spaces_to_the_next_fourth_column_do() -> None:
+    text = "- a\n  b\n\t- c\n\n\n\t- d\n"
+    assert cuts(markdown_structure(text), text) == [("nested item", "- c"), ("nested item", "- d")]
+    assert [start for start, *_ in markdown_structure(text).regions] == [0, 8]
+
+
+def test_containers_end_before_the_line_of_what_ends_them() -> None:
+    text = "-     a\n |b|\n|-|\n\n>1.\n>- c\n"
+    assert [text[start:end] for start, end, _ in markdown_structure(text).regions] == [
+        *("-     a\n", "-     a\n", " |b|\n|-|\n"),
+        *(">1.\n>- c\n", ">1.\n", ">- c\n"),
+    ]
+
+
+def test_blocks_are_told_apart_in_tight_items_too() -> None:
+    text = "- a\n  ```\n  b\n  ```\n  *c*\n  d\n"
+    assert cuts(markdown_structure(text), text) == [
+        ("nested item", "```"),
+        ("nested item", "*c*"),
+    ]
+
+
+def test_link_definitions_are_blocks() -> None:
+    text = "a\n\n[b]: c\n[b]: d\n\n[e]:\n  f\ng\n# h\n[i]: j\nk\n"
+    assert cuts(markdown_structure(text), text) == [
+        ("block", "[b]: c"),
+        ("block", "[e]:"),
+        ("block", "g"),
+        ("heading 1", "# h"),
+        ("block", "k"),
+    ]
+
+
+def test_lines_of_code_in_quotes_are_blank_behind_the_marker() -> None:
+    text = "> ```\n> a\n>\n> b\n> c\n> ```\n"
+    assert cuts(markdown_structure(text), text) == [("gap", "> b"), ("row", "> c")]
+
+
+def test_nesting_counts_to_a_depth() -> None:
+    regions = markdown_structure(">" * 1000 + "a\n\n# b\n").regions
+    assert len(regions) == MOST_DEPTH + 1
 
 
 @pytest.mark.parametrize("line_end", ["\r\n", "\r"])
@@ -230,6 +277,7 @@ PIECES = st.lists(
             "a",
             "\0",
             "é",
+            "[^1]: ",
             "---\n",
             "```\n",
             "# a\n",

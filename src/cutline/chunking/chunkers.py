@@ -275,7 +275,7 @@ class MarkdownChunker(_StructureChunker):
     arguments of `TextChunker`; its `levels` are for the inside of blocks.
 
     Raises:
-        ImportError: `markdown-it-py` is not installed: pip install 'cutline[markdown]'.
+        ImportError: `pyromark` is not installed: pip install 'cutline[markdown]'.
 
     >>> chunker = MarkdownChunker("o200k_base", 12)
     >>> text = "# Fish\n\nOne, two.\n\n## Red\n\nA red fish.\n\n## Blue\n\nA blue fish.\n"

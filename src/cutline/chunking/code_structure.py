@@ -7,7 +7,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from cutline.chunking.code_walk import Walk
-from cutline.chunking.structure import Structure, nested_marks, tidy_units
+from cutline.chunking.structure import (
+    Structure,
+    line_starts,
+    nested_marks,
+    source_bytes,
+    tidy_units,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Tree
@@ -22,8 +28,6 @@ _ALIASES: Final = {
     "yml": "yaml",
 }
 _OPENING_RUN: Final = re.compile(rb"([\[({<])\1{999}")
-_LINE_END = re.compile(r"\r\n?|\n")
-_LONE_RETURN = re.compile(rb"\r(?!\n)")
 
 
 def code_languages() -> list[str]:
@@ -80,10 +84,10 @@ def code_structure(text: str, language: str) -> Structure:
     ((), ('def f',))
     """
     parser = _language(language)
-    lines = [0, *(match.end() for match in _LINE_END.finditer(text))]
+    lines = line_starts(text)
     # Same lines and columns of white space, which is all that is asked of the tree. A NUL ends
     # the text for some grammars.
-    source = _LONE_RETURN.sub(b"\n", text.encode(errors="replace")).replace(b"\0", b" ")
+    source = source_bytes(text).replace(b"\0", b" ")
     walk = Walk(text, source, lines)
     if b"\n" in source.rstrip(b"\n"):  # one line has nothing to tell
         tree = _parse(parser, source)

@@ -1,16 +1,11 @@
 """Where a Markdown document may be cut: before sections, blocks, items, rows."""
 
-import re
 from collections.abc import Iterable, Sequence
-from functools import cache
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-from cutline.chunking.markdown_blocks import Block, BlockParser
+from cutline.chunking.markdown_walk import Block, Walk
 from cutline.chunking.structure import Structure, nested_marks, tidy_units
-
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
 
 __all__ = ["markdown_structure"]
 
@@ -22,17 +17,14 @@ _BLOCK: Final = 6
 _WHOLE: Final = frozenset({"code", "front matter", "html", "item", "list", "quote", "table"})
 _REGIONS: Final = _WHOLE - {"item"}
 _MOST_TITLE: Final = 200
-_MOST_INLINE_MARKS: Final = 40  # markdown-it-py is quadratic in them
-_INLINE = re.compile(r"[\\`*_~\[\]<&]")
-_CLOSING_HASHES = re.compile(r"(?:(?<=[ \t])|\A)#+[ \t]*\Z")
-_LABEL = re.compile(r"^[^\[]{0,80}\[((?:[^\[\]\\\r\n]|\\.)+)\]:", re.MULTILINE)
 
 
 def markdown_structure(text: str) -> Structure:
     r"""Find where a Markdown document may be cut.
 
-    CommonMark's blocks, GitHub's tables and front matter between `---` or `+++` count. The
-    levels, best first; every cut is at the beginning of a line:
+    CommonMark's blocks, GitHub's tables, and front matter between `---` or `+++` count; link
+    reference definitions do outside lists and quotes. The levels, best first; every cut is at
+    the beginning of a line:
 
     - "heading 1" to "heading 6": before a section; before the first heading where headings
       follow each other, whatever their levels. No level cuts right after a heading.
@@ -48,17 +40,17 @@ def markdown_structure(text: str) -> Structure:
     "front matter", "html", "list", "quote" and "table".
 
     Headings in lists and quotes open no section. A title is plain text, without the marks of
-    its inline Markdown (unless it has more than 40), and is cut at 200 characters. It stands
-    from its heading on; those of directly nested headings all stand from the first of them
-    on, so that a chunk that begins there has all of them.
+    its inline Markdown, and is cut at 200 characters. It stands from its heading on; those of
+    directly nested headings all stand from the first of them on, so that a chunk that begins
+    there has all of them.
 
     Args:
         text: any text; lines end with \n, \r\n or \r.
 
     Raises:
-        ImportError: markdown-it-py is not installed and a title has inline Markdown.
+        ImportError: pyromark is not installed: pip install 'cutline[markdown]'.
 
-    Cost: linear for every input, some 10 MB/s; the nesting counts to a depth of 64.
+    Cost: linear for every input, some MB/s; the nesting counts to a depth of 64.
 
     >>> structure = markdown_structure("# Use `x`\n\nText.\n\n## More\n\n- a\n- b\n")
     >>> [list(marks.search(1)) for marks in structure.marks[1:8]]
@@ -66,29 +58,27 @@ def markdown_structure(text: str) -> Structure:
     >>> structure.headings_at(20)
     ('Use x', 'More')
     """
-    parser = BlockParser(text)
-    parser.parse()
-    top = [block for block in parser.blocks if not block.depth]
+    walk = Walk(text)
+    walk.walk()
+    top = [block for block in walk.blocks if not block.depth]
     groups = [list(group) for _, group in groupby(top, key=_is_heading)]
     levels: list[list[int]] = [[] for _ in _NAMES]
-    levels[-2:] = parser.gaps, parser.rows
+    levels[-2:] = walk.gaps, walk.rows
     for group in groups:
         if _is_heading(group[0]):
             levels[min(heading.level for heading in group) - 1].append(group[0].start)
         else:
             levels[_BLOCK].extend(block.start for block in group if block.previous != "heading")
-    for block in parser.blocks:
+    for block in walk.blocks:
         if block.depth and block.previous not in ("", "heading"):
             levels[_BLOCK + min(block.depth, 2)].append(block.start)
     return Structure(
         _NAMES,
         nested_marks(len(text), levels),
-        tidy_units(_units(parser.blocks, groups)),
-        tuple(_paths(text, [group for group in groups if _is_heading(group[0])], top)),
+        tidy_units(_units(walk.blocks, groups)),
+        tuple(_paths(group for group in groups if _is_heading(group[0]))),
         tuple(
-            (block.start, block.end, block.kind)
-            for block in parser.blocks
-            if block.kind in _REGIONS
+            (block.start, block.end, block.kind) for block in walk.blocks if block.kind in _REGIONS
         ),
     )
 
@@ -111,11 +101,8 @@ def _units(blocks: Iterable[Block], groups: Sequence[list[Block]]) -> Iterable[t
             yield headed.get(block.start, block.start), block.end
 
 
-def _paths(
-    text: str, groups: Sequence[list[Block]], top: Sequence[Block]
-) -> Iterable[tuple[int, tuple[str, ...]]]:
+def _paths(groups: Iterable[list[Block]]) -> Iterable[tuple[int, tuple[str, ...]]]:
     """Yield from where on which titles stand."""
-    titles = _Titles(text, top)
     path: list[tuple[int, str]] = []
     for group in groups:
         for place, heading in enumerate(group):
@@ -123,72 +110,10 @@ def _paths(
                 start = heading.start
             while path and path[-1][0] >= heading.level:
                 path.pop()
-            path.append((heading.level, titles.plain(heading)))
+            path.append((heading.level, _short(heading.title)))
             if place + 1 == len(group) or group[place + 1].level <= heading.level:
                 yield start, tuple(title for _, title in path if title)
 
 
-class _Titles:
-    """Plain text of headings.
-
-    Args:
-        text: the document.
-        blocks: its outermost blocks: they may define what a title links to.
-    """
-
-    def __init__(self, text: str, blocks: Sequence[Block]) -> None:
-        self._text = text
-        self._blocks = blocks
-        self._environment: dict[str, Any] | None = None
-
-    def plain(self, heading: Block) -> str:
-        start, end = heading.title
-        source = self._text[start : min(end, start + _MOST_TITLE + 1)]
-        is_long = len(source) > _MOST_TITLE
-        if is_long:
-            source = source[:_MOST_TITLE]
-        elif heading.is_hashed:
-            source = _CLOSING_HASHES.sub("", source)
-        source = " ".join(source.replace("\0", "\ufffd").split())
-        if 0 < len(_INLINE.findall(source)) <= _MOST_INLINE_MARKS:
-            source = " ".join(self._without_marks(source).split())
-        return source + "…" if is_long else source
-
-    def _without_marks(self, source: str) -> str:
-        if self._environment is None:
-            self._environment = {
-                "references": {label: {"href": "", "title": ""} for label in self._labels()}
-            }
-        parser = _inline_parser()
-        tokens: list[Any] = []
-        parser.inline.parse(source, parser, self._environment, tokens)
-        return "".join(_texts(tokens))
-
-    def _labels(self) -> Iterable[str]:
-        from markdown_it.common.utils import normalizeReference
-
-        for block in self._blocks:
-            if block.kind == "definition":
-                for label in _LABEL.findall(self._text[block.start : block.end]):
-                    yield normalizeReference(label)
-
-
-def _texts(tokens: Iterable[Any]) -> Iterable[str]:
-    for token in tokens:
-        if token.type in ("softbreak", "hardbreak"):
-            yield " "
-        elif token.type == "image":
-            yield from _texts(token.children or ())
-        elif token.type != "html_inline":
-            yield token.content
-
-
-@cache
-def _inline_parser() -> "MarkdownIt":
-    try:
-        from markdown_it import MarkdownIt
-    except ImportError as error:
-        raise ImportError(
-            "titles with inline Markdown need markdown-it-py: pip install 'cutline[markdown]'"
-        ) from error
-    return MarkdownIt("commonmark").enable("strikethrough")
+def _short(title: str) -> str:
+    return title if len(title) <= _MOST_TITLE else title[:_MOST_TITLE] + "…"

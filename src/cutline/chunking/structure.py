@@ -1,5 +1,6 @@
 """What a document's syntax says about where to cut: the same answer for every syntax."""
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -8,8 +9,10 @@ from typing import Any
 
 from bitarray import bitarray
 
-__all__ = ["Structure", "nested_marks", "tidy_units"]
+__all__ = ["Structure", "line_starts", "nested_marks", "source_bytes", "tidy_units"]
 
+_LINE_END = re.compile(r"\r\n?|\n")
+_LONE_RETURN = re.compile(rb"\r(?!\n)")
 _OFFSET = itemgetter(0)
 
 
@@ -87,6 +90,22 @@ class Structure:
         while place >= 0 and self.regions[place][1] <= offset:
             place = self._outer[place]
         return self.regions[place] if place >= 0 else None
+
+
+def line_starts(text: str) -> list[int]:
+    r"""Return where the lines of a text begin; they end with \n, \r\n or \r.
+
+    Behind a line end at the end of the text an empty line begins.
+    """
+    return [0, *(match.end() for match in _LINE_END.finditer(text))]
+
+
+def source_bytes(text: str) -> bytes:
+    r"""Return a text for a parser: UTF-8 with the same lines.
+
+    Lone \r, which parsers know badly, become \n; lone surrogates, which are no Unicode, "?".
+    """
+    return _LONE_RETURN.sub(b"\n", text.encode(errors="replace"))
 
 
 def nested_marks(length: int, levels: Sequence[Iterable[int]]) -> tuple[bitarray, ...]:

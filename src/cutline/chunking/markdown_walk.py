@@ -1,0 +1,247 @@
+"""The blocks of a Markdown text, out of the events of a parser (pulldown-cmark).
+
+Events tell where something is in bytes of what was parsed. Cuts are at the beginnings of lines,
+so the row is all that is asked of them: it is the same in the text, and takes in the white space
+and the markers of containers before a block.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+from cutline.chunking.structure import line_starts, source_bytes
+
+if TYPE_CHECKING:
+    from pyromark import Markdown
+
+__all__ = ["MOST_DEPTH", "Block", "Walk"]
+
+MOST_DEPTH: Final = 64
+"""Blocks in more containers than that are left out; a list and its item are two."""
+
+_LEAVES: Final = {
+    **{"CodeBlock": "code", "HtmlBlock": "html"},
+    **{"Paragraph": "paragraph", "Table": "table"},
+}
+_CONTAINERS: Final = {"BlockQuote": "quote", "Item": "item", "List": "list"}
+_TABLE_ROW: Final = {"Start": "TableRow"}
+_BREAKS: Final = ("SoftBreak", "HardBreak")
+_PLAIN: Final = ("Text", "Code")
+
+
+@dataclass(slots=True)
+class Block:
+    """A block of a Markdown text, or a container of blocks.
+
+    Attributes:
+        kind: "heading", "paragraph", "definition", "break", "table", "code", "html",
+            "front matter", "quote", "list" or "item".
+        start: where its first line begins, white space and markers of containers too.
+        end: where its last line ends, with its line end and without blank lines behind; of
+            text right in an item of a tight list, no further than its first part.
+        depth: how many containers it is in; a list and its item are two.
+        previous: the kind of the block before it in the same container, "" for the first.
+        level: of a heading, 1 to 6.
+        title: of a heading: its plain text.
+    """
+
+    kind: str
+    start: int
+    end: int
+    depth: int
+    previous: str
+    level: int = 0
+    title: str = ""
+
+
+class Walk:
+    r"""Finds the blocks of one text.
+
+    Args:
+        text: the source; its lines end with \n, \r\n or \r.
+
+    Attributes:
+        blocks: in order of their beginnings, containers before what they contain.
+        rows: the beginnings of lines inside tables, code, HTML and front matter that such a
+            block may be cut before.
+        gaps: those of them that follow a blank line.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.blocks: list[Block] = []
+        self.rows: list[int] = []
+        self.gaps: list[int] = []
+        self._starts = line_starts(text)
+        self._ends = [*self._starts[1:], len(text)]
+        # Tabs become spaces: the spans of items behind tabs begin too early, in the line above.
+        self._source = source_bytes(text.removeprefix("\ufeff").expandtabs(4))
+        self._lines = self._source.splitlines(keepends=True)
+        self._offsets = [*accumulate(map(len, self._lines), initial=0)]
+        self._full_rows = [*self._find_full_rows()]
+        self._path: list[Block] = []  # the last block, behind those it is in
+        self._depth = 0  # how many containers are open
+        self._in_text = False  # right in an item: in tight lists there are no paragraphs
+        self._next_row = 0  # behind the last block outside containers
+        self._base = 0  # offset of what is parsed
+        self._events: Iterator[tuple[Any, Any]] = iter(())
+
+    def walk(self) -> None:
+        """Find all blocks. Cost: linear in the text."""
+        self._front_matter()
+        source = self._source[self._base :].decode()
+        self._events = _parser().events_with_range(source)
+        for event, span in self._events:
+            name, data = _name_and_data(event)
+            if name == "Start":
+                self._begin(data, span)
+            elif name == "End":
+                if _name_and_data(data)[0] in _CONTAINERS:
+                    self._depth -= 1
+                    self._in_text = False
+            elif name == "Rule":
+                self._add("break", span)
+            else:
+                self._text(span)
+        self._definitions(len(self._lines))
+
+    def _front_matter(self) -> None:
+        """Take metadata at the beginning; what looks like it further down is none."""
+        if not self._source.startswith((b"---", b"+++")):
+            return
+        event, span = next(_parser(metadata=True).events_with_range(self._source.decode()))
+        if "MetadataBlock" in _name_and_data(event)[1]:
+            self._add("front matter", span)
+            inner = range(1, self._next_row - 1)
+            self._cut_between([row for row in inner if self._full_rows[row] == row])
+            self._base = self._offsets[self._next_row]
+
+    def _begin(self, tag: Any, span: Any) -> None:
+        name, data = _name_and_data(tag)
+        if name in _CONTAINERS:
+            self._add(_CONTAINERS[name], span)
+            self._depth += 1
+        elif name == "Heading":
+            heading = self._add("heading", span)
+            heading.level = int(data["level"][1])
+            heading.title = self._title(data["level"])
+        elif name in _LEAVES:
+            self._add(_LEAVES[name], span)
+            if name == "Table":
+                self._cut_between([*self._table_rows()])
+            elif name == "Paragraph":
+                for _ in self._until_end(name):
+                    pass
+            else:
+                self._cut_between([*self._verbatim_rows(name)])
+        else:
+            self._text(span)
+
+    def _text(self, span: Any) -> None:
+        """Take in what no leaf holds: text right in an item."""
+        if not self._in_text:
+            self._add("paragraph", span)
+            self._in_text = True
+
+    def _until_end(self, tag: str | dict[str, str]) -> Iterator[tuple[Any, Any]]:
+        end = {"End": tag}
+        for event, span in self._events:
+            if event == end:
+                return
+            yield event, span
+
+    def _title(self, level: str) -> str:
+        parts: list[str] = []
+        for event, _ in self._until_end({"Heading": level}):
+            name, data = _name_and_data(event)
+            if name in _PLAIN:
+                parts.append(data)
+            elif name in _BREAKS:
+                parts.append(" ")
+        return " ".join("".join(parts).replace("\0", "\ufffd").split())
+
+    def _table_rows(self) -> Iterator[int]:
+        for event, span in self._until_end("Table"):
+            if event == _TABLE_ROW:
+                yield self._row(span["start"])
+
+    def _verbatim_rows(self, tag: str) -> Iterator[int]:
+        """Yield the rows of code or HTML that are not blank."""
+        above = -1
+        for _, span in self._until_end(tag):
+            start, end = self._base + span["start"], self._base + span["end"]
+            for row in range(self._row(span["start"]), self._row(span["end"] - 1) + 1):
+                # Without the markers of containers, which are outside the span.
+                piece = slice(max(start, self._offsets[row]), min(end, self._offsets[row + 1]))
+                if row > above and self._source[piece].strip():
+                    yield (above := row)
+
+    def _cut_between(self, rows: list[int]) -> None:
+        """Note rows that their block may be cut before; the first one stays with its head."""
+        for above, row in pairwise(rows):
+            self.rows.append(self._starts[row])
+            if row > above + 1:
+                self.gaps.append(self._starts[row])
+
+    def _definitions(self, row: int) -> None:
+        """Add link reference definitions, which have no event, out of the lines before a row."""
+        above_is_blank = True
+        for place in range(self._next_row, row):
+            is_blank = self._full_rows[place] != place
+            if not is_blank:
+                if above_is_blank:
+                    self._append("definition", place, place)
+                self.blocks[-1].end = self._ends[place]
+            above_is_blank = is_blank
+
+    def _add(self, kind: str, span: Any) -> Block:
+        first = self._row(span["start"])
+        last = max(first, self._full_rows[self._row(span["end"] - 1)])
+        self._in_text = False
+        if not self._depth:
+            self._definitions(first)
+            self._next_row = last + 1
+        return self._append(kind, first, last)
+
+    def _append(self, kind: str, first: int, last: int) -> Block:
+        start, depth = self._starts[first], self._depth
+        before = self._path[depth:]
+        for block in before:  # containers take in what is left of the marker that ends them
+            block.end = min(block.end, start)
+        block = Block(kind, start, self._ends[last], depth, before[0].kind if before else "")
+        self._path[depth:] = [block]
+        if depth <= MOST_DEPTH:
+            self.blocks.append(block)
+        return block
+
+    def _row(self, offset: int) -> int:
+        return bisect_right(self._offsets, self._base + offset) - 1
+
+    def _find_full_rows(self) -> Iterator[int]:
+        """Yield for each row the last one up to there that is not blank."""
+        full = -1
+        for row, line in enumerate(self._lines):
+            if not line.isspace():
+                full = row
+            yield full
+
+
+def _name_and_data(event: Any) -> tuple[str, Any]:
+    """Return what an event or a tag is, and what belongs to it if there is something."""
+    return (event, "") if isinstance(event, str) else next(iter(event.items()))
+
+
+@cache
+def _parser(*, metadata: bool = False) -> "Markdown":
+    try:
+        from pyromark import Markdown, Options
+    except ImportError as error:
+        raise ImportError("Markdown needs pyromark: pip install 'cutline[markdown]'") from error
+    # Not footnotes: their spans can cross those of the blocks around them.
+    options = Options.ENABLE_TABLES | Options.ENABLE_STRIKETHROUGH
+    if metadata:
+        options |= Options.ENABLE_YAML_STYLE_METADATA_BLOCKS
+        options |= Options.ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
+    return Markdown(options=options)

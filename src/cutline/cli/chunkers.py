@@ -205,7 +205,7 @@ _OPTIONS = [
         metavar="SHARE",
         type=click.FloatRange(0, 1),
         help="Share of --chunk-size that a cut must reach before a worse kind is tried; with "
-        "--stable, that every chunk has.  [default: 0.5]",
+        "--stable, that every chunk has.  [default: 0.25 with --by text, else 0.5]",
     ),
     click.option("--balance", is_flag=True, help="Even out the last two chunks."),
     click.option(

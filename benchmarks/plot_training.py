@@ -24,6 +24,7 @@ def draw(cells: Iterable[Row], folder: Path) -> None:
         panels[0], [r for r in rows if r["corpus"] == "mixed" and r["megabytes"] == 25],
         "vocab_size", "25 MB, mixed: time against vocabulary size", "tokens",
     )  # fmt: skip
+    panels[0].set(xscale="log", yscale="log")
     _lines(
         panels[1], [r for r in rows if r["corpus"] == "growth"],
         "megabytes", "Cutline, 32,000 tokens: time against text", "MB",
@@ -40,7 +41,9 @@ def _lines(panel: Any, rows: list[Row], by: str, title: str, unit: str) -> None:
         points = sorted((row[by], row["seconds"]) for row in rows if row["trainer"] == trainer)
         if len(points) > 1:
             panel.plot(*zip(*points, strict=True), marker="o", markersize=4, label=trainer)
-    panel.set(title=title, xlabel=unit, ylabel="seconds", xscale="log", yscale="log")
+    panel.set(title=title, xlabel=unit, ylabel="seconds")
+    if len(panel.get_lines()) == 1:
+        panel.set_ylim(bottom=0)
     panel.grid(visible=True, which="both", linewidth=0.3)
     if len(panel.get_lines()) > 1:
         panel.legend(fontsize=8)

@@ -380,3 +380,17 @@ def test_surrogates_in_random_places_are_replaced_as_in_tiktoken() -> None:
         place = rng.randint(0, len(text))
         broken = text[:place] + chr(rng.randrange(0xD800, 0xE000)) + text[place:]
         assert (broken, ours.encode_ordinary(broken)) == (broken, real.encode_ordinary(broken))
+
+
+def test_a_name_is_no_split_pattern_but_has_one() -> None:
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    with pytest.raises(PatternError, match=r"pass get_encoding\('o200k_base'\).pat_str"):
+        cutline.Encoding("x", pat_str="o200k_base", mergeable_ranks=ranks, special_tokens={})
+    with pytest.raises(PatternError, match="would match itself and nothing else"):
+        cutline.train(iter(["text"]), 300, pat_str="gpt2")
+    enc = cutline.get_encoding("gpt2")
+    assert enc.pat_str == enc._pat_str
+    made = cutline.Encoding("x", pat_str=enc.pat_str, mergeable_ranks=ranks, special_tokens={})
+    assert made.count("it's") == 4
+    with pytest.raises(cutline.UnknownEncodingError, match=r"use cutline.load\('my.cutline'\)"):
+        cutline.get_encoding("my.cutline")

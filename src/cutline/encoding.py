@@ -21,7 +21,6 @@ from cutline.chunk import Chunk
 from cutline.counting import Appender, IntervalCounter, Prepender
 from cutline.decoding import Decoding
 from cutline.errors import (
-    PatternError,
     PatternFallbackWarning,
     SpecialTokenError,
     UnknownTokenError,
@@ -569,6 +568,11 @@ class Encoding(Encoder, Decoding):
         return sorted(self._vocabulary.tokens())
 
     @property
+    def pat_str(self) -> str | None:
+        """The split pattern; None if there is none."""
+        return self._pat_str
+
+    @property
     def max_token_value(self) -> int:
         """The highest token id."""
         highest = int(self._vocabulary.ids[-1])
@@ -656,17 +660,10 @@ def _piece_finder(
     pat_str: str | None,
 ) -> tuple[ScanTables | None, Any]:
     """Return the scanner's tables for a split pattern, or the function that stands in for them."""
-    if not isinstance(pat_str, str | None):
-        raise TypeError(f"pat_str must be a str or None, got {type(pat_str).__name__}")
-    if pat_str == "":
-        raise PatternError(
-            "an empty split pattern matches no text; pass None to keep texts in one piece"
-        )
-    if pat_str is None:
-        return build_scan_tables(None), None
     try:
         return build_scan_tables(pat_str), None
     except UnsupportedPatternError as error:
+        assert pat_str is not None
         regex_spans(pat_str, "")  # refuses what the module can't run either
         warnings.warn(
             f"the split pattern runs on the `regex` module, exact but slower: {error}",

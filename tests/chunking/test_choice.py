@@ -223,3 +223,30 @@ def test_stripped_chunks_say_that_they_go_on_only_where_text_does() -> None:
     for chunk in MarkdownChunker("o200k_base", 64, strip=True).chunk(text):
         assert "continued" not in chunk.metadata
         assert "continues" not in chunk.metadata
+
+
+@pytest.mark.parametrize("overlap", [6, 12])
+def test_overlap_says_something(overlap: int) -> None:
+    text = "".join(
+        f"Paragraph {n} has one sentence that is longer than twelve tokens, for sure it is.\n\n"
+        for n in range(30)
+    )
+    chunks = TextChunker("o200k_base", 30, overlap).chunk(text)
+    for before, after in pairwise(chunks):
+        shared = text[after.start_index : before.end_index]
+        assert shared.strip().endswith("it is.")
+        assert counter("o200k_base")(shared) <= overlap
+
+
+def test_headings_are_those_of_the_new_text_and_no_overlap_begins_in_code() -> None:
+    text = "".join(
+        f"# Title {n}\n\nSome words.\n\n```\ncode {n}\nmore code\n```\n\n{'Behind it. ' * (n % 4)}\n\n"
+        for n in range(30)
+    )
+    chunks = MarkdownChunker("o200k_base", 30, 8).chunk(text)
+    ends = [0, *(chunk.end_index for chunk in chunks)]
+    assert any(chunk.start_index < end for chunk, end in zip(chunks, ends, strict=False))
+    for chunk, fresh in zip(chunks, ends, strict=False):
+        number = text[: fresh + len("# Title")].count("# Title") - 1
+        assert chunk.headings == (f"Title {number}",)
+        assert text[chunk.start_index : fresh].count("```") % 2 == 0

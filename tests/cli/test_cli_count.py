@@ -98,3 +98,15 @@ def test_folder_gets_a_total(invoke: Invoke, tmp_path: Path) -> None:
     assert invoke("count", tmp_path).stdout == f"1  {tmp_path / 'a'}\n"
     (tmp_path / "b").write_text("hello")
     assert invoke("count", tmp_path).stdout.endswith("2  total\n")
+
+
+def test_a_trained_encoding_counts_on_the_command_line(invoke: Invoke, tmp_path: Path) -> None:
+    trained = cutline.train(iter(["to be or not to be, that is the question " * 50]), 300)
+    (tmp_path / "a.txt").write_text("to be or not")
+    for name in ("mine.cutline", "tokenizer.json"):
+        trained.save(tmp_path / name)
+        result = invoke("count", "--encoding", tmp_path / name, tmp_path / "a.txt")
+        assert result.output.split()[0] == str(trained.count("to be or not"))
+    result = invoke("count", "--encoding", tmp_path / "none.cutline", tmp_path / "a.txt")
+    assert result.exit_code == 2
+    assert "none.cutline" in result.output

@@ -261,7 +261,7 @@ def test_a_fallback_pattern_counts_the_same_and_warns(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("pat_str", "error", "message"),
     [
-        ("", PatternError, "an empty split pattern matches no text; pass None to keep documents"),
+        ("", PatternError, "an empty split pattern matches no text; pass None to split nothing"),
         ("(", PatternError, "pattern"),
         (r"(a)\1", PatternError, "pattern"),
         (b"a", TypeError, "pat_str must be a str or None, got bytes"),

@@ -40,12 +40,13 @@ class Counter(Protocol):
 
 
 class Cut(NamedTuple):
-    """A slice of the text that becomes a chunk."""
+    """A slice of the text that becomes a chunk; `fresh` is where its new text begins."""
 
     start: int
     end: int
     tokens: int
     boundary: str
+    fresh: int
 
 
 class Cutter:
@@ -98,7 +99,7 @@ class Cutter:
             self._offset + end,
             cut.tokens,
             index,
-            self._outline.headings_at(start),
+            self._outline.headings_at(max(start, min(cut.fresh, end - 1))),
             {"boundary": cut.boundary, **self._outline.metadata(cut.start, cut.end)},
         )
 
@@ -116,13 +117,18 @@ class Cutter:
     def _starts(self, start: int, floor: int) -> Iterator[int]:
         """Yield where the next chunk may begin, the farthest back first."""
         if self._rules.chunk_overlap and floor > start:
-            start, end = self._inner(start, floor)
-            for level in self._rules.overlap_levels:
-                starts = self._steps_back(level, start, end)
-                if starts:
-                    yield from starts[::-1]
-                    break
+            yield from self._overlaps(*self._inner(start, floor))[::-1]
         yield floor
+
+    def _overlaps(self, start: int, end: int) -> list[int]:
+        """Step back at the best level that gives the overlap more than blanks and signs."""
+        levels = self._rules.overlap_levels
+        for level in levels:
+            starts = self._steps_back(level, start, end)
+            # Where all levels are alike, windows of tokens are wanted, whatever is in them.
+            if starts and (levels[0].is_vital or _says_something(self._text[starts[-1] : end])):
+                return starts
+        return []
 
     def _steps_back(self, level: Level, start: int, end: int) -> list[int]:
         """Step from boundary to boundary, as long as the text to `end` fits the overlap."""
@@ -132,6 +138,7 @@ class Cutter:
             places = level.every(self._text, start, begin, end - 1)[::-1]
             if self._rules.strip:
                 places = [place for place in places if not self._text[place].isspace()]
+            places = [place for place in places if not self._outline.is_closed(place)]
             spans = [(place, end) for place in places]
             fitting = list(
                 takewhile(lambda tokens: tokens <= overlap, self._counter.count_many(spans))
@@ -174,11 +181,12 @@ class Cutter:
         size = self._rules.chunk_size
         if place <= floor or self._outline.limit(self._counter, start, place, size) < place:
             return None
-        first = Cut(start, place, self._tokens(start, place), level.name)
+        first = Cut(start, place, self._tokens(start, place), level.name, floor)
         if not self._is_within(first):
             return None
-        for candidate in self._starts(start, self.skip_space(place)):
-            last = Cut(candidate, end, self._tokens(candidate, end), END)
+        fresh = self.skip_space(place)
+        for candidate in self._starts(start, fresh):
+            last = Cut(candidate, end, self._tokens(candidate, end), END, fresh)
             if self._is_within(last):
                 return first, last
         return None
@@ -224,7 +232,7 @@ class Cutter:
     def _smallest(self, start: int, floor: int) -> Cut | None:
         """Take as little as possible, the last resort of `count_text`."""
         place = floor + 1
-        cut = Cut(start, place, self._tokens(start, place), self._levels[-1].name)
+        cut = Cut(start, place, self._tokens(start, place), self._levels[-1].name, floor)
         return cut if self._is_within(cut) else None
 
     def _best(self, start: int, floor: int, budget: int) -> Cut | None:
@@ -236,7 +244,7 @@ class Cutter:
         if reach == len(text):
             tokens = self._tokens(start, reach)
             if tokens <= budget:
-                return Cut(start, reach, tokens, END)
+                return Cut(start, reach, tokens, END, floor)
             reach -= 1  # without the white space around it, the text has more tokens
         # From a start that overlaps, what begins at `floor` may be too much; alone it fits.
         first = floor + 1 if start == floor else floor
@@ -277,7 +285,7 @@ class Cutter:
             return None
         if self._rules.stable and tokens >= fill:
             place, tokens = self._chosen(level, start, floor, place, budget, fill)
-        return Cut(start, place, tokens, level.name)
+        return Cut(start, place, tokens, level.name, floor)
 
     def _chosen(
         self, level: Level, start: int, floor: int, reach: int, budget: int, fill: int
@@ -329,3 +337,11 @@ class Cutter:
 
 def _smaller(pair: tuple[Cut, Cut]) -> int:
     return min(cut.tokens for cut in pair)
+
+
+def _says_something(text: str) -> bool:
+    """Whether there is more than white space, punctuation and markup."""
+    return any(
+        character.isalnum() or not (character.isascii() or character.isspace())
+        for character in text
+    )

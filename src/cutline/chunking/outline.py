@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 __all__ = ["PLAIN", "Outline", "PlainOutline"]
 
+# Of Markdown: without its first line, fenced code is read as text and the text behind it as code.
+_CLOSED_KINDS = frozenset({"code", "front matter", "html", "table"})
+
 
 class PlainOutline:
     """That of a text without a syntax."""
@@ -20,6 +23,10 @@ class PlainOutline:
     def limit(self, counter: "Counter", first: int, reach: int, budget: int) -> int:
         """Nothing stays whole."""
         return reach
+
+    def is_closed(self, place: int) -> bool:
+        """Overlap may begin anywhere."""
+        return False
 
     def headings_at(self, offset: int) -> tuple[str, ...]:
         """There are none."""
@@ -44,6 +51,7 @@ class Outline:
         self.levels = tuple(map(MarkLevel, structure.names, structure.marks))
         self.headings_at = structure.headings_at
         self.metadata = structure.metadata
+        self._kind_around = structure.kind_around
         # Starts and ends of units by how deep they lie in others.
         self._starts: list[list[int]] = []
         self._ends: list[list[int]] = []
@@ -57,6 +65,10 @@ class Outline:
             self._starts[len(open_ends)].append(start)
             self._ends[len(open_ends)].append(end)
             open_ends.append(end)
+
+    def is_closed(self, place: int) -> bool:
+        """Tell whether overlap must not begin here: what is cut off would be read wrongly."""
+        return self._kind_around(place) in _CLOSED_KINDS
 
     def limit(self, counter: "Counter", first: int, reach: int, budget: int) -> int:
         """Find how far a chunk may go and cut no unit that would fit a chunk of its own.

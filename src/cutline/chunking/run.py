@@ -74,7 +74,7 @@ class Run:
 def _moved(cut: Cut, by: int) -> Cut:
     if not by:
         return cut
-    return Cut(cut.start + by, cut.end + by, cut.tokens, cut.boundary)
+    return Cut(cut.start + by, cut.end + by, cut.tokens, cut.boundary, cut.fresh + by)
 
 
 def chunk_parts(parts: Iterable[str], encoding: "Encoding", rules: Rules) -> Iterator[Chunk]:

@@ -83,6 +83,11 @@ class Structure:
             found["continued"], found["continued_to"] = behind[2], behind[1]
         return found
 
+    def kind_around(self, offset: int) -> str | None:
+        """Return the kind of the innermost region that an offset divides."""
+        region = self._around(offset)
+        return region[2] if region is not None else None
+
     def _around(self, offset: int) -> tuple[int, int, str] | None:
         """Return the innermost region that the offset divides."""
         # The last region that begins before the offset lies in every one that the offset divides.

@@ -67,6 +67,8 @@ def chunk(
     """
     if separator is not None and form != "text":
         raise click.UsageError("--separator needs --format text")
+    if output.lower().endswith(".parquet") and form != "parquet":
+        raise click.UsageError(f"{output} would hold {form}: add --format parquet")
     if form == "parquet":
         if writes_to_terminal(output):
             raise click.UsageError("--format parquet is not for terminals: give --output FILE")

@@ -1,6 +1,7 @@
 """The options that several commands share, and the encoding they choose."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from cutline import Encoding
 
 DEFAULT_ENCODING = "o200k_base"
+_FILE_SUFFIXES = (".cutline", ".json")
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -30,7 +32,8 @@ _encoding = click.option(
     "-e",
     "encoding_name",
     metavar="NAME",
-    help=f"Encoding; `cutline encodings` lists them.  [default: {DEFAULT_ENCODING}]",
+    help="Encoding; `cutline encodings` lists them. Or the path of a file that `cutline train` "
+    f"wrote: .cutline or tokenizer.json.  [default: {DEFAULT_ENCODING}]",
 )
 _model = click.option(
     "--model",
@@ -82,6 +85,8 @@ def choose_encoding(encoding_name: str | None, model: str | None) -> "Encoding":
 
     if model is None:
         name = DEFAULT_ENCODING if encoding_name is None else encoding_name
+        if Path(name).suffix in _FILE_SUFFIXES:
+            return _load(name)
         try:
             return cutline.get_encoding(name)
         except UnknownEncodingError as error:
@@ -92,3 +97,12 @@ def choose_encoding(encoding_name: str | None, model: str | None) -> "Encoding":
         return cutline.encoding_for_model(model)
     except UnknownModelError as error:
         raise click.BadParameter(str(error), param_hint="--model") from error
+
+
+def _load(path: str) -> "Encoding":
+    import cutline
+
+    try:
+        return cutline.load(path)
+    except (OSError, ValueError) as error:
+        raise click.BadParameter(str(error), param_hint="--encoding") from error

@@ -5,8 +5,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from cutline.errors import PatternError
 from cutline.kernels.scan import ScanTables
 from cutline.pretokenize import Automaton, compile_pattern
+from cutline.vocabulary import list_encoding_names
 
 __all__ = ["WHOLE_TEXT_PATTERN", "FindSpans", "build_scan_tables"]
 
@@ -22,8 +24,18 @@ def build_scan_tables(pat_str: str | None) -> ScanTables:
 
     Raises:
         UnsupportedPatternError: the pattern is outside the subset that compiles.
-        PatternError: it is no valid regular expression.
+        PatternError: it is no valid regular expression, or surely not what is meant.
+        TypeError: it is neither str nor None.
     """
+    if not isinstance(pat_str, str | None):
+        raise TypeError(f"pat_str must be a str or None, got {type(pat_str).__name__}")
+    if pat_str == "":
+        raise PatternError("an empty split pattern matches no text; pass None to split nothing")
+    if pat_str in list_encoding_names():
+        raise PatternError(
+            f"as a split pattern {pat_str!r} would match itself and nothing else: for that "
+            f"encoding's pattern pass get_encoding({pat_str!r}).pat_str"
+        )
     automaton: Automaton = compile_pattern(WHOLE_TEXT_PATTERN if pat_str is None else pat_str)
     return ScanTables(
         automaton.ascii_class,

@@ -7,11 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import Any, Final
 
-from cutline.errors import (
-    PatternError,
-    PatternFallbackWarning,
-    UnsupportedPatternError,
-)
+from cutline.errors import PatternFallbackWarning, UnsupportedPatternError
 from cutline.pretokenize import regex_spans
 from cutline.special import SpecialFinder
 from cutline.tables import build_scan_tables
@@ -132,12 +128,6 @@ def _progress(disk_bytes: int | None, utf8_bytes: int, pieces: int) -> Progress:
 
 
 def _make_counter(pat_str: str | None, num_threads: int) -> ScanCounter | MatchCounter:
-    if not isinstance(pat_str, str | None):
-        raise TypeError(f"pat_str must be a str or None, got {type(pat_str).__name__}")
-    if pat_str == "":
-        raise PatternError(
-            "an empty split pattern matches no text; pass None to keep documents in one piece"
-        )
     try:
         return ScanCounter(build_scan_tables(pat_str), num_threads)
     except UnsupportedPatternError as error:

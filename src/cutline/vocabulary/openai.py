@@ -174,6 +174,8 @@ def encoding_spec(name: str) -> EncodingSpec:
             f"packaged are {', '.join(names)}; tiktoken's plugins are not searched, "
             "Encoding.from_tiktoken takes what they give"
         )
+    if name.endswith((".cutline", ".json", ".tiktoken")):
+        way_out = f"for a file use cutline.load({name!r})"
     raise UnknownEncodingError(f"no encoding is named {name!r}; {way_out}")
 
 

@@ -32,16 +32,17 @@ N_MERGES = 40
 class _Blocks:
     """A source of one document that comes in blocks."""
 
-    bytes_read = size_bytes = size = text = None
+    bytes_read = size_bytes = text = None
     name = "fuzzed"
 
     def __init__(self, text: str, block_size: int) -> None:
-        self._parts = [text[at : at + block_size] for at in range(0, len(text), block_size)]
+        starts = range(0, len(text), block_size)
+        self._parts = [text[start : start + block_size].encode() for start in starts]
 
     def __iter__(self) -> Iterator["_Blocks"]:
         yield self
 
-    def blocks(self) -> Iterator[str]:
+    def blocks(self) -> Iterator[bytes]:
         yield from self._parts
 
 
@@ -56,6 +57,7 @@ def run(data: bytes) -> None:
         patch.object(counting, "open_source", lambda *_: source),
         # Small enough for several threads to share what is fuzzed.
         patch.object(counters, "THREAD_BYTES", 4),
+        patch.object(counters, "GATHERED_BYTES", data[2] // 8 % 4 * 5),
         patch.object(counters, "SHORT_BYTES", data[2] // 4 % 2 * 20),
     ):
         counts = counting.count_pieces(

@@ -240,7 +240,7 @@ def test_overlap_says_something(overlap: int) -> None:
 
 def test_headings_are_those_of_the_new_text_and_no_overlap_begins_in_code() -> None:
     text = "".join(
-        f"# Title {n}\n\nSome words.\n\n```\ncode {n}\nmore code\n```\n\n{'Behind it. ' * (n % 4)}\n\n"
+        f"# Title {n}\n\nSome words.\n\n```\ncode {n}\nmore code\n```\n\n{'Behind. ' * (n % 4)}\n\n"
         for n in range(30)
     )
     chunks = MarkdownChunker("o200k_base", 30, 8).chunk(text)

@@ -34,7 +34,6 @@ __all__ = [
 LOOK_AHEAD: Final = 256
 """Characters behind a place that may be looked at, to decide on a boundary there."""
 
-_FIRST_WINDOW: Final = 200
 _WIDER: Final = 4
 _WRAPPED_CHARACTERS: Final = 50
 _SENTENCE_LOOK_AHEAD: Final = 64
@@ -107,7 +106,12 @@ class NearLevel(Level):
     """A level whose boundaries depend on the text close by only, so that it is searched there.
 
     `find` may give places that `accepts` refuses: few are looked at so closely.
+
+    Attributes:
+        first_window: characters before the place that are searched first.
     """
+
+    first_window = 200
 
     def accepts(self, text: str, start: int, place: int) -> bool:
         """Tell whether a place that was found is a boundary; looks at no text before start."""
@@ -115,7 +119,7 @@ class NearLevel(Level):
 
     def last(self, text: str, start: int, after: int, until: int) -> int:
         """Find the last boundary: see `Level`. Cost: linear in the distance to it."""
-        width, searched = _FIRST_WINDOW, until + 1
+        width, searched = self.first_window, until + 1
         while True:
             begin = max(start, until - width)
             places = self.find(text, begin, until, until + LOOK_AHEAD)
@@ -262,6 +266,7 @@ class WordLevel(NearLevel):
     """
 
     name = "word"
+    first_window = 40
 
     def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
         """Yield boundaries of words: see `Level`."""

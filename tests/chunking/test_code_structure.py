@@ -169,6 +169,14 @@ def test_parsing_again_and_again_keeps_no_memory() -> None:
     assert peak_kilobytes() - before < 10 * len(text) / 1000
 
 
+def test_a_signature_is_no_better_to_cut_than_another_line() -> None:
+    text = "def f(\n    a: int,\n    b: int,\n) -> int:\n    a = 1\n\n    b = 2\n\n    return a\n"
+    structure = code_structure(text, "python")
+    better = structure.marks[-2]
+    assert not better[: text.index(") ->")].any()
+    assert better.any()
+
+
 HOSTILE = {
     "brackets": "(" * 100_000,
     "brackets over lines": "[\n" * 50_000,

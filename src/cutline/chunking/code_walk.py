@@ -19,6 +19,7 @@ MOST_DEEP: Final = 200
 """Nodes nested deeper than this are not looked at."""
 
 _STATEMENT: Final = 2
+_UNCUT: Final = 1 << 20
 _MOST_TITLE: Final = 80
 _LEADING = re.compile(r"[ \t\f\v]*+").match
 _TITLE_END = re.compile(r"[({=;\r\n]|(?<!:):(?!:)").search
@@ -35,6 +36,7 @@ _IS_PART = re.compile(
     r"arguments?|signature|specifiers|heritage|invocation|element|reference|variant|forward)$"
     r"|import|package|using|use_|sequence|parameter"
 ).search
+_IS_PARAMETERS = re.compile(r"(?:^|_)parameters?(?:_list)?$").search
 _IS_FUNCTION = re.compile(r"function|method|constructor|procedure|subroutine").search
 _IS_SEEN_THROUGH = re.compile(
     r"namespace|module|mod_item|preproc_if|linkage|package|^document$"
@@ -162,6 +164,8 @@ class Walk:
             depth += 1
         if in_function:
             depth = max(depth, _STATEMENT)
+        if in_function and _IS_PARAMETERS(kind):
+            depth = _UNCUT  # in a signature no place is better than another line
         wraps = is_definition or (level.is_definition and not _IS_BODY(kind))
         return _Level(depth, wraps, in_function, node.named_child_count)
 
@@ -200,6 +204,8 @@ class Walk:
 
     def _cut(self, level: _Level, first: int, last: int) -> None:
         """Note a cut between the last child and the rows of the next."""
+        if level.depth >= _UNCUT:
+            return
         is_group = first <= level.last + 1 and first == last and level.first == level.last
         self.cuts.append((first, max(level.depth, _STATEMENT) if is_group else level.depth))
 

@@ -10,9 +10,11 @@ from itertools import takewhile
 from math import ceil
 from operator import index
 from typing import NamedTuple, Protocol
-from zlib import crc32
+
+import numpy as np
 
 from cutline.chunk import Chunk
+from cutline.chunking.hashing import hashes_around
 from cutline.chunking.levels import Level
 from cutline.chunking.outline import PLAIN, Outline, PlainOutline
 from cutline.chunking.rules import Rules
@@ -20,7 +22,6 @@ from cutline.errors import BudgetError
 
 __all__ = ["Counter", "Cut", "Cutter"]
 
-HASHED_CHARACTERS = 16
 _GUESSES = 6  # at the budget that `count_text` leaves; then it is halved
 _ATTEMPTS = 70
 END = "end"
@@ -292,17 +293,13 @@ class Cutter:
     ) -> tuple[int, int]:
         """Choose the boundary with the highest hash of the text around it; of two, the last."""
         earliest = max(floor, self._counter.split_at(start, max(fill - 1, 0)))
-        places = [*level.every(self._text, start, earliest, reach)]
-        places.sort(key=lambda place: (self._hash(start, place), place), reverse=True)
-        for place in places:
+        places = np.array(level.every(self._text, start, earliest, reach), dtype=np.int64)
+        hashes = hashes_around(self._text, start, earliest, reach)[places - earliest]
+        for place in places[np.lexsort((places, hashes))[::-1]].tolist():
             tokens = self._tokens(start, place)
             if fill <= tokens <= budget:
                 return place, tokens
         return reach, self._tokens(start, reach)
-
-    def _hash(self, start: int, place: int) -> int:
-        around = self._text[max(start, place - HASHED_CHARACTERS) : place + HASHED_CHARACTERS]
-        return crc32(around.encode())
 
     # What a chunk has of a slice
 

@@ -280,3 +280,12 @@ def test_semantic_text_splitter_is_exact_without_trimming() -> None:
     splitter = module.TextSplitter.from_callback(tokens, 8, trim=False)
     for text in PEER_BREAKERS.values():
         assert verify(text, splitter.chunk_indices(text), chunk_size=8, encoding=TIKTOKEN).ok
+
+
+@pytest.mark.parametrize("strip", [False, True])
+def test_an_empty_chunk_adds_nothing(strip: bool) -> None:
+    text = "one two  three four"
+    for place in range(3):
+        chunks = ["one two", "three four"]
+        chunks.insert(place, "")
+        assert kinds(verify(text, chunks, chunk_size=4, strip=strip))["nothing new"] == 1

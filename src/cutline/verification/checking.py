@@ -136,7 +136,7 @@ def _check_places(
         if start < before.last_start:
             message = f"begins at {start}, before the one in front of it, at {before.last_start}"
             yield Finding("out of order", number, message, start, end)
-        elif end <= before.reach:
+        elif end <= before.reach or not chunk.text:
             message = f"{_shown(chunk.text)} at {start} ends at {end}, no farther than those before"
             yield Finding("nothing new", number, message, start, end)
         elif shared and (not chunk_overlap or count(shared) > chunk_overlap):

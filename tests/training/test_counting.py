@@ -333,8 +333,10 @@ def test_an_exception_from_progress_ends_the_threads() -> None:
 @pytest.mark.parametrize("num_threads", [1, 2])
 def test_ctrl_c_interrupts_and_leaves_nothing_behind(num_threads: int) -> None:
     program = (
-        "import itertools, sys\n"
+        "import itertools, signal\n"
         "from cutline.training.counting import count_pieces\n"
+        # What a shell starts in the background ignores the signal, and so do its children.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "texts = itertools.repeat('to be or not to be ' * 10_000)\n"
         "try:\n"
         f"    count_pieces(texts, num_threads={num_threads},\n"

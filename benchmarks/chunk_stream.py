@@ -6,12 +6,13 @@ The stream repeats the file, in parts of 64 KB, until there are so many megabyte
 """
 
 import json
-import resource
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
+
+from benchmarks.memory import peak_bytes
 
 CHUNK_SIZE: Final = 256
 _PART_CHARACTERS: Final = 1 << 16
@@ -41,8 +42,7 @@ def main() -> None:
             raise SystemExit(f"chunk {chunk.index} starts at {chunk.start_index}, not at {end}")
         end, n_chunks, most = chunk.end_index, n_chunks + 1, max(most, chunk.token_count)
     seconds = time.process_time() - start
-    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
-    print(json.dumps([seconds, peak_mb, n_chunks, end, most]))
+    print(json.dumps([seconds, peak_bytes() / 1e6, n_chunks, end, most]))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ counted as the text that it would be. An appender (for a start) or a prepender (
 what is kept so far, which makes a candidate cost what is added, not what is kept.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from operator import index
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -117,7 +118,7 @@ def _both(
     return Truncated(tail.joined(before), kept)
 
 
-class _Side:
+class _Side(ABC):
     """The part of a text that is kept so far, at its start or its end.
 
     Attributes:
@@ -129,25 +130,25 @@ class _Side:
         self.kept = 0
 
     @property
+    @abstractmethod
     def span(self) -> tuple[int, int]:
         """Where the part lies in the text."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fits(self, length: int, marker: str, max_tokens: int) -> bool:
         """Tell whether a part of this length, at least `kept`, fits with the marker."""
-        raise NotImplementedError
 
+    @abstractmethod
     def keep(self, length: int) -> None:
         """Keep a part of this length."""
-        raise NotImplementedError
 
+    @abstractmethod
     def joined(self, marker: str) -> str:
         """Return the part with the marker at the cut."""
-        raise NotImplementedError
 
+    @abstractmethod
     def cuts(self, boundary: Boundary) -> Iterator[int]:
         """Yield the lengths up to `kept`, the greatest first, whose cuts are boundaries."""
-        raise NotImplementedError
 
 
 class _Start(_Side):

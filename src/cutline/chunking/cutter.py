@@ -239,7 +239,7 @@ class Cutter:
     def _best(self, start: int, floor: int, budget: int) -> Cut | None:
         """Find the best end within a budget of tokens of the chunk's own."""
         text = self._text
-        reach = self._counter.split_at(self._inner_start(start), budget)
+        reach = self._counter.split_at(self.skip_space(start), budget)
         if reach <= floor:
             return None
         if reach == len(text):
@@ -313,9 +313,6 @@ class Cutter:
         part = self._text[start:end]
         start += len(part) - len(part.lstrip())
         return start, max(start, end - (len(part) - len(part.rstrip())))
-
-    def _inner_start(self, start: int) -> int:
-        return min(self.skip_space(start), len(self._text))
 
     def _too_large(self, floor: int) -> BudgetError:
         character, size, place = self._text[floor], self._rules.chunk_size, self._offset + floor

@@ -49,14 +49,14 @@ class Run:
             final: that is all of the text.
         """
         while (floor := base + cutter.skip_space(self._floor - base)) < until:
-            cut = _moved(cutter.next_cut(self._start - base, floor - base), base)
-            self._start, self._floor = cut.start, cut.end
+            cut = cutter.next_cut(self._start - base, floor - base)
+            self._start, self._floor = base + cut.start, base + cut.end
             if not self._rules.balance:
-                yield self._numbered(cutter, cut, base)
+                yield self._numbered(cutter, cut)
                 continue
-            self._held.append((floor, cut))
+            self._held.append((floor, _moved(cut, base)))
             if len(self._held) > 2:
-                yield self._numbered(cutter, self._held.pop(0)[1], base)
+                yield self._numbered(cutter, _moved(self._held.pop(0)[1], -base))
         if not final:
             self._floor = floor
         elif self._held:
@@ -64,11 +64,12 @@ class Run:
             if len(cuts) == 2:
                 cuts = [*cutter.evened(self._held[0][0] - base, *cuts)]
             for cut in cuts:
-                yield self._numbered(cutter, _moved(cut, base), base)
+                yield self._numbered(cutter, cut)
 
-    def _numbered(self, cutter: Cutter, cut: Cut, base: int) -> Chunk:
+    def _numbered(self, cutter: Cutter, cut: Cut) -> Chunk:
+        """Make the next chunk, of a cut in the cutter's window."""
         self._index += 1
-        return cutter.chunk(_moved(cut, -base), self._index - 1)
+        return cutter.chunk(cut, self._index - 1)
 
 
 def _moved(cut: Cut, by: int) -> Cut:

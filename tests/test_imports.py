@@ -43,7 +43,7 @@ ALLOWED: dict[str, frozenset[str]] = {
             "verification",
         }
     ),
-    "chunking": frozenset({"errors", "text", FACE}),
+    "chunking": frozenset({"errors", "kernels", "text", "counting", FACE}),
     "budget": frozenset({"errors", "text", FACE}),
     "verification": frozenset({"text", FACE}),
     "view": frozenset({"text", FACE}),

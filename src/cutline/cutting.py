@@ -1,11 +1,13 @@
 """Cuts in code points: checks the arguments, then asks the kernel, which works in bytes."""
 
-from dataclasses import replace
 from operator import index
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from cutline.chunk import Chunk, checked_sizes
 from cutline.errors import BudgetError, OffsetError
+from cutline.kernels.chunks import make_chunks
 from cutline.kernels.cut import Cutter, code_points
 from cutline.text import need_automaton, plain_text, utf8_of
 
@@ -41,17 +43,12 @@ def split(encoding: "Encoding", text: str, chunk_size: int, chunk_overlap: int) 
     most = len(owner) + 1  # more tokens than the text has: one has a byte at least
     rows = cutter.cut_all(min(chunk_size, most), min(chunk_overlap, most))
     cutter.close()
-    starts = code_points(owner, rows[:, 0].copy()).tolist()
-    ends = code_points(owner, rows[:, 1].copy()).tolist()
-    chunks = [
-        Chunk(text[start:end], start, end, tokens, place, (), {"boundary": "character"})
-        for place, (start, end, tokens) in enumerate(
-            zip(starts, ends, rows[:, 2].tolist(), strict=True)
-        )
-    ]
-    reached = ends[-1] if ends else 0
-    if reached == len(text) and chunks:
-        chunks[-1] = replace(chunks[-1], metadata={"boundary": "end"})
+    ends = code_points(owner, rows[:, 1].copy())
+    reached = int(ends[-1]) if len(ends) else 0
+    places = np.stack(
+        [code_points(owner, rows[:, 0].copy()), ends, rows[:, 2], ends == len(text)], axis=1
+    )
+    chunks = make_chunks(Chunk, text, places, ("character", "end"), offset=0, index=0)
     if reached < len(text):
         character = text[reached]
         raise BudgetError(

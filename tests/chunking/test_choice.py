@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutline import Chunk
+from cutline import Chunk, IntervalCounter
 from cutline.chunking import CodeChunker, MarkdownChunker, TextChunker, TokenChunker
+from cutline.chunking.cutter import Cutter
 from cutline.chunking.levels import Level, make_levels
+from cutline.chunking.run import Run
 from tests.oracles import counter
 from tests.texts import NAMED_TEXTS, random_texts
 
@@ -96,6 +98,43 @@ def test_the_rule_on_random_and_named_texts() -> None:
         size = (4, 8, 16)[number % 3]
         chunks = TextChunker("r50k_base", size).chunk(text)
         assert ends_of(chunks) == expected_chunks(text, counter("r50k_base"), size, 0.25)
+
+
+class Hidden:
+    """Counts as `IntervalCounter` does, and is none."""
+
+    def __init__(self, real: IntervalCounter) -> None:
+        self.count = real.count
+        self.count_many = real.count_many
+        self.split_at = real.split_at
+
+
+def check_easy_chunks(text: str, size: int, min_fill: float, levels: Sequence[str]) -> None:
+    chunker = TextChunker("o200k_base", size, min_fill=min_fill, levels=levels)
+    intervals = chunker.encoding.intervals(text)
+    cutters = [Cutter(text, kind, chunker._rules) for kind in (intervals, Hidden(intervals))]
+    easy, hard = (
+        [*Run(chunker._rules).chunks(cutter, 0, len(text), final=True)] for cutter in cutters
+    )
+    assert easy == hard
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    text=st.lists(WORDS, max_size=200).map("".join),
+    size=st.sampled_from([4, 8, 30, 100]),
+    min_fill=st.sampled_from([0.0, 0.25, 1.0]),
+    levels=st.sampled_from([NAMES, ("line",), ("line", "paragraph", "word")]),
+)
+def test_the_easy_way_to_chunks_gives_those_of_the_hard_one(
+    text: str, size: int, min_fill: float, levels: Sequence[str]
+) -> None:
+    check_easy_chunks(text, size, min_fill, levels)
+
+
+def test_the_easy_way_on_random_and_named_texts() -> None:
+    for number, text in enumerate([*random_texts(11, 200), *NAMED_TEXTS.values()]):
+        check_easy_chunks(text, (4, 16, 64)[number % 3], 0.25, NAMES)
 
 
 @pytest.mark.parametrize("boundary", ["character", "grapheme"])

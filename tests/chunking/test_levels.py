@@ -203,18 +203,3 @@ def test_words_tear_no_graphemes() -> None:
     for text in ("ᄀᄀᄀ각ᆨᆨ x", "\u0600🇩🇪 x", "각각\u0301 x"):
         graphemes = GraphemeLevel().every(text, 0, 0, len(text))
         assert set(WordLevel().every(text, 0, 0, len(text))) <= set(graphemes)
-
-
-def test_many_wrapped_lines_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = f"{LONG} {LONG}\n" * 3000 + "end"
-    asked = 0
-    accepts = LineLevel.accepts
-
-    def noted(self: LineLevel, *arguments: object) -> bool:
-        nonlocal asked
-        asked += 1
-        return accepts(self, *arguments)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(LineLevel, "accepts", noted)
-    assert LineLevel().last(text, 0, 0, len(text) - 4) == -1
-    assert asked <= 3 * 3000

@@ -14,11 +14,14 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from cutline.chunk import Chunk
+from cutline.chunking.at_breaks import BreakCutter, break_levels
 from cutline.chunking.hashing import hashes_around
 from cutline.chunking.levels import Level
 from cutline.chunking.outline import PLAIN, Outline, PlainOutline
 from cutline.chunking.rules import Rules
+from cutline.counting import IntervalCounter
 from cutline.errors import BudgetError
+from cutline.kernels.chunks import make_chunk
 
 __all__ = ["Counter", "Cut", "Cutter"]
 
@@ -75,6 +78,14 @@ class Cutter:
         self._outline = outline
         self._offset = offset
         self._levels = (*outline.levels, *rules.levels)
+        self._at_breaks: BreakCutter | None = None
+        breaks = break_levels(self._levels)
+        if breaks and rules.is_plain and outline is PLAIN and isinstance(counter, IntervalCounter):
+            self._at_breaks = BreakCutter(text, counter, breaks, rules, offset, END)
+
+    def next_chunks(self, floor: int, until: int, index: int) -> list[Chunk]:
+        """Make chunks that `next_cut` would give, as far as that is easy; see `BreakCutter`."""
+        return self._at_breaks.chunks(floor, until, index) if self._at_breaks else []
 
     def next_cut(self, start: int, floor: int) -> Cut:
         """Find the chunk that comes after the one from `start` to `floor`; the first: 0, 0.
@@ -94,10 +105,12 @@ class Cutter:
     def chunk(self, cut: Cut, index: int) -> Chunk:
         """Make the chunk of a cut."""
         start, end = self._inner(cut.start, cut.end)
-        return Chunk(
-            self._text[start:end],
-            self._offset + start,
-            self._offset + end,
+        return make_chunk(
+            Chunk,
+            self._text,
+            start,
+            end,
+            self._offset,
             cut.tokens,
             index,
             self._outline.headings_at(max(start, min(cut.fresh, end - 1))),

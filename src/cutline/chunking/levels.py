@@ -15,8 +15,11 @@ from unicodedata import category
 import regex
 from bitarray import bitarray
 
+from cutline.kernels.breaks import LINE, PARAGRAPH, find_breaks, find_last_break, find_wraps
+
 __all__ = [
     "LOOK_AHEAD",
+    "BreakLevel",
     "CharacterLevel",
     "FunctionLevel",
     "GraphemeLevel",
@@ -35,14 +38,10 @@ LOOK_AHEAD: Final = 256
 """Characters behind a place that may be looked at, to decide on a boundary there."""
 
 _WIDER: Final = 4
-_WRAPPED_CHARACTERS: Final = 50
 _SENTENCE_LOOK_AHEAD: Final = 64
 _WORD_LOOK_AHEAD: Final = 32
 _LONGEST_ABBREVIATION: Final = 16
 
-_LINE_ENDS: Final = "\n\v\f\r\x85\u2028\u2029"
-_LINE_END: Final = re.compile(f"[{_LINE_ENDS}]")
-_BLANK_LINES: Final = re.compile(r"\n(?:[^\S\n]*\n)+")
 _GRAPHEME: Final = regex.compile(r"\X")
 # Between two of these there is always a boundary of graphemes: none of them joins another.
 _APART: Final = regex.compile(
@@ -163,19 +162,32 @@ class PatternLevel(Level):
                 yield place
 
 
-class ParagraphLevel(NearLevel):
+class BreakLevel(Level):
+    """A level that a kernel finds: see `kernels/breaks.pyx`."""
+
+    kind: int
+
+    def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
+        """List boundaries: see `Level`."""
+        return find_breaks(text, self.kind, start, start, end)
+
+    def last(self, text: str, start: int, after: int, until: int) -> int:
+        """Find the last boundary: see `Level`. Cost: linear in the distance to it."""
+        return find_last_break(text, self.kind, start, after, until)
+
+    def every(self, text: str, start: int, after: int, until: int) -> list[int]:
+        """List all boundaries: see `Level`."""
+        return find_breaks(text, self.kind, start, after, until)
+
+
+class ParagraphLevel(BreakLevel):
     """The ends of runs of blank lines."""
 
     name = "paragraph"
-
-    def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
-        """Yield the ends of blank lines: see `Level`."""
-        for match in _BLANK_LINES.finditer(text, start, min(end + 1, limit)):
-            if start < match.end() <= end:
-                yield match.end()
+    kind = PARAGRAPH
 
 
-class LineLevel(NearLevel):
+class LineLevel(BreakLevel):
     """The ends of lines, but for those that only wrap a long paragraph.
 
     A line is taken for a wrapped one if it has 50 characters or more and neither it nor the
@@ -183,37 +195,7 @@ class LineLevel(NearLevel):
     """
 
     name = "line"
-
-    def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
-        """Yield the ends of lines: see `Level`."""
-        for match in _LINE_END.finditer(text, start, end):
-            yield match.end()
-
-    def accepts(self, text: str, start: int, place: int) -> bool:
-        """Refuse the end of a wrapped line, and the place between a return and its newline."""
-        if text[place - 1] == "\r" and text[place : place + 1] == "\n":
-            return False
-        return not _is_wrapped(text, start, place)
-
-    def last(self, text: str, start: int, after: int, until: int) -> int:
-        """Find the last boundary: see `Level`."""
-        place = max(text.rfind(end, after, until) for end in _LINE_ENDS) + 1
-        if place <= after:
-            return -1
-        if self.accepts(text, start, place):
-            return place
-        return super().last(text, start, after, place - 1)
-
-
-def _is_wrapped(text: str, start: int, next_line: int) -> bool:
-    """Whether the line end before a place stands in the middle of a sentence."""
-    line_end = next_line - 2 if text[next_line - 2 : next_line] == "\r\n" else next_line - 1
-    if line_end - start < _WRAPPED_CHARACTERS or next_line == len(text):
-        return False
-    before = text[line_end - 1]
-    if not (before.isalnum() or before in ",-") or not text[next_line].isalnum():
-        return False
-    return not _LINE_END.search(text, line_end - _WRAPPED_CHARACTERS, line_end)
+    kind = LINE
 
 
 class SentenceLevel(NearLevel):
@@ -245,11 +227,7 @@ class SentenceLevel(NearLevel):
 
 def _unwrapped(text: str) -> str:
     """Put blanks for line ends that only wrap: ICU takes each line end for a sentence's."""
-    ends = [
-        match.start()
-        for match in _LINE_END.finditer(text, 0, len(text) - 1)
-        if _is_wrapped(text, 0, match.end())
-    ]
+    ends = find_wraps(text)
     if not ends:
         return text
     characters = list(text)

@@ -38,6 +38,14 @@ class Rules:
     stable: bool
     count_text: CountText | None
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether each chunk begins where the one before ends, and ends where that one says."""
+        return not (
+            self.chunk_overlap or self.strip or self.balance or self.stable
+            or self.count_text is not None
+        )  # fmt: skip
+
 
 def make_rules(
     levels: tuple[Level, ...],

@@ -48,7 +48,11 @@ class Run:
             until: only chunks that add text before this place.
             final: that is all of the text.
         """
-        while (floor := base + cutter.skip_space(self._floor - base)) < until:
+        while True:
+            yield from self._easy(cutter, base, until)
+            floor = base + cutter.skip_space(self._floor - base)
+            if floor >= until:
+                break
             cut = cutter.next_cut(self._start - base, floor - base)
             self._start, self._floor = base + cut.start, base + cut.end
             if not self._rules.balance:
@@ -65,6 +69,13 @@ class Run:
                 cuts = [*cutter.evened(self._held[0][0] - base, *cuts)]
             for cut in cuts:
                 yield self._numbered(cutter, cut)
+
+    def _easy(self, cutter: Cutter, base: int, until: int) -> Iterator[Chunk]:
+        """Yield the next chunks, as far as that is easy."""
+        while chunks := cutter.next_chunks(self._floor - base, until - base, self._index):
+            self._index += len(chunks)
+            self._start, self._floor = chunks[-1].start_index, chunks[-1].end_index
+            yield from chunks
 
     def _numbered(self, cutter: Cutter, cut: Cut) -> Chunk:
         """Make the next chunk, of a cut in the cutter's window."""

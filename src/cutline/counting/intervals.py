@@ -155,9 +155,13 @@ class IntervalCounter(Intervals):
             # The tokens before this place stand for all cuts behind it.
             at, tokens = self._land(first, n, before)
             end = self._cut_window(at, limit, n - tokens)
-            if end > at or at == first:
+            if end > at or at == first or self._count_characters(first, at) <= n:
                 return end
             before = limit = at
+
+    def _count_characters(self, first: int, last: int) -> int:
+        """Count a slice given in characters."""
+        return self.count(self._offset(first), self._offset(last))
 
     def _cut_window(self, at: int, limit: int, n: int) -> int:
         """Find the greatest cut of `text[at:limit]`, no further than n tokens reach."""

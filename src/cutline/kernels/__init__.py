@@ -10,11 +10,14 @@ Which kernel reads what::
     encoder      text + scan + encode             -> lists, arrays, counts
     prefix       one long piece                   -> tokens of all its prefixes, or suffixes
     greatest     text + encode + prefix, a budget -> the greatest cut
-    cut          text + greatest                  -> chunks
+    cut          text + greatest                  -> cuts
+    chunks       text + cuts                      -> objects of them
     mark         text + scan + encode             -> the marks of a text (boundaries, tokens)
     slice, part  a slice + marks (+ tree)         -> its tokens; of a part of a piece
     tree         one long piece + prefix          -> its token tree
-    interval     text + mark + slice              -> counts of slices
+    breaks       text                             -> where it pauses
+    greedy       breaks + marks, a budget         -> the best break within it
+    interval     text + mark + slice + greedy     -> counts of slices, and cuts at breaks
     growth       text that grows + prefix         -> the state of its live scans
     append       text + growth                    -> counts of a text that grows at its end
     prepend      text + scan + prefix             -> counts of one that grows at its beginning

@@ -88,6 +88,25 @@ cdef inline Py_ssize_t char_bytes(uint8_t lead) noexcept nogil:
     return 3 if lead < 0xF0 else 4
 
 
+cdef inline Py_ssize_t characters_in(
+    const uint8_t* text, Py_ssize_t n, Py_ssize_t readable
+) noexcept nogil:
+    """Characters that begin in text[:n]. Reads nothing at or beyond text[readable]."""
+    cdef Py_ssize_t at = 0, count = n
+    cdef uint64_t word
+    while at < n and at + 8 <= readable:
+        word = load64(text + at) & low_bytes[min(n - at, 8)]
+        # The top bit of each byte that continues a character: it is 10......
+        word &= ~(word << 1) & <uint64_t> 0x8080808080808080
+        if word != 0:
+            count -= (word >> 7) * <uint64_t> 0x0101010101010101 >> 56
+        at += 8
+    while at < n:
+        count -= is_continuation(text[at])
+        at += 1
+    return count
+
+
 cdef inline bint grow(
     void** memory, Py_ssize_t* slots, Py_ssize_t needed, size_t slot_bytes
 ) noexcept nogil:

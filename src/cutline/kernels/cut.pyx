@@ -6,7 +6,7 @@ from libc.stdlib cimport free
 import numpy as np
 
 from cutline.kernels.common cimport (
-    MERGE_LIMIT, char_bytes, grow, int64_t, is_continuation, uint8_t, uint32_t,
+    MERGE_LIMIT, char_bytes, characters_in, grow, int64_t, uint8_t, uint32_t,
 )
 from cutline.kernels.encode cimport Batch, Workspace, encode_batch, fill_batch, reserve
 from cutline.kernels.encoder cimport Encoder, utf8_data
@@ -133,9 +133,8 @@ def code_points(owner, const int64_t[::1] places not None):
     cdef int64_t[::1] out = offsets
     with nogil:
         for row in range(places.shape[0]):
-            while at < places[row]:
-                passed += not is_continuation(text[at])
-                at += 1
+            passed += characters_in(text + at, places[row] - at, n - at)
+            at = places[row]
             out[row] = passed
     return offsets
 

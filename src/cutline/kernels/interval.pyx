@@ -13,8 +13,11 @@ from cutline.kernels.counter cimport (
 )
 from cutline.kernels.encode cimport NEED_TRIE, NO_MEMORY, Workspace
 from cutline.kernels.encoder cimport Encoder, utf8_data
+from cutline.kernels.greedy cimport Break, best_break
 from cutline.kernels.mark cimport mark_all
-from cutline.kernels.marks cimport NARROW_WORDS, WIDE_WORDS, Marks, tokens_before, word_at
+from cutline.kernels.marks cimport (
+    NARROW_WORDS, NOWHERE, WIDE_WORDS, Marks, tokens_before, word_at,
+)
 from cutline.kernels.part cimport NOT_MET, count_in_tree, forgo_tree
 from cutline.kernels.slice cimport Landing, count_slice, flush, forget_row, land, start_query
 from cutline.kernels.tree cimport TokenTree, grow_tree
@@ -32,6 +35,7 @@ cdef enum:
     MOST_SCANNED = 1 << 24      # characters between two looks
     NOGIL_CHARS = 1 << 16       # shorter slices take no longer than another thread to start
     AHEAD = 8                   # rows
+    MOST_CUTS = 256             # at a time
 
 cdef str NO_MEMORY_LEFT = "no memory to count the tokens of a long piece of text"
 
@@ -283,6 +287,46 @@ cdef class Intervals:
         landing = land(&self.counter, &query, start, n, before)
         self.encoder.release(work)
         return landing.at, landing.tokens
+
+    def _cut_at_breaks(
+        self, Py_ssize_t start, Py_ssize_t until, Py_ssize_t n, Py_ssize_t fill,
+        const int[::1] kinds not None
+    ):
+        """Cut at the last breaks that fit, while they fill chunks; see `best_break`.
+
+        Args:
+            start: of the first chunk, in characters.
+            until: no chunk begins here or later.
+            n: tokens of a chunk at most.
+            fill: and at least, but for a chunk that ends with the text.
+            kinds: of breaks, the best first.
+
+        Returns:
+            int64, shape (chunks, 4): start, end, tokens and place in `kinds` of each; the text's
+            end is behind the last kind. So many at most, and fewer where a chunk takes another
+            kind of boundary.
+        """
+        cdef int64_t tokens
+        cdef Py_ssize_t row = 0
+        cdef int n_kinds = <int> kinds.shape[0]
+        cdef Query query
+        cdef Break found
+        cdef Workspace work = self.encoder.workspace()
+        cuts = np.empty((MOST_CUTS, 4), dtype=np.int64)
+        cdef int64_t[:, ::1] rows = cuts
+        start_query(&query, work, &tokens)
+        with nogil:
+            while start < until and row < MOST_CUTS:
+                found = best_break(&self.counter, &query, start, n, fill, &kinds[0], n_kinds)
+                if found.end == NOWHERE:
+                    break
+                rows[row, 0] = start
+                rows[row, 1] = start = found.end
+                rows[row, 2] = found.tokens
+                rows[row, 3] = found.place
+                row += 1
+        self.encoder.release(work)
+        return cuts[:row]
 
     def _character(self, offset):
         """The character at an offset of the kind that this counter takes; -1: none begins there."""

@@ -3,7 +3,7 @@
 from cutline.kernels.bpe cimport Bpe, token_bytes
 from cutline.kernels.characters cimport Walk, ends_whole, utf8_bytes, walk
 from cutline.kernels.common cimport (
-    MERGE_LIMIT, char_bytes, grow, is_continuation, memset, uint32_t, uint64_t,
+    MERGE_LIMIT, char_bytes, characters_in, grow, is_continuation, memset, uint32_t, uint64_t,
 )
 from cutline.kernels.encode cimport (
     BATCH_PIECES, NO_MEMORY, Batch, encode_batch, fill_batch, reserve,
@@ -29,7 +29,7 @@ cdef Py_ssize_t mark_all(
     """Mark the whole text. 0, NO_MEMORY or NEED_TRIE."""
     cdef Batch batch
     cdef Pass done
-    cdef Py_ssize_t next_at, piece, tokens, before
+    cdef Py_ssize_t next_at, tokens
     memset(&done, 0, sizeof(done))
     while done.at < n:
         next_at = fill_batch(&counter.source, utf8, done.at, n, BATCH_PIECES, &batch)
@@ -38,45 +38,58 @@ cdef Py_ssize_t mark_all(
         tokens = encode_batch(counter.bpe, scratch, utf8, n, &batch, scratch.out)
         if tokens < 0:
             return tokens
-        before = 0
-        for piece in range(batch.count):
-            mark_piece(
-                counter, &done, utf8, batch.ends[piece], scratch.out + before,
-                batch.totals[piece] - before,
-            )
-            done.examined = max(done.examined, batch.examined[piece])
-            if batch.ends[piece] - batch.starts[piece] > MERGE_LIMIT and not note_long(
-                counter, &done, utf8, n, batch.starts[piece], batch.examined[piece]
-            ):
-                return NO_MEMORY
-            before = batch.totals[piece]
+        if not mark_batch(counter, &done, utf8, n, &batch, scratch.out):
+            return NO_MEMORY
     set_bit(&counter.marks, counter.text.n, PIECES)
     sum_up(counter)
     return 0
 
 
-cdef inline void mark_piece(
-    Counter* counter, Pass* done, const uint8_t* utf8, Py_ssize_t end,
-    const uint32_t* ids, Py_ssize_t count
+cdef bint mark_batch(
+    Counter* counter, Pass* done, const uint8_t* utf8, Py_ssize_t n,
+    const Batch* batch, const uint32_t* ids
 ) noexcept nogil:
-    """Mark a piece, or a character that belongs to none, and pass it."""
+    """Mark the pieces of a batch, and characters that belong to none, and pass them.
+
+    False: no memory.
+    """
     cdef const Marks* marks = &counter.marks
-    set_bit(marks, done.character, PIECES)
-    if done.examined <= done.at + char_bytes(utf8[done.at]):
-        set_bit(marks, done.character, SETTLED)
-    if count > 0:
-        set_bit(marks, done.character, STARTS)
-    if counter.text.is_ascii:
+    cdef Py_ssize_t at = done.at, character = done.character, examined = done.examined
+    cdef Py_ssize_t piece, end, n_chars, count, before = 0
+    cdef bint is_ascii = counter.text.is_ascii
+    cdef uint64_t* words
+    cdef uint64_t bit
+    for piece in range(batch.count):
+        end = batch.ends[piece]
+        n_chars = end - at if is_ascii else characters_in(utf8 + at, end - at, n - at)
+        count = batch.totals[piece] - before
+        words = word_at(marks, character, 0)
+        bit = <uint64_t> 1 << (character & 63)
+        words[PIECES] |= bit
+        if examined <= at + char_bytes(utf8[at]):
+            words[SETTLED] |= bit
+        if count > 0:
+            words[STARTS] |= bit
         if count > 1:
-            mark_ascii_tokens(counter, done.character, ids, count)
-        done.character += end - done.at
-        done.at = end
-    else:
-        if count > 1:
-            mark_wide_tokens(counter, done.character, utf8 + done.at, ids, count)
-        while done.at < end:
-            done.character += not is_continuation(utf8[done.at])
-            done.at += 1
+            if n_chars == end - at:
+                mark_ascii_tokens(counter, character, ids + before, count)
+            else:
+                mark_wide_tokens(counter, character, utf8 + at, ids + before, count)
+        character += n_chars
+        examined = max(examined, batch.examined[piece])
+        if end - at > MERGE_LIMIT:
+            done.at = end
+            done.character = character
+            if not note_long(
+                counter, done, utf8, n, batch.starts[piece], batch.examined[piece]
+            ):
+                return False
+        at = end
+        before = batch.totals[piece]
+    done.at = at
+    done.character = character
+    done.examined = examined
+    return True
 
 
 cdef inline Py_ssize_t bytes_of_id(const Bpe* bpe, uint32_t token_id) noexcept nogil:

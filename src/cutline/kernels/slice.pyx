@@ -102,6 +102,7 @@ cdef bint flush(const Counter* counter, Query* query) noexcept nogil:
     cdef Py_ssize_t limit = BUFFER_BYTES, piece
     cdef uint32_t before = 0
     if query.batch.count == 0:
+        query.used = 0          # whatever was forgotten
         return True
     if counter.text.is_ascii:
         text = <const uint8_t*> counter.text.data
@@ -132,6 +133,8 @@ cdef void forget_row(Query* query) noexcept nogil:
     """Take back what was collected and counted for the present row."""
     while query.batch.count > 0 and query.rows[query.batch.count - 1] == query.row:
         query.batch.count -= 1
+    if query.batch.count == 0:
+        query.used = 0
     query.sums[query.row] = 0
 
 

@@ -1,0 +1,12 @@
+"""Where a text pauses."""
+
+from cutline.kernels.characters cimport Characters
+
+cpdef enum:
+    PARAGRAPH = 0
+    LINE = 1
+
+
+cdef Py_ssize_t last_break(
+    const Characters* text, int kind, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
+) noexcept nogil

@@ -1,0 +1,156 @@
+"""Where a text pauses: the ends of paragraphs and of lines.
+
+A paragraph ends behind a run of blank lines, each at most 200 blanks long. A line ends
+behind a line end, unless the line only wraps: it has 50 characters or more, neither it nor the
+next one has anything but letters and digits at the line end, and it is no short line's end.
+
+Nothing before `start` counts, and nothing as far as 256 characters behind a place.
+"""
+
+from cutline.kernels.characters cimport Characters, char_at, characters_of
+from cutline.kernels.common cimport uint32_t
+from cutline.kernels.marks cimport NOWHERE
+
+cdef extern from "Python.h":
+    bint is_space "Py_UNICODE_ISSPACE"(uint32_t code_point) nogil
+    bint is_alphanumeric "Py_UNICODE_ISALNUM"(uint32_t code_point) nogil
+
+cdef enum:
+    MOST_BLANKS = 200           # of a blank line
+    WRAPPED_CHARACTERS = 50     # a shorter line ends where its author wanted
+
+
+cdef inline bint is_line_end(uint32_t code_point) noexcept nogil:
+    return (
+        0x0A <= code_point <= 0x0D or code_point == 0x85
+        or code_point == 0x2028 or code_point == 0x2029
+    )
+
+
+cdef bint has_blank_line_before(
+    const Characters* text, Py_ssize_t start, Py_ssize_t line_end
+) noexcept nogil:
+    """Whether the line that this newline ends is blank, and begins behind another one."""
+    cdef Py_ssize_t at = line_end - 1, earliest = max(start, line_end - 1 - MOST_BLANKS)
+    cdef uint32_t code_point
+    while at >= earliest:
+        code_point = char_at(text, at)
+        if code_point == c"\n":
+            return True
+        if not is_space(code_point):
+            return False
+        at -= 1
+    return False
+
+
+cdef bint has_blank_line_behind(const Characters* text, Py_ssize_t place) noexcept nogil:
+    cdef Py_ssize_t at
+    cdef uint32_t code_point
+    for at in range(place, min(text.n, place + MOST_BLANKS + 1)):
+        code_point = char_at(text, at)
+        if code_point == c"\n":
+            return True
+        if not is_space(code_point):
+            return False
+    return False
+
+
+cdef Py_ssize_t last_paragraph(
+    const Characters* text, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
+) noexcept nogil:
+    while until > after:
+        if (
+            char_at(text, until - 1) == c"\n"
+            and has_blank_line_before(text, start, until - 1)
+            and not has_blank_line_behind(text, until)
+        ):
+            return until
+        until -= 1
+    return NOWHERE
+
+
+cdef bint is_wrapped(const Characters* text, Py_ssize_t start, Py_ssize_t next_line) noexcept nogil:
+    """Whether the line end before a place stands in the middle of a sentence."""
+    cdef Py_ssize_t line_end = next_line - 1, at
+    cdef uint32_t before
+    if (
+        line_end > start and char_at(text, line_end) == c"\n"
+        and char_at(text, line_end - 1) == c"\r"
+    ):
+        line_end -= 1
+    if line_end - start < WRAPPED_CHARACTERS or next_line == text.n:
+        return False
+    before = char_at(text, line_end - 1)
+    if not (before == c"," or before == c"-" or is_alphanumeric(before)):
+        return False
+    if not is_alphanumeric(char_at(text, next_line)):
+        return False
+    for at in range(line_end - WRAPPED_CHARACTERS, line_end):
+        if is_line_end(char_at(text, at)):
+            return False
+    return True
+
+
+cdef Py_ssize_t last_line(
+    const Characters* text, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
+) noexcept nogil:
+    cdef uint32_t code_point
+    while until > after:
+        code_point = char_at(text, until - 1)
+        if is_line_end(code_point):
+            # Not between a return and its newline.
+            if (
+                code_point != c"\r" or until == text.n or char_at(text, until) != c"\n"
+            ) and not is_wrapped(text, start, until):
+                return until
+        until -= 1
+    return NOWHERE
+
+
+cdef Py_ssize_t last_break(
+    const Characters* text, int kind, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
+) noexcept nogil:
+    """The last break b with after < b <= until, or NOWHERE. 0 <= start <= after; until <= n."""
+    if kind == PARAGRAPH:
+        return last_paragraph(text, start, after, until)
+    return last_line(text, start, after, until)
+
+
+def find_last_break(
+    str text not None, int kind, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
+):
+    """The last break b of a kind with after < b <= until, or -1."""
+    cdef Characters characters = characters_of(text)
+    if not 0 <= start <= after:
+        raise ValueError(f"0 <= start <= after must hold, got {start} and {after}")
+    return last_break(&characters, kind, start, after, min(until, characters.n))
+
+
+def find_breaks(
+    str text not None, int kind, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
+):
+    """All breaks b of a kind with after < b <= until, rising."""
+    cdef Characters characters = characters_of(text)
+    cdef list places = []
+    if not 0 <= start <= after:
+        raise ValueError(f"0 <= start <= after must hold, got {start} and {after}")
+    until = min(until, characters.n)
+    while True:
+        until = last_break(&characters, kind, start, after, until)
+        if until == NOWHERE:
+            break
+        places.append(until)
+        until -= 1
+    places.reverse()
+    return places
+
+
+def find_wraps(str text not None):
+    """Where line ends stand that only wrap a text: their last characters."""
+    cdef Characters characters = characters_of(text)
+    cdef Py_ssize_t place
+    return [
+        place - 1
+        for place in range(1, characters.n)
+        if is_line_end(char_at(&characters, place - 1)) and is_wrapped(&characters, 0, place)
+    ]

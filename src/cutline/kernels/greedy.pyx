@@ -1,0 +1,76 @@
+"""The best break within a budget: what most chunks of a text end at.
+
+Where this says that there is none, a search that takes longer may still find one.
+"""
+
+from cutline.kernels.breaks cimport last_break
+from cutline.kernels.counter cimport Counter, Query
+from cutline.kernels.marks cimport NOWHERE, SETTLED, next_bit
+from cutline.kernels.slice cimport Landing, count_slice, flush, forget_row, land
+
+cdef enum:
+    FAR = 256                   # characters between two settled boundaries
+
+
+cdef Break best_break(
+    const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t n, Py_ssize_t fill,
+    const int* kinds, int n_kinds
+) noexcept nogil:
+    """The end of a chunk from `start` on, of at most n tokens.
+
+    It is the text's end, if it fits; else the last break that fits, of the first kind whose
+    last one has at least `fill` tokens. An end of NOWHERE: there is none, or it is not known.
+    """
+    cdef Break found
+    cdef Py_ssize_t bound = last_place(counter, query, start, n), size = counter.text.n
+    found.end = NOWHERE
+    found.place = n_kinds
+    if bound == size and fits(counter, query, start, size, n, &found.tokens):
+        found.end = size
+    if bound == NOWHERE or found.end == size:
+        return found
+    for found.place in range(n_kinds):
+        found.end = last_break(&counter.text, kinds[found.place], start, start, bound)
+        while found.end != NOWHERE and not fits(
+            counter, query, start, found.end, n, &found.tokens
+        ):
+            found.end = last_break(
+                &counter.text, kinds[found.place], start, start, found.end - 1
+            )
+        if found.end != NOWHERE and found.tokens >= fill:
+            return found
+    found.end = NOWHERE
+    return found
+
+
+cdef Py_ssize_t last_place(
+    const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t n
+) noexcept nogil:
+    """A place behind which nothing fits; NOWHERE, if none is known nearby.
+
+    A boundary that is settled has the same tokens before it for all cuts behind it: once they
+    are more than n, none of these fits.
+    """
+    cdef Py_ssize_t size = counter.text.n, bound
+    cdef Landing landing
+    forget_row(query)
+    landing = land(counter, query, start, n, size + 1)
+    forget_row(query)
+    if landing.at == start:
+        return NOWHERE
+    bound = next_bit(&counter.marks, landing.at + 1, min(size, landing.at + FAR), SETTLED)
+    if bound == NOWHERE and size <= landing.at + FAR:
+        return size
+    return bound
+
+
+cdef bint fits(
+    const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n,
+    Py_ssize_t* tokens
+) noexcept nogil:
+    """Whether a slice has at most n tokens, as far as the tables tell that are there."""
+    cdef bint counted
+    forget_row(query)
+    counted = count_slice(counter, query, start, end) == 0 and flush(counter, query)
+    tokens[0] = query.sums[0]
+    return counted and tokens[0] <= n

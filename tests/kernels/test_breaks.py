@@ -1,0 +1,78 @@
+"""Breaks are what regular expressions say: blank lines, and line ends that do not wrap."""
+
+import re
+from collections.abc import Iterator
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cutline.kernels.breaks import LINE, PARAGRAPH, find_breaks, find_last_break, find_wraps
+
+LINE_ENDS = "\n\v\f\r\x85\u2028\u2029"
+PARAGRAPH_ENDS = re.compile(r"\n(?:[^\S\n]{0,200}\n)+")
+WRAPPED = re.compile(rf"[^{LINE_ENDS}]{{49}}[\w,-](?<!_)(?:\r\n|[{LINE_ENDS}])(?=[^\W_])")
+
+
+def paragraphs(text: str, start: int, after: int, until: int) -> list[int]:
+    found = [match.end() for match in PARAGRAPH_ENDS.finditer(text, start)]
+    return [place for place in found if after < place <= until]
+
+
+def lines(text: str, start: int, after: int, until: int) -> Iterator[int]:
+    for match in re.finditer(rf"\r\n|[{LINE_ENDS}]", text):
+        wraps = WRAPPED.match(text, max(start, match.start() - 50))
+        if after < match.end() <= until and not (wraps and wraps.end() == match.end()):
+            yield match.end()
+
+
+def check(text: str, start: int, after: int, until: int) -> None:
+    for kind, expected in (
+        (PARAGRAPH, paragraphs(text, start, after, until)),
+        (LINE, [*lines(text, start, after, until)]),
+    ):
+        assert find_breaks(text, kind, start, after, until) == expected
+        last = find_last_break(text, kind, start, after, until)
+        assert last == (expected[-1] if expected else -1)
+
+
+@pytest.mark.parametrize("wide", ["", "é", "日", "😀"])
+def test_breaks_of_all_short_texts(wide: str) -> None:
+    for characters in product("a\n \r", repeat=6):
+        text = "".join(characters) + wide
+        check(text, 0, 0, len(text))
+        check(text, 1, 2, 5)
+
+
+WHITE = [*LINE_ENDS, "\r\n", " ", "\u3000", " " * 199]
+BLACK = ["a", "é", "日", "😀", ",", "-", "_", ".", "a" * 48, "b" * 49, "é" * 50, "日" * 51]
+pieces = st.sampled_from(WHITE + BLACK)
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(pieces, max_size=12), st.lists(st.integers(0, 300), min_size=3, max_size=3))
+def test_breaks_of_any_text(parts: list[str], places: list[int]) -> None:
+    text = "".join(parts)
+    start, after, until = sorted(min(place, len(text)) for place in places)
+    check(text, start, after, until)
+    check(text, 0, 0, len(text))
+    assert find_wraps(text) == [
+        place - 1
+        for place in range(1, len(text))
+        if text[place - 1] in LINE_ENDS
+        and place not in {*lines(text, 0, 0, len(text))}
+        and text[place - 1 : place + 1] != "\r\n"
+    ]
+
+
+def test_a_place_behind_the_text_is_its_end() -> None:
+    assert find_breaks("a\n\n", PARAGRAPH, 0, 0, 10**12) == [3]
+    assert find_last_break("a\n\n", LINE, 0, 5, 10**12) == -1
+
+
+@pytest.mark.parametrize(("start", "after"), [(-1, 0), (2, 1)])
+def test_places_out_of_order_are_refused(start: int, after: int) -> None:
+    for find in (find_breaks, find_last_break):
+        with pytest.raises(ValueError, match=r"0 <= start <= after must hold"):
+            find("abc", LINE, start, after, 3)

@@ -3,7 +3,6 @@
 import argparse
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from benchmarks import corpora, report, targets
 from benchmarks.bench_encode import run_slices, run_whole
@@ -12,7 +11,14 @@ from benchmarks.bench_intervals import run_intervals
 from benchmarks.bench_load import run_load
 from benchmarks.bench_pure import run_pure
 from benchmarks.bench_worst import run_worst
-from benchmarks.harness import Measurement, Run, describe_machine, pin_to_one_core
+from benchmarks.harness import (
+    Measurement,
+    Run,
+    add_options,
+    check_names,
+    describe_machine,
+    pin_to_one_core,
+)
 from benchmarks.peer_files import PeerFiles
 from benchmarks.peers import ORACLE, PEERS, Contender
 
@@ -58,16 +64,11 @@ def main() -> None:
 def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("sections", nargs="*", metavar="section", help=", ".join(_SECTIONS))
-    parser.add_argument("--encoding", default="o200k_base", choices=["o200k_base", "cl100k_base"])
-    parser.add_argument("--corpora", type=Path, help="folder with the three corpus files")
-    parser.add_argument("--megabytes", type=float, default=8.0, help="size of a corpus (8)")
+    add_options(parser, megabytes=8.0, what="size of a corpus")
     parser.add_argument("--rounds", type=int, default=7, help="best of this many (7)")
     parser.add_argument("--seconds", type=float, default=3.0, help="most time for a cell (3)")
-    parser.add_argument("--json", type=Path, help="also write the results to this file")
     options = parser.parse_args()
-    unknown = [name for name in options.sections if name not in _SECTIONS]
-    if unknown:
-        parser.error(f"unknown section {unknown[0]!r}; there are {', '.join(_SECTIONS)}")
+    check_names(parser, "section", options.sections, _SECTIONS)
     return options
 
 

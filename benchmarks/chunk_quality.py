@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from operator import attrgetter
-from pathlib import Path
 from typing import Any, Final
 
 from benchmarks import chunk_judge, corpora
@@ -36,7 +35,7 @@ from benchmarks.chunk_peers import (
     tiktoken_encoding,
     versions,
 )
-from benchmarks.harness import describe_machine
+from benchmarks.harness import add_options, describe_machine
 
 _CHUNK_SIZES: Final = (64, 256, 1024)
 _MIN_FILLS: Final = (0.0, 0.25, 0.5, 0.75)
@@ -228,10 +227,7 @@ def _parse_options() -> argparse.Namespace:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--encoding", default="o200k_base", choices=["o200k_base", "cl100k_base"])
-    parser.add_argument("--corpora", type=Path, help="folder with the three corpus files")
-    parser.add_argument("--megabytes", type=float, default=0.5, help="size of a text (0.5)")
-    parser.add_argument("--json", type=Path, help="also write the results to this file")
+    add_options(parser, megabytes=0.5, what="size of a text")
     return parser.parse_args()
 
 

@@ -25,7 +25,9 @@ from benchmarks.chunk_stream import CHUNK_SIZE
 from benchmarks.corpora import Corpora
 from benchmarks.harness import (
     Measurement,
+    add_options,
     best_seconds,
+    check_names,
     describe_machine,
     fresh_copy,
     pin_to_one_core,
@@ -91,17 +93,12 @@ def main() -> None:
 def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.chunk_speed", description=__doc__)
     parser.add_argument("sections", nargs="*", metavar="section", help=", ".join(_SECTIONS))
-    parser.add_argument("--encoding", default="o200k_base", choices=["o200k_base", "cl100k_base"])
-    parser.add_argument("--corpora", type=Path, help="folder with the three corpus files")
-    parser.add_argument("--megabytes", type=float, default=1.0, help="of text a round (1)")
+    add_options(parser, megabytes=1.0, what="of text a round")
     parser.add_argument("--rounds", type=int, default=3, help="best of this many (3)")
     parser.add_argument("--seconds", type=float, default=3.0, help="most time for a cell (3)")
     parser.add_argument("--stream", type=float, default=1000.0, help="megabytes to stream (1000)")
-    parser.add_argument("--json", type=Path, help="also write the results to this file")
     options = parser.parse_args()
-    for name in options.sections:
-        if name not in _SECTIONS:
-            parser.error(f"unknown section {name!r}; there are {', '.join(_SECTIONS)}")
+    check_names(parser, "section", options.sections, _SECTIONS)
     return options
 
 

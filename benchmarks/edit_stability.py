@@ -18,7 +18,6 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
@@ -33,7 +32,7 @@ from benchmarks.chunk_peers import (
     samples,
     versions,
 )
-from benchmarks.harness import describe_machine
+from benchmarks.harness import add_options, check_names, describe_machine
 
 _TARGET: Final = 0.98
 _MOST_DELETED: Final = 60
@@ -251,17 +250,12 @@ def _parse_options() -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("corpus", nargs="*", help=", ".join(KINDS_OF))
-    parser.add_argument("--encoding", default="o200k_base", choices=["o200k_base", "cl100k_base"])
-    parser.add_argument("--corpora", type=Path, help="folder with the three corpus files")
-    parser.add_argument("--megabytes", type=float, default=1.0, help="size of a document (1)")
+    add_options(parser, megabytes=1.0, what="size of a document")
     parser.add_argument("--chunk-size", type=int, default=256, help="tokens of a chunk (256)")
     parser.add_argument("--edits", type=int, default=200, help="for ours (200)")
     parser.add_argument("--few", type=int, default=20, help="edits for what takes long (20)")
-    parser.add_argument("--json", type=Path, help="also write the results to this file")
     options = parser.parse_args()
-    for name in options.corpus:
-        if name not in KINDS_OF:
-            parser.error(f"unknown corpus {name!r}; there are {', '.join(KINDS_OF)}")
+    check_names(parser, "corpus", options.corpus, KINDS_OF)
     if options.few < len(_EDITS) or options.edits < options.few:
         parser.error(f"--few must be {len(_EDITS)} or more, and --edits not below it")
     return options

@@ -1,10 +1,11 @@
 """Time calls fairly, and name the machine."""
 
+import argparse
 import gc
 import os
 import platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +19,30 @@ if TYPE_CHECKING:
     from cutline import Encoding
 
 Argument = TypeVar("Argument")
+
+
+def add_options(parser: argparse.ArgumentParser, *, megabytes: float, what: str) -> None:
+    """Add what all benchmarks of texts are asked for.
+
+    Args:
+        parser: of a benchmark.
+        megabytes: of text, if not said otherwise.
+        what: that is the size of.
+    """
+    add = parser.add_argument
+    add("--encoding", default="o200k_base", choices=["o200k_base", "cl100k_base"])
+    add("--corpora", type=Path, help="folder with the three corpus files")
+    add("--megabytes", type=float, default=megabytes, help=f"{what} ({megabytes:g})")
+    add("--json", type=Path, help="also write the results to this file")
+
+
+def check_names(
+    parser: argparse.ArgumentParser, kind: str, names: Iterable[str], known: Collection[str]
+) -> None:
+    """End the program if a name is unknown."""
+    for name in names:
+        if name not in known:
+            parser.error(f"unknown {kind} {name!r}; there are {', '.join(known)}")
 
 
 @dataclass(frozen=True, slots=True)

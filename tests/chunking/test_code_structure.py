@@ -160,6 +160,47 @@ def test_a_long_run_of_brackets_is_cut_at_lines() -> None:
         assert list(structure.marks[-1].search(1)) == [6, 30_007]
 
 
+def has_structure(text: str, language: str = "html") -> bool:
+    structure = code_structure(text, language)
+    check(structure, text)
+    return structure.marks[-2].any()
+
+
+@pytest.mark.parametrize("language", ["html", "vue", "svelte"])
+def test_hypertext_with_many_open_elements_is_cut_at_lines(language: str) -> None:
+    assert has_structure("<div>\n<b>x</b>\n" * 400, language)
+    assert not has_structure("<div>\n<b>x</b>\n" * 600, language)
+    assert not has_structure('<a b="\n' * 600, language)
+
+
+def test_hypertext_with_many_comments_without_an_end_is_cut_at_lines() -> None:
+    assert has_structure("<b>x</b>\n<!-- a -->\n" * 600)
+    assert not has_structure("<b>x</b>\n" * 9 + "<!-- a\n" * 600)
+
+
+@pytest.mark.parametrize("language", ["c", "go", "java", "typescript", "css"])
+def test_code_with_many_comments_without_an_end_is_cut_at_lines(language: str) -> None:
+    rules = "a {\n  b: c;\n}\n\n" * 9
+    code = rules if language == "css" else SOURCES[language]
+    assert has_structure("/*\n" * 600 + "*/\n" + code, language)
+    assert not has_structure(code + "/*\n" * 600, language)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "<p>a\n",
+        "<li>a\n<br>\n",
+        "<div/>\n",
+        "<B>a</b>\n",
+        "<div><script>if(a<b&&c<d){}</script></div>\n",
+        '<img alt="a">\n',
+    ],
+)
+def test_hypertext_whose_elements_end_is_parsed(line: str) -> None:
+    assert has_structure(line * 600)
+
+
 def test_parsing_again_and_again_keeps_no_memory() -> None:
     text = "def f(a):\n    return [a, 1]\n\n" * 3_000
     code_structure(text, "python")

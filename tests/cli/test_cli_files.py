@@ -89,6 +89,56 @@ def test_file_that_is_not_utf8_is_named_and_the_rest_goes_on(invoke: Invoke, fol
     assert [json.loads(row)["text"] for row in result.stdout.splitlines()] == list("cabz")
 
 
+def test_binary_file_that_is_found_is_skipped_with_a_note(invoke: Invoke, folder: Path) -> None:
+    for number in range(4):
+        (folder / f"c{number}.png").write_bytes(b"\x89PNG\r\n\0")
+    for name in (folder, folder / "*.*"):
+        result = invoke("chunk", name)
+        assert result.exit_code == 0
+        names = ", ".join(str(folder / f"c{number}.png") for number in range(3))
+        assert result.stderr == f"cutline: skipped 4 binary files: {names}, ...\n"
+        texts = [json.loads(row)["text"] for row in result.stdout.splitlines()]
+        assert texts == (list("cabz") if name == folder else list("abz"))
+
+
+def test_binary_file_that_is_named_is_an_error(invoke: Invoke, folder: Path) -> None:
+    file = folder / "c.png"
+    file.write_bytes(b"\x89PNG\r\n\0")
+    result = invoke("count", folder, file)
+    assert result.exit_code == 1
+    assert f"cutline: {file}: invalid utf-8 at byte offset 0" in result.stderr
+    assert "skipped" not in result.stderr
+
+
+def test_folder_of_binary_files_alone_fails(invoke: Invoke, folder: Path, tmp_path: Path) -> None:
+    binary = tmp_path / "binary"
+    binary.mkdir()
+    (binary / "a.png").write_bytes(b"\0")
+    result = invoke("chunk", "-o", tmp_path / "chunks.jsonl", binary)
+    assert result.exit_code == 1
+    assert result.stderr == f"cutline: skipped 1 binary file: {binary / 'a.png'}\n"
+    assert not (tmp_path / "chunks.jsonl").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs named pipes")
+def test_named_pipe_is_not_found_by_a_pattern(invoke: Invoke, folder: Path) -> None:
+    os.mkfifo(folder / "pipe.md")
+    found = [folder / "b.md", folder / "z.md"]
+    assert files_of(invoke, folder / "*.md") == list(map(str, found))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names there hold no line feed")
+@pytest.mark.parametrize("form", ["text", "table"])
+def test_name_takes_one_line(invoke: Invoke, folder: Path, form: str) -> None:
+    (folder / "a").rename(folder / "1\n2\\")
+    (folder / "1\n2\\" / "b").write_bytes(b"\xff")
+    result = invoke("count", "--format", form, folder)
+    shown = str(folder / "1\\n2\\\\")
+    assert [line for line in result.stdout.splitlines() if shown in line]
+    assert "\n2" not in result.stdout.replace("\\n2", "")
+    assert result.stderr.startswith(f"cutline: {shown}/b: invalid utf-8")
+
+
 def test_output_in_the_folder_is_not_read(invoke: Invoke, folder: Path) -> None:
     for _ in range(2):
         result = invoke("chunk", "-o", folder / "chunks.jsonl", folder)

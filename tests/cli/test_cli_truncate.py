@@ -22,13 +22,22 @@ def test_output_is_that_of_the_library_and_fits(
     assert len(oracle.encode_ordinary(shown)) <= 12
 
 
+@pytest.mark.parametrize("boundary", ["character", "grapheme", "word"])
+def test_boundary_is_that_of_the_library(invoke: Invoke, boundary: str) -> None:
+    text = "unbelievable 👩‍👩‍👧‍👦👩‍👩‍👧‍👦 internationalisation " * 9
+    for max_tokens in range(4, 30):
+        options = ["--max-tokens", str(max_tokens), "--boundary", boundary]
+        shown = invoke("truncate", *options, stdin=text.encode()).stdout_bytes.decode()
+        assert shown == truncate(text, max_tokens, boundary=boundary)  # type: ignore[arg-type]
+
+
 def test_text_that_fits_stays_as_it_is(invoke: Invoke, text: str) -> None:
     assert invoke("truncate", "-n", "100000", stdin=text.encode()).stdout_bytes == text.encode()
 
 
 def test_defaults_are_those_of_the_help(invoke: Invoke) -> None:
     text = "one two three four five six seven"
-    spelled_out = "--keep start --marker … --errors strict --encoding o200k_base"
+    spelled_out = "--keep start --marker … --boundary character --errors strict -e o200k_base"
     result = invoke("truncate", "-n", "4", *spelled_out.split(), stdin=text)
     assert invoke("truncate", "-n", "4", stdin=text).stdout_bytes == result.stdout_bytes
     assert result.stdout.endswith("…")

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from cutline.chunk import Chunk
 from cutline.view import terminal_view
 from cutline.view.terminal import printable
 from tests.view.samples import TEXTS, encoding, overlapping, stripped
@@ -16,7 +17,7 @@ COLOR = re.compile(r"\x1b\[(?:0|1|38;5;\d+;48;5;\d+)m")
 def test_every_chunk_is_shown_whole(text: str, has_colors: bool) -> None:
     for chunks in (overlapping(text), stripped(text)):
         shown = "".join(terminal_view(text, chunks, encoding(), has_colors=has_colors))
-        plain = COLOR.sub("", shown)
+        plain = re.sub("[⟪⟫]", "", COLOR.sub("", shown))
         place = 0
         for chunk in chunks:
             place = plain.index(f"\n#{chunk.index}  ", place)
@@ -52,6 +53,24 @@ def test_neighbouring_tokens_differ_and_what_is_shared_is_grey() -> None:
         ("254", "ree"),
         ("153", " four"),
     ]
+
+
+def test_what_is_shared_is_between_signs_without_colors() -> None:
+    text = "one two three four five"
+    chunks = encoding().split(text, 3, 1)
+    shown = "".join(terminal_view(text, chunks, encoding(), has_colors=False))
+    lines = [line for line in shown.splitlines()[3:] if line and not line.startswith("#")]
+    assert [chunk.text for chunk in chunks] == ["one two three", "ree four five"]
+    assert lines == ["one two th⟪ree⟫", "⟪ree⟫ four five"]
+
+
+def test_a_chunk_that_others_hold_whole_is_between_signs() -> None:
+    text = "one two three"
+    chunks = [Chunk(text[a:b], a, b, 1, n) for n, (a, b) in enumerate([(0, 7), (3, 7), (7, 13)])]
+    shown = "".join(terminal_view(text, chunks, encoding(), has_colors=False))
+    assert "one⟪ two⟫\n" in shown
+    assert "\n⟪ two⟫\n" in shown
+    assert "\n three\n" in shown
 
 
 def test_lost_text_is_named() -> None:

@@ -1,11 +1,12 @@
 """Where source code may be cut: the lines that the nodes of its syntax tree begin on."""
 
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from cutline.chunking.code_guard import is_parsed
+from cutline.chunking.code_repair import Code, repaired
 from cutline.chunking.code_walk import Walk
 from cutline.chunking.structure import (
     Structure,
@@ -16,7 +17,7 @@ from cutline.chunking.structure import (
 )
 
 if TYPE_CHECKING:
-    from tree_sitter import Language, Tree
+    from tree_sitter import Tree
 
 __all__ = ["code_languages", "code_structure"]
 
@@ -27,7 +28,6 @@ _ALIASES: Final = {
     **{"rb": "ruby", "rs": "rust", "sh": "bash", "shell": "bash", "ts": "typescript"},
     "yml": "yaml",
 }
-_OPENING_RUN: Final = re.compile(rb"([\[({<])\1{999}")
 
 
 def code_languages() -> list[str]:
@@ -66,16 +66,19 @@ def code_structure(text: str, language: str) -> Structure:
     ("class Tokenizer", "def encode").
 
     Args:
-        text: any text; what does not parse is cut by what does.
+        text: any text. Where it does not parse, blocks that do are cut as if the others, which
+            have lines alone, were not there.
         language: one of `code_languages()`, or a usual short form such as "py" or "c++".
 
     Raises:
         ImportError: tree-sitter is not installed: pip install 'cutline[code]'.
         ValueError: there is no such language.
 
-    Cost: linear, some MB/s. Some grammars are quadratic on texts that are not in their
-    language (Scala's on a run of brackets): text with a thousand equal brackets in a row is
-    not parsed, and has "line" alone.
+    Cost: linear, some MB/s; where syntax errors are in nearly every line, a tenth of that. Some
+    grammars are quadratic on texts that are not in their language. Not parsed, and with "line"
+    alone, are texts with a thousand equal brackets in a row (Scala's), HTML with more than 500
+    elements open at once, and HTML or code like C with more than a hundred comments without an
+    end. Others are left, such as lines of tags for Bash, Julia and Luau.
 
     >>> structure = code_structure("import a\n\n# One.\ndef f():\n    pass\n", "python")
     >>> list(structure.marks[0].search(1)), structure.units
@@ -83,16 +86,16 @@ def code_structure(text: str, language: str) -> Structure:
     >>> structure.headings_at(10), structure.headings_at(26)
     ((), ('def f',))
     """
-    parser = _language(language)
+    parse = _parser(_name(language))
     lines = line_starts(text)
     # Same lines and columns of white space, which is all that is asked of the tree. A NUL ends
     # the text for some grammars.
     source = source_bytes(text).replace(b"\0", b" ")
     walk = Walk(text, source, lines)
     if b"\n" in source.rstrip(b"\n"):  # one line has nothing to tell
-        tree = _parse(parser, source)
+        tree = parse(source)
         if tree is not None:
-            walk.walk(tree)
+            walk = repaired(Code(text, source, lines, parse), tree)
     levels: list[list[int]] = [[] for _ in _NAMES]
     for row, depth in walk.cuts:
         levels[min(depth, len(_NAMES) - 2)].append(lines[row])
@@ -127,17 +130,21 @@ def _paths(
     yield from sorted(found.items())
 
 
-def _parse(language: "Language", source: bytes) -> "Tree | None":
+def _parser(name: str) -> Callable[[bytes], "Tree | None"]:
+    """Return what parses a language, unless that would take too long."""
     from tree_sitter import Parser
+    from tree_sitter_language_pack import get_language
 
-    # Some grammars take time that is quadratic in such runs, which no code has. (A time limit
-    # would need tree-sitter to read by a callback, and then it keeps what it reads forever.)
-    if _OPENING_RUN.search(source):
-        return None
-    return Parser(language).parse(source)
+    parser = Parser(get_language(name))  # type: ignore[arg-type]  # it is one of them
+
+    def parse(source: bytes) -> "Tree | None":
+        return parser.parse(source) if is_parsed(source, name) else None
+
+    return parse
 
 
-def _language(name: str) -> "Language":
+def _name(name: str) -> str:
+    """Return what tree-sitter calls a language."""
     known = _languages()
     name_there = _ALIASES.get(name.lower(), name.lower())
     if name_there not in known:
@@ -146,9 +153,7 @@ def _language(name: str) -> "Language":
         raise ValueError(
             f"no language {name!r}: {hint}cutline.code_languages() lists all {len(known)}"
         )
-    from tree_sitter_language_pack import get_language
-
-    return get_language(name_there)  # type: ignore[arg-type]  # it is one of them
+    return name_there
 
 
 @cache

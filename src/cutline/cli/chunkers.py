@@ -1,15 +1,16 @@
 """Which chunker cuts a file, from the options that say so."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import wraps
-from pathlib import PurePath
+from itertools import islice
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cutline.cli.failure import Failure
-from cutline.cli.inputs import InputError
+from cutline.cli.failure import Failure, message_of
+from cutline.cli.inputs import InputError, check_utf8, decode_utf8, shown_name
 
 if TYPE_CHECKING:
     from cutline import Chunk, Encoding
@@ -19,6 +20,9 @@ __all__ = ["Chunkers", "Cutting", "chunking_options"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+# What does not look at the whole text, and how many tokens no character exceeds.
+_STREAMED = frozenset({"token", "text"})
+_ALWAYS_FITS = 4
 _MARKDOWN_ENDINGS = frozenset({".md", ".markdown", ".mdown", ".mkd"})
 _LANGUAGES = {
     ".bash": "bash",
@@ -126,6 +130,28 @@ class Chunkers:
             return self._for_file(name).chunk(text)
         except ImportError as error:
             raise Failure(str(error)) from error
+
+    def stream(self, name: str, path: Path) -> Iterable["Chunk"]:
+        """Cut a large file in UTF-8, as `chunk` does: where it can be, without holding it.
+
+        Raises:
+            CutlineError: it is not UTF-8, or cannot be cut; before the first chunk.
+            Failure: it cannot be read to its end.
+        """
+        if self._cutting.by not in _STREAMED or self._cutting.chunk_size < _ALWAYS_FITS:
+            return self.chunk(name, decode_utf8(path.read_bytes(), "strict"))
+        check_utf8(path)
+        chunks = self._for_file(name).iter_chunks(path)
+        first = list(islice(chunks, 1))
+
+        def every() -> Iterator["Chunk"]:
+            yield from first
+            try:
+                yield from chunks
+            except (OSError, UnicodeDecodeError) as error:
+                raise Failure(f"{shown_name(name)}: {message_of(error)}") from error
+
+        return every()
 
     def _for_file(self, name: str) -> "Chunker":
         by, language = self._kind_of(PurePath(name).suffix.lower())

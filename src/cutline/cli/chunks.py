@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cutline import Chunk
 
 FORM_FEED = "\f"
-Results = Iterable[tuple[str, list["Chunk"]]]
+Results = Iterable[tuple[str, Iterable["Chunk"]]]
 
 
 @main.command(
@@ -88,12 +88,16 @@ def chunk(
 
         return parquet(_rows(results))
 
+    def work(name: str, content: bytes) -> Iterable["Chunk"]:
+        return chunkers.chunk(name, decode_utf8(content, errors))
+
     run(
         files,
         output,
-        work=lambda name, content: chunkers.chunk(name, decode_utf8(content, errors)),
+        work=work,
         write=write,
         finds_files=True,
+        stream=chunkers.stream if errors == "strict" else None,
     )
 
 

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from textwrap import shorten
 from typing import TypeVar
 
@@ -41,10 +42,12 @@ def run(
     work: Callable[[str, bytes], T],
     write: Callable[[Named[T]], Iterator[str | bytes]],
     finds_files: bool = False,
+    stream: Callable[[str, Path], T] | None = None,
 ) -> None:
     """Read every file, do `work` on its content, and output what `write` makes of it all.
 
-    With `finds_files`, names may also be folders and patterns.
+    With `finds_files`, names may also be folders and patterns. With `stream`, large files are
+    left to it.
     """
     # A bar would be torn apart by rows that appear on the same terminal.
     may_show_progress = is_terminal(sys.stderr) and not writes_to_terminal(output)
@@ -52,7 +55,7 @@ def run(
         files, may_show_progress=may_show_progress, finds_files=finds_files, output=output
     )
     with open_output(output) as sink:
-        for part in write(inputs.results(work)):
+        for part in write(inputs.results(work, stream)):
             # A --separator that is not UTF-8 is written as it was given.
             sink.write(part.encode(errors="surrogateescape") if isinstance(part, str) else part)
     inputs.end()
@@ -81,8 +84,9 @@ def main() -> None:
 
     Commands read the FILEs, or standard input where FILE is "-" or missing, as
     UTF-8. For chunk and count, FILE can be a folder, which stands for all files
-    in it, or a pattern in quotes, such as 'docs/**/*.md'. A file that fails is
-    reported and the others are still processed.
+    in it, or a pattern in quotes, such as 'docs/**/*.md'. What is found so and is
+    no text is skipped. A file that fails is reported and the others are still
+    processed.
     Exit codes: 0 all done, 1 something failed, 2 wrong usage.
     """
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import click
 
 from cutline.cli.commands import examples, json_line, main, run
-from cutline.cli.inputs import decode_utf8
+from cutline.cli.inputs import decode_utf8, shown_name
 from cutline.cli.options import (
     choose_encoding,
     encoding_choice,
@@ -108,7 +108,7 @@ def _lines(results: Results, files: tuple[str, ...]) -> Iterator[str]:
     if not files:
         yield f"{total}\n"
         return
-    rows = [(name, size.tokens) for name, size in sizes]
+    rows = [(shown_name(name), size.tokens) for name, size in sizes]
     if len(files) > 1 or len(rows) > 1:
         rows.append(("total", total))
     for name, token_count in rows:
@@ -133,5 +133,5 @@ def _cells(name: str, size: Size) -> tuple[str, str, str, str, str]:
         f"{size.characters:,}",
         f"{size.n_bytes:,}",
         f"{size.bytes_per_token:.2f}",
-        name,
+        shown_name(name),
     )

@@ -1,11 +1,14 @@
 """What is read: files and standard input, one after the other.
 
 A file that fails is reported and the next one is processed; the run then ends
-with exit code 1.
+with exit code 1. What is found in folders and by patterns and is no text is
+left out, with a note.
 """
 
+import codecs
 import glob
 import os
+import re
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +24,12 @@ from cutline.errors import CutlineError
 
 STDIN = "-"
 PROGRESS_MIN_BYTES = 8_000_000
+LARGE_BYTES = 1 << 24
 _ERASE_LINE = "\r\x1b[K"
+_READ_BYTES = 1 << 20
+_HEAD_BYTES = 8192
+_NAMED_AT_MOST = 3
+_NO_PART_OF_A_LINE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 T = TypeVar("T")
 
@@ -50,14 +58,25 @@ class Inputs:
     ) -> None:
         self._unread: list[tuple[str, OSError]] = []
         self._paths = list(names) or [STDIN]
+        self._found: set[str] = set()
         if finds_files:
             self._paths = [path for name in self._paths for path in self._find(name, output)]
+            self._found = set(self._paths).difference(names, [STDIN])
         self._sizes_bytes = [_size_bytes(path) for path in self._paths]
         self._shows_progress = may_show_progress and sum(self._sizes_bytes) > PROGRESS_MIN_BYTES
         self._failed_count = 0
+        self._skipped: list[str] = []
 
-    def results(self, work: Callable[[str, bytes], T]) -> Iterator[tuple[str, T]]:
+    def results(
+        self,
+        work: Callable[[str, bytes], T],
+        stream: Callable[[str, Path], T] | None = None,
+    ) -> Iterator[tuple[str, T]]:
         """Yield the name and `work(name, content)` of every input that does not fail.
+
+        Args:
+            work: what to do.
+            stream: what to do with files of more than `LARGE_BYTES`, if that is given.
 
         Raises:
             click.exceptions.Exit: code 1, at the end, when every input failed.
@@ -69,15 +88,22 @@ class Inputs:
             for path, size_bytes in zip(self._paths, self._sizes_bytes, strict=True):
                 name = click.format_filename(path)
                 try:
-                    result = work(name, _read(path))
+                    if path in self._found and _is_binary(path):
+                        self._skipped.append(name)
+                        continue
+                    if stream is not None and size_bytes > LARGE_BYTES:
+                        result = stream(name, Path(path))
+                    else:
+                        result = work(name, _read(path))
                 except (OSError, CutlineError) as error:
                     self._report(name, error)
                 else:
                     done_count += 1
                     yield name, result
                 advance(size_bytes)
-        if not done_count:
-            self.end()
+        self._note_skipped()
+        if not done_count and (self._failed_count or self._skipped):
+            raise click.exceptions.Exit(1)
 
     def end(self) -> None:
         """End the run.
@@ -87,6 +113,15 @@ class Inputs:
         """
         if self._failed_count:
             raise click.exceptions.Exit(1)
+
+    def _note_skipped(self) -> None:
+        if self._skipped:
+            named = ", ".join(map(shown_name, self._skipped[:_NAMED_AT_MOST]))
+            more = ", ..." if len(self._skipped) > _NAMED_AT_MOST else ""
+            files = (
+                "1 binary file" if len(self._skipped) == 1 else f"{len(self._skipped)} binary files"
+            )
+            click.echo(f"cutline: skipped {files}: {named}{more}", err=True)
 
     def _find(self, name: str, output: str) -> Iterator[str]:
         """Yield the files that a name stands for, in the order of their names."""
@@ -100,7 +135,8 @@ class Inputs:
             yield from found
         elif not Path(name).exists() and glob.has_magic(name):
             matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 (keeps "./" in names)
-            files = [path for path in matches if not Path(path).is_dir()]
+            # Not what blocks, such as a named pipe.
+            files = [path for path in matches if Path(path).is_file()]
             if not files:
                 self._unread.append((name, FileNotFoundError(0, "no file fits this pattern")))
             yield from (path for path in files if not _is_same(path, output))
@@ -128,7 +164,7 @@ class Inputs:
         self._failed_count += 1
         if self._shows_progress:
             click.echo(_ERASE_LINE, nl=False, err=True)
-        Failure(f"{name}: {message_of(error)}").show()
+        Failure(f"{shown_name(name)}: {message_of(error)}").show()
 
     @contextmanager
     def _progress(self) -> Iterator[Callable[[int], None]]:
@@ -151,11 +187,50 @@ def decode_utf8(content: bytes, errors: str) -> str:
     try:
         return content.decode("utf-8", errors)
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"invalid utf-8 at byte offset {error.start} (byte {content[error.start]:#04x}: "
-            f"{error.reason}); convert the file to utf-8, or pass --errors replace "
-            f"to read such bytes as U+FFFD"
-        ) from error
+        raise _not_utf8(error, 0) from error
+
+
+def check_utf8(path: Path) -> None:
+    """Read a file to see that it is UTF-8, without holding it in memory.
+
+    Raises:
+        InputError: it is not; as `decode_utf8` says.
+        OSError: it cannot be read.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    done = 0
+    with path.open("rb") as file:
+        while True:
+            block = file.read(_READ_BYTES)
+            pending = len(decoder.getstate()[0])
+            try:
+                decoder.decode(block, final=not block)
+            except UnicodeDecodeError as error:
+                raise _not_utf8(error, done - pending) from error
+            if not block:
+                return
+            done += len(block)
+
+
+def shown_name(name: str) -> str:
+    r"""Escape what would break the line that a file's name is shown in.
+
+    >>> print(shown_name("a\nb"), shown_name("a b"))
+    a\nb a b
+    """
+    if not _NO_PART_OF_A_LINE.search(name):
+        return name
+    name = name.replace("\\", r"\\")
+    return _NO_PART_OF_A_LINE.sub(lambda found: found[0].encode("unicode_escape").decode(), name)
+
+
+def _not_utf8(error: UnicodeDecodeError, offset: int) -> InputError:
+    """Say where a file is not UTF-8, of which what was decoded begins at an offset."""
+    return InputError(
+        f"invalid utf-8 at byte offset {offset + error.start} (byte "
+        f"{error.object[error.start]:#04x}: {error.reason}); convert the file to utf-8, or pass "
+        f"--errors replace to read such bytes as U+FFFD"
+    )
 
 
 def _is_same(path: str, output: str) -> bool:
@@ -169,6 +244,12 @@ def _read(path: str) -> bytes:
     if path == STDIN:
         return binary_stream("stdin").read()
     return Path(path).read_bytes()
+
+
+def _is_binary(path: str) -> bool:
+    """Tell whether a file is no text, as grep and git do: by a NUL early in it."""
+    with Path(path).open("rb") as file:
+        return b"\0" in file.read(_HEAD_BYTES)
 
 
 def _size_bytes(path: str) -> int:

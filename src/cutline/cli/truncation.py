@@ -36,6 +36,13 @@ from cutline.cli.options import choose_encoding, encoding_choice, input_output, 
     show_default=True,
     help="Stands where text was cut out; may be empty.",
 )
+@click.option(
+    "--boundary",
+    type=click.Choice(["character", "grapheme", "word"]),
+    default="character",
+    show_default=True,
+    help="What is not torn at a cut: code points, what readers take for characters, or words.",
+)
 @encoding_choice
 @text_errors
 @input_output
@@ -48,6 +55,7 @@ def truncate(
     max_tokens: int,
     keep: str,
     marker: str,
+    boundary: str,
 ) -> None:
     """Cut each text to a token budget; one that fits stays as it is.
 
@@ -65,6 +73,7 @@ def truncate(
             keep,  # type: ignore[arg-type]
             marker,
             encoding=encoding,
+            boundary=boundary,  # type: ignore[arg-type]
         ),
         write=lambda results: (text for _, text in results),
     )

@@ -63,8 +63,8 @@ def view(
     """Show the chunks of a file: tokens, overlap, how full they are.
 
     In the terminal chunks, and tokens in them, take turns in colour; what chunks
-    share is grey. With --output or --open it is a page for the browser, in one
-    file that loads nothing from the network.
+    share is grey, or without colours between ⟪ and ⟫. With --output or --open it
+    is a page for the browser, in one file that loads nothing from the network.
     """
     if opens and form == "text":
         raise click.UsageError("--open shows a page: leave out --format text")

@@ -27,6 +27,7 @@ _EVEN, _ODD, _SHARED = (
     tuple(f"\x1b[38;5;16;48;5;{shade}m" for shade in shades)
     for shades in ((230, 223), (195, 153), (254, 250))
 )
+_SHARED_SIGNS = "⟪", "⟫"
 _LOST = "\x1b[38;5;231;48;5;124m"
 _SHOWN_LOST = 80
 _WHITE_SPACE = str.maketrans({" ": "·", "\n": "↵", "\t": "→"})
@@ -55,7 +56,8 @@ def terminal_view(
         encoding: for the tokens; each chunk is encoded on its own.
         title: what it is, such as the file's name.
         chunk_size: the budget in tokens, for telling how full chunks are.
-        has_colors: whether to show tokens and overlap; without, there is no escape sequence.
+        has_colors: whether to show tokens and overlap in colours; without, there is no escape
+            sequence, and overlap is shown between the signs ⟪ and ⟫.
 
     Raises:
         SurrogateError: (a ValueError) the text has a surrogate.
@@ -87,12 +89,14 @@ def terminal_view(
     for place, chunk in enumerate(chunks):
         yield from _lost_line(text, lost, shared_until, paint)
         yield "\n" + paint(_about(chunk, budget, chunk_size), _BOLD) + "\n"
+        next_start = chunks[place + 1].start_index if place + 1 < len(chunks) else len(text)
+        head = min(max(shared_until - chunk.start_index, 0), len(chunk.text))
+        tail = min(max(next_start - chunk.start_index, head), len(chunk.text))
         if has_colors:
-            next_start = chunks[place + 1].start_index if place + 1 < len(chunks) else len(text)
-            yield _colored(chunk, tokens_of(encoding, [chunk]), place, shared_until, next_start)
+            shown = _colored(chunk, tokens_of(encoding, [chunk]), place, head, tail)
         else:
-            yield printable(chunk.text)
-        yield "" if chunk.text.endswith("\n") else "\n"
+            shown = _signed(chunk.text, head, tail)
+        yield shown if shown.endswith("\n") else shown + "\n"
         shared_until = max(shared_until, chunk.end_index)
     yield from _lost_line(text, lost, shared_until, paint)
 
@@ -170,13 +174,19 @@ def _lost_line(text: str, lost: dict[int, int], start: int, paint: Paint) -> Ite
         yield f"\n{_many(len(missing), 'character')} in no chunk: {paint(shown, _LOST)}{more}\n"
 
 
-def _colored(
-    chunk: Chunk, shown: ShownTokens, place: int, shared_until: int, next_start: int
-) -> str:
+def _signed(text: str, head: int, tail: int) -> str:
+    """Put signs around what other chunks hold, too: a head, and what is from the tail on."""
+    if head == tail:  # nothing is the chunk's alone
+        head, tail = len(text), len(text)
+    parts = text[:head], text[head:tail], text[tail:]
+    before, own, behind = map(printable, parts)
+    open_, close = _SHARED_SIGNS
+    return f"{open_}{before}{close}" * bool(before) + own + f"{open_}{behind}{close}" * bool(behind)
+
+
+def _colored(chunk: Chunk, shown: ShownTokens, place: int, head: int, tail: int) -> str:
     """Paint the tokens of a chunk; what other chunks hold, too, can begin or end in a token."""
     tint = _ODD if place % 2 else _EVEN
-    head = min(max(shared_until - chunk.start_index, 0), len(chunk.text))
-    tail = min(max(next_start - chunk.start_index, head), len(chunk.text))
     painted = []
     for number, cell in enumerate(cells(chunk.text, shown.of_texts[0], shown.sizes_bytes)):
         stops = [cell.start, *(at for at in (head, tail) if cell.start < at < cell.end), cell.end]

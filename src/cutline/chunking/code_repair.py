@@ -1,0 +1,258 @@
+"""What an error in source code hides: one lone quote turns strings and code about to the end.
+
+Code is looked at in blocks, each from a line behind a blank one to the next such line that is
+indented as little. Most blocks parse alone. Of one that does not, blocks in it are found without
+which it does; if there are none, it is bad as a whole. A bad block is suspected where the tree of
+all lacks a definition that parses alone, or lets one reach out of its block. Suspects are made
+blank, and all is parsed again: where that has fewer errors and as many definitions, the rest is
+what it was before somebody broke it.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, Final
+
+from cutline.chunking.code_walk import Walk
+
+if TYPE_CHECKING:
+    from tree_sitter import Tree
+
+__all__ = ["Code", "repaired"]
+
+_MOST_REPAIRS: Final = 4
+_MOST_DEEP: Final = 4
+_MOST_LOST: Final = 2  # definitions in a block that is made blank
+_OPENING = re.compile(rb"([ \t]*)[^ \t\r\n)\]}]").match
+_NOT_LINE_END: Final = re.compile(rb"[^\r\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Source code, as it is parsed.
+
+    Attributes:
+        text: the source.
+        source: its bytes.
+        lines: where each row begins in the text.
+        parse: makes the tree of such bytes, if it takes no time to speak of.
+    """
+
+    text: str
+    source: bytes
+    lines: list[int]
+    parse: Callable[[bytes], "Tree | None"]
+
+    def walked(self, tree: "Tree") -> Walk:
+        """Walk through a tree of it."""
+        walk = Walk(self.text, self.source, self.lines)
+        walk.walk(tree)
+        return walk
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Rows of a source, and what is known of them.
+
+    Attributes:
+        first, end: the rows, half-open.
+        defined: first row, last row and kind of the outermost definitions, if it parses alone,
+            or without `bad`.
+        bad: the blocks in it without which it parses; itself, if there are none.
+        is_bad: it does not parse alone.
+    """
+
+    first: int
+    end: int
+    defined: tuple[tuple[int, int, str], ...] = ()
+    bad: tuple["_Block", ...] = ()
+    is_bad: bool = False
+
+
+def repaired(code: Code, tree: "Tree") -> Walk:
+    """Walk through a tree; through that of less code, if errors hide much in this one.
+
+    Args:
+        code: the source.
+        tree: of it.
+
+    Cost: linear; for a tree with errors some times that of parsing.
+    """
+    walk = code.walked(tree)
+    if not tree.root_node.has_error:
+        return walk
+    blocks = _Blocks(code)
+    hidden = blocks.hidden(walk)
+    masked: set[_Block] = set()
+    n_errors = _count_errors(tree)
+    for _ in range(_MOST_REPAIRS):
+        suspects = blocks.suspects(walk, hidden) - masked
+        if not suspects:
+            break
+        masked |= suspects
+        less = replace(code, source=blocks.without(masked))
+        less_tree = code.parse(less.source)
+        if less_tree is None:
+            break
+        less_errors, less_walk = _count_errors(less_tree), less.walked(less_tree)
+        less_hidden = blocks.hidden(less_walk)
+        if (
+            less_errors >= n_errors
+            or len(less_hidden) > len(hidden)
+            or len(less_walk.units) + len(suspects) < len(walk.units)
+        ):
+            break
+        walk, n_errors, hidden = less_walk, less_errors, less_hidden
+    return walk
+
+
+class _Blocks:
+    """The blocks of a source.
+
+    Attributes:
+        outer: they are all of the source, in order.
+    """
+
+    def __init__(self, code: Code) -> None:
+        self._code = code
+        rows = code.source.split(b"\n")
+        self._starts = [0]
+        for row in rows:
+            self._starts.append(self._starts[-1] + len(row) + 1)
+        self._starts[-1] -= 1
+        openings = [
+            (place, len(found[1]))
+            for place, (above, row) in enumerate(pairwise(rows), start=1)
+            if not above.strip() and (found := _OPENING(row))
+        ]
+        self.outer = self._judged(0, len(rows), openings, 0, 0)
+        self._bad = [one for block in self.outer for one in block.bad]
+        self._bad_firsts = [block.first for block in self._bad]
+
+    def hidden(self, walk: Walk) -> list[int]:
+        """Return the places of the blocks whose definitions are not there, or reach too far."""
+        seen = {(first, kind): last for first, last, kind in walk.regions}
+
+        def is_seen(block: _Block) -> bool:
+            # What parses alone can go on in the next block, behind a comment.
+            lasts = [(seen.get((first, kind), -1), last) for first, last, kind in block.defined]
+            return all(there == last or (there > last and not block.bad) for there, last in lasts)
+
+        return [place for place, block in enumerate(self.outer) if not is_seen(block)]
+
+    def suspects(self, walk: Walk, hidden: Sequence[int]) -> set[_Block]:
+        """Return the bad blocks that may hide others, or let a definition reach too far."""
+        found: set[_Block] = set()
+        for place in hidden:
+            found.update(self.outer[place].bad)
+            while place and not self.outer[place - 1].defined:
+                place -= 1
+                found.update(self.outer[place].bad)
+            if place:
+                found.update(self.outer[place - 1].bad)
+        for first, last in walk.units:
+            place = bisect_right(self._bad_firsts, first) - 1
+            if place >= 0 and first < self._bad[place].end <= last:
+                found.add(self._bad[place])
+        # Where the parser finds its way, as in C with macros, nothing must be done without.
+        firsts = sorted(first for first, _ in walk.units)
+        return {
+            block
+            for block in found
+            if bisect_left(firsts, block.end) - bisect_left(firsts, block.first) <= _MOST_LOST
+        }
+
+    def without(self, blocks: Collection[_Block], first: int = 0, end: int = -1) -> bytes:
+        """Return rows of the source; those of some blocks are blank."""
+        starts, source = self._starts, self._code.source
+        parts: list[bytes] = []
+        done = starts[first]
+        for block in sorted(blocks, key=lambda block: block.first):
+            parts.append(source[done : starts[block.first]])
+            done = starts[block.end]
+            parts.append(_NOT_LINE_END.sub(b" ", source[starts[block.first] : done]))
+        return b"".join((*parts, source[done : starts[end]]))
+
+    def _judged(
+        self, first: int, end: int, openings: Sequence[tuple[int, int]], least: int, depth: int
+    ) -> list[_Block]:
+        """Judge the blocks of some rows that begin with the first, or are indented so little."""
+        starts = [first, *(row for row, indent in openings if indent == least), end]
+        blocks = [self._alone(*rows) for rows in pairwise(starts)]
+        judged: list[_Block] = []
+        for defines, group in groupby(blocks, key=lambda block: bool(block.defined)):
+            run = list(group)
+            judged += run if defines else self._cleared(run)
+        if depth == _MOST_DEEP:
+            return judged
+        at = 0
+        for place, block in enumerate(judged):
+            inner = []
+            while at < len(openings) and openings[at][0] < block.end:
+                if openings[at][0] > block.first:
+                    inner.append(openings[at])
+                at += 1
+            if block.is_bad and inner:
+                judged[place] = self._divided(block, inner, depth)
+        return judged
+
+    def _alone(self, first: int, end: int) -> _Block:
+        """Judge a block by what is in it."""
+        block = _Block(first, end)
+        defined = self._defined(block, ())
+        if defined is None:
+            return replace(block, bad=(block,), is_bad=True)
+        return replace(block, defined=defined)
+
+    def _cleared(self, run: list[_Block]) -> list[_Block]:
+        """Put no blame on blocks between definitions that parse together."""
+        if len(run) == 1 or not any(block.is_bad for block in run):
+            return run
+        both = _Block(run[0].first, run[-1].end)
+        defined = self._defined(both, ())
+        return run if defined is None else [replace(both, defined=defined)]
+
+    def _divided(self, block: _Block, openings: Sequence[tuple[int, int]], depth: int) -> _Block:
+        """Look for what is bad in a block that does not parse alone."""
+        least = min(indent for _, indent in openings)
+        inner = self._judged(block.first, block.end, openings, least, depth + 1)
+        bad = [one for part in inner[1:] for one in part.bad]  # what it begins with must stay
+        defined = self._defined(block, bad) if bad else None
+        return block if defined is None else replace(block, defined=defined, bad=tuple(bad))
+
+    def _defined(
+        self, block: _Block, bad: Collection[_Block]
+    ) -> tuple[tuple[int, int, str], ...] | None:
+        """Return the outermost definitions of a block without some in it, if it parses so."""
+        first, end = block.first, block.end
+        part = self.without(bad, first, end)
+        tree = self._code.parse(part)
+        if tree is None or tree.root_node.has_error:
+            return None
+        walk = replace(self._code, source=part, lines=self._code.lines[first:end]).walked(tree)
+        units = set(walk.units)
+        found: list[tuple[int, int, str]] = []
+        done = -1
+        for start, last, kind in sorted(walk.regions, key=lambda one: (one[0], -one[1])):
+            if start > done and (start, last) in units:
+                found.append((first + start, first + last, kind))
+                done = last
+        return tuple(found)
+
+
+def _count_errors(tree: "Tree") -> int:
+    """Count the nodes that are no code, and those that are missing."""
+    cursor = tree.walk()
+    n_errors = 0
+    while True:
+        node = cursor.node
+        assert node is not None
+        if node.has_error:
+            n_errors += node.is_error or node.is_missing
+            if cursor.goto_first_child():
+                continue
+        while not cursor.goto_next_sibling():
+            if not cursor.goto_parent():
+                return n_errors

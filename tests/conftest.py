@@ -36,3 +36,7 @@ def corpus(request: pytest.FixtureRequest) -> str:
     if folder is None or not (folder / name).is_file():
         pytest.skip(f"no corpus {name}: name its folder in CUTLINE_CORPORA")
     return (folder / name).read_bytes().decode("utf-8")
+
+
+# Read when Haystack is imported, by whichever test is the first to do so.
+os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"

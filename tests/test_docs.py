@@ -10,12 +10,14 @@ import itertools
 import random
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import cutline
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
+FRONT = re.compile(r"<!-- needs: ([\w.]+)(?:; marked: (\w+))? -->")
 BLOCK = re.compile(r"<!-- example: (\w+) -->\n```text\n(.*?)```", re.DOTALL)
 NEVER = 1 << 32
 
@@ -275,14 +277,28 @@ def test_cutline_backtracks_long_pieces_to_the_same_tokens(ranks: Ranks) -> None
             assert [ranks[token] for token in backtrack(ranks, piece)[0]] == want
 
 
-@pytest.mark.parametrize("path", sorted(DOCS.glob("*.md")), ids=lambda path: path.name)
+def pages() -> list[Any]:
+    """Every page, marked as its first line says."""
+    found = []
+    for path in sorted(DOCS.rglob("*.md")):
+        front = FRONT.match(path.read_text(encoding="utf-8"))
+        marks = [getattr(pytest.mark, front[2])] if front and front[2] else []
+        found.append(pytest.param(path, marks=marks, id=path.relative_to(DOCS).as_posix()))
+    return found
+
+
+# Warnings of optional packages are theirs.
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning")
+@pytest.mark.parametrize("path", pages())
 def test_examples_in_the_documentation_run(path: Path) -> None:
+    if front := FRONT.match(path.read_text(encoding="utf-8")):
+        pytest.importorskip(front[1], reason=f"{front[1]}, which the page needs, is not installed")
     failed, _ = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
     assert failed == 0
 
 
 def test_links_between_the_documents_lead_somewhere() -> None:
-    for path in DOCS.glob("*.md"):
+    for path in DOCS.rglob("*.md"):
         for target, anchor in re.findall(
             r"\]\((?!https?:)([^)#]*)(#[^)]*)?\)", path.read_text(encoding="utf-8")
         ):

@@ -46,6 +46,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "chunking": frozenset({"errors", "kernels", "text", "counting", FACE}),
     "budget": frozenset({"errors", "text", FACE}),
     "verification": frozenset({"text", FACE}),
+    "integrations": frozenset({"errors", "chunking", FACE}),
     "view": frozenset({"text", FACE}),
     "cli": frozenset(
         {"errors", "vocabulary", "training", "chunking", "budget", "verification", "view", FACE}

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from cutline.trainer import train, train_from_counts
     from cutline.training import PieceCounts, Progress, count_pieces
     from cutline.verification import Finding, Report, verify
+    from cutline.wrapping import WrappedTokenizer, wrap
 
 __all__ = [
     "Appender",
@@ -80,6 +81,7 @@ __all__ = [
     "UnknownTokenError",
     "UnsupportedPatternError",
     "VocabularyError",
+    "WrappedTokenizer",
     "__version__",
     "code_languages",
     "count_pieces",
@@ -93,6 +95,7 @@ __all__ = [
     "train_from_counts",
     "truncate",
     "verify",
+    "wrap",
 ]
 
 # Imported when first asked for: most programs encode and never train.
@@ -108,6 +111,7 @@ _LATE = {
     "PieceCounts": "cutline.training",
     "Progress": "cutline.training",
     "Report": "cutline.verification",
+    "WrappedTokenizer": "cutline.wrapping",
     "code_languages": "cutline.chunking",
     "count_pieces": "cutline.training",
     "pack": "cutline.budget",
@@ -115,6 +119,7 @@ _LATE = {
     "train_from_counts": "cutline.trainer",
     "truncate": "cutline.budget",
     "verify": "cutline.verification",
+    "wrap": "cutline.wrapping",
 }
 
 

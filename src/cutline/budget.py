@@ -10,9 +10,8 @@ from operator import index
 from typing import Literal
 
 from cutline import truncating
-from cutline.encoding import Encoding
-from cutline.registry import get_encoding
 from cutline.text import plain_text
+from cutline.token_counter import TokenCounter, token_counter_of
 from cutline.truncating import Boundary, Keep, check_options
 
 __all__ = ["Boundary", "Item", "Keep", "Packed", "PackedItem", "pack", "truncate"]
@@ -29,7 +28,7 @@ def truncate(
     keep: Keep = "start",
     marker: str = "…",
     *,
-    encoding: Encoding | str = "o200k_base",
+    encoding: TokenCounter | str = "o200k_base",
     boundary: Boundary = "character",
 ) -> str:
     """Cut a text to a token budget, and mark where text is missing.
@@ -44,7 +43,7 @@ def truncate(
         max_tokens: the budget, 0 or more.
         keep: the "start" of the text, its "end", or "both", with about as many tokens each.
         marker: what stands where text was cut out; may be empty.
-        encoding: what counts, or its name.
+        encoding: what counts: an `Encoding`, its name, or a wrapped tokenizer.
         boundary: cut only between "character"s (code points), "grapheme"s (what readers take
             for characters) or "word"s, by the default rules of Unicode; a word's cut leaves no
             white space at the marker. Where no boundary within 4,096 characters leaves any
@@ -65,7 +64,7 @@ def truncate(
     >>> truncate("The quick brown fox jumps over the lazy dog.", 6, "both", boundary="word")
     'The quick brown…dog.'
     """
-    counting = _encoding_of(encoding)
+    counting = token_counter_of(encoding)
     return truncating.truncate(counting, text, max_tokens, keep, marker, boundary).text
 
 
@@ -165,7 +164,7 @@ def pack(
     items: Iterable[str | Item],
     max_tokens: int,
     *,
-    encoding: Encoding | str = "o200k_base",
+    encoding: TokenCounter | str = "o200k_base",
     separator: str | None = "\n\n",
     marker: str = "…",
     boundary: Boundary = "character",
@@ -182,7 +181,7 @@ def pack(
     Args:
         items: texts or `Item`s; a str is `Item(text)`, which is never truncated.
         max_tokens: the budget, 0 or more.
-        encoding: what counts, or its name.
+        encoding: what counts: an `Encoding`, its name, or a wrapped tokenizer.
         separator: what stands between two placed texts. None: nothing does, and each text is
             counted on its own, as is right where special tokens stand between them.
         marker: what stands where text was cut out; see `truncate`.
@@ -203,7 +202,7 @@ def pack(
     >>> [item.status for item in packed.items], packed.total_tokens
     (['whole', 'truncated', 'whole'], 16)
     """
-    counting, max_tokens = _encoding_of(encoding), index(max_tokens)
+    counting, max_tokens = token_counter_of(encoding), index(max_tokens)
     marker = check_options(max_tokens, "start", marker, boundary)
     offered = [one if isinstance(one, Item) else Item(one) for one in items]
     if separator is not None:
@@ -227,7 +226,7 @@ class _Room:
 
     def __init__(
         self,
-        encoding: Encoding,
+        encoding: TokenCounter,
         separator: str | None,
         max_tokens: int,
         counts: dict[int, int],
@@ -336,8 +335,3 @@ class _Room:
             if length >= _CONTEXT:
                 break
         return texts or None
-
-
-def _encoding_of(encoding: Encoding | str) -> Encoding:
-    """Return an encoding that was given itself or by its name."""
-    return get_encoding(encoding) if isinstance(encoding, str) else encoding

@@ -14,7 +14,7 @@ from cutline.errors import BudgetError
 from cutline.text import plain_text
 
 if TYPE_CHECKING:
-    from cutline.encoding import Encoding
+    from cutline.token_counter import TokenCounter
 
 __all__ = ["Boundary", "Keep", "Truncated", "check_options", "truncate"]
 
@@ -38,7 +38,7 @@ class Truncated(NamedTuple):
 
 
 def truncate(
-    encoding: "Encoding",
+    encoding: "TokenCounter",
     text: str,
     max_tokens: int,
     keep: Keep = "start",
@@ -88,7 +88,7 @@ def check_options(max_tokens: int, keep: str, marker: str, boundary: str) -> str
 
 
 def _both(
-    encoding: "Encoding", text: str, max_tokens: int, marker: str, boundary: Boundary
+    encoding: "TokenCounter", text: str, max_tokens: int, marker: str, boundary: Boundary
 ) -> Truncated:
     """Keep about as many tokens of the start as of the end."""
     marker_tokens = encoding.count(marker)
@@ -152,7 +152,7 @@ class _Side(ABC):
 
 
 class _Start(_Side):
-    def __init__(self, encoding: "Encoding", text: str) -> None:
+    def __init__(self, encoding: "TokenCounter", text: str) -> None:
         super().__init__(text)
         self._counter = encoding.appender()
 
@@ -186,7 +186,7 @@ class _Start(_Side):
 
 
 class _End(_Side):
-    def __init__(self, encoding: "Encoding", text: str) -> None:
+    def __init__(self, encoding: "TokenCounter", text: str) -> None:
         super().__init__(text)
         self._counter = encoding.prepender()
 

@@ -1,9 +1,11 @@
 """The chunkers: one constructor shape, one guarantee."""
 
+import copy
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final, Self
 
 from cutline.batches import map_threads
 from cutline.chunk import Chunk
@@ -12,11 +14,8 @@ from cutline.chunking.levels import Level, LevelLike, make_levels
 from cutline.chunking.outline import PLAIN, Outline, PlainOutline
 from cutline.chunking.rules import CountText, make_rules
 from cutline.chunking.run import Run, chunk_parts
-from cutline.registry import get_encoding
-from cutline.text import need_encoding, plain_text
-
-if TYPE_CHECKING:
-    from cutline.encoding import Encoding
+from cutline.text import plain_text
+from cutline.token_counter import TokenCounter, token_counter_of
 
 __all__ = ["Chunker", "CodeChunker", "MarkdownChunker", "TextChunker", "TokenChunker"]
 
@@ -37,7 +36,7 @@ class Chunker:
 
     def __init__(
         self,
-        encoding: "Encoding | str",
+        encoding: TokenCounter | str,
         chunk_size: int = 512,
         chunk_overlap: int = 0,
         *,
@@ -49,10 +48,7 @@ class Chunker:
         stable: bool,
         count_text: CountText | None,
     ) -> None:
-        if isinstance(encoding, str):
-            encoding = get_encoding(encoding)
-        need_encoding(encoding, "split(text, chunk_size)")
-        self._encoding = encoding
+        self._encoding = token_counter_of(encoding)
         self._rules = make_rules(
             levels,
             overlap_levels,
@@ -66,8 +62,8 @@ class Chunker:
         )
 
     @property
-    def encoding(self) -> "Encoding":
-        """The encoding that counts."""
+    def encoding(self) -> TokenCounter:
+        """The encoding, or the wrapped tokenizer, that counts."""
         return self._encoding
 
     @property
@@ -79,6 +75,23 @@ class Chunker:
     def chunk_overlap(self) -> int:
         """Tokens at most that a chunk shares with the one before."""
         return self._rules.chunk_overlap
+
+    @property
+    def count_text(self) -> CountText | None:
+        """What counts the tokens that are sent for a chunk; None: the chunk's own."""
+        return self._rules.count_text
+
+    def with_count_text(self, count_text: CountText | None) -> Self:
+        """Return a chunker that differs in `count_text` only.
+
+        >>> chunker = TokenChunker("o200k_base", 4)
+        >>> framed = chunker.with_count_text(lambda chunk: chunk.token_count + 2)
+        >>> [chunk.text for chunk in framed("one two three four")]
+        ['one two', ' three four']
+        """
+        twin = copy.copy(self)
+        twin._rules = replace(self._rules, count_text=count_text)
+        return twin
 
     def __repr__(self) -> str:
         return (
@@ -157,7 +170,8 @@ class TokenChunker(Chunker):
     """Chunks as long as the budget allows, cut between any two characters.
 
     Args:
-        encoding: an `Encoding`, or the name of a packaged one.
+        encoding: an `Encoding`, the name of a packaged one, or any tokenizer that `cutline.wrap`
+            wrapped.
         chunk_size: tokens of a chunk at most, overlap included.
         chunk_overlap: tokens at most that a chunk shares with the one before.
         boundary: "character", or "grapheme" to keep joined emoji and letters with their
@@ -182,7 +196,7 @@ class TokenChunker(Chunker):
 
     def __init__(
         self,
-        encoding: "Encoding | str",
+        encoding: TokenCounter | str,
         chunk_size: int = 512,
         chunk_overlap: int = 0,
         *,
@@ -198,13 +212,11 @@ class TokenChunker(Chunker):
             encoding, chunk_size, chunk_overlap, levels=levels, overlap_levels=levels,
             min_fill=min_fill, strip=strip, balance=balance, stable=stable, count_text=count_text,
         )  # fmt: skip
-        self._is_plain = boundary == "character" and not (
-            strip or balance or stable or count_text is not None
-        )
+        self._is_plain = boundary == "character" and not (strip or balance or stable)
 
     def chunk(self, text: str) -> list[Chunk]:
         """Cut a text into chunks: see `Chunker.chunk`."""
-        if self._is_plain:
+        if self._is_plain and self.count_text is None:
             return self._encoding.split(text, self.chunk_size, self.chunk_overlap)
         return super().chunk(text)
 
@@ -237,7 +249,7 @@ class TextChunker(Chunker):
 
     def __init__(
         self,
-        encoding: "Encoding | str",
+        encoding: TokenCounter | str,
         chunk_size: int = 512,
         chunk_overlap: int = 0,
         *,
@@ -308,7 +320,7 @@ class CodeChunker(_StructureChunker):
     def __init__(
         self,
         language: str,
-        encoding: "Encoding | str",
+        encoding: TokenCounter | str,
         chunk_size: int = 512,
         chunk_overlap: int = 0,
         *,

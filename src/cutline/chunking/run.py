@@ -11,7 +11,7 @@ from cutline.errors import SurrogateError
 from cutline.text import plain_text, utf8_of
 
 if TYPE_CHECKING:
-    from cutline.encoding import Encoding
+    from cutline.token_counter import TokenCounter
 
 __all__ = ["Run", "chunk_parts"]
 
@@ -89,7 +89,7 @@ def _moved(cut: Cut, by: int) -> Cut:
     return Cut(cut.start + by, cut.end + by, cut.tokens, cut.boundary, cut.fresh + by)
 
 
-def chunk_parts(parts: Iterable[str], encoding: "Encoding", rules: Rules) -> Iterator[Chunk]:
+def chunk_parts(parts: Iterable[str], encoding: "TokenCounter", rules: Rules) -> Iterator[Chunk]:
     """Yield the chunks of a text that comes in parts, each as soon as it is decided.
 
     Args:
@@ -123,7 +123,7 @@ def chunk_parts(parts: Iterable[str], encoding: "Encoding", rules: Rules) -> Ite
     yield from run.chunks(cutter, base, base + len(text), final=True)
 
 
-def _cutter(text: str, encoding: "Encoding", rules: Rules, base: int) -> Cutter:
+def _cutter(text: str, encoding: "TokenCounter", rules: Rules, base: int) -> Cutter:
     """Make the cutter of a window that begins at `base`; errors name places in the whole text."""
     try:
         return Cutter(text, encoding.intervals(text), rules, offset=base)

@@ -3,19 +3,18 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-C = TypeVar("C")
+_C = TypeVar("_C")
 
 def make_chunks(
-    chunk_type: type[C],
+    chunk_type: type[_C],
     text: str,
     rows: NDArray[np.int64],
     names: tuple[str, ...],
-    *,
     offset: int,
     index: int,
-) -> list[C]: ...
+) -> list[_C]: ...
 def make_chunk(
-    chunk_type: type[C],
+    chunk_type: type[_C],
     text: str,
     start: int,
     end: int,
@@ -24,4 +23,4 @@ def make_chunk(
     index: int,
     headings: tuple[str, ...],
     metadata: dict[str, object],
-) -> C: ...
+) -> _C: ...

@@ -28,7 +28,7 @@ cpdef object make_chunk(
 
 def make_chunks(
     type chunk_type not None, str text not None, const int64_t[:, ::1] rows not None,
-    tuple names not None, *, Py_ssize_t offset, Py_ssize_t index
+    tuple names not None, Py_ssize_t offset, Py_ssize_t index
 ):
     """Make the chunks of rows of start, end, tokens, and the place in `names` of a boundary's.
 

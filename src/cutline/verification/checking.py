@@ -37,8 +37,8 @@ def verify(
             offset and str; or a mapping or an object with `text`, `page_content` or `content`,
             with `start_index`, `start_char_idx` or `start`, with `end_index`, `end_char_idx` or
             `end`, and with `token_count`. All but the text may stand in `metadata` or `meta`.
-        encoding: what counts: an `Encoding`, its name, a function from text to number of
-            tokens, or an object with `encode` (of tiktoken, tokenizers, transformers); no
+        encoding: what counts: an `Encoding`, its name, a wrapped tokenizer, a function from text to
+            number of tokens, or an object with `encode` (of tiktoken, tokenizers, transformers); no
             special tokens are added.
         chunk_size: the budget.
         chunk_overlap: tokens that a chunk may share with what is before it.

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from cutline.encoding import Encoding
-from cutline.registry import get_encoding
+from cutline.token_counter import TokenCounter, token_counter_of
+from cutline.wrapping import wrap
 
 __all__ = ["ReadChunk", "Tokenizer", "counter_of", "read_chunk"]
 
-Tokenizer = Encoding | str | Callable[[str], int] | Any
+Tokenizer = TokenCounter | str | Callable[[str], int] | Any
 
 TEXT_NAMES = ("text", "page_content", "content")
 START_NAMES = ("start_index", "start_char_idx", "start")
@@ -55,10 +56,10 @@ def counter_of(encoding: Tokenizer) -> Callable[[str], int]:
     Raises:
         TypeError: the object neither counts nor encodes.
     """
-    if isinstance(encoding, str):
-        return get_encoding(encoding).count
-    if isinstance(encoding, Encoding):
-        return encoding.count
+    if isinstance(encoding, str | Encoding | TokenCounter):
+        return token_counter_of(encoding).count
+    if hasattr(getattr(encoding, "backend_tokenizer", encoding), "no_truncation"):
+        return wrap(encoding).count  # what it is set to truncate and pad would be miscounted
     if hasattr(encoding, "encode_ordinary"):  # tiktoken: special text is ordinary text
         return lambda text: len(encoding.encode_ordinary(text))
     if hasattr(encoding, "encode"):

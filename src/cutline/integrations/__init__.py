@@ -1,0 +1,1 @@
+"""Adapters to other packages, each an extra: none is imported before it is asked for."""

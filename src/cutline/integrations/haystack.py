@@ -1,0 +1,209 @@
+r"""Haystack: a component that splits documents, exact in tokens.
+
+Needs `haystack-ai`: pip install 'cutline[haystack]'. Source: docs/integrations/haystack.md.
+"""
+
+from collections.abc import Iterator
+from copy import deepcopy
+from itertools import pairwise
+from typing import Any, Self, TypeVar
+
+from cutline.chunk import Chunk
+from cutline.chunking.chunkers import Chunker
+from cutline.encoding import Encoding
+from cutline.integrations.describing import chunker_from, chunker_of, describe
+from cutline.registry import get_encoding
+from cutline.token_counter import TokenCounter
+
+try:
+    from haystack import Document, component, default_from_dict, default_to_dict, logging
+    from haystack.components.preprocessors import DocumentSplitter, RecursiveDocumentSplitter
+except ImportError as error:
+    raise ImportError(
+        "cutline.integrations.haystack needs the package haystack-ai: "
+        "pip install 'cutline[haystack]'"
+    ) from error
+
+__all__ = ["CutlineDocumentSplitter", "count_with"]
+
+Splitter = TypeVar("Splitter", DocumentSplitter, RecursiveDocumentSplitter)
+_PAGE_BREAK = "\f"
+
+logger = logging.getLogger(__name__)
+
+
+@component
+class CutlineDocumentSplitter:
+    r"""Splits documents with one of cutline's chunkers.
+
+    The metadata of a document's splits are those that Haystack's own splitters give, besides
+    the document's: "source_id", "split_id", "split_idx_start", "page_number" (of pages that end
+    in "\f") and, where chunks may overlap, "_split_overlap". And what the chunk knows:
+    "token_count"; "boundary", what it was cut at; with a `MarkdownChunker` or a `CodeChunker`
+    also "headings", a list, and what `Chunk.metadata` has.
+
+    Args:
+        chunker: any chunker. If not given, a `TextChunker` by the options that follow.
+        encoding: what counts: an `Encoding`, its name, or a wrapped tokenizer; if not given,
+            "o200k_base".
+        chunk_size: tokens of a chunk at most; if not given, 512.
+        chunk_overlap: tokens at most that a chunk shares with the one before; if not given, 0.
+        skip_empty_documents: leave out documents without text, instead of passing them on.
+
+    Raises:
+        TypeError: a chunker and options for one are both given.
+        ValueError: an option is out of range.
+
+    >>> splitter = CutlineDocumentSplitter(chunk_size=8)
+    >>> documents = [Document(content="One fish, two fish. Red fish, blue fish.")]
+    >>> for split in splitter.run(documents)["documents"]:
+    ...     print(split.meta["split_idx_start"], repr(split.content))
+    0 'One fish, two fish. '
+    20 'Red fish, blue fish.'
+    """
+
+    def __init__(
+        self,
+        chunker: Chunker | None = None,
+        *,
+        encoding: TokenCounter | str | None = None,
+        chunk_size: int | None = None,
+        chunk_overlap: int | None = None,
+        skip_empty_documents: bool = True,
+    ) -> None:
+        options = {"encoding": encoding, "chunk_size": chunk_size, "chunk_overlap": chunk_overlap}
+        self.chunker = chunker_of(chunker, options)
+        self.skip_empty_documents = skip_empty_documents
+
+    @component.output_types(documents=list[Document])
+    def run(self, documents: list[Document]) -> dict[str, list[Document]]:
+        """Split documents.
+
+        Args:
+            documents: with text as content.
+
+        Returns:
+            {"documents": the splits of all of them, in order}.
+
+        Raises:
+            TypeError: documents is no list of documents.
+            ValueError: a document has no text.
+        """
+        if not isinstance(documents, list) or not all(
+            isinstance(document, Document) for document in documents
+        ):
+            raise TypeError("CutlineDocumentSplitter expects a list of Documents as input")
+        return {"documents": [split for whole in documents for split in self._splits(whole)]}
+
+    def _splits(self, document: Document) -> list[Document]:
+        text = document.content
+        if text is None:
+            raise ValueError(
+                "CutlineDocumentSplitter only works with text documents, but the content of "
+                f"document {document.id} is None"
+            )
+        chunks = self.chunker.chunk(text)
+        if not chunks and not self.skip_empty_documents:
+            chunks = [Chunk("", 0, 0, 0, 0)]
+        if not text and not chunks:
+            logger.warning("Document {id} has an empty content: it is skipped", id=document.id)
+        pages = list(_pages(text, chunks))
+        splits = [
+            Document(content=chunk.text, meta=_meta(document, chunk, page))
+            for chunk, page in zip(chunks, pages, strict=True)
+        ]
+        if self.chunker.chunk_overlap:
+            _tell_overlaps(chunks, splits)
+        return splits
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the component down, for `Pipeline.dumps`.
+
+        Raises:
+            ValueError: the chunker counts with what is no packaged encoding, or has functions.
+        """
+        written: dict[str, Any] = default_to_dict(
+            self,
+            chunker=describe(self.chunker),
+            skip_empty_documents=self.skip_empty_documents,
+        )
+        return written
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Make the component of what `to_dict` returned."""
+        data = deepcopy(data)
+        parameters = data.get("init_parameters", {})
+        if parameters.get("chunker") is not None:
+            parameters["chunker"] = chunker_from(parameters["chunker"])
+        made: Self = default_from_dict(cls, data)
+        return made
+
+
+def count_with(splitter: Splitter, encoding: Encoding | str = "o200k_base") -> Splitter:
+    """Make one of Haystack's own splitters count tokens with cutline, offline.
+
+    They ask for tiktoken by themselves, which fetches its vocabulary from the network.
+
+    Args:
+        splitter: a `DocumentSplitter` that splits by "token", or a `RecursiveDocumentSplitter`
+            with split_unit "token". It is changed.
+        encoding: what counts, or its name.
+
+    Returns:
+        The splitter.
+
+    Raises:
+        ValueError: the splitter does not count tokens.
+    """
+    counting = get_encoding(encoding) if isinstance(encoding, str) else encoding
+    if isinstance(splitter, RecursiveDocumentSplitter) and splitter.split_units == "token":
+        if "sentence" in splitter.separators:
+            raise ValueError("a splitter by sentences must load NLTK: leave 'sentence' out")
+        splitter.tiktoken_tokenizer = counting
+        splitter._is_warmed_up = True
+    elif isinstance(splitter, DocumentSplitter) and splitter.split_by == "token":
+        splitter._tiktoken_tokenizer = counting
+    else:
+        raise ValueError(f"{type(splitter).__name__} does not count tokens: make it do so first")
+    return splitter
+
+
+def _meta(document: Document, chunk: Chunk, page: int) -> dict[str, Any]:
+    known = {
+        **deepcopy(document.meta),
+        "source_id": document.id,
+        "page_number": page,
+        "split_id": chunk.index,
+        "split_idx_start": chunk.start_index,
+        "token_count": chunk.token_count,
+    }
+    if chunk.headings:
+        known["headings"] = list(chunk.headings)
+    return {**known, **chunk.metadata}
+
+
+def _pages(text: str, chunks: list[Chunk]) -> Iterator[int]:
+    """Yield the page that each chunk's first character other than a page break lies on."""
+    page, counted = 1, 0
+    for chunk in chunks:
+        page += text.count(_PAGE_BREAK, counted, chunk.start_index)
+        counted = chunk.start_index
+        leading = len(chunk.text) - len(chunk.text.lstrip(_PAGE_BREAK))
+        yield page + (leading if leading < len(chunk.text) else 0)
+
+
+def _tell_overlaps(chunks: list[Chunk], splits: list[Document]) -> None:
+    """Tell each of two neighbours which of its characters it shares with the other."""
+    for split in splits:
+        split.meta["_split_overlap"] = []
+    for (before, split_before), (after, split_after) in pairwise(zip(chunks, splits, strict=True)):
+        shared = before.end_index - after.start_index
+        if shared > 0:
+            length = len(before.text)
+            split_after.meta["_split_overlap"].append(
+                {"doc_id": split_before.id, "range": (length - shared, length)}
+            )
+            split_before.meta["_split_overlap"].append(
+                {"doc_id": split_after.id, "range": (0, shared)}
+            )

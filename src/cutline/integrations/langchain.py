@@ -1,0 +1,147 @@
+"""LangChain: a text splitter that is exact in tokens and knows where each chunk lies.
+
+Needs `langchain-text-splitters`: pip install 'cutline[langchain]'. Source:
+docs/integrations/langchain.md.
+"""
+
+from collections.abc import Collection, Set
+from copy import deepcopy
+from typing import Any, Literal, Self
+
+from cutline.chunk import Chunk
+from cutline.chunking.chunkers import Chunker
+from cutline.integrations.describing import chunker_of
+from cutline.registry import encoding_for_model, get_encoding
+from cutline.token_counter import TokenCounter
+from cutline.wrapping import wrap
+
+try:
+    from langchain_core.documents import Document
+    from langchain_text_splitters import TextSplitter
+except ImportError as error:
+    raise ImportError(
+        "cutline.integrations.langchain needs the package langchain-text-splitters: "
+        "pip install 'cutline[langchain]'"
+    ) from error
+
+__all__ = ["CutlineTextSplitter"]
+
+
+class CutlineTextSplitter(TextSplitter):
+    """Splits texts and documents with one of cutline's chunkers.
+
+    Every chunk of a document carries in its metadata, besides the document's own: "token_count";
+    "boundary", what it was cut at; with a `MarkdownChunker` or a `CodeChunker` also "headings",
+    the titles above it joined by " > ", and what `Chunk.metadata` has. All values are flat, as
+    vector stores want them.
+
+    Args:
+        chunker: any chunker. If not given, a `TextChunker` by the options that follow.
+        encoding: what counts: an `Encoding`, its name, or a wrapped tokenizer; if not given,
+            "o200k_base".
+        chunk_size: tokens of a chunk at most; if not given, 512.
+        chunk_overlap: tokens at most that a chunk shares with the one before; if not given, 0.
+        add_start_index: also put "start_index" into the metadata: where the chunk lies in the
+            document's text, in code points; from the cut itself, not found by searching.
+        strip_whitespace: leave out white space at both ends of each chunk. Unlike in other
+            splitters it is kept if nothing is said: then chunks joined are the text.
+
+    Raises:
+        TypeError: a chunker and options for one are both given.
+        ValueError: an option is out of range.
+
+    >>> splitter = CutlineTextSplitter(chunk_size=8, add_start_index=True)
+    >>> for document in splitter.create_documents(["One fish, two fish. Red fish, blue fish."]):
+    ...     print(document.metadata["start_index"], repr(document.page_content))
+    0 'One fish, two fish. '
+    20 'Red fish, blue fish.'
+    """
+
+    def __init__(
+        self,
+        chunker: Chunker | None = None,
+        *,
+        encoding: TokenCounter | str | None = None,
+        chunk_size: int | None = None,
+        chunk_overlap: int | None = None,
+        add_start_index: bool = False,
+        strip_whitespace: bool | None = None,
+    ) -> None:
+        options = {
+            "encoding": encoding,
+            "chunk_size": chunk_size,
+            "chunk_overlap": chunk_overlap,
+            "strip": strip_whitespace,
+        }
+        self._chunker = chunker_of(chunker, options)
+        super().__init__(
+            self._chunker.chunk_size,
+            self._chunker.chunk_overlap,
+            self._chunker.encoding.count,
+            add_start_index=add_start_index,
+            strip_whitespace=bool(strip_whitespace),
+        )
+
+    @classmethod
+    def from_tiktoken_encoder(
+        cls,
+        encoding_name: str = "gpt2",
+        model_name: str | None = None,
+        allowed_special: Literal["all"] | Set[str] | None = None,
+        disallowed_special: Literal["all"] | Collection[str] = "all",
+        **kwargs: Any,
+    ) -> Self:
+        """Make a splitter that counts as tiktoken does, without tiktoken and offline.
+
+        Args:
+            encoding_name: the encoding.
+            model_name: a model, whose encoding is taken instead.
+            allowed_special: of no effect: the text of special tokens is ordinary text.
+            disallowed_special: of no effect, either.
+            **kwargs: of the class.
+        """
+        counting = (
+            get_encoding(encoding_name) if model_name is None else encoding_for_model(model_name)
+        )
+        return cls(encoding=counting, **kwargs)
+
+    @classmethod
+    def from_huggingface_tokenizer(cls, tokenizer: Any, **kwargs: Any) -> Self:
+        """Make a splitter that counts with a fast tokenizer of transformers, or a Tokenizer.
+
+        Args:
+            tokenizer: what `cutline.wrap` takes. Special tokens of its template are not counted.
+            **kwargs: of the class.
+        """
+        return cls(encoding=wrap(tokenizer), **kwargs)
+
+    @property
+    def chunker(self) -> Chunker:
+        """The chunker that splits."""
+        return self._chunker
+
+    def split_text(self, text: str) -> list[str]:
+        """Split a text into the texts of its chunks."""
+        return [chunk.text for chunk in self._chunker.chunk(text)]
+
+    def create_documents(
+        self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None
+    ) -> list[Document]:
+        """Split texts into documents; each has its text's metadata and that of its chunk.
+
+        Where both have a key, the chunk's is taken: of documents that are split again, the
+        metadata is that of the last time.
+        """
+        documents = []
+        for text, metadata in zip(texts, metadatas or [{}] * len(texts), strict=True):
+            for chunk in self._chunker.chunk(text):
+                known = {**deepcopy(metadata), **self._metadata(chunk)}
+                documents.append(Document(page_content=chunk.text, metadata=known))
+        return documents
+
+    def _metadata(self, chunk: Chunk) -> dict[str, Any]:
+        known: dict[str, Any] = {"start_index": chunk.start_index} if self._add_start_index else {}
+        known["token_count"] = chunk.token_count
+        if chunk.headings:
+            known["headings"] = " > ".join(chunk.headings)
+        return {**known, **chunk.metadata}

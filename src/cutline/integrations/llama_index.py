@@ -1,0 +1,192 @@
+"""LlamaIndex: a node parser that is exact in tokens, metadata included.
+
+Needs `llama-index-core`: pip install 'cutline[llama-index]'. Source:
+docs/integrations/llama-index.md.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Self
+
+from cutline.chunk import Chunk
+from cutline.chunking.chunkers import Chunker
+from cutline.chunking.rules import CountText
+from cutline.integrations.describing import chunker_from, chunker_of, describe
+from cutline.token_counter import TokenCounter
+
+try:
+    from llama_index.core.bridge.pydantic import (
+        BeforeValidator,
+        Field,
+        PlainSerializer,
+        WithJsonSchema,
+    )
+    from llama_index.core.callbacks import CallbackManager
+    from llama_index.core.constants import DEFAULT_CHUNK_OVERLAP, DEFAULT_CHUNK_SIZE
+    from llama_index.core.node_parser.interface import MetadataAwareTextSplitter
+    from llama_index.core.node_parser.node_utils import build_nodes_from_splits, default_id_func
+    from llama_index.core.schema import BaseNode, Document, MetadataMode, TextNode
+    from llama_index.core.utils import get_tqdm_iterable
+except ImportError as error:
+    raise ImportError(
+        "cutline.integrations.llama_index needs the package llama-index-core: "
+        "pip install 'cutline[llama-index]'"
+    ) from error
+
+__all__ = ["CutlineNodeParser"]
+
+_MODES = (MetadataMode.EMBED, MetadataMode.LLM)
+
+
+def _read_chunker(given: Any) -> Any:
+    return chunker_from(given) if isinstance(given, dict) else given
+
+
+ChunkerField = Annotated[
+    Chunker,
+    BeforeValidator(_read_chunker),
+    PlainSerializer(describe),
+    WithJsonSchema({"type": "object"}),
+]
+
+
+class CutlineNodeParser(MetadataAwareTextSplitter):
+    """Parses documents into nodes with one of cutline's chunkers.
+
+    A node's `start_char_idx` and `end_char_idx` are those of the cut itself, not found by
+    searching. Its metadata have, besides the document's: "token_count"; "boundary", what it was
+    cut at; with a `MarkdownChunker` or a `CodeChunker` also "headings", the titles above it
+    joined by " > ", and what `Chunk.metadata` has. Of these only the headings are sent along to
+    models: the other keys are among the excluded ones.
+
+    With `include_metadata`, the budget holds for what is sent: the text with the metadata, by
+    the document's templates, for embedding and for a language model.
+
+    Args:
+        chunker: any chunker. If not given, a `TextChunker` by the options that follow. One that
+            has a `count_text` keeps it.
+        encoding: what counts: an `Encoding`, its name, or a wrapped tokenizer; if not given,
+            "o200k_base".
+        chunk_size: tokens of a node at most; if not given, LlamaIndex's usual 1024.
+        chunk_overlap: tokens at most that a node shares with the one before; if not given, 20.
+        callback_manager, include_metadata, include_prev_next_rel, id_func: of any node parser.
+
+    Raises:
+        TypeError: a chunker and options for one are both given.
+        ValueError: an option is out of range.
+
+    >>> parser = CutlineNodeParser(chunk_size=8, chunk_overlap=0)
+    >>> documents = [Document(text="One fish, two fish. Red fish, blue fish.")]
+    >>> for node in parser.get_nodes_from_documents(documents):
+    ...     print(node.start_char_idx, repr(node.text))
+    0 'One fish, two fish. '
+    20 'Red fish, blue fish.'
+    """
+
+    chunker: ChunkerField = Field(description="Cuts the text.")
+
+    def __init__(
+        self,
+        chunker: Chunker | dict[str, Any] | None = None,
+        *,
+        encoding: TokenCounter | str | None = None,
+        chunk_size: int | None = None,
+        chunk_overlap: int | None = None,
+        callback_manager: CallbackManager | None = None,
+        include_metadata: bool = True,
+        include_prev_next_rel: bool = True,
+        id_func: Callable[[int, BaseNode], str] | None = None,
+    ) -> None:
+        if chunker is None:
+            chunk_size = DEFAULT_CHUNK_SIZE if chunk_size is None else chunk_size
+            if chunk_overlap is None:
+                chunk_overlap = min(DEFAULT_CHUNK_OVERLAP, chunk_size - 1)
+        options = {"encoding": encoding, "chunk_size": chunk_size, "chunk_overlap": chunk_overlap}
+        super().__init__(
+            chunker=chunker_of(_read_chunker(chunker), options),
+            callback_manager=callback_manager or CallbackManager([]),
+            include_metadata=include_metadata,
+            include_prev_next_rel=include_prev_next_rel,
+            id_func=id_func or default_id_func,
+        )
+
+    @classmethod
+    def from_defaults(cls, **options: Any) -> Self:
+        """Make the parser: the same as calling the class."""
+        return cls(**options)
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Return the name by which LlamaIndex knows the class."""
+        return "CutlineNodeParser"
+
+    def split_text(self, text: str) -> list[str]:
+        """Split a text into the texts of its chunks."""
+        return [chunk.text for chunk in self.chunker.chunk(text)]
+
+    def split_text_metadata_aware(self, text: str, metadata_str: str) -> list[str]:
+        """Split a text such that each chunk, behind the metadata and a blank line, fits."""
+        count = self.chunker.encoding.count
+        chunker = self._with(lambda chunk: count(f"{metadata_str}\n\n{chunk.text}"))
+        return [chunk.text for chunk in chunker.chunk(text)]
+
+    def _with(self, count_text: CountText) -> Chunker:
+        """Return the chunker; what is sent counts, unless it was told already what that is."""
+        if self.chunker.count_text is not None:
+            return self.chunker
+        return self.chunker.with_count_text(count_text)
+
+    def _parse_nodes(
+        self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any
+    ) -> list[BaseNode]:
+        parsed: list[BaseNode] = []
+        for node in get_tqdm_iterable(nodes, show_progress, "Parsing nodes"):
+            chunker = self._with(self._sent_with(node)) if self.include_metadata else self.chunker
+            chunks = chunker.chunk(node.get_content(metadata_mode=MetadataMode.NONE))
+            texts = [chunk.text for chunk in chunks]
+            made = build_nodes_from_splits(texts, node, id_func=self.id_func)
+            for chunk, one in zip(chunks, made, strict=True):
+                _tell(chunk, one)
+            parsed.extend(made)
+        return parsed
+
+    def _sent_with(self, node: BaseNode) -> CountText:
+        """Return what counts a chunk with the metadata that it will have, as models see it."""
+        count = self.chunker.encoding.count
+        (blank,) = build_nodes_from_splits([""], node, id_func=lambda place, whole: "")
+
+        def count_text(chunk: Chunk) -> int:
+            sent = blank.model_copy()
+            sent.set_content(chunk.text)
+            _tell(chunk, sent)
+            sent.metadata = {**node.metadata, **sent.metadata}
+            return max(count(sent.get_content(metadata_mode=mode)) for mode in _MODES)
+
+        return count_text
+
+    def _postprocess_parsed_nodes(
+        self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]
+    ) -> list[BaseNode]:
+        # What LlamaIndex does here finds offsets by searching, and repeated text at its first
+        # place: so the true ones are put back.
+        places = {
+            node.node_id: (node.start_char_idx, node.end_char_idx)
+            for node in nodes
+            if isinstance(node, TextNode)
+        }
+        nodes = super()._postprocess_parsed_nodes(nodes, parent_doc_map)
+        for node in nodes:
+            if isinstance(node, TextNode):
+                node.start_char_idx, node.end_char_idx = places[node.node_id]
+        return nodes
+
+
+def _tell(chunk: Chunk, node: TextNode) -> None:
+    """Put into a node what its chunk knows."""
+    node.start_char_idx, node.end_char_idx = chunk.start_index, chunk.end_index
+    known = {"token_count": chunk.token_count, **chunk.metadata}
+    embed, llm = node.excluded_embed_metadata_keys, node.excluded_llm_metadata_keys
+    node.excluded_embed_metadata_keys = list(dict.fromkeys([*embed, *known]))
+    node.excluded_llm_metadata_keys = list(dict.fromkeys([*llm, *known]))
+    if chunk.headings:
+        known["headings"] = " > ".join(chunk.headings)
+    node.metadata = known

@@ -1,0 +1,313 @@
+"""`WrappedTokenizer`: a tokenizer of another make, with what chunkers and budgets ask for."""
+
+import copy
+from collections.abc import Sequence
+from functools import lru_cache
+from operator import index
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutline import truncating
+from cutline.batches import map_threads
+from cutline.chunk import Chunk
+from cutline.errors import OffsetError
+from cutline.text import plain_text, utf8_of
+from cutline.truncating import Boundary, Keep
+from cutline.wrapping.growing import RecountedEnd, RecountedStart
+from cutline.wrapping.seams import seams_of
+from cutline.wrapping.slices import REACH, TextSlices
+
+if TYPE_CHECKING:
+    import re
+
+__all__ = ["WrappedTokenizer", "wrap"]
+
+_REMEMBERED_WORDS: Final = 1 << 16
+
+
+def wrap(tokenizer: Any, *, name: str | None = None) -> "WrappedTokenizer":
+    """Make a tokenizer of another make count and cut text as an `Encoding` does.
+
+    For what is not byte-level BPE: WordPiece, Unigram, WordLevel, SentencePiece's BPE.
+
+    Args:
+        tokenizer: a `tokenizers.Tokenizer`, a fast tokenizer of `transformers`, or any object
+            whose `encode(text, add_special_tokens=False)` returns `ids` and `offsets`, these
+            in code points. It is copied, so that changes to it change nothing here.
+        name: what to call it; if not given, the `name_or_path` that transformers knows, or the
+            kind of its model.
+
+    Returns:
+        What takes the place of an encoding in all chunkers, in `truncate`, `pack` and `verify`.
+
+    Raises:
+        TypeError: it does not encode with offsets, as transformers' slow tokenizers do not.
+        ValueError: it gives one text different tokens at random (dropout, sampling); or it
+            truncates or pads, and cannot be copied to turn that off.
+
+    >>> from tokenizers import Tokenizer, models, pre_tokenizers
+    >>> vocab = {"[UNK]": 0, "un": 1, "##able": 2, "##aff": 3}
+    >>> tokenizer = Tokenizer(models.WordPiece(vocab, unk_token="[UNK]"))
+    >>> tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    >>> tiny = wrap(tokenizer, name="tiny")
+    >>> tiny.count("unaffable"), [chunk.text for chunk in tiny.split("unaffable unable", 3)]
+    (3, ['unaffable ', 'unable'])
+    """
+    return WrappedTokenizer(tokenizer, name=name)
+
+
+class WrappedTokenizer:
+    """A tokenizer that knows but to encode, and counts and cuts all the same; see `wrap`.
+
+    Its counts are those of `encode(text, add_special_tokens=False)`. What it says of a slice is
+    true of the slice on its own. Any number of threads may use it at once; it pickles if the
+    tokenizer does.
+
+    Args:
+        tokenizer, name: as for `wrap`.
+    """
+
+    def __init__(self, tokenizer: Any, *, name: str | None = None) -> None:
+        backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+        _check_encodes(backend, type(tokenizer).__name__)
+        _check_certain(backend)
+        model = type(getattr(backend, "model", backend)).__name__
+        self._name = str(name or getattr(tokenizer, "name_or_path", "") or model)
+        self._tokenizer = _whole_text_copy(backend)
+        self._encode = self._tokenizer.encode
+        self._seams = seams_of(self._tokenizer)
+        self.count_part = lru_cache(_REMEMBERED_WORDS)(self._count)
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self._name
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer that encodes: a copy of the given one, without truncation and padding."""
+        return self._tokenizer
+
+    @property
+    def seams(self) -> "re.Pattern[str] | None":
+        """What finds the places that tokens do not depend across; None: none are known of."""
+        return self._seams
+
+    def num_special_tokens_to_add(self, pair: bool = False) -> int:
+        """Tell how many tokens the model's template puts around a text, or around two.
+
+        Such as [CLS] and [SEP]. No count includes them: leave room for them in `chunk_size`.
+        """
+        tell = getattr(self._tokenizer, "num_special_tokens_to_add", None)
+        return 0 if tell is None else int(tell(pair))
+
+    def __repr__(self) -> str:
+        return f"<WrappedTokenizer {self._name!r}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self._tokenizer, self._name, _special_text(self._tokenizer))
+
+    # Encoding
+
+    def encode(self, text: str) -> list[int]:
+        """Encode a text, without the special tokens of the template.
+
+        Text that spells an added token is that token, unless the tokenizer was told otherwise
+        (`encode_special_tokens`).
+
+        Raises:
+            SurrogateError: (a ValueError) the text has surrogate code points.
+        """
+        return list(self._encode(_checked(text), add_special_tokens=False).ids)
+
+    encode_ordinary = encode
+
+    def offsets_of(self, text: str) -> list[tuple[int, int]]:
+        """Tell where each token of a text lies in it, in code points."""
+        offsets = self._encode(_checked(text), add_special_tokens=False).offsets
+        return [(start, end) for start, end in offsets]
+
+    # Counting
+
+    def count(self, text: str) -> int:
+        """Count the tokens of a text: `len(encode(text))`.
+
+        Raises:
+            SurrogateError: (a ValueError) the text has surrogate code points.
+        """
+        return self._count(_checked(text))
+
+    def _count(self, text: str) -> int:
+        return len(self._encode(text, add_special_tokens=False).ids)
+
+    def count_till_limit(self, text: str, limit: int) -> int | None:
+        """Count the tokens, or return None if there are more than `limit`.
+
+        Cost: that of `count`, whatever the limit.
+        """
+        tokens = self.count(text)
+        return tokens if tokens <= limit else None
+
+    def count_batch(self, texts: Sequence[str], *, num_threads: int = 8) -> NDArray[np.int64]:
+        """Count the tokens of many texts, in threads: int64, shape (texts,)."""
+        if isinstance(texts, str):
+            raise TypeError("texts must be a sequence of str, got one str: put it into a list")
+        return np.array(map_threads(self.count, texts, num_threads), dtype=np.int64)
+
+    def fits(self, text: str, max_tokens: int) -> bool:
+        """Tell whether a text has at most `max_tokens` tokens."""
+        if max_tokens < 0:
+            raise ValueError(f"max_tokens must be 0 or more, got {max_tokens}")
+        return self.count(text) <= max_tokens
+
+    def intervals(self, text: str) -> TextSlices:
+        """Return what counts the slices of a text; see `TextSlices` for the cost."""
+        return TextSlices(self, text)
+
+    # Cutting
+
+    def split_at(self, text: str, n: int, start: int = 0) -> int:
+        """Find an end such that `text[start:end]` has at most n tokens, by encoding.
+
+        Never more than n. That no end behind it fits can only be shown by trying them all; what
+        is sure, within 64 characters for each of n tokens and one more:
+
+        - of a tokenizer of BERT's kind, none does, if the word in which the budget runs out has
+          at most 64 characters, and at most 32 of them lie behind the end;
+        - else none of the 32 that follow does, as far as the tokens there depend on the 64
+          characters before the end only.
+
+        Args:
+            text: the text.
+            n: the token budget, 0 or more.
+            start: where to begin, in code points.
+
+        Raises:
+            OffsetError: start lies outside the text.
+            ValueError: n is negative.
+            SurrogateError: (a ValueError) there are surrogate code points where it looks.
+
+        Cost: encodes about twice what lies between start and end, and short texts besides.
+        Source: docs/wrap.md, "Where a cut lies".
+        """
+        text, n, start = plain_text(text), index(n), index(start)
+        if not 0 <= start <= len(text):
+            raise OffsetError(
+                f"start must be from 0 to {len(text)}, the text's length, got {start}"
+            )
+        if n < 0:
+            raise ValueError(f"n must be 0 or more tokens, got {n}")
+        window = text[start : start + self._max_bytes_of(n)]
+        utf8_of(window, start)
+        return start + TextSlices(self, window).split_at(0, n)
+
+    def split(self, text: str, chunk_size: int, chunk_overlap: int = 0) -> list[Chunk]:
+        """Cut a text into chunks of at most `chunk_size` tokens, between any two characters.
+
+        What `TokenChunker` does; see `Encoding.split`.
+        """
+        from cutline.chunking.chunkers import Chunker
+        from cutline.chunking.levels import make_levels
+
+        levels = make_levels((), "character")
+        return Chunker(
+            self, chunk_size, chunk_overlap, levels=levels, overlap_levels=levels,
+            min_fill=None, strip=False, balance=False, stable=False, count_text=None,
+        ).chunk(text)  # fmt: skip
+
+    def truncate(
+        self,
+        text: str,
+        max_tokens: int,
+        keep: Keep = "start",
+        marker: str = "…",
+        *,
+        boundary: Boundary = "character",
+    ) -> str:
+        """Cut a text to a token budget, with a marker; see `cutline.truncate`.
+
+        Cost: encodes the text once, and what is kept some hundred times.
+        """
+        return truncating.truncate(self, text, max_tokens, keep, marker, boundary).text
+
+    def appender(self, text: str = "") -> RecountedEnd:
+        """Begin a text that grows at its end. Cost: each question encodes it."""
+        return RecountedEnd(self, text)
+
+    def prepender(self, text: str = "") -> RecountedStart:
+        """Begin a text that grows at its beginning. Cost: each question encodes it."""
+        return RecountedStart(self, text)
+
+    def _max_bytes_of(self, n: int) -> int:
+        """Tell how many characters `split_at` looks at."""
+        return REACH * (n + 1)
+
+
+def _checked(text: str) -> str:
+    """Refuse what is no text, or has surrogates, which tokenizers take no offsets into."""
+    text = plain_text(text)
+    utf8_of(text)
+    return text
+
+
+def _check_encodes(backend: Any, kind: str) -> None:
+    try:
+        encoded = backend.encode("a", add_special_tokens=False)
+        has_offsets = len(encoded.ids) == len(encoded.offsets)
+    except (AttributeError, TypeError):
+        has_offsets = False
+    if not has_offsets:
+        raise TypeError(
+            "tokenizer must have encode(text, add_special_tokens=False) that returns ids and "
+            f"offsets, got {kind}: give a tokenizers.Tokenizer, or of transformers a fast one "
+            "(AutoTokenizer.from_pretrained(..., use_fast=True))"
+        )
+
+
+def _check_certain(backend: Any) -> None:
+    """Refuse models that choose tokens at random."""
+    model = getattr(backend, "model", None)
+    for option in ("dropout", "alpha", "nbest_size"):
+        if value := getattr(model, option, None):
+            raise ValueError(
+                f"the tokenizer chooses tokens at random ({option}={value}), so that no count "
+                f"holds: set tokenizer.model.{option} = None first"
+            )
+
+
+def _whole_text_copy(backend: Any) -> Any:
+    """Copy a tokenizer and turn off what leaves tokens out or puts some in."""
+    altering = [
+        what for what in ("truncation", "padding") if getattr(backend, what, None) is not None
+    ]
+    try:
+        copied = copy.deepcopy(backend)
+    except Exception as error:  # a part written in Python: tokenizers cannot copy those
+        if altering:
+            raise ValueError(
+                f"the tokenizer has {' and '.join(altering)} enabled and cannot be copied "
+                f"({error}): call its no_truncation() and no_padding() first"
+            ) from error
+        return backend
+    if "truncation" in altering:
+        copied.no_truncation()
+    if "padding" in altering:
+        copied.no_padding()
+    return _with_special_text(copied, _special_text(backend))
+
+
+def _special_text(tokenizer: Any) -> bool:
+    """Tell whether the text of special tokens is ordinary text: copies forget it."""
+    return bool(getattr(tokenizer, "encode_special_tokens", False))
+
+
+def _with_special_text(tokenizer: Any, is_ordinary: bool) -> Any:
+    if is_ordinary:
+        tokenizer.encode_special_tokens = True
+    return tokenizer
+
+
+def _rebuild(tokenizer: Any, name: str, special_text: bool) -> WrappedTokenizer:
+    return WrappedTokenizer(_with_special_text(tokenizer, special_text), name=name)

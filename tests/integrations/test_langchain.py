@@ -1,0 +1,119 @@
+"""LangChain: from documents to what is retrieved, with the real package."""
+
+import pickle
+
+import pytest
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+import cutline
+from tests.integrations.samples import FISH, PYTHON, REPEATED, UNUSUAL, embed
+from tests.oracles import counter
+
+pytest.importorskip("langchain_text_splitters", reason="langchain-text-splitters is missing")
+
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_text_splitters import RecursiveCharacterTextSplitter, TextSplitter
+
+from cutline.integrations.langchain import CutlineTextSplitter
+
+
+class Words(Embeddings):
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [embed(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return embed(text)
+
+
+MARKDOWN = cutline.MarkdownChunker("o200k_base", 32)
+
+
+def test_documents_are_split_stored_and_found_with_what_their_chunks_know() -> None:
+    splitter = CutlineTextSplitter(MARKDOWN, add_start_index=True)
+    documents = [Document(FISH, metadata={"source": "fish.md"}), Document(REPEATED)]
+    store = InMemoryVectorStore(Words())
+    store.add_documents(splitter.split_documents(documents))
+    (found,) = store.as_retriever(search_kwargs={"k": 1}).invoke("where do eels spawn")
+    start = found.metadata["start_index"]
+    assert FISH[start : start + len(found.page_content)] == found.page_content
+    assert found.metadata == {
+        "source": "fish.md",
+        "start_index": FISH.index("## Eels"),
+        "token_count": counter("o200k_base")(found.page_content),
+        "headings": "Fish > Eels",
+        "boundary": "end",
+    }
+
+
+@pytest.mark.parametrize("text", [REPEATED, UNUSUAL, FISH], ids=["repeated", "unusual", "fish"])
+@pytest.mark.parametrize("overlap", [0, 5])
+def test_start_indices_are_true_and_no_chunk_is_over_budget(text: str, overlap: int) -> None:
+    splitter = CutlineTextSplitter(chunk_size=16, chunk_overlap=overlap, add_start_index=True)
+    documents = splitter.create_documents([text, text], [{"n": 1}, {"n": 2}])
+    for number in (1, 2):
+        part = [document for document in documents if document.metadata["n"] == number]
+        report = cutline.verify(text, part, chunk_size=16, chunk_overlap=overlap)
+        assert report.ok, report
+        assert [document.page_content for document in part] == splitter.split_text(text)
+
+
+def test_start_indices_are_left_out_unless_asked_for() -> None:
+    (document,) = CutlineTextSplitter().create_documents(["short"])
+    assert document.metadata == {"token_count": 1, "boundary": "end"}
+
+
+def test_metadata_is_copied_for_each_chunk() -> None:
+    metadata = {"tags": ["a"]}
+    documents = CutlineTextSplitter(chunk_size=16).create_documents([REPEATED], [metadata])
+    documents[0].metadata["tags"].append("b")
+    assert documents[1].metadata["tags"] == metadata["tags"] == ["a"]
+    with pytest.raises(ValueError, match="shorter"):
+        CutlineTextSplitter().create_documents(["one", "two"], [{}])
+
+
+def test_it_is_a_text_splitter_and_transforms_documents() -> None:
+    splitter = CutlineTextSplitter(chunk_size=16, strip_whitespace=True)
+    assert isinstance(splitter, TextSplitter)
+    documents = splitter.transform_documents([Document(REPEATED)])
+    assert [document.page_content for document in documents] == splitter.split_text(REPEATED)
+    assert all(text == text.strip() for text in splitter.split_text(REPEATED))
+    assert splitter._length_function("one two") == 2
+
+
+def test_it_pickles() -> None:
+    for splitter in (CutlineTextSplitter(MARKDOWN), CutlineTextSplitter(chunk_size=16)):
+        again = pickle.loads(pickle.dumps(splitter))
+        assert again.create_documents([FISH]) == splitter.create_documents([FISH])
+
+
+def test_it_takes_any_chunker() -> None:
+    code = CutlineTextSplitter(cutline.CodeChunker("python", "o200k_base", 8))
+    documents = code.create_documents([PYTHON])
+    assert documents[-1].metadata["headings"] == "class Fish > def rest"
+    assert "".join(code.split_text(PYTHON)) == PYTHON
+    with pytest.raises(TypeError, match="chunk_size and chunker are both given"):
+        CutlineTextSplitter(MARKDOWN, chunk_size=3)
+
+
+def test_the_usual_class_methods_make_it() -> None:
+    by_name = CutlineTextSplitter.from_tiktoken_encoder("cl100k_base", chunk_size=7)
+    by_model = CutlineTextSplitter.from_tiktoken_encoder(model_name="gpt-4o")
+    assert by_name.chunker.encoding is cutline.get_encoding("cl100k_base")
+    assert by_name.chunker.chunk_size == 7
+    assert by_model.chunker.encoding is cutline.get_encoding("o200k_base")
+    tokenizer = Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    wrapping = CutlineTextSplitter.from_huggingface_tokenizer(tokenizer, chunk_size=2)
+    assert wrapping.split_text("one two three") == ["one two ", "three"]
+
+
+def test_other_splitters_count_with_an_encoding() -> None:
+    count = cutline.get_encoding("o200k_base").count
+    splitter = RecursiveCharacterTextSplitter(
+        chunk_size=32, chunk_overlap=0, length_function=count, keep_separator=False
+    )
+    texts = splitter.split_text(FISH)
+    assert len(texts) > 2
+    assert all(counter("o200k_base")(text) <= 32 for text in texts)

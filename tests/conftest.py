@@ -6,15 +6,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+LONG = ("exhaustive", "cluster")
 CORPUS_NAMES = ("prose_en.txt", "code_python.txt", "docs_en.md", "docs_multilingual.md")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the exhaustive tests out unless `-m` says what is wanted."""
+    """Leave the long tests out unless `-m` says what is wanted."""
     if config.getoption("-m"):
         return
-    chosen = [item for item in items if item.get_closest_marker("exhaustive") is None]
-    left_out = [item for item in items if item.get_closest_marker("exhaustive") is not None]
+    left_out = [item for item in items if any(map(item.get_closest_marker, LONG))]
+    chosen = [item for item in items if not any(map(item.get_closest_marker, LONG))]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = chosen

@@ -281,14 +281,14 @@ def pages() -> list[Any]:
     """Every page, marked as its first line says."""
     found = []
     for path in sorted(DOCS.rglob("*.md")):
-        front = FRONT.match(path.read_text(encoding="utf-8"))
-        marks = [getattr(pytest.mark, front[2])] if front and front[2] else []
+        marks = []
+        if front := FRONT.match(path.read_text(encoding="utf-8")):
+            marks.append(pytest.mark.filterwarnings("ignore"))  # of optional packages
+            marks += [getattr(pytest.mark, front[2])] if front[2] else []
         found.append(pytest.param(path, marks=marks, id=path.relative_to(DOCS).as_posix()))
     return found
 
 
-# Warnings of optional packages are theirs.
-@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning")
 @pytest.mark.parametrize("path", pages())
 def test_examples_in_the_documentation_run(path: Path) -> None:
     if front := FRONT.match(path.read_text(encoding="utf-8")):

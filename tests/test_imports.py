@@ -46,7 +46,9 @@ ALLOWED: dict[str, frozenset[str]] = {
     "chunking": frozenset({"errors", "kernels", "text", "counting", FACE}),
     "budget": frozenset({"errors", "text", FACE}),
     "verification": frozenset({"text", FACE}),
-    "integrations": frozenset({"errors", "chunking", FACE}),
+    "integrations": frozenset(
+        {"errors", "vocabulary", "kernels", "text", "training", "chunking", FACE}
+    ),
     "view": frozenset({"text", FACE}),
     "cli": frozenset(
         {"errors", "vocabulary", "training", "chunking", "budget", "verification", "view", FACE}

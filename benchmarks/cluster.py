@@ -1,0 +1,285 @@
+"""Cut, and count for training, on a local Spark and a local Ray; beside a plain loop.
+
+    python -m benchmarks.cluster --megabytes 200 --corpora DIR
+
+The job is the same for all: read Parquet files of documents, cut each text, write Parquet files
+of chunks. The plain loop calls `chunk` on each text, in one process. Before anything is printed,
+the rows of all three are compared, and so are the piece counts.
+
+An engine's first jobs, on 2 MB, start its workers; they are shown as "start" and not counted.
+A core's throughput is given twice: megabytes of text by seconds and cores, and by seconds of CPU
+that all processes of the job used together, which other work on the machine does not distort.
+"""
+
+import argparse
+import os
+import random
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.dataset as pads
+import pyarrow.parquet as pq
+
+import cutline
+from benchmarks import corpora
+from cutline.integrations.arrow import chunk_schema
+
+CORES: Final = 2
+N_FILES: Final = 8
+ENCODING: Final = "o200k_base"
+CHUNK_SIZE: Final = 256
+_CORPUS_BYTES: Final = 8_000_000
+_FEW_BYTES: Final = 2_000_000
+_BATCH_ROWS: Final = 1_000
+_STORE_BYTES: Final = 1_500_000_000
+_LOOK_SECONDS: Final = 0.25
+
+Result = tuple[float, float, Any]
+"""Seconds, seconds of CPU, and what came out."""
+
+
+def write_documents(folder: Path, texts: list[str], n_bytes: int) -> None:
+    """Make a folder and write files of documents of 500 to 8,000 characters from random places."""
+    folder.mkdir()
+    rng = random.Random(6)
+    left, number = n_bytes, 0
+    for file in range(N_FILES):
+        rows: list[dict[str, Any]] = []
+        while left > n_bytes * (N_FILES - 1 - file) // N_FILES:
+            text = rng.choice(texts)
+            start = rng.randrange(len(text) - 8_000)
+            rows.append({"id": number, "text": text[start : start + rng.randint(500, 8_000)]})
+            left -= len(rows[-1]["text"].encode())
+            number += 1
+        pq.write_table(
+            pa.Table.from_pylist(rows), folder / f"{file}.parquet", row_group_size=_BATCH_ROWS
+        )
+
+
+class FamilyClock:
+    """CPU seconds of this process and all below it, of those that ended too (Linux).
+
+    Not every parent collects the times of its children when they end, Ray's does not. So all are
+    looked at again and again, and what was seen last of each counts.
+    """
+
+    def __init__(self) -> None:
+        self._ticks: dict[tuple[int, str], int] = {}
+        self._lock = threading.Lock()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def _watch(self) -> None:
+        while True:
+            self.seconds()
+            time.sleep(_LOOK_SECONDS)
+
+    def seconds(self) -> float:
+        """So many up to now; never fewer than before."""
+        with self._lock:
+            self._look()
+            return sum(self._ticks.values()) / os.sysconf("SC_CLK_TCK")
+
+    def _look(self) -> None:
+        parents, found = {}, {}
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except (FileNotFoundError, ProcessLookupError):
+                continue  # it has just ended
+            process = int(entry.name)
+            parents[process] = int(fields[1])
+            # An id may be used again: with the time of its start it is unique.
+            found[process, fields[19]] = int(fields[11]) + int(fields[12])
+        for key, ticks in found.items():
+            above = key[0]
+            while above in parents and above != os.getpid():
+                above = parents[above]
+            if key in self._ticks or above == os.getpid():
+                self._ticks[key] = ticks
+
+
+def timed(clock: FamilyClock, job: Callable[[], Any]) -> Result:
+    """Run a job once."""
+    cpu, wall = clock.seconds(), time.perf_counter()
+    result = job()
+    return time.perf_counter() - wall, clock.seconds() - cpu, result
+
+
+class Plain:
+    """One process, one loop."""
+
+    cores = 1
+
+    def cut(self, source: Path, target: Path, chunker: cutline.TokenChunker) -> None:
+        """Cut text by text."""
+        schema = chunk_schema(pq.read_schema(source / "0.parquet"))
+        with pq.ParquetWriter(target / "0.parquet", schema) as writer:
+            for batch in pads.dataset(source).to_batches(batch_size=_BATCH_ROWS):
+                rows = [
+                    (number, chunk)
+                    for number, text in zip(*map(pa.Array.to_pylist, batch.columns), strict=True)
+                    for chunk in chunker.chunk(text)
+                ]
+                names = ("text", "start_index", "end_index", "token_count", "index", "headings")
+                columns = [[getattr(chunk, name) for _, chunk in rows] for name in names]
+                columns.append([chunk.metadata["boundary"] for _, chunk in rows])
+                columns = [[number for number, _ in rows], *columns, ["{}"] * len(rows)]
+                arrays = map(pa.array, columns, schema.types)
+                writer.write_batch(pa.RecordBatch.from_arrays(list(arrays), schema=schema))
+
+    def count(self, source: Path) -> cutline.PieceCounts:
+        """Count in one thread."""
+        return cutline.count_pieces(str(source / "*.parquet"), column="text", num_threads=1)
+
+
+class Spark:
+    """Spark in local mode."""
+
+    cores = CORES
+
+    def __init__(self) -> None:
+        from pyspark.sql import SparkSession
+
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+        self.session = (
+            SparkSession.builder.master(f"local[{CORES}]")
+            .config("spark.driver.memory", "2g")
+            .config("spark.sql.shuffle.partitions", CORES)
+            .config("spark.sql.files.maxPartitionBytes", 16_000_000)
+            .config("spark.sql.execution.arrow.maxRecordsPerBatch", _BATCH_ROWS)
+            .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
+            .getOrCreate()
+        )
+        self.session.sparkContext.setLogLevel("ERROR")
+
+    def cut(self, source: Path, target: Path, chunker: cutline.TokenChunker) -> None:
+        """Cut with `mapInArrow`."""
+        from cutline.integrations.spark import chunk_dataframe
+
+        frame = self.session.read.parquet(str(source))
+        chunk_dataframe(frame, chunker).write.mode("overwrite").parquet(str(target))
+
+    def count(self, source: Path) -> cutline.PieceCounts:
+        """Count with `mapInArrow` and `groupBy`."""
+        from cutline.integrations.spark import count_pieces
+
+        return count_pieces(self.session.read.parquet(str(source)))
+
+    def stop(self) -> None:
+        """End the Java process's work."""
+        self.session.stop()
+
+
+class Ray:
+    """Ray on this machine alone."""
+
+    cores = CORES
+
+    def __init__(self) -> None:
+        import ray
+
+        self.ray = ray
+        ray.init(
+            num_cpus=CORES,
+            object_store_memory=_STORE_BYTES,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level="ERROR",
+        )
+        ray.data.DataContext.get_current().enable_progress_bars = False
+
+    def cut(self, source: Path, target: Path, chunker: cutline.TokenChunker) -> None:
+        """Cut with actors."""
+        from cutline.integrations.ray import chunk_dataset
+
+        dataset = self.ray.data.read_parquet(str(source))
+        chunk_dataset(dataset, chunker, batch_size=_BATCH_ROWS).write_parquet(str(target))
+
+    def count(self, source: Path) -> cutline.PieceCounts:
+        """Count with tasks and `groupby`."""
+        from cutline.integrations.ray import count_pieces
+
+        return count_pieces(self.ray.data.read_parquet(str(source)), num_partitions=CORES)
+
+    def stop(self) -> None:
+        """End Ray's processes."""
+        self.ray.shutdown()
+
+
+ENGINES: Final[dict[str, Callable[[], Spark | Ray]]] = {"spark": Spark, "ray": Ray}
+
+
+def chunks_in(folder: Path) -> "list[pa.ChunkedArray]":
+    """All columns of chunks, in the order of documents."""
+    names = ["id", "index", "text", "start_index", "end_index", "token_count", "boundary"]
+    table = pads.dataset(folder, format="parquet").to_table(names)
+    columns = table.sort_by([("id", "ascending"), ("index", "ascending")]).columns
+    return list(columns)
+
+
+def show(name: str, job: str, cores: int, megabytes: float, result: Result) -> None:
+    """Print one line."""
+    wall, cpu, _ = result
+    print(
+        f"{name:6} {job:7} {wall:7.1f} s {megabytes / wall / cores:7.1f} MB/s a core "
+        f"{cpu:8.1f} s of CPU {megabytes / cpu:7.1f} MB/s of CPU",
+        flush=True,
+    )
+
+
+def compare(folder: Path, engines: list[str], megabytes: float) -> None:
+    """Run all jobs of all engines on the documents in a folder."""
+    clock = FamilyClock()
+    chunker, source = cutline.TokenChunker(ENCODING, CHUNK_SIZE), folder / "documents"
+    plain = Plain()
+    target = folder / "plain"
+    target.mkdir()
+    cut = timed(clock, partial(plain.cut, source, target, chunker))
+    count = timed(clock, partial(plain.count, source))
+    wanted = chunks_in(target)
+    show("plain", "cut", 1, megabytes, cut)
+    show("plain", "count", 1, megabytes, count)
+    for name in engines:
+        engine, target = ENGINES[name](), folder / name
+        try:
+            began = time.perf_counter()
+            engine.cut(folder / "few", folder / f"{name} few", chunker)
+            engine.count(folder / "few")
+            print(f"{name:6} start   {time.perf_counter() - began:7.1f} s", flush=True)
+            run = timed(clock, partial(engine.cut, source, target, chunker))
+            if chunks_in(target) != wanted:
+                raise SystemExit(f"{name}: not the chunks of the plain loop")
+            show(name, "cut", CORES, megabytes, run)
+            run = timed(clock, partial(engine.count, source))
+            if run[2] != count[2]:
+                raise SystemExit(f"{name}: not the counts of the plain loop")
+            show(name, "count", CORES, megabytes, run)
+        finally:
+            engine.stop()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--megabytes", type=float, default=200.0)
+    parser.add_argument("--corpora", type=Path)
+    parser.add_argument("--engines", nargs="*", choices=ENGINES, default=list(ENGINES))
+    options = parser.parse_args()
+    found = corpora.load(options.corpora, _CORPUS_BYTES)
+    print(f"texts {found.origin}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="cutline-cluster-") as scratch:
+        folder, texts = Path(scratch), list(found.texts.values())
+        write_documents(folder / "few", texts, _FEW_BYTES)
+        write_documents(folder / "documents", texts, int(options.megabytes * 1e6))
+        compare(folder, options.engines, options.megabytes)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,270 @@
+"""Arrow tables of documents -> tables of their chunks, or of their numbers of tokens.
+
+Whatever speaks Arrow can use these functions: pandas, Polars, DuckDB, `datasets`, and the
+engines that `cutline.integrations.spark` and `cutline.integrations.ray` adapt to.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar, cast
+
+import numpy as np
+
+from cutline.chunking.chunkers import Chunker
+from cutline.encoding import Encoding
+from cutline.errors import SourceError
+from cutline.integrations.chunk_columns import CHUNK_COLUMNS, chunk_columns, chunk_fields
+from cutline.integrations.text_column import TextColumn, need_pyarrow, text_type
+from cutline.registry import get_encoding
+from cutline.training.reading import BLOCK_BYTES, character_start
+from cutline.training.sources import Document, Source
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["CHUNK_COLUMNS", "ArrowTexts", "chunk_batch", "chunk_schema", "count_batch"]
+
+Batch = TypeVar("Batch", "pyarrow.RecordBatch", "pyarrow.Table")
+
+
+def chunk_batch(
+    batch: Batch,
+    chunker: Chunker,
+    column: str = "text",
+    *,
+    carry: Sequence[str] | None = None,
+    prefix: str = "",
+    num_threads: int = 8,
+) -> Batch:
+    """Cut the texts of a column into chunks: a row for each chunk.
+
+    Args:
+        batch: a `pyarrow.RecordBatch` or `pyarrow.Table`, of any size.
+        chunker: any chunker of cutline.
+        column: where the texts are: `string`, `large_string`, `string_view`, or a dictionary
+            of these. A null or empty text has no chunks.
+        carry: the names of other columns whose values go along with each chunk of their row;
+            None: all of them. The texts themselves are not carried.
+        prefix: put before the names of the new columns.
+        num_threads: at most so many cut at a time.
+
+    Returns:
+        What was passed, a RecordBatch or a Table: the carried columns, then `text`,
+        `start_index`, `end_index`, `token_count`, `index`, `headings`, `boundary` and
+        `metadata`, as `chunk_schema` says; texts in their order, and of each its chunks.
+
+    Raises:
+        SourceError: (a ValueError) there is no such column, it holds no strings, or invalid
+            UTF-8; names the row.
+        ValueError: a carried column has the name of a new one; or the chunks' texts have 2 GiB
+            or more in a batch whose column is of type `string`.
+        BudgetError: (a ValueError) as the chunker; a note names the row.
+        ImportError: pyarrow is not installed.
+
+    Cost: that of the chunker. No Python object is made for a chunk by a plain `TokenChunker`
+    (without `strip`, `balance`, `stable`, `count_text` and graphemes); other chunkers make their
+    `Chunk` objects, which are then put into columns. Without overlap the plain chunks' texts
+    share one copy of the column. Carried columns are taken by row number, in Arrow.
+    Source: docs/integrations/arrow.md.
+
+    >>> import cutline, pyarrow as pa
+    >>> table = pa.table({"id": [7, 8], "text": ["Measure twice, cut once.", "Cut."]})
+    >>> chunks = chunk_batch(table, cutline.TokenChunker("o200k_base", 4))
+    >>> chunks.select(["id", "text", "start_index", "token_count"]).to_pydict()
+    {'id': [7, 7, 8], 'text': ['Measure twice, cut', ' once.', 'Cut.'], \
+'start_index': [0, 18, 0], 'token_count': [4, 2, 2]}
+    """
+    pa = need_pyarrow()
+    schema = chunk_schema(batch.schema, column, carry=carry, prefix=prefix)
+    parts = _parts(batch, column)
+    made = [_chunked(part, texts, chunker, schema, num_threads) for part, texts in parts]
+    if isinstance(batch, pa.Table):
+        return cast("Batch", pa.Table.from_batches(made, schema=schema))
+    return cast("Batch", made[0])
+
+
+def _chunked(
+    part: "pyarrow.RecordBatch",
+    texts: TextColumn,
+    chunker: Chunker,
+    schema: "pyarrow.Schema",
+    num_threads: int,
+) -> "pyarrow.RecordBatch":
+    """Cut one record batch; the schema is that of the result."""
+    pa = need_pyarrow()
+    rows, columns = chunk_columns(texts, chunker, num_threads)
+    carried = part.select(schema.names[: -len(columns)])
+    # Without columns, there is nothing that tells how many rows to take from.
+    taken = carried.take(pa.array(rows)).columns if carried.num_columns else []
+    return pa.RecordBatch.from_arrays([*taken, *columns], schema=schema)
+
+
+def chunk_schema(
+    schema: "pyarrow.Schema",
+    column: str = "text",
+    *,
+    carry: Sequence[str] | None = None,
+    prefix: str = "",
+) -> "pyarrow.Schema":
+    """Return the schema of what `chunk_batch` gives for batches of a schema.
+
+    Its metadata, which may describe columns that are gone, is left out.
+
+    Raises:
+        SourceError, ValueError: as `chunk_batch`.
+
+    >>> import pyarrow as pa
+    >>> print(chunk_schema(pa.schema({"text": "string", "id": "int32"})).to_string())
+    id: int32
+    text: string not null
+    start_index: int64 not null
+    end_index: int64 not null
+    token_count: int64 not null
+    index: int64 not null
+    headings: list<item: string> not null
+      child 0, item: string
+    boundary: string
+    metadata: string not null
+    """
+    pa = need_pyarrow()
+    new = [
+        field.with_name(prefix + field.name) for field in chunk_fields(text_type(schema, column))
+    ]
+    carried = [name for name in schema.names if name != column] if carry is None else list(carry)
+    both = sorted({field.name for field in new}.intersection(carried))
+    if both:
+        raise ValueError(
+            f"columns {', '.join(map(repr, both))} would be there twice, carried along and new: "
+            "name the new ones apart, as by prefix='chunk_', or the columns to carry, as by "
+            "carry=['id']"
+        )
+    for name in carried:
+        if schema.names.count(name) != 1:
+            raise ValueError(f"cannot carry {name!r}: the columns are {schema.names}")
+    return pa.schema([*(schema.field(name) for name in carried), *new])
+
+
+def count_batch(
+    batch: Batch,
+    encoding: Encoding | str,
+    column: str = "text",
+    *,
+    name: str = "token_count",
+    num_threads: int = 8,
+) -> Batch:
+    """Append a column: how many tokens each text has.
+
+    Args:
+        batch: a `pyarrow.RecordBatch` or `pyarrow.Table`.
+        encoding: an `Encoding`, or the name of a packaged one.
+        column: where the texts are; see `chunk_batch`.
+        name: the new column's, of type int64; null where the text is.
+        num_threads: at most so many count at a time.
+
+    Raises:
+        SourceError: (a ValueError) as `chunk_batch`.
+        ValueError: there is a column by the new one's name.
+        ImportError: pyarrow is not installed.
+
+    Cost: that of `Encoding.count_batch`; a str is made of each text.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"text": ["hello world", None]})
+    >>> count_batch(table, "o200k_base")["token_count"].to_pylist()
+    [2, None]
+    """
+    pa = need_pyarrow()
+    if isinstance(encoding, str):
+        encoding = get_encoding(encoding)
+    text_type(batch.schema, column)
+    if name in batch.schema.names:
+        raise ValueError(f"there is a column {name!r} already: choose another name, as by name=...")
+
+    counts = [
+        pa.array(encoding.count_batch(texts.texts(), num_threads=num_threads), mask=texts.is_null)
+        for _, texts in _parts(batch, column)
+    ]
+    is_table = isinstance(batch, pa.Table)
+    new = pa.chunked_array(counts, pa.int64()) if is_table else counts[0]
+    return batch.append_column(pa.field(name, pa.int64()), new)
+
+
+class ArrowTexts(Source):
+    """The texts of a column, as documents to train on: for `count_pieces` and `train`.
+
+    Args:
+        batches: a Table, a RecordBatch, a RecordBatchReader or anything else that yields
+            record batches or tables, one after the other.
+        column: where the texts are; see `chunk_batch`. A null is no document.
+        may_be_empty: whether it is no error that no document has text.
+
+    Raises, when its documents are read:
+        SourceError: (a ValueError) as `chunk_batch`; or no document has text.
+
+    >>> import cutline, pyarrow as pa
+    >>> table = pa.table({"text": ["to be or not to be", None, "to see"]})
+    >>> cutline.count_pieces(ArrowTexts(table)).most_common(2)
+    [(b' be', 2), (b'to', 2)]
+    """
+
+    def __init__(
+        self,
+        batches: "pyarrow.Table | Iterable[pyarrow.RecordBatch | pyarrow.Table]",
+        column: str = "text",
+        *,
+        may_be_empty: bool = False,
+    ) -> None:
+        self._batches = batches
+        self._column = column
+        self._may_be_empty = may_be_empty
+
+    def __iter__(self) -> Iterator[Document]:
+        """Yield the documents; again, if the batches come again."""
+        has_text = self._may_be_empty
+        for _, texts in _parts(self._batches, self._column):
+            has_text |= bool(texts.utf8)
+            for row in np.flatnonzero(~texts.is_null).tolist():
+                yield _ArrowDocument(texts, row)
+        if not has_text:
+            raise SourceError(f"no text to train on: nothing in column {self._column!r}")
+
+
+class _ArrowDocument:
+    """One text of a column, read as the UTF-8 that it is."""
+
+    __slots__ = ("_row", "_texts")
+
+    def __init__(self, texts: TextColumn, row: int) -> None:
+        self._texts = texts
+        self._row = row
+
+    @property
+    def name(self) -> str:
+        """Which row it is."""
+        return self._texts.place(self._row)
+
+    @property
+    def text(self) -> str:
+        """The whole of it."""
+        return self._texts.text(self._row)
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield parts that make up the text when joined."""
+        start, end = self._texts.offsets[self._row : self._row + 2].tolist()
+        utf8 = self._texts.utf8
+        while start < end:
+            stop = min(character_start(utf8, start + BLOCK_BYTES), end)
+            yield utf8[start:stop]
+            start = stop
+
+
+def _parts(
+    batches: "pyarrow.Table | Iterable[pyarrow.RecordBatch | pyarrow.Table]", column: str
+) -> "Iterator[tuple[pyarrow.RecordBatch, TextColumn]]":
+    """Yield record batches, each with its texts."""
+    pa = need_pyarrow()
+    first_row = 0
+    # Iterating over one of either would yield its columns.
+    for part in [batches] if isinstance(batches, (pa.Table, pa.RecordBatch)) else batches:
+        for batch in part.to_batches() if isinstance(part, pa.Table) else [part]:
+            yield batch, TextColumn(batch, column, first_row)
+            first_row += batch.num_rows

@@ -1,0 +1,221 @@
+"""The chunks of a column of texts, as columns: without an object for each chunk where it can be."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutline.batches import BLOCK_CHARACTERS, map_threads
+from cutline.chunk import Chunk
+from cutline.chunking import TokenChunker
+from cutline.chunking.chunkers import Chunker
+from cutline.encoding import Encoding
+from cutline.integrations.text_column import TextColumn, need_pyarrow
+from cutline.kernels.cut import Cutter, code_points
+from cutline.text import need_automaton
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["CHUNK_COLUMNS", "chunk_columns", "chunk_fields"]
+
+CHUNK_COLUMNS = (
+    "text",
+    "start_index",
+    "end_index",
+    "token_count",
+    "index",
+    "headings",
+    "boundary",
+    "metadata",
+)
+
+# Row numbers of the texts, one for each chunk; and the columns.
+Columns = tuple[NDArray[np.int64], "list[pyarrow.Array]"]
+
+
+def chunk_fields(text_type: "pyarrow.DataType") -> "list[pyarrow.Field]":
+    """Return the fields of `CHUNK_COLUMNS`, for texts of a type."""
+    pa = need_pyarrow()
+    types = (text_type, *[pa.int64()] * 4, pa.list_(pa.string()), pa.string(), pa.string())
+    return [
+        pa.field(name, kind, nullable=name == "boundary")
+        for name, kind in zip(CHUNK_COLUMNS, types, strict=True)
+    ]
+
+
+def chunk_columns(column: TextColumn, chunker: Chunker, num_threads: int) -> Columns:
+    """Cut texts: the row of each chunk's text, and columns as `chunk_fields` names them.
+
+    Raises:
+        BudgetError, UnsupportedPatternError: as the chunker; a note names the row.
+        ValueError: the chunks' texts have 2 GiB or more and the column is of type `string`.
+    """
+    if (encoding := _plain_encoding(chunker)) is not None:
+        cuts = _cut(column, chunker, encoding, num_threads)
+        return cuts.rows, _columns_of_cuts(column, cuts)
+    chunks = map_threads(partial(_chunk_row, column, chunker), range(len(column)), num_threads)
+    rows = np.repeat(np.arange(len(column)), np.fromiter(map(len, chunks), np.int64, len(column)))
+    return rows, _columns_of_chunks(column, list(chain.from_iterable(chunks)))
+
+
+def _plain_encoding(chunker: Chunker) -> Encoding | None:
+    """Return the encoding of a chunker that does no more than its kernel; else None."""
+    encoding = chunker.encoding
+    # One of another class, such as one that normalizes, may split otherwise.
+    if type(chunker) is not TokenChunker or type(encoding) is not Encoding:
+        return None
+    return encoding if chunker._is_plain and chunker.count_text is None else None
+
+
+def _chunk_row(column: TextColumn, chunker: Chunker, row: int) -> list[Chunk]:
+    try:
+        return chunker.chunk(column.text(row))
+    except (TypeError, ValueError) as error:
+        error.add_note(f"in {column.place(row)}")
+        raise
+
+
+# Chunks as objects
+
+
+def _columns_of_chunks(column: TextColumn, chunks: list[Chunk]) -> "list[pyarrow.Array]":
+    pa = need_pyarrow()
+
+    def filled(value: Callable[[Chunk], Any], kind: "pyarrow.DataType") -> "pyarrow.Array":
+        return pa.array([value(chunk) for chunk in chunks], kind)
+
+    return [
+        _as_type(filled(lambda chunk: chunk.text, pa.large_string()), column),
+        filled(lambda chunk: chunk.start_index, pa.int64()),
+        filled(lambda chunk: chunk.end_index, pa.int64()),
+        filled(lambda chunk: chunk.token_count, pa.int64()),
+        filled(lambda chunk: chunk.index, pa.int64()),
+        filled(lambda chunk: chunk.headings, pa.list_(pa.string())),
+        filled(lambda chunk: chunk.metadata.get("boundary"), pa.string()),
+        filled(_other_metadata, pa.string()),
+    ]
+
+
+def _other_metadata(chunk: Chunk) -> str:
+    others = {key: value for key, value in chunk.metadata.items() if key != "boundary"}
+    return json.dumps(others, ensure_ascii=False)
+
+
+def _as_type(texts: "pyarrow.Array", column: TextColumn) -> "pyarrow.Array":
+    """Give the chunks' texts the type of the column that they were cut of."""
+    pa = need_pyarrow()
+    try:
+        return texts.cast(column.type)
+    except pa.ArrowInvalid as error:
+        raise ValueError(
+            f"the chunks of column {column.name!r} have more text than an array of type "
+            f"{column.type} holds ({error}): pass fewer rows at a time, or cast the column to "
+            "large_string"
+        ) from error
+
+
+# Chunks as rows of numbers
+
+
+@dataclass(frozen=True, slots=True)
+class _Cuts:
+    """Chunks of a column's texts: arrays of int64, shape (chunks,).
+
+    Attributes:
+        rows: of the texts.
+        starts, ends: in the bytes of all texts.
+        tokens: of each.
+        places: 0 for the first of each text.
+        is_last: bool: of a text.
+    """
+
+    rows: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    tokens: NDArray[np.int64]
+    places: NDArray[np.int64]
+    is_last: NDArray[np.bool_]
+
+
+def _cut(column: TextColumn, chunker: Chunker, encoding: Encoding, num_threads: int) -> _Cuts:
+    need_automaton(encoding.name, encoding._has_automaton)
+    n_blocks = len(column.utf8) // BLOCK_CHARACTERS + 1
+    bounds = np.searchsorted(column.offsets, np.arange(n_blocks) * BLOCK_CHARACTERS).tolist()
+    blocks = [range(*block) for block in pairwise([*bounds, len(column)])]
+    parts = map_threads(partial(_cut_block, column, chunker, encoding), blocks, num_threads)
+    found = [cuts for part in parts for cuts in part]
+    counts = np.fromiter(map(len, found), np.int64, len(column))
+    rows = np.repeat(np.arange(len(column)), counts)
+    cuts = np.concatenate([np.empty((0, 3), dtype=np.int64), *found])
+    places = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    base = column.offsets[rows]
+    return _Cuts(
+        rows, cuts[:, 0] + base, cuts[:, 1] + base, cuts[:, 2], places, places == counts[rows] - 1
+    )
+
+
+def _cut_block(
+    column: TextColumn, chunker: Chunker, encoding: Encoding, block: range
+) -> list[NDArray[np.int64]]:
+    """Cut the texts of some rows: of each, starts and ends in its bytes, and tokens."""
+    found = []
+    offsets = column.offsets[block.start : block.stop + 1].tolist()
+    for row, (start, end) in zip(block, pairwise(offsets), strict=True):
+        cutter = Cutter(encoding, column.utf8[start:end])
+        most = end - start + 1  # more tokens than the text has: one has a byte at least
+        cuts = cutter.cut_all(min(chunker.chunk_size, most), min(chunker.chunk_overlap, most))
+        cutter.close()
+        if start + (cuts[-1, 1] if len(cuts) else 0) < end:
+            _chunk_row(column, chunker, row)  # says which character does not fit
+        found.append(cuts)
+    return found
+
+
+def _columns_of_cuts(column: TextColumn, cuts: _Cuts) -> "list[pyarrow.Array]":
+    import pyarrow.compute as pc
+
+    pa = need_pyarrow()
+    n_chunks = len(cuts.rows)
+    no_headings = pa.array(np.zeros(n_chunks + 1, dtype=np.int32))
+    return [
+        _as_type(_slices(column.utf8, cuts.starts, cuts.ends), column),
+        pa.array(_in_code_points(column, cuts, cuts.starts)),
+        pa.array(_in_code_points(column, cuts, cuts.ends)),
+        pa.array(cuts.tokens),
+        pa.array(cuts.places),
+        pa.ListArray.from_arrays(no_headings, pa.array([], pa.string())),
+        pc.if_else(pa.array(cuts.is_last), "end", "character"),
+        pa.repeat("{}", n_chunks),
+    ]
+
+
+def _slices(utf8: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> "pyarrow.Array":
+    """Return slices of a text as a large_string array, its buffer shared where they tile it."""
+    pa = need_pyarrow()
+    lengths = ends - starts
+    offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
+    data = pa.py_buffer(utf8)
+    if not np.array_equal(offsets[:-1], starts):
+        values = pa.Array.from_buffers(pa.uint8(), len(utf8), [None, data])
+        views = pa.LargeListViewArray.from_arrays(pa.array(starts), pa.array(lengths), values)
+        gathered = views.flatten()
+        data = gathered.buffers()[1].slice(gathered.offset)
+    return pa.Array.from_buffers(
+        pa.large_string(), len(starts), [None, pa.py_buffer(offsets), data]
+    )
+
+
+def _in_code_points(
+    column: TextColumn, cuts: _Cuts, places: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Turn ascending places in the bytes of all texts into offsets in their own text."""
+    if column.utf8.isascii():
+        return places - column.offsets[cuts.rows]
+    before = code_points(column.utf8, column.offsets)
+    return code_points(column.utf8, places) - before[cuts.rows]

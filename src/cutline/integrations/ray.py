@@ -1,0 +1,166 @@
+"""Ray datasets of documents -> their chunks, their numbers of tokens, counts to train on.
+
+All by `Dataset.map_batches`, in Arrow batches. Cutline and pyarrow must be installed where the
+workers run. Errors about a column or a text are raised where Ray computes, inside its own.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cutline.chunking.chunkers import Chunker
+from cutline.encoding import Encoding
+from cutline.integrations.arrow import chunk_batch, count_batch
+from cutline.integrations.piece_tables import PieceTables
+from cutline.registry import get_encoding
+from cutline.training import PieceCounts
+from cutline.vocabulary import O200K_PAT_STR
+
+if TYPE_CHECKING:
+    import pyarrow
+    from ray.data import Dataset
+
+__all__ = ["chunk_dataset", "count_dataset", "count_pieces"]
+
+
+def chunk_dataset(
+    dataset: "Dataset",
+    chunker: Chunker,
+    column: str = "text",
+    *,
+    carry: Sequence[str] | None = None,
+    prefix: str = "",
+    **options: Any,
+) -> "Dataset":
+    """Cut the texts of a column into chunks: a row for each chunk.
+
+    Args:
+        dataset: the documents.
+        chunker: any chunker of cutline; each actor loads it once.
+        column: where the texts are. A null or empty text has no chunks.
+        carry: the names of other columns whose values go along with each chunk of their row;
+            None: all of them. The texts themselves are not carried.
+        prefix: put before the names of the new columns.
+        options: for `Dataset.map_batches`, such as `compute=ActorPoolStrategy(size=8)`.
+
+    Returns:
+        The columns of `cutline.integrations.arrow.chunk_batch`. Computed when it is asked for,
+        as with any Dataset.
+
+    Cost: that of `chunk_batch`, and of passing the rows from process to process.
+    Source: docs/integrations/ray.md, whose example is run by the tests.
+    """
+    arguments = {"chunker": chunker, "column": column, "carry": carry, "prefix": prefix}
+    return dataset.map_batches(
+        _ChunkActor, batch_format="pyarrow", fn_constructor_kwargs=arguments, **options
+    )
+
+
+def count_dataset(
+    dataset: "Dataset",
+    encoding: Encoding | str,
+    column: str = "text",
+    *,
+    name: str = "token_count",
+    **options: Any,
+) -> "Dataset":
+    """Append a column: how many tokens each text has.
+
+    Args:
+        dataset: the documents.
+        encoding: an `Encoding`, or the name of a packaged one; each actor loads it once.
+        column: where the texts are.
+        name: the new column's, of type int64; null where the text is.
+        options: for `Dataset.map_batches`.
+
+    Raises:
+        UnknownEncodingError: (a ValueError) no encoding has this name.
+
+    Source: docs/integrations/ray.md, whose example is run by the tests.
+    """
+    if isinstance(encoding, str):
+        encoding = get_encoding(encoding)
+    arguments = {"encoding": encoding, "column": column, "name": name}
+    return dataset.map_batches(
+        _CountActor, batch_format="pyarrow", fn_constructor_kwargs=arguments, **options
+    )
+
+
+def count_pieces(
+    dataset: "Dataset",
+    column: str = "text",
+    *,
+    pat_str: str | None = O200K_PAT_STR,
+    special_tokens: Iterable[str] = (),
+    num_partitions: int | None = None,
+    **options: Any,
+) -> PieceCounts:
+    """Count the pieces of a column's texts, to train on: `cutline.train_from_counts`.
+
+    Each text is a document of its own; a null is none. A worker adds up each block, Ray adds up
+    the blocks, and the driver gets each distinct piece once.
+
+    Args:
+        dataset: the documents.
+        column: where the texts are.
+        pat_str: the split pattern; None: each text is one piece.
+        special_tokens: texts that cut documents and are not counted.
+        num_partitions: in how many parts Ray groups the pieces; None: its own default, 200,
+            which is many for a small machine.
+        options: for `Dataset.map_batches`, such as `num_cpus` of a worker.
+
+    Returns:
+        What `cutline.count_pieces` gives for all texts, whatever the blocks.
+
+    Raises:
+        SourceError: (a ValueError) there is no text.
+
+    Cost: linear in the text. The distinct pieces must fit into the memory of the driver.
+    Source: docs/integrations/ray.md, whose example is run by the tests.
+    """
+    import pyarrow as pa
+
+    tables = PieceTables(column, pat_str, tuple(special_tokens))
+    schema = tables.empty().to_arrow().schema  # refuses special tokens that are none
+    counted = dataset.select_columns([column]).map_batches(
+        tables.counted, batch_format="pyarrow", batch_size=None, **options
+    )
+    added = counted.groupby("piece", num_partitions).sum("count")
+    parts = [
+        part.select(["piece", "sum(count)"]).rename_columns(schema.names).cast(schema)
+        for part in added.iter_batches(batch_size=None, batch_format="pyarrow")
+    ]
+    return tables.summed(pa.concat_tables([schema.empty_table(), *parts]))
+
+
+class _ChunkActor:
+    """Has a chunker, and cuts batch after batch with it."""
+
+    def __init__(
+        self, chunker: Chunker, column: str, carry: Sequence[str] | None, prefix: str
+    ) -> None:
+        self._chunker = chunker
+        self._column = column
+        self._carry = carry
+        self._prefix = prefix
+
+    def __call__(self, batch: "pyarrow.Table") -> "pyarrow.Table":
+        return chunk_batch(
+            batch,
+            self._chunker,
+            self._column,
+            carry=self._carry,
+            prefix=self._prefix,
+            num_threads=1,
+        )
+
+
+class _CountActor:
+    """Has an encoding, and counts batch after batch with it."""
+
+    def __init__(self, encoding: Encoding, column: str, name: str) -> None:
+        self._encoding = encoding
+        self._column = column
+        self._name = name
+
+    def __call__(self, batch: "pyarrow.Table") -> "pyarrow.Table":
+        return count_batch(batch, self._encoding, self._column, name=self._name, num_threads=1)

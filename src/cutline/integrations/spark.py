@@ -1,0 +1,193 @@
+"""Spark DataFrames of documents -> their chunks, their numbers of tokens, counts to train on.
+
+All by `DataFrame.mapInArrow`: rows go to the Python workers as Arrow batches, and come back so.
+Cutline and pyarrow must be installed where the workers run. Errors about a text are raised
+where Spark computes, inside its own.
+"""
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from cutline.chunking.chunkers import Chunker
+from cutline.encoding import Encoding
+from cutline.integrations.arrow import chunk_batch, chunk_schema, count_batch
+from cutline.integrations.chunk_columns import CHUNK_COLUMNS
+from cutline.integrations.piece_tables import PieceTables
+from cutline.registry import get_encoding
+from cutline.training import PieceCounts
+from cutline.vocabulary import O200K_PAT_STR
+
+if TYPE_CHECKING:
+    import pyarrow
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+    Batches = Iterator[pyarrow.RecordBatch]
+
+__all__ = ["chunk_dataframe", "count_dataframe", "count_pieces"]
+
+_KEPT_PAYLOADS = 16
+
+
+def chunk_dataframe(
+    frame: "DataFrame",
+    chunker: Chunker,
+    column: str = "text",
+    *,
+    carry: Sequence[str] | None = None,
+    prefix: str = "",
+) -> "DataFrame":
+    """Cut the texts of a column into chunks: a row for each chunk.
+
+    Args:
+        frame: the documents.
+        chunker: any chunker of cutline; each worker process loads it once.
+        column: where the texts are, of type string. A null or empty text has no chunks.
+        carry: the names of other columns whose values go along with each chunk of their row;
+            None: all of them. The texts themselves are not carried.
+        prefix: put before the names of the new columns.
+
+    Returns:
+        The carried columns, then those of `cutline.integrations.arrow.chunk_batch`. Computed
+        when it is asked for, as with any DataFrame.
+
+    Raises:
+        ValueError: there is no such column, it holds no strings, or a carried column has the
+            name of a new one.
+
+    Cost: that of `chunk_batch`, and of passing the rows to Python and back.
+    Source: docs/integrations/spark.md, whose example is run by the tests.
+    """
+    schema = _chunk_schema(frame, column, carry, prefix)
+    carried = schema.names[: -len(CHUNK_COLUMNS)]
+
+    def chunk(batch: "pyarrow.RecordBatch", loaded: Chunker) -> "pyarrow.RecordBatch":
+        return chunk_batch(batch, loaded, column, carry=carried, prefix=prefix, num_threads=1)
+
+    return frame.select(*carried, column).mapInArrow(_on_batches(chunk, chunker), schema)
+
+
+def count_dataframe(
+    frame: "DataFrame", encoding: Encoding | str, column: str = "text", *, name: str = "token_count"
+) -> "DataFrame":
+    """Append a column: how many tokens each text has.
+
+    Args:
+        frame: the documents.
+        encoding: an `Encoding`, or the name of a packaged one; each worker process loads it
+            once.
+        column: where the texts are, of type string.
+        name: the new column's, of type bigint; null where the text is.
+
+    Raises:
+        ValueError: there is no such column, it holds no strings, or there is one by the new
+            name.
+
+    Source: docs/integrations/spark.md, whose example is run by the tests.
+    """
+    from pyspark.sql.types import LongType, StructField, StructType
+
+    if isinstance(encoding, str):
+        encoding = get_encoding(encoding)
+    chunk_schema(_names_and_texts(frame), column, carry=[])
+    if name in frame.columns:
+        raise ValueError(f"there is a column {name!r} already: choose another name, as by name=...")
+
+    def count(batch: "pyarrow.RecordBatch", loaded: Encoding) -> "pyarrow.RecordBatch":
+        return count_batch(batch, loaded, column, name=name, num_threads=1)
+
+    schema = StructType([*frame.schema.fields, StructField(name, LongType())])
+    return frame.mapInArrow(_on_batches(count, encoding), schema)
+
+
+def count_pieces(
+    frame: "DataFrame",
+    column: str = "text",
+    *,
+    pat_str: str | None = O200K_PAT_STR,
+    special_tokens: Iterable[str] = (),
+) -> PieceCounts:
+    """Count the pieces of a column's texts, to train on: `cutline.train_from_counts`.
+
+    Each text is a document of its own; a null is none. A worker adds up its partition, Spark
+    adds up the partitions, and the driver gets each distinct piece once.
+
+    Args:
+        frame: the documents.
+        column: where the texts are, of type string.
+        pat_str: the split pattern; None: each text is one piece.
+        special_tokens: texts that cut documents and are not counted.
+
+    Returns:
+        What `cutline.count_pieces` gives for all texts, whatever the partitions.
+
+    Raises:
+        ValueError: there is no such column, it holds no strings, or no text.
+
+    Cost: linear in the text. The distinct pieces must fit into the memory of a worker, and of the
+    driver: `spark.driver.maxResultSize` limits them to 1 GB unless it is set.
+    Source: docs/integrations/spark.md, whose example is run by the tests.
+    """
+    from pyspark.sql.functions import sum as total
+
+    tables = PieceTables(column, pat_str, tuple(special_tokens))
+    tables.empty()  # refuses special tokens that are none, here and not in a worker
+    chunk_schema(_names_and_texts(frame), column, carry=[])
+
+    def count(batches: "Batches") -> "Batches":
+        yield from tables.counted(batches).to_batches()
+
+    counted = frame.select(column).mapInArrow(count, "piece binary, count bigint")
+    return tables.summed(counted.groupBy("piece").agg(total("count").alias("count")).toArrow())
+
+
+def _on_batches(
+    work: "Callable[[pyarrow.RecordBatch, Any], pyarrow.RecordBatch]", needed: object
+) -> "Callable[[Batches], Batches]":
+    """Make what `mapInArrow` calls for a partition; `needed` comes along as a pickle."""
+    from pyspark import cloudpickle
+
+    payload = cloudpickle.dumps(needed)
+
+    def on_batches(batches: "Batches") -> "Batches":
+        loaded = _loaded(payload)
+        for batch in batches:
+            yield work(batch, loaded)
+
+    return on_batches
+
+
+@lru_cache(_KEPT_PAYLOADS)
+def _loaded(payload: bytes) -> Any:
+    """Load a chunker or an encoding once in a worker process, which runs many tasks."""
+    return pickle.loads(payload)
+
+
+def _names_and_texts(frame: "DataFrame") -> "pyarrow.Schema":
+    """Describe a DataFrame to Arrow as far as names are, and which columns hold strings."""
+    import pyarrow as pa
+    from pyspark.sql.types import StringType
+
+    return pa.schema(
+        [
+            pa.field(
+                field.name, pa.string() if isinstance(field.dataType, StringType) else pa.null()
+            )
+            for field in frame.schema.fields
+        ]
+    )
+
+
+def _chunk_schema(
+    frame: "DataFrame", column: str, carry: Sequence[str] | None, prefix: str
+) -> "StructType":
+    """Build the schema of the chunks, like `cutline.integrations.arrow.chunk_schema`."""
+    from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
+
+    names = chunk_schema(_names_and_texts(frame), column, carry=carry, prefix=prefix).names
+    kinds = (StringType(), *[LongType()] * 4, ArrayType(StringType()), StringType(), StringType())
+    carried = [frame.schema[name] for name in names[: -len(kinds)]]
+    new = [StructField(name, kind) for name, kind in zip(names[-len(kinds) :], kinds, strict=True)]
+    return StructType([*carried, *new])

@@ -1,0 +1,139 @@
+"""The texts in a column of an Arrow table: checked once, then read as UTF-8 or as str."""
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutline.errors import SourceError
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["TextColumn", "need_pyarrow", "text_type"]
+
+_MOST_SHOWN = 20
+
+
+class TextColumn:
+    """The texts of a record batch, null as the empty text.
+
+    Args:
+        batch: has the column once, its values strings: `string`, `large_string`,
+            `string_view`, or a dictionary of these; may be a slice of a larger one.
+        name: the column's.
+        first_row: the number of the batch's first row, for errors.
+
+    Attributes:
+        name: the column's.
+        type: that of its strings.
+        is_null: bool, shape (rows,).
+
+    Raises:
+        SourceError: (a ValueError) no such column, or it holds no strings or invalid UTF-8;
+            names the row.
+
+    Cost: linear in the texts; `string_view`, dictionaries and columns with nulls are copied.
+    """
+
+    def __init__(self, batch: "pyarrow.RecordBatch", name: str, first_row: int = 0) -> None:
+        pa = need_pyarrow()
+        self.name = name
+        self.type = text_type(batch.schema, name)
+        self._first_row = first_row
+        found = batch.column(name)
+        try:
+            # Arrow checks neither when an array is made; the kernels trust both.
+            found.validate(full=True)
+        except pa.ArrowInvalid as error:
+            raise self._invalid(found, error) from error
+        texts = found.cast(pa.large_string())
+        self.is_null: NDArray[np.bool_] = texts.is_null().to_numpy(zero_copy_only=False)
+        self._texts = texts.fill_null("") if texts.null_count else texts
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    @cached_property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where each text starts in `utf8`, and the end of the last: int64, shape (rows + 1,)."""
+        offsets: NDArray[np.int64] = self._places - self._places[0]
+        return offsets
+
+    @cached_property
+    def utf8(self) -> bytes:
+        """The UTF-8 of all texts, one behind the other."""
+        first, end = int(self._places[0]), int(self._places[-1])
+        data = self._texts.buffers()[2]
+        return b"" if first == end else data.slice(first, end - first).to_pybytes()
+
+    @cached_property
+    def _places(self) -> NDArray[np.int64]:
+        """Offsets into the data buffer, in which the column may be a slice."""
+        if not len(self):
+            return np.zeros(1, dtype=np.int64)
+        buffer, first = self._texts.buffers()[1], self._texts.offset
+        return np.frombuffer(buffer, np.int64, len(self) + 1, 8 * first)
+
+    def texts(self) -> list[str]:
+        """Return the texts as str."""
+        return list(self._texts.to_pylist())
+
+    def text(self, row: int) -> str:
+        """Return one of the texts."""
+        return str(self._texts[row].as_py())
+
+    def place(self, row: int) -> str:
+        """Say where a text stands."""
+        return f"row {self._first_row + row} of column {self.name!r}"
+
+    def _invalid(self, found: Any, error: Exception) -> SourceError:
+        """Name the first row that is not UTF-8; damaged in another way: repeat what Arrow says."""
+        pa = need_pyarrow()
+        if isinstance(found, pa.DictionaryArray):
+            return SourceError(f"column {self.name!r}: {error}")
+        for row in range(len(found)):
+            try:
+                found[row].as_py()
+            except UnicodeDecodeError as wrong:
+                return SourceError(
+                    f"{self.place(row)}: invalid utf-8 at byte offset {wrong.start} (byte "
+                    f"{wrong.object[wrong.start]:#04x}: {wrong.reason}); Arrow does not check "
+                    "its strings: have the column made of binary by a cast, which does"
+                )
+        return SourceError(f"column {self.name!r}: {error}")
+
+
+def text_type(schema: "pyarrow.Schema", column: str) -> "pyarrow.DataType":
+    """Return the type of a column's strings: of a dictionary, that of its values.
+
+    Raises:
+        SourceError: (a ValueError) there is no such column, or more than one, or it holds no
+            strings.
+    """
+    import pyarrow.types as kinds
+
+    if schema.names.count(column) != 1:
+        shown = ", ".join(map(repr, schema.names[:_MOST_SHOWN]))
+        more = ", ..." if len(schema.names) > _MOST_SHOWN else ""
+        times = "more than one" if column in schema.names else "no"
+        raise SourceError(f"{times} column {column!r}; there is {shown or 'none'}{more}")
+    found = schema.field(column).type
+    kind = found.value_type if kinds.is_dictionary(found) else found
+    if not (kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind)):
+        raise SourceError(f"column {column!r} must hold strings, its type is {found}")
+    return kind
+
+
+def need_pyarrow() -> Any:
+    """Import pyarrow.
+
+    Raises:
+        ImportError: it is not installed; says how to.
+    """
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise ImportError("Arrow tables need pyarrow: pip install 'cutline[arrow]'") from error
+    return pyarrow

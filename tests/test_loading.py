@@ -12,7 +12,8 @@ import pytest
 
 import cutline
 from cutline.errors import PatternError, UnsupportedPatternError, VocabularyError
-from cutline.vocabulary.huggingface import parse_tokenizer_json, read_vocab_and_merges
+from cutline.vocabulary.huggingface import read_vocab_and_merges
+from cutline.vocabulary.tokenizer_json import parse_tokenizer_json
 from tests.oracles import DISTINCT
 from tests.texts import NAMED_TEXTS, random_texts
 from tests.vocabularies import TOY_TOKENS, random_ranks, with_bytes
@@ -332,6 +333,14 @@ def set_pattern(pattern: str) -> Change:
     return change
 
 
+def two_ways(document: dict[str, Any]) -> None:
+    """Let `abc` come from `a` and `bc`, which `ab` and `c` come before."""
+    document["model"]["vocab"]["bc"] = 900
+    merges = document["model"]["merges"]
+    merges[merges.index(["ab", "c"])] = ["a", "bc"]
+    merges.append(["b", "c"])
+
+
 REFUSED: dict[str, tuple[Change, type[ValueError], str]] = {
     "a byte missing": (
         lambda document: document["model"]["vocab"].pop("Ġ"),
@@ -343,14 +352,14 @@ REFUSED: dict[str, tuple[Change, type[ValueError], str]] = {
         VocabularyError,
         "id 97 is given to two tokens",
     ),
-    "merges in another order": (
-        lambda document: document["model"]["merges"].reverse(),
+    "a token that merges in two ways": (
+        two_ways,
         VocabularyError,
-        "only vocabularies that merge in the order of ids can be read",
+        "only vocabularies in which a token merges in one way can be read",
     ),
     "a pattern that is none": (set_pattern("("), PatternError, "is not closed"),
     "another dialect": (set_pattern(r"\w+"), UnsupportedPatternError, r"escape '\\w'"),
-    "gaps": (set_pattern("a+"), UnsupportedPatternError, "leaves gaps"),
+    "gaps": (set_pattern("abb"), UnsupportedPatternError, "leaves gaps"),
     "a pattern that is too deep": (
         set_pattern("(" * 5_000 + "a" + ")" * 5_000),
         UnsupportedPatternError,

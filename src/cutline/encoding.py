@@ -150,6 +150,25 @@ class Encoding(Encoder, Decoding):
             special_tokens=encoding._special_tokens,
         )
 
+    @classmethod
+    def from_tokenizers(cls, tokenizer: Any, name: str | None = None) -> "Encoding":
+        """Make the encoding of a `tokenizers.Tokenizer`, or of a fast one of transformers.
+
+        Args:
+            tokenizer: byte-level BPE; any object with `to_str()`, or with one of that kind as
+                its `backend_tokenizer`.
+            name: what to call it; if not given, `name_or_path` where there is one.
+
+        Raises:
+            VocabularyError, PatternError: as `cutline.load` for a tokenizer.json.
+            TypeError: it is no such tokenizer.
+
+        Source: docs/tokenizers.md.
+        """
+        from cutline.loading import from_tokenizers  # few programs read other tokenizers
+
+        return from_tokenizers(tokenizer, name)
+
     def _assemble(
         self,
         name: str,
@@ -269,6 +288,41 @@ class Encoding(Encoder, Decoding):
             for part in self._cut_at_special(text, allowed)
         ]
         return np.concatenate(parts) if parts else np.empty(0, dtype=np.uint32)
+
+    def encode_with_offsets(
+        self,
+        text: str,
+        *,
+        allowed_special: AllowedSpecial = frozenset(),
+        disallowed_special: DisallowedSpecial = "all",
+    ) -> tuple[list[int], NDArray[np.int64]]:
+        """Encode like `encode`, and say which characters each token comes from.
+
+        Args:
+            text: the text.
+            allowed_special: as for `encode`.
+            disallowed_special: as for `encode`.
+
+        Returns:
+            Token ids, and int64 of shape (tokens, 2): half-open spans of the text, in code
+            points. Tokens that share a character both have it in their spans.
+
+        Raises:
+            SpecialTokenError: (a ValueError) as for `encode`.
+            SurrogateError: (a ValueError) the text has surrogate code points.
+
+        Cost: linear in the text, some 5 MB/s.
+
+        >>> import cutline
+        >>> tokens, spans = cutline.get_encoding("gpt2").encode_with_offsets("hello wörld")
+        >>> tokens, spans.tolist()
+        ([31373, 266, 30570, 335], [[0, 5], [5, 7], [7, 9], [9, 11]])
+        """
+        from cutline.pipeline.offsets import encode_with_offsets  # few programs need them
+
+        text = plain_text(text)
+        allowed = self._check_special(text, allowed_special, disallowed_special)
+        return encode_with_offsets(self, text, allowed)
 
     def encode_ordinary_batch(
         self, text: Sequence[str], *, num_threads: int = 8
@@ -563,6 +617,21 @@ class Encoding(Encoder, Decoding):
 
         save(self, path, format)
 
+    def num_special_tokens_to_add(self, pair: bool = False) -> int:
+        """Count the special tokens that the model expects around a text: what to leave room for.
+
+        Args:
+            pair: around two texts that are sent together.
+
+        Returns:
+            The number; 0 unless the encoding comes from a tokenizer with a template.
+
+        >>> import cutline
+        >>> cutline.get_encoding("gpt2").num_special_tokens_to_add()
+        0
+        """
+        return 0
+
     def token_byte_values(self) -> list[bytes]:
         """Return the bytes of all ordinary tokens, sorted."""
         return sorted(self._vocabulary.tokens())
@@ -575,7 +644,7 @@ class Encoding(Encoder, Decoding):
     @property
     def max_token_value(self) -> int:
         """The highest token id."""
-        highest = int(self._vocabulary.ids[-1])
+        highest = int(self._vocabulary.ids.max())
         return max(highest, max(self._special_token_values, default=0))
 
     @property
@@ -603,6 +672,11 @@ class Encoding(Encoder, Decoding):
         return ranks
 
     # Inside
+
+    @property
+    def _has_facts(self) -> bool:
+        """Whether there is more to it than pattern, vocabulary and special tokens."""
+        return False
 
     def _remember(self, key: Any, make: Any) -> Any:
         """Make a thing once. Two threads may both make it; all get the same one."""

@@ -1,30 +1,34 @@
 """Encodings from files: which format, and what the caller must add."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from errno import ENOENT
 from os import PathLike
 from pathlib import Path
 from types import EllipsisType
+from typing import TYPE_CHECKING, Any
 
 from cutline.encoding import Encoding
-from cutline.errors import CorruptDataError, PatternError, UnsupportedPatternError, VocabularyError
-from cutline.pretokenize import compile_pattern
-from cutline.pretokenize.oniguruma import from_oniguruma
+from cutline.errors import CorruptDataError, PatternError, VocabularyError
 from cutline.saving import FileFormat, format_by_name
 from cutline.tables import recover_left_lengths
-from cutline.vocabulary import R50K_PAT_STR, Vocabulary, read_tiktoken
-from cutline.vocabulary.huggingface import (
-    GPT2_REGEX,
-    SplitRegex,
-    parse_tokenizer_json,
-    read_json,
-    read_vocab_and_merges,
-    vocab_path,
+from cutline.vocabulary import Vocabulary, read_tiktoken
+from cutline.vocabulary.huggingface import read_json, read_vocab_and_merges, vocab_path
+from cutline.vocabulary.merges import (
+    MergeModel,
+    check_merges,
+    merge_order,
+    never_made,
+    read_ranks,
 )
-from cutline.vocabulary.merges import MergeModel, check_merges, read_ranks
 from cutline.vocabulary.native_file import NATIVE_MAGIC, read_native
+from cutline.vocabulary.tekken import is_tekken, parse_tekken
+from cutline.vocabulary.tokenizer_json import WAY_OUT, Part, parse_tokenizer_json, refused
 
-__all__ = ["load"]
+if TYPE_CHECKING:
+    from cutline.pipeline import Facts
+
+__all__ = ["from_tokenizers", "load"]
 
 
 def load(
@@ -45,7 +49,7 @@ def load(
     if file_format == "cutline":
         return _from_native(path, name)
     if file_format == "tokenizer.json":
-        return _from_tokenizer_json(path, name)
+        return _from_json(path, name)
     if isinstance(pat_str, EllipsisType):
         raise TypeError(
             f"{path} does not hold the split pattern: pass pat_str=, or pat_str=None for an "
@@ -55,7 +59,7 @@ def load(
     if file_format == "tiktoken":
         vocabulary = read_tiktoken(path)
     else:
-        vocabulary = _merged(read_vocab_and_merges(vocab_path(path)), special_tokens)
+        vocabulary = _merged_pair(read_vocab_and_merges(vocab_path(path)), special_tokens)
     return Encoding.from_vocabulary(
         path.stem if name is None else name,
         pat_str=pat_str,
@@ -71,6 +75,8 @@ def _format_of(path: Path) -> FileFormat:
             return "tokenizer.json"
         if (path / "vocab.json").is_file():
             return "vocab.json"
+        if (path / "tekken.json").is_file():
+            return "tokenizer.json"
         raise FileNotFoundError(
             ENOENT, "a folder with neither tokenizer.json nor vocab.json", str(path)
         )
@@ -98,43 +104,119 @@ def _from_native(path: Path, name: str | None) -> Encoding:
         raise type(error)(f"{path}: {error}") from error
 
 
-def _from_tokenizer_json(path: Path, name: str | None) -> Encoding:
-    file = path / "tokenizer.json" if path.is_dir() else path
-    parsed = parse_tokenizer_json(read_json(file), str(file))
-    vocabulary = _merged(parsed.model, parsed.special_tokens)
-    try:
-        return Encoding.from_vocabulary(
-            path.stem if name is None else name,
-            pat_str=_pat_str(parsed.split),
-            vocabulary=vocabulary,
-            special_tokens=parsed.special_tokens,
+def from_tokenizers(tokenizer: Any, name: str | None) -> Encoding:
+    """Make the encoding of a tokenizer object; `Encoding.from_tokenizers` is the door."""
+    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    if not callable(getattr(backend, "to_str", None)):
+        raise TypeError(
+            "tokenizer must be a tokenizers.Tokenizer or a fast tokenizer of transformers, got "
+            f"{type(tokenizer).__name__}: {WAY_OUT}"
         )
-    except PatternError as error:
-        raise type(error)(f"{file}: {error}") from error
+    given = name or getattr(tokenizer, "name_or_path", None) or "tokenizer"
+    return _from_document(json.loads(backend.to_str()), str(given), str(given))
 
 
-def _merged(model: MergeModel, special_tokens: Mapping[str, int]) -> Vocabulary:
-    """Make the vocabulary of a model, if it merges in the order of ids."""
-    ranks = read_ranks(model, special_tokens)
+def _from_json(path: Path, name: str | None) -> Encoding:
+    file = path
+    if path.is_dir():
+        names = ("tokenizer.json", "tekken.json")
+        file = next(path / name for name in names if (path / name).is_file())
+    document = read_json(file)
+    if is_tekken(document):
+        pattern, ranks, special_tokens = parse_tekken(document, str(file))
+        try:
+            return Encoding(
+                name or file.stem,
+                pat_str=pattern,
+                mergeable_ranks=ranks,
+                special_tokens=special_tokens,
+            )
+        except (PatternError, VocabularyError) as error:
+            raise type(error)(f"{file}: {error}") from error
+    return _from_document(document, path.stem if name is None else name, str(file))
+
+
+def _from_document(document: Part, name: str, source: str) -> Encoding:
+    from cutline.pipeline import Facts
+    from cutline.pipeline.stages import make_pattern, make_steps
+
+    parsed = parse_tokenizer_json(document, source)
+    pat_str, prefix_space = make_pattern(parsed.pre_tokenizers, source)
+    added = {token.content: token.id for token in parsed.added_tokens}
+    vocabulary, silent_tokens = _merged(parsed.model, added)
+    if parsed.model.ignore_merges:
+        for token in parsed.added_tokens:
+            if token.single_word and token.content in parsed.model.ids:
+                why = "where other words touch it, the text would be this token all the same"
+                raise refused(source, "added token", token.content, why)
+    facts = Facts(
+        parsed.added_tokens,
+        make_steps(parsed.normalizers, source),
+        prefix_space,
+        silent_tokens,
+        parsed.n_template_tokens,
+    )
     try:
-        vocabulary = Vocabulary.from_ranks(ranks)
-        vocabulary = vocabulary.with_left_lengths(recover_left_lengths(vocabulary))
-    except VocabularyError as error:
-        raise VocabularyError(f"{model.source}: {error}") from error
-    check_merges(vocabulary, model)
+        return _make_encoding(name, pat_str, vocabulary, facts)
+    except (PatternError, VocabularyError) as error:
+        raise type(error)(f"{source}: {error}") from error
+
+
+def _make_encoding(
+    name: str, pat_str: str | None, vocabulary: Vocabulary, facts: "Facts"
+) -> Encoding:
+    """Make the simplest encoding that does all that the facts say."""
+    from cutline.pipeline import ChangingEncoding, TokenizerEncoding
+
+    if facts.is_plain:
+        ids = {token.content: token.id for token in facts.added_tokens}
+        if not set(ids.values()) & set(vocabulary.ids.tolist()):
+            return Encoding.from_vocabulary(
+                name, pat_str=pat_str, vocabulary=vocabulary, special_tokens=ids
+            )
+    cls = ChangingEncoding if facts.changes_texts else TokenizerEncoding
+    return cls.from_facts(name, pat_str, vocabulary, facts)
+
+
+def _merged_pair(model: MergeModel, special_tokens: Mapping[str, int]) -> Vocabulary:
+    """Make the vocabulary of `vocab.json`, where a token that no text has is forgotten."""
+    vocabulary, silent = _merged(model, special_tokens)
+    if silent:
+        token, number = next(iter(silent.items()))
+        raise VocabularyError(
+            f"{model.source}: merging never makes token {token!r} (id {number}), and without "
+            "ignore_merges no text has it; if it is a special token, it must be named as one"
+        )
     return vocabulary
 
 
-def _pat_str(split: SplitRegex | None) -> str | None:
-    """Say in our dialect how a pre-tokenizer splits."""
-    if split is None:
-        return None
-    if split.pattern == GPT2_REGEX:
-        return R50K_PAT_STR
-    pat_str = from_oniguruma(split.pattern)
-    if split.keeps_gaps and compile_pattern(pat_str).has_gaps:
-        raise UnsupportedPatternError(
-            f"split pattern {split.pattern!r} leaves gaps that become pieces of their own "
-            "(behavior Isolated), and cutline has no pieces but matches"
-        )
-    return pat_str
+def _merged(
+    model: MergeModel, added_tokens: Mapping[str, int]
+) -> tuple[Vocabulary, dict[bytes, int]]:
+    """Make the vocabulary of a model, and list the tokens that no text has.
+
+    Tokens merge in the order of ids, in that of the list of merges, or else not in any that
+    can be read. Without `ignore_merges`, a token that merging does not make is in no text.
+    """
+    ranks = read_ranks(model, added_tokens)
+    silent: dict[bytes, int] = {}
+    if not model.ignore_merges:
+        silent = {token: ranks.pop(token) for token in never_made(model, list(ranks))}
+    by_id = _ordered(model, ranks, None)
+    try:
+        check_merges(by_id, model)
+    except VocabularyError:
+        vocabulary = _ordered(model, ranks, merge_order(model, ranks))
+        check_merges(vocabulary, model)
+        return vocabulary, silent
+    return by_id, silent
+
+
+def _ordered(
+    model: MergeModel, ranks: dict[bytes, int], order: Sequence[bytes] | None
+) -> Vocabulary:
+    try:
+        vocabulary = Vocabulary.from_ranks(ranks, order)
+        return vocabulary.with_left_lengths(recover_left_lengths(vocabulary))
+    except VocabularyError as error:
+        raise VocabularyError(f"{model.source}: {error}") from error

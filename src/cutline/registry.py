@@ -67,12 +67,12 @@ def load(
 ) -> Encoding:
     """Load an encoding from a file or a folder.
 
-    What can be read: a `.cutline` file; a Hugging Face `tokenizer.json` of plain byte-level
-    BPE; `vocab.json` with `merges.txt` beside it; a `.tiktoken` file. The first two hold
-    pattern and special tokens; for the others, say them.
+    What can be read: a `.cutline` file; a Hugging Face `tokenizer.json` of byte-level BPE;
+    Mistral's `tekken.json`; `vocab.json` with `merges.txt` beside it; a `.tiktoken` file. The
+    first three hold pattern and special tokens; for the others, say them.
 
     Args:
-        path: the file, or a folder with a `tokenizer.json` or a `vocab.json`.
+        path: the file, or a folder with a `tokenizer.json`, `vocab.json` or `tekken.json`.
         pat_str: the split pattern, where the file does not hold it; None does not split.
         special_tokens: ids by text, where the file does not tell.
         name: what to call the encoding; the stored name, or else the file's.
@@ -85,7 +85,7 @@ def load(
             tokenizer.json, not known to mean the same here.
         TypeError: pat_str or special_tokens are missing, or given although the file has them.
 
-    Source: docs/formats.md.
+    Source: docs/formats.md, docs/tokenizers.md.
     """
     from cutline import loading  # few programs read encodings from files
 

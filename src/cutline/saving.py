@@ -4,7 +4,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from cutline.errors import UnsupportedPatternError
+from cutline.errors import UnsupportedPatternError, VocabularyError
 from cutline.pretokenize import compile_pattern
 from cutline.pretokenize.oniguruma import to_oniguruma
 from cutline.tables import recover_left_lengths
@@ -36,6 +36,11 @@ def save(encoding: "Encoding", path: str | PathLike[str], file_format: FileForma
     """Write an encoding; `Encoding.save` is the door."""
     path = Path(path)
     file_format = _checked_format(path, file_format)
+    if encoding._has_facts:
+        raise VocabularyError(
+            f"{encoding.name!r} comes from a tokenizer that does more than split and merge, and "
+            "no file that cutline writes says so: keep the tokenizer.json"
+        )
     if file_format == "tiktoken":
         write_tiktoken(encoding._vocabulary, path)
         return

@@ -77,6 +77,7 @@ def need_automaton(name: str, has_automaton: bool) -> None:
     if not has_automaton:
         raise UnsupportedPatternError(
             f"the split pattern of {name!r} runs on the `regex` module, which does not "
-            "tell how far it looked: exact cuts need a pattern that compiles to an automaton; "
-            "encode and count work with any"
+            "tell how far it looked, or its tokenizer changes texts before it splits them: "
+            "exact cuts need a pattern that compiles to an automaton, and the methods of the "
+            "encoding itself where it changes texts; encode and count work with any"
         )

@@ -22,11 +22,31 @@ from cutline.integrations.arrow import ArrowTexts, chunk_batch, chunk_schema, co
 
 ENC = cutline.get_encoding("o200k_base")
 PLAIN = cutline.TokenChunker(ENC, 8)
+
+
+def as_sent(chunk: cutline.Chunk) -> int:
+    """Count two tokens more than the chunk has."""
+    return chunk.token_count + 2
+
+
+def lower_case_encoding() -> cutline.Encoding:
+    """One that changes texts before it splits them."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+    letters = pre_tokenizers.ByteLevel.alphabet()
+    made = Tokenizer(models.BPE({letter: n for n, letter in enumerate(sorted(letters))}, []))
+    made.normalizer = normalizers.Lowercase()
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    return cutline.Encoding.from_tokenizers(made, "lower")
+
+
 CHUNKERS: dict[str, Chunker] = {
     "tokens": PLAIN,
     "tokens, overlap": cutline.TokenChunker(ENC, 8, 3),
     "tokens, most overlap": cutline.TokenChunker(ENC, 5, 4),
     "tokens, stripped": cutline.TokenChunker(ENC, 8, strip=True),
+    "tokens, counted otherwise": cutline.TokenChunker(ENC, 8, count_text=as_sent),
+    "tokens of changed text": cutline.TokenChunker(lower_case_encoding(), 40),
     "graphemes": cutline.TokenChunker(ENC, 8, boundary="grapheme"),
     "text": cutline.TextChunker(ENC, 10),
     "text, overlap": cutline.TextChunker(ENC, 10, 3),

@@ -6,7 +6,7 @@ one-character look-ahead. Everything else is refused by name and position.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cutline.pretokenize.atoms import AtomReader
 from cutline.pretokenize.charset import CharSet, union
@@ -32,9 +32,10 @@ _REFUSED_GROUPS = {
 
 @dataclass(frozen=True, slots=True)
 class Chars:
-    """One character out of a set."""
+    """One character out of a set; `source` is how the pattern writes it on its own."""
 
     chars: CharSet
+    source: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +70,14 @@ class Repeat:
 class LookAhead:
     """What must come next without being part of the match.
 
-    `$` is no character or the end of the text; `(?!x)` any but x, or the end.
+    `$` is no character or the end of the text; `(?!x)` any but x, or the end. `source` is
+    how the pattern writes x on its own, "" for `$`.
     """
 
     chars: CharSet
     at_end: bool
     position: int
+    source: str = field(default="", compare=False, repr=False)
 
 
 Node = Chars | Sequence | Choice | Repeat | LookAhead
@@ -161,7 +164,15 @@ class _Parser:
             raise reader.unsupported("anchor '^'", reader.position)
         if reader.accept("$"):
             return LookAhead(union([]), at_end=True, position=reader.position - 1)
-        return Chars(reader.read_atom())
+        position = reader.position
+        chars = reader.read_atom()
+        return Chars(chars, self._source(reader.pattern[position : reader.position]))
+
+    def _source(self, written: str) -> str:
+        """Write an atom such that it means the same without the flags around it."""
+        if self.reader.ignore_case and (written.isalpha() or len(written) > 1):
+            return f"(?i:{written})"
+        return "(?s:.)" if written == "." and self.reader.dot_all else written
 
     def _group(self) -> Node:
         reader = self.reader
@@ -183,7 +194,8 @@ class _Parser:
         if not isinstance(body, Chars):
             raise reader.unsupported(f"look-ahead {opening!r} at more than one character", start)
         negative = opening == "(?!"
-        return LookAhead(~body.chars if negative else body.chars, at_end=negative, position=start)
+        chars = ~body.chars if negative else body.chars
+        return LookAhead(chars, at_end=negative, position=start, source=body.source)
 
     def _open_group(self) -> str:
         """Read what opens a group, apply its flags, and return it."""

@@ -27,6 +27,8 @@ def checked_special_tokens(
             no integer, out of range or taken.
     """
     checked: dict[str, int] = {}
+    by_id = np.argsort(vocabulary.ids, kind="stable")
+    ids = vocabulary.ids[by_id]
     for text, token_id in special_tokens.items():
         if not isinstance(text, str) or not text or not _is_unicode(text):
             raise VocabularyError(
@@ -43,11 +45,11 @@ def checked_special_tokens(
             raise VocabularyError(
                 f"special token {text!r} has id {number}; ids must be from 0 to 2**32 - 2"
             )
-        place = int(np.searchsorted(vocabulary.ids, number))
-        if place < len(vocabulary) and vocabulary.ids[place] == number:
+        place = int(np.searchsorted(ids, number))
+        if place < len(vocabulary) and ids[place] == number:
             raise VocabularyError(
                 f"special token {text!r} has id {number}, which is that of the ordinary "
-                f"token {vocabulary.token_bytes(place)!r}; give it an id of its own"
+                f"token {vocabulary.token_bytes(int(by_id[place]))!r}; give it an id of its own"
             )
         checked[text] = number
     return checked
@@ -61,8 +63,12 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def build_decoder(vocabulary: Vocabulary, special_tokens: Mapping[str, int]) -> Decoder:
-    """Join vocabulary and special tokens into one table by id.
+def build_decoder(
+    vocabulary: Vocabulary,
+    special_tokens: Mapping[str, int],
+    others: Mapping[bytes, int] | None = None,
+) -> Decoder:
+    """Join vocabulary, special tokens and others into one table by id.
 
     Of special tokens that share an id, the first one's text is what it decodes to.
 
@@ -71,6 +77,8 @@ def build_decoder(vocabulary: Vocabulary, special_tokens: Mapping[str, int]) -> 
     by_id: dict[int, bytes] = {}
     for text, token_id in special_tokens.items():
         by_id.setdefault(token_id, text.encode())
+    for token, token_id in (others or {}).items():
+        by_id.setdefault(token_id, token)
     ids = np.concatenate([vocabulary.ids, np.fromiter(by_id, np.uint32, len(by_id))])
     lengths = np.concatenate(
         [np.diff(vocabulary.offsets), np.fromiter(map(len, by_id.values()), np.uint64, len(by_id))]

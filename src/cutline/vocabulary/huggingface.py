@@ -1,8 +1,7 @@
 """Hugging Face's files: `vocab.json` with `merges.txt`, and `tokenizer.json`.
 
-Written such that the `tokenizers` package gives the same ids. Read: byte-level BPE as
-written here and as that package trains it; what else a `tokenizer.json` can hold is
-refused by name.
+Written such that the `tokenizers` package gives the same ids. What a `tokenizer.json` says
+is read by tokenizer_json.py.
 """
 
 import json
@@ -15,13 +14,12 @@ from typing import Any, Final
 from cutline.errors import VocabularyError
 from cutline.vocabulary.files import replace_file
 from cutline.vocabulary.merges import MergeModel, list_merges, list_texts, unreachable
+from cutline.vocabulary.tokenizer_json import COMMENT, checked_ids, shown
 from cutline.vocabulary.vocabulary import Vocabulary
 
 __all__ = [
     "GPT2_REGEX",
     "SplitRegex",
-    "TokenizerJson",
-    "parse_tokenizer_json",
     "read_json",
     "read_vocab_and_merges",
     "vocab_path",
@@ -34,8 +32,6 @@ GPT2_REGEX: Final = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}
 
 _VOCAB_NAME: Final = "vocab.json"
 _MERGES_NAME: Final = "merges.txt"
-_COMMENT: Final = "#version"
-"""Begins a merge that the package skips, wherever it stands; pairs of a `tokenizer.json` aside."""
 _BYTE_LEVEL: Final = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
 _DECODER: Final = {
     "type": "ByteLevel",
@@ -72,15 +68,6 @@ class SplitRegex:
     keeps_gaps: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TokenizerJson:
-    """What a `tokenizer.json` holds; `split` None does not split."""
-
-    model: MergeModel
-    special_tokens: dict[str, int]
-    split: SplitRegex | None
-
-
 def vocab_path(path: Path) -> Path:
     """Find the `vocab.json` of a folder, or the `prefix-vocab.json` of `prefix-merges.txt`."""
     if path.name.endswith(_VOCAB_NAME):
@@ -115,7 +102,7 @@ def write_vocab_and_merges(
             "save as tokenizer.json or in another format"
         )
     merges = list_merges(vocabulary)
-    if dropped := next((left for left, _ in merges if left.startswith(_COMMENT)), None):
+    if dropped := next((left for left, _ in merges if left.startswith(COMMENT)), None):
         raise VocabularyError(
             f"merges.txt cannot hold a merge of {dropped!r}: tokenizers takes the line for a "
             "comment; save as tokenizer.json or in another format"
@@ -133,7 +120,7 @@ def read_vocab_and_merges(path: Path) -> MergeModel:
         FileNotFoundError: one of them is missing.
         VocabularyError: names the path and the place that is wrong.
     """
-    ids = _checked_ids(read_json(path), str(path))
+    ids = checked_ids(read_json(path), str(path))
     source = f"{path} with {_merges_path(path).name}"
     path = _merges_path(path)
     try:
@@ -143,7 +130,7 @@ def read_vocab_and_merges(path: Path) -> MergeModel:
     merges = []
     for number, line in enumerate(lines, start=1):
         fields = line.removesuffix("\r").split(" ")
-        if fields == [""] or line.startswith(_COMMENT):
+        if fields == [""] or line.startswith(COMMENT):
             continue
         if len(fields) != 2 or not all(fields):
             shown = repr(line) if len(line) <= 60 else f"{line[:60]!r}..."
@@ -205,28 +192,6 @@ def write_tokenizer_json(
     replace_file(path, _dump(document))
 
 
-def parse_tokenizer_json(document: Mapping[str, Any], source: str) -> TokenizerJson:
-    """Take apart what `read_json` read.
-
-    Raises:
-        VocabularyError: names the part that is damaged or not supported.
-    """
-    for part in ("truncation", "padding", "normalizer"):
-        if document.get(part) is not None:
-            raise _unsupported(source, part, document[part])
-    processor = document.get("post_processor")
-    if processor is not None and _type_of(processor) != "ByteLevel":  # that one moves offsets only
-        raise _unsupported(source, "post_processor", processor)
-    if _type_of(document.get("decoder")) != "ByteLevel":
-        raise _unsupported(source, "decoder", document.get("decoder"))
-    model = _parse_model(document.get("model"), source)
-    return TokenizerJson(
-        model,
-        _parse_added_tokens(document.get("added_tokens") or [], model),
-        _parse_pre_tokenizer(document.get("pre_tokenizer"), source),
-    )
-
-
 def read_json(path: Path) -> dict[str, Any]:
     """Read a file that holds a JSON object.
 
@@ -245,7 +210,7 @@ def read_json(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise VocabularyError(f"{path} holds no JSON that can be read: {error}") from None
     if not isinstance(document, dict):
-        raise VocabularyError(f"{path} holds {_shown(document)} instead of a JSON object")
+        raise VocabularyError(f"{path} holds {shown(document)} instead of a JSON object")
     return document
 
 
@@ -277,103 +242,6 @@ def _pre_tokenizer(split: SplitRegex | None) -> dict[str, Any]:
             {**_BYTE_LEVEL, "use_regex": False},
         ],
     }
-
-
-def _parse_pre_tokenizer(part: Any, source: str) -> SplitRegex | None:
-    match part:
-        case {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}:
-            return None
-        case {"type": "ByteLevel", "add_prefix_space": False}:
-            return SplitRegex(GPT2_REGEX, keeps_gaps=True)
-        case {
-            "type": "Sequence",
-            "pretokenizers": [
-                {
-                    "type": "Split",
-                    "pattern": {"Regex": str() as pattern},
-                    "behavior": "Isolated" | "Removed" as behavior,
-                    "invert": bool() as invert,
-                },
-                {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False},
-            ],
-        } if invert == (behavior == "Removed"):
-            return SplitRegex(pattern, keeps_gaps=not invert)
-    raise _unsupported(source, "pre_tokenizer", part)
-
-
-def _parse_model(part: Any, source: str) -> MergeModel:
-    if not isinstance(part, dict):
-        raise _unsupported(source, "model", part)
-    for key, plain in _PLAIN_MODEL.items():
-        # Older files leave the type out; "" and 0 say the same as null.
-        if part.get(key, plain) != plain and (part[key] or key == "type"):
-            raise _unsupported(source, f"model: {key}", part[key])
-    ids = _checked_ids(part.get("vocab"), f"{source}, vocab")
-    merges = part.get("merges")
-    if not isinstance(merges, list):
-        raise _unsupported(source, "model: merges", merges)
-    pairs = []
-    for place, merge in enumerate(merges, start=1):
-        if isinstance(merge, str) and merge.startswith(_COMMENT):
-            continue
-        fields = merge.split(" ") if isinstance(merge, str) else merge
-        match fields:
-            case [str() as left, str() as right]:
-                pairs.append((left, right))
-            case _:
-                raise VocabularyError(
-                    f"{source}: merge {place} is {_shown(merge)} instead of two tokens"
-                )
-    return MergeModel(ids, pairs, bool(part.get("ignore_merges")), source)
-
-
-def _parse_added_tokens(parts: Any, model: MergeModel) -> dict[str, int]:
-    """Read the special tokens; refuse what `tokenizers` would not find or number like us."""
-    found: dict[str, int] = {}
-    for place, part in enumerate(parts if isinstance(parts, list) else [parts]):
-        match part:
-            case {"id": int() as token_id, "content": str() as text}:
-                pass
-            case _:
-                raise _unsupported(model.source, f"added_tokens, place {place}", part)
-        for key, plain in _PLAIN_ADDED_TOKEN.items():
-            if part.get(key) is not plain:
-                raise _unsupported(model.source, f"added token {text!r}: {key}", part.get(key))
-        # A token that the vocabulary lacks gets the next id, whatever the file says.
-        following = max(len(model.ids), max(found.values(), default=-1) + 1)
-        assigned = model.ids.get(text, following)
-        if token_id != assigned:
-            raise VocabularyError(
-                f"{model.source}: added token {text!r} has id {token_id}, but `tokenizers` "
-                f"would give it {assigned}; correct the file"
-            )
-        found[text] = token_id
-    return found
-
-
-def _checked_ids(part: Any, source: str) -> dict[str, int]:
-    if not isinstance(part, dict):
-        raise VocabularyError(f"{source} holds {_shown(part)} instead of ids by token")
-    for text, token_id in part.items():
-        if type(token_id) is not int:
-            raise VocabularyError(f"{source}: token {text!r} has id {_shown(token_id)}")
-    return part
-
-
-def _type_of(part: Any) -> Any:
-    return part.get("type") if isinstance(part, dict) else part
-
-
-def _unsupported(source: str, part: str, got: Any) -> VocabularyError:
-    return VocabularyError(
-        f"{source}: {part} is {_shown(got)}, which is not supported; only plain byte-level BPE "
-        "can be read"
-    )
-
-
-def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 80 else f"{text[:80]}..."
 
 
 def _dump(document: Mapping[str, Any]) -> bytes:

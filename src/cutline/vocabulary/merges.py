@@ -4,9 +4,9 @@ A vocabulary here is an order of tokens; there it is ids by token and, apart fro
 pairs in the order in which they merge. docs/formats.md shows when both say the same.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final
 
 import numpy as np
@@ -20,6 +20,8 @@ __all__ = [
     "check_merges",
     "list_merges",
     "list_texts",
+    "merge_order",
+    "never_made",
     "read_ranks",
     "unreachable",
 ]
@@ -64,13 +66,13 @@ def as_text(token: bytes) -> str:
 
 
 def list_texts(vocabulary: Vocabulary) -> list[str]:
-    """Write every token like `as_text`, in the order of ids."""
+    """Write every token like `as_text`, in the order of merging."""
     letters = as_text(vocabulary.arena)
     return [letters[start:end] for start, end in pairwise(vocabulary.offsets.tolist())]
 
 
 def list_merges(vocabulary: Vocabulary) -> list[Merge]:
-    """List the last merge of every token that merging reaches, in the order of ids.
+    """List the last merge of every token that merging reaches, in the order of merging.
 
     Args:
         vocabulary: with left lengths.
@@ -97,26 +99,29 @@ def unreachable(vocabulary: Vocabulary) -> str:
     return f"token {vocabulary.token_bytes(first)!r} (id {vocabulary.ids[first]})"
 
 
-def read_ranks(model: MergeModel, special_tokens: Mapping[str, int]) -> dict[bytes, int]:
+def read_ranks(model: MergeModel, added_tokens: Mapping[str, int]) -> dict[bytes, int]:
     """Turn the ordinary tokens of a model back into bytes.
 
     Args:
         model: as read.
-        special_tokens: ids by text; where the model has the same, they are left out.
+        added_tokens: ids by text. What is named there and takes no part in merging is left
+            out: it is found in the text before anything merges.
 
     Raises:
-        VocabularyError: a token is written in other than GPT-2's letters, or a special
+        VocabularyError: a token is written in other than GPT-2's letters, or an added
             token has another id in the model.
     """
+    merging = set(chain.from_iterable(model.merges)) | set(map("".join, model.merges))
     ranks: dict[bytes, int] = {}
     for text, token_id in model.ids.items():
-        if text in special_tokens:
-            if special_tokens[text] != token_id:
+        if text in added_tokens:
+            if added_tokens[text] != token_id:
                 raise VocabularyError(
                     f"{model.source}: special token {text!r} has id {token_id!r} in the "
-                    f"vocabulary and id {special_tokens[text]!r} elsewhere"
+                    f"vocabulary and id {added_tokens[text]!r} elsewhere"
                 )
-            continue
+            if text not in merging and text not in _TO_BYTE:
+                continue
         try:
             ranks[bytes(map(_TO_BYTE.__getitem__, text))] = token_id
         except KeyError:
@@ -128,8 +133,25 @@ def read_ranks(model: MergeModel, special_tokens: Mapping[str, int]) -> dict[byt
     return ranks
 
 
+def merge_order(model: MergeModel, tokens: Iterable[bytes]) -> list[bytes]:
+    """Sort tokens as the list of merges does: single bytes, what merges make, the others."""
+    places: dict[str, int] = {}
+    for place, (left, right) in enumerate(model.merges):
+        places.setdefault(left + right, place)
+    last = len(model.merges)
+    return sorted(
+        tokens, key=lambda token: -1 if len(token) == 1 else places.get(as_text(token), last)
+    )
+
+
+def never_made(model: MergeModel, tokens: Iterable[bytes]) -> list[bytes]:
+    """List the tokens of several bytes that no merge makes."""
+    made = set(map("".join, model.merges))
+    return [token for token in tokens if len(token) > 1 and as_text(token) not in made]
+
+
 def check_merges(vocabulary: Vocabulary, model: MergeModel) -> None:
-    """Refuse a list of merges that does not mean merging in the order of ids.
+    """Refuse a list of merges that does not mean merging in the order of the vocabulary.
 
     Args:
         vocabulary: made of the model's ordinary tokens, with left lengths.
@@ -137,10 +159,12 @@ def check_merges(vocabulary: Vocabulary, model: MergeModel) -> None:
 
     Raises:
         VocabularyError: names the token or the merge at fault.
+
+    Source: docs/formats.md, "Ids and merges".
     """
     expected = list_merges(vocabulary)
     if model.merges != expected:  # nearly all files are equal
-        _check_order(expected, _merge_places(model.merges, vocabulary, model.source), model)
+        _check_order(expected, _merge_places(model), model)
     if not model.ignore_merges and (token := unreachable(vocabulary)):
         raise VocabularyError(
             f"{model.source}: merging never makes {token}, and without ignore_merges no text "
@@ -157,32 +181,31 @@ def _check_order(expected: Sequence[Merge], places: Mapping[Merge, int], model: 
         if place is None:
             raise VocabularyError(
                 f"{model.source}: no merge of {merge[0]!r} and {merge[1]!r} makes the token "
-                f"{text!r} (id {model.ids[text]}), as merging in the order of ids would; only "
-                "vocabularies that merge in this order can be read"
+                f"{text!r} (id {model.ids[text]}), although its other merges lead there; only "
+                "vocabularies in which a token merges in one way can be read"
             )
         if place < last:
             raise VocabularyError(
                 f"{model.source}: merge {place + 1} makes {text!r} (id {model.ids[text]}), but "
-                f"merge {last + 1} makes {last_text!r} with the lower id {model.ids[last_text]}; "
-                "only vocabularies that merge in the order of ids can be read"
+                f"merge {last + 1} makes {last_text!r}, which also merges before it; only "
+                "vocabularies in which a token merges in one way can be read"
             )
         last, last_text = place, text
 
 
-def _merge_places(merges: Sequence[Merge], vocabulary: Vocabulary, source: str) -> dict[Merge, int]:
+def _merge_places(model: MergeModel) -> dict[Merge, int]:
     """Give each merge its place, and refuse one that repeats or joins what are no tokens."""
-    texts = set(list_texts(vocabulary))
     places: dict[Merge, int] = {}
-    for place, merge in enumerate(merges):
+    for place, merge in enumerate(model.merges):
         for text in (*merge, "".join(merge)):
-            if text not in texts:
+            if text not in model.ids:
                 raise VocabularyError(
-                    f"{source}: merge {place + 1} of {merge[0]!r} and {merge[1]!r} needs the "
-                    f"token {text!r}, which the vocabulary does not have"
+                    f"{model.source}: merge {place + 1} of {merge[0]!r} and {merge[1]!r} needs "
+                    f"the token {text!r}, which the vocabulary does not have"
                 )
         if places.setdefault(merge, place) != place:
             raise VocabularyError(
-                f"{source}: merge {place + 1} of {merge[0]!r} and {merge[1]!r} repeats merge "
-                f"{places[merge] + 1}"
+                f"{model.source}: merge {place + 1} of {merge[0]!r} and {merge[1]!r} repeats "
+                f"merge {places[merge] + 1}"
             )
     return places

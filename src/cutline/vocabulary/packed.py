@@ -10,7 +10,7 @@ Layout, all integers little-endian:
     widths        3 bytes   bytes per entry of the three arrays: 1, 2 or 4
                             (0 for left_lengths: the array is absent)
     arrays                  zlib stream of lengths, left_lengths and id steps
-                            (the first id, then the differences)
+                            (the first id, then the differences, modulo 2^32)
     arena                   zlib stream
 
 The hash is checked before anything is inflated, so damage ends there. The checks
@@ -104,7 +104,7 @@ def unpack(data: bytes, source: str = "packed vocabulary") -> Vocabulary:
         return Vocabulary(
             arena,
             lengths,
-            np.cumsum(id_steps, dtype=np.uint64),
+            np.cumsum(id_steps, dtype=np.uint64) & 0xFFFFFFFF,
             left_lengths if widths[1] else None,
         )
     except VocabularyError as error:

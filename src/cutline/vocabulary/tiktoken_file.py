@@ -58,10 +58,16 @@ def write_tiktoken(vocabulary: Vocabulary, path: str | os.PathLike[str]) -> None
     published files.
 
     Raises:
+        VocabularyError: the tokens merge in another order than that of their ids.
         OSError: the file cannot be written; it appears whole or not at all.
 
     Cost: O(bytes); about 150 ms for o200k_base.
     """
+    if not vocabulary.merges_by_id:
+        raise VocabularyError(
+            "the tokens do not merge in the order of their ids, and a .tiktoken file cannot say "
+            "so: save as .cutline or tokenizer.json"
+        )
     lines = (
         b"%b %d\n" % (b2a_base64(token, newline=False), token_id)
         for token, token_id in zip(vocabulary.tokens(), vocabulary.ids.tolist(), strict=True)

@@ -5,7 +5,7 @@ beside it, which is what tables, kernels and the packed format all work on.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, NoReturn, final
 
@@ -37,7 +37,8 @@ class Vocabulary:
     Attributes:
         arena: the tokens' bytes, one after the other.
         offsets: uint64, shape (n + 1,); token k is `arena[offsets[k]:offsets[k + 1]]`.
-        ids: uint32, shape (n,), strictly increasing: the lower id merges first.
+        ids: uint32, shape (n,), each once. The order of tokens is that of merging; in nearly
+            all vocabularies it is that of ids too.
         left_lengths: uint32, shape (n,); byte length of the left part of each
             token's last merge, 0 where there is none (single bytes, and tokens that
             merging never reaches). None when nobody has worked it out.
@@ -67,7 +68,7 @@ class Vocabulary:
         Args:
             arena: the tokens' bytes in rank order; trusted to hold no token twice.
             lengths: integers, shape (n,); byte length of each token.
-            ids: integers, shape (n,); in increasing order.
+            ids: integers, shape (n,); each once.
             left_lengths: integers, shape (n,), or None; see the class.
 
         Raises:
@@ -94,12 +95,16 @@ class Vocabulary:
             object.__setattr__(self, name, value)
 
     @classmethod
-    def from_ranks(cls, mergeable_ranks: Mapping[bytes, int]) -> "Vocabulary":
+    def from_ranks(
+        cls, mergeable_ranks: Mapping[bytes, int], order: Sequence[bytes] | None = None
+    ) -> "Vocabulary":
         """Sort the tokens of a `{token: id}` mapping into a vocabulary.
 
         Args:
             mergeable_ranks: every token's bytes with its id, which is also its merge
                 priority; in any order, special tokens not among them.
+            order: the same tokens in the order in which they merge, where that is not the
+                order of ids.
 
         Returns:
             The vocabulary, with `left_lengths` None.
@@ -115,11 +120,8 @@ class Vocabulary:
         array([255, 300], dtype=uint32)
         """
         _check_ranks(mergeable_ranks)
-        tokens = list(mergeable_ranks)
-        ids = np.fromiter(mergeable_ranks.values(), dtype=np.int64, count=len(tokens))
-        order = np.argsort(ids, kind="stable")
-        ids = ids[order]
-        tokens = [tokens[place] for place in order.tolist()]
+        tokens = sorted(mergeable_ranks, key=mergeable_ranks.__getitem__)
+        ids = np.fromiter(map(mergeable_ranks.__getitem__, tokens), np.int64, len(tokens))
         repeated = np.flatnonzero(ids[1:] == ids[:-1])
         if repeated.size:
             first = int(repeated[0])
@@ -127,6 +129,9 @@ class Vocabulary:
                 f"id {ids[first]} is given to two tokens, {tokens[first]!r} and "
                 f"{tokens[first + 1]!r}; ids must be unique"
             )
+        if order is not None:
+            tokens = list(order)
+            ids = np.fromiter(map(mergeable_ranks.__getitem__, tokens), np.int64, len(tokens))
         lengths = np.fromiter(map(len, tokens), dtype=np.uint64, count=len(tokens))
         return cls(b"".join(tokens), lengths, ids)
 
@@ -137,6 +142,11 @@ class Vocabulary:
             VocabularyError: the shape differs, or a left part is not shorter than its token.
         """
         return Vocabulary(self.arena, self.lengths, self.ids, left_lengths)
+
+    @property
+    def merges_by_id(self) -> bool:
+        """Whether the token with the lower id merges first, as files of ranks can say alone."""
+        return bool((self.ids[1:] > self.ids[:-1]).all())
 
     @property
     def lengths(self) -> NDArray[np.uint64]:
@@ -258,11 +268,14 @@ def _check_arrays(arena: bytes, lengths: NDArray[Any], ids: NDArray[Any]) -> Non
         raise VocabularyError(
             f"the token lengths do not divide the {len(arena)} bytes among {len(lengths)} tokens"
         )
-    if (ids[1:] <= ids[:-1]).any():
-        raise VocabularyError("the ids are not strictly increasing; sort the tokens by id")
-    if ids.size and not 0 <= int(ids[0]) <= int(ids[-1]) <= MAX_TOKEN_ID:
+    in_order = np.sort(ids)
+    repeated = np.flatnonzero(in_order[1:] == in_order[:-1])
+    if repeated.size:
+        raise VocabularyError(f"id {in_order[repeated[0]]} is given to two tokens")
+    if ids.size and not 0 <= int(in_order[0]) <= int(in_order[-1]) <= MAX_TOKEN_ID:
         raise VocabularyError(
-            f"the ids run from {ids[0]} to {ids[-1]}; they must lie in 0 to {MAX_TOKEN_ID}"
+            f"the ids run from {in_order[0]} to {in_order[-1]}; "
+            f"they must lie in 0 to {MAX_TOKEN_ID}"
         )
 
 

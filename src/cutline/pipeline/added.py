@@ -1,0 +1,88 @@
+"""Where added tokens stand in a text: `tokenizers` finds them before anything else."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from cutline.pretokenize.unicode import WORD, find_property
+from cutline.special import SpecialFinder
+from cutline.vocabulary.tokenizer_json import AddedToken
+
+__all__ = ["SPACE", "AddedFinder"]
+
+SPACE = " \t\n\v\f\r\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
+
+_FEW = 64
+
+
+class AddedFinder:
+    """Finds tokens in a text the way `tokenizers` does.
+
+    Of all that occur the leftmost is taken, the longest of those, and then what follows it.
+    Only then is it asked whether it counts: a text that does not still hides those within it.
+
+    Args:
+        tokens: what to look for.
+        texts: how each is written where it is looked for.
+    """
+
+    def __init__(self, tokens: Iterable[AddedToken], texts: Iterable[str]) -> None:
+        self._by_text: dict[str, AddedToken] = {}
+        for text, token in zip(texts, tokens, strict=True):
+            self._by_text.setdefault(text, token)
+        written = sorted(filter(None, self._by_text), key=len, reverse=True)
+        # Of few texts, a pattern is quicker; above all where each holds others, as blanks do.
+        self._pattern = re.compile("|".join(map(re.escape, written)) or r"\Z.")
+        self._finder = SpecialFinder(written) if len(written) > _FEW else None
+
+    @property
+    def texts(self) -> dict[str, AddedToken]:
+        """The tokens by what is looked for."""
+        return self._by_text
+
+    def may_find(self, text: str) -> bool:
+        """Tell whether any token occurs, whether it counts or not."""
+        if self._finder is not None:
+            return self._finder.first(text) is not None
+        return self._pattern.search(text) is not None
+
+    def _find_all(self, text: str) -> Iterator[tuple[int, str]]:
+        if self._finder is not None:
+            return self._finder.find_all(text)
+        return ((found.start(), found.group()) for found in self._pattern.finditer(text))
+
+    def cut(
+        self, text: str, counts: Callable[[AddedToken], bool]
+    ) -> Iterator[tuple[int, int, AddedToken | None]]:
+        """Yield the stretches of a text: tokens, and what is between them (None).
+
+        Args:
+            text: not empty.
+            counts: whether a token may be found; with others, text stays text.
+        """
+        done = 0
+        for start, written in self._find_all(text):
+            token = self._by_text[written]
+            end = start + len(written)
+            if not counts(token) or (token.single_word and _touches_word(text, start, end)):
+                continue
+            if token.lstrip:
+                while start > done and text[start - 1] in SPACE:
+                    start -= 1
+            if token.rstrip:
+                while end < len(text) and text[end] in SPACE:
+                    end += 1
+            if done < start:
+                yield done, start, None
+            yield start, end, token
+            done = end
+        if done < len(text):
+            yield done, len(text), None
+
+
+def _touches_word(text: str, start: int, end: int) -> bool:
+    word = find_property(WORD)
+    assert word is not None
+    around = text[max(0, start - 1) : start] + text[end : end + 1]
+    return any(ord(character) in word for character in around)

@@ -1,0 +1,254 @@
+"""Steps that change a text before it is split: what each makes of it, and of what.
+
+The Unicode version of `tokenizers` is 9 for normal forms: what came later is left alone and
+nothing composes with it (the tests compare all code points). Lower case is that of Unicode
+17, character by character.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, Protocol
+
+from cutline.pipeline.added import SPACE
+
+__all__ = ["Form", "Lower", "Prepend", "Replace", "Step", "Strip", "Traced"]
+
+_LATER = (
+    "558 58B-58C 5C8-5C9 7FD 897-89F 8CA-8D3 9FE C3C D3B-D3C EBA 1715 1ABF-1AF0 1DF6-1DFA "
+    "209D-209F 32FF A7F1-A7F4 A82C AB69 105C9 105D2 105DA 105E4 10781-10785 10787-107B0 "
+    "107B2-107BF 10D24-10D27 10D69-10D6D 10EAB-10EAC 10ECB-10ECF 10EF0-10EFB 10EFD-10EFF "
+    "10F46-10F50 10F82-10F85 11070 1133B 11382-11385 1138B 1138E 11390-11391 113C2 113C5 "
+    "113C7-113C8 113CE-113D0 1145E 11839-1183A 11935 11938 1193D-1193E 11943 119E0 11A34 11A47 "
+    "11A99 11D42 11D44-11D45 11D97 11F41-11F42 1611E 16121-16129 1612F 16D63 16D67-16D6A "
+    "16FF0-16FF1 1B123-1B126 1CCD6-1CCF9 1D127-1D128 1D250-1D252 1D25B-1D25C 1D25F 1D280-1D281 "
+    "1D6A6 1DF95 1DFCD-1DFFF 1E030-1E06D 1E08F 1E130-1E136 1E2AE 1E2EC-1E2EF 1E4EC-1E4EF "
+    "1E5EE-1E5EF 1E6E3 1E6E6 1E6EE-1E6EF 1E6F5 1F16C 1FBF0-1FBF9"
+)
+"""Later than Unicode 9, and with a part in some normal form of Unicode 18."""
+
+# From U+1C89 on: capitals of Unicode 14 to 17, which an older Python lacks.
+_CAPITALS = {
+    0x1C89: 0x1C8A, 0xA7CB: 0x264, 0xA7CC: 0xA7CD, 0xA7CE: 0xA7CF, 0xA7D2: 0xA7D3,
+    0xA7D4: 0xA7D5, 0xA7DA: 0xA7DB, 0xA7DC: 0x19B,
+    **{capital: capital + 0x20 for capital in range(0x10D50, 0x10D66)},
+    **{capital: capital + 0x1B for capital in range(0x16EA0, 0x16EB9)},
+}  # fmt: skip
+_JAMO = re.compile("[\u1160-\u11ff\ud7b0-\ud7ff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A text, and for each of its characters the span it came from in another one."""
+
+    text: str
+    spans: list[tuple[int, int]]
+
+    @classmethod
+    def of(cls, text: str) -> "Traced":
+        """Take a text as it is."""
+        return cls(text, [(at, at + 1) for at in range(len(text))])
+
+    def part(self, start: int, end: int) -> "Traced":
+        """Take a slice."""
+        return Traced(self.text[start:end], self.spans[start:end])
+
+
+class Step(Protocol):
+    """A change of a text."""
+
+    def apply(self, text: str) -> str:
+        """Change a text."""
+
+    def trace(self, traced: Traced) -> Traced:
+        """Change a text and keep track of what came from where."""
+
+    def keeps(self, character: str) -> bool:
+        """Tell whether a character comes out as it is, whatever stands around it.
+
+        Nor does what stands on one side of it then have a say in the other.
+        """
+
+    def keeps_slices(self, text: str) -> bool:
+        """Tell whether a text and all its slices come out as they are."""
+
+
+@cache
+def _later() -> re.Pattern[str]:
+    ranges = ("-".join(chr(int(edge, 16)) for edge in one.split("-")) for one in _LATER.split(" "))
+    return re.compile(f"[{''.join(ranges)}]")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A normal form of Unicode."""
+
+    name: Literal["NFC", "NFD", "NFKC", "NFKD"]
+
+    def apply(self, text: str) -> str:
+        """See `Step.apply`."""
+        if text.isascii():
+            return text
+        normalize: Callable[[str], str] = lambda part: unicodedata.normalize(self.name, part)  # noqa: E731
+        found = _later().search(text)
+        if found is None:
+            return normalize(text)
+        parts, done = [], 0
+        for found in _later().finditer(text):
+            parts += [normalize(text[done : found.start()]), found.group()]
+            done = found.end()
+        return "".join([*parts, normalize(text[done:])])
+
+    def trace(self, traced: Traced) -> Traced:
+        """Between characters that nothing joins, each is made of all that stands there."""
+        text, start = traced.text, 0
+        written, spans = [], []
+        for end in range(1, len(text) + 1):
+            if end < len(text) and not self._begins(text[end]):
+                continue
+            part = self.apply(text[start:end])
+            written.append(part)
+            if part == text[start:end]:
+                spans += traced.spans[start:end]
+            else:
+                spans += [(traced.spans[start][0], traced.spans[end - 1][1])] * len(part)
+            start = end
+        return Traced("".join(written), spans)
+
+    def keeps(self, character: str) -> bool:
+        """See `Step.keeps`."""
+        return self._begins(character) and self.apply(character) == character
+
+    @staticmethod
+    def _begins(character: str) -> bool:
+        """Tell whether what stands before a character has no say in it."""
+        if character < "\u0300" or _later().match(character):
+            return True
+        is_mark = unicodedata.category(character)[0] == "M" or unicodedata.combining(character)
+        # A mark may come out of what looks like a letter.
+        opening = unicodedata.normalize("NFKD", character)[0]
+        return not (is_mark or _JAMO.match(character) or unicodedata.category(opening)[0] == "M")
+
+    def keeps_slices(self, text: str) -> bool:
+        """See `Step.keeps_slices`."""
+        # A later Unicode version only knows more changes: see docs/tokenizers.md.
+        return text.isascii() or unicodedata.is_normalized(self.name, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Lower:
+    """Lower case, each character on its own."""
+
+    def apply(self, text: str) -> str:
+        """See `Step.apply`."""
+        # What str.lower does to the letter sigma depends on where it stands.
+        return text.lower() if text.isascii() else "".join(map(_lower, text))
+
+    def trace(self, traced: Traced) -> Traced:
+        """See `Step.trace`."""
+        parts = list(map(_lower, traced.text))
+        spans = [
+            span for part, span in zip(parts, traced.spans, strict=True) for _ in range(len(part))
+        ]
+        return Traced("".join(parts), spans)
+
+    def keeps(self, character: str) -> bool:
+        """See `Step.keeps`."""
+        return _lower(character) == character
+
+    def keeps_slices(self, text: str) -> bool:
+        """See `Step.keeps_slices`."""
+        return self.apply(text) == text
+
+
+def _lower(character: str) -> str:
+    later = _CAPITALS.get(ord(character))
+    return character.lower() if later is None else chr(later)
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """White space at the ends is left out."""
+
+    left: bool
+    right: bool
+
+    def apply(self, text: str) -> str:
+        """See `Step.apply`."""
+        if self.left:
+            text = text.lstrip(SPACE)
+        return text.rstrip(SPACE) if self.right else text
+
+    def trace(self, traced: Traced) -> Traced:
+        """See `Step.trace`."""
+        n = len(traced.text)
+        start = n - len(traced.text.lstrip(SPACE)) if self.left else 0
+        end = len(traced.text.rstrip(SPACE)) if self.right else n
+        return traced.part(start, max(start, end))
+
+    def keeps(self, character: str) -> bool:
+        """See `Step.keeps`."""
+        return character not in SPACE
+
+    def keeps_slices(self, text: str) -> bool:
+        """See `Step.keeps_slices`."""
+        return not any(space in text for space in SPACE)
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """A text is written for another one."""
+
+    old: str
+    new: str
+
+    def apply(self, text: str) -> str:
+        """See `Step.apply`."""
+        return text.replace(self.old, self.new)
+
+    def trace(self, traced: Traced) -> Traced:
+        """See `Step.trace`."""
+        parts, spans, done = [], [], 0
+        for found in re.finditer(re.escape(self.old), traced.text):
+            start, end = found.span()
+            whole = (traced.spans[start][0], traced.spans[end - 1][1])
+            parts += [traced.text[done:start], self.new]
+            spans += [*traced.spans[done:start], *[whole] * len(self.new)]
+            done = end
+        return Traced("".join([*parts, traced.text[done:]]), spans + traced.spans[done:])
+
+    def keeps(self, character: str) -> bool:
+        """See `Step.keeps`."""
+        return character not in self.old
+
+    def keeps_slices(self, text: str) -> bool:
+        """See `Step.keeps_slices`."""
+        return self.old not in text
+
+
+@dataclass(frozen=True, slots=True)
+class Prepend:
+    """Something is put before a text that is not empty."""
+
+    prefix: str
+
+    def apply(self, text: str) -> str:
+        """See `Step.apply`."""
+        return self.prefix + text if text else text
+
+    def trace(self, traced: Traced) -> Traced:
+        """See `Step.trace`."""
+        if not traced.text:
+            return traced
+        first = [traced.spans[0]] * len(self.prefix)
+        return Traced(self.prefix + traced.text, first + traced.spans)
+
+    def keeps(self, character: str) -> bool:
+        """See `Step.keeps`."""
+        return True
+
+    def keeps_slices(self, text: str) -> bool:
+        """See `Step.keeps_slices`."""
+        return not text

@@ -1,0 +1,100 @@
+"""The tables of a compiled pattern, asked for what holds for whole classes of characters."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutline.pretokenize.charset import CODE_POINTS, CharSet
+from cutline.pretokenize.compiled import ACCEPT_HERE, BLOCK_SIZE
+from cutline.pretokenize.store import compile_pattern
+
+__all__ = ["Tables"]
+
+START = 1
+
+
+class Tables:
+    """A pattern's automaton as matrices of states and classes; the last class is the end.
+
+    Attributes:
+        targets: int64, shape (states, classes + 1).
+        accepts: int64, the same shape; see `Automaton`.
+        end: the number of the end of the text, as a class.
+        is_sure: bool, shape (states,): from there, every way on meets a match.
+
+    Args:
+        pattern: what `compile_pattern` takes.
+    """
+
+    targets: NDArray[np.int64]
+    accepts: NDArray[np.int64]
+
+    def __init__(self, pattern: str) -> None:
+        automaton = compile_pattern(pattern)
+        entries = automaton.transitions.reshape(-1, automaton.stride).astype(np.int64)
+        self.accepts = entries & 3
+        self.targets = (entries >> 2) // automaton.stride
+        self.end = automaton.n_classes
+        points = np.arange(CODE_POINTS)
+        blocks = automaton.block_index[points // BLOCK_SIZE].astype(np.int64)
+        self._class_of: NDArray[np.uint8] = automaton.block_class[
+            blocks * BLOCK_SIZE + points % BLOCK_SIZE
+        ]
+        self.is_sure = self._sure_states()
+
+    def _sure_states(self) -> NDArray[np.bool_]:
+        scalar = np.arange(self.end + 1) != self._class_of[0xD800]
+        shared = self._class_of[:0xD800], self._class_of[0xE000:]
+        if self._class_of[0xD800] in np.concatenate(shared):
+            scalar[:] = True
+        sure: NDArray[np.bool_] = np.ones(len(self.targets), dtype=bool)
+        while True:
+            narrowed: NDArray[np.bool_] = np.logical_and.reduce(
+                self._is_met(sure)[:, scalar], axis=1
+            )
+            if (narrowed == sure).all():
+                return sure
+            sure = narrowed
+
+    def _is_met(self, sure: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        met: NDArray[np.bool_] = (self.accepts != 0) | (sure[self.targets] & (self.targets != 0))
+        return met
+
+    def meets_match(self) -> NDArray[np.bool_]:
+        """Tell for each state and class whether a match is sure once it is read."""
+        return self._is_met(self.is_sure)
+
+    def is_dead(self) -> NDArray[np.bool_]:
+        """Tell for each state and class whether no match can come any more."""
+        dead: NDArray[np.bool_] = (self.targets == 0) & (self.accepts == 0)
+        return dead
+
+    def classes_of(self, chars: CharSet) -> list[int]:
+        """List the classes that characters of a set have."""
+        points = np.flatnonzero(chars.contains(np.arange(CODE_POINTS)))
+        return [int(number) for number in np.unique(self._class_of[points])]
+
+    def members(self, classes: Sequence[int]) -> CharSet:
+        """Join the characters of some classes."""
+        inside = np.isin(self._class_of, np.array(classes, dtype=np.int64))
+        edges = np.flatnonzero(np.diff(inside, prepend=False, append=False)).tolist()
+        return CharSet.from_ranges(zip(edges[::2], edges[1::2], strict=True))
+
+    def classes_in(self, text: str) -> NDArray[np.uint8]:
+        """Look up the class of each character of a text."""
+        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+        classes: NDArray[np.uint8] = self._class_of[points]
+        return classes
+
+    def match_end(self, word: Sequence[int]) -> int:
+        """Match at the start of a text, given as classes. Returns the length; 0: no match."""
+        state, end = START, 0
+        for at, symbol in enumerate((*word, self.end)):
+            accept = int(self.accepts[state, symbol])
+            if accept:
+                end = min(at + (accept == ACCEPT_HERE), len(word))
+            state = int(self.targets[state, symbol])
+            if not state:
+                break
+        return end

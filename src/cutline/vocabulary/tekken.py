@@ -1,0 +1,86 @@
+"""Mistral's `tekken.json`: ranks of tokens, a split pattern and special tokens."""
+
+from base64 import b64decode
+from typing import Any
+
+from cutline.errors import VocabularyError
+from cutline.vocabulary.tokenizer_json import shown
+
+__all__ = ["is_tekken", "parse_tekken"]
+
+
+def is_tekken(document: Any) -> bool:
+    """Tell whether a JSON object is of this kind."""
+    return isinstance(document, dict) and "config" in document and "vocab" in document
+
+
+def parse_tekken(
+    document: dict[str, Any], source: str
+) -> tuple[str, dict[bytes, int], dict[str, int]]:
+    """Take apart what `read_json` read.
+
+    Ids begin with the special tokens, of which there are `default_num_special_tokens`; those
+    without a name are called `<SPECIAL_20>` and so on. The id of an ordinary token is its
+    rank and that number, and only as many ranks are used as `default_vocab_size` leaves.
+
+    Returns:
+        The split pattern, ids by token and ids by special token.
+
+    Raises:
+        VocabularyError: names the place that is wrong.
+
+    Source: mistral-common 1.8, `tokens/tokenizers/tekken.py`.
+    """
+    match document:
+        case {
+            "config": {
+                "pattern": str() as pattern,
+                "default_vocab_size": int() as n_vocab,
+                "default_num_special_tokens": int() as n_special,
+            },
+            "vocab": list() as entries,
+        } if 0 <= n_special <= n_vocab:
+            pass
+        case _:
+            raise VocabularyError(
+                f"{source}: config is {shown(document.get('config'))} instead of a pattern, "
+                "default_vocab_size and default_num_special_tokens"
+            )
+    ranks = {}
+    for place, entry in enumerate(entries[: n_vocab - n_special]):
+        try:
+            token, rank = b64decode(entry["token_bytes"], validate=True), entry["rank"]
+        except (KeyError, TypeError, ValueError):
+            token, rank = b"", None
+        if not token or rank != place or token in ranks:
+            raise VocabularyError(
+                f"{source}: vocab, place {place}, is {shown(entry)} instead of a new token with "
+                f"rank {place}"
+            )
+        ranks[token] = rank + n_special
+    return pattern, ranks, _special_tokens(document.get("special_tokens") or [], n_special, source)
+
+
+def _special_tokens(entries: list[Any], n_special: int, source: str) -> dict[str, int]:
+    """Give ids to the special tokens; older files do not list them."""
+    if not entries:
+        entries = [{"rank": rank, "token_str": text} for rank, text in enumerate(_OLDER)]
+    found: dict[int, str] = {}
+    for entry in entries:
+        match entry:
+            case {"rank": int() as rank, "token_str": str() as text} if 0 <= rank < n_special:
+                found[rank] = text
+            case _:
+                raise VocabularyError(
+                    f"{source}: special_tokens has {shown(entry)}, and ranks are below {n_special}"
+                )
+    names = {rank: found.get(rank, f"<SPECIAL_{rank}>") for rank in range(n_special)}
+    return {text: rank for rank, text in names.items()}
+
+
+_OLDER = (
+    "<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]",
+    "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]",
+    "[IMG_END]", "[PREFIX]", "[MIDDLE]", "[SUFFIX]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]",
+    "[TOOL_CONTENT]",
+)  # fmt: skip

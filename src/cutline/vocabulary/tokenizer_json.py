@@ -1,0 +1,227 @@
+"""What a Hugging Face `tokenizer.json` says, part by part; what it means comes later.
+
+Only a model BPE that works on bytes is of use here, so everything that shows that a file
+is of another kind is refused in this place, with the way out.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from cutline.errors import VocabularyError
+from cutline.vocabulary.merges import MergeModel
+
+__all__ = [
+    "COMMENT",
+    "WAY_OUT",
+    "AddedToken",
+    "Part",
+    "TokenizerJson",
+    "checked_ids",
+    "parse_tokenizer_json",
+    "refused",
+    "shown",
+]
+
+Part = Mapping[str, Any]
+
+WAY_OUT: Final = "cutline.wrap(tokenizer) counts and cuts with any tokenizer, more slowly"
+COMMENT: Final = "#version"
+"""Begins a merge that the package skips, wherever it stands; pairs aside."""
+
+_PLAIN_MODEL: Final = {
+    "dropout": None,
+    "continuing_subword_prefix": None,
+    "end_of_word_suffix": None,
+    "byte_fallback": False,
+}
+_OTHER_DECODERS: Final = ("Metaspace", "WordPiece", "BPEDecoder", "ByteFallback", "CTC")
+_FLAGS: Final = ("special", "normalized", "lstrip", "rstrip", "single_word")
+
+
+@dataclass(frozen=True, slots=True)
+class AddedToken:
+    """A token that is looked for in the text before anything else happens.
+
+    Attributes:
+        content: its text.
+        id: its id.
+        special: it is not for users to write; `skip_special_tokens` leaves it out.
+        normalized: it is looked for in normalized text.
+        lstrip: it takes the white space before it.
+        rstrip: it takes the white space behind it.
+        single_word: it counts only where no word character touches it.
+    """
+
+    content: str
+    id: int
+    special: bool = True
+    normalized: bool = False
+    lstrip: bool = False
+    rstrip: bool = False
+    single_word: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerJson:
+    """What a `tokenizer.json` holds.
+
+    Attributes:
+        model: tokens and merges.
+        added_tokens: in the file's order.
+        normalizers: what happens to the text before it is split, sequences taken apart.
+        pre_tokenizers: how it is split, likewise.
+        n_template_tokens: special tokens that are put around one text, and around two.
+    """
+
+    model: MergeModel
+    added_tokens: tuple[AddedToken, ...]
+    normalizers: tuple[Part, ...]
+    pre_tokenizers: tuple[Part, ...]
+    n_template_tokens: tuple[int, int]
+
+
+def parse_tokenizer_json(document: Part, source: str) -> TokenizerJson:
+    """Take apart what `read_json` read. Truncation and padding are left aside.
+
+    Raises:
+        VocabularyError: names the part that is damaged or not supported.
+    """
+    model = _parse_model(document.get("model"), source)
+    for decoder in _flat(document.get("decoder"), "decoders", source, "decoder"):
+        if decoder["type"] in _OTHER_DECODERS:
+            raise refused(source, "decoder", decoder)
+    processors = _flat(document.get("post_processor"), "processors", source, "post_processor")
+    counts = [_count_template(part, source) for part in processors]
+    return TokenizerJson(
+        model,
+        tuple(_parse_added_tokens(document.get("added_tokens") or [], model)),
+        tuple(_flat(document.get("normalizer"), "normalizers", source, "normalizer")),
+        tuple(_flat(document.get("pre_tokenizer"), "pretokenizers", source, "pre_tokenizer")),
+        (sum(one for one, _ in counts), sum(two for _, two in counts)),
+    )
+
+
+def checked_ids(part: Any, source: str) -> dict[str, int]:
+    """Refuse what is no mapping from tokens to ids.
+
+    Raises:
+        VocabularyError: it is none.
+    """
+    if not isinstance(part, dict):
+        raise VocabularyError(f"{source} holds {shown(part)} instead of ids by token")
+    for text, token_id in part.items():
+        if type(token_id) is not int:
+            raise VocabularyError(f"{source}: token {text!r} has id {shown(token_id)}")
+    return part
+
+
+def refused(source: str, part: str, got: Any, why: str = "") -> VocabularyError:
+    """Build the error for a part that cannot be expressed exactly."""
+    reason = why or "only byte-level BPE can be read"
+    return VocabularyError(
+        f"{source}: {part} is {shown(got)}, which is not supported; {reason}: {WAY_OUT}"
+    )
+
+
+def shown(value: Any) -> str:
+    """Write a value as JSON, cut where it is long."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else f"{text[:80]}..."
+
+
+def _flat(part: Any, members: str, source: str, place: str) -> Iterator[Part]:
+    """Yield the parts of a sequence, and those of sequences in it, in their order."""
+    if part is None:
+        return
+    if not isinstance(part, dict) or not isinstance(part.get("type"), str):
+        raise refused(source, place, part)
+    if part["type"] != "Sequence":
+        yield part
+        return
+    inner = part.get(members)
+    if not isinstance(inner, list):
+        raise refused(source, place, part)
+    for member in inner:
+        yield from _flat(member, members, source, place)
+
+
+def _parse_model(part: Any, source: str) -> MergeModel:
+    if not isinstance(part, dict):
+        raise refused(source, "model", part)
+    # Older files leave the type out.
+    if (kind := part.get("type", "BPE")) != "BPE":
+        raise refused(source, "model: type", kind)
+    for key, plain in _PLAIN_MODEL.items():
+        if part.get(key, plain) != plain and part[key]:  # "" and 0 say the same as null
+            raise refused(source, f"model: {key}", part[key])
+    ids = checked_ids(part.get("vocab"), f"{source}, vocab")
+    merges = part.get("merges")
+    if not isinstance(merges, list):
+        raise refused(source, "model: merges", merges)
+    pairs = []
+    for place, merge in enumerate(merges, start=1):
+        if isinstance(merge, str) and merge.startswith(COMMENT):
+            continue
+        fields = merge.split(" ") if isinstance(merge, str) else merge
+        match fields:
+            case [str() as left, str() as right]:
+                pairs.append((left, right))
+            case _:
+                raise VocabularyError(
+                    f"{source}: merge {place} is {shown(merge)} instead of two tokens"
+                )
+    return MergeModel(ids, pairs, bool(part.get("ignore_merges")), source)
+
+
+def _parse_added_tokens(parts: Any, model: MergeModel) -> Iterator[AddedToken]:
+    """Read the added tokens; refuse what `tokenizers` would number otherwise."""
+    highest = -1
+    seen: set[str] = set()
+    for place, part in enumerate(parts if isinstance(parts, list) else [parts]):
+        match part:
+            case {"id": int() as token_id, "content": str() as text} if text:
+                pass
+            case _:
+                raise refused(model.source, f"added_tokens, place {place}", part)
+        flags = {flag: part.get(flag, False) for flag in _FLAGS}
+        if not all(isinstance(value, bool) for value in flags.values()) or text in seen:
+            raise refused(model.source, f"added_tokens, place {place}", part)
+        # A token that the vocabulary lacks gets the next id, whatever the file says.
+        assigned = model.ids.get(text, max(len(model.ids), highest + 1))
+        if token_id != assigned:
+            raise VocabularyError(
+                f"{model.source}: added token {text!r} has id {token_id}, but `tokenizers` "
+                f"would give it {assigned}; correct the file"
+            )
+        highest = max(highest, token_id)
+        seen.add(text)
+        yield AddedToken(text, token_id, **flags)
+
+
+def _count_template(part: Part, source: str) -> tuple[int, int]:
+    """Count the tokens that a post-processor puts around one text, and around two."""
+    match part:
+        case {"type": "ByteLevel"}:
+            return 0, 0
+        case {"type": "RobertaProcessing"}:
+            return 2, 4
+        case {"type": "BertProcessing"}:
+            return 2, 3
+        case {
+            "type": "TemplateProcessing",
+            "single": list() as single,
+            "pair": list() as pair,
+            "special_tokens": dict() as special_tokens,
+        }:
+            try:
+                return _count_special(single, special_tokens), _count_special(pair, special_tokens)
+            except (KeyError, TypeError):
+                pass
+    raise refused(source, "post_processor", part)
+
+
+def _count_special(template: list[Any], special_tokens: Part) -> int:
+    names = [piece["SpecialToken"]["id"] for piece in template if "SpecialToken" in piece]
+    return sum(len(special_tokens[name]["ids"]) for name in names)

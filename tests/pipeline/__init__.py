@@ -1,0 +1,1 @@
+"""Tests of tokenizers that do more than split and merge."""

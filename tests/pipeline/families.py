@@ -1,0 +1,190 @@
+"""Tokenizers built with the real `tokenizers` package, part by part like those of public models.
+
+Sources: the published tokenizer.json of each model that is named; patterns as in
+tests/pretokenize/patterns.py. Vocabularies are trained on the texts of tests/texts.py.
+"""
+
+import json
+import random
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+
+from cutline.vocabulary.huggingface import GPT2_REGEX
+from tests.pretokenize.patterns import PATTERNS
+from tests.texts import NAMED_TEXTS, random_texts
+
+tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
+AddedToken = tokenizers.AddedToken
+normalizers = tokenizers.normalizers
+pre = tokenizers.pre_tokenizers
+
+BYTES = pre.ByteLevel(add_prefix_space=False, use_regex=False)
+GPT2 = pre.ByteLevel(add_prefix_space=False)
+
+
+def split(pattern: str, how: str = "isolated", *, invert: bool = False) -> Any:
+    return pre.Split(tokenizers.Regex(pattern), how, invert)
+
+
+def sequence(*parts: Any) -> Any:
+    return pre.Sequence(list(parts))
+
+
+def added(*texts: str, **flags: Any) -> list[Any]:
+    return [AddedToken(text, **({"normalized": False} | flags)) for text in texts]
+
+
+def blanks() -> list[Any]:
+    return [AddedToken(" " * n, normalized=True) for n in range(24, 1, -1)]
+
+
+# Pre-tokenizer, normalizer, added tokens (special ones first).
+Family = tuple[Any, Any, list[Any], list[Any]]
+FAMILIES: dict[str, Callable[[], Family]] = {
+    "gpt 2": lambda: (GPT2, None, added("<|endoftext|>"), []),
+    "roberta": lambda: (
+        GPT2,
+        None,
+        [*added("<s>", "<pad>", "</s>", "<unk>"), *added("<mask>", lstrip=True)],
+        [],
+    ),
+    "prefix space": lambda: (pre.ByteLevel(add_prefix_space=True), None, added("<s>"), []),
+    "llama 3": lambda: (
+        sequence(split(PATTERNS["llama 3"]), BYTES),
+        None,
+        added("<|begin_of_text|>"),
+        [],
+    ),
+    "qwen 2.5": lambda: (
+        sequence(split(PATTERNS["qwen 2 and 3"]), BYTES),
+        normalizers.NFC(),
+        added("<|endoftext|>", "<|im_start|>"),
+        added("<tool_call>", "</tool_call>"),
+    ),
+    "deepseek v3": lambda: (
+        sequence(
+            split(PATTERNS["deepseek v3, numbers"]),
+            split(PATTERNS["deepseek v3, cjk"]),
+            split(PATTERNS["deepseek v3, words"]),
+            BYTES,
+        ),
+        normalizers.Sequence([]),
+        [AddedToken("<｜begin▁of▁sentence｜>", normalized=True)],
+        added("<think>"),
+    ),
+    "starcoder": lambda: (sequence(pre.Digits(True), GPT2), None, added("<|endoftext|>"), []),
+    "digits together": lambda: (sequence(pre.Digits(False), GPT2), None, added("<s>"), []),
+    "gpt neox, olmo": lambda: (GPT2, normalizers.NFC(), added("<|endoftext|>"), blanks()),
+    "modernbert": lambda: (
+        GPT2,
+        normalizers.NFC(),
+        [*added("[CLS]", "[SEP]"), *added("[MASK]", lstrip=True)],
+        [*added("|||IP_ADDRESS|||", normalized=True), *blanks()],
+    ),
+    "bloom": lambda: (sequence(split(PATTERNS["bloom"]), BYTES), None, added("<s>"), []),
+    "mistral nemo": lambda: (
+        sequence(split(PATTERNS["mistral tekken"]), BYTES),
+        None,
+        added("<s>", "[INST]"),
+        [],
+    ),
+    "whisper": lambda: (GPT2, None, added("<|endoftext|>"), added("<|0.00|>", "<|0.02|>")),
+    "command-r": lambda: (
+        sequence(pre.Digits(True), GPT2),
+        normalizers.NFC(),
+        added("<BOS_TOKEN>"),
+        [],
+    ),
+    "punctuation apart": lambda: (sequence(pre.Punctuation(), GPT2), None, added("<s>"), []),
+    "punctuation together": lambda: (
+        sequence(pre.Punctuation("contiguous"), GPT2),
+        None,
+        added("<s>"),
+        [],
+    ),
+    "white space dropped": lambda: (sequence(pre.WhitespaceSplit(), BYTES), None, [], []),
+    "words and signs": lambda: (sequence(pre.Whitespace(), BYTES), None, [], []),
+    "lines kept": lambda: (sequence(split("\n", "merged_with_previous"), BYTES), None, [], []),
+    "lines led": lambda: (sequence(split("\n", "merged_with_next"), BYTES), None, [], []),
+    "lines removed": lambda: (sequence(split("\n", "removed"), GPT2), None, [], []),
+    "a delimiter": lambda: (sequence(pre.CharDelimiterSplit("_"), GPT2), None, [], []),
+    "not split": lambda: (BYTES, None, added("<s>"), []),
+    "decomposed": lambda: (GPT2, normalizers.NFD(), added("<s>"), added("café", normalized=True)),
+    "compatible": lambda: (GPT2, normalizers.NFKC(), added("<s>"), []),
+    "compatible, decomposed": lambda: (GPT2, normalizers.NFKD(), added("<s>"), []),
+    "lower case": lambda: (
+        GPT2,
+        normalizers.Sequence([normalizers.NFC(), normalizers.Lowercase()]),
+        added("<S>"),
+        added("Hello", normalized=True),
+    ),
+    "stripped": lambda: (GPT2, normalizers.Strip(), added("<s>"), added("the")),
+    "replaced": lambda: (
+        GPT2,
+        normalizers.Replace("``", '"'),
+        added("<s>"),
+        added('"', normalized=True),
+    ),
+    "led by a mark": lambda: (GPT2, normalizers.Prepend("▁"), added("<s>"), added("the")),
+    "single words": lambda: (
+        GPT2,
+        None,
+        added("<s>", rstrip=True),
+        [*added("the", single_word=True), *added("in", lstrip=True, rstrip=True)],
+    ),
+}
+
+
+@cache
+def build(name: str, vocab_size: int = 700, *, ignore_merges: bool = False) -> Any:
+    """Train a tokenizer of a family on our texts."""
+    pre_tokenizer, normalizer, special, ordinary = FAMILIES[name]()
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE(ignore_merges=ignore_merges))
+    tokenizer.pre_tokenizer = pre_tokenizer
+    if normalizer is not None:
+        tokenizer.normalizer = normalizer
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=vocab_size, initial_alphabet=pre.ByteLevel.alphabet(), show_progress=False
+    )
+    tokenizer.train_from_iterator(training_texts(), trainer)
+    tokenizer.add_special_tokens(special)
+    tokenizer.add_tokens(ordinary)
+    return tokenizer
+
+
+def training_texts() -> list[str]:
+    return [*NAMED_TEXTS.values(), *random_texts(71, 300)]
+
+
+def shuffled_ids(tokenizer: Any, seed: int) -> Any:
+    """Give a tokenizer's tokens other ids, as RoBERTa has: merges stay in their order."""
+    document = json.loads(tokenizer.to_str())
+    vocab = document["model"]["vocab"]
+    ids = list(vocab.values())
+    random.Random(seed).shuffle(ids)
+    numbers = dict(zip(vocab, ids, strict=True))
+    document["model"]["vocab"] = numbers
+    for token in document["added_tokens"]:
+        token["id"] = numbers.get(token["content"], token["id"])
+    return tokenizers.Tokenizer.from_str(json.dumps(document))
+
+
+def texts_with(tokenizer: Any, seed: int, count: int = 60) -> list[str]:
+    """Mix added tokens, blanks, marks and words."""
+    numbers = random.Random(seed)
+    found = [token.content for token in tokenizer.get_added_tokens_decoder().values()]
+    parts = [
+        *found, *found[:3], " ", " ", "  ", "     ", "\n", "\n    ", "the", " in", "in the", "a",
+        "e",
+        "\u0301", "\u0323", "é", "ﬁ", "①", "12345", "中文", "ｶﾞ", "\u1112\u1161\u11ab", "Ab",
+        "``", "_", ".", "?!", "'s", "\u0378", "\U00016d67", "\u0897", "the1", "x", "Å", "\u212b",
+        "İ",
+    ]  # fmt: skip
+    return ["".join(numbers.choices(parts, k=numbers.randint(1, 14))) for _ in range(count)]
+
+
+__all__ = ["FAMILIES", "GPT2_REGEX", "build", "shuffled_ids", "texts_with", "training_texts"]

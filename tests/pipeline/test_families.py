@@ -1,0 +1,228 @@
+"""Tokenizers of every family: what cutline makes of them against the real package."""
+
+import copy
+import pickle
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cutline
+from cutline.pipeline import ChangingEncoding, borders
+from cutline.pipeline.slices import SliceCounter
+from cutline.pipeline.slices import split as split_by_slices
+from tests.pipeline.families import FAMILIES, build, shuffled_ids, texts_with
+from tests.texts import NAMED_TEXTS
+
+NAMES = sorted(FAMILIES)
+CHANGING = [name for name in NAMES if name in (
+    "prefix space", "qwen 2.5", "gpt neox, olmo", "modernbert", "decomposed", "compatible",
+    "lower case", "stripped", "replaced", "led by a mark", "single words", "deepseek v3",
+)]  # fmt: skip
+
+FUZZ_PARTS = [
+    "e\u0301",
+    "  ",
+    "\n    ",
+    "<tool_call>",
+    "[MASK]",
+    " [MASK]",
+    "1234",
+    "中",
+    "!?",
+    " a",
+]
+
+
+def ids_of(tokenizer: Any, text: str, *, special: bool = True) -> list[int]:
+    """What the package gives without templates; special tokens found, or ordinary text."""
+    tokenizer.encode_special_tokens = not special
+    ids: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
+    return ids
+
+
+def count_of(tokenizer: Any, text: str) -> int:
+    return len(ids_of(tokenizer, text, special=False))
+
+
+def assert_same(tokenizer: Any, encoding: cutline.Encoding, text: str) -> None:
+    found = ids_of(tokenizer, text)
+    assert encoding.encode(text, allowed_special="all") == found
+    assert encoding.encode_to_numpy(text, allowed_special="all").tolist() == found
+    ordinary = ids_of(tokenizer, text, special=False)
+    assert encoding.encode_ordinary(text) == ordinary
+    assert encoding.encode(text, disallowed_special=()) == ordinary
+    assert encoding.count(text) == len(ordinary)
+    assert encoding.fits(text, len(ordinary))
+    assert not ordinary or not encoding.fits(text, len(ordinary) - 1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_ids_and_counts_are_those_of_tokenizers(name: str, tmp_path: Path) -> None:
+    tokenizer = build(name)
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    encoding = cutline.load(tmp_path)
+    texts = [*NAMED_TEXTS.values(), *texts_with(tokenizer, 3, 150)]
+    for text in texts:
+        assert_same(tokenizer, encoding, text)
+    ordinary = [ids_of(tokenizer, text, special=False) for text in texts]
+    assert encoding.encode_ordinary_batch(texts) == ordinary
+    assert encoding.count_batch(texts).tolist() == list(map(len, ordinary))
+    assert encoding.encode_batch(texts, allowed_special="all") == [
+        ids_of(tokenizer, text) for text in texts
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_merges_in_another_order_than_ids_are_exact(name: str) -> None:
+    tokenizer = shuffled_ids(build(name), 5)
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    assert not encoding._vocabulary.merges_by_id
+    for text in [*NAMED_TEXTS.values(), *texts_with(tokenizer, 13, 40)]:
+        assert_same(tokenizer, encoding, text)
+
+
+@pytest.mark.parametrize("name", sorted({*NAMES} - {"single words"}))
+def test_merges_can_be_ignored(name: str) -> None:
+    tokenizer = build(name, ignore_merges=True)
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    for text in texts_with(tokenizer, 17, 60):
+        assert_same(tokenizer, encoding, text)
+
+
+def test_added_tokens_do_occur_in_what_is_compared() -> None:
+    for name in ("qwen 2.5", "gpt neox, olmo", "modernbert", "single words", "lower case"):
+        encoding = cutline.Encoding.from_tokenizers(build(name))
+        special = set(encoding.encode("".join(encoding.special_tokens_set), allowed_special="all"))
+        added = set(encoding.added_tokens.values()) - special
+        found = {
+            t for text in texts_with(build(name), 3, 150) for t in encoding.encode_ordinary(text)
+        }
+        assert len(found & added) >= min(2, len(added)), name
+
+
+@pytest.mark.parametrize("least_gap", [1, 24])
+@pytest.mark.parametrize("name", CHANGING)
+def test_slices_and_cuts_of_changed_texts_are_exact(
+    name: str, least_gap: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(borders, "_LEAST_GAP", least_gap)
+    tokenizer = build(name)
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    numbers = random.Random(19)
+    changed = 0
+    for text in [*texts_with(tokenizer, 23, 12), " ".join(texts_with(tokenizer, 29, 6))[:120]]:
+        counter = encoding.intervals(text)
+        changed += isinstance(counter, SliceCounter)
+        spans = [sorted(numbers.choices(range(len(text) + 1), k=2)) for _ in range(12)]
+        expected = [count_of(tokenizer, text[start:end]) for start, end in spans]
+        assert counter.count_many(spans).tolist() == expected
+        start, n = numbers.randint(0, len(text)), numbers.randint(0, 9)
+        fitting = (
+            end for end in range(len(text), start - 1, -1)
+            if count_of(tokenizer, text[start:end]) <= n
+        )  # fmt: skip
+        assert counter.split_at(start, n) == encoding.split_at(text, n, start) == next(fitting)
+    assert changed > 5
+
+
+@pytest.mark.parametrize("name", ["gpt neox, olmo", "compatible", "prefix space", "stripped"])
+@pytest.mark.parametrize(
+    "run", ["e\u0301" * 90, " " * 200, "a" * 180, "ﬁ" * 150, "x\u0323\u0302" * 60]
+)
+def test_cuts_of_runs_without_borders_are_the_greatest(name: str, run: str) -> None:
+    tokenizer = build(name)
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    counts = [count_of(tokenizer, run[:end]) for end in range(len(run) + 1)]
+    for n in (0, 1, 2, 3, 7, 30):
+        greatest = max(end for end, count in enumerate(counts) if count <= n)
+        assert encoding.split_at(run, n) == encoding.intervals(run).split_at(0, n) == greatest
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_chunks_count_what_tokenizers_counts(name: str) -> None:
+    tokenizer = build(name)
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    text = "\n\n".join([*texts_with(tokenizer, 31, 8), NAMED_TEXTS["hindi"], NAMED_TEXTS["python"]])
+    for chunker in (
+        cutline.TokenChunker(encoding, 40),
+        cutline.TokenChunker(encoding, 40, 8, boundary="grapheme"),
+        cutline.TextChunker(encoding, 50, 10, strip=True),
+    ):
+        chunks = chunker(text)
+        for chunk in chunks:
+            assert text[chunk.start_index : chunk.end_index] == chunk.text
+            assert chunk.token_count == count_of(tokenizer, chunk.text) <= chunker.chunk_size
+        if not chunker.chunk_overlap:
+            assert "".join(chunk.text for chunk in chunks) == text
+        parts = [text[at : at + 50] for at in range(0, len(text), 50)]
+        assert list(chunker.iter_chunks(parts)) == chunks
+
+
+@pytest.mark.parametrize("overlap", [0, 5])
+def test_both_ways_to_split_give_the_same_chunks(overlap: int) -> None:
+    encoding = cutline.Encoding.from_tokenizers(build("qwen 2.5"))
+    assert isinstance(encoding, ChangingEncoding)
+    for text in NAMED_TEXTS.values():
+        if encoding._is_unchanged(text):
+            by_kernel = encoding.split(text, 20, overlap)
+            encoding_of_slices = copy.copy(encoding)
+            assert split_by_slices(encoding_of_slices, text, 20, overlap) == by_kernel
+
+
+@pytest.mark.parametrize("name", CHANGING)
+def test_growing_texts_are_counted_as_a_whole(name: str) -> None:
+    tokenizer = build(name)
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    numbers = random.Random(37)
+    for text in texts_with(tokenizer, 41, 6):
+        appender, prepender = encoding.appender(), encoding.prepender()
+        for _ in range(12):
+            start, end = sorted(numbers.choices(range(len(text) + 1), k=2))
+            part = text[start:end]
+            limit = numbers.randint(0, 12)
+            fits = count_of(tokenizer, appender.text + part) <= limit
+            assert appender.fits(part, limit) == fits
+            fits = count_of(tokenizer, part + prepender.text) <= limit
+            assert prepender.fits(part, limit) == fits
+            appender.append(part)
+            prepender.prepend(part)
+            if numbers.random() < 0.4:
+                appender.truncate(numbers.randint(0, appender.text_length))
+                prepender.truncate(numbers.randint(0, prepender.text_length))
+            assert appender.count == count_of(tokenizer, appender.text)
+            assert prepender.count == count_of(tokenizer, prepender.text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_loaded_encodings_copy_and_pickle(name: str) -> None:
+    tokenizer = build(name)
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    again = pickle.loads(pickle.dumps(encoding))
+    assert type(again) is type(encoding)
+    assert copy.deepcopy(encoding) is encoding
+    for text in texts_with(tokenizer, 43, 5):
+        assert_same(tokenizer, again, text)
+        ids = encoding.encode(text, allowed_special="all")
+        assert again.decode(ids) == encoding.decode(ids)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    name=st.sampled_from(["qwen 2.5", "modernbert", "deepseek v3", "bloom", "prefix space"]),
+    parts=st.lists(st.one_of(st.text(max_size=8), st.sampled_from(FUZZ_PARTS)), max_size=8),
+    budget=st.integers(1, 12),
+)
+def test_any_text_has_the_tokens_and_cuts_of_tokenizers(
+    name: str, parts: list[str], budget: int
+) -> None:
+    tokenizer, text = build(name), "".join(parts)
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    assert_same(tokenizer, encoding, text)
+    end = encoding.split_at(text, budget)
+    assert count_of(tokenizer, text[:end]) <= budget or end == 0
+    for longer in range(end + 1, len(text) + 1):
+        assert count_of(tokenizer, text[:longer]) > budget

@@ -1,0 +1,270 @@
+"""What a tokenizer.json can hold: read to the letter, or refused with a way out."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import cutline
+from cutline.errors import VocabularyError
+from cutline.pipeline import ChangingEncoding, TokenizerEncoding
+from tests.oracles import DISTINCT
+from tests.pipeline.families import AddedToken, added, build, sequence, tokenizers
+from tests.texts import NAMED_TEXTS, random_texts
+
+processors = tokenizers.processors
+pre = tokenizers.pre_tokenizers
+
+
+def document_of(name: str = "gpt 2") -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(build(name).to_str())
+    return document
+
+
+def loaded(document: dict[str, Any], tmp_path: Path) -> cutline.Encoding:
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    return cutline.load(tmp_path / "tokenizer.json")
+
+
+def fresh(name: str = "gpt 2") -> Any:
+    """A copy of a tokenizer that may be changed."""
+    return tokenizers.Tokenizer.from_str(build(name).to_str())
+
+
+# Templates
+
+TEMPLATES: dict[str, Callable[[], Any]] = {
+    "none": lambda: None,
+    "byte-level": lambda: processors.ByteLevel(trim_offsets=True),
+    "roberta": lambda: processors.RobertaProcessing(("</s>", 1), ("<s>", 0)),
+    "bert": lambda: processors.BertProcessing(("</s>", 1), ("<s>", 0)),
+    "template": lambda: processors.TemplateProcessing(
+        single="<s> $A </s>", pair="<s> $A </s> </s> $B:1 </s>:1",
+        special_tokens=[("<s>", 0), ("</s>", 1)],
+    ),
+    "llama 3": lambda: processors.Sequence([
+        processors.ByteLevel(trim_offsets=False),
+        processors.TemplateProcessing(
+            single="<s> $A", pair="<s> $A <s>:1 $B:1", special_tokens=[("<s>", 0)]
+        ),
+    ]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_special_tokens_of_a_template_are_counted(name: str) -> None:
+    tokenizer = fresh()
+    if (template := TEMPLATES[name]()) is not None:
+        tokenizer.post_processor = template
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    for pair in (False, True):
+        expected = tokenizer.num_special_tokens_to_add(pair)
+        assert encoding.num_special_tokens_to_add(pair) == expected
+        assert encoding.num_special_tokens_to_add(pair=pair) == expected
+    text = "how much room is left?"
+    room = encoding.num_special_tokens_to_add()
+    assert len(tokenizer.encode(text).ids) == encoding.count(text) + room
+
+
+def test_packaged_encodings_have_no_template() -> None:
+    assert cutline.get_encoding("o200k_base").num_special_tokens_to_add(True) == 0
+
+
+# Tokens
+
+
+def test_a_token_that_no_text_has_can_be_decoded(tmp_path: Path) -> None:
+    document = document_of()
+    document["model"]["vocab"]["madeupword0000"] = 700
+    document["added_tokens"][0]["id"] = 701
+    encoding = loaded(document, tmp_path)
+    tokenizer = tokenizers.Tokenizer.from_str(json.dumps(document))
+    text = " madeupword0000 madeupword0000"
+    assert encoding.encode_ordinary(text) == tokenizer.encode(text).ids
+    assert encoding.decode([700]) == "madeupword0000" == tokenizer.decode([700])
+    assert encoding.encode_single_token("madeupword0000") == 700
+    assert encoding.n_vocab == 702
+
+
+def test_an_added_token_may_be_an_ordinary_one_as_well() -> None:
+    tokenizer = fresh()
+    shared = next(t for t in sorted(tokenizer.get_vocab()) if len(t) == 4 and t.isascii())
+    tokenizer.add_tokens([AddedToken(shared, normalized=False)])
+    tokenizer.add_special_tokens(added("th"))
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    for text in (f"{shared}{shared} {shared}", f"x{shared}th the", *random_texts(67, 20)):
+        assert encoding.encode(text, allowed_special="all") == tokenizer.encode(text).ids
+    assert encoding.decode(encoding.encode_ordinary(f"a{shared}")) == f"a{shared}"
+
+
+def test_special_tokens_are_refused_in_text_and_others_found() -> None:
+    encoding = cutline.Encoding.from_tokenizers(build("qwen 2.5"))
+    assert isinstance(encoding, ChangingEncoding)
+    assert encoding.special_tokens_set == {"<|endoftext|>", "<|im_start|>"}
+    with pytest.raises(cutline.SpecialTokenError, match="im_start"):
+        encoding.encode("a<|im_start|>")
+    call = encoding.added_tokens["<tool_call>"]
+    assert encoding.encode("<tool_call>") == encoding.encode_ordinary("<tool_call>") == [call]
+    assert encoding.count("<tool_call>") == 1
+    assert encoding.count("<|im_start|>") > 1
+    assert encoding.encode_single_token("<tool_call>") == call
+    assert encoding.decode([call]) == "<tool_call>"
+
+
+def test_flags_of_special_tokens_count_where_they_are_allowed() -> None:
+    encoding = cutline.Encoding.from_tokenizers(build("roberta"))
+    assert type(encoding) is TokenizerEncoding
+    mask = encoding.encode_single_token("<mask>")
+    assert encoding.encode("a <mask>b", allowed_special={"<mask>"})[1] == mask
+    assert encoding.encode("a <mask>b", allowed_special="all")[1] == mask
+    assert mask not in encoding.encode("a <mask>b", disallowed_special=())
+
+
+# Sources
+
+
+def test_tokenizers_of_transformers_are_read_by_their_backend() -> None:
+    fast = SimpleNamespace(backend_tokenizer=build("llama 3"), name_or_path="meta/llama")
+    encoding = cutline.Encoding.from_tokenizers(fast)
+    assert encoding.name == "meta/llama"
+    assert cutline.Encoding.from_tokenizers(fast, name="mine").name == "mine"
+    text = NAMED_TEXTS["python"]
+    assert encoding.encode_ordinary(text) == build("llama 3").encode(text).ids
+    with pytest.raises(TypeError, match=r"got SimpleNamespace: cutline\.wrap\(tokenizer\)"):
+        cutline.Encoding.from_tokenizers(SimpleNamespace(vocab={}))
+
+
+def test_truncation_and_padding_are_left_aside() -> None:
+    tokenizer = fresh()
+    tokenizer.enable_truncation(3)
+    tokenizer.enable_padding()
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    text = "longer than three tokens"
+    assert encoding.encode(text) == build("gpt 2").encode(text).ids
+
+
+@pytest.mark.parametrize("name", DISTINCT)
+def test_ranks_converted_with_all_splits_of_each_token_load(name: str, tmp_path: Path) -> None:
+    """As converters from tiktoken write merges: every way to cut a token in two, by its rank."""
+    packaged = cutline.get_encoding(name)
+    packaged.save(tmp_path / "x.json")
+    document = json.loads((tmp_path / "x.json").read_bytes())
+    vocab = document["model"]["vocab"]
+    merges = []
+    for token in sorted(vocab, key=vocab.__getitem__):
+        cuts = [(token[:at], token[at:]) for at in range(1, len(token))]
+        cuts = [cut for cut in cuts if cut[0] in vocab and cut[1] in vocab]
+        merges += sorted(cuts, key=lambda cut: (vocab[cut[0]], vocab[cut[1]]))
+    document["model"]["merges"] = merges
+    encoding = loaded(document, tmp_path)
+    assert encoding._vocabulary == packaged._vocabulary
+    assert encoding._special_tokens == packaged._special_tokens
+
+
+@pytest.mark.parametrize("name", ["qwen 2.5", "gpt neox, olmo", "deepseek v3", "starcoder"])
+def test_tokens_spans_and_chunks_of_corpora_are_those_of_tokenizers(name: str, corpus: str) -> None:
+    tokenizer, text = build(name), corpus[:100_000]
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    tokenizer.encode_special_tokens = True
+    found = tokenizer.encode(text, add_special_tokens=False)
+    tokens, spans = encoding.encode_with_offsets(text, disallowed_special=())
+    assert tokens == encoding.encode_ordinary(text) == found.ids
+    assert encoding.count(text) == len(tokens)
+    if encoding._pat_str is not None and text.isascii():
+        assert spans.tolist() == list(map(list, found.offsets))
+    chunks = cutline.TextChunker(encoding, 256)(text)
+    assert "".join(chunk.text for chunk in chunks) == text
+    for chunk in chunks:
+        again = tokenizer.encode(chunk.text, add_special_tokens=False)
+        assert len(again.ids) == chunk.token_count <= 256
+
+
+# What is refused
+
+Change = Callable[[dict[str, Any]], None]
+
+
+def setting(place: str, value: Any) -> Change:
+    def change(document: dict[str, Any]) -> None:
+        *path, last = place.split(".")
+        for key in path:
+            document = document[key]
+        document[last] = value
+
+    return change
+
+
+def split_of(*parts: Any) -> Any:
+    tokenizer = fresh()
+    tokenizer.pre_tokenizer = sequence(*parts)
+    return json.loads(tokenizer.to_str())["pre_tokenizer"]
+
+
+GPT2 = pre.ByteLevel(add_prefix_space=False)
+REFUSED: dict[str, tuple[Change, str]] = {
+    "WordPiece": (setting("model", {"type": "WordPiece", "vocab": {}}), 'type is "WordPiece"'),
+    "Unigram": (setting("model", {"type": "Unigram", "vocab": []}), 'type is "Unigram"'),
+    "SentencePiece": (setting("model.byte_fallback", True), "byte_fallback is true"),
+    "CLIP": (setting("model.end_of_word_suffix", "</w>"), "end_of_word_suffix is"),
+    "its decoder": (setting("decoder", {"type": "Metaspace"}), "decoder is"),
+    "Metaspace": (setting("pre_tokenizer", {"type": "Metaspace"}), "pre_tokenizer is"),
+    "no pre-tokenizer": (setting("pre_tokenizer", None), "pre_tokenizer is null"),
+    "Falcon": (
+        setting("pre_tokenizer", split_of(pre.Punctuation("contiguous"), GPT2, pre.Digits())),
+        "which ends with the pre-tokenizer ByteLevel",
+    ),
+    "scripts": (
+        setting("pre_tokenizer", split_of(pre.UnicodeScripts(), GPT2)),
+        r"only those that docs/tokenizers\.md lists",
+    ),
+    "a blank before each piece": (
+        setting("pre_tokenizer", split_of(pre.Digits(), pre.ByteLevel(add_prefix_space=True))),
+        "a blank would be put before every piece",
+    ),
+    "a longer match merged": (
+        setting("pre_tokenizer", split_of(pre.Split("ab", "merged_with_next"), GPT2)),
+        "need a pattern for one character",
+    ),
+    "accents": (setting("normalizer", {"type": "StripAccents"}), "normalizer is"),
+    "a pattern replaced": (
+        setting(
+            "normalizer", {"type": "Replace", "pattern": {"Regex": "a+"}, "content": "b"}
+        ),
+        "normalizer is",
+    ),
+    "an odd processor": (setting("post_processor", {"type": "New"}), "post_processor is"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_not_expressed_exactly_is_refused_with_a_way_out(name: str, tmp_path: Path) -> None:
+    document = document_of()
+    change, message = REFUSED[name]
+    change(document)
+    with pytest.raises(VocabularyError, match=message) as caught:
+        loaded(document, tmp_path)
+    assert str(caught.value).startswith(str(tmp_path / "tokenizer.json"))
+    assert "cutline.wrap(tokenizer)" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["x.cutline", "x.json", "x-vocab.json", "x.tiktoken"])
+def test_an_encoding_with_more_facts_is_not_saved_without_them(name: str, tmp_path: Path) -> None:
+    for family in ("qwen 2.5", "roberta"):
+        encoding = cutline.Encoding.from_tokenizers(build(family))
+        with pytest.raises(VocabularyError, match=r"keep the tokenizer\.json"):
+            encoding.save(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_works_on_the_automaton_alone_refuses_encodings_that_change_texts() -> None:
+    encoding = cutline.Encoding.from_tokenizers(build("qwen 2.5"))
+    for make in (cutline.IntervalCounter, cutline.Appender, cutline.Prepender):
+        with pytest.raises(cutline.UnsupportedPatternError, match="changes texts"):
+            make(encoding, "a")
+    with pytest.raises(ValueError, match="by code points only"):
+        encoding.intervals("e\u0301", byte_offsets=True)
+    with pytest.raises(UnicodeDecodeError):
+        encoding._encode_bytes(b"\xff")

@@ -1,0 +1,86 @@
+"""Steps that change texts, against the normalizers of `tokenizers`, over all code points."""
+
+import random
+from typing import Any
+
+import pytest
+
+from cutline.pipeline.normalizing import Form, Lower, Prepend, Replace, Step, Strip, Traced
+
+tokenizers = pytest.importorskip("tokenizers")
+normalizers = tokenizers.normalizers
+
+STEPS: dict[str, tuple[Step, Any]] = {
+    "NFC": (Form("NFC"), normalizers.NFC()),
+    "NFD": (Form("NFD"), normalizers.NFD()),
+    "NFKC": (Form("NFKC"), normalizers.NFKC()),
+    "NFKD": (Form("NFKD"), normalizers.NFKD()),
+    "lower": (Lower(), normalizers.Lowercase()),
+    "strip": (Strip(True, True), normalizers.Strip()),
+    "strip left": (Strip(True, False), normalizers.Strip(True, False)),
+    "replace": (Replace("ab", "é"), normalizers.Replace("ab", "é")),
+    "prepend": (Prepend("> "), normalizers.Prepend("> ")),
+}
+# No character of the other planes is assigned, but for private ones.
+_PLANES = (*range(0xD800), *range(0xE000, 0x40000), *range(0xE0000, 0xE1000))
+CODE_POINTS = [chr(one) for one in _PLANES]
+FORMS = ["NFC", "NFD", "NFKC", "NFKD"]
+
+
+@pytest.mark.parametrize("name", [*FORMS, "lower"])
+def test_every_code_point_becomes_what_tokenizers_makes_of_it(name: str) -> None:
+    step, oracle = STEPS[name]
+    for template in ("{}", "a\u0345{}\u0334\u0301b"):
+        text = "\nx".join(map(template.format, CODE_POINTS))
+        found, expected = step.apply(text), oracle.normalize_str(text)
+        if found != expected:
+            pairs = zip(CODE_POINTS, found.split("\nx"), expected.split("\nx"), strict=False)
+            assert [hex(ord(one)) for one, ours, theirs in pairs if ours != theirs] == []
+        assert found == expected
+
+
+def marked_texts(count: int) -> list[str]:
+    """Texts full of what composes, moves or came late to Unicode."""
+    numbers = random.Random(53)
+    late = "\u0897\u0378\U000105d2\U000113c2\U00016d67\U00016d63\U00011935\U00011930\U0001e030"
+    marks = "\u0301\u0308\u0323\u0345\u0334\u3099\u094d\u09be\u1161\u11a8\u11a7"
+    letters = "aeAEσΣoIİ ab\u1100\u1112가각かカﾊﾞﾟé\u1eb7\u212bﬁ①¨´\u00a0\u2000\u09c7\u0344\uf900"
+    return [
+        "".join(numbers.choices(letters + marks * 3 + late, k=numbers.randint(1, 9)))
+        for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_texts_of_marks_become_what_tokenizers_makes_of_them(name: str) -> None:
+    step, oracle = STEPS[name]
+    for text in marked_texts(2_000):
+        expected = oracle.normalize_str(text)
+        assert step.apply(text) == expected
+        traced = step.trace(Traced.of(text))
+        assert traced.text == expected
+        assert len(traced.spans) == len(expected)
+        for start, end in traced.spans:
+            assert 0 <= start < end <= len(text)
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_what_is_said_to_be_kept_is_kept(name: str) -> None:
+    step, oracle = STEPS[name]
+    kept = slices = 0
+    for text in marked_texts(1_000):
+        if step.keeps_slices(text):
+            slices += 1
+            for end in range(len(text) + 1):
+                assert oracle.normalize_str(text[:end]) == text[:end]
+                assert oracle.normalize_str(text[end:]) == text[end:]
+        for cut in range(1, len(text)):
+            if step.keeps(text[cut]) and step.keeps(text[cut - 1]):
+                kept += 1
+                parts = [text[:cut], text[cut:]]
+                joined = "".join(map(oracle.normalize_str, parts))
+                if name != "prepend":
+                    assert joined == oracle.normalize_str(text)
+                assert oracle.normalize_str(text[:cut]).endswith(text[cut - 1])
+    assert kept > 100
+    assert slices > 20 or name == "prepend"

@@ -1,0 +1,67 @@
+"""Spans of tokens, against those of `tokenizers`."""
+
+from typing import Any
+
+import pytest
+
+import cutline
+from tests.pipeline.families import FAMILIES, build, texts_with
+from tests.texts import NAMED_TEXTS
+
+# Where several characters become one, `tokenizers` names one of them, and cutline all.
+JOINING = {
+    "qwen 2.5", "gpt neox, olmo", "modernbert", "command-r", "decomposed", "compatible",
+    "compatible, decomposed", "lower case", "replaced",
+}  # fmt: skip
+
+
+def encoded(tokenizer: Any, text: str) -> tuple[list[int], list[list[int]]]:
+    tokenizer.encode_special_tokens = False
+    found = tokenizer.encode(text, add_special_tokens=False)
+    return found.ids, list(map(list, found.offsets))
+
+
+@pytest.mark.parametrize("name", sorted(FAMILIES))
+def test_spans_are_those_of_tokenizers(name: str) -> None:
+    tokenizer = build(name)
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    equal = 0
+    texts = [*NAMED_TEXTS.values(), *texts_with(tokenizer, 47, 60)]
+    for text in texts:
+        ids, expected = encoded(tokenizer, text)
+        tokens, spans = encoding.encode_with_offsets(text, allowed_special="all")
+        assert tokens == ids == encoding.encode(text, allowed_special="all")
+        assert spans.shape == (len(ids), 2)
+        equal += spans.tolist() == expected
+        for (start, end), (first, last) in zip(spans.tolist(), expected, strict=True):
+            assert start <= first <= last <= end <= len(text)
+    assert equal == len(texts) or (name in JOINING and equal > len(texts) // 2)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_harmony"])
+def test_spans_of_packaged_encodings_hold_their_tokens(name: str) -> None:
+    encoding = cutline.get_encoding(name)
+    text = "".join(NAMED_TEXTS.values())
+    tokens, spans = encoding.encode_with_offsets(text, allowed_special="all")
+    assert tokens == encoding.encode(text, allowed_special="all")
+    covered = 0
+    for token, (start, end) in zip(tokens, spans.tolist(), strict=True):
+        assert start <= covered <= end
+        assert start < end
+        assert encoding.decode_single_token_bytes(token) in text[start:end].encode()
+        covered = end
+    assert covered == len(text)
+
+
+def test_spans_of_nothing_and_of_what_is_left_out() -> None:
+    encoding = cutline.get_encoding("gpt2")
+    tokens, spans = encoding.encode_with_offsets("")
+    assert (tokens, spans.shape, spans.dtype) == ([], (0, 2), "int64")
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256}
+    gappy = cutline.Encoding("x", pat_str="[ab]+", mergeable_ranks=ranks, special_tokens={})
+    tokens, spans = gappy.encode_with_offsets("é ab--ba")
+    assert (tokens, spans.tolist()) == ([256, 98, 97], [[2, 4], [6, 7], [7, 8]])
+    with pytest.raises(cutline.SpecialTokenError):
+        encoding.encode_with_offsets("<|endoftext|>")
+    with pytest.raises(cutline.SurrogateError):
+        encoding.encode_with_offsets("a\ud800")

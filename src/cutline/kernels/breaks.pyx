@@ -8,7 +8,7 @@ Nothing before `start` counts, and nothing as far as 256 characters behind a pla
 """
 
 from cutline.kernels.characters cimport Characters, char_at, characters_of
-from cutline.kernels.common cimport uint32_t
+from cutline.kernels.common cimport uint8_t, uint16_t, uint32_t
 from cutline.kernels.marks cimport NOWHERE
 
 cdef extern from "Python.h":
@@ -55,18 +55,49 @@ cdef bint has_blank_line_behind(const Characters* text, Py_ssize_t place) noexce
     return False
 
 
+cdef Py_ssize_t last_candidate(
+    const Characters* text, bint only_newlines, Py_ssize_t after, Py_ssize_t until
+) noexcept nogil:
+    """The last place behind a newline, or any character that may end a line; `after`: none.
+
+    A loop for each kind: this passes over nearly all of a text.
+    """
+    cdef const uint8_t* narrow = <const uint8_t*> text.data
+    cdef const uint16_t* wide = <const uint16_t*> text.data
+    cdef uint32_t code_point
+    if text.kind == 1:
+        if only_newlines:
+            while until > after and narrow[until - 1] != c"\n":
+                until -= 1
+        else:
+            while until > after and not is_line_end(narrow[until - 1]):
+                until -= 1
+        return until
+    if text.kind == 2:
+        while until > after:
+            code_point = wide[until - 1]
+            if code_point == c"\n" or (not only_newlines and is_line_end(code_point)):
+                break
+            until -= 1
+        return until
+    while until > after:
+        code_point = (<const uint32_t*> text.data)[until - 1]
+        if code_point == c"\n" or (not only_newlines and is_line_end(code_point)):
+            break
+        until -= 1
+    return until
+
+
 cdef Py_ssize_t last_paragraph(
     const Characters* text, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
 ) noexcept nogil:
-    while until > after:
-        if (
-            char_at(text, until - 1) == c"\n"
-            and has_blank_line_before(text, start, until - 1)
-            and not has_blank_line_behind(text, until)
-        ):
+    while True:
+        until = last_candidate(text, True, after, until)
+        if until <= after:
+            return NOWHERE
+        if has_blank_line_before(text, start, until - 1) and not has_blank_line_behind(text, until):
             return until
         until -= 1
-    return NOWHERE
 
 
 cdef bint is_wrapped(const Characters* text, Py_ssize_t start, Py_ssize_t next_line) noexcept nogil:
@@ -94,17 +125,17 @@ cdef bint is_wrapped(const Characters* text, Py_ssize_t start, Py_ssize_t next_l
 cdef Py_ssize_t last_line(
     const Characters* text, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
 ) noexcept nogil:
-    cdef uint32_t code_point
-    while until > after:
-        code_point = char_at(text, until - 1)
-        if is_line_end(code_point):
-            # Not between a return and its newline.
-            if (
-                code_point != c"\r" or until == text.n or char_at(text, until) != c"\n"
-            ) and not is_wrapped(text, start, until):
-                return until
+    cdef bint is_between            # a return and its newline
+    while True:
+        until = last_candidate(text, False, after, until)
+        if until <= after:
+            return NOWHERE
+        is_between = (
+            until < text.n and char_at(text, until) == c"\n" and char_at(text, until - 1) == c"\r"
+        )
+        if not is_between and not is_wrapped(text, start, until):
+            return until
         until -= 1
-    return NOWHERE
 
 
 cdef Py_ssize_t last_break(

@@ -1,9 +1,10 @@
 """One pass over a text, that scans and encodes it and marks pieces and tokens."""
 
 from cutline.kernels.bpe cimport Bpe, token_bytes
-from cutline.kernels.characters cimport Walk, ends_whole, utf8_bytes, walk
+from cutline.kernels.characters cimport Walk, ends_whole, walk
 from cutline.kernels.common cimport (
-    MERGE_LIMIT, char_bytes, characters_in, grow, is_continuation, memset, uint32_t, uint64_t,
+    MERGE_LIMIT, char_bytes, characters_in, grow, is_continuation, load64, memset, uint32_t,
+    uint64_t,
 )
 from cutline.kernels.encode cimport (
     BATCH_PIECES, NO_MEMORY, Batch, encode_batch, fill_batch, reserve,
@@ -56,7 +57,10 @@ cdef bint mark_batch(
     cdef const Marks* marks = &counter.marks
     cdef Py_ssize_t at = done.at, character = done.character, examined = done.examined
     cdef Py_ssize_t piece, end, n_chars, count, before = 0
-    cdef bint is_ascii = counter.text.is_ascii
+    # Where a whole batch is ASCII, as most are, characters need no counting.
+    cdef bint is_ascii = counter.text.is_ascii or is_all_ascii(
+        utf8 + at, batch.ends[batch.count - 1] - at
+    )
     cdef uint64_t* words
     cdef uint64_t bit
     for piece in range(batch.count):
@@ -75,6 +79,8 @@ cdef bint mark_batch(
                 mark_ascii_tokens(counter, character, ids + before, count)
             else:
                 mark_wide_tokens(counter, character, utf8 + at, ids + before, count)
+        if not counter.text.is_ascii and character % BYTE_STEP + n_chars >= BYTE_STEP:
+            mark_bytes(counter, character, n_chars, utf8, at)
         character += n_chars
         examined = max(examined, batch.examined[piece])
         if end - at > MERGE_LIMIT:
@@ -90,6 +96,30 @@ cdef bint mark_batch(
     done.character = character
     done.examined = examined
     return True
+
+
+cdef void mark_bytes(
+    Counter* counter, Py_ssize_t character, Py_ssize_t n_chars, const uint8_t* utf8, Py_ssize_t at
+) noexcept nogil:
+    """Note where every so many characters begin, among those behind one, in UTF-8 at `at`."""
+    cdef Py_ssize_t end = character + n_chars
+    while character < end:
+        at += char_bytes(utf8[at])
+        character += 1
+        if character % BYTE_STEP == 0:
+            counter.byte_marks[character // BYTE_STEP] = at
+
+
+cdef bint is_all_ascii(const uint8_t* text, Py_ssize_t n) noexcept nogil:
+    cdef uint64_t bits = 0
+    cdef Py_ssize_t at = 0
+    while at + 8 <= n:
+        bits |= load64(text + at)
+        at += 8
+    while at < n:
+        bits |= text[at]
+        at += 1
+    return bits & <uint64_t> 0x8080808080808080 == 0
 
 
 cdef inline Py_ssize_t bytes_of_id(const Bpe* bpe, uint32_t token_id) noexcept nogil:
@@ -201,15 +231,9 @@ cdef bint remember_scan(Counter* counter, Pass* done, LongPiece* piece) noexcept
 
 
 cdef void sum_up(Counter* counter) noexcept nogil:
-    """Sum up tokens over the blocks, and bytes."""
+    """Sum up tokens over the blocks."""
     cdef Marks* marks = &counter.marks
-    cdef Py_ssize_t block, tokens = 0, n_bytes = 0, at = 0
+    cdef Py_ssize_t block, tokens = 0
     for block in range(marks.n_blocks):
         marks.words[block * marks.stride + TOKENS] = tokens
         tokens += tokens_in(marks, block, ~<uint64_t> 0)
-    if counter.text.is_ascii:
-        return
-    while at <= counter.text.n:
-        counter.byte_marks[at // BYTE_STEP] = n_bytes
-        n_bytes += utf8_bytes(&counter.text, at, min(at + BYTE_STEP, counter.text.n))
-        at += BYTE_STEP

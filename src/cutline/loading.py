@@ -156,10 +156,26 @@ def _from_document(document: Part, name: str, source: str) -> Encoding:
         silent_tokens,
         parsed.n_template_tokens,
     )
+    _check_normalized(facts, source)
     try:
         return _make_encoding(name, pat_str, vocabulary, facts)
     except (PatternError, VocabularyError) as error:
         raise type(error)(f"{source}: {error}") from error
+
+
+def _check_normalized(facts: "Facts", source: str) -> None:
+    """Refuse added tokens that normalizing makes nothing, or one like the other."""
+    seen: dict[str, str] = {}
+    for token in facts.added_tokens:
+        if not token.normalized or not token.content:
+            continue
+        text = facts.normalize(token.content)
+        if not text:
+            raise refused(source, "added token", token.content, "normalizing leaves nothing of it")
+        if text in seen:
+            why = f"normalizing makes it the same as {seen[text]!r}"
+            raise refused(source, "added token", token.content, why)
+        seen[text] = token.content
 
 
 def _make_encoding(

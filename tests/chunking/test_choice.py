@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutline import Chunk, IntervalCounter
+from cutline import Chunk, Encoding, IntervalCounter
 from cutline.chunking import CodeChunker, MarkdownChunker, TextChunker, TokenChunker
 from cutline.chunking.cutter import Cutter
-from cutline.chunking.levels import Level, make_levels
+from cutline.chunking.levels import Level, LineLevel, make_levels
 from cutline.chunking.run import Run
 from tests.oracles import counter
 from tests.texts import NAMED_TEXTS, random_texts
+from tests.vocabularies import with_bytes
 
 Count = Callable[[str], int]
 NAMES = ("paragraph", "line", "sentence", "word")
@@ -135,6 +136,28 @@ def test_the_easy_way_to_chunks_gives_those_of_the_hard_one(
 def test_the_easy_way_on_random_and_named_texts() -> None:
     for number, text in enumerate([*random_texts(11, 200), *NAMED_TEXTS.values()]):
         check_easy_chunks(text, (4, 16, 64)[number % 3], 0.25, NAMES)
+
+
+def test_the_easy_way_leaves_what_it_cannot_count_to_the_hard_one() -> None:
+    ranks = with_bytes(tuple(b"\n" * 2**power for power in range(1, 9)))
+    encoding = Encoding("runs", pat_str=r"\n+|c", mergeable_ranks=ranks, special_tokens={})
+    text = "c" + "\n" * 250 + "c"
+    chunks = TextChunker(encoding, 3, min_fill=0).chunk(text)
+    assert [chunk.end_index for chunk in chunks] == [193, 249, 252]
+
+
+def test_a_level_of_a_users_class_is_asked() -> None:
+    class NoLine(LineLevel):
+        def last(self, text: str, start: int, after: int, until: int) -> int:
+            return -1
+
+    chunks = TextChunker("o200k_base", 20, levels=[NoLine()]).chunk("a line\nanother\n" * 50)
+    assert {chunk.metadata["boundary"] for chunk in chunks} == {"grapheme", "end"}
+
+
+@pytest.mark.parametrize("size", [2**31, 2**63, 2**70])
+def test_a_budget_beyond_all_numbers_is_one_chunk(size: int) -> None:
+    assert [chunk.text for chunk in TextChunker("o200k_base", size).chunk("a\n\nb")] == ["a\n\nb"]
 
 
 @pytest.mark.parametrize("boundary", ["character", "grapheme"])

@@ -11,6 +11,7 @@ from .drawing import check, cuts
 
 pytest.importorskip("tree_sitter_language_pack")
 
+from cutline.chunking.code_guard import is_parsed
 from cutline.chunking.code_structure import code_languages, code_structure
 
 from .sources import CUTS, SOURCES
@@ -195,10 +196,27 @@ def test_code_with_many_comments_without_an_end_is_cut_at_lines(language: str) -
         "<B>a</b>\n",
         "<div><script>if(a<b&&c<d){}</script></div>\n",
         '<img alt="a">\n',
+        '<b title="/>">a</b>\n',
+        "<tr><td>a<p>b</td></tr>\n",
     ],
 )
 def test_hypertext_whose_elements_end_is_parsed(line: str) -> None:
     assert has_structure(line * 600)
+
+
+@pytest.mark.parametrize(
+    "line", ['<b x="/>">\n', '<b x="</b>">\n', "<b><!--</b>-->\n", "<td><li>\n"]
+)
+def test_what_only_looks_like_an_end_ends_nothing(line: str) -> None:
+    assert is_parsed(line.encode() * 100, "html")
+    assert not is_parsed(line.encode() * 600, "html")
+
+
+@pytest.mark.parametrize("language", ["kotlin", "swift"])
+@pytest.mark.parametrize("ending", ["", "*/\n", "// */\n"])
+def test_comments_in_one_another_want_an_end_each(ending: str, language: str) -> None:
+    assert not has_structure("fun a() {}\n" + "/* a\n" * 600 + ending, language)
+    assert not has_structure("fun a() {}\n" + "x /*/\n" * 600 + ending, language)
 
 
 def test_parsing_again_and_again_keeps_no_memory() -> None:

@@ -17,6 +17,7 @@ from tests.texts import NAMED_TEXTS, random_texts
 
 processors = tokenizers.processors
 pre = tokenizers.pre_tokenizers
+normalizers = tokenizers.normalizers
 
 
 def document_of(name: str = "gpt 2") -> dict[str, Any]:
@@ -98,6 +99,52 @@ def test_an_added_token_may_be_an_ordinary_one_as_well() -> None:
     for text in (f"{shared}{shared} {shared}", f"x{shared}th the", *random_texts(67, 20)):
         assert encoding.encode(text, allowed_special="all") == tokenizer.encode(text).ids
     assert encoding.decode(encoding.encode_ordinary(f"a{shared}")) == f"a{shared}"
+
+
+def test_white_space_that_a_token_takes_is_no_token_any_more() -> None:
+    tokenizer = fresh()
+    tokenizer.add_tokens(
+        [
+            AddedToken("<a>", rstrip=True, normalized=False),
+            AddedToken("\n", lstrip=True, normalized=False),
+        ]
+    )
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    for text in ("<a>\nb", "<a> b\nc", "a \n<a>b", "\n\n<a>"):
+        assert encoding.encode_ordinary(text) == tokenizer.encode(text).ids
+
+
+@pytest.mark.parametrize(
+    ("contents", "message"),
+    [(["zq", "ZQ"], "the same as 'zq'"), (["  "], "leaves nothing of it")],
+)
+def test_tokens_that_normalizing_makes_nothing_or_alike_are_refused(
+    contents: list[str], message: str
+) -> None:
+    tokenizer = fresh()
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Lowercase(), normalizers.Strip()])
+    tokenizer.add_tokens([AddedToken(content, normalized=True) for content in contents])
+    with pytest.raises(VocabularyError, match=message):
+        cutline.Encoding.from_tokenizers(tokenizer)
+
+
+@pytest.mark.parametrize("split", [None, "digits", "lines"])
+def test_pieces_that_hold_blanks_have_no_borders_in_them(split: str | None) -> None:
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
+    tokenizer.normalizer = normalizers.NFC()
+    splits = {"digits": [pre.Digits()], "lines": [pre.Split("\n", "isolated")]}
+    last = pre.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.pre_tokenizer = sequence(*splits.get(split or "", []), last)
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=330, initial_alphabet=pre.ByteLevel.alphabet(), show_progress=False
+    )
+    tokenizer.train_from_iterator(["le café le café du soir au café le matin"] * 9, trainer)
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    text = "le cafe\u0301 du soir au cafe\u0301 le matin " * 4
+    counter = encoding.intervals(text)
+    assert counter.total == encoding.count(text) == len(tokenizer.encode(text).ids)
+    for start, end in ((0, 30), (3, 71), (8, 9), (40, len(text))):
+        assert counter.count(start, end) == len(tokenizer.encode(text[start:end]).ids)
 
 
 def test_special_tokens_are_refused_in_text_and_others_found() -> None:

@@ -7,7 +7,7 @@ from math import ceil
 import numpy as np
 
 from cutline.chunk import Chunk
-from cutline.chunking.levels import BreakLevel, Level
+from cutline.chunking.levels import BreakLevel, Level, LineLevel, ParagraphLevel
 from cutline.chunking.rules import Rules
 from cutline.counting import IntervalCounter
 from cutline.kernels.chunks import make_chunks
@@ -17,7 +17,12 @@ __all__ = ["BreakCutter", "break_levels"]
 
 def break_levels(levels: Sequence[Level]) -> list[BreakLevel]:
     """Return the levels that a kernel knows, up to the first that it does not."""
-    return list(takewhile(lambda level: isinstance(level, BreakLevel), levels))  # type: ignore[arg-type]
+    return [level for level in takewhile(_is_known, levels) if isinstance(level, BreakLevel)]
+
+
+def _is_known(level: Level) -> bool:
+    """Tell whether a level is one of ours: a class of a user's may find other places."""
+    return type(level) in (ParagraphLevel, LineLevel)
 
 
 class BreakCutter:
@@ -45,8 +50,10 @@ class BreakCutter:
         self._counter = counter
         self._kinds = np.array([level.kind for level in levels], dtype=np.intc)
         self._names = (*(level.name for level in levels), end)
-        self._size = rules.chunk_size
-        self._fill = ceil(rules.min_fill * rules.chunk_size)
+        # More tokens than the text has, at four a character, are as good as any number.
+        most = 4 * len(text) + 1
+        self._size = min(rules.chunk_size, most)
+        self._fill = min(ceil(rules.min_fill * rules.chunk_size), most)
         self._offset = offset
 
     def chunks(self, floor: int, until: int, index: int) -> list[Chunk]:

@@ -22,13 +22,24 @@ _C_LIKE: Final = frozenset({
     *("java", "javascript", "kotlin", "objc", "php", "rust", "scala", "scss", "solidity", "swift"),
     *("tsx", "typescript", "verilog"),
 })  # fmt: skip
-_TAG: Final = re.compile(rb"<(/?)([A-Za-z][^\s/<>]*+)([^<>]*+)")
+_TAG: Final = re.compile(rb"""<(/?)([A-Za-z][^\s/<>]*+)((?:"[^"]*+"|'[^']*+'|[^<>"'])*+)""")
+# Broken quotes can be read in either way.
+_TAG_WITHOUT_QUOTES: Final = re.compile(rb"<(/?)([A-Za-z][^\s/<>]*+)([^<>]*+)")
+_COMMENT: Final = re.compile(rb"<!--(?:[^-]++|-(?!->))*+-->")
+_MARKUP_MARK: Final = re.compile(rb"(<!--)|-->")
+_C_MARK: Final = re.compile(rb"(/\*)|\*/")
 _RAW: Final = frozenset({b"script", b"style"})
-# What another tag ends, or what has no end.
-_ENDED: Final = frozenset(
-    b"area base basefont bgsound br col command dd dt embed frame hr image img input isindex "
-    b"keygen li link menuitem meta nextid p param rb rp rt source td th tr track wbr".split()
+# What has no end.
+_VOID: Final = frozenset(
+    b"area base basefont bgsound br col command embed frame hr image img input isindex keygen "
+    b"link menuitem meta nextid param source track wbr".split()
 )
+# What the next one of its kind ends; others may lie in it.
+_ENDED: Final = frozenset(b"dd dt li p rb rp rt td th tr".split())
+
+
+# Where comments lie in one another, each opening wants an end of its own.
+_NESTING: Final = frozenset({"dart", "kotlin", "rust", "scala", "swift"})
 
 
 def is_parsed(source: bytes, language: str) -> bool:
@@ -46,35 +57,52 @@ def is_parsed(source: bytes, language: str) -> bool:
     if _OPENING_RUN.search(source):
         return False
     if language in _C_LIKE:
-        return _n_unclosed(source, b"/*", b"*/") <= MOST_UNCLOSED_COMMENTS
+        n_unclosed = _n_unclosed(source, _C_MARK, nesting=language in _NESTING)
+        return n_unclosed <= MOST_UNCLOSED_COMMENTS
     if language in _TAGGED:
-        n_unclosed = _n_unclosed(source, b"<!--", b"-->")
-        return n_unclosed <= MOST_UNCLOSED_COMMENTS and _are_closed(source)
+        if _n_unclosed(source, _MARKUP_MARK, nesting=False) > MOST_UNCLOSED_COMMENTS:
+            return False
+        markup = _COMMENT.sub(b"", source)
+        return _are_closed(markup, _TAG) and _are_closed(markup, _TAG_WITHOUT_QUOTES)
     return True
 
 
-def _n_unclosed(source: bytes, opening: bytes, closing: bytes) -> int:
-    """Count the comments that begin behind the last end of one."""
-    return source.count(opening, source.rfind(closing) + 1)
+def _n_unclosed(source: bytes, mark: "re.Pattern[bytes]", *, nesting: bool) -> int:
+    """Count the comments without an end.
+
+    Args:
+        source: UTF-8.
+        mark: finds where one begins, its group, or ends.
+        nesting: an end ends one of them, not all.
+    """
+    n_open = 0
+    for found in mark.finditer(source):
+        n_open = n_open + 1 if found[1] else max(n_open - 1, 0) if nesting else 0
+    return n_open
 
 
-def _are_closed(source: bytes) -> bool:
+def _are_closed(source: bytes, tag_pattern: "re.Pattern[bytes]") -> bool:
     """Tell whether never more than `MOST_OPEN` elements are open."""
-    is_open = Counter[bytes]()
-    n_open = at = 0
-    while n_open <= MOST_OPEN and (tag := _TAG.search(source, at)):
+    is_open: list[bytes] = []
+    n_of = Counter[bytes]()
+    at = 0
+    while len(is_open) <= MOST_OPEN and (tag := tag_pattern.search(source, at)):
         at = tag.end()
         name = tag[2].lower()
         if tag[1]:
-            n_open -= is_open[name] > 0
-            is_open[name] = max(is_open[name] - 1, 0)
-        elif name in _RAW:
+            # It ends what is open in it, too.
+            while n_of[name]:
+                inner = is_open.pop()
+                n_of[inner] -= 1
+                if inner == name:
+                    break
+            continue
+        if name in _RAW:
             # What is in it is no tag; without an end it takes all.
             end = source.find(b"</" + name, at)
             at = end if end >= 0 else len(source)
-            n_open += 1
-            is_open[name] += 1
-        elif name not in _ENDED and not tag[3].endswith(b"/"):
-            n_open += 1
-            is_open[name] += 1
-    return n_open <= MOST_OPEN
+        ends_last = name in _ENDED and is_open[-1:] == [name]
+        if name not in _VOID and not ends_last and not tag[3].endswith(b"/"):
+            is_open.append(name)
+            n_of[name] += 1
+    return len(is_open) <= MOST_OPEN

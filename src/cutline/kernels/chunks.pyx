@@ -15,6 +15,8 @@ cpdef object make_chunk(
 
     Sets the slots of `chunk_type`, which may be frozen.
     """
+    if chunk_type is None or text is None:
+        raise TypeError("a chunk needs a type and a text, got None")
     cdef object chunk = chunk_type.__new__(chunk_type)
     set_slot(chunk, "text", part_of(text, start, end))
     set_slot(chunk, "start_index", offset + start)

@@ -10,6 +10,9 @@ from cutline.kernels.slice cimport Landing, count_slice, flush, forget_row, land
 
 cdef enum:
     FAR = 256                   # characters between two settled boundaries
+    FITS = 1
+    DOES_NOT = 0
+    UNKNOWN = -1
 
 
 cdef Break best_break(
@@ -23,20 +26,28 @@ cdef Break best_break(
     """
     cdef Break found
     cdef Py_ssize_t bound = last_place(counter, query, start, n), size = counter.text.n
+    cdef int fit = DOES_NOT
     found.end = NOWHERE
     found.place = n_kinds
-    if bound == size and fits(counter, query, start, size, n, &found.tokens):
-        found.end = size
-    if bound == NOWHERE or found.end == size:
+    if bound == NOWHERE:
+        return found
+    if bound == size:
+        fit = fits(counter, query, start, size, n, &found.tokens)
+        if fit == FITS:
+            found.end = size
+    if fit != DOES_NOT:
         return found
     for found.place in range(n_kinds):
         found.end = last_break(&counter.text, kinds[found.place], start, start, bound)
-        while found.end != NOWHERE and not fits(
-            counter, query, start, found.end, n, &found.tokens
-        ):
+        while found.end != NOWHERE:
+            fit = fits(counter, query, start, found.end, n, &found.tokens)
+            if fit != DOES_NOT:
+                break
             found.end = last_break(
                 &counter.text, kinds[found.place], start, start, found.end - 1
             )
+        if fit == UNKNOWN:
+            break
         if found.end != NOWHERE and found.tokens >= fill:
             return found
     found.end = NOWHERE
@@ -64,13 +75,13 @@ cdef Py_ssize_t last_place(
     return bound
 
 
-cdef bint fits(
+cdef int fits(
     const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n,
     Py_ssize_t* tokens
 ) noexcept nogil:
-    """Whether a slice has at most n tokens, as far as the tables tell that are there."""
-    cdef bint counted
+    """Whether a slice has at most n tokens. UNKNOWN: that takes tables that are not there."""
     forget_row(query)
-    counted = count_slice(counter, query, start, end) == 0 and flush(counter, query)
+    if count_slice(counter, query, start, end) != 0 or not flush(counter, query):
+        return UNKNOWN
     tokens[0] = query.sums[0]
-    return counted and tokens[0] <= n
+    return FITS if tokens[0] <= n else DOES_NOT

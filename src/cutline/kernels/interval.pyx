@@ -311,9 +311,13 @@ cdef class Intervals:
         cdef int n_kinds = <int> kinds.shape[0]
         cdef Query query
         cdef Break found
-        cdef Workspace work = self.encoder.workspace()
+        cdef Workspace work
         cuts = np.empty((MOST_CUTS, 4), dtype=np.int64)
         cdef int64_t[:, ::1] rows = cuts
+        if start < 0 or n_kinds == 0:
+            raise ValueError(f"start must be 0 or more and kinds not empty, got start {start}")
+        until = min(until, self.counter.text.n)
+        work = self.encoder.workspace()
         start_query(&query, work, &tokens)
         with nogil:
             while start < until and row < MOST_CUTS:

@@ -30,7 +30,7 @@ class AddedFinder:
     def __init__(self, tokens: Iterable[AddedToken], texts: Iterable[str]) -> None:
         self._by_text: dict[str, AddedToken] = {}
         for text, token in zip(texts, tokens, strict=True):
-            self._by_text.setdefault(text, token)
+            self._by_text[text] = token
         written = sorted(filter(None, self._by_text), key=len, reverse=True)
         # Of few texts, a pattern is quicker; above all where each holds others, as blanks do.
         self._pattern = re.compile("|".join(map(re.escape, written)) or r"\Z.")
@@ -65,6 +65,8 @@ class AddedFinder:
         for start, written in self._find_all(text):
             token = self._by_text[written]
             end = start + len(written)
+            if start < done:  # white space that the token before has taken
+                continue
             if not counts(token) or (token.single_word and _touches_word(text, start, end)):
                 continue
             if token.lstrip:

@@ -20,6 +20,7 @@ from cutline.encoding import Encoding
 from cutline.pipeline.added import SPACE
 from cutline.pipeline.facts import Facts
 from cutline.pipeline.normalizing import Form, Lower, Strip
+from cutline.pretokenize.charset import CODE_POINTS
 from cutline.pretokenize.tables import START, Tables
 from cutline.tables import WHOLE_TEXT_PATTERN
 
@@ -41,7 +42,7 @@ class Borders:
         self._tables = Tables(WHOLE_TEXT_PATTERN if pat_str is None else pat_str)
         self._parted = _parted(self._tables)
         # After any character but white space: for what a normal form may have joined.
-        solid = [one for one in range(self._tables.end) if one not in self._space_classes()]
+        solid = [one for one in range(self._tables.end) if not self._is_space_class(one)]
         self._parted_from_all = np.logical_and.reduce(self._parted[solid], axis=0)
         texts = [
             text
@@ -114,8 +115,14 @@ class Borders:
         strips = self._last_of_strippers
         return bool(strips) and after in SPACE and (before in SPACE or before in strips)
 
-    def _space_classes(self) -> set[int]:
-        return set(self._tables.classes_in(SPACE).tolist())
+    def _is_space_class(self, number: int) -> bool:
+        """Tell whether a class holds white space and nothing else."""
+        if number not in self._tables.classes_in(SPACE):
+            return False
+        inside = self._tables.members([number]).contains(np.arange(CODE_POINTS))
+        return int(np.count_nonzero(inside)) == sum(
+            bool(inside[ord(character)]) for character in SPACE
+        )
 
 
 def _parted(tables: Tables) -> NDArray[np.bool_]:

@@ -254,8 +254,10 @@ class Encoding(Encoder, Decoding):
         """
         text = plain_text(text)
         allowed = self._check_special(text, allowed_special, disallowed_special)
-        if not allowed:
-            return self.encode_ordinary(text)
+        return self._encode_allowed(text, allowed) if allowed else self.encode_ordinary(text)
+
+    def _encode_allowed(self, text: str, allowed: frozenset[str]) -> list[int]:
+        """Encode a text in which some special tokens, one or more, are to be found."""
         tokens: list[int] = []
         for part in self._cut_at_special(text, allowed):
             if isinstance(part, int):
@@ -281,6 +283,10 @@ class Encoding(Encoder, Decoding):
         allowed = self._check_special(text, allowed_special, disallowed_special)
         if not allowed:
             return self._encode_to_numpy(text)
+        return self._encode_allowed_to_numpy(text, allowed)
+
+    def _encode_allowed_to_numpy(self, text: str, allowed: frozenset[str]) -> NDArray[np.uint32]:
+        """Encode like `_encode_allowed`, into an array."""
         parts = [
             np.array([part], dtype=np.uint32)
             if isinstance(part, int)

@@ -11,7 +11,7 @@ from cutline.vocabulary import (
     load_spec_vocabulary,
 )
 
-__all__ = ["encoding_for_model", "get_encoding", "is_registered", "load"]
+__all__ = ["encoding_for_model", "encoding_of", "get_encoding", "is_registered", "load"]
 
 _encodings: dict[str, Encoding] = {}
 
@@ -44,6 +44,15 @@ def get_encoding(encoding_name: str) -> Encoding:
         # survive a fork while another thread holds it.
         encoding = _encodings.setdefault(spec.name, loaded)
     return encoding
+
+
+def encoding_of(encoding: Encoding | str) -> Encoding:
+    """Return an encoding that was given itself or by its name.
+
+    Raises:
+        UnknownEncodingError: (a ValueError) no encoding has this name.
+    """
+    return get_encoding(encoding) if isinstance(encoding, str) else encoding
 
 
 def encoding_for_model(model_name: str) -> Encoding:

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cutline
+from cutline.chunking.chunkers import split_by_counting
 from cutline.pipeline import ChangingEncoding, borders
 from cutline.pipeline.slices import SliceCounter
-from cutline.pipeline.slices import split as split_by_slices
 from tests.pipeline.families import FAMILIES, build, shuffled_ids, texts_with
 from tests.texts import NAMED_TEXTS
 
@@ -170,7 +170,7 @@ def test_both_ways_to_split_give_the_same_chunks(overlap: int) -> None:
         if encoding._is_unchanged(text):
             by_kernel = encoding.split(text, 20, overlap)
             encoding_of_slices = copy.copy(encoding)
-            assert split_by_slices(encoding_of_slices, text, 20, overlap) == by_kernel
+            assert split_by_counting(encoding_of_slices, text, 20, overlap) == by_kernel
 
 
 @pytest.mark.parametrize("name", CHANGING)

@@ -17,7 +17,14 @@ from cutline.chunking.run import Run, chunk_parts
 from cutline.text import plain_text
 from cutline.token_counter import TokenCounter, token_counter_of
 
-__all__ = ["Chunker", "CodeChunker", "MarkdownChunker", "TextChunker", "TokenChunker"]
+__all__ = [
+    "Chunker",
+    "CodeChunker",
+    "MarkdownChunker",
+    "TextChunker",
+    "TokenChunker",
+    "split_by_counting",
+]
 
 _TEXT_LEVELS: Final = ("paragraph", "line", "sentence", "word")
 _CODE_LEVELS: Final = ("line", "word")
@@ -212,15 +219,26 @@ class TokenChunker(Chunker):
             encoding, chunk_size, chunk_overlap, levels=levels, overlap_levels=levels,
             min_fill=min_fill, strip=strip, balance=balance, stable=stable, count_text=count_text,
         )  # fmt: skip
-        self._is_plain = boundary == "character" and not (strip or balance or stable)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether this does no more than `split` of the encoding."""
+        return len(self._rules.levels) == 1 and self._rules.is_plain
 
     def chunk(self, text: str) -> list[Chunk]:
         """Cut a text into chunks: see `Chunker.chunk`."""
-        if self._is_plain and self.count_text is None:
+        if self._is_plain:
             return self._encoding.split(text, self.chunk_size, self.chunk_overlap)
         return super().chunk(text)
 
     __call__ = chunk
+
+
+def split_by_counting(
+    encoding: TokenCounter, text: str, chunk_size: int, chunk_overlap: int
+) -> list[Chunk]:
+    """Do what `Encoding.split` does, for what has no kernel to do it: by counts of slices."""
+    return Chunker.chunk(TokenChunker(encoding, chunk_size, chunk_overlap), text)
 
 
 class TextChunker(Chunker):

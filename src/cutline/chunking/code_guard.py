@@ -36,8 +36,6 @@ _VOID: Final = frozenset(
 )
 # What the next one of its kind ends; others may lie in it.
 _ENDED: Final = frozenset(b"dd dt li p rb rp rt td th tr".split())
-
-
 # Where comments lie in one another, each opening wants an end of its own.
 _NESTING: Final = frozenset({"dart", "kotlin", "rust", "scala", "swift"})
 

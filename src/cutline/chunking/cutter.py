@@ -80,7 +80,8 @@ class Cutter:
         self._levels = (*outline.levels, *rules.levels)
         self._at_breaks: BreakCutter | None = None
         breaks = break_levels(self._levels)
-        if breaks and rules.is_plain and outline is PLAIN and isinstance(counter, IntervalCounter):
+        is_plain = rules.is_plain and not rules.chunk_overlap and outline is PLAIN
+        if breaks and is_plain and isinstance(counter, IntervalCounter):
             self._at_breaks = BreakCutter(text, counter, breaks, rules, offset, END)
 
     def next_chunks(self, floor: int, until: int, index: int) -> list[Chunk]:

@@ -40,11 +40,8 @@ class Rules:
 
     @property
     def is_plain(self) -> bool:
-        """Whether each chunk begins where the one before ends, and ends where that one says."""
-        return not (
-            self.chunk_overlap or self.strip or self.balance or self.stable
-            or self.count_text is not None
-        )  # fmt: skip
+        """Whether each chunk is the longest that its level and the budget allow."""
+        return not (self.strip or self.balance or self.stable or self.count_text is not None)
 
 
 def make_rules(

@@ -14,7 +14,7 @@ from cutline.encoding import Encoding
 from cutline.errors import SourceError
 from cutline.integrations.chunk_columns import CHUNK_COLUMNS, chunk_columns, chunk_fields
 from cutline.integrations.text_column import TextColumn, need_pyarrow, text_type
-from cutline.registry import get_encoding
+from cutline.registry import encoding_of
 from cutline.training.reading import BLOCK_BYTES, character_start
 from cutline.training.sources import Document, Source
 
@@ -173,8 +173,7 @@ def count_batch(
     [2, None]
     """
     pa = need_pyarrow()
-    if isinstance(encoding, str):
-        encoding = get_encoding(encoding)
+    encoding = encoding_of(encoding)
     text_type(batch.schema, column)
     if name in batch.schema.names:
         raise ValueError(f"there is a column {name!r} already: choose another name, as by name=...")

@@ -70,7 +70,7 @@ def _plain_encoding(chunker: Chunker) -> Encoding | None:
     # One of another class, such as one that normalizes, may split otherwise.
     if type(chunker) is not TokenChunker or type(encoding) is not Encoding:
         return None
-    return encoding if chunker._is_plain and chunker.count_text is None else None
+    return encoding if chunker._is_plain else None
 
 
 def _chunk_row(column: TextColumn, chunker: Chunker, row: int) -> list[Chunk]:

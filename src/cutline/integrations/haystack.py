@@ -12,7 +12,7 @@ from cutline.chunk import Chunk
 from cutline.chunking.chunkers import Chunker
 from cutline.encoding import Encoding
 from cutline.integrations.describing import chunker_from, chunker_of, describe
-from cutline.registry import get_encoding
+from cutline.registry import encoding_of
 from cutline.token_counter import TokenCounter
 
 try:
@@ -156,7 +156,7 @@ def count_with(splitter: Splitter, encoding: Encoding | str = "o200k_base") -> S
     Raises:
         ValueError: the splitter does not count tokens.
     """
-    counting = get_encoding(encoding) if isinstance(encoding, str) else encoding
+    counting = encoding_of(encoding)
     if isinstance(splitter, RecursiveDocumentSplitter) and splitter.split_units == "token":
         if "sentence" in splitter.separators:
             raise ValueError("a splitter by sentences must load NLTK: leave 'sentence' out")

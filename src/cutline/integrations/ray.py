@@ -11,7 +11,7 @@ from cutline.chunking.chunkers import Chunker
 from cutline.encoding import Encoding
 from cutline.integrations.arrow import chunk_batch, count_batch
 from cutline.integrations.piece_tables import PieceTables
-from cutline.registry import get_encoding
+from cutline.registry import encoding_of
 from cutline.training import PieceCounts
 from cutline.vocabulary import O200K_PAT_STR
 
@@ -77,8 +77,7 @@ def count_dataset(
 
     Source: docs/integrations/ray.md, whose example is run by the tests.
     """
-    if isinstance(encoding, str):
-        encoding = get_encoding(encoding)
+    encoding = encoding_of(encoding)
     arguments = {"encoding": encoding, "column": column, "name": name}
     return dataset.map_batches(
         _CountActor, batch_format="pyarrow", fn_constructor_kwargs=arguments, **options

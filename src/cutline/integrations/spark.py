@@ -15,7 +15,7 @@ from cutline.encoding import Encoding
 from cutline.integrations.arrow import chunk_batch, chunk_schema, count_batch
 from cutline.integrations.chunk_columns import CHUNK_COLUMNS
 from cutline.integrations.piece_tables import PieceTables
-from cutline.registry import get_encoding
+from cutline.registry import encoding_of
 from cutline.training import PieceCounts
 from cutline.vocabulary import O200K_PAT_STR
 
@@ -89,8 +89,7 @@ def count_dataframe(
     """
     from pyspark.sql.types import LongType, StructField, StructType
 
-    if isinstance(encoding, str):
-        encoding = get_encoding(encoding)
+    encoding = encoding_of(encoding)
     chunk_schema(_names_and_texts(frame), column, carry=[])
     if name in frame.columns:
         raise ValueError(f"there is a column {name!r} already: choose another name, as by name=...")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.chunk import Chunk
-from cutline.encoding import AllowedSpecial, DisallowedSpecial, Encoding
+from cutline.encoding import Encoding
 from cutline.errors import UnknownTokenError
 from cutline.kernels.decode import Decoder
 from cutline.pipeline.added import AddedFinder
@@ -122,33 +122,11 @@ class TokenizerEncoding(Encoding):
 
     # Texts in parts
 
-    def encode(
-        self,
-        text: str,
-        *,
-        allowed_special: AllowedSpecial = frozenset(),
-        disallowed_special: DisallowedSpecial = "all",
-    ) -> list[int]:
-        """See `Encoding.encode`."""
-        text = plain_text(text)
-        allowed = self._check_special(text, allowed_special, disallowed_special)
-        if not allowed:
-            return self.encode_ordinary(text)
+    def _encode_allowed(self, text: str, allowed: frozenset[str]) -> list[int]:
         return self._encode_pieces(self._pieces(text, allowed))
 
-    def encode_to_numpy(
-        self,
-        text: str,
-        *,
-        allowed_special: AllowedSpecial = frozenset(),
-        disallowed_special: DisallowedSpecial = "all",
-    ) -> NDArray[np.uint32]:
-        """See `Encoding.encode_to_numpy`."""
-        text = plain_text(text)
-        allowed = self._check_special(text, allowed_special, disallowed_special)
-        if not allowed:
-            return self._encode_to_numpy(text)
-        return np.array(self._encode_pieces(self._pieces(text, allowed)), dtype=np.uint32)
+    def _encode_allowed_to_numpy(self, text: str, allowed: frozenset[str]) -> NDArray[np.uint32]:
+        return np.array(self._encode_allowed(text, allowed), dtype=np.uint32)
 
     def _pieces(
         self, text: str, allowed: frozenset[str], *, at_start: bool = True
@@ -187,8 +165,12 @@ class TokenizerEncoding(Encoding):
             if isinstance(piece, AddedToken):
                 tokens.append(piece.id)
             else:
-                tokens += Encoding.encode_ordinary(self, piece)
+                tokens += self._encode_plain(piece)
         return tokens
+
+    def _encode_plain(self, text: str) -> list[int]:
+        """Encode what no step changes any more."""
+        return Encoding.encode_ordinary(self, text)
 
 
 class ChangingEncoding(TokenizerEncoding):
@@ -255,14 +237,8 @@ class ChangingEncoding(TokenizerEncoding):
             return self._inner.encode_ordinary(text)
         return self._encode_pieces(self._pieces(text, frozenset()))
 
-    def _encode_pieces(self, pieces: Iterable[str | AddedToken]) -> list[int]:
-        tokens: list[int] = []
-        for piece in pieces:
-            if isinstance(piece, AddedToken):
-                tokens.append(piece.id)
-            else:
-                tokens += self._inner.encode_ordinary(piece)
-        return tokens
+    def _encode_plain(self, text: str) -> list[int]:
+        return self._inner.encode_ordinary(text)
 
     def _encode_to_numpy(self, text: str) -> NDArray[np.uint32]:
         text = plain_text(text)
@@ -366,12 +342,12 @@ class ChangingEncoding(TokenizerEncoding):
 
     def split(self, text: str, chunk_size: int, chunk_overlap: int = 0) -> list[Chunk]:
         """See `Encoding.split`."""
-        from cutline.pipeline.slices import split
+        from cutline.chunking.chunkers import split_by_counting
 
         text = plain_text(text)
         if self._is_unchanged(text):
             return self._inner.split(text, chunk_size, chunk_overlap)
-        return split(self, text, chunk_size, chunk_overlap)
+        return split_by_counting(self, text, chunk_size, chunk_overlap)
 
     def appender(self, text: str = "") -> Any:
         """See `Encoding.appender`."""

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cutline.chunk import Chunk, checked_sizes
 from cutline.errors import OffsetError
 from cutline.text import utf8_of
 
 if TYPE_CHECKING:
     from cutline.pipeline.encoding import ChangingEncoding
 
-__all__ = ["SliceCounter", "split"]
+__all__ = ["SliceCounter"]
 
 _SHORT = 128  # characters: trying all ends costs less than looking for a bound
 
@@ -147,17 +146,3 @@ class SliceCounter:
         while end > border and count(text[border:end]) > n:
             end -= 1
         return end
-
-
-def split(
-    encoding: "ChangingEncoding", text: str, chunk_size: int, chunk_overlap: int
-) -> list[Chunk]:
-    """Cut a text into chunks that are as long as they can be; see `Encoding.split`."""
-    from cutline.chunking import TokenChunker
-    from cutline.chunking.cutter import Cutter
-    from cutline.chunking.run import Run
-
-    chunk_size, chunk_overlap = checked_sizes(chunk_size, chunk_overlap)
-    rules = TokenChunker(encoding, chunk_size, chunk_overlap)._rules
-    cutter = Cutter(text, encoding.intervals(text), rules)
-    return list(Run(rules).chunks(cutter, 0, len(text), final=True))

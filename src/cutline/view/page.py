@@ -58,10 +58,9 @@ def html_page(
     >>> html_page(text, chunks, "o200k_base", chunk_size=2)[:15]
     '<!doctype html>'
     """
-    if isinstance(encoding, str):
-        from cutline.registry import get_encoding
+    from cutline.registry import encoding_of
 
-        encoding = get_encoding(encoding)
+    encoding = encoding_of(encoding)
     check_chunks(text, chunks)
     totals = totals_of(text, chunks, chunk_size)
     style = _asset("page.css")

@@ -208,14 +208,9 @@ class WrappedTokenizer:
 
         What `TokenChunker` does; see `Encoding.split`.
         """
-        from cutline.chunking.chunkers import Chunker
-        from cutline.chunking.levels import make_levels
+        from cutline.chunking.chunkers import split_by_counting
 
-        levels = make_levels((), "character")
-        return Chunker(
-            self, chunk_size, chunk_overlap, levels=levels, overlap_levels=levels,
-            min_fill=None, strip=False, balance=False, stable=False, count_text=None,
-        ).chunk(text)  # fmt: skip
+        return split_by_counting(self, text, chunk_size, chunk_overlap)
 
     def truncate(
         self,

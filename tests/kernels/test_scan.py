@@ -1,10 +1,14 @@
 """The scanner kernel finds what the plain one finds, and says truly how far it looked."""
 
+import itertools
+import random
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
+from cutline.errors import UnsupportedPatternError
+from cutline.kernels.encode import find_pieces
 from cutline.kernels.scan import ScanTables, scan_pieces
 from cutline.pretokenize import compile_pattern
 from cutline.tables import WHOLE_TEXT_PATTERN, build_scan_tables
@@ -12,6 +16,7 @@ from cutline.vocabulary.openai import CL100K_PAT_STR, O200K_PAT_STR, R50K_PAT_ST
 from tests.pretokenize.alphabets import run_length_texts, short_texts
 from tests.pretokenize.patterns import PATTERNS
 from tests.pretokenize.runner import Runner
+from tests.pretokenize.test_random_patterns import random_pattern, random_texts
 from tests.texts import NAMED_TEXTS, lookahead_texts
 
 SCANNED = {
@@ -75,6 +80,46 @@ def test_kernel_finds_the_pieces_that_the_plain_scanner_finds(name: str) -> None
             if end > start
         ]
         assert (text, kernel_steps(tables, text)) == (text, want)
+
+
+def assert_batches_find_the_pieces(tables: ScanTables, text: str) -> None:
+    """Batches give the scanner's pieces; they may say that a decision looked a character on."""
+    place = byte_places(text)
+    next_place = dict(itertools.pairwise(place[:-1]))
+    want = kernel_steps(tables, text)
+    for most in (1, 7, 8, 9, 256):
+        found = [step for step in find_pieces(tables, text.encode(), most) if step[0] < step[1]]
+        assert (text, most, [step[:2] for step in found]) == (
+            text, most, [step[:2] for step in want],
+        )  # fmt: skip
+        if tables.has_gaps:
+            continue  # what was looked at for text in no piece is told there, not behind it
+        for (_, end, looked), (_, _, least) in zip(found, want, strict=True):
+            assert least <= looked <= max(least, next_place.get(end, end)), (text, most, end)
+
+
+@pytest.mark.parametrize("name", SCANNED)
+def test_batches_find_the_pieces_that_the_scanner_finds(name: str) -> None:
+    tables = build_scan_tables(SCANNED[name])
+    for text in sample_texts() + run_length_texts(seed=34, count=2, length=3_000):
+        assert_batches_find_the_pieces(tables, text)
+
+
+def test_batches_find_the_pieces_of_random_patterns() -> None:
+    source = random.Random(35)
+    n_streamed = 0
+    while n_streamed < 150:
+        # Without the last choice nearly every pattern has gaps.
+        pattern = "|".join([*(random_pattern(source) for _ in range(source.randint(1, 3))), r"\S"])
+        try:
+            tables = build_scan_tables(pattern)
+        except UnsupportedPatternError:
+            continue
+        if tables.has_gaps:
+            continue
+        n_streamed += 1
+        for text in random_texts(source, 20):
+            assert_batches_find_the_pieces(tables, text * 4)
 
 
 @pytest.mark.parametrize("name", SCANNED)

@@ -6,6 +6,7 @@ which hashes and prefetches. Caches only ever hold what encoding the piece gave:
 the result is the same with every cache of size one, or empty (tests do just that).
 """
 
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cython cimport auto_pickle
 from libc.stdlib cimport calloc, free
 
@@ -15,13 +16,16 @@ from cutline.kernels.common cimport (
     prefetch, scramble, short_key,
 )
 from cutline.kernels.prefix cimport encode_by_prefixes
-from cutline.kernels.scan cimport scan_piece
+from cutline.kernels.scan cimport (
+    ENDS, HERE, LATE, ONE_AGO, ScanTables, Scanner, char_class, scan_piece,
+)
 
 cdef enum:
     PREFILLED_TOKENS = 1 << 16
     # Bytes that backtracking may match in vain: in a piece, and before links are built.
     LITTLE_PATIENCE = 1 << 12
     LINKS_PATIENCE = 1 << 22
+    LEAST_STREAMED = 8      # pieces: for fewer, the scanner is as fast
 
 
 @auto_pickle(False)
@@ -80,6 +84,10 @@ cdef Py_ssize_t fill_batch(
             count += 1
         batch.count = count
         return end if source.next_span == source.n_spans else at
+    if source.scanner.stream != NULL and most >= LEAST_STREAMED:
+        count = stream_pieces(source.scanner, text, at, end, most, batch)
+        if count > 0:
+            at = batch.ends[count - 1]
     while count < most and at < end:
         piece_end = scan_piece(source.scanner, text, at, end, &batch.examined[count])
         if piece_end < 0:
@@ -92,6 +100,69 @@ cdef Py_ssize_t fill_batch(
         count += 1
     batch.count = count
     return at
+
+
+def find_pieces(ScanTables tables not None, bytes text not None, Py_ssize_t most):
+    """Find all pieces of a valid text in batches of at most so many, as encoding does.
+
+    Returns:
+        A tuple for each: where it starts and ends, in bytes, and how far its decision looked
+        at most. A character in no piece is a piece of no bytes behind it.
+    """
+    cdef Batch batch
+    cdef Source source
+    cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
+    cdef Py_ssize_t n = PyBytes_GET_SIZE(text), at = 0, piece
+    memset(&source, 0, sizeof(source))
+    source.scanner = &tables.scanner
+    found = []
+    while at < n:
+        at = fill_batch(&source, data, at, n, max(most, 1), &batch)
+        for piece in range(batch.count):
+            found.append((batch.starts[piece], batch.ends[piece], batch.examined[piece]))
+    return found
+
+
+cdef inline Py_ssize_t stream_pieces(
+    const Scanner* scanner, const uint8_t* text, Py_ssize_t at, Py_ssize_t end,
+    Py_ssize_t most, Batch* batch
+) noexcept nogil:
+    """Find the next pieces, but for the last ones, which depend on where the text ends.
+
+    Returns their number. Has no branch for where a piece ends: what a processor guesses
+    wrong costs more than all else. Source: docs/scanning.md, "The stream".
+    """
+    cdef const uint32_t* stream = scanner.stream
+    cdef uint32_t row = scanner.stream_start, entry
+    cdef Py_ssize_t count = 0, start = at, before, piece_end = at, width
+    cdef uint8_t byte
+    while at < end and count < most:
+        before = at
+        byte = text[at]
+        if byte < 0x80:
+            entry = stream[row + scanner.ascii_class[byte]]
+            at += 1
+        else:
+            width = char_bytes(byte)
+            entry = stream[row + char_class(scanner, text + at, width)]
+            at += width
+        batch.ends[count] = before
+        batch.examined[count] = at
+        if entry & LATE:
+            if piece_end <= (batch.ends[count - 1] if count > 0 else start):
+                break   # no piece begins here: tables that say there are no gaps were wrong
+            batch.ends[count] = at = piece_end
+            entry = scanner.stream_start << 4 | ENDS
+        count += entry & ENDS
+        if entry & HERE:
+            piece_end = at
+        elif entry & ONE_AGO:
+            piece_end = before
+        row = entry >> 4
+    batch.starts[0] = start
+    if count > 1:
+        memcpy(&batch.starts[1], batch.ends, (count - 1) * sizeof(Py_ssize_t))
+    return count
 
 
 cdef Py_ssize_t encode_batch(

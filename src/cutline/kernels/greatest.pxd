@@ -36,6 +36,7 @@ cdef struct State:
     bint has_gaps
     Boundary* boundaries
     Py_ssize_t n_boundaries, boundary_slots
+    Py_ssize_t usual_pieces     # the last scan took so many; what it works in vain is lost
     Task* tasks
     Py_ssize_t n_tasks, task_slots
     Py_ssize_t* reached         # scratch of `furthest`

@@ -16,6 +16,7 @@ from cutline.kernels.scan cimport Scanner, char_class, scan_piece
 
 cdef enum:
     DIRECT_BYTES = 48       # windows up to this are tried cut by cut
+    LEAST_PIECES = 8        # of a batch, where the budget allows more
 
 
 cdef Cut no_cut(Py_ssize_t why) noexcept nogil:
@@ -94,21 +95,36 @@ cdef Cut cut_window(
     return no_cut(start)
 
 
-cdef bint push_boundary(
-    State* state, Py_ssize_t at, Py_ssize_t examined, Py_ssize_t tokens
-) noexcept nogil:
-    """Add a boundary; `examined` becomes the running maximum. False: failed."""
-    if not grow(
-        <void**> &state.boundaries, &state.boundary_slots, state.n_boundaries + 1,
+cdef bint reserve_boundaries(State* state, Py_ssize_t more) noexcept nogil:
+    return grow(
+        <void**> &state.boundaries, &state.boundary_slots, state.n_boundaries + more,
         sizeof(Boundary),
-    ):
+    )
+
+
+cdef bint push_boundaries(
+    State* state, const Batch* batch, Py_ssize_t before, Py_ssize_t max_tokens
+) noexcept nogil:
+    """Add the ends of a batch, up to the first that is over budget. False: failed.
+
+    `before` tokens come before the batch. `examined` becomes the running maximum.
+    """
+    cdef Py_ssize_t piece, tokens = before, examined
+    cdef Boundary* boundary
+    if not reserve_boundaries(state, batch.count):
         return False
-    if state.n_boundaries > 0:
-        examined = max(examined, state.boundaries[state.n_boundaries - 1].examined)
-    state.boundaries[state.n_boundaries].at = at
-    state.boundaries[state.n_boundaries].examined = examined
-    state.boundaries[state.n_boundaries].tokens = tokens
-    state.n_boundaries += 1
+    boundary = &state.boundaries[state.n_boundaries]
+    examined = (boundary - 1).examined
+    for piece in range(batch.count):
+        tokens = before + batch.totals[piece]
+        examined = max(examined, batch.examined[piece])
+        boundary.at = batch.ends[piece]
+        boundary.examined = examined
+        boundary.tokens = tokens
+        boundary += 1
+        if tokens > max_tokens:
+            break
+    state.n_boundaries = boundary - state.boundaries
     return True
 
 
@@ -120,22 +136,26 @@ cdef Cut scan_until_over(
     Returns the cut at `end` if all of it fits, else NOT_FOUND.
     """
     cdef Batch batch
-    cdef Py_ssize_t at = start, total = 0, piece, added
+    cdef Py_ssize_t at = start, total = 0, added, most
     cdef Cut cut = no_cut(NOT_FOUND)
     state.n_boundaries = 0
-    if not push_boundary(state, start, start, 0):
+    if not reserve_boundaries(state, 1):
         return no_cut(FAILED)
+    state.boundaries[0].at = state.boundaries[0].examined = start
+    state.boundaries[0].tokens = 0
+    state.n_boundaries = 1
     while at < end:
-        added = count_batch(state, at, end, max_tokens - total + 1, max_tokens - total, &batch)
+        most = max_tokens - total + 1
+        if state.usual_pieces > 0:
+            most = min(most, max(state.usual_pieces + 1 - state.n_boundaries, LEAST_PIECES))
+        added = count_batch(state, at, end, most, max_tokens - total, &batch)
         if added < 0:
             return no_cut(FAILED)
-        for piece in range(batch.count):
-            if not push_boundary(
-                state, batch.ends[piece], batch.examined[piece], total + batch.totals[piece]
-            ):
-                return no_cut(FAILED)
-            if total + batch.totals[piece] > max_tokens:
-                return cut
+        if not push_boundaries(state, &batch, total, max_tokens):
+            return no_cut(FAILED)
+        if state.boundaries[state.n_boundaries - 1].tokens > max_tokens:
+            state.usual_pieces = state.n_boundaries - 1
+            return cut
         total += added
         at = batch.ends[batch.count - 1]
     cut.end = end
@@ -200,6 +220,10 @@ cdef Cut best_cut(
     """The greatest cut from low to high such that text[start:cut] fits; or NOT_FOUND."""
     cdef Cut best = no_cut(NOT_FOUND)
     cdef Task task
+    if budget == 0 and not state.has_gaps:
+        high = min(high, start)
+    if high < low:
+        return best
     if high - start <= DIRECT_BYTES:
         return best_cut_directly(state, start, budget, low, high)
     state.n_tasks = 0

@@ -9,12 +9,23 @@ cdef struct Scanner:
     const uint32_t* transitions     # [row + class] = row of the target << 2 | its accept code
     uint32_t start_row
     uint32_t end_class              # column of the end-of-text symbol
+    const uint32_t* stream          # [row + class] = row of the target << 4 | flags below, or NULL
+    uint32_t stream_start           # its row behind nothing
+
+# What a step of the stream says. docs/scanning.md: "The stream".
+cdef enum:
+    ENDS = 1        # the piece before ends where this character begins
+    LATE = 2        # it ended earlier: what was read since belongs to the next ones
+    HERE = 4        # with this character, a piece could end
+    ONE_AGO = 8     # without it, it could
+
 
 
 cdef class ScanTables:
     """Owns the arrays that a Scanner points to."""
     cdef Scanner scanner
     cdef readonly tuple arrays
+    cdef const uint32_t[::1] stream
     cdef readonly bint has_gaps
 
 

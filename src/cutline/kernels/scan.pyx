@@ -40,6 +40,38 @@ cdef class ScanTables:
         self.scanner.start_row = stride
         self.scanner.end_class = stride - 1
         self.has_gaps = has_gaps
+        if not has_gaps:
+            self.stream = stream_of(transitions, stride)
+            self.scanner.stream = &self.stream[0]
+            self.scanner.stream_start = 2 * stride
+
+
+cdef const uint32_t[::1] stream_of(const uint32_t[::1] transitions, uint32_t stride):
+    """Make the table of the stream: two rows for each of the automaton's.
+
+    The second is for pieces that could end behind the last character.
+    """
+    cdef Py_ssize_t row, column, n_rows = transitions.shape[0] // stride
+    cdef uint32_t entry, restart
+    cdef uint32_t[:, :, ::1] stream = np.empty((n_rows, 2, stride), dtype=np.uint32)
+    for column in range(stride):
+        restart = ENDS | stream_entry(transitions[stride + column], stride)
+        for row in range(n_rows):
+            entry = transitions[row * stride + column]
+            if entry == 0:
+                stream[row, 0, column] = LATE
+                stream[row, 1, column] = restart
+            elif entry == 2:
+                stream[row, :, column] = restart
+            else:
+                stream[row, :, column] = stream_entry(entry, stride)
+    return np.asarray(stream).ravel()
+
+
+cdef inline uint32_t stream_entry(uint32_t entry, uint32_t stride) noexcept:
+    """What a step of the automaton is in the stream, unless it ends the piece before."""
+    cdef uint32_t accept = entry & 3
+    return (2 * (entry >> 2) + (stride if accept == 1 else 0)) << 4 | accept << 2
 
 
 def scan_pieces(ScanTables tables not None, bytes text not None):

@@ -140,7 +140,7 @@ class Packed:
 
     @property
     def total_tokens(self) -> int:
-        """Text and overheads: at most `max_tokens`."""
+        """The tokens of text and overheads, at most `max_tokens`."""
         return self.token_count + self.overhead_tokens
 
     @property

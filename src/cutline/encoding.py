@@ -310,8 +310,8 @@ class Encoding(Encoder, Decoding):
             disallowed_special: as for `encode`.
 
         Returns:
-            Token ids, and int64 of shape (tokens, 2): half-open spans of the text, in code
-            points. Tokens that share a character both have it in their spans.
+            Token ids, and int64 of shape (tokens, 2), the half-open spans of the text that they
+            come from, in code points. Tokens that share a character both have it in their spans.
 
         Raises:
             SpecialTokenError: (a ValueError) as for `encode`.
@@ -465,7 +465,7 @@ class Encoding(Encoder, Decoding):
             start: where to begin, in code points.
 
         Returns:
-            The end, in code points: `start` itself when not even one character fits.
+            The end, in code points; `start` itself when not even one character fits.
 
         Raises:
             OffsetError: start lies outside the text.

@@ -41,7 +41,7 @@ def train(
     threads or on how the text is read.
 
     Args:
-        source: a file name, a pattern such as "corpus/**/*.txt", or a list of these; or any
+        source: a file name, a pattern such as `corpus/**/*.txt`, or a list of these; or any
             other iterable, whose items are texts. See `count_pieces`.
         vocab_size: tokens in all: 256 bytes, merges and special tokens.
         pat_str: the split pattern; None: each document is one piece.

@@ -85,7 +85,7 @@ class Chunker:
 
     @property
     def count_text(self) -> CountText | None:
-        """What counts the tokens that are sent for a chunk; None: the chunk's own."""
+        """What counts the tokens that are sent for a chunk; None if its own count."""
         return self._rules.count_text
 
     def with_count_text(self, count_text: CountText | None) -> Self:
@@ -327,8 +327,9 @@ class CodeChunker(_StructureChunker):
 
     Args:
         language: such as "python"; `code_languages()` lists them.
-        encoding, chunk_size, chunk_overlap, levels, boundary, strip, min_fill, balance, stable,
-            count_text: as for `TextChunker`; `levels` are for the inside of statements.
+        encoding, chunk_size, chunk_overlap, boundary, strip, min_fill: as for `TextChunker`.
+        levels: as for `TextChunker`, inside statements.
+        balance, stable, count_text: as for `TextChunker`.
 
     Raises:
         ValueError: no such language.

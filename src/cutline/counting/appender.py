@@ -70,7 +70,10 @@ class Appender(Growing):
 
     @property
     def text(self) -> str:
-        """The text. Cost: linear in it."""
+        """The text.
+
+        Cost: linear in it.
+        """
         return self._utf8().decode()
 
     def fits(self, text: str, max_tokens: int) -> bool:

@@ -48,7 +48,7 @@ def chunk_batch(
         num_threads: at most so many cut at a time.
 
     Returns:
-        What was passed, a RecordBatch or a Table: the carried columns, then `text`,
+        What was passed, a RecordBatch or a Table, of the carried columns, then `text`,
         `start_index`, `end_index`, `token_count`, `index`, `headings`, `boundary` and
         `metadata`, as `chunk_schema` says; texts in their order, and of each its chunks.
 

@@ -83,7 +83,7 @@ class CutlineDocumentSplitter:
             documents: with text as content.
 
         Returns:
-            {"documents": the splits of all of them, in order}.
+            A dict of the one key "documents", with the splits of all of them, in order.
 
         Raises:
             TypeError: documents is no list of documents.

@@ -103,12 +103,12 @@ cdef class Cutter:
             int64, shape (chunks, 3): start, end (in bytes) and tokens of each. The last
             chunk ends before the text's end where the next character does not fit.
         """
-        cdef Py_ssize_t start = 0, end = 0
+        cdef Py_ssize_t start = 0, end = 0, count = 0
         cdef Cut cut
-        cdef list rows = []
+        cdef int64_t[:, ::1] rows = np.empty((16, 3), dtype=np.int64), more
         while end < self.state.n:
             PyErr_CheckSignals()
-            if overlap > 0 and rows:
+            if overlap > 0 and count > 0:
                 start = self.farthest_overlap(start, end, overlap, chunk_size)
             cut = self.cut_from(start, chunk_size)
             # Of the places to start from, take the farthest that adds something.
@@ -118,11 +118,18 @@ cdef class Cutter:
                 cut = self.cut_from(start, chunk_size)
             if cut.end <= end:
                 break
-            rows.append((start, cut.end, cut.tokens))
+            if count == rows.shape[0]:
+                more = np.empty((4 * count, 3), dtype=np.int64)
+                more[:count] = rows
+                rows = more
+            rows[count, 0] = start
+            rows[count, 1] = cut.end
+            rows[count, 2] = cut.tokens
+            count += 1
             end = cut.end
             if overlap == 0:
                 start = end
-        return np.array(rows, dtype=np.int64).reshape(-1, 3)
+        return np.asarray(rows)[:count].copy()
 
 
 def code_points(owner, const int64_t[::1] places not None):

@@ -97,18 +97,27 @@ cdef class Prepending:
 
     @property
     def count(self):
-        """The tokens of the text: `len(tokens())`. Cost: O(1)."""
+        """How many tokens the text has, `len(tokens())`.
+
+        Cost: O(1).
+        """
         with critical_section(self):
             return self.counts[self.n_bytes]
 
     @property
     def text_length(self):
-        """The length of the text in code points. Cost: O(1)."""
+        """The length of the text in code points.
+
+        Cost: O(1).
+        """
         return self.n_characters
 
     @property
     def text(self):
-        """The text so far. Cost: linear in it."""
+        """The text so far.
+
+        Cost: linear in it.
+        """
         with critical_section(self):
             return PyUnicode_DecodeUTF8(
                 <const char*> self.buffer + self.end - self.n_bytes, self.n_bytes, NULL
@@ -150,8 +159,9 @@ cdef class Prepending:
             ValueError: max_tokens is negative.
             SurrogateError, MemoryError: as `prepend`.
 
-        Cost: as `prepend`; the memory of the largest text asked about stays in reserve. Unless the split pattern leaves gaps,
-        it takes nothing where the text is longer than max_tokens tokens can be.
+        Cost: as `prepend`; the memory of the largest text asked about stays in reserve. Unless
+        the split pattern leaves gaps, it takes nothing where the text is longer than
+        max_tokens tokens can be.
 
         >>> import cutline
         >>> prepender = cutline.get_encoding("o200k_base").prepender("formações")

@@ -40,7 +40,7 @@ def count_pieces(
     Each file, row or text is a document of its own: no piece reaches from one into the next.
 
     Args:
-        source: a file name or a pattern such as "corpus/**/*.txt", or a list of these; or any
+        source: a file name or a pattern such as `corpus/**/*.txt`, or a list of these; or any
             other iterable, whose items are texts: a list of texts goes in as `iter(texts)`.
             Files are text in UTF-8, .jsonl, .ndjson or .parquet; .gz, .zst and .zstd are
             unpacked.

@@ -135,7 +135,7 @@ class PieceCounts:
 
     @property
     def pat_str(self) -> str | None:
-        """The split pattern that made the pieces; None: each text is one piece."""
+        """The split pattern that made the pieces; None if each text is one piece."""
         return self._pat_str
 
     @property

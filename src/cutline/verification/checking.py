@@ -47,7 +47,7 @@ def verify(
             count against the budget: the one that the chunker had. If not given, the chunk's own.
 
     Returns:
-        The report: true if all is well.
+        The report, true if all is well.
 
     Raises:
         TypeError: a chunk has no text, or the encoding cannot count.

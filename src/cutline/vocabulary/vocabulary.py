@@ -150,7 +150,7 @@ class Vocabulary:
 
     @property
     def lengths(self) -> NDArray[np.uint64]:
-        """Byte length of each token: uint64, shape (n,); computed anew at each use."""
+        """Byte length of each token, as uint64 of shape (n,); computed anew at each use."""
         return np.diff(self.offsets)
 
     @property

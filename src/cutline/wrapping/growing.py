@@ -25,7 +25,7 @@ class _Recounted:
 
     @property
     def count(self) -> int:
-        """The tokens of the text. Cost: encodes it."""
+        """How many tokens the text has; it is encoded to tell."""
         return self._tokenizer.count(self.text)
 
     def _checked(self, length: int) -> int:

@@ -87,12 +87,12 @@ class WrappedTokenizer:
 
     @property
     def tokenizer(self) -> Any:
-        """The tokenizer that encodes: a copy of the given one, without truncation and padding."""
+        """The tokenizer that encodes, a copy of the given one without truncation and padding."""
         return self._tokenizer
 
     @property
     def seams(self) -> "re.Pattern[str] | None":
-        """What finds the places that tokens do not depend across; None: none are known of."""
+        """What finds the places that tokens do not depend across; None if none are known of."""
         return self._seams
 
     def num_special_tokens_to_add(self, pair: bool = False) -> int:

@@ -284,7 +284,7 @@ def test_a_path_or_a_format_that_tells_nothing_is_refused(tmp_path: Path) -> Non
         toy().save(tmp_path / "x")
     with pytest.raises(ValueError, match="no format is named 'gguf'; known are cutline, tiktoken"):
         toy().save(tmp_path / "x", format="gguf")  # type: ignore[arg-type]
-    with pytest.raises(FileNotFoundError, match=r"neither tokenizer\.json nor vocab\.json"):
+    with pytest.raises(FileNotFoundError, match=r"without tokenizer\.json, vocab\.json or"):
         cutline.load(tmp_path)
 
 
@@ -315,6 +315,13 @@ def test_a_missing_half_of_the_pair_is_named(tmp_path: Path) -> None:
 
 
 # What cannot be loaded
+
+
+def test_a_model_of_sentencepiece_is_refused_with_a_way_out(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(b"\n\x0e\n\x05<unk>\x15\x00\x00\x00\x00\x18\x02\n\x0c\n\x03<s>")
+    with pytest.raises(VocabularyError, match=r"of SentencePiece, perhaps.* cutline\.wrap\("):
+        cutline.load(path)
 
 
 def test_a_special_token_of_the_pair_that_is_not_named_is_refused(tmp_path: Path) -> None:
@@ -379,6 +386,7 @@ def test_a_tokenizer_json_without_an_exact_encoder_is_refused(name: str, tmp_pat
     with pytest.raises(error, match=message) as caught:
         cutline.load(path)
     assert str(caught.value).startswith(f"{path}: ")
+    assert "cutline.wrap(tokenizer) " in str(caught.value)
 
 
 def test_a_cut_tokenizer_json_is_refused_with_its_place(tmp_path: Path) -> None:

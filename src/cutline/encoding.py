@@ -143,10 +143,12 @@ class Encoding(Encoder, Decoding):
         Raises:
             VocabularyError, PatternError: as the constructor.
         """
+        ranks = dict(encoding._mergeable_ranks)
+        ranks.pop(b"", None)  # Whisper has a token of no bytes, which is in no text
         return cls(
             encoding.name,
             pat_str=encoding._pat_str,
-            mergeable_ranks=encoding._mergeable_ranks,
+            mergeable_ranks=ranks,
             special_tokens=encoding._special_tokens,
         )
 
@@ -317,7 +319,7 @@ class Encoding(Encoder, Decoding):
             SpecialTokenError: (a ValueError) as for `encode`.
             SurrogateError: (a ValueError) the text has surrogate code points.
 
-        Cost: linear in the text, some 5 MB/s.
+        Cost: linear in the text, 0.7 MB/s, for each character is traced.
 
         >>> import cutline
         >>> tokens, spans = cutline.get_encoding("gpt2").encode_with_offsets("hello wörld")

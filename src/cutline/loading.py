@@ -15,6 +15,7 @@ from cutline.tables import recover_left_lengths
 from cutline.vocabulary import Vocabulary, read_tiktoken
 from cutline.vocabulary.huggingface import read_json, read_vocab_and_merges, vocab_path
 from cutline.vocabulary.merges import (
+    WAY_OUT,
     MergeModel,
     check_merges,
     merge_order,
@@ -23,7 +24,7 @@ from cutline.vocabulary.merges import (
 )
 from cutline.vocabulary.native_file import NATIVE_MAGIC, read_native
 from cutline.vocabulary.tekken import is_tekken, parse_tekken
-from cutline.vocabulary.tokenizer_json import WAY_OUT, Part, parse_tokenizer_json, refused
+from cutline.vocabulary.tokenizer_json import Part, parse_tokenizer_json, refused
 
 if TYPE_CHECKING:
     from cutline.pipeline import Facts
@@ -78,7 +79,7 @@ def _format_of(path: Path) -> FileFormat:
         if (path / "tekken.json").is_file():
             return "tokenizer.json"
         raise FileNotFoundError(
-            ENOENT, "a folder with neither tokenizer.json nor vocab.json", str(path)
+            ENOENT, "a folder without tokenizer.json, vocab.json or tekken.json", str(path)
         )
     if (named := format_by_name(path)) is not None:
         return named
@@ -86,6 +87,11 @@ def _format_of(path: Path) -> FileFormat:
         start = file.read(64).lstrip()
     if start.startswith(NATIVE_MAGIC):
         return "cutline"
+    if not start.isascii() or b"\0" in start:
+        raise VocabularyError(
+            f"{path} is neither JSON nor lines of text: of SentencePiece, perhaps; only "
+            f"byte-level BPE can be read: {WAY_OUT}"
+        )
     return "tokenizer.json" if start.startswith(b"{") else "tiktoken"
 
 
@@ -160,7 +166,7 @@ def _from_document(document: Part, name: str, source: str) -> Encoding:
     try:
         return _make_encoding(name, pat_str, vocabulary, facts)
     except (PatternError, VocabularyError) as error:
-        raise type(error)(f"{source}: {error}") from error
+        raise type(error)(f"{source}: {error}; {WAY_OUT}") from error
 
 
 def _check_normalized(facts: "Facts", source: str) -> None:
@@ -235,4 +241,4 @@ def _ordered(
         vocabulary = Vocabulary.from_ranks(ranks, order)
         return vocabulary.with_left_lengths(recover_left_lengths(vocabulary))
     except VocabularyError as error:
-        raise VocabularyError(f"{model.source}: {error}") from error
+        raise VocabularyError(f"{model.source}: {error}; {WAY_OUT}") from error

@@ -39,7 +39,8 @@ def save(encoding: "Encoding", path: str | PathLike[str], file_format: FileForma
     if encoding._has_facts:
         raise VocabularyError(
             f"{encoding.name!r} comes from a tokenizer that does more than split and merge, and "
-            "no file that cutline writes says so: keep the tokenizer.json"
+            "no file that cutline writes says so: keep the tokenizer.json it was loaded from "
+            "(tokenizers and transformers write one), and load that"
         )
     if file_format == "tiktoken":
         write_tiktoken(encoding._vocabulary, path)

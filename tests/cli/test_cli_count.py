@@ -107,6 +107,23 @@ def test_a_trained_encoding_counts_on_the_command_line(invoke: Invoke, tmp_path:
         trained.save(tmp_path / name)
         result = invoke("count", "--encoding", tmp_path / name, tmp_path / "a.txt")
         assert result.output.split()[0] == str(trained.count("to be or not"))
-    result = invoke("count", "--encoding", tmp_path / "none.cutline", tmp_path / "a.txt")
-    assert result.exit_code == 2
-    assert "none.cutline" in result.output
+    result = invoke("count", "--encoding", tmp_path, tmp_path / "a.txt")
+    assert result.output.split()[0] == str(trained.count("to be or not"))
+
+
+def test_an_encoding_that_cannot_be_loaded_is_one_line(invoke: Invoke, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("to be or not")
+    (tmp_path / "bert.json").write_text('{"model": {"type": "WordPiece", "vocab": {}}}')
+    (tmp_path / "empty").mkdir()
+    cutline.get_encoding("gpt2").save(tmp_path / "x.tiktoken")
+    for name, message in (
+        ("none.cutline", "no such file or directory"),
+        ("empty", "a folder without tokenizer.json, vocab.json or tekken.json"),
+        ("x.tiktoken", "does not hold the split pattern: load it in Python, and save it as"),
+        ("bert.json", 'model: type is "WordPiece", which is not supported; only byte-level BPE'),
+    ):
+        result = invoke("count", "--encoding", tmp_path / name, tmp_path / "a.txt")
+        assert (result.exit_code, result.stdout) == (2, "")
+        line = result.stderr.splitlines()[-1]
+        assert f"{tmp_path / name}" in line
+        assert message in line

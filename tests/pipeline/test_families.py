@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import cutline
 from cutline.chunking.chunkers import split_by_counting
-from cutline.pipeline import ChangingEncoding, borders
+from cutline.pipeline import ChangingEncoding, borders, slices
 from cutline.pipeline.slices import SliceCounter
 from tests.pipeline.families import FAMILIES, build, shuffled_ids, texts_with
 from tests.texts import NAMED_TEXTS
@@ -110,6 +110,7 @@ def test_slices_and_cuts_of_changed_texts_are_exact(
     name: str, least_gap: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(borders, "_LEAST_GAP", least_gap)
+    monkeypatch.setattr(slices, "_SHORT", 0)
     tokenizer = build(name)
     encoding = cutline.Encoding.from_tokenizers(tokenizer)
     numbers = random.Random(19)
@@ -129,10 +130,25 @@ def test_slices_and_cuts_of_changed_texts_are_exact(
     assert changed > 5
 
 
-@pytest.mark.parametrize("name", ["gpt neox, olmo", "compatible", "prefix space", "stripped"])
+RUNS = {
+    "accented letters": "e\u0301" * 90,
+    "blanks": " " * 200,
+    "letters": "a" * 180,
+    "ligatures": "ﬁ" * 150,
+    "letters with two marks": "x\u0323\u0302" * 60,
+    "blanks around letters": " " * 60 + "a" * 60 + " " * 60,
+    "marks on one letter": "e" + "\u0301" * 180,
+    "marks out of order": "e" + "\u0301\u0323" * 90,
+    "marks, then letters": "\u0301\u0327\u0323" * 40 + "abc" * 20,
+    "vowel signs that join": "\u0995" + "\u09c7\u09be" * 60,
+    "parts of hangul": "\u1112\u1161\u11ab" * 50,
+}
+
+
 @pytest.mark.parametrize(
-    "run", ["e\u0301" * 90, " " * 200, "a" * 180, "ﬁ" * 150, "x\u0323\u0302" * 60]
+    "name", ["gpt neox, olmo", "compatible", "decomposed", "prefix space", "stripped", "qwen 2.5"]
 )
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
 def test_cuts_of_runs_without_borders_are_the_greatest(name: str, run: str) -> None:
     tokenizer = build(name)
     encoding = cutline.Encoding.from_tokenizers(tokenizer)

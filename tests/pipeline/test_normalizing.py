@@ -1,11 +1,12 @@
 """Steps that change texts, against the normalizers of `tokenizers`, over all code points."""
 
 import random
+import unicodedata
 from typing import Any
 
 import pytest
 
-from cutline.pipeline.normalizing import Form, Lower, Prepend, Replace, Step, Strip, Traced
+from cutline.pipeline.normalizing import Form, Lower, Prepend, Replace, Step, Strip, Traced, _marks
 
 tokenizers = pytest.importorskip("tokenizers")
 normalizers = tokenizers.normalizers
@@ -84,3 +85,24 @@ def test_what_is_said_to_be_kept_is_kept(name: str) -> None:
                 assert oracle.normalize_str(text[:cut]).endswith(text[cut - 1])
     assert kept > 100
     assert slices > 20 or name == "prepend"
+
+
+MARKS = "\u0301\u0323\u0308\u0344\u0345\u0313\u0f71\u0f72\u0f73\uff9e\u3099\u0903\u09c7\u09be\u0897"
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_many_marks_become_what_tokenizers_makes_of_them(name: str) -> None:
+    step, oracle = STEPS[name]
+    numbers = random.Random(97)
+    for _ in range(600):
+        some = numbers.sample(MARKS, numbers.randint(1, 4))
+        letters = numbers.choices("aeα\uff76\u0995\u1100\u1161", k=3)
+        text = "".join([*letters, *numbers.choices(some, k=numbers.choice([20, 40, 90])), "a"])
+        assert step.apply(text) == oracle.normalize_str(text)
+
+
+def test_all_marks_are_known_where_there_are_many() -> None:
+    for character in CODE_POINTS:
+        for compatible, form in ((False, "NFD"), (True, "NFKD")):
+            is_mark = unicodedata.combining(unicodedata.normalize(form, character)[0]) > 0
+            assert not is_mark or _marks(compatible).fullmatch(character * 32)

@@ -68,6 +68,11 @@ def test_older_files_do_not_list_their_special_tokens(tmp_path: Path) -> None:
     assert encoding._special_tokens["[TOOL_CONTENT]"] == 19
 
 
+def test_a_file_may_list_no_special_tokens(tmp_path: Path) -> None:
+    encoding = load(document(n_special=2) | {"special_tokens": []}, tmp_path)
+    assert encoding._special_tokens == {"<SPECIAL_0>": 0, "<SPECIAL_1>": 1}
+
+
 def test_it_is_found_in_a_folder(tmp_path: Path) -> None:
     load(document(), tmp_path)
     assert cutline.load(tmp_path, name="nemo").encode_ordinary("the") == [262]
@@ -89,6 +94,7 @@ DAMAGED: dict[str, tuple[Callable[[Any], None], str]] = {
     "not base64": (at("vocab", 3, "token_bytes", to="?"), "vocab, place 3"),
     "a token twice": (at("vocab", 3, "token_bytes", to="AA=="), "vocab, place 3"),
     "a token that is none": (at("vocab", 3, to=7), "vocab, place 3"),
+    "special tokens that are no list": (at("special_tokens", to={}), "special_tokens has {}"),
     "a special token of high rank": (at("special_tokens", 0, "rank", to=5), "special_tokens has"),
     "a byte missing": (at("vocab", 0, "token_bytes", to="AAA="), "1 single byte has no token"),
 }

@@ -70,6 +70,12 @@ def test_line_endings_and_empty_lines_do_not_matter(
     assert read_tiktoken(str(path)) == expected
 
 
+def test_a_token_of_no_bytes_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "x.tiktoken"
+    path.write_bytes(b"\n".join([*LINES, b"= 256", b64encode(b"ab") + b" 257", b""]))
+    assert read_tiktoken(path) == Vocabulary.from_ranks(SINGLE_BYTES | {b"ab": 257})
+
+
 def test_a_missing_file_is_file_not_found(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         read_tiktoken(tmp_path / "x.tiktoken")
@@ -111,6 +117,10 @@ REFUSED_FILES: dict[str, tuple[list[bytes], str]] = {
     "token twice after empty lines": (
         [b"", b"", *LINES, b"", b"CQ== 256", b""],
         r", line 260: token b'\t' appears twice, first in line 12; both must be unique",
+    ),
+    "token of no bytes twice": (
+        [*LINES, b"= 256", b"= 257", b""],
+        ", line 258: token b'' appears twice, first in line 257; both must be unique",
     ),
     "rank twice": (
         [*LINES, b64encode(b"ab") + b" 9", b""],

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from cutline.cli.failure import message_of
 from cutline.cli.output import STDOUT
 from cutline.errors import UnknownEncodingError, UnknownModelError
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from cutline import Encoding
 
 DEFAULT_ENCODING = "o200k_base"
-_FILE_SUFFIXES = (".cutline", ".json")
+_FILE_SUFFIXES = (".cutline", ".json", ".tiktoken")
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -32,8 +33,9 @@ _encoding = click.option(
     "-e",
     "encoding_name",
     metavar="NAME",
-    help="Encoding; `cutline encodings` lists them. Or the path of a file that `cutline train` "
-    f"wrote: .cutline or tokenizer.json.  [default: {DEFAULT_ENCODING}]",
+    help="Encoding; `cutline encodings` lists them. Or a path: a .cutline file that `cutline "
+    "train` wrote, a tokenizer.json, a tekken.json, or a folder with one of these two.  "
+    f"[default: {DEFAULT_ENCODING}]",
 )
 _model = click.option(
     "--model",
@@ -85,11 +87,11 @@ def choose_encoding(encoding_name: str | None, model: str | None) -> "Encoding":
 
     if model is None:
         name = DEFAULT_ENCODING if encoding_name is None else encoding_name
-        if Path(name).suffix in _FILE_SUFFIXES:
-            return _load(name)
         try:
             return cutline.get_encoding(name)
         except UnknownEncodingError as error:
+            if Path(name).suffix in _FILE_SUFFIXES or Path(name).exists():
+                return _load(name)
             raise click.BadParameter(str(error), param_hint="--encoding") from error
     if encoding_name is not None:
         raise click.UsageError("--encoding and --model exclude each other: give one of them")
@@ -104,5 +106,13 @@ def _load(path: str) -> "Encoding":
 
     try:
         return cutline.load(path)
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        problem = f"{error.filename or path}: {message_of(error)}"
+        raise click.BadParameter(problem, param_hint="--encoding") from error
+    except TypeError as error:
+        problem = (
+            f"{path} does not hold the split pattern: load it in Python, and save it as .cutline"
+        )
+        raise click.BadParameter(problem, param_hint="--encoding") from error
+    except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--encoding") from error

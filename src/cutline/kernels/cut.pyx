@@ -43,7 +43,8 @@ cdef class Cutter:
         self.state.source = encoder.source()
         self.state.has_gaps = encoder.scan_tables.has_gaps
         self.state.scratch = &self.work.scratch
-        self.state.has_links = encoder.tables.has_suffixes
+        if encoder.tables.has_suffixes:
+            self.take_links()
         self.state.probed_end = NOT_FOUND
         self.state.prefixes.start = NOT_FOUND
         self.state.prefixes.verdicts = self.work.scratch.verdicts
@@ -70,9 +71,14 @@ cdef class Cutter:
         if not self.state.lacks_links:
             raise MemoryError("no memory for the tables of a long piece of text")
         self.encoder.tables.need_suffixes()
+        self.take_links()
+        return True
+
+    cdef int take_links(self) except -1:
+        self.encoder.provide_trie(self.work)
         self.state.has_links = True
         self.state.lacks_links = False
-        return True
+        return 0
 
     def greatest_cut(self, Py_ssize_t start, Py_ssize_t max_tokens):
         """The greatest end with at most max_tokens tokens from `start`, in bytes."""

@@ -16,6 +16,7 @@ from cutline.kernels.scan cimport Scanner, char_class, scan_piece
 
 cdef enum:
     DIRECT_BYTES = 48       # windows up to this are tried cut by cut
+    LONG_FOR_A_TOKEN = 4    # bytes: a piece of more for each token is not encoded to be dropped
     LEAST_PIECES = 8        # of a batch, where the budget allows more
 
 
@@ -168,8 +169,9 @@ cdef Py_ssize_t count_batch(
 ) noexcept nogil:
     """Find the next pieces of text[at:end] (at < end), at most so many; count their tokens.
 
-    Returns the tokens of the batch, -1: failed. A long piece makes a batch of its
-    own; if it is over budget, only that is told, at no greater cost than the budget's.
+    Returns the tokens of the batch, -1: failed. A piece that is long for the budget makes a
+    batch of its own; if it is over budget, only that is told, at no greater cost than the
+    budget's.
     """
     cdef Py_ssize_t piece, n
     cdef bint unfinished
@@ -177,6 +179,10 @@ cdef Py_ssize_t count_batch(
     for piece in range(batch.count):
         n = batch.ends[piece] - batch.starts[piece]
         if n <= MERGE_LIMIT:
+            continue
+        if n <= LONG_FOR_A_TOKEN * budget:
+            if not has_links(state):
+                return -1
             continue
         if piece > 0:
             batch.count = piece

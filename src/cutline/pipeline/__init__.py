@@ -8,6 +8,7 @@
     borders.py       where a text can be cut, and counted in parts, whatever stands around
     slices.py        counts of slices, from such a place to the next
     reach.py         how far a budget can go where there is none
+    retreating.py    the greatest end of a slice there, where letters change on their own
     growing.py       texts that grow, likewise
     offsets.py       the characters that each token comes from
 

@@ -7,12 +7,14 @@ nothing composes with it (the tests compare all code points). Lower case is that
 
 import re
 import unicodedata
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from cutline.pipeline.added import SPACE
+
+if TYPE_CHECKING:
+    import regex
 
 __all__ = ["Form", "Lower", "Prepend", "Replace", "Step", "Strip", "Traced"]
 
@@ -36,6 +38,7 @@ _CAPITALS = {
     **{capital: capital + 0x20 for capital in range(0x10D50, 0x10D66)},
     **{capital: capital + 0x1B for capital in range(0x16EA0, 0x16EB9)},
 }  # fmt: skip
+_MANY_MARKS = 32
 _JAMO = re.compile("[\u1160-\u11ff\ud7b0-\ud7ff]")
 
 
@@ -81,6 +84,15 @@ def _later() -> re.Pattern[str]:
     return re.compile(f"[{''.join(ranges)}]")
 
 
+@cache
+def _marks(compatible: bool) -> "regex.Pattern[str]":
+    """Find many characters in a row that have a combining class, or are made of such."""
+    import regex
+
+    made = r"\u0f73\u0f75\u0f81" + r"\uff9e\uff9f" * compatible
+    return regex.compile(rf"[\P{{ccc=0}}{made}]{{{_MANY_MARKS},}}+")
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
     """A normal form of Unicode."""
@@ -91,22 +103,35 @@ class Form:
         """See `Step.apply`."""
         if text.isascii():
             return text
-        normalize: Callable[[str], str] = lambda part: unicodedata.normalize(self.name, part)  # noqa: E731
         found = _later().search(text)
         if found is None:
-            return normalize(text)
+            return self._normalize(text)
         parts, done = [], 0
         for found in _later().finditer(text):
-            parts += [normalize(text[done : found.start()]), found.group()]
+            parts += [self._normalize(text[done : found.start()]), found.group()]
             done = found.end()
-        return "".join([*parts, normalize(text[done:])])
+        return "".join([*parts, self._normalize(text[done:])])
+
+    def _normalize(self, text: str) -> str:
+        # Many marks out of order take `unicodedata` quadratic time: here they come in order.
+        if len(text) >= _MANY_MARKS:
+            text = _marks(self.name in ("NFKC", "NFKD")).sub(self._in_order, text)
+        return unicodedata.normalize(self.name, text)
+
+    def _in_order(self, found: "regex.Match[str]") -> str:
+        """Take marks apart, and sort them by their classes."""
+        form: Final = "NFD" if self.name in ("NFC", "NFD") else "NFKD"
+        marks = found.group()
+        few = (marks[at : at + _MANY_MARKS] for at in range(0, len(marks), _MANY_MARKS))
+        written = "".join(unicodedata.normalize(form, part) for part in few)
+        return "".join(sorted(written, key=unicodedata.combining))
 
     def trace(self, traced: Traced) -> Traced:
         """Between characters that nothing joins, each is made of all that stands there."""
         text, start = traced.text, 0
         written, spans = [], []
         for end in range(1, len(text) + 1):
-            if end < len(text) and not self._begins(text[end]):
+            if end < len(text) and not self.begins(text[end]):
                 continue
             part = self.apply(text[start:end])
             written.append(part)
@@ -119,10 +144,10 @@ class Form:
 
     def keeps(self, character: str) -> bool:
         """See `Step.keeps`."""
-        return self._begins(character) and self.apply(character) == character
+        return self.begins(character) and self.apply(character) == character
 
     @staticmethod
-    def _begins(character: str) -> bool:
+    def begins(character: str) -> bool:
         """Tell whether what stands before a character has no say in it."""
         if character < "\u0300" or _later().match(character):
             return True

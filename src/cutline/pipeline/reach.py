@@ -2,16 +2,20 @@
 
 Each token covers at most as many bytes as the longest one that is made of bytes of the text.
 At the end of a slice, a step may write a few characters otherwise than in the whole text: one
-token may reach into these, which the longest token of all allows for.
+token may reach into these, which the longest token of all allows for. Many marks on one letter
+come in an order of their own, so that one more can stand before the others: what is sure of these
+is that the tokens within them are made of marks.
 """
 
 import re
+import unicodedata
+from itertools import takewhile
 
 import numpy as np
 
-from cutline.pipeline.added import AddedFinder
+from cutline.pipeline.added import SPACE, AddedFinder
 from cutline.pipeline.facts import Facts
-from cutline.pipeline.normalizing import Strip, Traced
+from cutline.pipeline.normalizing import Form, Lower, Replace, Strip, Traced
 from cutline.vocabulary import Vocabulary
 
 __all__ = ["Reach"]
@@ -46,28 +50,66 @@ class Reach:
             holds = re.compile(b"|".join(map(re.escape, sure))).search
             held = [place for place, token in enumerate(vocabulary.tokens()) if holds(token)]
             self._lengths[held] = 1
-        self._is_known = not any(isinstance(step, Strip) for step in facts.steps) and not any(
+        # White space may be left out, or be part of an added token, in any number.
+        self._skips_space = any(isinstance(step, Strip) for step in facts.steps) or any(
             token.lstrip or token.rstrip for token in found.values()
+        )
+        replaced = (len(step.old) for step in facts.steps if isinstance(step, Replace))
+        self._margin = 1 + max(replaced, default=0)
+        self._sorts_marks = any(isinstance(step, Form) for step in facts.steps) and all(
+            isinstance(step, Form | Lower) for step in facts.steps
         )
         self._known: dict[bytes, int] = {}
 
     def limit(self, text: str, n: int) -> int:
-        """Tell an end behind which no beginning of a text has at most n tokens."""
-        if not self._is_known:
-            return len(text)
+        """Tell an end behind which no beginning of a text has at most n tokens.
+
+        Cost: linear in that end, and in the text where a text leaves out what it has.
+        """
+        marks = self._bytes_of_marks(text) if self._sorts_marks else set()
+        size = 2 * n + 32
+        while size < len(text):
+            end = self._limit_in(text[:size], n, marks)
+            if end is not None:
+                return end
+            size += size // 4
+        end = self._limit_in(text, n, marks)
+        return len(text) if end is None else end
+
+    def _limit_in(self, text: str, n: int, marks: set[int]) -> int | None:
+        """Tell the same if it can be told from a beginning of the text."""
         has_added = any(finder.may_find(text) for finder in self._finders)
         traced = Traced.of(text)
         for step in self._facts.steps:
             traced = step.trace(traced)
+        written = set(traced.text.encode())
         if self._facts.steps and has_added:
-            written = set(text.encode()) | set(traced.text.encode())
-        else:
-            written = set(traced.text.encode())
-        longest = max(self._longest(bytes(sorted(written))), self._longest_added * has_added)
+            written |= set(text.encode())
+        added = self._longest_added * has_added
+        longest = max(self._longest(bytes(sorted(written))), added)
+        lengths = [
+            0 if self._skips_space and character in SPACE else len(character.encode())
+            for character in traced.text
+        ]
+        ends = np.cumsum(lengths)
         most = n * longest + self._most + self._longest_added
-        ends = np.cumsum([len(character.encode()) for character in traced.text])
         beyond = int(np.searchsorted(ends, most, side="right"))
-        return len(text) if beyond >= len(ends) else traced.spans[beyond][1]
+        if beyond < len(ends) and traced.spans[beyond][1] + self._margin <= len(text):
+            return traced.spans[beyond][1]
+        if not marks:
+            return None
+        # Marks that come later may stand before all these, so their bytes count, too.
+        longest = max(self._longest(bytes(sorted(marks))), self._longest_added)
+        at_ends = 2 * (self._longest_with(marks) + self._longest_added)
+        if _length_of_marks(traced.text) > n * longest + at_ends:
+            return len(text)
+        return None
+
+    @staticmethod
+    def _bytes_of_marks(text: str) -> set[int]:
+        """List the bytes that the marks of a text can become."""
+        marks = "".join(mark for mark in set(text) if not Form.begins(mark))
+        return set("".join(unicodedata.normalize("NFKD", marks) + marks).encode())
 
     def _longest(self, present: bytes) -> int:
         """Find the longest token of bytes that are present."""
@@ -79,3 +121,16 @@ class Reach:
             inside = np.logical_and.reduceat(allowed[self._arena], self._starts)
             self._known[present] = int(self._lengths[inside].max(initial=1))
         return self._known[present]
+
+    def _longest_with(self, marks: set[int]) -> int:
+        """Find the longest token that can have a part of a mark at an end."""
+        first = np.zeros(256, dtype=bool)
+        first[[byte for byte in marks if byte >= 0xC0]] = True
+        begun = np.logical_or.reduceat(first[self._arena], self._starts)
+        return max(4, int(self._lengths[begun].max(initial=0)))
+
+
+def _length_of_marks(text: str) -> int:
+    """Count the bytes of the marks at the end, less of what may join a letter before."""
+    marks = list(takewhile(unicodedata.combining, reversed(text)))
+    return len("".join(marks).encode()) - 16

@@ -14,6 +14,7 @@ from cutline.pretokenize.restricting import CharClass
 from cutline.pretokenize.unicode import find_property
 from cutline.vocabulary import R50K_PAT_STR
 from cutline.vocabulary.huggingface import GPT2_REGEX
+from cutline.vocabulary.merges import WAY_OUT
 from cutline.vocabulary.tokenizer_json import Part, refused
 
 __all__ = ["make_pattern", "make_steps"]
@@ -83,7 +84,7 @@ def make_pattern(parts: Sequence[Part], source: str) -> tuple[str | None, bool]:
             stages.append(Matches(GPT2_REGEX, keeps_gaps=True))
         return compose(stages), prefix_space
     except PatternError as error:
-        raise type(error)(f"{source}: {error}") from error
+        raise type(error)(f"{source}: {error}; {WAY_OUT}") from error
 
 
 def _stage(part: Part, source: str) -> Stage:

@@ -15,6 +15,7 @@ from cutline.errors import VocabularyError
 from cutline.vocabulary.vocabulary import Vocabulary
 
 __all__ = [
+    "WAY_OUT",
     "MergeModel",
     "as_text",
     "check_merges",
@@ -27,6 +28,8 @@ __all__ = [
 ]
 
 Merge = tuple[str, str]
+
+WAY_OUT: Final = "cutline.wrap(tokenizer) counts and cuts with any tokenizer, more slowly"
 
 _PRINTED: Final = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
 _REST: Final = [byte for byte in range(256) if byte not in _PRINTED]
@@ -127,8 +130,8 @@ def read_ranks(model: MergeModel, added_tokens: Mapping[str, int]) -> dict[bytes
         except KeyError:
             raise VocabularyError(
                 f"{model.source}: token {text!r} (id {token_id!r}) is not written in GPT-2's "
-                "letters for bytes; only byte-level BPE can be read, and special tokens must "
-                "be named as such"
+                "letters for bytes; special tokens must be named as such, and else only "
+                f"byte-level BPE can be read: {WAY_OUT}"
             ) from None
     return ranks
 
@@ -182,13 +185,13 @@ def _check_order(expected: Sequence[Merge], places: Mapping[Merge, int], model: 
             raise VocabularyError(
                 f"{model.source}: no merge of {merge[0]!r} and {merge[1]!r} makes the token "
                 f"{text!r} (id {model.ids[text]}), although its other merges lead there; only "
-                "vocabularies in which a token merges in one way can be read"
+                f"vocabularies in which a token merges in one way can be read: {WAY_OUT}"
             )
         if place < last:
             raise VocabularyError(
                 f"{model.source}: merge {place + 1} makes {text!r} (id {model.ids[text]}), but "
                 f"merge {last + 1} makes {last_text!r}, which also merges before it; only "
-                "vocabularies in which a token merges in one way can be read"
+                f"vocabularies in which a token merges in one way can be read: {WAY_OUT}"
             )
         last, last_text = place, text
 

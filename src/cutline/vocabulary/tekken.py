@@ -29,7 +29,7 @@ def parse_tekken(
     Raises:
         VocabularyError: names the place that is wrong.
 
-    Source: mistral-common 1.8, `tokens/tokenizers/tekken.py`.
+    Source: mistral-common 1.13, `tokens/tokenizers/tekken.py`.
     """
     match document:
         case {
@@ -58,15 +58,15 @@ def parse_tekken(
                 f"rank {place}"
             )
         ranks[token] = rank + n_special
-    return pattern, ranks, _special_tokens(document.get("special_tokens") or [], n_special, source)
+    return pattern, ranks, _special_tokens(document.get("special_tokens"), n_special, source)
 
 
-def _special_tokens(entries: list[Any], n_special: int, source: str) -> dict[str, int]:
+def _special_tokens(entries: Any, n_special: int, source: str) -> dict[str, int]:
     """Give ids to the special tokens; older files do not list them."""
-    if not entries:
+    if entries is None:
         entries = [{"rank": rank, "token_str": text} for rank, text in enumerate(_OLDER)]
     found: dict[int, str] = {}
-    for entry in entries:
+    for entry in entries if isinstance(entries, list) else [entries]:
         match entry:
             case {"rank": int() as rank, "token_str": str() as text} if 0 <= rank < n_special:
                 found[rank] = text

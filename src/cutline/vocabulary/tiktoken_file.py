@@ -15,7 +15,8 @@ def read_tiktoken(path: str | os.PathLike[str]) -> Vocabulary:
     """Read the vocabulary in a `.tiktoken` file.
 
     Args:
-        path: the file; its lines may come in any order, and empty ones are skipped.
+        path: the file; its lines may come in any order, and empty ones are skipped. So is a
+            token of no bytes, "=", which one of Whisper's files has.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -34,7 +35,7 @@ def read_tiktoken(path: str | os.PathLike[str]) -> Vocabulary:
             continue
         try:
             token, rank = line.split()
-            ranks[a2b_base64(token, strict_mode=True)] = int(rank)
+            ranks[_bytes_of(token)] = int(rank)
         except ValueError:
             cut = number == len(lines) and not data.endswith((b"\n", b"\r"))
             hint = "; the file ends within this line: was it cut off?" if cut else ""
@@ -44,6 +45,7 @@ def read_tiktoken(path: str | os.PathLike[str]) -> Vocabulary:
     token_count = len(lines) - empty_count
     if len(ranks) < token_count or len(set(ranks.values())) < token_count:
         raise VocabularyError(f"{path}, {_repetition(lines)}")
+    ranks.pop(b"", None)  # it is in no text
     try:
         return Vocabulary.from_ranks(ranks)
     except VocabularyError as error:
@@ -75,6 +77,10 @@ def write_tiktoken(vocabulary: Vocabulary, path: str | os.PathLike[str]) -> None
     replace_file(path, b"".join(lines))
 
 
+def _bytes_of(field: bytes) -> bytes:
+    return b"" if field == b"=" else a2b_base64(field, strict_mode=True)
+
+
 def _complaint(line: bytes) -> str:
     """Say what keeps a line from being a token and its rank."""
     fields = line.split()
@@ -82,7 +88,7 @@ def _complaint(line: bytes) -> str:
         return f"expected a base64 token, a space and its rank, got {_shown(line)}"
     token, rank = fields
     try:
-        a2b_base64(token, strict_mode=True)
+        _bytes_of(token)
     except ValueError as error:
         return f"the token {_shown(token)} is not base64: {str(error).lower()}"
     return f"the rank {_shown(rank)} is not an integer"
@@ -95,7 +101,7 @@ def _repetition(lines: list[bytes]) -> str:
         if not line:
             continue
         fields = line.split()
-        token, rank = a2b_base64(fields[0]), int(fields[1])
+        token, rank = _bytes_of(fields[0]), int(fields[1])
         for what, value in (("token", token), ("rank", rank)):
             if value in first_lines:
                 return (

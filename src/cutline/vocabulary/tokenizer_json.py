@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from cutline.errors import VocabularyError
-from cutline.vocabulary.merges import MergeModel
+from cutline.vocabulary.merges import WAY_OUT, MergeModel
 
 __all__ = [
     "COMMENT",
-    "WAY_OUT",
     "AddedToken",
     "Part",
     "TokenizerJson",
@@ -26,7 +25,6 @@ __all__ = [
 
 Part = Mapping[str, Any]
 
-WAY_OUT: Final = "cutline.wrap(tokenizer) counts and cuts with any tokenizer, more slowly"
 COMMENT: Final = "#version"
 """Begins a merge that the package skips, wherever it stands; pairs aside."""
 

@@ -6,14 +6,18 @@ The job is the same for all: read Parquet files of documents, cut each text, wri
 of chunks. The plain loop calls `chunk` on each text, in one process. Before anything is printed,
 the rows of all three are compared, and so are the piece counts.
 
-An engine's first jobs, on 2 MB, start its workers; they are shown as "start" and not counted.
-A core's throughput is given twice: megabytes of text by seconds and cores, and by seconds of CPU
-that all processes of the job used together, which other work on the machine does not distort.
+An engine is first warmed up with both jobs on all documents: that starts its workers and lets Java
+compile. These runs are shown as "first". Then comes each job on 2 MB, which shows what a job costs
+that has next to nothing to do, "small", and on all documents again, "all".
+CPU seconds are those of all processes that the job used together, which other work on the machine
+distorts least. The last column says how many times those of the plain loop they are; in brackets,
+without those of the small job: how many times for each further megabyte.
 """
 
 import argparse
 import os
 import random
+import shutil
 import sys
 import tempfile
 import threading
@@ -39,6 +43,7 @@ _CORPUS_BYTES: Final = 8_000_000
 _FEW_BYTES: Final = 2_000_000
 _BATCH_ROWS: Final = 1_000
 _STORE_BYTES: Final = 1_500_000_000
+_KEPT_WORKERS: Final = 12
 _LOOK_SECONDS: Final = 0.25
 
 Result = tuple[float, float, Any]
@@ -72,6 +77,7 @@ class FamilyClock:
 
     def __init__(self) -> None:
         self._ticks: dict[tuple[int, str], int] = {}
+        self._own_seconds = 0.0
         self._lock = threading.Lock()
         threading.Thread(target=self._watch, daemon=True).start()
 
@@ -81,10 +87,12 @@ class FamilyClock:
             time.sleep(_LOOK_SECONDS)
 
     def seconds(self) -> float:
-        """So many up to now; never fewer than before."""
+        """So many up to now, without those that looking takes."""
         with self._lock:
+            began = time.thread_time()
             self._look()
-            return sum(self._ticks.values()) / os.sysconf("SC_CLK_TCK")
+            self._own_seconds += time.thread_time() - began
+            return sum(self._ticks.values()) / os.sysconf("SC_CLK_TCK") - self._own_seconds
 
     def _look(self) -> None:
         parents, found = {}, {}
@@ -152,7 +160,7 @@ class Spark:
             SparkSession.builder.master(f"local[{CORES}]")
             .config("spark.driver.memory", "2g")
             .config("spark.sql.shuffle.partitions", CORES)
-            .config("spark.sql.files.maxPartitionBytes", 16_000_000)
+            .config("spark.sql.files.maxPartitionBytes", 32_000_000)
             .config("spark.sql.execution.arrow.maxRecordsPerBatch", _BATCH_ROWS)
             .config("spark.ui.enabled", "false")
             .config("spark.ui.showConsoleProgress", "false")
@@ -193,21 +201,31 @@ class Ray:
             include_dashboard=False,
             log_to_driver=False,
             logging_level="ERROR",
+            # Else it ends workers that wait for a second, and each job starts some again.
+            _system_config={
+                "idle_worker_killing_time_threshold_ms": 600_000,
+                "num_workers_soft_limit": _KEPT_WORKERS,
+            },
         )
-        ray.data.DataContext.get_current().enable_progress_bars = False
+        context = ray.data.DataContext.get_current()
+        context.enable_progress_bars = False
+        context.use_datasource_v2 = False  # starts four processes more to read what is in a footer
 
     def cut(self, source: Path, target: Path, chunker: cutline.TokenChunker) -> None:
         """Cut with actors."""
         from cutline.integrations.ray import chunk_dataset
 
-        dataset = self.ray.data.read_parquet(str(source))
-        chunk_dataset(dataset, chunker, batch_size=_BATCH_ROWS).write_parquet(str(target))
+        shutil.rmtree(target, ignore_errors=True)
+        chunk_dataset(self._read(source), chunker).write_parquet(str(target))
 
     def count(self, source: Path) -> cutline.PieceCounts:
         """Count with tasks and `groupby`."""
         from cutline.integrations.ray import count_pieces
 
-        return count_pieces(self.ray.data.read_parquet(str(source)), num_partitions=CORES)
+        return count_pieces(self._read(source), num_partitions=CORES)
+
+    def _read(self, source: Path) -> Any:
+        return self.ray.data.read_parquet(str(source), override_num_blocks=N_FILES)
 
     def stop(self) -> None:
         """End Ray's processes."""
@@ -225,43 +243,48 @@ def chunks_in(folder: Path) -> "list[pa.ChunkedArray]":
     return list(columns)
 
 
-def show(name: str, job: str, cores: int, megabytes: float, result: Result) -> None:
-    """Print one line."""
+def line(name: str, job: str, cores: int, megabytes: float, result: Result) -> str:
+    """Say what one run took."""
     wall, cpu, _ = result
-    print(
-        f"{name:6} {job:7} {wall:7.1f} s {megabytes / wall / cores:7.1f} MB/s a core "
-        f"{cpu:8.1f} s of CPU {megabytes / cpu:7.1f} MB/s of CPU",
-        flush=True,
+    return (
+        f"{name:6} {job:12} {wall:7.1f} s {megabytes / wall / cores:7.1f} MB/s a core "
+        f"{cpu:8.1f} s of CPU {megabytes / cpu:7.1f} MB/s of CPU"
     )
 
 
 def compare(folder: Path, engines: list[str], megabytes: float) -> None:
     """Run all jobs of all engines on the documents in a folder."""
     clock = FamilyClock()
-    chunker, source = cutline.TokenChunker(ENCODING, CHUNK_SIZE), folder / "documents"
-    plain = Plain()
+    chunker, plain = cutline.TokenChunker(ENCODING, CHUNK_SIZE), Plain()
     target = folder / "plain"
     target.mkdir()
-    cut = timed(clock, partial(plain.cut, source, target, chunker))
-    count = timed(clock, partial(plain.count, source))
-    wanted = chunks_in(target)
-    show("plain", "cut", 1, megabytes, cut)
-    show("plain", "count", 1, megabytes, count)
+    jobs: dict[str, Callable[[Any, Path, Path], Any]] = {
+        "cut": lambda engine, source, target: engine.cut(source, target, chunker),
+        "count": lambda engine, source, target: engine.count(source),
+    }
+    alone = {}
+    for job, work in jobs.items():
+        alone[job] = timed(clock, partial(work, plain, folder / "documents", target))
+        print(line("plain", f"{job} all", 1, megabytes, alone[job]), flush=True)
+    chunks, counts = chunks_in(target), alone["count"][2]
     for name in engines:
+        began = time.perf_counter()
         engine, target = ENGINES[name](), folder / name
+        print(f"{name:6} start        {time.perf_counter() - began:7.1f} s", flush=True)
         try:
-            began = time.perf_counter()
-            engine.cut(folder / "few", folder / f"{name} few", chunker)
-            engine.count(folder / "few")
-            print(f"{name:6} start   {time.perf_counter() - began:7.1f} s", flush=True)
-            run = timed(clock, partial(engine.cut, source, target, chunker))
-            if chunks_in(target) != wanted:
-                raise SystemExit(f"{name}: not the chunks of the plain loop")
-            show(name, "cut", CORES, megabytes, run)
-            run = timed(clock, partial(engine.count, source))
-            if run[2] != count[2]:
-                raise SystemExit(f"{name}: not the counts of the plain loop")
-            show(name, "count", CORES, megabytes, run)
+            for job, work in jobs.items():
+                run = timed(clock, partial(work, engine, folder / "documents", target))
+                print(line(name, f"{job} first", CORES, megabytes, run), flush=True)
+            for job, work in jobs.items():
+                few = timed(clock, partial(work, engine, folder / "few", folder / f"{name} few"))
+                print(line(name, f"{job} small", CORES, _FEW_BYTES / 1e6, few), flush=True)
+                run = timed(clock, partial(work, engine, folder / "documents", target))
+                got, want = (chunks_in(target), chunks) if job == "cut" else (run[2], counts)
+                if got != want:
+                    raise SystemExit(f"{name}: not what the plain loop gives")
+                times, more = run[1] / alone[job][1], (run[1] - few[1]) / alone[job][1]
+                shown = line(name, f"{job} all", CORES, megabytes, run)
+                print(f"{shown} {times:5.2f}x ({more:.2f}x)", flush=True)
         finally:
             engine.stop()
 

@@ -3,7 +3,7 @@
 import os
 import random
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,15 @@ def die_once(marker: Path) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+def kill_executor_once(marker: Path) -> None:
+    """Kill the Java process above Spark's Python worker, with all it holds; write down which."""
+    if not marker.exists():
+        daemon = os.getppid()
+        executor = int(Path(f"/proc/{daemon}/stat").read_text().rpartition(")")[2].split()[1])
+        marker.write_text(Path(f"/proc/{executor}/cmdline").read_text())
+        os.kill(executor, signal.SIGKILL)
+
+
 def deadly_chunker(marker: Path) -> cutline.TokenChunker:
     """A chunker whose process dies when it meets `FATAL` first; pickled whole, as it is local."""
     fatal, kill = FATAL, local(die_once)
@@ -70,9 +79,9 @@ def deadly_chunker(marker: Path) -> cutline.TokenChunker:
     return Deadly("o200k_base", 16, 4)
 
 
-def deadly_batches(marker: Path) -> Any:
-    """What passes batches through, but dies behind the first one that holds `FATAL`."""
-    fatal, kill = FATAL, local(die_once)
+def deadly_batches(marker: Path, how: Callable[[Path], None] = die_once) -> Any:
+    """What passes batches through, but kills behind the first one that holds `FATAL`."""
+    fatal, kill = FATAL, local(how)
 
     def passed(batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:
@@ -100,6 +109,7 @@ def local(function: Any) -> Any:
     """A function that workers, which cannot import the tests, get by value."""
     import types
 
-    made = types.FunctionType(function.__code__, {"os": os, "signal": signal}, function.__name__)
+    needed = {"os": os, "signal": signal, "Path": Path}
+    made = types.FunctionType(function.__code__, needed, function.__name__)
     made.__module__ = "__main__"
     return made

@@ -59,7 +59,7 @@ _ABBREVIATED: Final = regex.compile(
     r"al|ca|approx|Fig|Figs|Eq|Eqs|Sec|Ch|Chap|Vol|Vols|No|Nos|pp|p|ed|eds|Ed|Eds|op|cit|Inc|Ltd|"
     r"Co|Corp|Bros|Ave|Blvd|Rd|Dept|Univ|Assn|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec|"
     r"z\.B|d\.h|u\.a|bzw|bspw|ggf|usw|Nr|Abs|Art|Hr|Frl|Str|Bd|Abb|Tab|Aufl|"
-    r"M|MM|Mme|Mlle|Mgr|p\.ex|env|Sra|Srta|Dra|Ud|Uds|Sig|Dott|Ing|Avv|Ex|Exa)\.\s*\Z"
+    r"M|MM|Mme|Mlle|Mgr|p\.ex|env|Sra|Srta|Dra|Ud|Uds|Sig|Dott|Ing|Avv|Ex|Exa)\.\Z"
 )
 
 
@@ -222,7 +222,7 @@ class SentenceLevel(NearLevel):
     def accepts(self, text: str, start: int, place: int) -> bool:
         """Refuse places behind abbreviations."""
         near = text[max(start, place - _LONGEST_ABBREVIATION) : place].rstrip()
-        return not near.endswith(".") or not _ABBREVIATED.search(near)
+        return not near.endswith(".") or not _ABBREVIATED.search(near.split()[-1])
 
 
 def _unwrapped(text: str) -> str:

@@ -1,22 +1,36 @@
-"""Piece counts of parts of a corpus, as Arrow tables that an engine adds up.
+"""Piece counts of parts of a corpus, as small tables that an engine groups and workers add up.
 
-A worker counts the texts that it is given in the kernel, `counted`; the engine groups the rows of
-all tables by `piece` and sums their `count`; the driver makes `PieceCounts` of them, `summed`.
+A worker counts the texts that it is given in the kernel, `counted`: a row for each group of pieces,
+not for each piece, since engines are slow with many small rows. The engine brings the rows of each
+group together, a worker adds them up in the kernel, `added`, and the driver makes `PieceCounts` of
+all groups, `summed`. No piece is in two groups.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from cutline.errors import SourceError
 from cutline.integrations.arrow import ArrowTexts
 from cutline.integrations.text_column import need_pyarrow
+from cutline.kernels.tally import Tally
 from cutline.training import PieceCounts, count_pieces
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["PieceTables"]
+__all__ = ["PieceTables", "piece_schema"]
+
+# Arena, offsets and counts as `PieceCounts` has them.
+_ARRAYS = {"arena": np.uint8, "offsets": np.int64, "counts": np.int64}
+
+
+def piece_schema() -> "pyarrow.Schema":
+    """Return the schema of all tables here: a group's number, and three arrays as their bytes."""
+    pa = need_pyarrow()
+    return pa.schema({"group": pa.int64(), **dict.fromkeys(_ARRAYS, pa.binary())})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +41,21 @@ class PieceTables:
         column: where the texts are.
         pat_str: the split pattern.
         special_tokens: texts that cut documents and are not counted.
+        n_groups: how many groups the pieces are spread over.
 
     >>> import pyarrow as pa
-    >>> tables = PieceTables("text", r" ?\w+", ())
-    >>> part = tables.counted([pa.record_batch({"text": ["to be"]})])
-    >>> tables.summed(part).most_common()
-    [(b' be', 1), (b'to', 1)]
+    >>> tables = PieceTables("text", r" ?\w+", (), n_groups=3)
+    >>> part = tables.counted([pa.record_batch({"text": ["to be or not to be"]})])
+    >>> part["group"].to_pylist()
+    [0, 1, 2]
+    >>> tables.summed(part).most_common(2)
+    [(b' be', 2), (b' not', 1)]
     """
 
     column: str
     pat_str: str | None
     special_tokens: tuple[str, ...]
+    n_groups: int
 
     def empty(self) -> PieceCounts:
         """Return the counts of no text.
@@ -48,23 +66,74 @@ class PieceTables:
         return PieceCounts.from_pieces([], pat_str=self.pat_str, special_tokens=self.special_tokens)
 
     def counted(self, batches: "pyarrow.Table | Iterable[pyarrow.RecordBatch]") -> "pyarrow.Table":
-        """Count the pieces of some texts, which may be none: a row for each distinct piece."""
+        """Count the pieces of some texts, which may be none: a row for each group that has some."""
         counts = count_pieces(
             ArrowTexts(batches, self.column, may_be_empty=True),
             pat_str=self.pat_str,
             special_tokens=self.special_tokens,
             num_threads=1,
         )
-        return counts.to_arrow()
+        return _table(_grouped(counts, self.n_groups))
+
+    def added(self, table: "pyarrow.Table") -> "pyarrow.Table":
+        """Add up the rows of one group: one row."""
+        return _table([(table["group"][0].as_py(), _tally(table).pieces())])
 
     def summed(self, table: "pyarrow.Table") -> PieceCounts:
-        """Make counts of rows with distinct pieces.
+        """Make counts of all rows.
 
         Raises:
             SourceError: (a ValueError) there are none.
         """
-        need_pyarrow()
         if not len(table):
             raise SourceError(f"no text to train on: no pieces in column {self.column!r}")
-        metadata = self.empty().to_arrow().schema.metadata
-        return PieceCounts.from_arrow(table.replace_schema_metadata(metadata))
+        return PieceCounts.from_tally(
+            _tally(table), pat_str=self.pat_str, special_tokens=self.special_tokens
+        )
+
+
+# A group's number, and arena, offsets and counts.
+_Row = tuple[int, tuple[np.ndarray, np.ndarray, np.ndarray]]
+
+
+def _grouped(counts: PieceCounts, n_groups: int) -> Iterator[_Row]:
+    """Yield the groups that have pieces: those whose bytes add up to equal remainders."""
+    arena, offsets, numbers = counts.arrays()
+    if not len(counts):
+        return
+    groups = np.add.reduceat(arena, offsets[:-1], dtype=np.int64) % n_groups
+    order = np.argsort(groups, kind="stable")
+    lengths = np.diff(offsets)[order]
+    ends = np.cumsum(lengths)
+    moved = np.repeat(offsets[:-1][order] - (ends - lengths), lengths) + np.arange(len(arena))
+    arena, numbers = arena[moved], numbers[order]
+    offsets = np.concatenate((np.zeros(1, dtype=np.int64), ends))
+    found, firsts = np.unique(groups[order], return_index=True)
+    for group, first, last in zip(
+        found.tolist(), firsts.tolist(), [*firsts[1:].tolist(), len(order)], strict=True
+    ):
+        start, end = offsets[[first, last]]
+        inside = offsets[first : last + 1] - start
+        yield group, (arena[start:end], inside, numbers[first:last])
+
+
+def _table(rows: Iterable[_Row]) -> "pyarrow.Table":
+    pa = need_pyarrow()
+    names = piece_schema().names
+    return pa.Table.from_pylist(
+        [
+            dict(zip(names, (group, *(array.tobytes() for array in arrays)), strict=True))
+            for group, arrays in rows
+        ],
+        schema=piece_schema(),
+    )
+
+
+def _tally(table: "pyarrow.Table") -> Tally:
+    """Add up all rows."""
+    tally = Tally(None)
+    for cells in zip(*(table[name] for name in _ARRAYS), strict=True):
+        arrays = zip(cells, _ARRAYS.values(), strict=True)
+        # By way of bytes, which are aligned; inside of Arrow's array they need not be.
+        tally.add_pieces(*(np.frombuffer(cell.as_py(), kind) for cell, kind in arrays))
+    return tally

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cutline.chunking.chunkers import Chunker
 from cutline.encoding import Encoding
 from cutline.integrations.arrow import chunk_batch, count_batch
-from cutline.integrations.piece_tables import PieceTables
+from cutline.integrations.piece_tables import PieceTables, piece_schema
 from cutline.registry import encoding_of
 from cutline.training import PieceCounts
 from cutline.vocabulary import O200K_PAT_STR
@@ -95,16 +95,16 @@ def count_pieces(
 ) -> PieceCounts:
     """Count the pieces of a column's texts, to train on: `cutline.train_from_counts`.
 
-    Each text is a document of its own; a null is none. A worker adds up each block, Ray adds up
-    the blocks, and the driver gets each distinct piece once.
+    Each text is a document of its own; a null is none. A task counts each block, Ray brings the
+    counts of equal pieces together, and the driver gets each distinct piece once.
 
     Args:
         dataset: the documents.
         column: where the texts are.
         pat_str: the split pattern; None: each text is one piece.
         special_tokens: texts that cut documents and are not counted.
-        num_partitions: in how many parts Ray groups the pieces; None: its own default, 200,
-            which is many for a small machine.
+        num_partitions: over how many groups the pieces are spread, each added up by a task of its
+            own; None: Ray's own default, 200, which is many for a small machine.
         options: for `Dataset.map_batches`, such as `num_cpus` of a worker.
 
     Returns:
@@ -117,18 +117,19 @@ def count_pieces(
     Source: docs/integrations/ray.md, whose example is run by the tests.
     """
     import pyarrow as pa
+    from ray.data import DataContext
 
-    tables = PieceTables(column, pat_str, tuple(special_tokens))
-    schema = tables.empty().to_arrow().schema  # refuses special tokens that are none
+    if num_partitions is None:
+        num_partitions = DataContext.get_current().default_hash_shuffle_parallelism
+    tables = PieceTables(column, pat_str, tuple(special_tokens), num_partitions)
+    tables.empty()  # refuses special tokens that are none, here and not in a worker
     counted = dataset.select_columns([column]).map_batches(
         tables.counted, batch_format="pyarrow", batch_size=None, **options
     )
-    added = counted.groupby("piece", num_partitions).sum("count")
-    parts = [
-        part.select(["piece", "sum(count)"]).rename_columns(schema.names).cast(schema)
-        for part in added.iter_batches(batch_size=None, batch_format="pyarrow")
-    ]
-    return tables.summed(pa.concat_tables([schema.empty_table(), *parts]))
+    groups = counted.groupby("group", num_partitions)
+    added = groups.map_groups(tables.added, batch_format="pyarrow")
+    parts = added.iter_batches(batch_size=None, batch_format="pyarrow")
+    return tables.summed(pa.concat_tables([piece_schema().empty_table(), *parts]))
 
 
 class _ChunkActor:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["chunk_dataframe", "count_dataframe", "count_pieces"]
 
 _KEPT_PAYLOADS = 16
+_PIECE_COLUMNS = "group bigint, arena binary, offsets binary, counts binary"
 
 
 def chunk_dataframe(
@@ -110,8 +111,9 @@ def count_pieces(
 ) -> PieceCounts:
     """Count the pieces of a column's texts, to train on: `cutline.train_from_counts`.
 
-    Each text is a document of its own; a null is none. A worker adds up its partition, Spark
-    adds up the partitions, and the driver gets each distinct piece once.
+    Each text is a document of its own; a null is none. A worker counts its partition, Spark
+    brings the counts of equal pieces together, in as many groups as
+    `spark.sql.shuffle.partitions` says, and the driver gets each distinct piece once.
 
     Args:
         frame: the documents.
@@ -129,17 +131,20 @@ def count_pieces(
     driver: `spark.driver.maxResultSize` limits them to 1 GB unless it is set.
     Source: docs/integrations/spark.md, whose example is run by the tests.
     """
-    from pyspark.sql.functions import sum as total
-
-    tables = PieceTables(column, pat_str, tuple(special_tokens))
+    n_groups = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
+    tables = PieceTables(column, pat_str, tuple(special_tokens), n_groups)
     tables.empty()  # refuses special tokens that are none, here and not in a worker
     chunk_schema(_names_and_texts(frame), column, carry=[])
 
     def count(batches: "Batches") -> "Batches":
         yield from tables.counted(batches).to_batches()
 
-    counted = frame.select(column).mapInArrow(count, "piece binary, count bigint")
-    return tables.summed(counted.groupBy("piece").agg(total("count").alias("count")).toArrow())
+    def add(table: "pyarrow.Table") -> "pyarrow.Table":
+        return tables.added(table)
+
+    counted = frame.select(column).mapInArrow(count, _PIECE_COLUMNS)
+    added = counted.groupBy("group").applyInArrow(add, _PIECE_COLUMNS)
+    return tables.summed(added.toArrow())
 
 
 def _on_batches(

@@ -57,15 +57,17 @@ cdef bint mark_batch(
     cdef const Marks* marks = &counter.marks
     cdef Py_ssize_t at = done.at, character = done.character, examined = done.examined
     cdef Py_ssize_t piece, end, n_chars, count, before = 0
-    # Where a whole batch is ASCII, as most are, characters need no counting.
-    cdef bint is_ascii = counter.text.is_ascii or is_all_ascii(
-        utf8 + at, batch.ends[batch.count - 1] - at
-    )
+    cdef Py_ssize_t stop = batch.ends[batch.count - 1]
+    # Up to the next character that is not ASCII, characters need no counting.
+    cdef Py_ssize_t wide = stop if counter.text.is_ascii else first_wide(utf8, at, stop)
     cdef uint64_t* words
     cdef uint64_t bit
     for piece in range(batch.count):
         end = batch.ends[piece]
-        n_chars = end - at if is_ascii else characters_in(utf8 + at, end - at, n - at)
+        n_chars = end - at
+        if end > wide:
+            n_chars = characters_in(utf8 + at, end - at, n - at)
+            wide = first_wide(utf8, end, stop)
         count = batch.totals[piece] - before
         words = word_at(marks, character, 0)
         bit = <uint64_t> 1 << (character & 63)
@@ -110,16 +112,15 @@ cdef void mark_bytes(
             counter.byte_marks[character // BYTE_STEP] = at
 
 
-cdef bint is_all_ascii(const uint8_t* text, Py_ssize_t n) noexcept nogil:
-    cdef uint64_t bits = 0
-    cdef Py_ssize_t at = 0
-    while at + 8 <= n:
-        bits |= load64(text + at)
+cdef inline Py_ssize_t first_wide(
+    const uint8_t* text, Py_ssize_t at, Py_ssize_t end
+) noexcept nogil:
+    """The place of the first byte in text[at:end] that is not ASCII, or `end`."""
+    while at + 8 <= end and load64(text + at) & <uint64_t> 0x8080808080808080 == 0:
         at += 8
-    while at < n:
-        bits |= text[at]
+    while at < end and text[at] < 0x80:
         at += 1
-    return bits & <uint64_t> 0x8080808080808080 == 0
+    return at
 
 
 cdef inline Py_ssize_t bytes_of_id(const Bpe* bpe, uint32_t token_id) noexcept nogil:

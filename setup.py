@@ -36,5 +36,6 @@ setup(
             "embedsignature": True,
             "freethreading_compatible": True,
         },
-    )
+    ),
+    options={"build_ext": {"parallel": os.cpu_count()}},
 )

@@ -133,6 +133,8 @@ cdef inline Py_ssize_t stream_pieces(
     wrong costs more than all else. Source: docs/scanning.md, "The stream".
     """
     cdef const uint32_t* stream = scanner.stream
+    cdef const uint32_t* column     # whose address does not have to wait for the row
+    cdef const uint8_t* ascii_class = scanner.ascii_class
     cdef uint32_t row = scanner.stream_start, entry
     cdef Py_ssize_t count = 0, start = at, before, piece_end = at, width
     cdef uint8_t byte
@@ -140,12 +142,13 @@ cdef inline Py_ssize_t stream_pieces(
         before = at
         byte = text[at]
         if byte < 0x80:
-            entry = stream[row + scanner.ascii_class[byte]]
+            column = stream + ascii_class[byte]
             at += 1
         else:
             width = char_bytes(byte)
-            entry = stream[row + char_class(scanner, text + at, width)]
+            column = stream + char_class(scanner, text + at, width)
             at += width
+        entry = column[row]
         batch.ends[count] = before
         batch.examined[count] = at
         if entry & LATE:

@@ -137,7 +137,7 @@ cdef Cut scan_until_over(
     Returns the cut at `end` if all of it fits, else NOT_FOUND.
     """
     cdef Batch batch
-    cdef Py_ssize_t at = start, total = 0, added, most
+    cdef Py_ssize_t at = start, total = 0, added, most, taken = max_tokens + 1
     cdef Cut cut = no_cut(NOT_FOUND)
     state.n_boundaries = 0
     if not reserve_boundaries(state, 1):
@@ -149,6 +149,8 @@ cdef Cut scan_until_over(
         most = max_tokens - total + 1
         if state.usual_pieces > 0:
             most = min(most, max(state.usual_pieces + 1 - state.n_boundaries, LEAST_PIECES))
+        # Behind a piece that took a batch of its own, what is found is likely dropped again.
+        most = min(most, 2 * taken)
         added = count_batch(state, at, end, most, max_tokens - total, &batch)
         if added < 0:
             return no_cut(FAILED)
@@ -158,6 +160,7 @@ cdef Cut scan_until_over(
             state.usual_pieces = state.n_boundaries - 1
             return cut
         total += added
+        taken = batch.count
         at = batch.ends[batch.count - 1]
     cut.end = end
     cut.tokens = total

@@ -20,7 +20,6 @@ cdef enum:
     ONE_AGO = 8     # without it, it could
 
 
-
 cdef class ScanTables:
     """Owns the arrays that a Scanner points to."""
     cdef Scanner scanner

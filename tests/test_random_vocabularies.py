@@ -8,7 +8,14 @@ import tiktoken
 
 import cutline
 from tests.oracles import greatest_cut, greedy_spans, textbook_merge, tiktoken_of
-from tests.vocabularies import TOY_TOKENS, Ranks, random_ranks, token_text, with_bytes
+from tests.vocabularies import (
+    TOY_TOKENS,
+    Ranks,
+    character_ranks,
+    random_ranks,
+    token_text,
+    with_bytes,
+)
 
 ASCII_ALPHABETS = (b"a", b"ab", b"abc", b"abcd ", b"ab \n")
 UTF8_ALPHABETS = ("aé".encode(), "中文 ".encode(), "😀\u200d".encode())
@@ -100,6 +107,17 @@ def test_very_many_random_vocabularies_encode_exactly(block: int) -> None:
         alphabet = rng.choice(ASCII_ALPHABETS + UTF8_ALPHABETS)
         ranks = random_ranks(rng, alphabet)
         check_pieces(ranks, sample_pieces(rng, ranks, alphabet))
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_characters_and_words_encode_exactly_wherever_tokens_lie_across(seed: int) -> None:
+    rng = random.Random(seed)
+    letters = "".join(
+        rng.sample("ab \u00e9\u0448\u0e01\u4e2d\u6587\u5b57\uac00\U0001f600\u200d", 6)
+    )
+    ranks = character_ranks(rng, letters)
+    lengths = [*range(1, 30), 40, 80, 300]
+    check_texts(ranks, None, ["".join(rng.choices(letters, k=length)) for length in lengths])
 
 
 @pytest.mark.parametrize("pat_str", PATTERNS)

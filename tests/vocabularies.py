@@ -105,6 +105,25 @@ def random_ranks(rng: random.Random, alphabet: bytes) -> Ranks:
     return id_layout(rng, order)
 
 
+def character_ranks(rng: random.Random, letters: str) -> Ranks:
+    """A random vocabulary of characters and words, and of tokens that break characters."""
+    characters = [letter.encode() for letter in letters]
+    tokens = [character[:end] for character in characters for end in range(2, len(character) + 1)]
+    words = list(characters)
+    for _ in range(rng.choice((3, 10, 40))):
+        words.append(rng.choice(words) + rng.choice(words))
+    tokens += words[len(characters) :]
+    for _ in range(rng.choice((0, 1, 2, 6))):
+        before, behind = rng.choice(words), rng.choice(words)
+        tokens.append(before[rng.randrange(len(before)) :] + behind[: rng.randint(1, len(behind))])
+        # Of a lower rank than the characters, so that it is formed first.
+        tokens.insert(0, before[-1:] + behind[:1])
+    if rng.random() < 0.2:
+        rng.shuffle(tokens)
+    longer = tuple(dict.fromkeys(token for token in tokens if 1 < len(token) <= 24))
+    return with_bytes(longer)
+
+
 def token_text(rng: random.Random, ranks: Mapping[bytes, int], n_tokens: int) -> bytes:
     """Whole and cut tokens in a row: what encoders meet at the seams."""
     longer = [token for token in ranks if len(token) > 1] or [b"ab"]

@@ -1,7 +1,7 @@
 """Vocabulary tables, and what needs nothing but them: look-ups and the pair check."""
 
 from cutline.kernels.common cimport (
-    MERGE_LIMIT, NONE, char_bytes, hash_bytes, memcmp, memcpy, memmove, memset, uint8_t, uint32_t,
+    MERGE_LIMIT, NONE, char_bytes, decode_char, hash_bytes, memcmp, memcpy, memmove, memset, uint8_t, uint32_t,
     uint64_t,
 )
 
@@ -10,6 +10,7 @@ cdef enum:
     VERDICTS = 1 << 13
     # Longest token of a vocabulary that has irregular tokens: bounds a stack buffer.
     MAX_IRREGULAR_BYTES = 2048
+    NEIGHBOUR_BITS = 18     # of the hash of two characters
 
 # A node of the automaton: four share a cache line.
 cdef struct Node:
@@ -38,6 +39,7 @@ cdef struct Bpe:
     const uint32_t* byte_token         # 256
     const uint32_t* char_token         # BMP code point -> token, or NONE; NULL: do not use
     const uint8_t* open_seam           # 65,536 bits, byte pair inside a straddling token
+    const uint64_t* neighbours         # bit set: two characters may stand so in a token
     # The trie is only there once need_trie was called. Node 0 is the root, node 1 + rank
     # is a token, and those above n_tokens are beginnings that are no token.
     const uint64_t* edges              # node << 40 | byte << 32 | child
@@ -113,6 +115,20 @@ cdef inline uint32_t merged_pair(const Bpe* bpe, uint64_t left, uint64_t right) 
         slot = (slot + 1) & mask
 
 
+cdef inline uint32_t char_part(
+    const Bpe* bpe, const uint8_t* char, Py_ssize_t n
+) noexcept nogil:
+    """The token of a character (n: at least its bytes) if that is all; else NONE."""
+    if (n == 2 or n == 3) and char_bytes(char[0]) == n:
+        return bpe.char_token[decode_char(char, n)]
+    return NONE
+
+
+cdef inline uint64_t hash_neighbours(uint32_t before, uint32_t behind) noexcept nogil:
+    cdef uint64_t both = <uint64_t> before << 32 | behind
+    return both * <uint64_t> 0x9E3779B97F4A7C15 >> (64 - NEIGHBOUR_BITS)
+
+
 cdef inline uint32_t trie_child(const Bpe* bpe, uint64_t node, uint64_t byte) noexcept nogil:
     """The node one byte below this one, or NONE; never NONE below the root."""
     cdef uint64_t key, mask, slot, entry
@@ -174,6 +190,9 @@ cdef inline bint recall_compatible(
     return slot[0] & 1
 
 
+cdef Py_ssize_t sealed_end(
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t start, Py_ssize_t n
+) noexcept nogil
 cdef Py_ssize_t merge_parts(
     const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, bint whole_characters,
     uint32_t* parts, uint32_t* ranks,

@@ -11,6 +11,8 @@ import numpy as np
 
 from cython cimport critical_section
 
+from cutline.kernels.memory import in_large_pages
+
 cdef enum:
     FAIR_MATCHES = 4        # bytes matched for each byte encoded: as slow as counting prefixes
 
@@ -27,7 +29,9 @@ cdef class BpeTables:
     """
 
     def __cinit__(self, dict arrays not None):
-        cdef const uint8_t[::1] arena = np.frombuffer(arrays["arena"], dtype=np.uint8)
+        tables = {name: array for name, array in arrays.items() if isinstance(array, np.ndarray)}
+        self.arrays = arrays = arrays | dict(zip(tables, in_large_pages(tables.values())))
+        cdef const uint8_t[::1] arena = arrays["arena"]
         cdef const uint64_t[::1] offsets = arrays["offsets"]
         cdef const uint32_t[::1] ids = arrays["ids"]
         cdef const uint64_t[::1] piece_slots = arrays["piece_slots"]
@@ -39,7 +43,7 @@ cdef class BpeTables:
         cdef const uint8_t[::1] irregular
         cdef const uint32_t[::1] char_token
         cdef const uint8_t[::1] open_seam
-        self.arrays = arrays
+        cdef const uint64_t[::1] neighbours
         self.bpe.n_tokens = ids.shape[0]
         self.bpe.max_token_bytes = arrays["max_token_bytes"]
         self.bpe.max_unreachable_bytes = arrays["max_unreachable_bytes"]
@@ -61,8 +65,10 @@ cdef class BpeTables:
         else:
             char_token = arrays["char_token"]
             open_seam = arrays["open_seam"]
+            neighbours = arrays["neighbours"]
             self.bpe.char_token = &char_token[0]
             self.bpe.open_seam = &open_seam[0]
+            self.bpe.neighbours = &neighbours[0]
 
     cdef int need_trie(self) except -1:
         """Build the trie unless it is there."""
@@ -70,7 +76,7 @@ cdef class BpeTables:
         cdef const uint32_t[::1] top_node, next_prefix
         if self.has_trie:
             return 0
-        trie = self.arrays["build_trie"]()
+        trie = in_large_pages(self.arrays["build_trie"](self.arrays))
         with critical_section(self):
             # Another thread may have been faster; its arrays are in use by now.
             if not self.has_trie:
@@ -91,7 +97,7 @@ cdef class BpeTables:
         if self.has_suffixes:
             return 0
         self.need_trie()
-        suffixes = self.arrays["build_suffixes"](self.arrays["trie"][0])
+        suffixes = in_large_pages(self.arrays["build_suffixes"](self.arrays))
         with critical_section(self):
             if not self.has_suffixes:
                 self.arrays["suffixes"] = suffixes
@@ -202,6 +208,28 @@ cdef Py_ssize_t merge_parts(
     return count
 
 
+cdef Py_ssize_t sealed_end(
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t start, Py_ssize_t n
+) noexcept nogil:
+    """The next seam between two characters that no token lies across; n: there is none."""
+    cdef Py_ssize_t width = char_bytes(piece[start]), at = start + width
+    cdef uint32_t before = decode_char(piece + start, width), behind
+    cdef uint64_t bit
+    while at < n:
+        width = char_bytes(piece[at])
+        behind = decode_char(piece + at, width)
+        # Any two ASCII characters stand side by side in some token, or nearly so.
+        if before | behind >= 0x80:
+            bit = hash_neighbours(before, behind)
+            if not bpe.neighbours[bit >> 6] >> (bit & 63) & 1 and not is_open_seam(
+                bpe, piece + at
+            ):
+                return at
+        before = behind
+        at += width
+    return n
+
+
 cdef inline bint is_open_seam(const Bpe* bpe, const uint8_t* seam) noexcept nogil:
     """Whether a token that is not whole characters may lie across this seam."""
     cdef uint32_t pair = <uint32_t> (seam - 1)[0] << 8 | seam[0]
@@ -218,18 +246,12 @@ cdef Py_ssize_t character_parts(
     touches it.
     """
     cdef Py_ssize_t at = 0, width, count = 0, byte
-    cdef uint32_t token, code_point
+    cdef uint32_t token
     while at < n:
         width = char_bytes(piece[at])
         token = NONE
-        if width == 2:
-            code_point = (piece[at] & 0x1F) << 6 | (piece[at + 1] & 0x3F)
-            token = bpe.char_token[code_point]
-        elif width == 3:
-            code_point = (
-                (piece[at] & 0x0F) << 12 | (piece[at + 1] & 0x3F) << 6 | (piece[at + 2] & 0x3F)
-            )
-            token = bpe.char_token[code_point]
+        if width == 2 or width == 3:
+            token = bpe.char_token[decode_char(piece + at, width)]
         if (
             token != NONE
             and not (at > 0 and is_open_seam(bpe, piece + at))

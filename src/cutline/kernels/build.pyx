@@ -7,12 +7,12 @@ own last merge) is all that merging needs to know.
 import numpy as np
 
 from cutline.kernels.bpe cimport (
-    MAX_IRREGULAR_BYTES, Bpe, Node, find_hashed, find_token, hash_pair, merge_parts, step,
-    token_bytes, trie_child,
+    MAX_IRREGULAR_BYTES, NEIGHBOUR_BITS, Bpe, Node, find_hashed, find_token, hash_neighbours,
+    hash_pair, merge_parts, step, token_bytes, trie_child,
 )
 from cutline.kernels.bpe import shift_of
 from cutline.kernels.common cimport (
-    NONE, char_bytes, hash_bytes, int64_t, is_continuation, memcmp, prefetch, uint8_t, uint16_t,
+    NONE, char_bytes, decode_char, hash_bytes, int64_t, is_continuation, memcmp, prefetch, uint8_t, uint16_t,
     uint32_t, uint64_t,
 )
 
@@ -441,19 +441,23 @@ cdef void link_nodes(
 def character_tables(
     const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint32_t[::1] left,
 ):
-    """Which characters are one token, and which seams between two may be crossed inside.
+    """Which characters are one token, and which seams between two some token lies across.
 
     Returns:
         uint32, shape (65536,): the token that a code point of two or three bytes
         merges to, or NONE; uint8, shape (8192,): a bit for each pair of bytes (last
         of a character, first of the next), set where some token that is not made of
-        whole characters holds the pair at such a seam.
+        whole characters holds the pair at such a seam; uint64, shape (4096,): a bit for
+        each hash of two characters, not both ASCII, set where some token that is made
+        of whole characters holds such two side by side.
     """
     cdef Py_ssize_t n_tokens = offsets.shape[0] - 1, token, n, at
     char_tokens = np.full(65536, NONE, dtype=np.uint32)
     open_seams = np.zeros(8192, dtype=np.uint8)
+    neighbour_bits = np.zeros((1 << NEIGHBOUR_BITS) // 64, dtype=np.uint64)
     cdef uint32_t[::1] char_token = char_tokens
     cdef uint8_t[::1] open_seam = open_seams
+    cdef uint64_t[::1] neighbours = neighbour_bits
     cdef const uint8_t* piece
     cdef uint32_t pair
     for token in range(n_tokens):
@@ -462,18 +466,33 @@ def character_tables(
             continue
         piece = &arena[offsets[token]]
         if whole_characters(piece, n):
-            if n == 2 and char_bytes(piece[0]) == 2:
-                char_token[(piece[0] & 0x1F) << 6 | (piece[1] & 0x3F)] = token
-            elif n == 3 and char_bytes(piece[0]) == 3:
-                char_token[
-                    (piece[0] & 0x0F) << 12 | (piece[1] & 0x3F) << 6 | (piece[2] & 0x3F)
-                ] = token
+            if (n == 2 or n == 3) and char_bytes(piece[0]) == n:
+                char_token[decode_char(piece, n)] = token
+            else:
+                note_neighbours(neighbours, piece, n)
             continue
         for at in range(1, n):
             if not is_continuation(piece[at]):
                 pair = <uint32_t> piece[at - 1] << 8 | piece[at]
                 open_seam[pair >> 3] |= 1 << (pair & 7)
-    return char_tokens, open_seams
+    return char_tokens, open_seams, neighbour_bits
+
+
+cdef void note_neighbours(
+    uint64_t[::1] neighbours, const uint8_t* piece, Py_ssize_t n
+) noexcept nogil:
+    """Set the bits of the neighbours in a token of whole characters."""
+    cdef Py_ssize_t width = char_bytes(piece[0]), at = width
+    cdef uint32_t before = decode_char(piece, width), behind
+    cdef uint64_t bit
+    while at < n:
+        width = char_bytes(piece[at])
+        behind = decode_char(piece + at, width)
+        if before | behind >= 0x80:
+            bit = hash_neighbours(before, behind)
+            neighbours[bit >> 6] |= <uint64_t> 1 << (bit & 63)
+        before = behind
+        at += width
 
 
 cdef bint whole_characters(const uint8_t* piece, Py_ssize_t n) noexcept nogil:

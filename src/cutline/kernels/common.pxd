@@ -88,6 +88,17 @@ cdef inline Py_ssize_t char_bytes(uint8_t lead) noexcept nogil:
     return 3 if lead < 0xF0 else 4
 
 
+cdef inline uint32_t decode_char(const uint8_t* at, Py_ssize_t width) noexcept nogil:
+    """The code point of the UTF-8 character of `width` bytes that stands at `at`."""
+    if width == 1:
+        return at[0]
+    if width == 2:
+        return (at[0] & 0x1F) << 6 | (at[1] & 0x3F)
+    if width == 3:
+        return (at[0] & 0x0F) << 12 | (at[1] & 0x3F) << 6 | (at[2] & 0x3F)
+    return (at[0] & 0x07) << 18 | (at[1] & 0x3F) << 12 | (at[2] & 0x3F) << 6 | (at[3] & 0x3F)
+
+
 cdef inline Py_ssize_t characters_in(
     const uint8_t* text, Py_ssize_t n, Py_ssize_t readable
 ) noexcept nogil:

@@ -59,7 +59,7 @@ cdef struct Source:
 cdef class Workspace:
     """Caches and buffers of one call at a time."""
     cdef Scratch scratch
-    cdef void* memory
+    cdef uint8_t[::1] memory    # of the caches
 
 
 cdef Py_ssize_t fill_batch(

@@ -8,14 +8,15 @@ the result is the same with every cache of size one, or empty (tests do just tha
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cython cimport auto_pickle
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free
 
-from cutline.kernels.bpe cimport VERDICTS, backtrack, find_token, merge
+from cutline.kernels.bpe cimport VERDICTS, backtrack, char_part, find_token, merge, sealed_end
 from cutline.kernels.common cimport (
     MERGE_LIMIT, NONE, SHORT_PIECE, char_bytes, grow, hash_key, load64, low_bytes, memcpy, memset,
     prefetch, scramble, short_key,
 )
 from cutline.kernels.prefix cimport encode_by_prefixes
+from cutline.kernels.memory import large_pages
 from cutline.kernels.scan cimport (
     ENDS, HERE, LATE, ONE_AGO, ScanTables, Scanner, char_class, scan_piece,
 )
@@ -36,10 +37,8 @@ cdef class Workspace:
         cdef size_t longer_bytes = sizeof(LongEntry) << max(longer_bits, 0)
         cdef size_t start
         cdef size_t verdict_bytes = VERDICTS * sizeof(uint64_t)
-        self.memory = calloc(1, front_bytes + longer_bytes + verdict_bytes + 64)
-        if self.memory == NULL:
-            raise MemoryError(f"no {front_bytes + longer_bytes} bytes for the piece caches")
-        start = (<size_t> self.memory + 63) & ~<size_t> 63
+        self.memory = large_pages(front_bytes + longer_bytes + verdict_bytes)
+        start = <size_t> &self.memory[0]
         # Longer entries first: each then is one cache line, whatever the front's size.
         self.scratch.longer = <LongEntry*> start
         self.scratch.longer_mask = (<uint64_t> 1 << max(longer_bits, 0)) - 1
@@ -51,7 +50,6 @@ cdef class Workspace:
             self.scratch.verdicts = <uint64_t*> (start + longer_bytes + front_bytes)
 
     def __dealloc__(self):
-        free(self.memory)
         free(self.scratch.out)
         free(self.scratch.bits)
 
@@ -270,17 +268,30 @@ cdef Py_ssize_t encode_piece(
 ) noexcept nogil:
     """Token ids of one piece, from the vocabulary alone. Their number, NO_MEMORY or NEED_TRIE."""
     cdef uint32_t token = find_token(bpe, piece, n)
-    cdef Py_ssize_t count = 1, at
+    cdef Py_ssize_t count = 0, added, start = 0, end, at
     if token != NONE:
-        out[0] = token
-    elif n <= MERGE_LIMIT:
-        count = merge(bpe, piece, n, whole_characters, out)
-    elif not scratch.may_backtrack:
-        return NEED_TRIE
-    else:
-        count = encode_long(bpe, scratch, piece, n, out)
-        if count < 0:
-            return count
+        out[0] = bpe.ids[token]
+        return 1
+    while start < n:
+        end = n
+        if whole_characters and bpe.char_token != NULL:
+            end = sealed_end(bpe, piece, start, n)
+            token = char_part(bpe, piece + start, end - start)
+            if token != NONE:
+                out[count] = token
+                count += 1
+                start = end
+                continue
+        if end - start <= MERGE_LIMIT:
+            added = merge(bpe, piece + start, end - start, whole_characters, out + count)
+        elif scratch.may_backtrack:
+            added = encode_long(bpe, scratch, piece + start, end - start, out + count)
+        else:
+            added = NEED_TRIE
+        if added < 0:
+            return added
+        count += added
+        start = end
     for at in range(count):
         out[at] = bpe.ids[out[at]]
     return count

@@ -10,7 +10,7 @@ another, and those over budget need not be followed.
 
 from cutline.kernels.bpe cimport find_token
 from cutline.kernels.common cimport MERGE_LIMIT, NONE, char_bytes, grow, uint32_t
-from cutline.kernels.encode cimport Batch, encode_batch, fill_batch, reserve
+from cutline.kernels.encode cimport NEED_TRIE, Batch, encode_batch, fill_batch, reserve
 from cutline.kernels.prefix cimport count_prefixes, furthest, prefix_tokens
 from cutline.kernels.scan cimport Scanner, char_class, scan_piece
 
@@ -181,11 +181,7 @@ cdef Py_ssize_t count_batch(
     fill_batch(&state.source, state.text, at, end, most, batch)
     for piece in range(batch.count):
         n = batch.ends[piece] - batch.starts[piece]
-        if n <= MERGE_LIMIT:
-            continue
-        if n <= LONG_FOR_A_TOKEN * budget:
-            if not has_links(state):
-                return -1
+        if n <= MERGE_LIMIT or n <= LONG_FOR_A_TOKEN * budget:
             continue
         if piece > 0:
             batch.count = piece
@@ -200,7 +196,10 @@ cdef Py_ssize_t count_batch(
         return n
     if not reserve(state.scratch, batch.ends[batch.count - 1] - at + 4):
         return -1
-    return encode_batch(state.bpe, state.scratch, state.text, end, batch, state.scratch.out)
+    n = encode_batch(state.bpe, state.scratch, state.text, end, batch, state.scratch.out)
+    if n == NEED_TRIE:
+        state.lacks_links = True
+    return n
 
 
 cdef Py_ssize_t count_long_piece(

@@ -4,7 +4,7 @@ docs/algorithm.md explains what each table is for and why it suffices.
 """
 
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,11 +59,11 @@ def build_bpe_tables(vocabulary: Vocabulary) -> BpeTables:
     left, right, pair_slots, pair_filter, irregular = parts
     lengths = np.diff(vocabulary.offsets).astype(np.int64)
     unreachable = (left == NONE) & (lengths > 1)
-    char_token, open_seam = build.character_tables(hashed.arena, hashed.offsets, left)
+    char_token, open_seam, neighbours = build.character_tables(hashed.arena, hashed.offsets, left)
     return BpeTables(
         {
-            "arena": vocabulary.arena,
-            "offsets": vocabulary.offsets,
+            "arena": hashed.arena,
+            "offsets": hashed.offsets,
             "ids": vocabulary.ids,
             "piece_slots": hashed.slots,
             "pair_slots": pair_slots,
@@ -74,8 +74,9 @@ def build_bpe_tables(vocabulary: Vocabulary) -> BpeTables:
             "byte_token": hashed.byte_token,
             "char_token": char_token,
             "open_seam": open_seam,
-            "build_trie": partial(_trie, hashed, left),
-            "build_suffixes": partial(_suffixes, hashed),
+            "neighbours": neighbours,
+            "build_trie": _trie,
+            "build_suffixes": _suffixes,
             "max_token_bytes": int(lengths.max()),
             "max_unreachable_bytes": int(lengths[unreachable].max(initial=0)),
         }
@@ -151,12 +152,14 @@ def _irregular(
 
 
 def _trie(
-    hashed: _Hashed, left: NDArray[np.uint32]
+    arrays: dict[str, Any],
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32]]:
     """Edges of the trie, nodes of two bytes, and the next shorter prefix of each token."""
+    parts = (arrays[name] for name in ("arena", "offsets", "piece_slots", "byte_token", "left"))
+    arena, offsets, slots, byte_token, left = parts
     capacity = build.slots_for(2 * len(left))
     while capacity <= 4 * build.MAX_TRIE_NODES:
-        tables = build.trie(*hashed.arrays(), left, capacity)
+        tables = build.trie(arena, offsets, slots, byte_token, left, capacity)
         if tables is not None and tables[3] <= build.MAX_TRIE_NODES:
             return tables[:3]
         capacity *= 2
@@ -166,7 +169,5 @@ def _trie(
     )
 
 
-def _suffixes(
-    hashed: _Hashed, edges: NDArray[np.uint64]
-) -> tuple[NDArray[np.unsignedinteger], ...]:
-    return build.suffix_links(hashed.byte_token, edges, len(hashed.offsets) - 1)
+def _suffixes(arrays: dict[str, Any]) -> tuple[NDArray[np.unsignedinteger], ...]:
+    return build.suffix_links(arrays["byte_token"], arrays["trie"][0], len(arrays["left"]))

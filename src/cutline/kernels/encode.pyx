@@ -189,6 +189,9 @@ cdef Py_ssize_t encode_batch(
             keys[piece].low = 0
             keys[piece].high = <uint64_t> 0xFF << 56
             slots[piece] = scratch.front
+            if n <= LONG_PIECE:
+                slots[piece] = <FrontEntry*> longer_slot(scratch, text + batch.starts[piece], n)
+                prefetch(slots[piece])
     for piece in range(batch.count):
         entry = slots[piece]
         if entry.key.low == keys[piece].low and entry.key.high == keys[piece].high:
@@ -208,26 +211,26 @@ cdef Py_ssize_t encode_batch(
 
 cdef Py_ssize_t encode_missed(
     const Bpe* bpe, Scratch* scratch, const uint8_t* piece, Py_ssize_t n,
-    FrontEntry* front, Key key, uint32_t* out,
+    FrontEntry* front,      # in: the piece's slot; of the second cache if it is too long
+    Key key, uint32_t* out,
 ) noexcept nogil:
     """Encode a piece that the front does not hold, and remember it."""
-    cdef LongEntry* longer = NULL
+    cdef LongEntry* longer = <LongEntry*> front
     cdef uint64_t words[4]
     cdef Py_ssize_t count
     cdef uint32_t token
     if n > LONG_PIECE:
         return encode_piece(bpe, scratch, piece, n, True, out)
     if n <= SHORT_PIECE:
+        longer = longer_slot(scratch, piece, n)
+        prefetch(longer)
         token = find_token(bpe, piece, n)
         if token != NONE:
             out[0] = bpe.ids[token]
             if scratch.stores:
                 store_front(front, key, out, 1)
             return 1
-    memset(words, 0, sizeof(words))
-    memcpy(words, piece, n)
-    words[3] |= <uint64_t> n << 56
-    longer = scratch.longer + (hash_words(words) & scratch.longer_mask)
+    long_key(piece, n, words)
     if (
         longer.key[0] == words[0] and longer.key[1] == words[1]
         and longer.key[2] == words[2] and longer.key[3] == words[3]
@@ -252,6 +255,21 @@ cdef inline void store_front(
     front.key = key
     memcpy(front.tokens, tokens, count * sizeof(uint32_t))
     front.count = count
+
+
+cdef inline void long_key(const uint8_t* piece, Py_ssize_t n, uint64_t* words) noexcept nogil:
+    memset(words, 0, 4 * sizeof(uint64_t))
+    memcpy(words, piece, n)
+    words[3] |= <uint64_t> n << 56
+
+
+cdef inline LongEntry* longer_slot(
+    const Scratch* scratch, const uint8_t* piece, Py_ssize_t n
+) noexcept nogil:
+    """Where the second cache holds a piece of at most LONG_PIECE bytes, if it does."""
+    cdef uint64_t words[4]
+    long_key(piece, n, words)
+    return scratch.longer + (hash_words(words) & scratch.longer_mask)
 
 
 cdef inline uint64_t hash_words(const uint64_t* words) noexcept nogil:

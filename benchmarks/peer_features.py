@@ -5,14 +5,15 @@ gives what it should. An empty cell says that no call of the peer's was found, o
 docs/comparison.md shows the table; a test holds it against the peers that are installed.
 """
 
-import os
 import pickle
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib import metadata
 from typing import Any, Final
 
 import numpy as np
 
+from benchmarks.chunk_peers import tiktoken_encoding
 from benchmarks.peer_files import PeerFiles
 from benchmarks.peers import SUBJECT
 
@@ -29,13 +30,6 @@ def _cutline() -> Any:
     import cutline
 
     return cutline.get_encoding(ENCODING)
-
-
-def _tiktoken() -> Any:
-    os.environ["TIKTOKEN_CACHE_DIR"] = str(PeerFiles.in_temporary_folder().tiktoken_cache(ENCODING))
-    import tiktoken
-
-    return tiktoken.get_encoding(ENCODING)
 
 
 def _tokenizers() -> Any:
@@ -64,7 +58,7 @@ def _rs_bpe() -> Any:
 
 PEERS: Final[Mapping[str, Callable[[], Any]]] = {
     "cutline": _cutline,
-    "tiktoken": _tiktoken,
+    "tiktoken": partial(tiktoken_encoding, ENCODING),
     "tokenizers": _tokenizers,
     "gigatoken": _gigatoken,
     "quicktok-v1": _quicktok,

@@ -19,7 +19,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "vocabulary": frozenset({"errors"}),
     "pretokenize": frozenset({"errors"}),
     "kernels": frozenset(),
-    "text": frozenset({"errors"}),
+    "text": frozenset({"errors", "kernels"}),
     "special": frozenset({"errors"}),
     "reference": frozenset({"vocabulary"}),
     "counting": frozenset({"errors", "kernels", "text"}),

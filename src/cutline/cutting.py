@@ -4,7 +4,6 @@ from operator import index
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cutline.chunk import Chunk, checked_sizes
 from cutline.errors import BudgetError, OffsetError
@@ -44,10 +43,10 @@ def split(encoding: "Encoding", text: str, chunk_size: int, chunk_overlap: int) 
     most = len(owner) + 1  # more tokens than the text has: one has a byte at least
     rows = cutter.cut_all(min(chunk_size, most), min(chunk_overlap, most))
     cutter.close()
-    ends = _code_points(owner, rows[:, 1])
-    starts = _code_points(owner, rows[:, 0]) if chunk_overlap else np.append(0, ends[:-1])
+    ends = code_points(owner, rows[:, 1])
+    starts = code_points(owner, rows[:, 0]) if chunk_overlap else np.append(0, ends)[:-1]
     reached = int(ends[-1]) if len(ends) else 0
-    places = np.stack([starts[: len(ends)], ends, rows[:, 2], ends == len(text)], axis=1)
+    places = np.stack([starts, ends, rows[:, 2], ends == len(text)], axis=1)
     chunks = make_chunks(Chunk, text, places, ("character", "end"), offset=0, index=0)
     if reached < len(text):
         character = text[reached]
@@ -56,10 +55,6 @@ def split(encoding: "Encoding", text: str, chunk_size: int, chunk_overlap: int) 
             f"on its own, more than chunk_size={chunk_size}; a chunk_size of 4 fits any character"
         )
     return chunks
-
-
-def _code_points(owner: str | bytes, places: NDArray[np.int64]) -> NDArray[np.int64]:
-    return places if isinstance(owner, str) else code_points(owner, np.ascontiguousarray(places))
 
 
 def _cutter(encoding: "Encoding", owner: str | bytes) -> Cutter:

@@ -1,6 +1,7 @@
 """What a text must be before it is cut, and its UTF-8 as the kernels take it."""
 
 from cutline.errors import SurrogateError, UnsupportedPatternError
+from cutline.kernels.utf8 import encode_utf8
 
 __all__ = ["need_automaton", "need_encoding", "plain_text", "utf8_of", "utf8_of_part"]
 
@@ -34,7 +35,7 @@ def utf8_of(text: str, offset: int = 0, way_out: str = REPAIR) -> str | bytes:
     if text.isascii():
         return text
     try:
-        return text.encode()
+        return encode_utf8(text)
     except UnicodeEncodeError as error:
         raise SurrogateError(
             f"the text has a surrogate code point, {text[error.start]!r}, at offset "

@@ -1,4 +1,4 @@
-"""How far bytes are valid UTF-8 is what Python's decoder says."""
+"""A text's UTF-8, and how far bytes are valid UTF-8, is what Python's codec says."""
 
 import codecs
 import itertools
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutline.kernels.utf8 import valid_bytes
+from cutline.kernels.utf8 import encode_utf8, valid_bytes
 
 # A byte of each range that the rules of UTF-8 tell apart.
 EDGES = bytes.fromhex("00 7f 80 8f 90 9f a0 bf c0 c1 c2 df e0 e1 ec ed ee ef f0 f1 f3 f4 f5 ff")
@@ -60,3 +60,33 @@ def test_text_that_is_cut_and_damaged_anywhere(seed: int) -> None:
 @given(st.binary(max_size=50))
 def test_any_bytes(data: bytes) -> None:
     assert valid_bytes(data) == expected(data)
+
+
+@pytest.mark.parametrize("wide", ["", "é", "\u201c", "\U0001f600"])
+def test_every_character_is_encoded(wide: str) -> None:
+    for start in (*range(0, 0xD800, 0x100), *range(0xE000, 0x10000, 0x100)):
+        text = wide + "".join(map(chr, range(start, start + 0x100)))
+        assert encode_utf8(text) == text.encode()
+
+
+@pytest.mark.parametrize("length", range(20))
+def test_what_is_not_ascii_may_stand_anywhere(length: int) -> None:
+    for character in "éш\u201c\ufeff\uffff😀":
+        for place in range(length + 1):
+            text = "a" * place + character + "\x7f" * (length - place)
+            assert encode_utf8(text) == text.encode()
+            assert encode_utf8(text * 3) == (text * 3).encode()
+
+
+@pytest.mark.parametrize("surrogate", [0xD800, 0xDBFF, 0xDC00, 0xDFFF])
+@pytest.mark.parametrize("before", ["", "a" * 8, "é", "\ud7ff\ue000", "😀"])
+def test_a_surrogate_is_refused_as_by_the_codec(before: str, surrogate: int) -> None:
+    text = before + chr(surrogate) + "abcdefghi"
+    with pytest.raises(UnicodeEncodeError) as caught:
+        encode_utf8(text)
+    assert (caught.value.start, caught.value.reason) == (len(before), "surrogates not allowed")
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], max_codepoint=0xFFFF), max_size=60))
+def test_any_text_is_encoded(text: str) -> None:
+    assert encode_utf8(text) == text.encode()

@@ -8,6 +8,9 @@ cdef extern from "Python.h":
     const void* PyUnicode_DATA(object text)
     bint PyUnicode_IS_ASCII(object text)
 
+cdef enum:
+    BLOCK = 1 << 20     # characters
+
 # The buffer of a str that outlives this.
 cdef struct Characters:
     const void* data
@@ -37,23 +40,42 @@ cdef inline Py_ssize_t utf8_width(uint32_t code_point) noexcept nogil:
     return 1 + (code_point >= 0x80) + (code_point >= 0x800) + (code_point >= 0x10000)
 
 
+ctypedef fused Unit:
+    uint8_t
+    uint16_t
+    uint32_t
+
+
+cdef inline uint32_t bytes_beyond_first(
+    const Unit* text, Py_ssize_t start, Py_ssize_t end
+) noexcept nogil:
+    """Bytes of text[start:end] in UTF-8, but one for each character."""
+    cdef uint32_t total = 0
+    cdef Py_ssize_t at
+    for at in range(start, end):
+        total += text[at] >= 0x80
+        if Unit is not uint8_t:
+            total += text[at] >= 0x800
+        if Unit is uint32_t:
+            total += text[at] >= 0x10000
+    return total
+
+
 cdef inline Py_ssize_t utf8_bytes(
     const Characters* text, Py_ssize_t start, Py_ssize_t end
 ) noexcept nogil:
     """Bytes of text[start:end] in UTF-8."""
-    cdef Py_ssize_t total = 0, at
-    if text.is_ascii:
-        return end - start
-    # A loop for each kind, that the compiler may take many characters at a time.
-    if text.kind == 1:
-        for at in range(start, end):
-            total += 1 + ((<const uint8_t*> text.data)[at] >= 0x80)
-    elif text.kind == 2:
-        for at in range(start, end):
-            total += utf8_width((<const uint16_t*> text.data)[at])
-    else:
-        for at in range(start, end):
-            total += utf8_width((<const uint32_t*> text.data)[at])
+    cdef Py_ssize_t total = end - start, stop
+    while start < end and not text.is_ascii:
+        # In sums of 32 bits, that the compiler may take many characters at a time.
+        stop = min(end, start + BLOCK)
+        if text.kind == 1:
+            total += bytes_beyond_first(<const uint8_t*> text.data, start, stop)
+        elif text.kind == 2:
+            total += bytes_beyond_first(<const uint16_t*> text.data, start, stop)
+        else:
+            total += bytes_beyond_first(<const uint32_t*> text.data, start, stop)
+        start = stop
     return total
 
 

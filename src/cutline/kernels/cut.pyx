@@ -138,11 +138,17 @@ cdef class Cutter:
         return np.asarray(rows)[:count].copy()
 
 
-def code_points(owner, const int64_t[::1] places not None):
-    """Turn ascending byte offsets into code-point offsets: int64, same shape."""
+def code_points(owner, const int64_t[:] places not None):
+    """Turn ascending byte offsets into code-point offsets: int64, same shape.
+
+    Args:
+        owner: the UTF-8 of the text: bytes, or a str that is ASCII.
+    """
     cdef Py_ssize_t n = 0, at = 0, passed = 0, row
     cdef const uint8_t* text = utf8_data(owner, &n)
-    offsets = np.empty(places.shape[0], dtype=np.int64)
+    offsets = np.array(places)
+    if isinstance(owner, str):
+        return offsets
     cdef int64_t[::1] out = offsets
     with nogil:
         for row in range(places.shape[0]):

@@ -3,8 +3,7 @@
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.unicode cimport (
-    PyUnicode_AsUTF8AndSize, PyUnicode_AsUTF8String, PyUnicode_Check, PyUnicode_CheckExact,
-    PyUnicode_FromObject,
+    PyUnicode_AsUTF8AndSize, PyUnicode_Check, PyUnicode_CheckExact, PyUnicode_FromObject,
 )
 from libc.stdlib cimport free
 
@@ -19,6 +18,7 @@ from cutline.kernels.encode cimport (
     NEED_TRIE, NO_MEMORY, Scratch, encode_piece, encode_text, prefill, reserve,
 )
 from cutline.kernels.scan cimport scan_piece
+from cutline.kernels.utf8 cimport encode_utf8
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object text)
@@ -45,10 +45,10 @@ cdef object utf8_owner(text):
     if PyUnicode_IS_ASCII(text):
         return text
     try:
-        return PyUnicode_AsUTF8String(text)
+        return encode_utf8(text)
     except UnicodeEncodeError:
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return PyUnicode_AsUTF8String(text)
+        return encode_utf8(text)
 
 
 cdef const uint8_t* utf8_data(object owner, Py_ssize_t* n) except NULL:

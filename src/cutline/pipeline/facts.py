@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from cutline.pipeline.normalizing import Prepend, Step
+from cutline.pipeline.normalizing import Prepend, Step, Traced
 from cutline.vocabulary.tokenizer_json import AddedToken
 
 __all__ = ["Facts"]
@@ -55,6 +55,12 @@ class Facts:
             if at_start or not isinstance(step, Prepend):
                 text = step.apply(text)
         return text
+
+    def trace(self, traced: Traced) -> Traced:
+        """Change a text that stands at the start, and keep track of what came from where."""
+        for step in self.steps:
+            traced = step.trace(traced)
+        return traced
 
 
 def _is_ordinary(token: AddedToken) -> bool:

@@ -81,8 +81,7 @@ def _changed_parts(
         if token is not None:
             yield token.id, start, end
             continue
-        for step in facts.steps:
-            section = step.trace(section)
+        section = facts.trace(section)
         cut = encoding._finder_of_normalized.cut(section.text, encoding._counting(allowed))
         for first, last, inner in cut:
             part = section.part(first, last)

@@ -79,9 +79,7 @@ class Reach:
     def _limit_in(self, text: str, n: int, marks: set[int]) -> int | None:
         """Tell the same if it can be told from a beginning of the text."""
         has_added = any(finder.may_find(text) for finder in self._finders)
-        traced = Traced.of(text)
-        for step in self._facts.steps:
-            traced = step.trace(traced)
+        traced = self._facts.trace(Traced.of(text))
         written = set(traced.text.encode())
         if self._facts.steps and has_added:
             written |= set(text.encode())

@@ -37,9 +37,7 @@ def retreat(encoding: "ChangingEncoding", text: str, n: int, *, inside: bool) ->
     by_letters = all(isinstance(step, Form | Lower) for step in facts.steps)
     if not by_letters or (facts.changes_starts and not inside):
         return None
-    traced = Traced.of(text)
-    for step in facts.steps:
-        traced = step.trace(traced)
+    traced = facts.trace(Traced.of(text))
     found = any(finder.may_find(text) or finder.may_find(traced.text) for finder in finders)
     if found or not encoding._inner._has_automaton:
         return None

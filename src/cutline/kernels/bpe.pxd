@@ -115,6 +115,11 @@ cdef inline uint32_t merged_pair(const Bpe* bpe, uint64_t left, uint64_t right) 
         slot = (slot + 1) & mask
 
 
+cdef inline bint has_sealed_seams(const Bpe* bpe) noexcept nogil:
+    """Whether no token of any kind lies across the seams that sealed_end finds."""
+    return bpe.char_token != NULL and bpe.max_unreachable_bytes == 0
+
+
 cdef inline uint32_t char_part(
     const Bpe* bpe, const uint8_t* char, Py_ssize_t n
 ) noexcept nogil:

@@ -8,7 +8,7 @@ with the last token of the prefix before it, so that prefixes are counted one fr
 another, and those over budget need not be followed.
 """
 
-from cutline.kernels.bpe cimport find_token
+from cutline.kernels.bpe cimport find_token, has_sealed_seams, sealed_end
 from cutline.kernels.common cimport MERGE_LIMIT, NONE, char_bytes, grow, uint32_t
 from cutline.kernels.encode cimport NEED_TRIE, Batch, encode_batch, fill_batch, reserve
 from cutline.kernels.prefix cimport count_prefixes, furthest, prefix_tokens
@@ -228,8 +228,7 @@ cdef Cut best_cut(
     """The greatest cut from low to high such that text[start:cut] fits; or NOT_FOUND."""
     cdef Cut best = no_cut(NOT_FOUND)
     cdef Task task
-    if budget == 0 and not state.has_gaps:
-        high = min(high, start)
+    high = bound_by_seams(state, start, high, budget)
     if high < low:
         return best
     if high - start <= DIRECT_BYTES:
@@ -244,6 +243,22 @@ cdef Cut best_cut(
         if task.low <= task.high and not work_task(state, &task, budget, &best):
             return no_cut(FAILED)
     return best
+
+
+cdef Py_ssize_t bound_by_seams(
+    State* state, Py_ssize_t start, Py_ssize_t end, Py_ssize_t budget
+) noexcept nogil:
+    """A place up to `end` beyond which `budget` tokens from `start` can't reach.
+
+    Each part between sealed seams takes a token at least, wherever pieces end.
+    """
+    cdef Py_ssize_t at = start
+    if state.has_gaps or (budget > 0 and not has_sealed_seams(state.bpe)):
+        return end
+    while budget > 0 and at < end:
+        at = sealed_end(state.bpe, state.text, at, end)
+        budget -= 1
+    return min(at, end)
 
 
 cdef Cut best_cut_directly(

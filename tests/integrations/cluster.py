@@ -3,14 +3,45 @@
 import os
 import random
 import signal
+import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 import cutline
 from tests.texts import NAMED_TEXTS, random_texts
 
 FATAL = "Here the worker dies, once."
+SPARK_MARKS = [
+    pytest.mark.cluster,
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support:FutureWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+@contextmanager
+def spark_session(master: str, **config: str) -> Iterator[Any]:
+    """A real Spark on this machine, with two shuffle partitions; names have `__` for a dot."""
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    builder = (
+        SparkSession.builder.master(master)
+        .config("spark.driver.memory", "1g")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+    )
+    for name, value in config.items():
+        builder = builder.config(name.replace("__", "."), value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
 
 
 def documents(n_texts: int) -> list[dict[str, Any]]:

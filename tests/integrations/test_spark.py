@@ -1,7 +1,5 @@
 """A real local Spark: the same rows and counts as one process, and nothing lost with a worker."""
 
-import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,11 +8,13 @@ import pytest
 
 import cutline
 from tests.integrations.cluster import (
+    SPARK_MARKS,
     chunks_of,
     deadly_batches,
     deadly_chunker,
     documents,
     in_order,
+    spark_session,
     telling_chunker,
 )
 
@@ -22,32 +22,15 @@ pytest.importorskip("pyspark", reason="pyspark is not installed")
 
 from cutline.integrations import spark
 
-pytestmark = [
-    pytest.mark.cluster,
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support:FutureWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-]
+pytestmark = SPARK_MARKS
 ROWS = documents(1_500)
 ENC = cutline.get_encoding("o200k_base")
 
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[Any]:
-    from pyspark.sql import SparkSession
-
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    made = (
-        SparkSession.builder.master("local[2,4]")  # two cores; a task may fail three times
-        .config("spark.driver.memory", "1g")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .getOrCreate()
-    )
-    made.sparkContext.setLogLevel("OFF")
-    yield made
-    made.stop()
+    with spark_session("local[2,4]") as made:  # two cores; a task may fail three times
+        yield made
 
 
 @pytest.fixture(scope="module")

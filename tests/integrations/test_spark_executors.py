@@ -1,6 +1,5 @@
 """Spark with executors of their own, real Java processes: nothing is lost with one of them."""
 
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,11 +9,13 @@ import pytest
 
 import cutline
 from tests.integrations.cluster import (
+    SPARK_MARKS,
     chunks_of,
     deadly_batches,
     documents,
     in_order,
     kill_executor_once,
+    spark_session,
 )
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
@@ -22,9 +23,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed")
 from cutline.integrations import spark
 
 pytestmark = [
-    pytest.mark.cluster,
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support:FutureWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    *SPARK_MARKS,
     pytest.mark.skipif(sys.platform != "linux", reason="an executor is found by /proc"),
 ]
 ROWS = documents(1_500)
@@ -33,24 +32,13 @@ ROWS = documents(1_500)
 @pytest.fixture(scope="module")
 def frame() -> Iterator[Any]:
     """The documents in six partitions, for two executors with a core each."""
-    from pyspark.sql import SparkSession
-
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    session = (
-        SparkSession.builder.master("local-cluster[2,1,1024]")
-        .config("spark.driver.memory", "1g")
-        .config("spark.executor.memory", "1g")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.execution.arrow.maxRecordsPerBatch", "100")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("OFF")
     rows = [tuple(row.values()) for row in ROWS]
-    yield session.createDataFrame(rows, "id bigint, title string, text string").repartition(6)
-    session.stop()
+    with spark_session(
+        "local-cluster[2,1,1024]",
+        spark__executor__memory="1g",
+        spark__sql__execution__arrow__maxRecordsPerBatch="100",
+    ) as session:
+        yield session.createDataFrame(rows, "id bigint, title string, text string").repartition(6)
 
 
 def was_executor(marker: Path) -> bool:

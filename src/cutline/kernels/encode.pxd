@@ -10,6 +10,7 @@ cdef enum:
 
 cdef enum:
     BATCH_PIECES = 256
+    LEAST_STREAMED = 8      # pieces: for fewer, the plain scanner is as fast
     FRONT_TOKENS = 3
     LONG_PIECE = 31         # longest piece that the second cache holds
     LONG_TOKENS = 7

@@ -26,7 +26,6 @@ cdef enum:
     # Bytes that backtracking may match in vain: in a piece, and before links are built.
     LITTLE_PATIENCE = 1 << 12
     LINKS_PATIENCE = 1 << 22
-    LEAST_STREAMED = 8      # pieces: for fewer, the scanner is as fast
 
 
 @auto_pickle(False)

@@ -10,14 +10,15 @@ another, and those over budget need not be followed.
 
 from cutline.kernels.bpe cimport find_token, has_sealed_seams, sealed_end
 from cutline.kernels.common cimport MERGE_LIMIT, NONE, char_bytes, grow, uint32_t
-from cutline.kernels.encode cimport NEED_TRIE, Batch, encode_batch, fill_batch, reserve
+from cutline.kernels.encode cimport (
+    LEAST_STREAMED, NEED_TRIE, Batch, encode_batch, fill_batch, reserve,
+)
 from cutline.kernels.prefix cimport count_prefixes, furthest, prefix_tokens
 from cutline.kernels.scan cimport Scanner, char_class, scan_piece
 
 cdef enum:
     DIRECT_BYTES = 48       # windows up to this are tried cut by cut
     LONG_FOR_A_TOKEN = 4    # bytes: a piece of more for each token is not encoded to be dropped
-    LEAST_PIECES = 8        # of a batch, where the budget allows more
 
 
 cdef Cut no_cut(Py_ssize_t why) noexcept nogil:
@@ -148,7 +149,7 @@ cdef Cut scan_until_over(
     while at < end:
         most = max_tokens - total + 1
         if state.usual_pieces > 0:
-            most = min(most, max(state.usual_pieces + 1 - state.n_boundaries, LEAST_PIECES))
+            most = min(most, max(state.usual_pieces + 1 - state.n_boundaries, LEAST_STREAMED))
         # Behind a piece that took a batch of its own, what is found is likely dropped again.
         most = min(most, 2 * taken)
         added = count_batch(state, at, end, most, max_tokens - total, &batch)

@@ -6,14 +6,15 @@ import sys
 import numpy as np
 import pytest
 
-from cutline.kernels.memory import LINE_BYTES, in_large_pages, large_pages
+from cutline.kernels.memory import LINE_BYTES, in_large_pages, zeroed_memory
 
 LARGE = 1 << 21
 
 
+@pytest.mark.parametrize("large_pages", [False, True])
 @pytest.mark.parametrize("n_bytes", [1, 63, 4096, LARGE - 1, LARGE, 3 * LARGE + 5])
-def test_memory_is_zeroed_writable_and_starts_a_line(n_bytes: int) -> None:
-    memory = large_pages(n_bytes)
+def test_memory_is_zeroed_writable_and_starts_a_line(n_bytes: int, large_pages: bool) -> None:
+    memory = zeroed_memory(n_bytes, large_pages=large_pages)
     assert (memory.shape, memory.dtype) == ((n_bytes,), np.uint8)
     assert not memory.any()
     assert memory.ctypes.data % LINE_BYTES == 0
@@ -22,14 +23,14 @@ def test_memory_is_zeroed_writable_and_starts_a_line(n_bytes: int) -> None:
 
 @pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="the system has no large pages")
 def test_large_memory_starts_a_large_page() -> None:
-    assert large_pages(LARGE).ctypes.data % LARGE == 0
+    assert zeroed_memory(LARGE, large_pages=True).ctypes.data % LARGE == 0
 
 
 def test_small_pages_are_taken_where_the_system_has_no_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delattr(mmap, "MADV_HUGEPAGE", raising=False)
-    assert not large_pages(LARGE).any()
+    assert not zeroed_memory(LARGE, large_pages=True).any()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="of Linux")
@@ -38,7 +39,7 @@ def test_small_pages_are_taken_where_the_system_refuses(monkeypatch: pytest.Monk
         raise OSError(12, "Cannot allocate memory")
 
     monkeypatch.setattr(mmap, "mmap", refuse)
-    assert not large_pages(LARGE).any()
+    assert not zeroed_memory(LARGE, large_pages=True).any()
 
 
 def test_arrays_are_copied_side_by_side() -> None:

@@ -16,13 +16,14 @@ from cutline.kernels.common cimport (
     prefetch, scramble, short_key,
 )
 from cutline.kernels.prefix cimport encode_by_prefixes
-from cutline.kernels.memory import large_pages
+from cutline.kernels.memory import zeroed_memory
 from cutline.kernels.scan cimport (
     ENDS, HERE, LATE, ONE_AGO, ScanTables, Scanner, char_class, scan_piece,
 )
 
 cdef enum:
     PREFILLED_TOKENS = 1 << 16
+    MANY_TOKENS = 1 << 12   # some of them in nearly every small page of the front
     # Bytes that backtracking may match in vain: in a piece, and before links are built.
     LITTLE_PATIENCE = 1 << 12
     LINKS_PATIENCE = 1 << 22
@@ -31,12 +32,15 @@ cdef enum:
 @auto_pickle(False)
 cdef class Workspace:
 
-    def __cinit__(self, int front_bits, int longer_bits):
+    def __cinit__(self, int front_bits, int longer_bits, Py_ssize_t n_tokens):
         cdef size_t front_bytes = sizeof(FrontEntry) << max(front_bits, 0)
         cdef size_t longer_bytes = sizeof(LongEntry) << max(longer_bits, 0)
         cdef size_t start
         cdef size_t verdict_bytes = VERDICTS * sizeof(uint64_t)
-        self.memory = large_pages(front_bytes + longer_bytes + verdict_bytes)
+        # Few tokens to prefill it with leave most of the front untouched, often for good.
+        self.memory = zeroed_memory(
+            front_bytes + longer_bytes + verdict_bytes, large_pages=n_tokens >= MANY_TOKENS
+        )
         start = <size_t> &self.memory[0]
         # Longer entries first: each then is one cache line, whatever the front's size.
         self.scratch.longer = <LongEntry*> start

@@ -99,7 +99,7 @@ cdef class Encoder:
         try:
             return self.idle.pop()
         except IndexError:
-            work = Workspace(*self.cache_bits)
+            work = Workspace(*self.cache_bits, self.tables.bpe.n_tokens)
             prefill(&self.tables.bpe, &work.scratch)
             return work
 

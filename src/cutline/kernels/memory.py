@@ -12,29 +12,33 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LINE_BYTES", "in_large_pages", "large_pages"]
+__all__ = ["LINE_BYTES", "in_large_pages", "zeroed_memory"]
 
 LINE_BYTES = 64  # of the cache: what is fetched at once
 _PAGE_BYTES = 1 << 21
 
 
-def large_pages(n_bytes: int) -> NDArray[np.uint8]:
-    """Zeroed memory, in pages of two megabytes if it is as large and the system has them.
+def zeroed_memory(n_bytes: int, *, large_pages: bool) -> NDArray[np.uint8]:
+    """Give zeroed memory that starts a line of the cache.
 
     Args:
         n_bytes: 1 or more.
+        large_pages: in pages of two megabytes, if it is as large and the system has them. Such
+            a page is there from the first byte written to it.
 
     Raises:
         MemoryError: there is none.
     """
+    # Not by numpy where pages can be chosen: it asks for large ones by itself.
     if n_bytes >= _PAGE_BYTES and hasattr(mmap, "MADV_HUGEPAGE"):
         # What the system refuses here, it may still give in small pages.
         with suppress(OSError):
             pages = mmap.mmap(
                 -1, n_bytes + _PAGE_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
             )
-            with suppress(OSError):
-                pages.madvise(mmap.MADV_HUGEPAGE)
+            if large_pages:
+                with suppress(OSError):
+                    pages.madvise(mmap.MADV_HUGEPAGE)
             return _aligned(np.frombuffer(pages, dtype=np.uint8), n_bytes, _PAGE_BYTES)
     return _aligned(np.zeros(n_bytes + LINE_BYTES, dtype=np.uint8), n_bytes, LINE_BYTES)
 
@@ -43,7 +47,7 @@ def in_large_pages(arrays: Iterable[NDArray[np.generic]]) -> list[NDArray[np.gen
     """Copy the arrays, side by side."""
     arrays = list(arrays)
     sizes = [-(-array.nbytes // LINE_BYTES) * LINE_BYTES for array in arrays]
-    memory = large_pages(max(sum(sizes), 1))
+    memory = zeroed_memory(max(sum(sizes), 1), large_pages=True)
     copies = []
     at = 0
     for array, size in zip(arrays, sizes, strict=True):

@@ -120,6 +120,24 @@ def test_characters_and_words_encode_exactly_wherever_tokens_lie_across(seed: in
     check_texts(ranks, None, ["".join(rng.choices(letters, k=length)) for length in lengths])
 
 
+@pytest.mark.parametrize(
+    "character", ["\x80", "\x82", "é", "߿", "ࠀ", "\ud7ff", "\ue000", "文", "😀"]
+)
+def test_only_its_shortest_form_stands_for_a_character(character: str) -> None:
+    """Tokens that decode to it without care, but are no UTF-8, are other tokens."""
+    point = ord(character)
+    longer = bytes([0xE0 | point >> 12 & 0xF, 0x80 | point >> 6 & 0x3F, 0x80 | point & 0x3F])
+    longest = bytes([0xF0, 0x80 | point >> 12 & 0x3F, *longer[1:]])
+    utf8 = character.encode()
+    chains = [form[:end] for form in (utf8, longer, longest) for end in range(2, len(form) + 1)]
+    for order in (chains, chains[::-1], [*chains[len(utf8) - 1 :], *chains[: len(utf8) - 1]]):
+        for kept in (order, [token for token in order if token != utf8]):
+            ranks = with_bytes(tuple(dict.fromkeys(kept)))
+            check_texts(
+                ranks, None, [character, f"a{character}", f"a{character * 3}b", character * 50]
+            )
+
+
 @pytest.mark.parametrize("pat_str", PATTERNS)
 @pytest.mark.parametrize("seed", range(4))
 def test_any_pattern_encodes_as_in_tiktoken(seed: int, pat_str: str | None) -> None:

@@ -12,9 +12,10 @@ from cutline.kernels.bpe cimport (
 )
 from cutline.kernels.bpe import shift_of
 from cutline.kernels.common cimport (
-    NONE, char_bytes, decode_char, hash_bytes, int64_t, is_continuation, memcmp, prefetch, uint8_t, uint16_t,
-    uint32_t, uint64_t,
+    NONE, char_bytes, decode_char, hash_bytes, int64_t, is_continuation, memcmp, prefetch, uint8_t,
+    uint16_t, uint32_t, uint64_t,
 )
+from cutline.kernels.utf8 cimport valid_width
 
 IRREGULAR_LIMIT = MAX_IRREGULAR_BYTES
 
@@ -496,16 +497,14 @@ cdef void note_neighbours(
 
 
 cdef bint whole_characters(const uint8_t* piece, Py_ssize_t n) noexcept nogil:
-    """Whether the bytes have the shape of whole UTF-8 characters."""
-    cdef Py_ssize_t at = 0, width, byte
+    """Whether the bytes are whole characters in valid UTF-8.
+
+    Longer forms of what has a shorter one are not: the character is another token's.
+    """
+    cdef Py_ssize_t at = 0, width
     while at < n:
-        if is_continuation(piece[at]) or piece[at] > 0xF4:
+        width = 1 if piece[at] < 0x80 else valid_width(piece + at, n - at)
+        if width == 0:
             return False
-        width = char_bytes(piece[at])
-        if at + width > n:
-            return False
-        for byte in range(at + 1, at + width):
-            if not is_continuation(piece[byte]):
-                return False
         at += width
     return True

@@ -4,9 +4,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_AsUTF8String
 
 from cutline.kernels.characters cimport Characters, characters_of, utf8_bytes, write_utf8
-from cutline.kernels.common cimport (
-    is_continuation, load64, memcpy, uint8_t, uint16_t, uint64_t,
-)
+from cutline.kernels.common cimport load64, memcpy, uint8_t, uint16_t, uint64_t
 
 cdef uint64_t HIGH_BITS = <uint64_t> 0x8080808080808080
 cdef uint64_t NO_ASCII = <uint64_t> 0xFF80FF80FF80FF80      # of four characters of two bytes
@@ -83,24 +81,3 @@ def valid_bytes(const uint8_t[::1] data not None):
                     break
                 at += width
     return at
-
-
-cdef inline Py_ssize_t valid_width(const uint8_t* text, Py_ssize_t n) noexcept nogil:
-    """Bytes of the character that is not ASCII at the start of `n` bytes; 0: it is not valid."""
-    cdef uint8_t lead = text[0]
-    if n < 2 or not is_continuation(text[1]):
-        return 0
-    if 0xC2 <= lead < 0xE0:
-        return 2
-    if n < 3 or not is_continuation(text[2]):
-        return 0
-    if 0xE0 <= lead < 0xF0:
-        # Neither a longer form of what has a shorter one, nor a surrogate.
-        if lead == 0xE0 and text[1] < 0xA0 or lead == 0xED and text[1] >= 0xA0:
-            return 0
-        return 3
-    if n < 4 or not is_continuation(text[3]) or not 0xF0 <= lead < 0xF5:
-        return 0
-    if lead == 0xF0 and text[1] < 0x90 or lead == 0xF4 and text[1] >= 0x90:
-        return 0
-    return 4

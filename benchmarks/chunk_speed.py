@@ -1,8 +1,9 @@
 """Measure chunking: `python -m benchmarks.chunk_speed [--corpora DIR]`.
 
 Sections: `speed`, each kind of chunker on texts that suit it, in each round on other text, which
-nobody has met; `hostile`, inputs without a place to cut, ours up to 10 MB, the peers on 100 KB;
-`stream`, the memory of a stream. Seconds are those of the process on the CPU, on one core.
+nobody has met; `again`, ours on the same text in every round; `hostile`, inputs without a place to
+cut, ours up to 10 MB, the peers on 100 KB; `stream`, the memory of a stream. Seconds are those of
+the process on the CPU, on one core.
 """
 
 import argparse
@@ -41,6 +42,7 @@ _LARGE_BYTES: Final = (2_500_000, 5_000_000, 10_000_000)
 _LONGEST_SECONDS: Final = 20.0
 _LONG_SECONDS: Final = 2.0  # measured once
 _HOSTILE_ROUNDS: Final = 2
+_ROUNDS_AGAIN: Final = 40
 _OURS: Final = "our chunkers"
 _STREAMED: Final = ("TokenChunker", "TextChunker")
 
@@ -159,6 +161,28 @@ def _column(name: str) -> str:
     return SUBJECT if name.startswith(SUBJECT) else name
 
 
+def _again(run: _Run) -> list[Measurement]:
+    """MB/s of our chunkers on text whose pieces they have met."""
+    results: list[Measurement] = []
+    ours = [s for s in make_splitters(run.encoding, CHUNK_SIZE) if s.is_ours]
+    for corpus in KINDS_OF:
+        texts = _slices(run.corpora.texts[corpus], run.n_bytes, 1)[1:] * (_ROUNDS_AGAIN + 1)
+        calls = {s.kind: s.split for s in ours if s.kind in (TOKEN, TEXT)}
+        for split in calls.values():
+            split(texts[0])
+        seconds = best_seconds(
+            calls, partial(_fresh, texts), _ROUNDS_AGAIN, run.seconds, time.process_time
+        )
+        results += [
+            Measurement(
+                f"{_operation(kind)}, text met before", corpus, f"n = {CHUNK_SIZE}", SUBJECT,
+                run.n_bytes / seconds[kind] / 1e6, "MB/s",
+            )
+            for kind in calls
+        ]  # fmt: skip
+    return sorted(results, key=lambda found: found.operation)
+
+
 # Hostile inputs
 
 
@@ -268,6 +292,7 @@ def _stream(run: _Run) -> list[Measurement]:
 
 _SECTIONS: Final[Mapping[str, Callable[[_Run], list[Measurement]]]] = {
     "speed": _speed,
+    "again": _again,
     "hostile": _hostile,
     "stream": _stream,
 }
@@ -300,6 +325,13 @@ def _verdicts(found: Mapping[str, Sequence[Measurement]]) -> Iterator[str]:
             f"{corpus}: {text / aware[fastest]:.1f}x ({text:.1f} MB/s; {fastest} "
             f"{aware[fastest]:.2f})",
         )
+    for measurement in found.get("again", ()):
+        if measurement.operation.startswith(TOKEN) and measurement.value is not None:
+            yield _line(
+                measurement.value >= _MIN_TOKEN_SPEED,
+                f"TokenChunker >= {_MIN_TOKEN_SPEED:g} MB/s on {measurement.text} met before: "
+                f"{measurement.value:.1f}",
+            )
     yield from _linear(found.get("hostile", ()))
     for measurement in found.get("stream", ()):
         if measurement.unit == "MB" and measurement.value is not None:

@@ -1,8 +1,8 @@
 """Vocabulary tables, and what needs nothing but them: look-ups and the pair check."""
 
 from cutline.kernels.common cimport (
-    MERGE_LIMIT, NONE, char_bytes, decode_char, hash_bytes, memcmp, memcpy, memmove, memset, uint8_t, uint32_t,
-    uint64_t,
+    MERGE_LIMIT, NONE, char_bytes, decode_char, hash_bytes, memcmp, memcpy, memmove, memset,
+    uint8_t, uint32_t, uint64_t,
 )
 
 cdef enum:
@@ -27,6 +27,7 @@ cdef struct Bpe:
     const uint8_t* arena
     const uint64_t* offsets            # n_tokens + 1
     const uint32_t* ids                # rank -> id
+    Py_ssize_t n_dense                 # ranks below this one are their ids
     const uint64_t* piece_slots        # hash of the bytes -> tag << 32 | rank + 1
     int piece_shift
     const uint64_t* pair_slots         # 1 << 63 | left << 42 | right << 21 | merged
@@ -59,6 +60,11 @@ cdef class BpeTables:
     cdef bint has_trie, has_suffixes
     cdef int need_trie(self) except -1
     cdef int need_suffixes(self) except -1
+
+
+cdef inline uint32_t id_of_rank(const Bpe* bpe, uint32_t token) noexcept nogil:
+    """The token's id, without a look at the table where it can be saved."""
+    return token if token < bpe.n_dense else bpe.ids[token]
 
 
 cdef inline uint32_t find_token(const Bpe* bpe, const uint8_t* piece, Py_ssize_t n) noexcept nogil:

@@ -50,6 +50,8 @@ cdef class BpeTables:
         self.bpe.arena = &arena[0]
         self.bpe.offsets = &offsets[0]
         self.bpe.ids = &ids[0]
+        while self.bpe.n_dense < ids.shape[0] and ids[self.bpe.n_dense] == self.bpe.n_dense:
+            self.bpe.n_dense += 1
         self.bpe.piece_slots = &piece_slots[0]
         self.bpe.piece_shift = shift_of(piece_slots.shape[0])
         self.bpe.pair_slots = &pair_slots[0]

@@ -10,7 +10,9 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cython cimport auto_pickle
 from libc.stdlib cimport free
 
-from cutline.kernels.bpe cimport VERDICTS, backtrack, char_part, find_token, merge, sealed_end
+from cutline.kernels.bpe cimport (
+    VERDICTS, backtrack, char_part, find_token, id_of_rank, merge, sealed_end,
+)
 from cutline.kernels.common cimport (
     MERGE_LIMIT, NONE, SHORT_PIECE, char_bytes, grow, hash_key, load64, low_bytes, memcpy, memset,
     prefetch, scramble, short_key,
@@ -229,7 +231,7 @@ cdef Py_ssize_t encode_missed(
         prefetch(longer)
         token = find_token(bpe, piece, n)
         if token != NONE:
-            out[0] = bpe.ids[token]
+            out[0] = id_of_rank(bpe, token)
             if scratch.stores:
                 store_front(front, key, out, 1)
             return 1
@@ -240,7 +242,10 @@ cdef Py_ssize_t encode_missed(
     ):
         memcpy(out, longer.tokens, longer.count * sizeof(uint32_t))
         return longer.count
-    count = encode_piece(bpe, scratch, piece, n, True, out)
+    if n <= SHORT_PIECE:
+        count = encode_parts(bpe, scratch, piece, n, True, out)
+    else:
+        count = encode_piece(bpe, scratch, piece, n, True, out)
     if count < 0 or not scratch.stores:
         return count
     if n <= SHORT_PIECE and count <= FRONT_TOKENS:
@@ -289,10 +294,19 @@ cdef Py_ssize_t encode_piece(
 ) noexcept nogil:
     """Token ids of one piece, from the vocabulary alone. Their number, NO_MEMORY or NEED_TRIE."""
     cdef uint32_t token = find_token(bpe, piece, n)
-    cdef Py_ssize_t count = 0, added, start = 0, end, at
     if token != NONE:
-        out[0] = bpe.ids[token]
+        out[0] = id_of_rank(bpe, token)
         return 1
+    return encode_parts(bpe, scratch, piece, n, whole_characters, out)
+
+
+cdef Py_ssize_t encode_parts(
+    const Bpe* bpe, Scratch* scratch, const uint8_t* piece, Py_ssize_t n, bint whole_characters,
+    uint32_t* out,
+) noexcept nogil:
+    """What encode_piece does for a piece that is no token."""
+    cdef uint32_t token
+    cdef Py_ssize_t count = 0, added, start = 0, end, at
     while start < n:
         end = n
         if whole_characters and bpe.char_token != NULL:
@@ -313,8 +327,9 @@ cdef Py_ssize_t encode_piece(
             return added
         count += added
         start = end
-    for at in range(count):
-        out[at] = bpe.ids[out[at]]
+    if bpe.n_dense < bpe.n_tokens:
+        for at in range(count):
+            out[at] = bpe.ids[out[at]]
     return count
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from cython cimport auto_pickle, critical_section
 
-from cutline.kernels.bpe cimport Bpe, find_token
+from cutline.kernels.bpe cimport Bpe, find_token, id_of_rank
 from cutline.kernels.common cimport NONE, char_bytes, int64_t, memcpy, memset, uint32_t
 from cutline.kernels.decode cimport list_of_ids
 from cutline.kernels.encode cimport (
@@ -336,7 +336,7 @@ cdef class Encoder:
         cdef uint32_t token = NONE
         if n > 0 and self.tables is not None:
             token = find_token(&self.tables.bpe, data, n)
-        return self.tables.bpe.ids[token] if token != NONE else None
+        return id_of_rank(&self.tables.bpe, token) if token != NONE else None
 
     def _encode_bytes_as_piece(self, bytes piece not None):
         """Encode bytes, not necessarily UTF-8, as one piece. A list of ids."""

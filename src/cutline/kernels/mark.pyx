@@ -126,7 +126,7 @@ cdef inline Py_ssize_t first_wide(
 cdef inline Py_ssize_t bytes_of_id(const Bpe* bpe, uint32_t token_id) noexcept nogil:
     """Bytes of a token by its id. Most vocabularies number their tokens without gaps."""
     cdef Py_ssize_t low = 0, high = bpe.n_tokens, middle
-    if token_id < bpe.n_tokens and bpe.ids[token_id] == token_id:
+    if token_id < bpe.n_dense:
         return token_bytes(bpe, token_id)
     while low + 1 < high:
         middle = (low + high) >> 1

@@ -90,31 +90,41 @@ def best_seconds(
     seconds_per_cell: float,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, float]:
-    """Time the calls in turn, round after round, and keep each one's best.
+    """Time the calls as `seconds_of_rounds` does, and keep each one's best round."""
+    times = seconds_of_rounds(calls, argument_of_round, rounds, seconds_per_cell, clock)
+    return {name: min(seconds) for name, seconds in times.items()}
+
+
+def seconds_of_rounds(
+    calls: Mapping[str, Callable[[Argument], object]],
+    argument_of_round: Callable[[int], Argument],
+    rounds: int,
+    seconds_per_cell: float,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, list[float]]:
+    """Time the calls in turn, round after round.
 
     The machine's bad moments then meet everybody. A call that has used up its
     seconds sits out the later rounds. Arguments are made outside the clock.
     `time.process_time` as the clock leaves out what others do on the machine.
     """
-    best: dict[str, float] = {}
-    spent = dict.fromkeys(calls, 0.0)
+    times: dict[str, list[float]] = {name: [] for name in calls}
     gc.collect()
     gc.disable()
     try:
         for round_number in range(rounds):
             for name, call in calls.items():
-                if spent[name] > seconds_per_cell:
+                if sum(times[name]) > seconds_per_cell:
                     continue
                 argument = argument_of_round(round_number)
                 start = clock()
                 result = call(argument)
                 seconds = clock() - start
                 del result  # freeing is not encoding
-                spent[name] += seconds
-                best[name] = min(seconds, best.get(name, seconds))
+                times[name].append(seconds)
     finally:
         gc.enable()
-    return best
+    return times
 
 
 def fresh_copy(text: str) -> str:

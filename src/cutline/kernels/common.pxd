@@ -5,6 +5,8 @@ from libc.stdlib cimport realloc
 
 cdef extern from "native.h":
     const uint32_t NONE "CUTLINE_NONE"     # no token, no node, no rank
+    const void* settled "cutline_settled"(const void* address) noexcept nogil
+    bint likely "cutline_likely"(bint condition) noexcept nogil
     void prefetch "cutline_prefetch"(const void* address) noexcept nogil
     uint64_t load64 "cutline_load64"(const uint8_t* source) noexcept nogil
     const uint64_t low_bytes "cutline_low_bytes"[9]

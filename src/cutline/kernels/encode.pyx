@@ -14,8 +14,8 @@ from cutline.kernels.bpe cimport (
     VERDICTS, backtrack, char_part, find_token, id_of_rank, merge, sealed_end,
 )
 from cutline.kernels.common cimport (
-    MERGE_LIMIT, NONE, SHORT_PIECE, char_bytes, grow, hash_key, load64, low_bytes, memcpy, memset,
-    prefetch, scramble, short_key,
+    MERGE_LIMIT, NONE, SHORT_PIECE, char_bytes, grow, hash_key, likely, load64, low_bytes, memcpy,
+    memset, prefetch, scramble, settled, short_key, uint16_t,
 )
 from cutline.kernels.prefix cimport encode_by_prefixes
 from cutline.kernels.memory import zeroed_memory
@@ -87,7 +87,7 @@ cdef Py_ssize_t fill_batch(
             count += 1
         batch.count = count
         return end if source.next_span == source.n_spans else at
-    if source.scanner.stream != NULL and most >= LEAST_STREAMED:
+    if source.scanner.stream_rows != NULL and most >= LEAST_STREAMED:
         count = stream_pieces(source.scanner, text, at, end, most, batch)
         if count > 0:
             at = batch.ends[count - 1]
@@ -135,36 +135,42 @@ cdef inline Py_ssize_t stream_pieces(
     Returns their number. Has no branch for where a piece ends: what a processor guesses
     wrong costs more than all else. Source: docs/scanning.md, "The stream".
     """
-    cdef const uint32_t* stream = scanner.stream
-    cdef const uint32_t* column     # whose address does not have to wait for the row
+    cdef const uint16_t* stream_rows = scanner.stream_rows
+    cdef const uint8_t* stream_flags = scanner.stream_flags
+    cdef const uint16_t* rows       # the column's, whose address does not wait for the row
+    cdef const uint8_t* column_flags
     cdef const uint8_t* ascii_class = scanner.ascii_class
-    cdef uint32_t row = scanner.stream_start, entry
+    cdef size_t row = scanner.stream_start, column
+    cdef uint32_t flags
     cdef Py_ssize_t count = 0, start = at, before, piece_end = at, width
     cdef uint8_t byte
     while at < end and count < most:
         before = at
         byte = text[at]
-        if byte < 0x80:
-            column = stream + ascii_class[byte]
+        if likely(byte < 0x80):
+            column = ascii_class[byte]
             at += 1
         else:
             width = char_bytes(byte)
-            column = stream + char_class(scanner, text + at, width)
+            column = char_class(scanner, text + at, width)
             at += width
-        entry = column[row]
+        rows = <const uint16_t*> settled(stream_rows + column)
+        column_flags = <const uint8_t*> settled(stream_flags + column)
+        flags = column_flags[row]
+        row = rows[row]
         batch.ends[count] = before
         batch.examined[count] = at
-        if entry & LATE:
+        if not likely(not flags & LATE):
             if piece_end <= (batch.ends[count - 1] if count > 0 else start):
                 break   # no piece begins here: tables that say there are no gaps were wrong
             batch.ends[count] = at = piece_end
-            entry = scanner.stream_start << 4 | ENDS
-        count += entry & ENDS
-        if entry & HERE:
+            row = scanner.stream_start
+            flags = ENDS
+        count += flags & ENDS
+        if likely(flags & HERE):
             piece_end = at
-        elif entry & ONE_AGO:
+        elif flags & ONE_AGO:
             piece_end = before
-        row = entry >> 4
     batch.starts[0] = start
     if count > 1:
         memcpy(&batch.starts[1], batch.ends, (count - 1) * sizeof(Py_ssize_t))

@@ -8,11 +8,22 @@
 
 #define CUTLINE_NONE UINT32_MAX
 
+/* likely: what a condition is most often; the compiler then lays that way out without a jump. */
 #if defined(__GNUC__) || defined(__clang__)
 #define cutline_prefetch(address) __builtin_prefetch(address)
+#define cutline_likely(condition) __builtin_expect(!!(condition), 1)
 #else
 #define cutline_prefetch(address) ((void)(address))
+#define cutline_likely(condition) (condition)
 #endif
+
+/* An address that the compiler works out as it is, and folds into no later sum. */
+static inline const void *cutline_settled(const void *address) {
+#if defined(__GNUC__) || defined(__clang__)
+    __asm__("" : "+r"(address));
+#endif
+    return address;
+}
 
 /* Eight bytes, the first in the lowest place whatever the machine's byte order. */
 static inline uint64_t cutline_load64(const uint8_t *from) {

@@ -9,8 +9,9 @@ cdef struct Scanner:
     const uint32_t* transitions     # [row + class] = row of the target << 2 | its accept code
     uint32_t start_row
     uint32_t end_class              # column of the end-of-text symbol
-    const uint32_t* stream          # [row + class] = row of the target << 4 | flags below, or NULL
-    uint32_t stream_start           # its row behind nothing
+    const uint16_t* stream_rows     # [row + class] = row of the target, or NULL
+    const uint8_t* stream_flags     # [row + class] = what is said below
+    uint16_t stream_start           # the row behind nothing
 
 # What a step of the stream says. docs/scanning.md: "The stream".
 cdef enum:
@@ -24,7 +25,8 @@ cdef class ScanTables:
     """Owns the arrays that a Scanner points to."""
     cdef Scanner scanner
     cdef readonly tuple arrays
-    cdef const uint32_t[::1] stream
+    cdef const uint16_t[:, :, ::1] stream_rows
+    cdef const uint8_t[:, :, ::1] stream_flags
     cdef readonly bint has_gaps
 
 

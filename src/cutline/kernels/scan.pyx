@@ -8,6 +8,9 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 
 import numpy as np
 
+cdef enum:
+    STREAM_ENTRIES = 1 << 16    # a row has 16 bits; a larger automaton does without a stream
+
 
 cdef class ScanTables:
     """The automaton's arrays, kept alive, behind the pointers that the kernels read.
@@ -40,38 +43,47 @@ cdef class ScanTables:
         self.scanner.start_row = stride
         self.scanner.end_class = stride - 1
         self.has_gaps = has_gaps
-        if not has_gaps:
-            self.stream = stream_of(transitions, stride)
-            self.scanner.stream = &self.stream[0]
+        if not has_gaps and 2 * transitions.shape[0] <= STREAM_ENTRIES:
+            self.stream_rows, self.stream_flags = stream_of(transitions, stride)
+            self.scanner.stream_rows = &self.stream_rows[0, 0, 0]
+            self.scanner.stream_flags = &self.stream_flags[0, 0, 0]
             self.scanner.stream_start = 2 * stride
 
 
-cdef const uint32_t[::1] stream_of(const uint32_t[::1] transitions, uint32_t stride):
-    """Make the table of the stream: two rows for each of the automaton's.
+cdef tuple stream_of(const uint32_t[::1] transitions, uint32_t stride):
+    """Make the tables of the stream, rows and flags: two rows for each of the automaton's.
 
-    The second is for pieces that could end behind the last character.
+    The second is for pieces that could end behind the last character. Two tables, for the
+    next step waits for the row alone.
     """
     cdef Py_ssize_t row, column, n_rows = transitions.shape[0] // stride
     cdef uint32_t entry, restart
-    cdef uint32_t[:, :, ::1] stream = np.empty((n_rows, 2, stride), dtype=np.uint32)
+    rows = np.empty((n_rows, 2, stride), dtype=np.uint16)
+    flags = np.empty((n_rows, 2, stride), dtype=np.uint8)
+    cdef uint16_t[:, :, ::1] row_entries = rows
+    cdef uint8_t[:, :, ::1] flag_entries = flags
     for column in range(stride):
-        restart = ENDS | stream_entry(transitions[stride + column], stride)
+        restart = transitions[stride + column]
         for row in range(n_rows):
             entry = transitions[row * stride + column]
-            if entry == 0:
-                stream[row, 0, column] = LATE
-                stream[row, 1, column] = restart
-            elif entry == 2:
-                stream[row, :, column] = restart
+            if entry == 0 or entry == 2:
+                row_entries[row, :, column] = stream_row(restart, stride)
+                flag_entries[row, :, column] = ENDS | stream_flags(restart)
+                if entry == 0:
+                    flag_entries[row, 0, column] = LATE
             else:
-                stream[row, :, column] = stream_entry(entry, stride)
-    return np.asarray(stream).ravel()
+                row_entries[row, :, column] = stream_row(entry, stride)
+                flag_entries[row, :, column] = stream_flags(entry)
+    return rows, flags
 
 
-cdef inline uint32_t stream_entry(uint32_t entry, uint32_t stride) noexcept:
-    """What a step of the automaton is in the stream, unless it ends the piece before."""
-    cdef uint32_t accept = entry & 3
-    return (2 * (entry >> 2) + (stride if accept == 1 else 0)) << 4 | accept << 2
+cdef inline uint16_t stream_row(uint32_t entry, uint32_t stride) noexcept:
+    """Where the stream goes with a step of the automaton that does not end the piece before."""
+    return <uint16_t> (2 * (entry >> 2) + (stride if entry & 3 == 1 else 0))
+
+
+cdef inline uint8_t stream_flags(uint32_t entry) noexcept:
+    return <uint8_t> ((entry & 3) << 2)
 
 
 def scan_pieces(ScanTables tables not None, bytes text not None):

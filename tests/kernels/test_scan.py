@@ -122,6 +122,19 @@ def test_batches_find_the_pieces_of_random_patterns() -> None:
             assert_batches_find_the_pieces(tables, text * 4)
 
 
+@pytest.mark.parametrize("n_words", [170, 200], ids=["nearly too large", "too large"])
+def test_a_large_automaton_does_without_a_stream(n_words: int) -> None:
+    source = random.Random(36)
+    words = {"".join(source.choices("abcdefghijklmnopqrstuvwxyz", k=9)) for _ in range(n_words)}
+    tables = build_scan_tables("|".join([*words, r"[\s\S]"]))
+    n_entries = len(tables.arrays[3])
+    assert not tables.has_gaps and (n_entries > 1 << 15) == (n_words == 200)
+    assert n_entries > 30_000
+    text = "".join(source.choices([*words, "abc", " "], k=2_000))
+    assert_batches_find_the_pieces(tables, text)
+    assert any(word in text for word in words)
+
+
 @pytest.mark.parametrize("name", SCANNED)
 def test_a_boundary_decided_before_a_cut_is_one_of_the_cut_text(name: str) -> None:
     tables, plain = build_scan_tables(SCANNED[name]), Looking(compile_pattern(SCANNED[name]))

@@ -20,6 +20,7 @@ from selenium.webdriver.chrome.service import Service  # noqa: E402 (after the s
 from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
+from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
 
 CHROMIUM = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "chrome"])), None)
 DRIVER = shutil.which("chromedriver")
@@ -78,6 +79,8 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Show]:
         content = html_page(text, chunks, encoding(), title="a & b", chunk_size=chunk_size)
         page.write_text(content, encoding="utf-8", newline="")
         browser.get(page.as_uri())
+        if chunks:  # tokens are drawn once the browser says what is in view
+            WebDriverWait(browser, 20).until(lambda page: page.find_elements(By.CLASS_NAME, "t"))
 
     yield open_page
     assert browser.get_log("browser") == []

@@ -12,6 +12,7 @@ from functools import partial
 from importlib import metadata
 from operator import attrgetter
 from typing import Any, Final
+from unittest.mock import patch
 
 from benchmarks.corpora import Corpora
 from benchmarks.peer_files import PeerFiles
@@ -60,11 +61,15 @@ _chunk_text = attrgetter("text")
 
 
 def tiktoken_encoding(name: str) -> Any:
-    """Load tiktoken's encoding; its ranks come from a cache filled beforehand."""
-    os.environ["TIKTOKEN_CACHE_DIR"] = str(PeerFiles.in_temporary_folder().tiktoken_cache(name))
+    """Load tiktoken's encoding; its ranks come from a cache filled beforehand.
+
+    tiktoken keeps it, so the cache is named for no longer: others have one of their own.
+    """
+    folder = PeerFiles.in_temporary_folder().tiktoken_cache(name)
     import tiktoken
 
-    return tiktoken.get_encoding(name)
+    with patch.dict(os.environ, TIKTOKEN_CACHE_DIR=str(folder)):
+        return tiktoken.get_encoding(name)
 
 
 def _cutline(encoding: str, chunk_size: int) -> Iterator[Splitter]:

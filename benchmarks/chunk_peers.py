@@ -74,26 +74,14 @@ def tiktoken_encoding(name: str) -> Any:
 
 def _cutline(encoding: str, chunk_size: int) -> Iterator[Splitter]:
     from cutline.chunking import CodeChunker, MarkdownChunker, TextChunker, TokenChunker
+    from cutline.registry import new_encoding
 
-    made, own = partial(Splitter, part=_chunk_text), partial(_own_encoding, encoding)
+    # Each has an encoding of its own, for it remembers the pieces of what it met.
+    made, own = partial(Splitter, part=_chunk_text), partial(new_encoding, encoding)
     yield made("cutline Token", TOKEN, TokenChunker(own(), chunk_size).chunk)
     yield made("cutline Text", TEXT, TextChunker(own(), chunk_size).chunk)
     yield made("cutline Markdown", MARKDOWN, MarkdownChunker(own(), chunk_size).chunk)
     yield made("cutline Code", CODE, CodeChunker("python", own(), chunk_size).chunk)
-
-
-def _own_encoding(name: str) -> Any:
-    """Load an encoding that no other chunker has: it remembers the pieces of what it met."""
-    from cutline import Encoding
-    from cutline.vocabulary import encoding_spec, load_spec_vocabulary
-
-    spec = encoding_spec(name)
-    return Encoding.from_vocabulary(
-        spec.name,
-        pat_str=spec.pat_str,
-        vocabulary=load_spec_vocabulary(spec),
-        special_tokens=spec.special_tokens,
-    )
 
 
 def _semantic_text_splitter(encoding: str, chunk_size: int) -> Iterator[Splitter]:

@@ -11,7 +11,14 @@ from cutline.vocabulary import (
     load_spec_vocabulary,
 )
 
-__all__ = ["encoding_for_model", "encoding_of", "get_encoding", "is_registered", "load"]
+__all__ = [
+    "encoding_for_model",
+    "encoding_of",
+    "get_encoding",
+    "is_registered",
+    "load",
+    "new_encoding",
+]
 
 _encodings: dict[str, Encoding] = {}
 
@@ -33,17 +40,22 @@ def get_encoding(encoding_name: str) -> Encoding:
     """
     encoding = _encodings.get(encoding_name) if isinstance(encoding_name, str) else None
     if encoding is None:
-        spec = encoding_spec(encoding_name)
-        loaded = Encoding.from_vocabulary(
-            spec.name,
-            pat_str=spec.pat_str,
-            vocabulary=load_spec_vocabulary(spec),
-            special_tokens=spec.special_tokens,
-        )
+        loaded = new_encoding(encoding_name)
         # Threads may race to here, but all leave with one object. A lock would have to
         # survive a fork while another thread holds it.
-        encoding = _encodings.setdefault(spec.name, loaded)
+        encoding = _encodings.setdefault(loaded.name, loaded)
     return encoding
+
+
+def new_encoding(encoding_name: str) -> Encoding:
+    """Load a packaged encoding that nobody shares, with caches of its own; see `get_encoding`."""
+    spec = encoding_spec(encoding_name)
+    return Encoding.from_vocabulary(
+        spec.name,
+        pat_str=spec.pat_str,
+        vocabulary=load_spec_vocabulary(spec),
+        special_tokens=spec.special_tokens,
+    )
 
 
 def encoding_of(encoding: Encoding | str) -> Encoding:

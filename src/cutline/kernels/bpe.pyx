@@ -11,6 +11,7 @@ import numpy as np
 
 from cython cimport critical_section
 
+from cutline.kernels.common cimport count_dense
 from cutline.kernels.memory import in_large_pages
 
 cdef enum:
@@ -50,8 +51,7 @@ cdef class BpeTables:
         self.bpe.arena = &arena[0]
         self.bpe.offsets = &offsets[0]
         self.bpe.ids = &ids[0]
-        while self.bpe.n_dense < ids.shape[0] and ids[self.bpe.n_dense] == self.bpe.n_dense:
-            self.bpe.n_dense += 1
+        self.bpe.n_dense = count_dense(&ids[0], ids.shape[0])
         self.bpe.piece_slots = &piece_slots[0]
         self.bpe.piece_shift = shift_of(piece_slots.shape[0])
         self.bpe.pair_slots = &pair_slots[0]

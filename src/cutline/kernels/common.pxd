@@ -7,6 +7,7 @@ cdef extern from "native.h":
     const uint32_t NONE "CUTLINE_NONE"     # no token, no node, no rank
     const void* settled "cutline_settled"(const void* address) noexcept nogil
     bint likely "cutline_likely"(bint condition) noexcept nogil
+    bint unlikely "cutline_unlikely"(bint condition) noexcept nogil
     void prefetch "cutline_prefetch"(const void* address) noexcept nogil
     uint64_t load64 "cutline_load64"(const uint8_t* source) noexcept nogil
     const uint64_t low_bytes "cutline_low_bytes"[9]
@@ -79,6 +80,14 @@ cdef inline uint64_t hash_bytes(const uint8_t* piece, Py_ssize_t n) noexcept nog
 
 cdef inline bint is_continuation(uint8_t byte) noexcept nogil:
     return byte & 0xC0 == 0x80
+
+
+cdef inline Py_ssize_t count_dense(const uint32_t* ids, Py_ssize_t n) noexcept nogil:
+    """How many of the first ids are their own places."""
+    cdef Py_ssize_t at = 0
+    while at < n and ids[at] == <uint64_t> at:
+        at += 1
+    return at
 
 
 cdef inline Py_ssize_t char_bytes(uint8_t lead) noexcept nogil:

@@ -11,7 +11,7 @@ from libc.stdlib cimport free, malloc
 
 import numpy as np
 
-from cutline.kernels.common cimport int64_t, memcpy, prefetch, uint8_t, uint64_t
+from cutline.kernels.common cimport count_dense, int64_t, memcpy, prefetch, uint8_t, uint64_t
 
 cdef extern from "native.h":
     const bint SHARES_INTS "CUTLINE_SHARES_INTS"
@@ -88,9 +88,7 @@ cdef class Decoder:
         self.text = <const uint8_t*> PyBytes_AS_STRING(arena)
         self.ids = ids
         self.spans = starts << np.uint64(24) | lengths
-        self.n_dense = 0
-        while self.n_dense < n and ids[self.n_dense] == <uint64_t> self.n_dense:
-            self.n_dense += 1
+        self.n_dense = count_dense(&ids[0], n) if n else 0
 
     cdef inline Py_ssize_t place(self, uint32_t token_id) noexcept nogil:
         """Where the token stands in the arrays, or -1."""

@@ -15,7 +15,7 @@ from cutline.kernels.bpe cimport (
 )
 from cutline.kernels.common cimport (
     MERGE_LIMIT, NONE, SHORT_PIECE, char_bytes, grow, hash_key, likely, load64, low_bytes, memcpy,
-    memset, prefetch, scramble, settled, short_key, uint16_t,
+    memset, prefetch, scramble, settled, short_key, uint16_t, unlikely,
 )
 from cutline.kernels.prefix cimport encode_by_prefixes
 from cutline.kernels.memory import zeroed_memory
@@ -160,7 +160,7 @@ cdef inline Py_ssize_t stream_pieces(
         row = rows[row]
         batch.ends[count] = before
         batch.examined[count] = at
-        if not likely(not flags & LATE):
+        if unlikely(flags & LATE):
             if piece_end <= (batch.ends[count - 1] if count > 0 else start):
                 break   # no piece begins here: tables that say there are no gaps were wrong
             batch.ends[count] = at = piece_end

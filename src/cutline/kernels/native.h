@@ -8,13 +8,15 @@
 
 #define CUTLINE_NONE UINT32_MAX
 
-/* likely: what a condition is most often; the compiler then lays that way out without a jump. */
+/* What a condition is most often: the compiler then lays that way out without a jump. */
 #if defined(__GNUC__) || defined(__clang__)
 #define cutline_prefetch(address) __builtin_prefetch(address)
 #define cutline_likely(condition) __builtin_expect(!!(condition), 1)
+#define cutline_unlikely(condition) __builtin_expect(!!(condition), 0)
 #else
 #define cutline_prefetch(address) ((void)(address))
 #define cutline_likely(condition) (condition)
+#define cutline_unlikely(condition) (condition)
 #endif
 
 /* An address that the compiler works out as it is, and folds into no later sum. */

@@ -57,33 +57,23 @@ cdef tuple stream_of(const uint32_t[::1] transitions, uint32_t stride):
     next step waits for the row alone.
     """
     cdef Py_ssize_t row, column, n_rows = transitions.shape[0] // stride
-    cdef uint32_t entry, restart
+    cdef uint32_t entry, step
+    cdef bint ends
     rows = np.empty((n_rows, 2, stride), dtype=np.uint16)
     flags = np.empty((n_rows, 2, stride), dtype=np.uint8)
     cdef uint16_t[:, :, ::1] row_entries = rows
     cdef uint8_t[:, :, ::1] flag_entries = flags
     for column in range(stride):
-        restart = transitions[stride + column]
         for row in range(n_rows):
             entry = transitions[row * stride + column]
-            if entry == 0 or entry == 2:
-                row_entries[row, :, column] = stream_row(restart, stride)
-                flag_entries[row, :, column] = ENDS | stream_flags(restart)
-                if entry == 0:
-                    flag_entries[row, 0, column] = LATE
-            else:
-                row_entries[row, :, column] = stream_row(entry, stride)
-                flag_entries[row, :, column] = stream_flags(entry)
+            # Dead, with or without a match before this character: it begins the next piece.
+            ends = entry == 0 or entry == 2
+            step = transitions[stride + column] if ends else entry
+            row_entries[row, :, column] = 2 * (step >> 2) + (stride if step & 3 == 1 else 0)
+            flag_entries[row, :, column] = (step & 3) << 2 | (ENDS if ends else 0)
+            if entry == 0:
+                flag_entries[row, 0, column] = LATE
     return rows, flags
-
-
-cdef inline uint16_t stream_row(uint32_t entry, uint32_t stride) noexcept:
-    """Where the stream goes with a step of the automaton that does not end the piece before."""
-    return <uint16_t> (2 * (entry >> 2) + (stride if entry & 3 == 1 else 0))
-
-
-cdef inline uint8_t stream_flags(uint32_t entry) noexcept:
-    return <uint8_t> ((entry & 3) << 2)
 
 
 def scan_pieces(ScanTables tables not None, bytes text not None):

@@ -125,7 +125,7 @@ def check_easy_chunks(text: str, size: int, min_fill: float, levels: Sequence[st
     text=st.lists(WORDS, max_size=200).map("".join),
     size=st.sampled_from([4, 8, 30, 100]),
     min_fill=st.sampled_from([0.0, 0.25, 1.0]),
-    levels=st.sampled_from([NAMES, ("line",), ("line", "paragraph", "word")]),
+    levels=st.sampled_from([NAMES, (), ("line",), ("line", "paragraph", "word"), ("sentence",)]),
 )
 def test_the_easy_way_to_chunks_gives_those_of_the_hard_one(
     text: str, size: int, min_fill: float, levels: Sequence[str]
@@ -153,6 +153,17 @@ def test_a_level_of_a_users_class_is_asked() -> None:
 
     chunks = TextChunker("o200k_base", 20, levels=[NoLine()]).chunk("a line\nanother\n" * 50)
     assert {chunk.metadata["boundary"] for chunk in chunks} == {"grapheme", "end"}
+
+
+def test_what_a_users_level_raises_arrives_and_leaves_nothing_behind() -> None:
+    def refuse(part: str) -> list[int]:
+        raise LookupError(f"nothing known of {len(part)} characters")
+
+    chunker = TextChunker("o200k_base", 8, levels=["paragraph", refuse])
+    for _ in range(100):
+        with pytest.raises(LookupError, match="nothing known of"):
+            chunker.chunk("a word, no paragraph " * 20)
+    assert len(chunker.chunk("short\n\n" * 20)) > 1
 
 
 @pytest.mark.parametrize("size", [2**31, 2**63, 2**70])

@@ -70,6 +70,7 @@ def test_lines_end_unless_they_only_wrap(expected: list[str]) -> None:
         [f"{LONG}\nand goes on. ", "Next."],
         ["A heading\n", "A sentence. ", "Another"],
         ["نعم. ", "هل هذا صحيح؟ ", "لا."],
+        ["😀😀 Hello. ", "(𝒜 second.) ", "👩‍🚀 Goes."],
     ],
 )
 def test_sentences_end_where_a_reader_says(expected: list[str]) -> None:
@@ -123,13 +124,13 @@ def test_the_last_boundary_lies_where_it_is_asked_for(text: str, places: list[in
     for level in (*NEAR, CharacterLevel()):
         last = level.last(text, start, after, until)
         assert last == -1 or after < last <= until
-        between = level.every(text, start, after, until)
+        between = [*level.every(text, start, after, until)]
         assert between == sorted(set(between))
         assert all(after < place <= until for place in between)
         # Nothing before the start or far behind the end has a say.
         part, moved = text[start : until + 256], (0, after - start, until - start)
         assert level.last(part, *moved) == (last - start if last >= 0 else -1)
-        assert level.every(part, *moved) == [place - start for place in between]
+        assert [*level.every(part, *moved)] == [place - start for place in between]
 
 
 @settings(max_examples=100, deadline=None)

@@ -8,7 +8,11 @@ in parts is cut like the whole.
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache, lru_cache
+from importlib import import_module
+from itertools import accumulate, pairwise, takewhile
 from operator import index
+from types import ModuleType
 from typing import Final, TypeAlias
 from unicodedata import category
 
@@ -52,15 +56,18 @@ _APART: Final = regex.compile(
 _OPENING: Final = ("Ps", "Pi")
 _CLOSING: Final = ("Pe", "Pf", "Pd")
 _CLOSING_MARKS: Final = ".,;:!?%…。、，．：；？！・ー々"
+_PAIRS_REMEMBERED: Final = 1 << 14
 # What ends in a full stop and ends no sentence; an initial, too.
-_ABBREVIATED: Final = regex.compile(
-    r"(?:^|[^\p{L}\p{N}])(?:\p{Lu}|Mr|Mrs|Ms|Mx|Messrs|Dr|Drs|Prof|Rev|Fr|Hon|St|Ste|Mt|Jr|Sr|"
-    r"Gen|Col|Maj|Capt|Cmdr|Lt|Sgt|Cpl|Adm|Gov|Sen|Rep|Pres|Supt|Insp|vs|viz|cf|e\.g|i\.e|eg|ie|"
-    r"al|ca|approx|Fig|Figs|Eq|Eqs|Sec|Ch|Chap|Vol|Vols|No|Nos|pp|p|ed|eds|Ed|Eds|op|cit|Inc|Ltd|"
-    r"Co|Corp|Bros|Ave|Blvd|Rd|Dept|Univ|Assn|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec|"
-    r"z\.B|d\.h|u\.a|bzw|bspw|ggf|usw|Nr|Abs|Art|Hr|Frl|Str|Bd|Abb|Tab|Aufl|"
-    r"M|MM|Mme|Mlle|Mgr|p\.ex|env|Sra|Srta|Dra|Ud|Uds|Sig|Dott|Ing|Avv|Ex|Exa)\.\Z"
-)
+_ABBREVIATED: Final = """
+    Mr Mrs Ms Mx Messrs Dr Drs Prof Rev Fr Hon St Ste Mt Jr Sr
+    Gen Col Maj Capt Cmdr Lt Sgt Cpl Adm Gov Sen Rep Pres Supt Insp vs viz cf e.g i.e eg ie
+    al ca approx Fig Figs Eq Eqs Sec Ch Chap Vol Vols No Nos pp p ed eds Ed Eds op cit Inc Ltd
+    Co Corp Bros Ave Blvd Rd Dept Univ Assn Jan Feb Mar Apr Jun Jul Aug Sept Sep Oct Nov Dec
+    z.B d.h u.a bzw bspw ggf usw Nr Abs Art Hr Frl Str Bd Abb Tab Aufl
+    M MM Mme Mlle Mgr p.ex env Sra Srta Dra Ud Uds Sig Dott Ing Avv Ex Exa
+"""
+_ABBREVIATIONS: Final = frozenset(_ABBREVIATED.split())
+_NO_LETTER: Final = regex.compile(r"[^\p{L}\p{N}]")
 
 
 class Level(ABC):
@@ -95,7 +102,7 @@ class Level(ABC):
         found = max(self.find(text, start, until, until + LOOK_AHEAD), default=-1)
         return found if found > after else -1
 
-    def every(self, text: str, start: int, after: int, until: int) -> list[int]:
+    def every(self, text: str, start: int, after: int, until: int) -> Sequence[int]:
         """List all boundaries b with after < b <= until; otherwise like `last`."""
         found = self.find(text, start, until, until + LOOK_AHEAD)
         return [place for place in found if place > after]
@@ -112,17 +119,22 @@ class NearLevel(Level):
 
     first_window = 200
 
+    @abstractmethod
+    def find(self, text: str, start: int, end: int, limit: int) -> list[int]:
+        """List boundaries: see `Level`."""
+
+    @abstractmethod
     def accepts(self, text: str, start: int, place: int) -> bool:
         """Tell whether a place that was found is a boundary; looks at no text before start."""
-        return True
 
     def last(self, text: str, start: int, after: int, until: int) -> int:
         """Find the last boundary: see `Level`. Cost: linear in the distance to it."""
         width, searched = self.first_window, until + 1
         while True:
-            begin = max(start, until - width)
-            places = self.find(text, begin, until, until + LOOK_AHEAD)
-            for place in reversed([*places]):
+            begin = until - width
+            if begin - start < width:
+                begin = start  # at once: a second look costs more
+            for place in reversed(self.find(text, begin, until, until + LOOK_AHEAD)):
                 if after < place < searched and self.accepts(text, start, place):
                     return place
             if begin <= after:
@@ -133,9 +145,8 @@ class NearLevel(Level):
 
     def every(self, text: str, start: int, after: int, until: int) -> list[int]:
         """List all boundaries: see `Level`."""
-        begin = max(start, after - LOOK_AHEAD)
-        places = super().every(text, begin, after, until)
-        return [place for place in places if self.accepts(text, start, place)]
+        places = self.find(text, max(start, after - self.first_window), until, until + LOOK_AHEAD)
+        return [place for place in places if place > after and self.accepts(text, start, place)]
 
 
 class PatternLevel(Level):
@@ -198,31 +209,43 @@ class LineLevel(BreakLevel):
     kind = LINE
 
 
+@cache
+def _breakers() -> ModuleType:
+    """Load ICU's, when they are first needed: 40 ms, for a library of 40 MB."""
+    return import_module("icu4py.breakers")
+
+
 class SentenceLevel(NearLevel):
     """The ends of sentences by UAX #29, as ICU finds them, but not behind abbreviations."""
 
     name = "sentence"
 
-    def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
-        """Yield the ends of sentences: see `Level`."""
-        from icu4py.breakers import SentenceBreaker  # 40 ms, for a library of 40 MB
-
-        place = start
+    def find(self, text: str, start: int, end: int, limit: int) -> list[int]:
+        """List the ends of sentences: see `Level`."""
         part = _unwrapped(text[start : min(limit, end + _SENTENCE_LOOK_AHEAD)])
-        for sentence in SentenceBreaker(part, "en"):
-            place += len(sentence)
-            boundary = place
-            while boundary > start and category(text[boundary - 1]) in _OPENING:
-                boundary -= 1  # ICU leaves a bracket or quote that opens with the one before
-            if boundary > end:
-                return
-            if boundary > start:
-                yield boundary
+        places = []
+        for length in accumulate(map(len, _breakers().SentenceBreaker(part, "en"))):
+            # ICU leaves a bracket or quote that opens with the one before.
+            while length and part[length - 1] != " " and category(part[length - 1]) in _OPENING:
+                length -= 1
+            if start + length > end:
+                break
+            if length:
+                places.append(start + length)
+        return places
 
     def accepts(self, text: str, start: int, place: int) -> bool:
         """Refuse places behind abbreviations."""
         near = text[max(start, place - _LONGEST_ABBREVIATION) : place].rstrip()
-        return not near.endswith(".") or not _ABBREVIATED.search(near.split()[-1])
+        return not near.endswith(".") or not _is_abbreviated(near.split()[-1][:-1])
+
+
+def _is_abbreviated(word: str) -> bool:
+    """Tell whether a word, or what follows a bracket or the like in it, is an abbreviation."""
+    if word in _ABBREVIATIONS or (len(word) == 1 and category(word) == "Lu"):
+        return True
+    sign = None if word.isalpha() else _NO_LETTER.search(word)
+    return sign is not None and _is_abbreviated(word[sign.end() :])
 
 
 def _unwrapped(text: str) -> str:
@@ -230,10 +253,7 @@ def _unwrapped(text: str) -> str:
     ends = find_wraps(text)
     if not ends:
         return text
-    characters = list(text)
-    for end in ends:
-        characters[end] = " "
-    return "".join(characters)
+    return " ".join(text[start + 1 : end] for start, end in pairwise([-1, *ends, len(text)]))
 
 
 class WordLevel(NearLevel):
@@ -246,29 +266,35 @@ class WordLevel(NearLevel):
     name = "word"
     first_window = 40
 
-    def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
-        """Yield boundaries of words: see `Level`."""
-        from icu4py.breakers import WordBreaker  # 40 ms, for a library of 40 MB
-
-        place = start
-        for word in WordBreaker(text[start : min(limit, end + _WORD_LOOK_AHEAD)], "en"):
-            place += len(word)
-            if place > end:
-                return
-            yield place
+    def find(self, text: str, start: int, end: int, limit: int) -> list[int]:
+        """List boundaries of words: see `Level`."""
+        part = text[start : min(limit, end + _WORD_LOOK_AHEAD)]
+        places = accumulate(map(len, _breakers().WordBreaker(part, "en")), initial=start)
+        return [*takewhile(end.__ge__, places)][1:]
 
     def accepts(self, text: str, start: int, place: int) -> bool:
         """Refuse places before a closing mark or behind an opening one."""
-        if place == len(text):
-            return True
-        before, following = text[place - 1], text[place]
-        if category(before) in _OPENING or category(following) in _CLOSING:
-            return False
-        if following in _CLOSING_MARKS:
-            return False
-        # Where letters of Hangul or flags follow signs that join them, a word ends in one.
-        is_plain = before.isascii() or following.isascii()
-        return is_plain or GraphemeLevel().last(text, start, place - 1, place) == place
+        accepted = _accepts_between(text[place - 1 : place + 1])
+        if accepted is not None:
+            return accepted
+        return GraphemeLevel().last(text, start, place - 1, place) == place
+
+
+@lru_cache(_PAIRS_REMEMBERED)
+def _accepts_between(pair: str) -> bool | None:
+    """Tell whether a word may end between two characters; None: unless a grapheme goes on there.
+
+    Of one character, the text's last, it may.
+    """
+    before, following = pair[0], pair[1:]
+    if not following:
+        return True
+    if category(before) in _OPENING or category(following) in _CLOSING:
+        return False
+    if following in _CLOSING_MARKS:
+        return False
+    # Where letters of Hangul or flags follow signs that join them, a word ends in one.
+    return True if before.isascii() or following.isascii() else None
 
 
 class GraphemeLevel(Level):
@@ -293,7 +319,8 @@ class GraphemeLevel(Level):
     def every(self, text: str, start: int, after: int, until: int) -> list[int]:
         """List all boundaries: see `Level`."""
         anchor = self._anchor(text, start, after)
-        return ([anchor] if anchor > after else []) + super().every(text, anchor, after, until)
+        first = [anchor] if anchor > after else []
+        return [*first, *super().every(text, anchor, after, until)]
 
     def _anchor(self, text: str, start: int, until: int) -> int:
         """Find a boundary near a place. In a run of flags or joined emoji none is, but `start`."""
@@ -318,6 +345,10 @@ class CharacterLevel(Level):
     def last(self, text: str, start: int, after: int, until: int) -> int:
         """Find the last place: see `Level`."""
         return until if until > after else -1
+
+    def every(self, text: str, start: int, after: int, until: int) -> range:
+        """List all places: see `Level`."""
+        return range(after + 1, until + 1)
 
 
 class FunctionLevel(Level):

@@ -1,7 +1,7 @@
 """Vocabulary tables, and what needs nothing but them: look-ups and the pair check."""
 
 from cutline.kernels.common cimport (
-    MERGE_LIMIT, NONE, char_bytes, decode_char, hash_bytes, memcmp, memcpy, memmove, memset,
+    MERGE_LIMIT, NONE, char_bytes, decode_char, hash_bytes, memcpy, memmove, memset, same_bytes,
     uint8_t, uint32_t, uint64_t,
 )
 
@@ -90,7 +90,7 @@ cdef inline uint32_t find_hashed(
             token = <uint32_t> entry - 1
             if (
                 bpe.offsets[token + 1] - bpe.offsets[token] == <uint64_t> n
-                and memcmp(bpe.arena + bpe.offsets[token], piece, n) == 0
+                and same_bytes(bpe.arena + bpe.offsets[token], piece, n)
             ):
                 return token
         slot = (slot + 1) & mask

@@ -8,7 +8,7 @@ Nothing before `start` counts, and nothing as far as 256 characters behind a pla
 """
 
 from cutline.kernels.characters cimport Characters, char_at, characters_of
-from cutline.kernels.common cimport uint8_t, uint16_t, uint32_t
+from cutline.kernels.common cimport load64, uint8_t, uint16_t, uint32_t, uint64_t
 from cutline.kernels.marks cimport NOWHERE
 
 cdef extern from "Python.h":
@@ -55,13 +55,31 @@ cdef bint has_blank_line_behind(const Characters* text, Py_ssize_t place) noexce
     return False
 
 
-cdef Py_ssize_t last_candidate(
+cdef inline Py_ssize_t skip_back(
+    const Characters* text, Py_ssize_t after, Py_ssize_t until
+) noexcept nogil:
+    """A place down to `after` with no newline between it and `until`, and one soon before it."""
+    cdef const uint8_t* data = <const uint8_t*> text.data
+    cdef Py_ssize_t at_once = 8 // text.kind
+    cdef uint64_t ones = <uint64_t> -1 // ((<uint64_t> 1 << (8 * text.kind)) - 1), word
+    while until - after >= at_once:
+        # Of each character that is a newline, and of no one below the first, the top bit stays.
+        word = load64(data + (until - at_once) * text.kind) ^ ones * c"\n"
+        if (word - ones) & ~word & ones << (8 * text.kind - 1):
+            break
+        until -= at_once
+    return until
+
+
+cdef inline Py_ssize_t last_candidate(
     const Characters* text, bint only_newlines, Py_ssize_t after, Py_ssize_t until
 ) noexcept nogil:
     """The last place behind a newline, or any character that may end a line; `after`: none.
 
     A loop for each kind: this passes over nearly all of a text.
     """
+    if only_newlines:
+        until = skip_back(text, after, until)
     cdef const uint8_t* narrow = <const uint8_t*> text.data
     cdef const uint16_t* wide = <const uint16_t*> text.data
     cdef uint32_t code_point
@@ -179,9 +197,13 @@ def find_breaks(
 def find_wraps(str text not None):
     """Where line ends stand that only wrap a text: their last characters."""
     cdef Characters characters = characters_of(text)
-    cdef Py_ssize_t place
-    return [
-        place - 1
-        for place in range(1, characters.n)
-        if is_line_end(char_at(&characters, place - 1)) and is_wrapped(&characters, 0, place)
-    ]
+    cdef Py_ssize_t place = characters.n
+    cdef list ends = []
+    while True:
+        place = last_candidate(&characters, False, 0, place)
+        if place <= 0:
+            ends.reverse()
+            return ends
+        place -= 1
+        if is_wrapped(&characters, 0, place + 1):
+            ends.append(place)

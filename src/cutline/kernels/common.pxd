@@ -78,6 +78,22 @@ cdef inline uint64_t hash_bytes(const uint8_t* piece, Py_ssize_t n) noexcept nog
     return scramble(hashed)
 
 
+cdef inline bint same_bytes(
+    const uint8_t* left, const uint8_t* right, Py_ssize_t n
+) noexcept nogil:
+    """Whether n bytes are the same: most are few, and a call would take longer."""
+    cdef Py_ssize_t at = 0
+    while at + 8 <= n:
+        if load64(left + at) != load64(right + at):
+            return False
+        at += 8
+    if n >= 8:
+        return load64(left + n - 8) == load64(right + n - 8)
+    while at < n and left[at] == right[at]:
+        at += 1
+    return at == n
+
+
 cdef inline bint is_continuation(uint8_t byte) noexcept nogil:
     return byte & 0xC0 == 0x80
 

@@ -11,7 +11,7 @@ from cython cimport auto_pickle
 from libc.stdlib cimport free
 
 from cutline.kernels.bpe cimport (
-    VERDICTS, backtrack, char_part, find_token, id_of_rank, merge, sealed_end,
+    VERDICTS, backtrack, char_part, find_hashed, find_token, id_of_rank, merge, sealed_end,
 )
 from cutline.kernels.common cimport (
     MERGE_LIMIT, NONE, SHORT_PIECE, char_bytes, grow, hash_key, likely, load64, low_bytes, memcpy,
@@ -233,15 +233,20 @@ cdef Py_ssize_t encode_missed(
     if n > LONG_PIECE:
         return encode_piece(bpe, scratch, piece, n, True, out)
     if n <= SHORT_PIECE:
-        longer = longer_slot(scratch, piece, n)
+        words[0], words[1], words[2] = key.low, key.high & low_bytes[7], 0
+        words[3] = key.high & ~low_bytes[7]
+        longer = scratch.longer + (hash_words(words) & scratch.longer_mask)
         prefetch(longer)
-        token = find_token(bpe, piece, n)
+        token = NONE
+        if n <= bpe.max_token_bytes:
+            token = find_hashed(bpe, piece, n, scramble(hash_key(key)))
         if token != NONE:
             out[0] = id_of_rank(bpe, token)
             if scratch.stores:
                 store_front(front, key, out, 1)
             return 1
-    long_key(piece, n, words)
+    else:
+        long_key(piece, n, words)
     if (
         longer.key[0] == words[0] and longer.key[1] == words[1]
         and longer.key[2] == words[2] and longer.key[3] == words[3]

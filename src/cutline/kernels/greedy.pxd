@@ -6,6 +6,7 @@ cdef struct Break:
     Py_ssize_t end
     Py_ssize_t tokens
     int place                   # of its kind among those asked for; behind them: the text's end
+    Py_ssize_t reach            # without an end: the greatest one that any kind could have
 
 
 cdef Break best_break(

@@ -1,6 +1,7 @@
 """The best break within a budget: what most chunks of a text end at.
 
-Where this says that there is none, a search that takes longer may still find one.
+Where there is none, how far a chunk can reach; where that is not known, a search that takes
+longer finds both.
 """
 
 from cutline.kernels.breaks cimport last_break
@@ -10,6 +11,7 @@ from cutline.kernels.slice cimport Landing, count_slice, flush, forget_row, land
 
 cdef enum:
     FAR = 256                   # characters between two settled boundaries
+    NEAR = 64                   # of them to be tried one by one
     FITS = 1
     DOES_NOT = 0
     UNKNOWN = -1
@@ -22,13 +24,15 @@ cdef Break best_break(
     """The end of a chunk from `start` on, of at most n tokens.
 
     It is the text's end, if it fits; else the last break that fits, of the first kind whose
-    last one has at least `fill` tokens. An end of NOWHERE: there is none, or it is not known.
+    last one has at least `fill` tokens. An end of NOWHERE: there is none, and `reach` is the
+    greatest end of all; or that is NOWHERE too: it is not known.
     """
     cdef Break found
     cdef Py_ssize_t bound = last_place(counter, query, start, n), size = counter.text.n
     cdef int fit = DOES_NOT
-    found.end = NOWHERE
+    found.end = found.reach = NOWHERE
     found.place = n_kinds
+    found.tokens = 0
     if bound == NOWHERE:
         return found
     if bound == size:
@@ -47,11 +51,26 @@ cdef Break best_break(
                 &counter.text, kinds[found.place], start, start, found.end - 1
             )
         if fit == UNKNOWN:
-            break
+            found.end = NOWHERE
+            return found
         if found.end != NOWHERE and found.tokens >= fill:
             return found
     found.end = NOWHERE
+    found.reach = greatest_end(counter, query, start, bound, n)
     return found
+
+
+cdef Py_ssize_t greatest_end(
+    const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t bound, Py_ssize_t n
+) noexcept nogil:
+    """The greatest end up to `bound` of at most n tokens; NOWHERE: it is not found nearby."""
+    cdef Py_ssize_t end, tokens
+    cdef int fit
+    for end in range(bound, max(start, bound - NEAR), -1):
+        fit = fits(counter, query, start, end, n, &tokens)
+        if fit != DOES_NOT:
+            return end if fit == FITS else NOWHERE
+    return NOWHERE
 
 
 cdef Py_ssize_t last_place(

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Self
 
 import numpy as np
@@ -18,8 +19,14 @@ class Intervals:
     def count(self, start: int, end: int) -> int: ...
     def _count_many(self, spans: NDArray[np.int64]) -> NDArray[np.int64]: ...
     def _land(self, start: int, n: int, before: int) -> tuple[int, int]: ...
-    def _cut_at_breaks(
-        self, start: int, until: int, n: int, fill: int, kinds: NDArray[np.intc]
+    def _cut_plainly(
+        self,
+        start: int,
+        until: int,
+        n: int,
+        fill: int,
+        kinds: NDArray[np.intc],
+        elsewhere: Callable[[int, int], tuple[int, int, int]],
     ) -> NDArray[np.int64]: ...
     def _character(self, offset: int) -> int: ...
     def _offset(self, character: int) -> int: ...

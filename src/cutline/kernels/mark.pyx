@@ -3,8 +3,8 @@
 from cutline.kernels.bpe cimport Bpe, token_bytes
 from cutline.kernels.characters cimport Walk, ends_whole, walk
 from cutline.kernels.common cimport (
-    MERGE_LIMIT, char_bytes, characters_in, grow, is_continuation, load64, memset, uint32_t,
-    uint64_t,
+    MERGE_LIMIT, SHORT_PIECE, char_bytes, characters_in, grow, is_continuation, load64, memset,
+    uint32_t, uint64_t,
 )
 from cutline.kernels.encode cimport (
     BATCH_PIECES, NO_MEMORY, Batch, encode_batch, fill_batch, reserve,
@@ -61,7 +61,7 @@ cdef bint mark_batch(
     # Up to the next character that is not ASCII, characters need no counting.
     cdef Py_ssize_t wide = stop if counter.text.is_ascii else first_wide(utf8, at, stop)
     cdef uint64_t* words
-    cdef uint64_t bit
+    cdef uint64_t bit, bits
     for piece in range(batch.count):
         end = batch.ends[piece]
         n_chars = end - at
@@ -74,9 +74,14 @@ cdef bint mark_batch(
         words[PIECES] |= bit
         if examined <= at + char_bytes(utf8[at]):
             words[SETTLED] |= bit
-        if count > 0:
+        if count <= n_chars and (end - at <= SHORT_PIECE or count <= 1):
+            # Where in a short piece its tokens begin, nobody asks: they stand side by side.
+            bits = (<uint64_t> 1 << count) - 1
+            words[STARTS] |= bits << (character & 63)
+            if (character & 63) + count > 64:
+                words[marks.stride + STARTS] |= bits >> (64 - (character & 63))
+        else:
             words[STARTS] |= bit
-        if count > 1:
             if n_chars == end - at:
                 mark_ascii_tokens(counter, character, ids + before, count)
             else:

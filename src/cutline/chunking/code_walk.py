@@ -6,8 +6,9 @@ tell whether a node is the first thing on its line.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -26,31 +27,33 @@ _TITLE_END = re.compile(r"[({=;\r\n]|(?<!:):(?!:)").search
 _NAME: Final = (
     r"function|class|method|struct|impl|interface|enum|trait|constructor|protocol|extension"
 )
-_IS_NAMED = re.compile(_NAME).search
-_IS_DEFINITION = re.compile(
-    rf"{_NAME}|module|namespace|definition|declaration|export|_item$"
-).search
+
+
+def _test_of(pattern: str) -> Callable[[str], bool]:
+    """Make a test of nodes' kinds that remembers: a grammar has some hundreds of them."""
+    search = re.compile(pattern).search
+    return cache(lambda kind: search(kind) is not None)
+
+
+_IS_NAMED = _test_of(_NAME)
+_IS_DEFINITION = _test_of(rf"{_NAME}|module|namespace|definition|declaration|export|_item$")
 # Kinds that have such a word in them and are only a part or a use of one.
-_IS_PART = re.compile(
+_IS_PART = _test_of(
     r"(?:^|_)(?:call|expression|type|literal|body|list|clause|block|name|identifier|parameters?|"
     r"arguments?|signature|specifiers|heritage|invocation|element|reference|variant|forward)$"
     r"|import|package|using|use_|sequence|parameter"
-).search
-_IS_PARAMETERS = re.compile(r"(?:^|_)parameters?(?:_list)?$").search
-_IS_FUNCTION = re.compile(r"function|method|constructor|procedure|subroutine").search
-_IS_SEEN_THROUGH = re.compile(
-    r"namespace|module|mod_item|preproc_if|linkage|package|^document$"
-).search
+)
+_IS_PARAMETERS = _test_of(r"(?:^|_)parameters?(?:_list)?$")
+_IS_FUNCTION = _test_of(r"function|method|constructor|procedure|subroutine")
+_IS_SEEN_THROUGH = _test_of(r"namespace|module|mod_item|preproc_if|linkage|package|^document$")
 # What belongs to what follows it, and what is not a part of its own beside the others.
-_IS_LABEL = re.compile(
-    r"comment|(?:decorator|annotation|modifiers?|access_specifier|selectors)$"
-).search
+_IS_LABEL = _test_of(r"comment|(?:decorator|annotation|modifiers?|access_specifier|selectors)$")
 _ATTRIBUTE_MARKS: Final = "@#["
-_IS_BODY = re.compile(
+_IS_BODY = _test_of(
     r"(?:^|_)(?:block|body|body_statement|suite|statements|compound_statement|statement_list|declaration_list|"
     r"block_node|block_mapping|block_sequence|start_tag|end_tag)$|opening|closing"
-).search
-_IS_OPAQUE = re.compile(r"string|comment|heredoc").search
+)
+_IS_OPAQUE = _test_of(r"string|comment|heredoc")
 
 
 @dataclass(slots=True)
@@ -158,7 +161,7 @@ class Walk:
 
     def _inside(self, level: _Level, node: "Node", is_definition: bool, is_element: bool) -> _Level:
         kind, depth = node.type, level.depth
-        in_function = level.in_function or bool(_IS_FUNCTION(kind) and not _IS_PART(kind))
+        in_function = level.in_function or (_IS_FUNCTION(kind) and not _IS_PART(kind))
         is_one_of_many = is_element and level.count > 1 and not level.is_definition
         if (is_definition or is_one_of_many) and not _IS_SEEN_THROUGH(kind):
             depth += 1
@@ -276,4 +279,4 @@ class Walk:
 def _defines(kind: str, in_function: bool) -> bool:
     if _IS_PART(kind):
         return False
-    return bool(_IS_NAMED(kind) if in_function else _IS_DEFINITION(kind))
+    return _IS_NAMED(kind) if in_function else _IS_DEFINITION(kind)

@@ -27,6 +27,7 @@ __all__ = ["Counter", "Cut", "Cutter"]
 
 _GUESSES = 6  # at the budget that `count_text` leaves; then it is halved
 _ATTEMPTS = 70
+_AT_ONCE = 64
 END = "end"
 
 
@@ -146,31 +147,38 @@ class Cutter:
     def _overlaps(self, start: int, end: int) -> list[int]:
         """Step back at the best level that gives the overlap more than blanks and signs."""
         levels = self._rules.overlap_levels
+        # Where all levels are alike, windows of tokens are wanted, whatever is in them.
+        takes_any = levels[0].is_vital
         for level in levels:
-            starts = self._steps_back(level, start, end)
-            # Where all levels are alike, windows of tokens are wanted, whatever is in them.
-            if starts and (levels[0].is_vital or _says_something(self._text[starts[-1] : end])):
+            starts = self._steps_back(level, start, end, takes_any)
+            if starts and (takes_any or _says_something(self._text[starts[-1] : end])):
                 return starts
         return []
 
-    def _steps_back(self, level: Level, start: int, end: int) -> list[int]:
+    def _steps_back(self, level: Level, start: int, end: int, takes_any: bool) -> list[int]:
         """Step from boundary to boundary, as long as the text to `end` fits the overlap."""
         overlap, text = self._rules.chunk_overlap, self._text
         # As many characters as tokens like the chunk's take, and half as many again.
         width = 3 * overlap * (end - start) // (2 * max(self._counter.count(start, end), 1)) + 1
         while True:
             begin = max(start, end - width)
-            places = level.every(text, start, begin, end - 1)[::-1]
+            places: Sequence[int] = ()
+            if takes_any or _says_something(text[begin:end]):
+                places = level.every(text, start, begin, end - 1)[::-1]
             if self._rules.strip:
                 places = [place for place in places if not text[place].isspace()]
             places = [place for place in places if not self._outline.is_closed(place)]
-            spans = [(place, end) for place in (*places, begin)]
-            fitting = list(
-                takewhile(lambda tokens: tokens <= overlap, self._counter.count_many(spans))
-            )
+            counts = self._counts_to(end, [*places, begin])
+            fitting = list(takewhile(lambda tokens: tokens <= overlap, counts))
             if begin == start or len(fitting) <= len(places):
                 return places[: len(fitting)]
             width *= 4
+
+    def _counts_to(self, end: int, places: Sequence[int]) -> Iterator[int]:
+        """Count from each place to an end, no more of them at a time than may be wanted."""
+        for first in range(0, len(places), _AT_ONCE):
+            spans = [(place, end) for place in places[first : first + _AT_ONCE]]
+            yield from self._counter.count_many(spans)
 
     # Ends
 

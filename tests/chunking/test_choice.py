@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import ceil
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -155,20 +156,48 @@ def test_a_level_of_a_users_class_is_asked() -> None:
     assert {chunk.metadata["boundary"] for chunk in chunks} == {"grapheme", "end"}
 
 
-def test_what_a_users_level_raises_arrives_and_leaves_nothing_behind() -> None:
-    def refuse(part: str) -> list[int]:
-        raise LookupError(f"nothing known of {len(part)} characters")
+def test_what_a_users_level_raises_takes_no_chunk_along() -> None:
+    asked = 0
 
-    chunker = TextChunker("o200k_base", 8, levels=["paragraph", refuse])
-    for _ in range(100):
-        with pytest.raises(LookupError, match="nothing known of"):
-            chunker.chunk("a word, no paragraph " * 20)
-    assert len(chunker.chunk("short\n\n" * 20)) > 1
+    def spaces(part: str) -> list[int]:
+        nonlocal asked
+        asked += 1
+        if asked > 20:
+            raise LookupError(f"nothing known of {len(part)} characters")
+        return [match.end() for match in re.finditer(r"\s", part)]
+
+    chunks = TextChunker("o200k_base", 16, levels=["line", spaces]).iter_chunks(["fox! " * 999])
+    for number in range(20):
+        assert next(chunks).index == number
+        assert asked == number + 1
+    with pytest.raises(LookupError, match="nothing known of"):
+        next(chunks)
 
 
-@pytest.mark.parametrize("size", [2**31, 2**63, 2**70])
-def test_a_budget_beyond_all_numbers_is_one_chunk(size: int) -> None:
-    assert [chunk.text for chunk in TextChunker("o200k_base", size).chunk("a\n\nb")] == ["a\n\nb"]
+@pytest.mark.parametrize("size", [2**31, 2**63, 2**70, 10**400])
+@pytest.mark.parametrize("overlap", [0, 2**30])
+@pytest.mark.parametrize("options", [{}, {"levels": ["word"]}, {"balance": True}, {"strip": True}])
+def test_a_budget_beyond_all_numbers_is_one_chunk(
+    size: int, overlap: int, options: dict[str, Any]
+) -> None:
+    chunker = TextChunker("o200k_base", size, overlap, **options)
+    for chunks in (chunker.chunk("a\n\nb"), [*chunker.iter_chunks(["a\n", "\nb"])]):
+        assert [chunk.text for chunk in chunks] == ["a\n\nb"]
+
+
+def test_overlap_begins_at_a_word_wherever_the_search_began() -> None:
+    text = "a b c d e f g h i j k l m n complete. The next sentence goes on and on here."
+    shared = []
+    for size, overlap in ((10, 1), (16, 2), (17, 3)):
+        chunks = TextChunker("o200k_base", size, overlap, levels=["word"], min_fill=1).chunk(text)
+        shared.append([text[b.start_index : a.end_index] for a, b in pairwise(chunks)])
+    assert shared == [[" j", " sentence"], [" complete."], [" complete. The"]]
+
+
+def test_stable_cuts_where_a_longer_slice_has_fewer_tokens() -> None:
+    rule = re.compile("^={17}")
+    chunks = TextChunker("o200k_base", 4, levels=[rule], stable=True).chunk("=" * 2017 + "the end")
+    assert "".join(chunk.text for chunk in chunks) == "=" * 2017 + "the end"
 
 
 @pytest.mark.parametrize("boundary", ["character", "grapheme"])

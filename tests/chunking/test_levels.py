@@ -1,5 +1,6 @@
 """Each level finds the boundaries that a reader would, and the last one wherever it is asked."""
 
+import random
 import re
 
 import pytest
@@ -85,11 +86,19 @@ def test_no_chunk_begins_with_a_closing_mark_or_ends_with_an_opening_one() -> No
     assert not any(word[0] in ",)”!」、。" or word[-1] in "(“「" for word in words)
 
 
+def graphemes(text: str) -> list[int]:
+    """Where graphemes end, as the regex module says; what is cut off at the start may go on."""
+    ends = [match.end() for match in regex.finditer(r"\X", text)]
+    return (
+        ends[1:] if regex.match(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]", text) else ends
+    )
+
+
 @pytest.mark.parametrize("text", NAMED_TEXTS.values(), ids=NAMED_TEXTS)
 def test_graphemes_are_those_of_the_regex_module(text: str) -> None:
     text = text[:600]
     level = GraphemeLevel()
-    expected = [match.end() for match in regex.finditer(r"\X", text)]
+    expected = graphemes(text)
     assert level.every(text, 0, 0, len(text)) == expected
     for until in range(1, len(text) + 1, 7):
         before = [place for place in expected if place <= until]
@@ -104,11 +113,25 @@ def test_graphemes_are_those_of_the_regex_module(text: str) -> None:
 )
 def test_graphemes_of_any_text(text: str, places: tuple[int, int]) -> None:
     after, until = sorted(min(place, len(text)) for place in places)
-    expected = [match.end() for match in regex.finditer(r"\X", text)]
+    expected = graphemes(text)
     between = [place for place in expected if after < place <= until]
     level = GraphemeLevel()
     assert level.last(text, 0, after, until) == (between[-1] if between else -1)
     assert level.every(text, 0, after, until) == between
+
+
+def test_what_stands_before_a_chunk_has_no_say_in_its_graphemes() -> None:
+    text = "👨\u200d👩x🇩🇪🇫🇷xक्क्क"
+    for start in range(len(text)):
+        level, rest = GraphemeLevel(), text[start:]
+        moved = [place - start for place in level.every(text, start, start, len(text))]
+        assert moved == level.every(rest, 0, 0, len(rest)) == graphemes(rest)
+
+
+def test_no_grapheme_goes_from_one_other_character_to_the_next() -> None:
+    others = [chr(c) for c in range(0x110000) if regex.match(r"\p{GCB=Other}", chr(c))]
+    random.Random(5).shuffle(others)
+    assert len(regex.findall(r"\X", "".join(others))) == len(others) > 10**6
 
 
 NEAR = (ParagraphLevel(), LineLevel(), SentenceLevel(), WordLevel())

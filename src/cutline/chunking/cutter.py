@@ -88,14 +88,7 @@ class Cutter:
         """Make chunks that `next_cut` would give, as far as that is easy; see `PlainCutter`."""
         if self._plain is None:
             return []
-        levels, fill = self._plain.other_levels, self._plain.fill
-
-        def elsewhere(start: int, reach: int) -> tuple[int, int, str]:
-            cut = self._at_best_level(levels, start, start, reach, self._rules.chunk_size, fill)
-            assert cut is not None
-            return cut.end, cut.tokens, cut.boundary
-
-        return self._plain.chunks(floor, until, index, elsewhere)
+        return self._plain.chunks(floor, until, index, self._elsewhere)
 
     def next_cut(self, start: int, floor: int) -> Cut:
         """Find the chunk that comes after the one from `start` to `floor`; the first: 0, 0.
@@ -162,17 +155,36 @@ class Cutter:
         width = 3 * overlap * (end - start) // (2 * max(self._counter.count(start, end), 1)) + 1
         while True:
             begin = max(start, end - width)
-            places: Sequence[int] = ()
+            places: list[int] = []
             if takes_any or _says_something(text[begin:end]):
-                places = level.every(text, start, begin, end - 1)[::-1]
-            if self._rules.strip:
-                places = [place for place in places if not text[place].isspace()]
-            places = [place for place in places if not self._outline.is_closed(place)]
-            counts = self._counts_to(end, [*places, begin])
-            fitting = list(takewhile(lambda tokens: tokens <= overlap, counts))
-            if begin == start or len(fitting) <= len(places):
-                return places[: len(fitting)]
+                every = reversed(level.every(text, start, begin, end - 1))
+                places = [place for place in every if self._may_overlap(place)]
+            counts = self._counts_to(end, places)
+            fitting = sum(1 for _ in takewhile(lambda tokens: tokens <= overlap, counts))
+            if fitting < len(places):
+                return places[:fitting]
+            if begin == start:
+                return places
+            if self._counter.count(begin, end) > overlap:
+                return places + self._steps_from(level, start, begin, end)
             width *= 4
+
+    def _steps_from(self, level: Level, start: int, place: int, end: int) -> list[int]:
+        """Step on from a place back: most often, the first step is one too many."""
+        places = []
+        while (place := level.last(self._text, start, start, place)) > start:
+            if self._may_overlap(place):
+                if self._counter.count(place, end) > self._rules.chunk_overlap:
+                    break
+                places.append(place)
+            place -= 1
+        return places
+
+    def _may_overlap(self, place: int) -> bool:
+        """Whether overlap may begin at a boundary."""
+        if self._rules.strip and self._text[place].isspace():
+            return False
+        return not self._outline.is_closed(place)
 
     def _counts_to(self, end: int, places: Sequence[int]) -> Iterator[int]:
         """Count from each place to an end, no more of them at a time than may be wanted."""
@@ -288,6 +300,14 @@ class Cutter:
         fill = ceil(self._rules.min_fill * most)
         return self._at_best_level(self._levels, start, floor, limit, budget, fill)
 
+    def _elsewhere(self, start: int, reach: int) -> tuple[int, int, str]:
+        """Find the best end at the levels that `PlainCutter` does not know."""
+        assert self._plain is not None
+        levels, fill, size = self._plain.other_levels, self._plain.fill, self._rules.chunk_size
+        cut = self._at_best_level(levels, start, start, reach, size, fill)
+        assert cut is not None  # of single characters, `reach` itself is an end
+        return cut.end, cut.tokens, cut.boundary
+
     def _at_best_level(
         self, levels: Sequence[Level], start: int, floor: int, reach: int, budget: int, fill: int
     ) -> Cut | None:
@@ -322,6 +342,7 @@ class Cutter:
     ) -> tuple[int, int]:
         """Choose the boundary with the highest hash of the text around it; of two, the last."""
         earliest = max(floor, self._counter.split_at(start, max(fill - 1, 0)))
+        earliest = min(earliest, reach)  # what is longer may have fewer tokens
         found = level.every(self._text, start, earliest, reach)
         if isinstance(found, range):  # of all characters: many, and so 20 times as fast
             places = np.arange(found.start, found.stop)

@@ -47,12 +47,10 @@ _WORD_LOOK_AHEAD: Final = 32
 _LONGEST_ABBREVIATION: Final = 16
 
 _GRAPHEME: Final = regex.compile(r"\X")
+# What belongs to what stands before it.
+_ATTACHED: Final = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
 # Between two of these there is always a boundary of graphemes: none of them joins another.
-_APART: Final = regex.compile(
-    r"[\x20-\x7E\p{Han}\p{Hiragana}\p{Katakana}&&[\p{L}\x20-\x7E]]"
-    r"(?=[\x20-\x7E\p{Han}\p{Hiragana}\p{Katakana}&&[\p{L}\x20-\x7E]])",
-    regex.V1,
-)
+_APART: Final = regex.compile(r"\p{GCB=Other}(?=\p{GCB=Other})")
 _OPENING: Final = ("Ps", "Pi")
 _CLOSING: Final = ("Pe", "Pf", "Pd")
 _CLOSING_MARKS: Final = ".,;:!?%…。、，．：；？！・ー々"
@@ -115,9 +113,11 @@ class NearLevel(Level):
 
     Attributes:
         first_window: characters before the place that are searched first.
+        context: characters before a window that are looked at, too.
     """
 
     first_window = 200
+    context = 0
 
     @abstractmethod
     def find(self, text: str, start: int, end: int, limit: int) -> list[int]:
@@ -134,7 +134,10 @@ class NearLevel(Level):
             begin = until - width
             if begin - start < width:
                 begin = start  # at once: a second look costs more
-            for place in reversed(self.find(text, begin, until, until + LOOK_AHEAD)):
+            places = self.find(text, max(start, begin - self.context), until, until + LOOK_AHEAD)
+            for place in reversed(places):
+                if place <= begin:
+                    break
                 if after < place < searched and self.accepts(text, start, place):
                     return place
             if begin <= after:
@@ -219,6 +222,7 @@ class SentenceLevel(NearLevel):
     """The ends of sentences by UAX #29, as ICU finds them, but not behind abbreviations."""
 
     name = "sentence"
+    context = 64  # or a wrapped line looks short, and so like one that ends
 
     def find(self, text: str, start: int, end: int, limit: int) -> list[int]:
         """List the ends of sentences: see `Level`."""
@@ -305,10 +309,14 @@ class GraphemeLevel(Level):
 
     def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
         """Yield boundaries of graphemes: see `Level`; `start` must be one."""
-        for match in _GRAPHEME.finditer(text, start, limit):
-            if match.end() > end:
+        part = text[start:limit]  # where a grapheme ends may depend on all before it
+        matches = _GRAPHEME.finditer(part)
+        if _ATTACHED.match(part):
+            next(matches)  # a chunk begins inside of a grapheme: it may go on behind this
+        for match in matches:
+            if start + match.end() > end:
                 return
-            yield match.end()
+            yield start + match.end()
 
     def last(self, text: str, start: int, after: int, until: int) -> int:
         """Find the last boundary: see `Level`."""

@@ -1,7 +1,7 @@
 """Chunks by plain rules, many at a time: a kernel goes from paragraph to paragraph, line to line.
 
-Where none of these fills a chunk, it has found how far the chunk can reach, and asks for the best
-boundary of another level up to there.
+Where none of these fills a chunk, it has found how far the chunk can reach, so that only the best
+boundary of another level up to there is to be found.
 """
 
 from collections.abc import Callable
@@ -14,12 +14,14 @@ from cutline.chunk import Chunk
 from cutline.chunking.levels import BreakLevel, Level, LineLevel, ParagraphLevel
 from cutline.chunking.rules import Rules
 from cutline.counting import IntervalCounter
-from cutline.kernels.chunks import make_chunks
+from cutline.kernels.chunks import make_chunk, make_chunks
 
 __all__ = ["Elsewhere", "PlainCutter"]
 
 Elsewhere = Callable[[int, int], tuple[int, int, str]]
-"""From a chunk's start and the greatest end that fits, to its end, its tokens and its level."""
+"""From a chunk's start and the greatest end that fits, to the best end, its tokens and level."""
+
+_NOWHERE = -1
 
 
 def _is_known(level: Level) -> bool:
@@ -47,17 +49,14 @@ class PlainCutter:
         known = [level for level in first if isinstance(level, BreakLevel)]
         self.other_levels = rules.levels[len(known) :]
         self._kinds = np.array([level.kind for level in known], dtype=np.intc)
-        self._names = (
-            *(level.name for level in known),
-            end,
-            *(level.name for level in self.other_levels),
-        )
-        self._places = {name: place for place, name in enumerate(self._names)}
+        self._names = (*(level.name for level in known), end)
         # More tokens than the text has, at four a character, are as good as any number.
         most = 4 * len(text) + 1
         self._size = min(rules.chunk_size, most)
         self.fill = min(ceil(rules.min_fill * rules.chunk_size), most)
         self._offset = offset
+        # Where a chunk begins that ends at no break, and its greatest end.
+        self._stuck = (_NOWHERE, _NOWHERE)
 
     def chunks(self, floor: int, until: int, index: int, elsewhere: Elsewhere) -> list[Chunk]:
         """Make the next chunks, up to the first that takes a longer search.
@@ -66,12 +65,28 @@ class PlainCutter:
             floor: where the first one begins.
             until: none begins here or later.
             index: of the first one.
-            elsewhere: finds the best boundary of the other levels.
+            elsewhere: finds the best cut at the other levels. It is asked once, at most, and
+                first: what it raises takes no chunk along.
         """
+        made: list[Chunk] = []
+        start, reach = self._stuck
+        if start != floor:
+            made, reach = self._at_breaks(floor, until, index)
+        if not made and reach != _NOWHERE:
+            end, tokens, level = elsewhere(floor, reach)
+            metadata: dict[str, object] = {"boundary": level}
+            first = make_chunk(
+                Chunk, self._text, floor, end, self._offset, tokens, index, (), metadata
+            )
+            more, reach = self._at_breaks(end, until, index + 1)
+            made = [first, *more]
+        self._stuck = (_NOWHERE, _NOWHERE)
+        if made and reach != _NOWHERE:
+            self._stuck = (made[-1].end_index - self._offset, reach)
+        return made
 
-        def other(start: int, reach: int) -> tuple[int, int, int]:
-            end, tokens, name = elsewhere(start, reach)
-            return end, tokens, self._places[name]
-
-        rows = self._counter._cut_plainly(floor, until, self._size, self.fill, self._kinds, other)
-        return make_chunks(Chunk, self._text, rows, self._names, offset=self._offset, index=index)
+    def _at_breaks(self, floor: int, until: int, index: int) -> tuple[list[Chunk], int]:
+        """Make the chunks up to one that ends at no break. Returns its greatest end as well."""
+        rows, reach = self._counter._cut_at_breaks(floor, until, self._size, self.fill, self._kinds)
+        offset = self._offset
+        return make_chunks(Chunk, self._text, rows, self._names, offset=offset, index=index), reach

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from cutline.chunk import Chunk, checked_sizes
 from cutline.chunking.levels import Level
@@ -10,6 +10,9 @@ from cutline.chunking.levels import Level
 __all__ = ["CountText", "Rules", "make_rules"]
 
 CountText: TypeAlias = Callable[[Chunk], int]
+
+_ENDLESS: Final = 1 << 60
+"""Tokens: no text has as many, and what is reckoned with them fits a machine word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,7 @@ def make_rules(
         ValueError: a number is out of range.
     """
     chunk_size, chunk_overlap = checked_sizes(chunk_size, chunk_overlap)
+    chunk_size, chunk_overlap = min(chunk_size, _ENDLESS), min(chunk_overlap, _ENDLESS)
     if not 0 <= min_fill <= 1:
         raise ValueError(f"min_fill must be from 0 to 1, a share of chunk_size, got {min_fill}")
     if count_text is not None and not callable(count_text):

@@ -288,11 +288,11 @@ cdef class Intervals:
         self.encoder.release(work)
         return landing.at, landing.tokens
 
-    def _cut_plainly(
+    def _cut_at_breaks(
         self, Py_ssize_t start, Py_ssize_t until, Py_ssize_t n, Py_ssize_t fill,
-        const int[::1] kinds not None, elsewhere
+        const int[::1] kinds not None
     ):
-        """Cut at the last breaks that fit, where they fill a chunk; see `best_break`.
+        """Cut at the last breaks that fit, while they fill chunks; see `best_break`.
 
         Args:
             start: of the first chunk, in characters.
@@ -300,57 +300,39 @@ cdef class Intervals:
             n: tokens of a chunk at most.
             fill: and at least, but for a chunk that ends with the text.
             kinds: of breaks, the best first.
-            elsewhere: asked for other boundaries; from a chunk's start and the greatest end that
-                fits it gives the chunk's end, tokens and place in a list that begins with `kinds`
-                and the text's end.
 
         Returns:
-            int64, shape (chunks, 4): start, end, tokens and that place of each. So many at most,
-            and fewer before a chunk whose greatest end takes a longer search.
+            int64, shape (chunks, 4): start, end, tokens and place in `kinds` of each; the text's
+            end is behind the last kind. So many at most, and fewer where a chunk takes another
+            kind of boundary. Then the greatest end of that chunk, if it is known; else -1.
         """
         cdef int64_t tokens
         cdef Py_ssize_t row = 0
+        cdef int n_kinds = <int> kinds.shape[0]
+        cdef const int* first_kind = &kinds[0] if n_kinds > 0 else NULL
         cdef Query query
+        cdef Break found
         cdef Workspace work
         cuts = np.empty((MOST_CUTS, 4), dtype=np.int64)
         cdef int64_t[:, ::1] rows = cuts
         if start < 0:
             raise ValueError(f"start must be 0 or more, got {start}")
         until = min(until, self.counter.text.n)
+        found.reach = NOWHERE
         work = self.encoder.workspace()
-        try:
-            start_query(&query, work, &tokens)
-            with nogil:
-                while start < until and row < MOST_CUTS:
-                    if not self.cut_one(&query, start, n, fill, kinds, elsewhere, &rows[row, 0]):
-                        break
-                    start = rows[row, 1]
-                    row += 1
-        finally:
-            self.encoder.release(work)
-        return cuts[:row]
-
-    cdef bint cut_one(
-        self, Query* query, Py_ssize_t start, Py_ssize_t n, Py_ssize_t fill, const int[::1] kinds,
-        object elsewhere, int64_t* row
-    ) except -1 nogil:
-        """Find the end of a chunk; False: it takes a longer search."""
-        cdef int n_kinds = <int> kinds.shape[0]
-        cdef Break found = best_break(
-            &self.counter, query, start, n, fill, &kinds[0] if n_kinds > 0 else NULL, n_kinds
-        )
-        row[0] = start
-        row[1] = found.end
-        row[2] = found.tokens
-        row[3] = found.place
-        if found.end == NOWHERE:
-            if found.reach == NOWHERE:
-                return False
-            with gil:
-                row[1], row[2], row[3] = elsewhere(start, found.reach)
-                if not start < row[1] <= found.reach:
-                    raise ValueError(f"end must be from {start + 1} to {found.reach}, got {row[1]}")
-        return True
+        start_query(&query, work, &tokens)
+        with nogil:
+            while start < until and row < MOST_CUTS:
+                found = best_break(&self.counter, &query, start, n, fill, first_kind, n_kinds)
+                if found.end == NOWHERE:
+                    break
+                rows[row, 0] = start
+                rows[row, 1] = start = found.end
+                rows[row, 2] = found.tokens
+                rows[row, 3] = found.place
+                row += 1
+        self.encoder.release(work)
+        return cuts[:row], found.reach
 
     def _character(self, offset):
         """The character at an offset of the kind that this counter takes; -1: none begins there."""

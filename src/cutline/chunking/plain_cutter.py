@@ -50,10 +50,8 @@ class PlainCutter:
         self.other_levels = rules.levels[len(known) :]
         self._kinds = np.array([level.kind for level in known], dtype=np.intc)
         self._names = (*(level.name for level in known), end)
-        # More tokens than the text has, at four a character, are as good as any number.
-        most = 4 * len(text) + 1
-        self._size = min(rules.chunk_size, most)
-        self.fill = min(ceil(rules.min_fill * rules.chunk_size), most)
+        self._size = rules.chunk_size
+        self.fill = ceil(rules.min_fill * rules.chunk_size)
         self._offset = offset
         # Where a chunk begins that ends at no break, and its greatest end.
         self._stuck = (_NOWHERE, _NOWHERE)

@@ -187,6 +187,7 @@ cdef Py_ssize_t encode_batch(
     cdef Key keys[BATCH_PIECES]
     cdef FrontEntry* slots[BATCH_PIECES]
     cdef FrontEntry* entry
+    cdef uint64_t words[4]
     cdef uint32_t* next_out = out
     cdef Py_ssize_t piece, n, added
     for piece in range(batch.count):
@@ -201,7 +202,8 @@ cdef Py_ssize_t encode_batch(
             keys[piece].high = <uint64_t> 0xFF << 56
             slots[piece] = scratch.front
             if n <= LONG_PIECE:
-                slots[piece] = <FrontEntry*> longer_slot(scratch, text + batch.starts[piece], n)
+                long_key(text + batch.starts[piece], n, words)
+                slots[piece] = <FrontEntry*> longer_slot(scratch, words)
                 prefetch(slots[piece])
     for piece in range(batch.count):
         entry = slots[piece]
@@ -233,13 +235,12 @@ cdef Py_ssize_t encode_missed(
     if n > LONG_PIECE:
         return encode_piece(bpe, scratch, piece, n, True, out)
     if n <= SHORT_PIECE:
+        # Its long_key, from the short one.
         words[0], words[1], words[2] = key.low, key.high & low_bytes[7], 0
         words[3] = key.high & ~low_bytes[7]
-        longer = scratch.longer + (hash_words(words) & scratch.longer_mask)
+        longer = longer_slot(scratch, words)
         prefetch(longer)
-        token = NONE
-        if n <= bpe.max_token_bytes:
-            token = find_hashed(bpe, piece, n, scramble(hash_key(key)))
+        token = find_hashed(bpe, piece, n, scramble(hash_key(key)))
         if token != NONE:
             out[0] = id_of_rank(bpe, token)
             if scratch.stores:
@@ -282,12 +283,8 @@ cdef inline void long_key(const uint8_t* piece, Py_ssize_t n, uint64_t* words) n
     words[3] |= <uint64_t> n << 56
 
 
-cdef inline LongEntry* longer_slot(
-    const Scratch* scratch, const uint8_t* piece, Py_ssize_t n
-) noexcept nogil:
-    """Where the second cache holds a piece of at most LONG_PIECE bytes, if it does."""
-    cdef uint64_t words[4]
-    long_key(piece, n, words)
+cdef inline LongEntry* longer_slot(const Scratch* scratch, const uint64_t* words) noexcept nogil:
+    """Where the second cache holds the piece of a long_key, if it does."""
     return scratch.longer + (hash_words(words) & scratch.longer_mask)
 
 

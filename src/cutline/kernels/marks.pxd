@@ -9,8 +9,10 @@ A block is 4 words, or 6 where the text is not ASCII. Bit k of a word is about c
     4  inside the character one more token begins
     5  inside the character two more tokens begin
 
-In a piece of at most SHORT_PIECE bytes tokens may be said to begin elsewhere: only pieces that are
-longer are taken apart at their tokens. A boundary of pieces is settled if it stays one for every text that is cut off behind it.
+In a piece of at most SHORT_PIECE bytes tokens may be said to begin elsewhere: only longer pieces
+are taken apart at their tokens.
+
+A boundary of pieces is settled if it stays one for every text that is cut off behind it.
 """
 
 from cutline.kernels.common cimport uint64_t

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutline.kernels.breaks import LINE, PARAGRAPH, find_breaks, find_last_break, find_wraps
+from cutline.kernels.breaks import LINE, PARAGRAPH, find_breaks, find_last_break
 
 LINE_ENDS = "\n\v\f\r\x85\u2028\u2029"
 PARAGRAPH_ENDS = re.compile(r"\n(?:[^\S\n]{0,200}\n)+")
@@ -57,13 +57,6 @@ def test_breaks_of_any_text(parts: list[str], places: list[int]) -> None:
     start, after, until = sorted(min(place, len(text)) for place in places)
     check(text, start, after, until)
     check(text, 0, 0, len(text))
-    assert find_wraps(text) == [
-        place - 1
-        for place in range(1, len(text))
-        if text[place - 1] in LINE_ENDS
-        and place not in {*lines(text, 0, 0, len(text))}
-        and text[place - 1 : place + 1] != "\r\n"
-    ]
 
 
 def test_a_place_behind_the_text_is_its_end() -> None:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from importlib import import_module
-from itertools import accumulate, pairwise, takewhile
+from itertools import accumulate, takewhile
 from operator import index
 from types import ModuleType
 from typing import Final, TypeAlias
@@ -19,7 +19,7 @@ from unicodedata import category
 import regex
 from bitarray import bitarray
 
-from cutline.kernels.breaks import LINE, PARAGRAPH, find_breaks, find_last_break, find_wraps
+from cutline.kernels.breaks import LINE, PARAGRAPH, SENTENCE, find_breaks, find_last_break
 
 __all__ = [
     "LOOK_AHEAD",
@@ -42,9 +42,8 @@ LOOK_AHEAD: Final = 256
 """Characters behind a place that may be looked at, to decide on a boundary there."""
 
 _WIDER: Final = 4
-_SENTENCE_LOOK_AHEAD: Final = 64
+_FIRST_WINDOW: Final = 40  # characters, of words
 _WORD_LOOK_AHEAD: Final = 32
-_LONGEST_ABBREVIATION: Final = 16
 
 _GRAPHEME: Final = regex.compile(r"\X")
 # What belongs to what stands before it.
@@ -55,17 +54,6 @@ _OPENING: Final = ("Ps", "Pi")
 _CLOSING: Final = ("Pe", "Pf", "Pd")
 _CLOSING_MARKS: Final = ".,;:!?%…。、，．：；？！・ー々"
 _PAIRS_REMEMBERED: Final = 1 << 14
-# What ends in a full stop and ends no sentence; an initial, too.
-_ABBREVIATED: Final = """
-    Mr Mrs Ms Mx Messrs Dr Drs Prof Rev Fr Hon St Ste Mt Jr Sr
-    Gen Col Maj Capt Cmdr Lt Sgt Cpl Adm Gov Sen Rep Pres Supt Insp vs viz cf e.g i.e eg ie
-    al ca approx Fig Figs Eq Eqs Sec Ch Chap Vol Vols No Nos pp p ed eds Ed Eds op cit Inc Ltd
-    Co Corp Bros Ave Blvd Rd Dept Univ Assn Jan Feb Mar Apr Jun Jul Aug Sept Sep Oct Nov Dec
-    z.B d.h u.a bzw bspw ggf usw Nr Abs Art Hr Frl Str Bd Abb Tab Aufl
-    M MM Mme Mlle Mgr p.ex env Sra Srta Dra Ud Uds Sig Dott Ing Avv Ex Exa
-"""
-_ABBREVIATIONS: Final = frozenset(_ABBREVIATED.split())
-_NO_LETTER: Final = regex.compile(r"[^\p{L}\p{N}]")
 
 
 class Level(ABC):
@@ -104,52 +92,6 @@ class Level(ABC):
         """List all boundaries b with after < b <= until; otherwise like `last`."""
         found = self.find(text, start, until, until + LOOK_AHEAD)
         return [place for place in found if place > after]
-
-
-class NearLevel(Level):
-    """A level whose boundaries depend on the text close by only, so that it is searched there.
-
-    `find` may give places that `accepts` refuses: few are looked at so closely.
-
-    Attributes:
-        first_window: characters before the place that are searched first.
-        context: characters before a window that are looked at, too.
-    """
-
-    first_window = 200
-    context = 0
-
-    @abstractmethod
-    def find(self, text: str, start: int, end: int, limit: int) -> list[int]:
-        """List boundaries: see `Level`."""
-
-    @abstractmethod
-    def accepts(self, text: str, start: int, place: int) -> bool:
-        """Tell whether a place that was found is a boundary; looks at no text before start."""
-
-    def last(self, text: str, start: int, after: int, until: int) -> int:
-        """Find the last boundary: see `Level`. Cost: linear in the distance to it."""
-        width, searched = self.first_window, until + 1
-        while True:
-            begin = until - width
-            if begin - start < width:
-                begin = start  # at once: a second look costs more
-            places = self.find(text, max(start, begin - self.context), until, until + LOOK_AHEAD)
-            for place in reversed(places):
-                if place <= begin:
-                    break
-                if after < place < searched and self.accepts(text, start, place):
-                    return place
-            if begin <= after:
-                return -1
-            # What the context of a later beginning refuses is refused again.
-            searched = begin + 1
-            width *= _WIDER
-
-    def every(self, text: str, start: int, after: int, until: int) -> list[int]:
-        """List all boundaries: see `Level`."""
-        places = self.find(text, max(start, after - self.first_window), until, until + LOOK_AHEAD)
-        return [place for place in places if place > after and self.accepts(text, start, place)]
 
 
 class PatternLevel(Level):
@@ -212,55 +154,23 @@ class LineLevel(BreakLevel):
     kind = LINE
 
 
+class SentenceLevel(BreakLevel):
+    """The ends of sentences by UAX #29, but not behind abbreviations.
+
+    Lines that only wrap are read as one.
+    """
+
+    name = "sentence"
+    kind = SENTENCE
+
+
 @cache
 def _breakers() -> ModuleType:
     """Load ICU's, when they are first needed: 40 ms, for a library of 40 MB."""
     return import_module("icu4py.breakers")
 
 
-class SentenceLevel(NearLevel):
-    """The ends of sentences by UAX #29, as ICU finds them, but not behind abbreviations."""
-
-    name = "sentence"
-    context = 64  # or a wrapped line looks short, and so like one that ends
-
-    def find(self, text: str, start: int, end: int, limit: int) -> list[int]:
-        """List the ends of sentences: see `Level`."""
-        part = _unwrapped(text[start : min(limit, end + _SENTENCE_LOOK_AHEAD)])
-        places = []
-        for length in accumulate(map(len, _breakers().SentenceBreaker(part, "en"))):
-            # ICU leaves a bracket or quote that opens with the one before.
-            while length and part[length - 1] != " " and category(part[length - 1]) in _OPENING:
-                length -= 1
-            if start + length > end:
-                break
-            if length:
-                places.append(start + length)
-        return places
-
-    def accepts(self, text: str, start: int, place: int) -> bool:
-        """Refuse places behind abbreviations."""
-        near = text[max(start, place - _LONGEST_ABBREVIATION) : place].rstrip()
-        return not near.endswith(".") or not _is_abbreviated(near.split()[-1][:-1])
-
-
-def _is_abbreviated(word: str) -> bool:
-    """Tell whether a word, or what follows a bracket or the like in it, is an abbreviation."""
-    if word in _ABBREVIATIONS or (len(word) == 1 and category(word) == "Lu"):
-        return True
-    sign = None if word.isalpha() else _NO_LETTER.search(word)
-    return sign is not None and _is_abbreviated(word[sign.end() :])
-
-
-def _unwrapped(text: str) -> str:
-    """Put blanks for line ends that only wrap: ICU takes each line end for a sentence's."""
-    ends = find_wraps(text)
-    if not ends:
-        return text
-    return " ".join(text[start + 1 : end] for start, end in pairwise([-1, *ends, len(text)]))
-
-
-class WordLevel(NearLevel):
+class WordLevel(Level):
     """Boundaries of words by UAX #29, as ICU finds them with its dictionaries.
 
     No chunk begins with a closing bracket, a comma or the like, and none ends with an opening
@@ -268,15 +178,37 @@ class WordLevel(NearLevel):
     """
 
     name = "word"
-    first_window = 40
 
     def find(self, text: str, start: int, end: int, limit: int) -> list[int]:
-        """List boundaries of words: see `Level`."""
+        """List boundaries of words: see `Level`; these, `_accepts` may refuse."""
         part = text[start : min(limit, end + _WORD_LOOK_AHEAD)]
         places = accumulate(map(len, _breakers().WordBreaker(part, "en")), initial=start)
         return [*takewhile(end.__ge__, places)][1:]
 
-    def accepts(self, text: str, start: int, place: int) -> bool:
+    def last(self, text: str, start: int, after: int, until: int) -> int:
+        """Find the last boundary: see `Level`. Cost: linear in the distance to it."""
+        width, searched = _FIRST_WINDOW, until + 1
+        while True:
+            begin = until - width
+            if begin - start < width:
+                begin = start  # at once: a second look costs more
+            for place in reversed(self.find(text, begin, until, until + LOOK_AHEAD)):
+                if place <= begin:
+                    break
+                if after < place < searched and self._accepts(text, start, place):
+                    return place
+            if begin <= after:
+                return -1
+            # What the context of a later beginning refuses is refused again.
+            searched = begin + 1
+            width *= _WIDER
+
+    def every(self, text: str, start: int, after: int, until: int) -> list[int]:
+        """List all boundaries: see `Level`."""
+        places = self.find(text, max(start, after - _FIRST_WINDOW), until, until + LOOK_AHEAD)
+        return [place for place in places if place > after and self._accepts(text, start, place)]
+
+    def _accepts(self, text: str, start: int, place: int) -> bool:
         """Refuse places before a closing mark or behind an opening one."""
         accepted = _accepts_between(text[place - 1 : place + 1])
         if accepted is not None:

@@ -1,4 +1,4 @@
-"""Chunks by plain rules, many at a time: a kernel goes from paragraph to paragraph, line to line.
+"""Chunks by plain rules, many at a time: a kernel cuts at paragraphs, lines and sentences.
 
 Where none of these fills a chunk, it has found how far the chunk can reach, so that only the best
 boundary of another level up to there is to be found.
@@ -11,7 +11,7 @@ from math import ceil
 import numpy as np
 
 from cutline.chunk import Chunk
-from cutline.chunking.levels import BreakLevel, Level, LineLevel, ParagraphLevel
+from cutline.chunking.levels import BreakLevel, Level, LineLevel, ParagraphLevel, SentenceLevel
 from cutline.chunking.rules import Rules
 from cutline.counting import IntervalCounter
 from cutline.kernels.chunks import make_chunk, make_chunks
@@ -26,7 +26,7 @@ _NOWHERE = -1
 
 def _is_known(level: Level) -> bool:
     """Tell whether a kernel knows a level: a class of a user's may find other places."""
-    return type(level) in (ParagraphLevel, LineLevel)
+    return type(level) in (ParagraphLevel, LineLevel, SentenceLevel)
 
 
 class PlainCutter:

@@ -15,7 +15,9 @@ Which kernel reads what::
     mark         text + scan + encode             -> the marks of a text (boundaries, tokens)
     slice, part  a slice + marks (+ tree)         -> its tokens; of a part of a piece
     tree         one long piece + prefix          -> its token tree
-    breaks       text                             -> where it pauses
+    lines        text                             -> where its paragraphs and lines end
+    sentences    text + sentence_data, lines      -> where its sentences end
+    breaks       lines + sentences                -> where it pauses
     greedy       breaks + marks, a budget         -> the best break within it
     interval     text + mark + slice + greedy     -> counts of slices, and cuts at breaks
     growth       text that grows + prefix         -> the state of its live scans

@@ -4,7 +4,7 @@ Where there is none, how far a chunk can reach; where that is not known, a searc
 longer finds both.
 """
 
-from cutline.kernels.breaks cimport last_break
+from cutline.kernels.breaks cimport SENTENCE, last_break
 from cutline.kernels.counter cimport Counter, Query
 from cutline.kernels.marks cimport NOWHERE, SETTLED, next_bit
 from cutline.kernels.slice cimport Landing, count_slice, flush, forget_row, land
@@ -42,6 +42,12 @@ cdef Break best_break(
     if fit != DOES_NOT:
         return found
     for found.place in range(n_kinds):
+        if kinds[found.place] == SENTENCE and found.reach == NOWHERE:
+            # What is found may depend on where it is searched: so there, and nowhere behind.
+            bound = found.reach = greatest_end(counter, query, start, bound, n)
+            if bound == NOWHERE:
+                found.end = NOWHERE
+                return found
         found.end = last_break(&counter.text, kinds[found.place], start, start, bound)
         while found.end != NOWHERE:
             fit = fits(counter, query, start, found.end, n, &found.tokens)
@@ -51,12 +57,14 @@ cdef Break best_break(
                 &counter.text, kinds[found.place], start, start, found.end - 1
             )
         if fit == UNKNOWN:
-            found.end = NOWHERE
+            found.end = found.reach = NOWHERE
             return found
         if found.end != NOWHERE and found.tokens >= fill:
+            found.reach = NOWHERE
             return found
     found.end = NOWHERE
-    found.reach = greatest_end(counter, query, start, bound, n)
+    if found.reach == NOWHERE:
+        found.reach = greatest_end(counter, query, start, bound, n)
     return found
 
 

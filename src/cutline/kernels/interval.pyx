@@ -6,6 +6,7 @@ from libc.stdlib cimport free
 
 import numpy as np
 
+from cutline.kernels.breaks cimport need_kind
 from cutline.kernels.characters cimport characters_of
 from cutline.kernels.common cimport int64_t, prefetch, uint8_t, uint32_t, uint64_t
 from cutline.kernels.counter cimport (
@@ -317,6 +318,9 @@ cdef class Intervals:
         cdef int64_t[:, ::1] rows = cuts
         if start < 0:
             raise ValueError(f"start must be 0 or more, got {start}")
+        for row in range(n_kinds):
+            need_kind(kinds[row])
+        row = 0
         until = min(until, self.counter.text.n)
         found.reach = NOWHERE
         work = self.encoder.workspace()

@@ -1,0 +1,161 @@
+"""Sentences end where ICU says, once wrapped lines are joined, but not behind abbreviations."""
+
+import unicodedata
+from itertools import accumulate
+from threading import Barrier, Thread
+
+import pytest
+import regex
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from icu4py.breakers import SentenceBreaker
+
+from cutline.kernels.breaks import SENTENCE, find_breaks, find_last_break
+from cutline.kernels.sentence_data import pack_abbreviations
+from cutline.pretokenize.unicode import find_property
+from tests.kernels.test_breaks import LINE_ENDS, lines
+from tests.texts import NAMED_TEXTS
+
+ABBREVIATIONS = [int(n).to_bytes(8, "little").rstrip(b"\0").decode() for n in pack_abbreviations()]
+NO_END = regex.compile(
+    rf"(?:^|[^\p{{L}}\p{{N}}])(?:{'|'.join(map(regex.escape, ABBREVIATIONS))}|\p{{Lu}})\.$"
+)
+
+
+def unwrapped(text: str) -> str:
+    """The text with blanks for line ends that only wrap."""
+    characters = [*text]
+    ends = {*lines(text, 0, 0, len(text))}
+    for place in range(1, len(text)):
+        if text[place - 1] in LINE_ENDS and text[place - 1 : place + 1] != "\r\n":
+            if place in ends:
+                continue
+            characters[place - 1] = " "
+            if text[max(0, place - 2) : place] == "\r\n":
+                characters[place - 2] = " "
+    return "".join(characters)
+
+
+def sentences(text: str, start: int, first: int, until: int) -> list[int]:
+    """Where sentences end in text[first:until], of a chunk that begins at `start`."""
+    part = unwrapped(text[first : until + 64])
+    found = set()
+    for length in accumulate(map(len, SentenceBreaker(part, "en"))):
+        while length and unicodedata.category(part[length - 1]) in ("Ps", "Pi"):
+            length -= 1
+        place = first + length
+        near = text[max(start, place - 16) : place]
+        if first < place <= until and not NO_END.search(near.rstrip()):
+            found.add(place)
+    return sorted(found)
+
+
+def last_sentence(text: str, start: int, after: int, until: int) -> int:
+    width, searched = 200, until + 1
+    while True:
+        begin = until - width if until - width - start >= width else start
+        found = sentences(text, start, max(start, begin - 64), until)
+        found = [place for place in found if max(begin, after) < place < searched]
+        if found or begin <= after:
+            return found[-1] if found else -1
+        searched = begin + 1
+        width *= 4
+
+
+def check(text: str, start: int, after: int, until: int) -> None:
+    every = sentences(text, start, max(start, after - 200), until)
+    expected = [place for place in every if place > after]
+    assert find_breaks(text, SENTENCE, start, after, until) == expected
+    last = find_last_break(text, SENTENCE, start, after, until)
+    assert last == last_sentence(text, start, after, until)
+
+
+@pytest.mark.parametrize("text", NAMED_TEXTS.values(), ids=NAMED_TEXTS)
+def test_sentences_of_hard_texts(text: str) -> None:
+    text = text[:1_000]
+    check(text, 0, 0, len(text))
+    for until in range(1, len(text), 29):
+        check(text, max(0, until - 700), max(0, until - 650), until)
+
+
+def test_sentences_of_corpora(corpus: str) -> None:
+    for start in range(0, len(corpus) - 3_000, 99_991):
+        check(corpus, start, start + start % 900, start + 1_000 + start % 2_000)
+
+
+SIGNS = "aBcZ1.?!)(\"'“”«»,;:-—…。！「」日éÉǅªاก한٣😀𝒜_  "
+STRINGS = [
+    "\r\n",
+    "\u00a0",
+    "\u0301",
+    "\u200d",
+    "\u00ad",
+    "\ufeff",
+    "Mr",
+    "e.g",
+    "z.B",
+    "x" * 49,
+    "é" * 50,
+    " " * 17,
+]
+parts = st.sampled_from([*SIGNS, *LINE_ENDS, *STRINGS])
+
+
+@settings(max_examples=600, deadline=None)
+@given(
+    st.one_of(
+        st.lists(parts, max_size=60),
+        st.lists(parts, max_size=5).flatmap(lambda few: st.lists(st.sampled_from(few or ["."]))),
+    ),
+    st.lists(st.integers(0, 400), min_size=3, max_size=3),
+)
+def test_sentences_of_any_text(parts: list[str], places: list[int]) -> None:
+    text = "".join(parts)
+    start, after, until = sorted(min(place, len(text)) for place in places)
+    check(text, start, after, until)
+    check(text, 0, 0, len(text))
+
+
+@pytest.mark.exhaustive
+def test_sentences_around_each_character() -> None:
+    """Each where the rules look: before and behind a full stop, blanks, and letters.
+
+    Of later versions of Unicode, ICU and the regex module need not know the same characters.
+    """
+    assigned = find_property("Assigned")
+    assert assigned is not None
+    for point in (point for start, end in assigned.ranges() for point in range(start, end)):
+        if 0xD800 <= point < 0xE000:
+            continue
+        sign = chr(point)
+        text = f"x. {sign} y. {sign} Y.{sign}Y.{sign}y {sign}.Y? {sign} y {sign}. B{sign}"
+        expected = sentences(text, 0, 0, len(text))
+        assert find_breaks(text, SENTENCE, 0, 0, len(text)) == expected, hex(point)
+
+
+def test_a_wrapped_line_of_any_kind_ends_no_sentence() -> None:
+    line = "a line of fifty characters and more that wraps here"
+    for line_end in ("\n", "\r\n", "\r", "\u2028"):
+        text = f"{line}{line_end}and goes on. Next."
+        assert find_breaks(text, SENTENCE, 0, 0, len(text)) == [len(text) - 5, len(text)]
+
+
+def test_threads_may_ask_for_the_first_sentence_at_once() -> None:
+    barrier, found = Barrier(8), []
+
+    def ask() -> None:
+        barrier.wait()
+        found.append(find_last_break("One. Two. T", SENTENCE, 0, 0, 10))
+
+    threads = [Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [10] * 8
+
+
+@pytest.mark.parametrize("kind", [-1, 3])
+def test_other_kinds_are_refused(kind: int) -> None:
+    with pytest.raises(ValueError, match=f"there is no kind {kind} of breaks"):
+        find_breaks("a", kind, 0, 0, 1)

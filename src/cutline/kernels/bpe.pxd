@@ -1,8 +1,8 @@
 """Vocabulary tables, and what needs nothing but them: look-ups and the pair check."""
 
 from cutline.kernels.common cimport (
-    MERGE_LIMIT, NONE, char_bytes, decode_char, hash_bytes, memcpy, memmove, memset, same_bytes,
-    uint8_t, uint32_t, uint64_t,
+    LONGER, MERGE_LIMIT, NONE, SHORT_PIECE, Key, char_bytes, decode_char, hash_key, hash_long,
+    memcpy, memmove, memset, same_bytes, scramble, short_key, uint8_t, uint32_t, uint64_t,
 )
 
 cdef enum:
@@ -19,6 +19,11 @@ cdef struct Node:
     uint32_t children           # bit set: the byte of some child is this modulo 32
     uint32_t depth              # its bytes
 
+# A slot of the table of tokens.
+cdef struct Slot:
+    Key key                     # see Probe; high is 0 where the slot is free
+    uint64_t token
+
 # Tokens are numbered by rank inside the kernels; `ids` turns a rank into the token's id.
 cdef struct Bpe:
     Py_ssize_t n_tokens
@@ -28,8 +33,8 @@ cdef struct Bpe:
     const uint64_t* offsets            # n_tokens + 1
     const uint32_t* ids                # rank -> id
     Py_ssize_t n_dense                 # ranks below this one are their ids
-    const uint64_t* piece_slots        # hash of the bytes -> tag << 32 | rank + 1
-    int piece_shift
+    const Slot* token_slots            # by the hash of the bytes, then the next free one
+    uint64_t n_slots
     const uint64_t* pair_slots         # 1 << 63 | left << 42 | right << 21 | merged
     int pair_shift
     const uint64_t* pair_filter        # bit set: some pair may hash here
@@ -67,33 +72,61 @@ cdef inline uint32_t id_of_rank(const Bpe* bpe, uint32_t token) noexcept nogil:
     return token if token < bpe.n_dense else bpe.ids[token]
 
 
+# Bytes as the table of tokens has them. Up to 15 of them are the key itself, so that a token is
+# found by one look at memory; of more, key is their hash and number, which others may share.
+cdef struct Probe:
+    Key key
+    uint64_t hashed
+
+
+cdef inline Probe probe_of(const uint8_t* piece, Py_ssize_t n, const uint8_t* limit) noexcept nogil:
+    """What to look for n bytes with (n >= 1). Reads nothing at or beyond `limit`."""
+    cdef Probe probe
+    if n <= SHORT_PIECE:
+        return short_probe(short_key(piece, n, limit))
+    probe.hashed = probe.key.low = hash_long(piece, n)
+    probe.key.high = <uint64_t> n | LONGER
+    return probe
+
+
+cdef inline Probe short_probe(Key key) noexcept nogil:
+    cdef Probe probe
+    probe.key = key
+    probe.hashed = scramble(hash_key(key))
+    return probe
+
+
+cdef inline uint64_t first_slot(const Bpe* bpe, uint64_t hashed) noexcept nogil:
+    return (hashed >> 32) * bpe.n_slots >> 32
+
+
 cdef inline uint32_t find_token(const Bpe* bpe, const uint8_t* piece, Py_ssize_t n) noexcept nogil:
     """The token with exactly these bytes (n >= 1), or NONE."""
+    cdef Probe probe
     if n > bpe.max_token_bytes:
         return NONE
-    return find_hashed(bpe, piece, n, hash_bytes(piece, n))
+    probe = probe_of(piece, n, piece + n)
+    return find_probed(bpe, &probe, piece)
 
 
-cdef inline uint32_t find_hashed(
-    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, uint64_t hashed
+cdef inline uint32_t find_probed(
+    const Bpe* bpe, const Probe* probe, const uint8_t* piece
 ) noexcept nogil:
-    """The token with these bytes, whose hash_bytes is known, or NONE."""
-    cdef uint64_t mask = (<uint64_t> 1 << (64 - bpe.piece_shift)) - 1
-    cdef uint64_t slot = hashed >> bpe.piece_shift
-    cdef uint64_t entry
-    cdef uint32_t token
+    """The token with these bytes, whose probe is known, or NONE; NONE for no bytes."""
+    cdef uint64_t slot = first_slot(bpe, probe.hashed)
+    cdef const Slot* entry
     while True:
-        entry = bpe.piece_slots[slot]
-        if entry == 0:
-            return NONE
-        if entry >> 32 == <uint32_t> hashed:
-            token = <uint32_t> entry - 1
-            if (
-                bpe.offsets[token + 1] - bpe.offsets[token] == <uint64_t> n
-                and same_bytes(bpe.arena + bpe.offsets[token], piece, n)
+        entry = bpe.token_slots + slot
+        if entry.key.high == 0:
+            return NONE     # first of all, for a piece of no bytes has this key
+        if entry.key.low == probe.key.low and entry.key.high == probe.key.high:
+            if probe.key.high < LONGER or same_bytes(
+                bpe.arena + bpe.offsets[entry.token], piece, probe.key.high ^ LONGER
             ):
-                return token
-        slot = (slot + 1) & mask
+                return <uint32_t> entry.token
+        slot += 1
+        if slot == bpe.n_slots:
+            slot = 0
 
 
 cdef inline uint64_t hash_pair(uint64_t pair) noexcept nogil:

@@ -35,7 +35,7 @@ cdef class BpeTables:
         cdef const uint8_t[::1] arena = arrays["arena"]
         cdef const uint64_t[::1] offsets = arrays["offsets"]
         cdef const uint32_t[::1] ids = arrays["ids"]
-        cdef const uint64_t[::1] piece_slots = arrays["piece_slots"]
+        cdef const uint64_t[:, ::1] token_slots = arrays["token_slots"]
         cdef const uint64_t[::1] pair_slots = arrays["pair_slots"]
         cdef const uint64_t[::1] pair_filter = arrays["pair_filter"]
         cdef const uint32_t[::1] left = arrays["left"]
@@ -52,8 +52,8 @@ cdef class BpeTables:
         self.bpe.offsets = &offsets[0]
         self.bpe.ids = &ids[0]
         self.bpe.n_dense = count_dense(&ids[0], ids.shape[0])
-        self.bpe.piece_slots = &piece_slots[0]
-        self.bpe.piece_shift = shift_of(piece_slots.shape[0])
+        self.bpe.token_slots = <const Slot*> &token_slots[0, 0]
+        self.bpe.n_slots = token_slots.shape[0]
         self.bpe.pair_slots = &pair_slots[0]
         self.bpe.pair_shift = shift_of(pair_slots.shape[0])
         self.bpe.pair_filter = &pair_filter[0]

@@ -7,13 +7,13 @@ own last merge) is all that merging needs to know.
 import numpy as np
 
 from cutline.kernels.bpe cimport (
-    MAX_IRREGULAR_BYTES, NEIGHBOUR_BITS, Bpe, Node, find_hashed, find_token, hash_neighbours,
-    hash_pair, merge_parts, step, token_bytes, trie_child,
+    MAX_IRREGULAR_BYTES, NEIGHBOUR_BITS, Bpe, Node, Probe, Slot, find_probed, find_token, first_slot,
+    hash_neighbours, hash_pair, merge_parts, probe_of, step, token_bytes, trie_child,
 )
 from cutline.kernels.bpe import shift_of
 from cutline.kernels.common cimport (
-    NONE, char_bytes, decode_char, hash_bytes, int64_t, is_continuation, memcmp, prefetch, uint8_t,
-    uint16_t, uint32_t, uint64_t,
+    NONE, char_bytes, decode_char, int64_t, is_continuation, prefetch, uint8_t, uint16_t, uint32_t,
+    uint64_t,
 )
 from cutline.kernels.utf8 cimport valid_width
 
@@ -30,37 +30,48 @@ def slots_for(Py_ssize_t entries):
     return 1 << max(4, (2 * entries - 1).bit_length())
 
 
-def piece_slots(const uint8_t[::1] arena, const uint64_t[::1] offsets):
+def token_slots(const uint8_t[::1] arena, const uint64_t[::1] offsets):
     """Hash table from a token's bytes to its rank.
 
     Returns:
-        uint64 slots, and the ranks of two equal tokens, or None where all differ.
+        uint64, shape (slots, 3), what `bpe` takes for an array of Slot; and the ranks of two
+        equal tokens, or None where all differ.
     """
-    cdef Py_ssize_t n = offsets.shape[0] - 1, token, other, length
-    table = np.zeros(slots_for(n), dtype=np.uint64)
-    cdef uint64_t[::1] slots = table
-    cdef uint64_t[::1] hashes = np.empty(n + AHEAD, dtype=np.uint64)
-    cdef int shift = shift_of(slots.shape[0])
-    cdef uint64_t mask = slots.shape[0] - 1, hashed, slot
-    for token in range(n):
-        hashes[token] = hash_bytes(&arena[offsets[token]], offsets[token + 1] - offsets[token])
-    hashes[n:] = 0
-    for token in range(n):
-        prefetch(&slots[hashes[token + AHEAD] >> shift])
-        length = offsets[token + 1] - offsets[token]
-        hashed = hashes[token]
-        slot = hashed >> shift
-        while slots[slot] != 0:
-            other = <uint32_t> slots[slot] - 1
-            if (
-                slots[slot] >> 32 == <uint32_t> hashed
-                and offsets[other + 1] - offsets[other] == <uint64_t> length
-                and memcmp(&arena[offsets[other]], &arena[offsets[token]], length) == 0
-            ):
-                return table, (other, token)
-            slot = (slot + 1) & mask
-        slots[slot] = hashed << 32 | <uint64_t> (token + 1)
+    cdef Py_ssize_t n = offsets.shape[0] - 1, token
+    # On average a token is found in the second slot, and what is none is known at the fifth.
+    table = np.zeros((max(16, n + n // 2), 3), dtype=np.uint64)
+    cdef uint64_t[:, ::1] words = table
+    cdef Slot* slots = <Slot*> &words[0, 0]
+    cdef const uint32_t[::1] byte_token = np.zeros(256, dtype=np.uint32)    # not asked for
+    cdef Bpe bpe = vocabulary_view(arena, offsets, table, byte_token)
+    cdef Probe probes[AHEAD]
+    cdef uint32_t other
+    for token in range(n + AHEAD):
+        # Fetches a slot some tokens before one is put there.
+        if token >= AHEAD:
+            other = put_token(&bpe, slots, &probes[token % AHEAD], token - AHEAD)
+            if other != NONE:
+                return table, (other, token - AHEAD)
+        if token < n:
+            probes[token % AHEAD] = probe_of(
+                &arena[offsets[token]], token_bytes(&bpe, token), &arena[0] + arena.shape[0]
+            )
+            prefetch(slots + first_slot(&bpe, probes[token % AHEAD].hashed))
     return table, None
+
+
+cdef uint32_t put_token(
+    const Bpe* bpe, Slot* slots, const Probe* probe, uint32_t token
+) noexcept nogil:
+    """Put a token into a slot. Returns NONE, or the token that has the same bytes."""
+    cdef uint64_t slot = first_slot(bpe, probe.hashed)
+    cdef uint32_t other = find_probed(bpe, probe, bpe.arena + bpe.offsets[token])
+    if other == NONE:
+        while slots[slot].key.high != 0:
+            slot = slot + 1 if slot + 1 < bpe.n_slots else 0
+        slots[slot].key = probe.key
+        slots[slot].token = token
+    return other
 
 
 cdef class PairTable:
@@ -104,7 +115,7 @@ cdef class PairTable:
 
 
 cdef Bpe vocabulary_view(
-    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint64_t[::1] slots,
+    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint64_t[:, ::1] slots,
     const uint32_t[::1] byte_token,
 ):
     """A Bpe with just enough in it for find_token and merge_parts."""
@@ -113,15 +124,15 @@ cdef Bpe vocabulary_view(
     bpe.max_token_bytes = arena.shape[0]    # at least
     bpe.arena = &arena[0]
     bpe.offsets = &offsets[0]
-    bpe.piece_slots = &slots[0]
-    bpe.piece_shift = shift_of(slots.shape[0])
+    bpe.token_slots = <const Slot*> &slots[0, 0]
+    bpe.n_slots = slots.shape[0]
     bpe.byte_token = &byte_token[0]
     bpe.char_token = NULL
     return bpe
 
 
 def regular_left_lengths(
-    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint64_t[::1] slots,
+    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint64_t[:, ::1] slots,
     const uint32_t[::1] byte_token,
 ):
     """Length of the left part of each token's last merge, by merges of lower rank.
@@ -152,7 +163,7 @@ def regular_left_lengths(
 
 
 def any_left_lengths(
-    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint64_t[::1] slots,
+    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint64_t[:, ::1] slots,
     const uint32_t[::1] byte_token,
 ):
     """The same for every vocabulary, by the full merge rule on the tokens' bytes.
@@ -195,7 +206,7 @@ def any_left_lengths(
 
 
 def splits(
-    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint64_t[::1] slots,
+    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint64_t[:, ::1] slots,
     const uint32_t[::1] byte_token, const uint32_t[::1] left_lengths,
 ):
     """Left and right part of each token's last merge, and the table of pairs.
@@ -234,12 +245,11 @@ cdef Py_ssize_t split_block(
 ) noexcept nogil:
     """Look up the parts of a block of tokens. Returns a token without parts, or -1.
 
-    Three passes, each fetching the memory that the next one needs: nearly all the
-    time goes into waiting for it.
+    Fetches the memory of all first: nearly all the time goes into waiting for it.
     """
-    cdef uint64_t hashes[AHEAD][2]
+    cdef Probe probes[AHEAD][2]
     cdef Py_ssize_t token, n, n_left, part
-    cdef uint64_t entry
+    cdef const uint8_t* limit = bpe.arena + bpe.offsets[bpe.n_tokens]
     cdef const uint8_t* piece
     for token in range(first, last):
         n = token_bytes(bpe, token)
@@ -248,30 +258,23 @@ cdef Py_ssize_t split_block(
             return token
         if n_left > 0:
             piece = bpe.arena + bpe.offsets[token]
-            hashes[token - first][0] = hash_bytes(piece, n_left)
-            hashes[token - first][1] = hash_bytes(piece + n_left, n - n_left)
+            probes[token - first][0] = probe_of(piece, n_left, limit)
+            probes[token - first][1] = probe_of(piece + n_left, n - n_left, limit)
             for part in range(2):
-                prefetch(&bpe.piece_slots[hashes[token - first][part] >> bpe.piece_shift])
-    for token in range(first, last):
-        if left_lengths[token] > 0:
-            for part in range(2):
-                entry = bpe.piece_slots[hashes[token - first][part] >> bpe.piece_shift]
-                if entry != 0:
-                    prefetch(&bpe.offsets[<uint32_t> entry - 1])
+                prefetch(bpe.token_slots + first_slot(bpe, probes[token - first][part].hashed))
     for token in range(first, last):
         n_left = left_lengths[token]
         if n_left > 0:
             piece = bpe.arena + bpe.offsets[token]
-            n = token_bytes(bpe, token)
-            lefts[token] = find_hashed(bpe, piece, n_left, hashes[token - first][0])
-            rights[token] = find_hashed(bpe, piece + n_left, n - n_left, hashes[token - first][1])
+            lefts[token] = find_probed(bpe, &probes[token - first][0], piece)
+            rights[token] = find_probed(bpe, &probes[token - first][1], piece + n_left)
             if lefts[token] == NONE or rights[token] == NONE:
                 return token
     return -1
 
 
 def trie(
-    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint64_t[::1] slots,
+    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint64_t[:, ::1] slots,
     const uint32_t[::1] byte_token, const uint32_t[::1] left, Py_ssize_t capacity,
 ):
     """Trie over the tokens that merging reaches, as a hash table of edges.

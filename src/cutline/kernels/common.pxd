@@ -11,6 +11,7 @@ cdef extern from "native.h":
     void prefetch "cutline_prefetch"(const void* address) noexcept nogil
     uint64_t load64 "cutline_load64"(const uint8_t* source) noexcept nogil
     const uint64_t low_bytes "cutline_low_bytes"[9]
+    const uint64_t LONGER "cutline_longer"      # in the key of a piece that is not short
 
 cdef extern from "string.h" nogil:
     void* memcpy(void* to, const void* source, size_t n)
@@ -63,13 +64,10 @@ cdef inline uint64_t scramble(uint64_t hashed) noexcept nogil:
     return hashed ^ hashed >> 29
 
 
-cdef inline uint64_t hash_bytes(const uint8_t* piece, Py_ssize_t n) noexcept nogil:
-    """Hash of any number of bytes; equal to scramble(hash_key) for short ones."""
-    cdef uint64_t hashed
+cdef inline uint64_t hash_long(const uint8_t* piece, Py_ssize_t n) noexcept nogil:
+    """Hash of 8 bytes or more."""
+    cdef uint64_t hashed = <uint64_t> n * <uint64_t> 0x9E3779B97F4A7C15
     cdef Py_ssize_t at = 0
-    if n <= SHORT_PIECE:
-        return scramble(hash_key(short_key(piece, n, piece + n)))
-    hashed = <uint64_t> n * <uint64_t> 0x9E3779B97F4A7C15
     while at < n - 8:
         hashed = (hashed ^ load64(piece + at)) * <uint64_t> 0xD6E8FEB86659FD93
         hashed ^= hashed >> 32

@@ -11,10 +11,11 @@ from cython cimport auto_pickle
 from libc.stdlib cimport free
 
 from cutline.kernels.bpe cimport (
-    VERDICTS, backtrack, char_part, find_hashed, find_token, id_of_rank, merge, sealed_end,
+    VERDICTS, Probe, backtrack, char_part, find_probed, find_token, id_of_rank, merge, sealed_end,
+    short_probe,
 )
 from cutline.kernels.common cimport (
-    MERGE_LIMIT, NONE, SHORT_PIECE, char_bytes, grow, hash_key, likely, load64, low_bytes, memcpy,
+    LONGER, MERGE_LIMIT, NONE, SHORT_PIECE, char_bytes, grow, hash_key, likely, low_bytes, memcpy,
     memset, prefetch, scramble, settled, short_key, uint16_t, unlikely,
 )
 from cutline.kernels.prefix cimport encode_by_prefixes
@@ -199,7 +200,7 @@ cdef Py_ssize_t encode_batch(
         else:
             # A key that is never stored, so that the loop below has one comparison.
             keys[piece].low = 0
-            keys[piece].high = <uint64_t> 0xFF << 56
+            keys[piece].high = LONGER
             slots[piece] = scratch.front
             if n <= LONG_PIECE:
                 long_key(text + batch.starts[piece], n, words)
@@ -230,6 +231,7 @@ cdef Py_ssize_t encode_missed(
     """Encode a piece that the front does not hold, and remember it."""
     cdef LongEntry* longer = <LongEntry*> front
     cdef uint64_t words[4]
+    cdef Probe probe
     cdef Py_ssize_t count
     cdef uint32_t token
     if n > LONG_PIECE:
@@ -240,7 +242,8 @@ cdef Py_ssize_t encode_missed(
         words[3] = key.high & ~low_bytes[7]
         longer = longer_slot(scratch, words)
         prefetch(longer)
-        token = find_hashed(bpe, piece, n, scramble(hash_key(key)))
+        probe = short_probe(key)
+        token = find_probed(bpe, &probe, piece)
         if token != NONE:
             out[0] = id_of_rank(bpe, token)
             if scratch.stores:

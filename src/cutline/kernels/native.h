@@ -27,6 +27,9 @@ static inline const void *cutline_settled(const void *address) {
     return address;
 }
 
+/* In the top byte of a key, where a short piece has its length. */
+static const uint64_t cutline_longer = (uint64_t)0xFF << 56;
+
 /* Eight bytes, the first in the lowest place whatever the machine's byte order. */
 static inline uint64_t cutline_load64(const uint8_t *from) {
     uint64_t word;

@@ -65,7 +65,7 @@ def build_bpe_tables(vocabulary: Vocabulary) -> BpeTables:
             "arena": hashed.arena,
             "offsets": hashed.offsets,
             "ids": vocabulary.ids,
-            "piece_slots": hashed.slots,
+            "token_slots": hashed.slots,
             "pair_slots": pair_slots,
             "pair_filter": pair_filter,
             "left": left,
@@ -110,7 +110,7 @@ def _hash(vocabulary: Vocabulary) -> _Hashed:
             f"the longest supported are {MAX_TOKEN_BYTES}"
         )
     arena = np.frombuffer(vocabulary.arena, dtype=np.uint8)
-    slots, equal = build.piece_slots(arena, vocabulary.offsets)
+    slots, equal = build.token_slots(arena, vocabulary.offsets)
     if equal is not None:
         first, second = (int(vocabulary.ids[token]) for token in equal)
         raise VocabularyError(
@@ -155,7 +155,7 @@ def _trie(
     arrays: dict[str, Any],
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32]]:
     """Edges of the trie, nodes of two bytes, and the next shorter prefix of each token."""
-    parts = (arrays[name] for name in ("arena", "offsets", "piece_slots", "byte_token", "left"))
+    parts = (arrays[name] for name in ("arena", "offsets", "token_slots", "byte_token", "left"))
     arena, offsets, slots, byte_token, left = parts
     capacity = build.slots_for(2 * len(left))
     while capacity <= 4 * build.MAX_TRIE_NODES:

@@ -72,8 +72,8 @@ cdef bint mark_batch(
         words = word_at(marks, character, 0)
         bit = <uint64_t> 1 << (character & 63)
         words[PIECES] |= bit
-        if examined <= at + char_bytes(utf8[at]):
-            words[SETTLED] |= bit
+        # No branch: what a processor guesses wrong costs more.
+        words[SETTLED] |= bit * (examined <= at + char_bytes(utf8[at]))
         if count <= n_chars and (end - at <= SHORT_PIECE or count <= 1):
             # Where in a short piece its tokens begin, nobody asks: they stand side by side.
             bits = (<uint64_t> 1 << count) - 1

@@ -19,7 +19,14 @@ from unicodedata import category
 import regex
 from bitarray import bitarray
 
-from cutline.kernels.breaks import LINE, PARAGRAPH, SENTENCE, find_breaks, find_last_break
+from cutline.kernels.breaks import (
+    CHARACTER,
+    LINE,
+    PARAGRAPH,
+    SENTENCE,
+    find_breaks,
+    find_last_break,
+)
 
 __all__ = [
     "LOOK_AHEAD",
@@ -131,7 +138,7 @@ class BreakLevel(Level):
         """Find the last boundary: see `Level`. Cost: linear in the distance to it."""
         return find_last_break(text, self.kind, start, after, until)
 
-    def every(self, text: str, start: int, after: int, until: int) -> list[int]:
+    def every(self, text: str, start: int, after: int, until: int) -> Sequence[int]:
         """List all boundaries: see `Level`."""
         return find_breaks(text, self.kind, start, after, until)
 
@@ -272,19 +279,16 @@ class GraphemeLevel(Level):
         return start
 
 
-class CharacterLevel(Level):
+class CharacterLevel(BreakLevel):
     """Any place between two code points."""
 
     name = "character"
+    kind = CHARACTER
     is_vital = True
 
     def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
         """Yield all places: see `Level`."""
         return range(start + 1, end + 1)
-
-    def last(self, text: str, start: int, after: int, until: int) -> int:
-        """Find the last place: see `Level`."""
-        return until if until > after else -1
 
     def every(self, text: str, start: int, after: int, until: int) -> range:
         """List all places: see `Level`."""

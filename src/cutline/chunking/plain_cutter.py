@@ -11,7 +11,14 @@ from math import ceil
 import numpy as np
 
 from cutline.chunk import Chunk
-from cutline.chunking.levels import BreakLevel, Level, LineLevel, ParagraphLevel, SentenceLevel
+from cutline.chunking.levels import (
+    BreakLevel,
+    CharacterLevel,
+    Level,
+    LineLevel,
+    ParagraphLevel,
+    SentenceLevel,
+)
 from cutline.chunking.rules import Rules
 from cutline.counting import IntervalCounter
 from cutline.kernels.chunks import make_chunk, make_chunks
@@ -26,7 +33,7 @@ _NOWHERE = -1
 
 def _is_known(level: Level) -> bool:
     """Tell whether a kernel knows a level: a class of a user's may find other places."""
-    return type(level) in (ParagraphLevel, LineLevel, SentenceLevel)
+    return type(level) in (ParagraphLevel, LineLevel, SentenceLevel, CharacterLevel)
 
 
 class PlainCutter:

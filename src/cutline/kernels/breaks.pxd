@@ -6,6 +6,7 @@ cpdef enum:
     PARAGRAPH = 0
     LINE = 1
     SENTENCE = 2
+    CHARACTER = 3
 
 
 cdef int need_kind(int kind) except -1

@@ -1,4 +1,4 @@
-"""Where a text pauses: the ends of paragraphs, lines and sentences.
+"""Where a text pauses: the ends of paragraphs, lines and sentences; or of any character.
 
 Nothing before `start` counts, and nothing as far as 256 characters behind a place.
 """
@@ -11,7 +11,7 @@ from cutline.kernels.sentences cimport last_sentence, list_sentences, need_class
 
 cdef int need_kind(int kind) except -1:
     """Have what finding breaks of a kind takes, before any is asked for."""
-    if not PARAGRAPH <= kind <= SENTENCE:
+    if not PARAGRAPH <= kind <= CHARACTER:
         raise ValueError(f"there is no kind {kind} of breaks")
     return need_classes() if kind == SENTENCE else 0
 
@@ -24,7 +24,9 @@ cdef Py_ssize_t last_break(
         return last_paragraph(text, start, after, until)
     if kind == LINE:
         return last_line(text, start, after, until)
-    return last_sentence(text, start, after, until)
+    if kind == SENTENCE:
+        return last_sentence(text, start, after, until)
+    return until if until > after else NOWHERE
 
 
 def find_last_break(

@@ -13,6 +13,14 @@ import random
 import sys
 from typing import TypeVar
 
+from cutline.kernels.breaks import (
+    CHARACTER,
+    LINE,
+    PARAGRAPH,
+    SENTENCE,
+    find_breaks,
+    find_last_break,
+)
 from cutline.kernels.cut import Cutter
 from cutline.kernels.encoder import Encoder
 from cutline.kernels.scan import ScanTables, scan_pieces
@@ -77,10 +85,22 @@ def cut(memory: GuardedMemory, encoder: Encoder, utf8: bytes) -> None:
         wanted.close()
 
 
+def pause(memory: GuardedMemory, utf8: bytes) -> None:
+    if not utf8.isascii():
+        return
+    text = utf8.decode()
+    for kind in (PARAGRAPH, LINE, SENTENCE, CHARACTER):
+        for until in (len(text), len(text) - 1):
+            want = find_breaks(text, kind, 0, 0, until), find_last_break(text, kind, 0, 0, until)
+            placed = memory.place(text)
+            assert find_breaks(placed, kind, 0, 0, until) == want[0]
+            assert find_last_break(placed, kind, 0, 0, until) == want[1]
+
+
 def texts(rng: random.Random) -> list[bytes]:
     """Texts of every length in bytes, with characters of every width at their ends."""
     found = []
-    for items in ("a", " ", "ab \n1'", "\x00", "é", "日", "😀", "aé日😀 \n'"):
+    for items in ("a", " ", "ab \n1'", "aB. \n!)1", "\x00", "é", "日", "😀", "aé日😀 \n'"):
         for length in LENGTHS:
             drawn = "".join(rng.choices(items, k=length)).encode()
             found.append(drawn[len(drawn) - length :].decode(errors="ignore").encode())
@@ -98,6 +118,7 @@ def walk() -> None:
         for encoder in encoders:
             encode(memory, encoder, utf8)
             cut(memory, encoder, utf8)
+        pause(memory, utf8)
 
 
 if __name__ == "__main__":

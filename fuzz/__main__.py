@@ -18,6 +18,8 @@ TARGETS = {
     "automaton": ["-max_len=4096"],
     "native": ["-max_len=2048"],
     "rank_file": ["-max_len=4096", f"-dict={HERE / 'rank_file.dict'}"],
+    "tokenizer_json": ["-max_len=16"],
+    "counts": ["-max_len=600"],
 }
 
 

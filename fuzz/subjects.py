@@ -9,7 +9,7 @@ import tiktoken
 
 import cutline
 from cutline import reference
-from tests.oracles import DISTINCT, longest_token_bytes, real_tiktoken, tiktoken_of
+from tests.oracles import DISTINCT, longest_token_bytes, real_tiktoken, with_oracle
 from tests.vocabularies import TOY_TOKENS, random_ranks, with_bytes
 
 GAPPED_PATTERN = r"[\p{L}\n]+| +(?!\S)"
@@ -92,7 +92,6 @@ def subject(number: int) -> Subject:
     else:
         letters = rng.choice(ALPHABETS)
         ranks = random_ranks(rng, letters.encode())
-    ours = cutline.Encoding(f"{number}", pat_str=pat_str, mergeable_ranks=ranks, special_tokens={})
     letters = "".join(sorted({*letters}))
     reach = MAX_CHARACTERS if pat_str == GAPPED_PATTERN else max(map(len, ranks))
-    return Subject(ours, tiktoken_of(ranks, pat_str), letters, reach)
+    return Subject(*with_oracle(ranks, pat_str), letters, reach)

@@ -11,7 +11,7 @@ import cutline
 from cutline import reference
 from cutline.counting.intervals import IntervalCounter
 from fuzz.subjects import MAX_CHARACTERS, REPEATS, Subject, reference_tokens, subject
-from tests.oracles import tiktoken_of
+from tests.oracles import Renumbered
 
 MAX_TEXT = 600
 MAX_CUT = 48  # characters that the naive search for a cut is given
@@ -51,9 +51,11 @@ def repatterned(number: int, pattern: int) -> Subject:
     chosen, pat_str = subject(number), PATTERNS[pattern]
     if not chosen.letters or not pat_str:
         return chosen
-    ranks = dict(chosen.ours._mergeable_ranks)
-    ours = cutline.Encoding(f"{number}", pat_str=pat_str, mergeable_ranks=ranks, special_tokens={})
-    return Subject(ours, tiktoken_of(ranks, pat_str), chosen.letters, MAX_CHARACTERS)
+    vocabulary = chosen.ours._vocabulary
+    ours = cutline.Encoding.from_vocabulary(
+        f"{number}", pat_str=pat_str, vocabulary=vocabulary, special_tokens={}
+    )
+    return Subject(ours, Renumbered(vocabulary, pat_str), chosen.letters, MAX_CHARACTERS)
 
 
 def spans_of(length: int, seed: int) -> list[tuple[int, int]]:

@@ -11,7 +11,7 @@ import zlib
 import cutline
 from cutline.errors import CorruptDataError, VocabularyError
 from cutline.vocabulary import Vocabulary, pack, unpack
-from tests.oracles import tiktoken_of
+from tests.oracles import Renumbered
 
 MAGIC = b"cutvoc\x01\x00"
 COUNTS_BYTES = 15
@@ -56,5 +56,5 @@ def check_encoding(encoding: cutline.Encoding, vocabulary: Vocabulary) -> None:
     tokens = encoding._encode_single_piece(text)
     assert encoding.decode_bytes(tokens) == text
     if vocabulary.left_lengths is None:
-        real = tiktoken_of(vocabulary.to_ranks(), None)
+        real = Renumbered(vocabulary, None)
         assert tokens == real._encode_single_piece(text)

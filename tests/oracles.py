@@ -5,12 +5,14 @@ whose checksums are proved elsewhere.
 """
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 import tiktoken
 
 import cutline
+from cutline.vocabulary import Vocabulary
+from tests.vocabularies import encoding_of, ids_of
 
 PACKAGED = (
     "cl100k_base",
@@ -54,6 +56,57 @@ def tiktoken_of(
     )
 
 
+class Renumbered(tiktoken.Encoding):
+    """Tiktoken, which takes ranks for ids, with other ids.
+
+    Args:
+        vocabulary: the tokens in the order of merging, under the ids to give.
+        pat_str: as for `tiktoken_of`.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, pat_str: str | None) -> None:
+        super().__init__(
+            "renumbered",
+            pat_str=WHOLE_TEXT if pat_str is None else pat_str,
+            mergeable_ranks={token: rank for rank, token in enumerate(vocabulary.tokens())},
+            special_tokens={},
+        )
+        self._ids: list[int] = vocabulary.ids.tolist()
+        self._ranks = {token_id: rank for rank, token_id in enumerate(self._ids)}
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        return [self._ids[rank] for rank in super().encode_ordinary(text)]
+
+    def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
+        return [self._ids[rank] for rank in super()._encode_single_piece(text_or_bytes)]
+
+    def _encode_bytes(self, text: bytes) -> list[int]:
+        return [self._ids[rank] for rank in super()._encode_bytes(text)]
+
+    def decode_bytes(self, tokens: Sequence[int]) -> bytes:
+        return super().decode_bytes([self._ranks[token] for token in tokens])
+
+    def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
+        return self.decode_bytes(tokens).decode(errors=errors)
+
+    def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
+        return [self.decode_bytes([token]) for token in tokens]
+
+
+def with_oracle(
+    ranks: Mapping[bytes, int], pat_str: str | None
+) -> tuple[cutline.Encoding, Renumbered]:
+    """An encoding of drawn ranks, and what tiktoken makes of them."""
+    ours = encoding_of(ranks, pat_str)
+    return ours, Renumbered(ours._vocabulary, pat_str)
+
+
+def with_count(ranks: Mapping[bytes, int], pat_str: str | None) -> tuple[cutline.Encoding, Count]:
+    """An encoding of drawn ranks, and tiktoken's count."""
+    ours, real = with_oracle(ranks, pat_str)
+    return ours, lambda text: len(real.encode_ordinary(text))
+
+
 @functools.cache
 def counter(name: str) -> Count:
     """Count the tokens of a text by encoding it with tiktoken."""
@@ -69,8 +122,9 @@ def longest_token_bytes(name: str) -> int:
 
 def textbook_merge(ranks: Mapping[bytes, int], piece: bytes) -> list[int]:
     """Encode one piece by the definition: the lowest rank merges first, leftmost on a tie."""
+    ids = ids_of(ranks)
     if piece in ranks:
-        return [ranks[piece]]
+        return [ids[piece]]
     parts = [piece[i : i + 1] for i in range(len(piece))]
     while True:
         merges = [
@@ -79,7 +133,7 @@ def textbook_merge(ranks: Mapping[bytes, int], piece: bytes) -> list[int]:
             if left + right in ranks
         ]
         if not merges:
-            return [ranks[part] for part in parts]
+            return [ids[part] for part in parts]
         i = min(merges)[1]
         parts[i : i + 2] = [parts[i] + parts[i + 1]]
 

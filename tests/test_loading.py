@@ -1,9 +1,11 @@
 """Encodings saved and loaded: every format, with the `tokenizers` package as oracle."""
 
+import contextlib
 import copy
 import json
 import pickle
 import random
+from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,9 @@ import pytest
 
 import cutline
 from cutline.errors import PatternError, UnsupportedPatternError, VocabularyError
+from cutline.vocabulary import Vocabulary
 from cutline.vocabulary.huggingface import read_vocab_and_merges
+from cutline.vocabulary.native_file import StoredEncoding, write_native
 from cutline.vocabulary.tokenizer_json import parse_tokenizer_json
 from tests.oracles import DISTINCT
 from tests.texts import NAMED_TEXTS, random_texts
@@ -400,9 +404,65 @@ def test_a_cut_tokenizer_json_is_refused_with_its_place(tmp_path: Path) -> None:
         assert str(caught.value).startswith(str(path))
 
 
-def test_a_forged_native_file_is_refused_by_name(tmp_path: Path) -> None:
-    from cutline.vocabulary.native_file import StoredEncoding, write_native
+@pytest.mark.parametrize("place", ["model", "normalizer", "pre_tokenizer", "decoder", "more"])
+@pytest.mark.parametrize("kind", ["list", "sequence", "object"])
+def test_a_deeply_nested_tokenizer_json_is_read_or_refused_by_name(
+    place: str, kind: str, tmp_path: Path
+) -> None:
+    """Near the limit of recursion, too: whatever reads goes deeper than the parser did."""
+    path = tmp_path / "tokenizer.json"
+    toy().save(path)
+    document = json.loads(path.read_bytes())
+    around = {
+        "list": ("[", "]"),
+        "object": ('{"a":', "}"),
+        "sequence": (
+            '{"type":"Sequence","normalizers":[{"type":"NFC"}],"pretokenizers":[',
+            '],"decoders":[]}',
+        ),
+    }[kind]
+    for depth in (50, 200, 300, 350, 450, *range(880, 1_000, 13), 5_000):
+        text = json.dumps({**document, place: "here"})
+        path.write_text(text.replace('"here"', around[0] * depth + "null" + around[1] * depth))
+        try:
+            enc = cutline.load(path)
+        except VocabularyError as error:
+            message = str(error)
+        else:
+            with contextlib.suppress(VocabularyError):  # such a file cannot say all that it is
+                enc.save(tmp_path / "again.json")
+            continue
+        assert message.startswith(str(path))
 
+
+@pytest.mark.parametrize("name", ["x.tiktoken", "x-vocab.json", "tokenizer.json", "x.cutline"])
+def test_a_token_that_is_too_long_is_refused_by_the_files_name(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    toy().save(path)
+    giant = b"a" * 40_000
+    if name == "x.tiktoken":
+        path.write_bytes(path.read_bytes() + b64encode(giant) + b" 99999\n")
+    elif name == "x.cutline":
+        vocabulary = Vocabulary.from_ranks(dict(TOY_RANKS) | {giant: 99_999})
+        write_native(StoredEncoding("x", None, {}, vocabulary), path)
+    else:
+        document = json.loads(path.read_bytes())
+        ids = document.get("model", {}).get("vocab", document)
+        ids["a" * 40_000] = 99_999
+        if "model" in document:
+            document["model"]["ignore_merges"] = True
+            path.write_text(json.dumps(document))
+        else:
+            path.write_text(json.dumps(document))
+            merges = path.with_name("x-merges.txt")
+            merges.write_text(merges.read_text() + f"a {'a' * 39_999}\n")
+    holds_all = name in ("tokenizer.json", "x.cutline")
+    with pytest.raises(VocabularyError) as caught:
+        cutline.load(path) if holds_all else cutline.load(path, pat_str=None)
+    assert str(path) in str(caught.value)
+
+
+def test_a_forged_native_file_is_refused_by_name(tmp_path: Path) -> None:
     path = tmp_path / "x.cutline"
     vocabulary = toy()._vocabulary
     wrong = vocabulary.with_left_lengths([0] * 256 + [1, 1, 1, 1, 2, 2])  # hello is not he and llo
@@ -413,7 +473,7 @@ def test_a_forged_native_file_is_refused_by_name(tmp_path: Path) -> None:
         write_native(stored, path)
         with pytest.raises(VocabularyError) as caught:
             cutline.load(path)
-        assert str(caught.value).startswith(f"{path} holds no encoding: ")
+        assert str(caught.value).startswith(f"{path}: ")
         assert message in str(caught.value)
 
 
@@ -428,8 +488,6 @@ def test_a_forged_native_file_is_refused_by_name(tmp_path: Path) -> None:
 def test_a_native_file_with_a_pattern_that_no_engine_runs_is_refused(
     pat_str: str, message: str, tmp_path: Path
 ) -> None:
-    from cutline.vocabulary.native_file import StoredEncoding, write_native
-
     path = tmp_path / "x.cutline"
     write_native(StoredEncoding("x", pat_str, {}, toy()._vocabulary), path)
     with pytest.raises(PatternError, match=message) as caught:

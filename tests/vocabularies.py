@@ -1,11 +1,61 @@
 """Small vocabularies with every property that a published one can do without."""
 
 import random
+import zlib
 from collections import Counter
 from collections.abc import Mapping
+from functools import cached_property
 from itertools import pairwise
 
-Ranks = dict[bytes, int]
+import cutline
+from cutline.vocabulary import Vocabulary
+
+
+class Ranks(dict[bytes, int]):
+    """Tokens in the order of merging, numbered by rank, and ids that may say nothing of it.
+
+    Hugging Face's vocabularies are often numbered by frequency. So that no test takes the order
+    of ids for that of merging, ids are drawn: from the tokens, so that they stay the same.
+    """
+
+    @cached_property
+    def ids(self) -> dict[bytes, int]:
+        """The id of every token."""
+        rng, own = random.Random(zlib.crc32(b"\n".join(self))), sorted(self.values())
+        kind = rng.choice(("ranks", "two swapped", "permuted", "permuted", "sparse", "high"))
+        if kind == "two swapped":
+            first, second = rng.sample(range(len(own)), 2)
+            own[first], own[second] = own[second], own[first]
+        elif kind == "permuted":
+            rng.shuffle(own)
+        elif kind != "ranks":
+            own = rng.sample(range(2**32 - 2 - 5 * len(own), 2**32 - 2), len(own))
+            if kind == "sparse":
+                own = rng.sample(range(200 * len(own)), len(own))
+        return dict(zip(sorted(self, key=self.__getitem__), own, strict=True))
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The tokens under these ids."""
+        return Vocabulary.from_ranks(self.ids, sorted(self, key=self.__getitem__))
+
+
+def ids_of(ranks: Mapping[bytes, int]) -> Mapping[bytes, int]:
+    """The ids of drawn ranks; of others, which are a published vocabulary's, they are the ids."""
+    return ranks.ids if isinstance(ranks, Ranks) else ranks
+
+
+def vocabulary_of(ranks: Mapping[bytes, int]) -> Vocabulary:
+    """The tokens under those ids."""
+    return ranks.vocabulary if isinstance(ranks, Ranks) else Vocabulary.from_ranks(ranks)
+
+
+def encoding_of(ranks: Mapping[bytes, int], pat_str: str | None) -> cutline.Encoding:
+    """An encoding in which tokens merge by rank, without special tokens."""
+    return cutline.Encoding.from_vocabulary(
+        "drawn", pat_str=pat_str, vocabulary=vocabulary_of(ranks), special_tokens={}
+    )
+
 
 # Named because a rule that holds for OpenAI's vocabularies fails on them.
 TOY_TOKENS: dict[str, tuple[bytes, ...]] = {
@@ -25,7 +75,8 @@ TOY_TOKENS: dict[str, tuple[bytes, ...]] = {
 
 def with_bytes(tokens: tuple[bytes, ...]) -> Ranks:
     """The 256 bytes first, then the tokens in order."""
-    return {token: rank for rank, token in enumerate([*(bytes([i]) for i in range(256)), *tokens])}
+    single = (bytes([value]) for value in range(256))
+    return Ranks({token: rank for rank, token in enumerate([*single, *tokens])})
 
 
 def merged_tokens(rng: random.Random, alphabet: bytes, n_tokens: int) -> list[bytes]:
@@ -75,20 +126,20 @@ def trained_tokens(text: bytes, n_tokens: int) -> list[bytes]:
     return list(made)
 
 
-def id_layout(rng: random.Random, tokens: list[bytes]) -> Ranks:
-    """Ids for tokens in this order of rank: dense, with gaps, shuffled, or near 2**32."""
+def rank_layout(rng: random.Random, tokens: list[bytes]) -> Ranks:
+    """Ranks for tokens in this order or another: dense, with gaps, shuffled, or near 2**32."""
     kind = rng.choice(("dense", "gaps", "gaps", "high", "shuffled"))
     if kind == "shuffled":
         tokens = rng.sample(tokens, len(tokens))
     first = 2**32 - 2 - 1_000 * len(tokens) if kind == "high" else 0
-    ids: list[int] = []
+    ranks: list[int] = []
     for _ in tokens:
         largest_gap = {"gaps": 20_000, "high": 1_000}.get(kind, 1)
         first += rng.randint(1, largest_gap)
-        ids.append(first)
+        ranks.append(first)
     if kind == "gaps":
-        ids[-1] += 2**21
-    return dict(zip(tokens, ids, strict=True))
+        ranks[-1] += 2**21
+    return Ranks(zip(tokens, ranks, strict=True))
 
 
 def random_ranks(rng: random.Random, alphabet: bytes) -> Ranks:
@@ -102,7 +153,7 @@ def random_ranks(rng: random.Random, alphabet: bytes) -> Ranks:
     longer = list(dict.fromkeys(tokens))
     single = [bytes([value]) for value in range(256)]
     order = single + longer if rng.random() < 0.7 else longer + single
-    return id_layout(rng, order)
+    return rank_layout(rng, order)
 
 
 def character_ranks(rng: random.Random, letters: str) -> Ranks:

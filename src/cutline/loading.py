@@ -1,7 +1,7 @@
 """Encodings from files: which format, and what the caller must add."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from errno import ENOENT
 from os import PathLike
 from pathlib import Path
@@ -25,6 +25,7 @@ from cutline.vocabulary.merges import (
 from cutline.vocabulary.native_file import NATIVE_MAGIC, read_native
 from cutline.vocabulary.tekken import is_tekken, parse_tekken
 from cutline.vocabulary.tokenizer_json import Part, parse_tokenizer_json, refused
+from cutline.wrapping.versions import document_of
 
 if TYPE_CHECKING:
     from cutline.pipeline import Facts
@@ -40,6 +41,30 @@ def load(
 ) -> Encoding:
     """Read an encoding; `cutline.load` is the door."""
     path = Path(path)
+    with _naming(str(path)):
+        return _load(path, pat_str, special_tokens, name)
+
+
+@contextmanager
+def _naming(source: str) -> Iterator[None]:
+    """Have every error that a file's content can cause name the file."""
+    try:
+        yield
+    except (CorruptDataError, PatternError, VocabularyError) as error:
+        if source in str(error):
+            raise
+        kind = VocabularyError if isinstance(error, CorruptDataError) else type(error)
+        raise kind(f"{source}: {error}") from error
+    except RecursionError:
+        raise VocabularyError(f"{source} is nested too deeply to be read") from None
+
+
+def _load(
+    path: Path,
+    pat_str: str | EllipsisType | None,
+    special_tokens: Mapping[str, int] | None,
+    name: str | None,
+) -> Encoding:
     file_format = _format_of(path)
     holds_all = file_format in ("cutline", "tokenizer.json")
     if holds_all and not (isinstance(pat_str, EllipsisType) and special_tokens is None):
@@ -97,29 +122,26 @@ def _format_of(path: Path) -> FileFormat:
 
 def _from_native(path: Path, name: str | None) -> Encoding:
     stored = read_native(path)
-    try:
-        return Encoding.from_vocabulary(
-            stored.name if name is None else name,
-            pat_str=stored.pat_str,
-            vocabulary=stored.vocabulary,
-            special_tokens=stored.special_tokens,
-        )
-    except (CorruptDataError, VocabularyError) as error:
-        raise VocabularyError(f"{path} holds no encoding: {error}") from error
-    except PatternError as error:
-        raise type(error)(f"{path}: {error}") from error
+    return Encoding.from_vocabulary(
+        stored.name if name is None else name,
+        pat_str=stored.pat_str,
+        vocabulary=stored.vocabulary,
+        special_tokens=stored.special_tokens,
+    )
 
 
 def from_tokenizers(tokenizer: Any, name: str | None) -> Encoding:
     """Make the encoding of a tokenizer object; `Encoding.from_tokenizers` is the door."""
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
-    if not callable(getattr(backend, "to_str", None)):
+    document = document_of(backend)
+    if document is None:
         raise TypeError(
             "tokenizer must be a tokenizers.Tokenizer or a fast tokenizer of transformers, got "
             f"{type(tokenizer).__name__}: {WAY_OUT}"
         )
-    given = name or getattr(tokenizer, "name_or_path", None) or "tokenizer"
-    return _from_document(json.loads(backend.to_str()), str(given), str(given))
+    given = str(name or getattr(tokenizer, "name_or_path", None) or "tokenizer")
+    with _naming(given):
+        return _from_document(document, given, given)
 
 
 def _from_json(path: Path, name: str | None) -> Encoding:
@@ -130,15 +152,9 @@ def _from_json(path: Path, name: str | None) -> Encoding:
     document = read_json(file)
     if is_tekken(document):
         pattern, ranks, special_tokens = parse_tekken(document, str(file))
-        try:
-            return Encoding(
-                name or file.stem,
-                pat_str=pattern,
-                mergeable_ranks=ranks,
-                special_tokens=special_tokens,
-            )
-        except (PatternError, VocabularyError) as error:
-            raise type(error)(f"{file}: {error}") from error
+        return Encoding(
+            name or file.stem, pat_str=pattern, mergeable_ranks=ranks, special_tokens=special_tokens
+        )
     return _from_document(document, path.stem if name is None else name, str(file))
 
 
@@ -161,16 +177,20 @@ def _from_document(document: Part, name: str, source: str) -> Encoding:
         prefix_space,
         silent_tokens,
         parsed.n_template_tokens,
+        parsed.trims,
     )
-    _check_normalized(facts, source)
+    _check_normalized(facts, source, is_done=parsed.is_normalized)
     try:
         return _make_encoding(name, pat_str, vocabulary, facts)
     except (PatternError, VocabularyError) as error:
         raise type(error)(f"{source}: {error}; {WAY_OUT}") from error
 
 
-def _check_normalized(facts: "Facts", source: str) -> None:
-    """Refuse added tokens that normalizing makes nothing, or one like the other."""
+def _check_normalized(facts: "Facts", source: str, *, is_done: bool) -> None:
+    """Refuse added tokens that normalizing makes nothing, or one like the other.
+
+    Where they are written as normalized, refuse what that would change once more.
+    """
     seen: dict[str, str] = {}
     for token in facts.added_tokens:
         if not token.normalized or not token.content:
@@ -178,6 +198,9 @@ def _check_normalized(facts: "Facts", source: str) -> None:
         text = facts.normalize(token.content)
         if not text:
             raise refused(source, "added token", token.content, "normalizing leaves nothing of it")
+        if is_done and text != token.content:
+            why = "normalized once more it would be another one"
+            raise refused(source, "added token", token.content, why)
         if text in seen:
             why = f"normalizing makes it the same as {seen[text]!r}"
             raise refused(source, "added token", token.content, why)

@@ -271,7 +271,7 @@ def interrupted_after(monkeypatch: pytest.MonkeyPatch, n_calls: int, error: type
     monkeypatch.setattr("cutline.training.count_pieces", count)
 
 
-TRAIN = ["train", "-n", 320, "-o", "mine.cutline", "--counts", "kept.npz"]
+TRAIN = ["train", "-n", 320, "-o", "mine.cutline", "--counts", "kept.counts"]
 
 
 def test_interrupted_counting_goes_on_from_the_files_that_are_done(
@@ -282,16 +282,16 @@ def test_interrupted_counting_goes_on_from_the_files_that_are_done(
         result = invoke(*TRAIN, "a.txt", "b.txt")
     assert (result.exit_code, result.stdout) == (130, "")
     assert result.stderr == (
-        "cutline: counts of 1 of 2 files are kept in kept.npz; "
+        "cutline: counts of 1 of 2 files are kept in kept.counts; "
         "the same command goes on from there\n"
     )
-    assert names_in(Path()) == ["a.txt", "b.txt", "kept.npz"]
-    assert PieceCounts.load("kept.npz") == count_pieces("a.txt")
+    assert names_in(Path()) == ["a.txt", "b.txt", "kept.counts"]
+    assert PieceCounts.load("kept.counts") == count_pieces("a.txt")
     with monkeypatch.context() as patched:
         interrupted_after(patched, 1, AssertionError)
         assert invoke(*TRAIN, "a.txt", "b.txt").exit_code == 0
     assert same(cutline.load("mine.cutline"), cutline.train(["a.txt", "b.txt"], 320))
-    assert PieceCounts.load("kept.npz") == count_pieces(["a.txt", "b.txt"])
+    assert PieceCounts.load("kept.counts") == count_pieces(["a.txt", "b.txt"])
 
 
 def test_interruption_before_anything_is_counted_leaves_nothing(
@@ -311,11 +311,11 @@ def test_bad_file_does_not_lose_the_counts_of_others(
     result = invoke(*TRAIN, "a.txt", "b.txt", "c.txt")
     assert result.exit_code == 1
     first, second = result.stderr.splitlines()
-    assert first.startswith("cutline: counts of 2 of 3 files are kept in kept.npz")
+    assert first.startswith("cutline: counts of 2 of 3 files are kept in kept.counts")
     assert second.startswith("cutline: c.txt: invalid utf-8")
     Path("c.txt").write_text("café")
     assert invoke(*TRAIN, "a.txt", "b.txt", "c.txt").exit_code == 0
-    assert PieceCounts.load("kept.npz") == count_pieces(["a.txt", "b.txt", "c.txt"])
+    assert PieceCounts.load("kept.counts") == count_pieces(["a.txt", "b.txt", "c.txt"])
 
 
 def test_files_are_counted_together_up_to_a_share_of_those_before(
@@ -337,24 +337,24 @@ def test_counts_are_used_again_and_grow_by_new_files(
 ) -> None:
     Path("empty.txt").touch()
     assert invoke(*TRAIN, "a.txt", "empty.txt").exit_code == 0
-    before = Path("kept.npz").read_bytes()
+    before = Path("kept.counts").read_bytes()
     with monkeypatch.context() as patched:
         interrupted_after(patched, 0, AssertionError)
         assert invoke(*TRAIN, "empty.txt", "a.txt", "-n", 280).exit_code == 0
     assert cutline.load("mine.cutline").n_vocab == 280
-    assert Path("kept.npz").read_bytes() == before
+    assert Path("kept.counts").read_bytes() == before
     assert invoke(*TRAIN, "b.txt", "empty.txt", "./a.txt").exit_code == 0
-    assert PieceCounts.load("kept.npz") == count_pieces(["a.txt", "b.txt"])
+    assert PieceCounts.load("kept.counts") == count_pieces(["a.txt", "b.txt"])
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["b.txt"], "a.txt was counted, too; name it again, or remove the counts"),
-        (["a.txt", "--pattern", "gpt2"], "kept.npz: counted with --pattern "),
+        (["a.txt", "--pattern", "gpt2"], "kept.counts: counted with --pattern "),
         (["a.txt", "--special", "<end>"], "special tokens none; ask for these"),
         (["a.txt", "./a.txt"], "a.txt: with --counts each file is named once"),
-        (["a.txt", "a.jsonl", "--column", "x"], "kept.npz: counts column None, not 'x'"),
+        (["a.txt", "a.jsonl", "--column", "x"], "kept.counts: counts column None, not 'x'"),
     ],
 )
 def test_counts_of_something_else_are_refused(
@@ -362,12 +362,12 @@ def test_counts_of_something_else_are_refused(
 ) -> None:
     Path("a.jsonl").write_text('{"x": "y"}')
     assert invoke(*TRAIN, "a.txt").exit_code == 0
-    before = Path("kept.npz").read_bytes()
+    before = Path("kept.counts").read_bytes()
     result = invoke(*TRAIN, *arguments)
     assert result.exit_code == 1
     [line] = result.stderr.splitlines()
     assert message in line
-    assert Path("kept.npz").read_bytes() == before
+    assert Path("kept.counts").read_bytes() == before
 
 
 def test_file_that_was_changed_since_is_named(invoke: Invoke) -> None:
@@ -379,14 +379,14 @@ def test_file_that_was_changed_since_is_named(invoke: Invoke) -> None:
 
 
 def test_damaged_counts_and_those_from_elsewhere_are_refused(invoke: Invoke) -> None:
-    count_pieces("a.txt").save("kept.npz")
+    count_pieces("a.txt").save("kept.counts")
     result = invoke(*TRAIN, "a.txt")
     assert result.exit_code == 1
-    assert "kept.npz: does not say which files it counts" in result.stderr
-    Path("kept.npz").write_bytes(Path("kept.npz").read_bytes()[:-30])
+    assert "kept.counts: does not say which files it counts" in result.stderr
+    Path("kept.counts").write_bytes(Path("kept.counts").read_bytes()[:-30])
     result = invoke(*TRAIN, "a.txt")
     assert result.exit_code == 1
-    assert "kept.npz" in result.stderr
+    assert "kept.counts" in result.stderr
 
 
 def opened_when_read(pipe: str) -> int:

@@ -16,9 +16,9 @@ import cutline
 from cutline import Encoding
 from cutline.counting.appender import Appender
 from cutline.errors import OffsetError, SurrogateError, UnsupportedPatternError
-from tests.oracles import DISTINCT, real_tiktoken, tiktoken_of
+from tests.oracles import DISTINCT, Renumbered, real_tiktoken
 from tests.texts import COUNTING_CASES, NAMED_TEXTS, SURROGATE_TEXTS, random_text, run_length_text
-from tests.vocabularies import TOY_TOKENS, random_ranks, with_bytes
+from tests.vocabularies import TOY_TOKENS, encoding_of, random_ranks, with_bytes
 
 # What no published pattern does: many scans alive at once, ends that come and go, gaps.
 PATTERNS: dict[str, str | None] = {
@@ -45,7 +45,7 @@ def encoding(case: str) -> Encoding:
     else:
         ranks = with_bytes(TOY_TOKENS[case])
         pattern = patterns[list(TOY_TOKENS).index(case) % len(patterns)]
-    return Encoding(case, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    return encoding_of(ranks, pattern)
 
 
 @functools.cache
@@ -53,7 +53,7 @@ def oracle(case: str) -> Callable[[str], list[int]]:
     if case in DISTINCT:
         return real_tiktoken(case).encode_ordinary
     ours = encoding(case)
-    return tiktoken_of(ours._mergeable_ranks, ours._pat_str).encode_ordinary
+    return Renumbered(ours._vocabulary, ours._pat_str).encode_ordinary
 
 
 def assert_same(appender: Appender, case: str, text: str) -> None:

@@ -13,10 +13,11 @@ from tests.oracles import (
     DISTINCT,
     PACKAGED,
     Count,
+    Renumbered,
     counter,
     greatest_cut,
     longest_token_bytes,
-    tiktoken_of,
+    with_count,
 )
 from tests.texts import (
     COUNTING_CASES,
@@ -99,12 +100,6 @@ def assert_counts(intervals: IntervalCounter, count: Count, text: str, spans: Sp
     for start, end in spans[:: max(1, len(spans) // 20)]:
         assert intervals.count(start, end) == count(text[start:end])
     assert intervals.total == intervals.count(0, len(text))
-
-
-def with_oracle(ranks: dict[bytes, int], pat_str: str | None) -> tuple[cutline.Encoding, Count]:
-    real = tiktoken_of(ranks, pat_str)
-    encoding = cutline.Encoding("toy", pat_str=pat_str, mergeable_ranks=ranks, special_tokens={})
-    return encoding, lambda text: len(real.encode_ordinary(text))
 
 
 def assert_every_text(name: str, texts: Iterable[str]) -> None:
@@ -207,7 +202,7 @@ def test_counts_that_rise_and_fall(name: str, text: str, counts: dict[int, int])
 def test_left_pieces_must_be_valid_for_the_slice() -> None:
     # Here a newline followed by a blank is a token: pieces that are cut wrongly count wrongly.
     ranks = with_bytes((b"\n ",))
-    encoding, count = with_oracle(ranks, cutline.get_encoding("cl100k_base")._pat_str)
+    encoding, count = with_count(ranks, cutline.get_encoding("cl100k_base")._pat_str)
     for text in ("!\n x", ":\n     x", "a\n \n  b\n\n c"):
         assert_counts(encoding.intervals(text), count, text, all_spans(len(text)))
     assert encoding.intervals("!\n x").count(1, 3) == 1
@@ -238,7 +233,7 @@ def test_a_decision_that_looks_far_is_made_for_the_slice(text: str) -> None:
 @pytest.mark.parametrize("pat_str", PATTERNS)
 @pytest.mark.parametrize("tokens", TOY_TOKENS.values(), ids=TOY_TOKENS)
 def test_every_slice_counts_with_toys(tokens: tuple[bytes, ...], pat_str: str | None) -> None:
-    encoding, count = with_oracle(with_bytes(tokens), pat_str)
+    encoding, count = with_count(with_bytes(tokens), pat_str)
     rng = random.Random(14)
     letters = "abc" + rng.choice((" ", "d", "日")) + b"".join(tokens).decode("utf-8", "ignore")
     texts = ["abbabbbb", "bcabcaabc", "aabc", "bcab", "".join(rng.choices(letters, k=26))]
@@ -253,7 +248,7 @@ def test_toys_that_break_the_rules_count_as_known() -> None:
         ((b"bb", b"bbb"), "abbabbbb", {(5, 8): 1, (4, 8): 2, (0, 8): 5, (1, 8): 4}),
     )
     for tokens, text, counts in cases:
-        encoding, count = with_oracle(with_bytes(tokens), None)
+        encoding, count = with_count(with_bytes(tokens), None)
         intervals = encoding.intervals(text)
         for (start, end), tokens_there in counts.items():
             assert count(text[start:end]) == intervals.count(start, end) == tokens_there
@@ -263,7 +258,7 @@ def random_case(rng: random.Random) -> tuple[cutline.Encoding, Count, str]:
     """A random vocabulary, a pattern, and a text that is hard for them."""
     letters = rng.choice(("a", "ab", "abc", "abc \n", "aé", "日a ", "😀\u200d a", "ab1"))
     ranks = random_ranks(rng, letters.encode())
-    encoding, count = with_oracle(ranks, rng.choice(PATTERNS))
+    encoding, count = with_count(ranks, rng.choice(PATTERNS))
     if rng.random() < 0.3:
         text = token_text(rng, ranks, 12).decode("utf-8", "ignore")
     else:
@@ -285,7 +280,7 @@ def test_slices_count_where_token_trees_are_grown() -> None:
     while grown < 25:
         letters = rng.choice(("ab", "abc", "abcd ", "ab\n", "aé", "日a ")).encode()
         ranks = random_ranks(rng, letters)
-        encoding, count = with_oracle(ranks, None)
+        encoding, count = with_count(ranks, None)
         text = token_text(rng, ranks, 300).decode("utf-8", "ignore")[:900]
         intervals, spans = encoding.intervals(text), some_spans(rng, len(text), 300, 400)
         before = intervals.nbytes
@@ -480,7 +475,7 @@ def in_one_piece() -> tuple[cutline.Encoding, Count]:
     pure = cutline.Encoding.from_vocabulary(
         "pure", pat_str=None, vocabulary=vocabulary, special_tokens={}
     )
-    real = tiktoken_of(vocabulary.to_ranks(), None)
+    real = Renumbered(vocabulary, None)
     return pure, lambda text: len(real.encode_ordinary(text))
 
 

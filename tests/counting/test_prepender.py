@@ -18,7 +18,7 @@ import cutline
 from cutline.counting.prepender import Prepender
 from cutline.errors import OffsetError, PatternFallbackWarning, SurrogateError
 from cutline.errors import UnsupportedPatternError as Unsupported
-from tests.oracles import DISTINCT, Count, counter, tiktoken_of
+from tests.oracles import DISTINCT, Count, counter, with_count
 from tests.texts import (
     ALPHABET,
     NAMED_TEXTS,
@@ -49,13 +49,7 @@ LENGTH = 20_000
 @cache
 def toy(tokens: str, pat_str: str | None) -> tuple[cutline.Encoding, Count]:
     """A small vocabulary with any pattern, and tiktoken's count for it."""
-    return with_oracle(with_bytes(TOY_TOKENS[tokens]), pat_str)
-
-
-def with_oracle(ranks: dict[bytes, int], pat_str: str | None) -> tuple[cutline.Encoding, Count]:
-    real = tiktoken_of(ranks, pat_str)
-    encoding = cutline.Encoding("toy", pat_str=pat_str, mergeable_ranks=ranks, special_tokens={})
-    return encoding, lambda text: len(real.encode_ordinary(text))
+    return with_count(with_bytes(TOY_TOKENS[tokens]), pat_str)
 
 
 def slices(rng: random.Random, text: str, sizes: tuple[int, ...]) -> Iterable[str]:
@@ -193,7 +187,7 @@ def test_count_equals_encoding_again_with_any_vocabulary_and_pattern() -> None:
     rng = random.Random(4)
     for _ in range(150):
         alphabet = rng.choice((b"ab", b"abc", b"a"))
-        encoding, count = with_oracle(random_ranks(rng, alphabet), rng.choice(PATTERNS))
+        encoding, count = with_count(random_ranks(rng, alphabet), rng.choice(PATTERNS))
         text = "".join(rng.choices(alphabet.decode(), k=rng.choice((30, 300))))
         assert_counts(encoding, count, slices(rng, text, (1, 3, 80)))
 
@@ -249,7 +243,7 @@ def test_a_giant_piece_grows_by_single_characters(name: str) -> None:
 
 def test_a_giant_piece_of_random_letters_grows_and_shrinks() -> None:
     ranks = cutline.get_encoding("r50k_base")._mergeable_ranks
-    encoding, _ = with_oracle(ranks, None)
+    encoding, _ = with_count(ranks, None)
     letters, rng = base64_text(200_000), random.Random(6)
     prepender = encoding.prepender()
     for place in range(len(letters)):
@@ -272,7 +266,7 @@ def test_a_digit_block_of_every_phase_is_scanned_once() -> None:
 
 
 def test_long_scans_meet_only_where_they_go_on_alike() -> None:
-    encoding, count = with_oracle(with_bytes((b"cc", b"ac")), r"a*ba*|a*c+|a|b|c")
+    encoding, count = with_count(with_bytes((b"cc", b"ac")), r"a*ba*|a*c+|a|b|c")
     right = "a" * 200 + "c" * 5
     for first, second in itertools.product(("a", "b", "aaa", "aab", "baa"), repeat=2):
         for parts in itertools.product("ab", repeat=3):
@@ -410,7 +404,7 @@ def test_threads_that_race_break_nothing() -> None:
 
 
 def test_a_prepender_keeps_what_it_needs_alive() -> None:
-    encoding, _ = with_oracle(with_bytes(TOY_TOKENS["powers of a"]), r"a+")
+    encoding, _ = with_count(with_bytes(TOY_TOKENS["powers of a"]), r"a+")
     prepender = encoding.prepender("a" * 100)
     del encoding
     gc.collect()

@@ -5,7 +5,7 @@ from functools import cache
 from cutline.kernels.encoder import Encoder
 from cutline.tables import build_bpe_tables, build_scan_tables
 from cutline.vocabulary import Vocabulary, encoding_spec, load_spec_vocabulary
-from tests.vocabularies import Ranks
+from tests.vocabularies import Ranks, vocabulary_of
 
 # log2 of the entries of both caches: no caches, an entry each, as shipped.
 NO_CACHES = (-1, -1)
@@ -31,4 +31,4 @@ def packaged(name: str, cache_bits: tuple[int, int] = NO_CACHES) -> Encoder:
 
 def whole_piece(ranks: Ranks, cache_bits: tuple[int, int] = NO_CACHES) -> Encoder:
     """An encoder that does not split."""
-    return encoder_of(Vocabulary.from_ranks(ranks), None, cache_bits)
+    return encoder_of(vocabulary_of(ranks), None, cache_bits)

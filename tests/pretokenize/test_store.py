@@ -1,8 +1,12 @@
 """Compiled patterns come from the package, the cache or the generator, and are always right."""
 
+import json
 import os
+import stat
+import struct
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,11 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cutline import container
+from cutline.container import pack, unpack
 from cutline.errors import CorruptDataError, UnsupportedPatternError
 from cutline.pretokenize import Automaton, compile_pattern, store
 from cutline.pretokenize.automaton import generate
 from cutline.pretokenize.store import CACHE_VARIABLE, dump, file_name, load
-from cutline.pretokenize.tablefile import pack, unpack
 from cutline.vocabulary.openai import O200K_PAT_STR
 
 PATTERN = r"\p{Lu}\p{Ll}*|\s+(?!\S)|[\s\S]"
@@ -92,6 +97,23 @@ def test_a_refused_pattern_leaves_nothing_behind(folder: Path) -> None:
     assert not folder.exists()
 
 
+def packed(header: Any, listing: Any) -> bytes:
+    """A file of our pattern with a true checksum, whatever is in it."""
+    if isinstance(header, dict):
+        header["arrays"] = listing
+    head = header if isinstance(header, bytes) else json.dumps(header).encode()
+    stream = zlib.compress(struct.pack("<I", len(head)) + head + bytes(64))
+    return store._MAGIC + container._digest(stream, store._identity(PATTERN)) + stream
+
+
+def unpacked() -> tuple[dict[str, Any], dict[str, Any]]:
+    return unpack(store._MAGIC, FRESH, store._identity(PATTERN))
+
+
+def repacked(header: dict[str, Any], arrays: dict[str, Any]) -> bytes:
+    return pack(store._MAGIC, header, arrays, store._identity(PATTERN))
+
+
 def flip(position: int) -> Callable[[bytes], bytes]:
     def damage(data: bytes) -> bytes:
         damaged = bytearray(data)
@@ -115,6 +137,16 @@ def flip(position: int) -> Callable[[bytes], bytes]:
         flip(60),
         flip(-3),
         lambda _: dump(generate("a|b"), "a|b"),
+        lambda _: packed({}, [["transitions", "<u4", -1]]),
+        lambda _: packed({}, [["transitions", "<u4", 1 << 70]]),
+        lambda _: packed({}, [["transitions", "<u4", 1 << 61]]),
+        lambda _: packed({}, [[5, "<u4", 0], ["x", "<u4", 0]]),
+        lambda _: packed({}, [[["x"], "<u4", 0]]),
+        lambda _: packed({}, [["x", ["<u4"], 0]]),
+        lambda _: packed({}, 5),
+        lambda _: packed([], []),
+        lambda _: packed({"n_classes": 1 << 4_000}, []),
+        lambda _: packed(b"[" * 100_000, []),
     ],
 )
 def test_a_damaged_or_foreign_file_is_rebuilt_and_overwritten(
@@ -127,13 +159,57 @@ def test_a_damaged_or_foreign_file_is_rebuilt_and_overwritten(
     assert generated == [PATTERN]
 
 
-@pytest.mark.parametrize("key", ["format", "unicode", "pattern"])
-def test_a_file_of_another_version_is_rebuilt(key: str, folder: Path, generated: list[str]) -> None:
-    folder.mkdir(parents=True)
-    header, arrays = unpack(store._MAGIC, FRESH)
-    (folder / file_name(PATTERN)).write_bytes(pack(store._MAGIC, {**header, key: "17"}, arrays))
+def test_tables_under_the_name_of_another_pattern_are_not_believed(
+    folder: Path, generated: list[str]
+) -> None:
+    other = r"[a-z]|[^a-z]"
+    compile_again(other)
+    (folder / file_name(other)).rename(folder / file_name(PATTERN))
     assert dump(compile_again(), PATTERN) == FRESH
-    assert generated == [PATTERN]
+    assert generated == [other, PATTERN]
+
+
+@pytest.mark.parametrize("what", ["FORMAT_VERSION", "UNICODE_VERSION"])
+def test_a_file_of_another_version_is_rebuilt(
+    what: str, folder: Path, generated: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = file_name(PATTERN)
+    with monkeypatch.context() as patched:
+        patched.setattr(store, what, "17")
+        compile_again()
+        (folder / file_name(PATTERN)).rename(folder / name)
+    assert dump(compile_again(), PATTERN) == FRESH
+    assert generated == [PATTERN] * 2
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="permissions as POSIX has them")
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o777, 0o1777])
+def test_a_folder_that_others_can_write_is_not_used(
+    mode: int, folder: Path, generated: list[str]
+) -> None:
+    compile_again()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    folder.chmod(mode)
+    for _ in range(2):
+        assert dump(compile_again(), PATTERN) == FRESH
+    assert generated == [PATTERN] * 3
+    (folder / file_name(PATTERN)).unlink()
+    compile_again()
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="permissions as POSIX has them")
+def test_a_file_that_others_can_write_or_own_is_rebuilt(
+    folder: Path, generated: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compile_again()
+    (folder / file_name(PATTERN)).chmod(0o666)
+    compile_again()
+    assert generated == [PATTERN] * 2
+    assert stat.S_IMODE((folder / file_name(PATTERN)).stat().st_mode) == 0o600
+    monkeypatch.setattr(os, "geteuid", lambda: 12_345)
+    compile_again()
+    assert len(generated) == (2 if os.getuid() == 0 else 3)
 
 
 @pytest.mark.parametrize(
@@ -163,36 +239,41 @@ def test_a_file_of_another_version_is_rebuilt(key: str, folder: Path, generated:
 def test_tables_that_would_mislead_a_kernel_are_refused(
     field: str, change: Callable[[Any], Any], message: str
 ) -> None:
-    header, arrays = unpack(store._MAGIC, FRESH)
+    header, arrays = unpacked()
     part = header if field in header else arrays
     changed: dict[str, Any] = {**part, field: change(part[field])}
     new_header, new_arrays = (changed, arrays) if part is header else (header, changed)
     with pytest.raises(CorruptDataError, match=message):
-        load(pack(store._MAGIC, new_header, new_arrays), PATTERN)
+        load(repacked(new_header, new_arrays), PATTERN)
 
 
 @pytest.mark.parametrize("accept", [1, 2])
 def test_a_start_state_with_an_empty_match_is_refused(accept: int) -> None:
-    header, arrays = unpack(store._MAGIC, FRESH)
+    header, arrays = unpacked()
     table = arrays["transitions"].copy()
     table[2 * header["stride"] - 1] = accept
     with pytest.raises(CorruptDataError, match="start matches the empty string"):
-        load(pack(store._MAGIC, header, {**arrays, "transitions": table}), PATTERN)
+        load(
+            repacked(header, {**arrays, "transitions": table}),
+            PATTERN,
+        )
 
 
 @pytest.mark.parametrize("missing", ["n_classes", "stride", "has_gaps"])
 def test_a_file_without_a_field_is_refused(missing: str) -> None:
-    header, arrays = unpack(store._MAGIC, FRESH)
+    header, arrays = unpacked()
     del header[missing]
     with pytest.raises(CorruptDataError, match=f"lacks '{missing}'"):
-        load(pack(store._MAGIC, header, arrays), PATTERN)
+        load(repacked(header, arrays), PATTERN)
 
 
 def test_a_stream_with_leftover_bytes_is_refused() -> None:
-    header, arrays = unpack(store._MAGIC, FRESH)
-    data = pack(store._MAGIC, header, arrays)
+    header, arrays = unpacked()
+    data = repacked(header, arrays)
     assert data == FRESH
-    longer = pack(store._MAGIC, header, {**arrays, "more": np.zeros(3, np.uint8)})
+    longer = pack(
+        store._MAGIC, header, {**arrays, "more": np.zeros(3, np.uint8)}, store._identity(PATTERN)
+    )
     with pytest.raises(CorruptDataError, match="holds the arrays"):
         load(longer, PATTERN)
 

@@ -5,16 +5,23 @@ from collections.abc import Iterator
 from functools import cache
 
 from cutline.reference import Tokens
-from cutline.vocabulary import Vocabulary, encoding_spec, load_spec_vocabulary
+from cutline.vocabulary import encoding_spec, load_spec_vocabulary
 from tests.texts import NAMED_TEXTS, WORDS
-from tests.vocabularies import TOY_TOKENS, Ranks, random_ranks, trained_tokens, with_bytes
+from tests.vocabularies import (
+    TOY_TOKENS,
+    Ranks,
+    random_ranks,
+    trained_tokens,
+    vocabulary_of,
+    with_bytes,
+)
 
 ALPHABETS = (b"a", b"ab", b"abc", b"abcd ", "aé".encode(), "中文 ".encode())
 RUN_TOKENS = tuple(b"a" * 2**k for k in range(1, 9))
 
 
 def tokens_of(ranks: Ranks) -> Tokens:
-    return Tokens(Vocabulary.from_ranks(ranks))
+    return Tokens(vocabulary_of(ranks))
 
 
 @cache

@@ -18,7 +18,7 @@ from cutline.reference import (
 )
 from cutline.reference.heap import merge_by_heap
 from cutline.reference.textbook import merge
-from tests.oracles import DISTINCT, real_tiktoken, tiktoken_of
+from tests.oracles import DISTINCT, Renumbered, real_tiktoken
 from tests.pretokenize.oracles import regex_spans_of
 from tests.reference.samples import (
     all_small_ranks,
@@ -29,7 +29,15 @@ from tests.reference.samples import (
     worst_texts,
 )
 from tests.texts import NAMED_TEXTS, random_text, random_texts
-from tests.vocabularies import TOY_TOKENS, Ranks, random_ranks, token_text, with_bytes
+from tests.vocabularies import (
+    TOY_TOKENS,
+    Ranks,
+    encoding_of,
+    random_ranks,
+    token_text,
+    vocabulary_of,
+    with_bytes,
+)
 
 ENCODERS: tuple[Callable[[Tokens, bytes], list[int]], ...] = (
     encode_heap,
@@ -46,7 +54,7 @@ def check_piece(tokens: Tokens, piece: bytes, want: list[int]) -> None:
 
 def check_small(ranks: Ranks, letters: bytes, rng: random.Random) -> None:
     """Compare on random pieces, on rows of tokens, and on every token with a neighbour."""
-    tokens, real = tokens_of(ranks), tiktoken_of(ranks, None)
+    tokens, real = tokens_of(ranks), Renumbered(vocabulary_of(ranks), None)
     pieces = [bytes(rng.choices(letters, k=length)) for length in (*range(16), 40, 150)]
     pieces += [token_text(rng, ranks, length)[:300] for length in (1, 2, 3, 8, 20)]
     pieces += [token for token in ranks if len(token) > 1][:30]
@@ -121,7 +129,7 @@ def test_packaged_encodings_give_tiktokens_tokens_for_single_pieces(name: str) -
 def test_kernels_encode_and_count_like_the_reference(name: str) -> None:
     ranks, rng = trained_ranks()[name], random.Random(8)
     tokens = tokens_of(ranks)
-    encoding = cutline.Encoding("trained", pat_str=None, mergeable_ranks=ranks, special_tokens={})
+    encoding = encoding_of(ranks, None)
     for text in [*worst_texts(300).values(), *(random_text(rng) for _ in range(50))]:
         want = encoding.encode_ordinary(text)
         assert encoding.count(text) == len(want)
@@ -138,7 +146,7 @@ def greatest_end(tokens: Tokens, text: str, n: int) -> int:
 def check_kernels(ranks: Ranks, text: str, n_cuts: int) -> None:
     """Compare encoding, counts and cuts of a text that is one piece."""
     tokens, rng = tokens_of(ranks), random.Random(len(text))
-    encoding = cutline.Encoding("worst", pat_str=None, mergeable_ranks=ranks, special_tokens={})
+    encoding = encoding_of(ranks, None)
     want = encoding.encode_ordinary(text)
     assert encoding.count(text) == len(want)
     for encode in ENCODERS:
@@ -177,7 +185,7 @@ def test_pieces_of_a_packaged_pattern_encode_like_the_reference(name: str) -> No
 def test_pieces_of_any_pattern_encode_like_the_reference(pattern: str) -> None:
     for name in ("words", "named", "two letters"):
         ranks = trained_ranks()[name]
-        encoding = cutline.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+        encoding = encoding_of(ranks, pattern)
         check_pattern(encoding, tokens_of(ranks), [*NAMED_TEXTS.values(), *random_texts(11, 50)])
 
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from cutline.reference import encode_greedy, encode_minimal, encode_textbook
 from tests.reference.samples import all_small_ranks, tokens_of, worst_ranks, worst_texts
-from tests.vocabularies import Ranks, token_text, with_bytes
+from tests.vocabularies import Ranks, ids_of, token_text, with_bytes
 
 
 def longest_matches(ranks: Ranks, piece: bytes) -> list[int]:
@@ -13,7 +13,7 @@ def longest_matches(ranks: Ranks, piece: bytes) -> list[int]:
     ids, start = [], 0
     while start < len(piece):
         end = next(end for end in range(len(piece), start, -1) if piece[start:end] in ranks)
-        ids.append(ranks[piece[start:end]])
+        ids.append(ids_of(ranks)[piece[start:end]])
         start = end
     return ids
 
@@ -25,7 +25,7 @@ def every_cut(ranks: Ranks, piece: bytes) -> list[list[int]]:
         places = [0, *(k for k in range(1, len(piece)) if seams >> (k - 1) & 1), len(piece)]
         parts = [piece[start:end] for start, end in pairwise(places) if end > start]
         if all(part in ranks for part in parts):
-            ways.append([ranks[part] for part in parts])
+            ways.append([ids_of(ranks)[part] for part in parts])
     return ways
 
 
@@ -51,8 +51,8 @@ def test_minimal_is_one_of_the_shortest_of_all_cuts() -> None:
 
 def test_minimal_ends_in_the_longest_token_that_it_can() -> None:
     ranks = with_bytes((b"ab", b"bcd", b"abc"))
-    tokens = tokens_of(ranks)
-    assert encode_minimal(tokens, b"abcd") == [ranks[b"a"], ranks[b"bcd"]]
+    tokens, ids = tokens_of(ranks), ids_of(ranks)
+    assert encode_minimal(tokens, b"abcd") == [ids[b"a"], ids[b"bcd"]]
 
 
 def test_no_encoding_is_shorter_than_minimal() -> None:
@@ -66,7 +66,7 @@ def test_no_encoding_is_shorter_than_minimal() -> None:
 
 def test_both_differ_from_byte_pair_encoding() -> None:
     ranks = with_bytes((b"bc", b"ab", b"cd"))
-    tokens = tokens_of(ranks)
-    assert encode_textbook(ranks, b"abcd") == [ranks[b"a"], ranks[b"bc"], ranks[b"d"]]
-    assert encode_greedy(tokens, b"abcd") == [ranks[b"ab"], ranks[b"cd"]]
-    assert encode_minimal(tokens, b"abcd") == [ranks[b"ab"], ranks[b"cd"]]
+    tokens, ids = tokens_of(ranks), ids_of(ranks)
+    assert encode_textbook(ranks, b"abcd") == [ids[b"a"], ids[b"bc"], ids[b"d"]]
+    assert encode_greedy(tokens, b"abcd") == [ids[b"ab"], ids[b"cd"]]
+    assert encode_minimal(tokens, b"abcd") == [ids[b"ab"], ids[b"cd"]]

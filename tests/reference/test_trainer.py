@@ -149,7 +149,7 @@ def test_trained_tokens_are_unique_and_encode_the_pieces_as_training_left_them(t
             parts = [piece[i : i + 1] for i in range(len(piece))]
             for left, right, _ in merges:
                 parts = join_pair(parts, left, right)
-            assert encode_textbook(ranks, piece) == [ranks[part] for part in parts]
+            assert encode_textbook(ranks, piece) == [ranks.ids[part] for part in parts]
 
 
 @pytest.mark.parametrize("name", NAMED_TEXTS)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -281,7 +282,8 @@ def test_what_changes_no_token_is_accepted(name: str, tmp_path: Path) -> None:
     document = document_of(tmp_path)
     expected = parse_tokenizer_json(document, "x")
     ACCEPTED[name](document)
-    assert parse_tokenizer_json(document, "x") == expected
+    found = parse_tokenizer_json(document, "x")
+    assert replace(found, trims=expected.trims) == expected  # trims: of spans, not of tokens
 
 
 REFUSED: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {

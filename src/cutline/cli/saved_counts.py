@@ -1,13 +1,10 @@
 """Counts that outlive the run: `cutline train --counts FILE`.
 
-The file is what `PieceCounts.save` writes, and `PieceCounts.load` reads it; one more member
-says which files were counted.
+The file is what `PieceCounts.save` writes, and `PieceCounts.load` reads it; its note says which
+files were counted.
 """
 
-import json
 import os
-import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -22,8 +19,6 @@ if TYPE_CHECKING:
     from cutline.training import PieceCounts
 
 __all__ = ["SavedCounts", "need_folder"]
-
-_MEMBER = "files.json"
 
 # Size in bytes, and when the file was last changed, in nanoseconds.
 Version = tuple[int, int]
@@ -71,16 +66,18 @@ class SavedCounts:
     def _load(self) -> None:
         from cutline.training import PieceCounts
 
-        self.counts = PieceCounts.load(self.path)
-        with zipfile.ZipFile(self.path) as archive:
-            if _MEMBER not in archive.namelist():
+        self.counts, note = PieceCounts.load_with_note(self.path)
+        match note:
+            case {"column": str() | None as column, "files": list() as files}:
+                pass
+            case _:
                 raise self._failure("does not say which files it counts; choose another file")
-            try:
-                state = json.loads(archive.read(_MEMBER))
-                column = state["column"]
-                self._versions = {name: (size, time) for name, size, time in state["files"]}
-            except (ValueError, TypeError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-                raise self._failure(f"damaged: {error!r}; delete it and count again") from error
+        for file in files:
+            match file:
+                case [str() as name, int() as size, int() as time]:
+                    self._versions[name] = size, time
+                case _:
+                    raise self._failure("damaged: delete it and count again")
         if column != self._column:
             raise self._failure(
                 f"counts column {column!r}, not {self._column!r}; choose another file"
@@ -155,9 +152,7 @@ class SavedCounts:
             return False
         files = [[name, *version] for name, version in self._versions.items()]
         with replacing(self.path) as sink:
-            self.counts.write(sink)
-            with zipfile.ZipFile(sink, "a") as archive:
-                archive.writestr(_MEMBER, json.dumps({"column": self._column, "files": files}))
+            self.counts.write(sink, column=self._column, files=files)
         self._is_saved = True
         return True
 

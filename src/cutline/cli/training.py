@@ -34,7 +34,7 @@ _NAME = re.compile(r"[\w-]+")
         "cutline train corpus/*.txt --vocab-size 32000 --out mine.cutline",
         "cutline train 'corpus/**/*.jsonl.gz' --column text -n 50000 -o tokenizer.json",
         "cutline train book.txt -n 8192 --pattern cl100k_base --special '<|end|>' -o b.tiktoken",
-        "cutline train big/*.txt -n 100000 --counts big.npz -o big.cutline",
+        "cutline train big/*.txt -n 100000 --counts big.counts -o big.cutline",
     ),
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())

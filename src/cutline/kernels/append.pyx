@@ -176,7 +176,8 @@ cdef class Growing:
         cdef const uint8_t* data = utf8_data(owner, &added)
         if not reserve_text(&self.state, added):
             raise MemoryError(f"no memory to append {added} bytes of text")
-        memcpy(self.state.text + self.state.n, data, added)
+        if added > 0:   # of no bytes there may be no address
+            memcpy(self.state.text + self.state.n, data, added)
         mark = self.add_mark()
         try:
             return self.read_on(mark, self.state.n + added, limit, keeps_marks)

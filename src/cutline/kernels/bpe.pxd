@@ -33,6 +33,9 @@ cdef struct Bpe:
     const uint64_t* offsets            # n_tokens + 1
     const uint32_t* ids                # rank -> id
     Py_ssize_t n_dense                 # ranks below this one are their ids
+    # The other tokens, in the order of their ids, which need not be that of their ranks.
+    const uint32_t* sparse_ids
+    const uint32_t* sparse_bytes       # how long each of them is
     const Slot* token_slots            # by the hash of the bytes, then the next free one
     uint64_t n_slots
     const uint64_t* pair_slots         # 1 << 63 | left << 42 | right << 21 | merged
@@ -63,6 +66,7 @@ cdef class BpeTables:
     cdef Bpe bpe
     cdef readonly dict arrays
     cdef bint has_trie, has_suffixes
+    cdef int sort_sparse_ids(self) except -1
     cdef int need_trie(self) except -1
     cdef int need_suffixes(self) except -1
 
@@ -154,6 +158,24 @@ cdef inline uint32_t merged_pair(const Bpe* bpe, uint64_t left, uint64_t right) 
         slot = (slot + 1) & mask
 
 
+cdef inline Py_ssize_t token_bytes(const Bpe* bpe, uint32_t token) noexcept nogil:
+    return <Py_ssize_t> (bpe.offsets[token + 1] - bpe.offsets[token])
+
+
+cdef inline Py_ssize_t bytes_of_id(const Bpe* bpe, uint32_t token_id) noexcept nogil:
+    """Bytes of the token that has this id."""
+    cdef Py_ssize_t low = 0, high = bpe.n_tokens - bpe.n_dense, middle
+    if token_id < <uint64_t> bpe.n_dense:
+        return token_bytes(bpe, token_id)
+    while low + 1 < high:
+        middle = (low + high) >> 1
+        if bpe.sparse_ids[middle] <= token_id:
+            low = middle
+        else:
+            high = middle
+    return bpe.sparse_bytes[low]
+
+
 cdef inline bint has_sealed_seams(const Bpe* bpe) noexcept nogil:
     """Whether no token of any kind lies across the seams that sealed_end finds."""
     return bpe.char_token != NULL and bpe.max_unreachable_bytes == 0
@@ -208,11 +230,10 @@ cdef inline bint is_closed(const Bpe* bpe, uint32_t before, uint32_t behind) noe
     return not bpe.inner_pair[pair >> 3] >> (pair & 7) & 1
 
 
-cdef inline Py_ssize_t token_bytes(const Bpe* bpe, uint32_t token) noexcept nogil:
-    return <Py_ssize_t> (bpe.offsets[token + 1] - bpe.offsets[token])
-
-
 cdef bint compatible(const Bpe* bpe, uint32_t left, uint32_t right) noexcept nogil
+cdef bint compatible_before(
+    const Bpe* bpe, uint32_t left, uint32_t right, uint64_t before
+) noexcept nogil
 
 
 cdef inline bint recall_compatible(

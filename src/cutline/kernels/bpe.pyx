@@ -52,6 +52,7 @@ cdef class BpeTables:
         self.bpe.offsets = &offsets[0]
         self.bpe.ids = &ids[0]
         self.bpe.n_dense = count_dense(&ids[0], ids.shape[0])
+        self.sort_sparse_ids()
         self.bpe.token_slots = <const Slot*> &token_slots[0, 0]
         self.bpe.n_slots = token_slots.shape[0]
         self.bpe.pair_slots = &pair_slots[0]
@@ -71,6 +72,20 @@ cdef class BpeTables:
             self.bpe.char_token = &char_token[0]
             self.bpe.open_seam = &open_seam[0]
             self.bpe.neighbours = &neighbours[0]
+
+    cdef int sort_sparse_ids(self) except -1:
+        """Sort the tokens from n_dense on by id, with their lengths."""
+        cdef const uint32_t[::1] sparse_ids, sparse_bytes
+        ids = self.arrays["ids"][self.bpe.n_dense:]
+        if len(ids) == 0:
+            return 0
+        by_id = np.argsort(ids, kind="stable")
+        lengths = np.diff(self.arrays["offsets"])[self.bpe.n_dense:]
+        self.arrays["sparse"] = (ids[by_id], lengths[by_id].astype(np.uint32))
+        sparse_ids, sparse_bytes = self.arrays["sparse"]
+        self.bpe.sparse_ids = &sparse_ids[0]
+        self.bpe.sparse_bytes = &sparse_bytes[0]
+        return 0
 
     cdef int need_trie(self) except -1:
         """Build the trie unless it is there."""
@@ -119,18 +134,24 @@ def shift_of(Py_ssize_t slots):
 
 
 cdef bint compatible(const Bpe* bpe, uint32_t left, uint32_t right) noexcept nogil:
-    """Whether bytes(left) + bytes(right) encodes to exactly these two tokens.
+    """Whether bytes(left) + bytes(right) encodes to exactly these two tokens."""
+    if bpe.irregular != NULL and (bpe.irregular[left] or bpe.irregular[right]):
+        return compatible_by_merging(bpe, left, right)
+    return compatible_before(bpe, left, right, NONE)
+
+
+cdef bint compatible_before(
+    const Bpe* bpe, uint32_t left, uint32_t right, uint64_t before
+) noexcept nogil:
+    """The same for regular tokens, of merges that rank below `before`.
 
     Undoes the merges at the seam, the latest first. Before each, asks whether the
     two parts at the seam would have merged with one another earlier: by rank, and
     on a tie by place, where the part further left goes first.
     """
     cdef uint32_t merged, inner
-    # A seam merge of a rank below this one comes before the merge last undone.
-    cdef uint64_t before = NONE
-    if bpe.irregular != NULL and (bpe.irregular[left] or bpe.irregular[right]):
-        return compatible_by_merging(bpe, left, right)
     while True:
+        # A seam merge of a rank below `before` comes before the merge last undone.
         merged = merged_pair(bpe, left, right)
         if merged < before:
             return False

@@ -39,6 +39,16 @@ def splits(
     tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint64], bool]
     | int
 ): ...
+def wrong_split(
+    arena: NDArray[np.uint8],
+    offsets: NDArray[np.uint64],
+    slots: NDArray[np.uint64],
+    byte_token: NDArray[np.uint32],
+    left: NDArray[np.uint32],
+    right: NDArray[np.uint32],
+    pair_slots: NDArray[np.uint64],
+    pair_filter: NDArray[np.uint64],
+) -> int: ...
 def trie(
     arena: NDArray[np.uint8],
     offsets: NDArray[np.uint64],

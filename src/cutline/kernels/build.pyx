@@ -7,8 +7,9 @@ own last merge) is all that merging needs to know.
 import numpy as np
 
 from cutline.kernels.bpe cimport (
-    MAX_IRREGULAR_BYTES, NEIGHBOUR_BITS, Bpe, Node, Probe, Slot, find_probed, find_token, first_slot,
-    hash_neighbours, hash_pair, merge_parts, probe_of, step, token_bytes, trie_child,
+    MAX_IRREGULAR_BYTES, NEIGHBOUR_BITS, Bpe, Node, Probe, Slot, compatible_before, find_probed,
+    find_token, first_slot, hash_neighbours, hash_pair, merge_parts, probe_of, step, token_bytes,
+    trie_child,
 )
 from cutline.kernels.bpe import shift_of
 from cutline.kernels.common cimport (
@@ -237,6 +238,60 @@ def splits(
                 irregular |= lefts[token] > token and left_lengths[lefts[token]] > 0
                 irregular |= rights[token] > token and left_lengths[rights[token]] > 0
     return left_tokens, right_tokens, pairs.slots, pairs.filter_words, irregular
+
+
+def wrong_split(
+    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint64_t[:, ::1] slots,
+    const uint32_t[::1] byte_token, const uint32_t[::1] left, const uint32_t[::1] right,
+    const uint64_t[::1] pair_slots, const uint64_t[::1] pair_filter,
+):
+    """The rank of a token whose parts are not those of its last merge; -1: all are right.
+
+    Args:
+        left, right, pair_slots, pair_filter: what `splits` gave; no token is irregular.
+
+    Cost: linear in the tokens' bytes; a token that merging does not reach, quadratic in its own.
+    Source: docs/algorithm.md, "Canonical pairs".
+    """
+    cdef Bpe bpe = vocabulary_view(arena, offsets, slots, byte_token)
+    cdef Py_ssize_t longest = int(np.diff(np.asarray(offsets)).max())
+    cdef uint32_t[::1] parts = np.empty(longest, dtype=np.uint32)
+    cdef uint32_t[::1] ranks = np.empty(longest, dtype=np.uint32)
+    cdef Py_ssize_t token
+    bpe.left = &left[0]
+    bpe.right = &right[0]
+    bpe.pair_slots = &pair_slots[0]
+    bpe.pair_shift = shift_of(pair_slots.shape[0])
+    bpe.pair_filter = &pair_filter[0]
+    bpe.filter_shift = shift_of(pair_filter.shape[0] * 64)
+    with nogil:
+        token = first_wrong_split(&bpe, &parts[0], &ranks[0])
+    return token
+
+
+cdef Py_ssize_t first_wrong_split(
+    const Bpe* bpe, uint32_t* parts, uint32_t* ranks        # scratch: a slot a byte of a token
+) noexcept nogil:
+    cdef Py_ssize_t token, n
+    for token in range(bpe.n_tokens):
+        n = token_bytes(bpe, token)
+        if n == 1:
+            continue
+        if bpe.left[token] == NONE:
+            # Two tokens that spell one would merge.
+            if merge_parts(bpe, bpe.arena + bpe.offsets[token], n, False, parts, ranks) == 2:
+                return token
+        elif (
+            not is_reached(bpe, bpe.left[token]) or not is_reached(bpe, bpe.right[token])
+            or not compatible_before(bpe, bpe.left[token], bpe.right[token], token)
+        ):
+            return token
+    return -1
+
+
+cdef inline bint is_reached(const Bpe* bpe, uint32_t token) noexcept nogil:
+    """Whether merging makes this token."""
+    return bpe.left[token] != NONE or token_bytes(bpe, token) == 1
 
 
 cdef Py_ssize_t split_block(

@@ -366,6 +366,8 @@ cdef object copy_ids(const uint32_t* ids, Py_ssize_t n):
     """A numpy array of its own for ids in a workspace."""
     cdef Py_buffer view
     tokens = np.empty(n, dtype=np.uint32)
+    if n == 0:
+        return tokens   # there may be no address
     # Several times faster than a typed memoryview: what counts on short texts.
     PyObject_GetBuffer(tokens, &view, PyBUF_WRITABLE)
     memcpy(view.buf, ids, n * sizeof(uint32_t))

@@ -1,6 +1,6 @@
 """One pass over a text, that scans and encodes it and marks pieces and tokens."""
 
-from cutline.kernels.bpe cimport Bpe, token_bytes
+from cutline.kernels.bpe cimport bytes_of_id
 from cutline.kernels.characters cimport Walk, ends_whole, walk
 from cutline.kernels.common cimport (
     MERGE_LIMIT, SHORT_PIECE, char_bytes, characters_in, grow, is_continuation, load64, memset,
@@ -126,20 +126,6 @@ cdef inline Py_ssize_t first_wide(
     while at < end and text[at] < 0x80:
         at += 1
     return at
-
-
-cdef inline Py_ssize_t bytes_of_id(const Bpe* bpe, uint32_t token_id) noexcept nogil:
-    """Bytes of a token by its id. Most vocabularies number their tokens without gaps."""
-    cdef Py_ssize_t low = 0, high = bpe.n_tokens, middle
-    if token_id < bpe.n_dense:
-        return token_bytes(bpe, token_id)
-    while low + 1 < high:
-        middle = (low + high) >> 1
-        if bpe.ids[middle] <= token_id:
-            low = middle
-        else:
-            high = middle
-    return token_bytes(bpe, low)
 
 
 cdef void mark_ascii_tokens(

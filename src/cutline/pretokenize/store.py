@@ -2,20 +2,22 @@
 
 A pattern's tables are looked for in the package, then in the user's cache
 folder, and are generated otherwise. The cache is optional: a file that is
-damaged or of another version is rebuilt, a folder that cannot be written is
-done without. Tables that come from a file are checked such that a kernel that
-trusts them cannot read outside its arrays or loop.
+damaged, of another version or of another pattern is rebuilt, a folder that cannot be
+written is done without. So is one that another user can write, since its tables
+could split otherwise than the pattern says. Tables that come from a file are checked
+such that a kernel that trusts them cannot read outside its arrays or loop.
 """
 
 import contextlib
 import hashlib
 import os
+import stat
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from cutline.container import pack, unpack
 from cutline.errors import CorruptDataError
 from cutline.pretokenize.compiled import (
     ACCEPT_ONE_AGO,
@@ -25,14 +27,13 @@ from cutline.pretokenize.compiled import (
     MAX_STATES,
     Automaton,
 )
-from cutline.pretokenize.tablefile import pack, unpack
 from cutline.pretokenize.unicode import UNICODE_VERSION
 
 __all__ = ["CACHE_VARIABLE", "SHIPPED_FOLDER", "compile_pattern", "dump", "file_name", "load"]
 
 CACHE_VARIABLE = "CUTLINE_CACHE_DIR"
-FORMAT_VERSION = 1
-_MAGIC = b"cutlnAU1"
+FORMAT_VERSION = 2
+_MAGIC = b"cutlnAU2"
 SHIPPED_FOLDER = Path(__file__).with_name("data")
 _ARRAYS = {
     "ascii_class": np.uint8,
@@ -57,7 +58,8 @@ def compile_pattern(pat_str: str) -> Automaton:
         UnsupportedPatternError: outside the subset that compiles to an automaton.
 
     Cost: under 1 ms for a packaged or cached pattern, 20-80 ms for a new one. The cache
-    folder is the user's, or `CUTLINE_CACHE_DIR`; empty, it turns the cache off.
+    folder is the user's, or `CUTLINE_CACHE_DIR`; empty, it turns the cache off. It is not
+    used where another user can write it.
 
     >>> compile_pattern(r"\d{1,3}|\D").n_classes
     3
@@ -67,9 +69,9 @@ def compile_pattern(pat_str: str) -> Automaton:
     if shipped is not None:
         return shipped
     folder = _cache_folder()
-    if folder is None:
+    if folder is None or (folder.exists() and not _is_private(folder.stat())):
         return generate(pat_str)
-    cached = _read(folder / name, pat_str)
+    cached = _read(folder / name, pat_str, private=True)
     if cached is not None:
         return cached
     automaton = generate(pat_str)
@@ -86,19 +88,18 @@ def generate(pat_str: str) -> Automaton:
 
 def file_name(pat_str: str) -> str:
     """Return the name of a pattern's file, in the package and in the cache."""
-    key = f"{FORMAT_VERSION}/{UNICODE_VERSION}/{pat_str}".encode("utf-8", "surrogatepass")
-    return f"{hashlib.sha256(key).hexdigest()[:32]}.automaton"
+    return f"{hashlib.sha256(_identity(pat_str)).hexdigest()[:32]}.automaton"
 
 
 def dump(automaton: Automaton, pat_str: str) -> bytes:
     """Serialize an automaton; equal tables give equal bytes."""
     header = {
-        **_identity(pat_str),
         "n_classes": automaton.n_classes,
         "stride": automaton.stride,
         "has_gaps": automaton.has_gaps,
     }
-    return pack(_MAGIC, header, {name: getattr(automaton, name) for name in _ARRAYS})
+    arrays = {name: getattr(automaton, name) for name in _ARRAYS}
+    return pack(_MAGIC, header, arrays, _identity(pat_str))
 
 
 def load(data: bytes, pat_str: str) -> Automaton:
@@ -107,12 +108,7 @@ def load(data: bytes, pat_str: str) -> Automaton:
     Raises:
         CorruptDataError: damaged, of another version, or of another pattern.
     """
-    header, arrays = unpack(_MAGIC, data)
-    for key, expected in _identity(pat_str).items():
-        if header.get(key) != expected:
-            raise CorruptDataError(
-                f"automaton file has {key} {header.get(key)!r}, expected {expected!r}"
-            )
+    header, arrays = unpack(_MAGIC, data, _identity(pat_str))
     if {name: array.dtype for name, array in arrays.items()} != _ARRAYS:
         raise CorruptDataError(f"automaton file holds the arrays {sorted(arrays)}")
     try:
@@ -130,9 +126,9 @@ def load(data: bytes, pat_str: str) -> Automaton:
     return automaton
 
 
-def _identity(pat_str: str) -> dict[str, Any]:
-    digest = hashlib.sha256(pat_str.encode("utf-8", "surrogatepass")).hexdigest()
-    return {"format": FORMAT_VERSION, "unicode": UNICODE_VERSION, "pattern": digest}
+def _identity(pat_str: str) -> bytes:
+    """Return what tables depend on: with another pattern their file cannot be read."""
+    return f"{FORMAT_VERSION}/{UNICODE_VERSION}/{pat_str}".encode("utf-8", "surrogatepass")
 
 
 def _find_problem(automaton: Automaton) -> str:
@@ -174,12 +170,23 @@ def _cache_folder() -> Path | None:
     return Path(chosen) if chosen else None
 
 
-def _read(path: Path, pat_str: str) -> Automaton | None:
+def _read(path: Path, pat_str: str, *, private: bool = False) -> Automaton | None:
     """Return the automaton in a file; None if there is none that can be used."""
     try:
-        return load(path.read_bytes(), pat_str)
+        with path.open("rb") as stream:
+            if private and not _is_private(os.fstat(stream.fileno())):
+                return None
+            return load(stream.read(), pat_str)
     except (OSError, CorruptDataError):
         return None
+
+
+def _is_private(found: os.stat_result) -> bool:
+    """Tell whether nobody but this user, or root, can write a file or folder."""
+    if not hasattr(os, "geteuid"):
+        return True  # Windows keeps other users out of a profile's folders
+    others = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return found.st_uid in (0, os.geteuid()) and not others
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -187,7 +194,7 @@ def _write(path: Path, data: bytes) -> None:
     import tempfile  # a cache is written once; every start would pay
 
     with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
         try:
             with os.fdopen(handle, "wb") as stream:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cutline.container import unpack
 from cutline.pretokenize.charset import CharSet, union
-from cutline.pretokenize.tablefile import unpack
 
 __all__ = [
     "DATA_PATH",

@@ -69,7 +69,7 @@ class Appender:
     def encode(self) -> list[int]:
         """Token ids of the text so far."""
         encoded = [self._tail(len(self))] if self._is_token() else self._table.encoding(len(self))
-        return [self._tokens[token] for token in encoded]
+        return [self._tokens.ids[token] for token in encoded]
 
     def _is_token(self) -> bool:
         return len(self) <= self._tokens.longest and self._tail(len(self)) in self._tokens

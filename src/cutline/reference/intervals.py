@@ -60,10 +60,10 @@ class IntervalCounter:
             IndexError: the interval is reversed or leaves the piece.
         """
         if self._is_token(start, end):
-            return [self._tokens[bytes(self._bytes[start:end])]]
+            return [self._tokens.ids[bytes(self._bytes[start:end])]]
         head = self._encode_until_meeting(start, end)
         tail = self._table.encoding(end, start + head.length)
-        return [self._tokens[token] for token in head.encoding(head.length) + tail]
+        return [self._tokens.ids[token] for token in head.encoding(head.length) + tail]
 
     def _is_token(self, start: int, end: int) -> bool:
         """Tell whether the whole-piece rule applies, after a look at the arguments."""

@@ -23,6 +23,7 @@ def encodes_pieces(
 
     @wraps(encode)
     def encode_piece(ranks: Ranks, piece: bytes) -> list[int]:
-        return [ranks[piece]] if piece in ranks else [ranks[t] for t in encode(ranks, piece)]
+        ids = getattr(ranks, "ids", ranks)
+        return [ids[piece]] if piece in ranks else [ids[token] for token in encode(ranks, piece)]
 
     return encode_piece

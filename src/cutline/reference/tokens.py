@@ -16,13 +16,14 @@ __all__ = ["Tokens"]
 
 
 class Tokens(dict[bytes, int]):
-    """The id of every token, which is also its rank. Not to be changed.
+    """The rank of every token. Not to be changed.
 
     Args:
-        vocabulary: a `Vocabulary`, or the id of every token by its bytes. Tokens may be
-            irregular, or never be reached by merging.
+        vocabulary: a `Vocabulary`, or the rank of every token by its bytes, which is its id as
+            well. Tokens may be irregular, or never be reached by merging.
 
     Attributes:
+        ids: the id of every token.
         splits: the canonical pair of every token that merging reaches, bytes aside: the two
             parts of its last merge. A token is *reachable* if it is there or a single byte.
         regular: the reachable tokens in whose merges ranks never fall.
@@ -45,7 +46,8 @@ class Tokens(dict[bytes, int]):
     def __init__(self, vocabulary: Vocabulary | Mapping[bytes, int]) -> None:
         if not isinstance(vocabulary, Vocabulary):
             vocabulary = Vocabulary.from_ranks(vocabulary)
-        super().__init__(vocabulary.to_ranks())
+        super().__init__((token, rank) for rank, token in enumerate(vocabulary.tokens()))
+        self.ids = vocabulary.to_ranks()
         self.longest = max(map(len, self))
         self.verdicts: dict[tuple[bytes, bytes], bool] = {}
         self.splits: dict[bytes, tuple[bytes, bytes]] = {}

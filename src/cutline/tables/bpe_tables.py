@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cutline.errors import CorruptDataError, VocabularyError
 from cutline.kernels import build
 from cutline.kernels.bpe import BpeTables
-from cutline.vocabulary import Vocabulary
+from cutline.vocabulary import Vocabulary, is_packaged
 
 __all__ = ["MAX_TOKEN_BYTES", "build_bpe_tables", "recover_left_lengths"]
 
@@ -41,7 +41,7 @@ def build_bpe_tables(vocabulary: Vocabulary) -> BpeTables:
 
     Raises:
         VocabularyError: two tokens are equal, or one is too long to build tables for.
-        CorruptDataError: stored left lengths do not cut tokens into tokens.
+        CorruptDataError: a stored left length is not that of a token's last merge.
 
     Cost: linear in the vocabulary's bytes when left lengths are stored (o200k_base:
     about 40 ms), and three times that when they must be recovered.
@@ -52,11 +52,17 @@ def build_bpe_tables(vocabulary: Vocabulary) -> BpeTables:
         left_lengths = _recover(hashed)
     parts = build.splits(*hashed.arrays(), left_lengths)
     if isinstance(parts, int):
-        raise CorruptDataError(
-            f"the stored split of token {vocabulary.token_bytes(parts)!r} does not give two "
-            "tokens: the file is damaged, reinstall cutline or rebuild the file"
-        )
+        raise _wrong_split(vocabulary, parts)
     left, right, pair_slots, pair_filter, irregular = parts
+    # Those of a file that somebody made may be of another vocabulary; kernels trust them.
+    if vocabulary.left_lengths is not None and not is_packaged(vocabulary):
+        if irregular:
+            wrong = np.flatnonzero(left_lengths != _recover(hashed))
+            token = int(wrong[0]) if wrong.size else -1
+        else:
+            token = build.wrong_split(*hashed.arrays(), left, right, pair_slots, pair_filter)
+        if token >= 0:
+            raise _wrong_split(vocabulary, token)
     lengths = np.diff(vocabulary.offsets).astype(np.int64)
     unreachable = (left == NONE) & (lengths > 1)
     char_token, open_seam, neighbours = build.character_tables(hashed.arena, hashed.offsets, left)
@@ -99,6 +105,13 @@ def recover_left_lengths(vocabulary: Vocabulary) -> NDArray[np.uint32]:
     Cost: quadratic in a token's length, linear in their number.
     """
     return _recover(_hash(vocabulary))
+
+
+def _wrong_split(vocabulary: Vocabulary, token: int) -> CorruptDataError:
+    return CorruptDataError(
+        f"the stored split of token {vocabulary.token_bytes(token)!r} is not the last merge that "
+        "makes it: the file is damaged, save or download it again"
+    )
 
 
 def _hash(vocabulary: Vocabulary) -> _Hashed:

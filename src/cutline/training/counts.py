@@ -2,10 +2,8 @@
 
 import json
 import os
-import zlib
 from collections.abc import Iterable, Iterator
 from operator import index
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, Self
 
 import numpy as np
@@ -13,6 +11,7 @@ from numpy.typing import NDArray
 
 from cutline.errors import CorruptDataError
 from cutline.kernels.tally import Tally
+from cutline.training.counts_file import read_counts, write_counts
 from cutline.vocabulary.files import replacing
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PieceCounts", "checked_special_texts"]
 
-FORMAT_VERSION = 1
 _METADATA_KEY = b"cutline.piece_counts"
 _ARRAYS = {"arena": np.uint8, "offsets": np.int64, "counts": np.int64}
 
@@ -252,25 +250,24 @@ class PieceCounts:
     # Files and tables
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the counts to a file, a numpy archive without pickles, for `load`.
-
-        The file appears whole or not at all.
+        """Write the counts to a file for `load`; it appears whole or not at all.
 
         Raises:
             OSError: the file can't be written.
+
+        Source: `cutline/training/counts_file.py` has the format.
         """
         with replacing(path) as sink:
             self.write(sink)
 
-    def write(self, sink: BinaryIO) -> None:
-        """Write what `save` writes to an open file."""
-        np.savez(
-            sink,
-            header=np.frombuffer(self._header(), dtype=np.uint8),
-            arena=self._arena,
-            offsets=self._offsets,
-            counts=self._counts,
-        )
+    def write(self, sink: BinaryIO, **note: object) -> None:
+        """Write what `save` writes to an open file, and a note for `load_with_note`.
+
+        Args:
+            sink: the file.
+            note: what JSON can hold, by name.
+        """
+        write_counts(sink, self._header() | {"note": note}, self.arrays())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -281,22 +278,26 @@ class PieceCounts:
                 names it.
             OSError: the file can't be read.
         """
-        import zipfile  # as above
+        return cls.load_with_note(path)[0]
 
-        with Path(path).open("rb") as stream:
-            try:
-                with np.load(stream, allow_pickle=False) as archive:
-                    header = archive["header"].tobytes()
-                    arrays = {name: archive[name] for name in _ARRAYS}
-                return cls(**arrays, **_parsed_header(header))
-            except (
-                *(ValueError, KeyError, TypeError, EOFError, OSError, RuntimeError),
-                *(zipfile.BadZipFile, zlib.error),
-            ) as error:
-                raise CorruptDataError(
-                    f"{os.fspath(path)!r} holds no piece counts, or is damaged: {error}; "
-                    "count again"
-                ) from error
+    @classmethod
+    def load_with_note(cls, path: str | os.PathLike[str]) -> tuple[Self, dict[str, Any]]:
+        """Read what `write` wrote: the counts and the note, empty if there was none.
+
+        Raises:
+            CorruptDataError, OSError: as `load`.
+        """
+        try:
+            header, arrays = read_counts(path)
+            counts = cls(*arrays, **_checked_header(header))
+            note = header.get("note", {})
+            if not isinstance(note, dict):
+                raise ValueError(f"its note is {note!r}")
+        except (ValueError, TypeError) as error:
+            raise CorruptDataError(
+                f"{os.fspath(path)!r} holds no piece counts, or is damaged: {error}; count again"
+            ) from error
+        return counts, note
 
     def to_arrow(self) -> "pa.Table":
         """Return an Arrow table: `piece` (large_binary) and `count` (int64), sorted by piece.
@@ -318,7 +319,7 @@ class PieceCounts:
                 pa.field("piece", pa.large_binary(), nullable=False),
                 pa.field("count", pa.int64(), nullable=False),
             ],
-            metadata={_METADATA_KEY: self._header()},
+            metadata={_METADATA_KEY: json.dumps(self._header()).encode()},
         )
         return pa.Table.from_arrays([pieces, pa.array(self._counts)], schema=schema)
 
@@ -351,16 +352,11 @@ class PieceCounts:
                 raise ValueError(f"column {name!r} of the table: {error}") from error
         arena, offsets = _binary_arrays(columns[0])
         counts = columns[1].to_numpy(zero_copy_only=False)
-        return cls(arena, offsets, counts, **_parsed_header(header))
+        return cls(arena, offsets, counts, **_parsed_metadata(header))
 
-    def _header(self) -> bytes:
-        """Say what the arrays do not, as JSON."""
-        header = {
-            "format": FORMAT_VERSION,
-            "pat_str": self._pat_str,
-            "special_tokens": self._special_tokens,
-        }
-        return json.dumps(header).encode()
+    def _header(self) -> dict[str, Any]:
+        """Say what the arrays do not."""
+        return {"pat_str": self._pat_str, "special_tokens": self._special_tokens}
 
 
 def checked_special_texts(special_tokens: Iterable[str]) -> tuple[str, ...]:
@@ -407,11 +403,19 @@ def _check_arrays(arena: NDArray[Any], offsets: NDArray[Any], counts: NDArray[An
         raise ValueError(f"counts must be 1 or more, got {counts[low[0]]} for piece {low[0]}")
 
 
-def _parsed_header(data: bytes) -> dict[str, Any]:
-    """Read what `_header` wrote. Raises ValueError."""
-    header = json.loads(data)
-    if not isinstance(header, dict) or header.get("format") != FORMAT_VERSION:
-        raise ValueError(f"expected piece counts of format {FORMAT_VERSION}, got {header!r}")
+def _parsed_metadata(data: bytes) -> dict[str, Any]:
+    """Read the header that stands in the metadata of a table. Raises ValueError."""
+    try:
+        header = json.loads(data)
+    except RecursionError as error:
+        raise ValueError(f"the table's metadata is no JSON: {error}") from None
+    if not isinstance(header, dict):
+        raise ValueError(f"the table's metadata is {header!r}")
+    return _checked_header(header)
+
+
+def _checked_header(header: dict[str, Any]) -> dict[str, Any]:
+    """Take what `_header` says of what a header holds. Raises ValueError."""
     pat_str, special_tokens = header.get("pat_str", ""), header.get("special_tokens")
     if pat_str == "" or not isinstance(pat_str, str | None) or not isinstance(special_tokens, list):
         raise ValueError(f"the header is {header!r}")

@@ -13,6 +13,7 @@ from cutline.vocabulary.openai import (
     RANK_FILE_SHA256,
     EncodingSpec,
     encoding_spec,
+    is_packaged,
     list_encoding_names,
     load_spec_vocabulary,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "Vocabulary",
     "encoding_name_for_model",
     "encoding_spec",
+    "is_packaged",
     "list_encoding_names",
     "load_spec_vocabulary",
     "pack",

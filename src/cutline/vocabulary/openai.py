@@ -25,6 +25,7 @@ __all__ = [
     "RANK_FILE_SHA256",
     "EncodingSpec",
     "encoding_spec",
+    "is_packaged",
     "list_encoding_names",
     "load_spec_vocabulary",
 ]
@@ -205,3 +206,8 @@ def load_spec_vocabulary(spec: EncodingSpec) -> Vocabulary:
         # would have to survive a fork while another thread holds it.
         vocabulary = _loaded.setdefault(spec.rank_file, unpack(data, str(path)))
     return vocabulary
+
+
+def is_packaged(vocabulary: Vocabulary) -> bool:
+    """Tell whether this very object was read from the package."""
+    return any(vocabulary is packaged for packaged in _loaded.values())

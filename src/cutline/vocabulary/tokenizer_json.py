@@ -1,5 +1,8 @@
 """What a Hugging Face `tokenizer.json` says, part by part; what it means comes later.
 
+There are two versions of the file: that of `tokenizers` 0.x, and 2.0, in which the model says
+that it works on bytes, templates have ids, and added tokens are written in their normal form.
+
 Only a model BPE that works on bytes is of use here, so everything that shows that a file
 is of another kind is refused in this place, with the way out.
 """
@@ -35,6 +38,8 @@ _PLAIN_MODEL: Final = {
     "byte_fallback": False,
 }
 _OTHER_DECODERS: Final = ("Metaspace", "WordPiece", "BPEDecoder", "ByteFallback", "CTC")
+_TO_BYTES: Final = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
+_TRIMMING: Final = ("ByteLevel", "RobertaProcessing")
 _FLAGS: Final = ("special", "normalized", "lstrip", "rstrip", "single_word")
 
 
@@ -71,6 +76,9 @@ class TokenizerJson:
         normalizers: what happens to the text before it is split, sequences taken apart.
         pre_tokenizers: how it is split, likewise.
         n_template_tokens: special tokens that are put around one text, and around two.
+        is_normalized: added tokens are written in their normal form.
+        trims: for each post-processor that leaves blanks out of offsets, whether it takes one
+            before the text for one that was put there.
     """
 
     model: MergeModel
@@ -78,6 +86,8 @@ class TokenizerJson:
     normalizers: tuple[Part, ...]
     pre_tokenizers: tuple[Part, ...]
     n_template_tokens: tuple[int, int]
+    is_normalized: bool
+    trims: tuple[bool, ...]
 
 
 def parse_tokenizer_json(document: Part, source: str) -> TokenizerJson:
@@ -86,18 +96,28 @@ def parse_tokenizer_json(document: Part, source: str) -> TokenizerJson:
     Raises:
         VocabularyError: names the part that is damaged or not supported.
     """
+    is_newer = str(document.get("version", "")).startswith("2.")
     model = _parse_model(document.get("model"), source)
     for decoder in _flat(document.get("decoder"), "decoders", source, "decoder"):
         if decoder["type"] in _OTHER_DECODERS:
             raise refused(source, "decoder", decoder)
-    processors = _flat(document.get("post_processor"), "processors", source, "post_processor")
+    processors = [*_flat(document.get("post_processor"), "processors", source, "post_processor")]
     counts = [_count_template(part, source) for part in processors]
+    splitters = [*_flat(document.get("pre_tokenizer"), "pretokenizers", source, "pre_tokenizer")]
+    if is_newer and document["model"].get("byte_level"):
+        splitters.append(_TO_BYTES)
     return TokenizerJson(
         model,
         tuple(_parse_added_tokens(document.get("added_tokens") or [], model)),
         tuple(_flat(document.get("normalizer"), "normalizers", source, "normalizer")),
-        tuple(_flat(document.get("pre_tokenizer"), "pretokenizers", source, "pre_tokenizer")),
+        tuple(splitters),
         (sum(one for one, _ in counts), sum(two for _, two in counts)),
+        is_newer,
+        tuple(
+            bool(part.get("add_prefix_space", True))
+            for part in processors
+            if part["type"] in _TRIMMING and part.get("trim_offsets", True)
+        ),
     )
 
 
@@ -211,8 +231,8 @@ def _count_template(part: Part, source: str) -> tuple[int, int]:
             "type": "TemplateProcessing",
             "single": list() as single,
             "pair": list() as pair,
-            "special_tokens": dict() as special_tokens,
         }:
+            special_tokens = part.get("special_tokens", {})
             try:
                 return _count_special(single, special_tokens), _count_special(pair, special_tokens)
             except (KeyError, TypeError):
@@ -222,4 +242,5 @@ def _count_template(part: Part, source: str) -> tuple[int, int]:
 
 def _count_special(template: list[Any], special_tokens: Part) -> int:
     names = [piece["SpecialToken"]["id"] for piece in template if "SpecialToken" in piece]
-    return sum(len(special_tokens[name]["ids"]) for name in names)
+    ids = [piece["ids"] for piece in template if "ids" in piece]
+    return sum(len(special_tokens[name]["ids"]) for name in names) + sum(map(len, ids))

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cutline.container import pack
 from cutline.pretokenize.charset import CODE_POINTS, CharSet
-from cutline.pretokenize.tablefile import pack
 from cutline.pretokenize.unicode import DATA_PATH, UNICODE_MAGIC, UNICODE_VERSION
 
 BINARY = {

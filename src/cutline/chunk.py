@@ -6,7 +6,9 @@ from hashlib import blake2b
 from operator import index
 from typing import Any
 
-__all__ = ["Chunk", "checked_sizes"]
+from cutline.errors import BudgetError
+
+__all__ = ["Chunk", "checked_sizes", "too_large"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +63,22 @@ def checked_sizes(chunk_size: int, chunk_overlap: int) -> tuple[int, int]:
             f"got {chunk_overlap}"
         )
     return chunk_size, chunk_overlap
+
+
+def too_large(
+    character: str, offset: int, tokens: int, chunk_size: int, least: int | None
+) -> BudgetError:
+    """Build the error for a character that fits no chunk.
+
+    Args:
+        character: the character.
+        offset: where it is.
+        tokens: how many it has on its own.
+        chunk_size: that was asked for.
+        least: the size that fits any character; None if that is not known.
+    """
+    hint = f"a chunk_size of {least} fits any character"
+    return BudgetError(
+        f"character {character!r} at offset {offset} has {tokens} tokens on its own, more than "
+        f"chunk_size={chunk_size}; {hint if least else f'it takes a chunk_size of {tokens}'}"
+    )

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cutline.chunk import Chunk, checked_sizes
-from cutline.errors import BudgetError, OffsetError
+from cutline.chunk import Chunk, checked_sizes, too_large
+from cutline.errors import OffsetError
 from cutline.kernels.chunks import make_chunks
 from cutline.kernels.cut import Cutter, code_points
 from cutline.text import need_automaton, plain_text, utf8_of
@@ -49,10 +49,9 @@ def split(encoding: "Encoding", text: str, chunk_size: int, chunk_overlap: int) 
     places = np.stack([starts, ends, rows[:, 2], ends == len(text)], axis=1)
     chunks = make_chunks(Chunk, text, places, ("character", "end"), offset=0, index=0)
     if reached < len(text):
-        character = text[reached]
-        raise BudgetError(
-            f"character {character!r} at offset {reached} has {encoding.count(character)} tokens "
-            f"on its own, more than chunk_size={chunk_size}; a chunk_size of 4 fits any character"
+        tokens = encoding.count(text[reached])
+        raise too_large(
+            text[reached], reached, tokens, chunk_size, encoding._most_tokens_of_a_character()
         )
     return chunks
 

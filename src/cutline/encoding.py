@@ -157,8 +157,8 @@ class Encoding(Encoder, Decoding):
         """Make the encoding of a `tokenizers.Tokenizer`, or of a fast one of transformers.
 
         Args:
-            tokenizer: byte-level BPE; any object with `to_str()`, or with one of that kind as
-                its `backend_tokenizer`.
+            tokenizer: byte-level BPE; of `tokenizers` 0.21 or later, or what has one as its
+                `backend_tokenizer`.
             name: what to call it; if not given, `name_or_path` where there is one.
 
         Raises:
@@ -680,6 +680,10 @@ class Encoding(Encoder, Decoding):
         return ranks
 
     # Inside
+
+    def _most_tokens_of_a_character(self) -> int:
+        """Tell what size of a chunk fits any character: a token has a byte at least."""
+        return 4
 
     @property
     def _has_facts(self) -> bool:

@@ -16,6 +16,7 @@ __all__ = [
     "UnknownEncodingError",
     "UnknownModelError",
     "UnknownTokenError",
+    "UnparsedWarning",
     "UnsupportedPatternError",
     "VocabularyError",
 ]
@@ -43,6 +44,10 @@ class UnsupportedPatternError(PatternError):
 
 class PatternFallbackWarning(UserWarning):
     """A split pattern runs on the `regex` module: exact, but slower."""
+
+
+class UnparsedWarning(UserWarning):
+    """A text is cut at lines, since its parser cannot be had or did not stand it."""
 
 
 class UnknownEncodingError(CutlineError, ValueError):

@@ -3,22 +3,23 @@
 import random
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from math import ceil
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cutline import Chunk, Encoding, IntervalCounter
+from cutline import Chunk, IntervalCounter
 from cutline.chunking import CodeChunker, MarkdownChunker, TextChunker, TokenChunker
 from cutline.chunking.cutter import Cutter
-from cutline.chunking.levels import Level, LineLevel, make_levels
+from cutline.chunking.levels import GraphemeLevel, Level, LineLevel, make_levels
 from cutline.chunking.run import Run
 from tests.oracles import counter
 from tests.texts import NAMED_TEXTS, random_texts
-from tests.vocabularies import with_bytes
+from tests.vocabularies import encoding_of, with_bytes
 
 Count = Callable[[str], int]
 NAMES = ("paragraph", "line", "sentence", "word")
@@ -54,11 +55,7 @@ def expected_end(
     within, first = set(fitting), None
     for level in levels:
         # Of a boundary, only the text up to the greatest end and a little more may tell.
-        places = [
-            place
-            for place in range(floor + 1, fitting[-1] + 1)
-            if place in within and level.last(text, start, place - 1, place) == place
-        ]
+        places = [*filter(within.__contains__, level.every(text, start, floor, fitting[-1]))]
         if places:
             found = places[-1], level.name
             if count(text[start : found[0]]) >= fill or level.is_vital:
@@ -82,6 +79,7 @@ def ends_of(chunks: list[Chunk]) -> list[tuple[int, str]]:
 
 
 @settings(max_examples=150, deadline=None)
+@example(text=". " + "=" * 80 + "one ", size=4, min_fill=0.0)
 @given(
     text=st.lists(WORDS, max_size=30).map("".join),
     size=st.sampled_from([4, 5, 8, 12]),
@@ -141,7 +139,7 @@ def test_the_easy_way_on_random_and_named_texts() -> None:
 
 def test_the_easy_way_leaves_what_it_cannot_count_to_the_hard_one() -> None:
     ranks = with_bytes(tuple(b"\n" * 2**power for power in range(1, 9)))
-    encoding = Encoding("runs", pat_str=r"\n+|c", mergeable_ranks=ranks, special_tokens={})
+    encoding = encoding_of(ranks, r"\n+|c")
     text = "c" + "\n" * 250 + "c"
     chunks = TextChunker(encoding, 3, min_fill=0).chunk(text)
     assert [chunk.end_index for chunk in chunks] == [193, 249, 252]
@@ -202,26 +200,98 @@ def test_stable_cuts_where_a_longer_slice_has_fewer_tokens() -> None:
 
 @pytest.mark.parametrize("boundary", ["character", "grapheme"])
 def test_overlap_starts_at_the_farthest_boundary_within_it(boundary: str) -> None:
-    """C8: step back while the shared text fits; take the farthest start that adds something."""
+    """C8: step back while the shared text fits; take the farthest start that adds something.
+
+    But one from which no grapheme is torn, unless it does not fit without overlap either.
+    """
     count, levels = counter("r50k_base"), make_levels((), boundary)
+
+    def is_whole(start: int, end: int) -> bool:
+        return boundary == "character" or GraphemeLevel().last(text, start, end - 1, end) == end
+
     for text in [*random_texts(10, 60), *(text[:120] for text in NAMED_TEXTS.values())]:
         # Two options that cut alike, by other ways.
         chunks = TokenChunker("r50k_base", 6, 2, boundary=boundary).chunk(text)
         for before, after in pairwise(chunks):
             floor, starts = before.end_index, []
-            for level in levels:
+            for level in levels[:1]:
                 for place in range(floor - 1, before.start_index, -1):
                     if level.last(text, before.start_index, place - 1, place) != place:
                         continue
                     if count(text[place:floor]) > 2:
                         break
                     starts.append(place)
-                if starts:
-                    break
-            fits = [*starts[::-1], floor]
-            while expected_end(text, fits[0], floor, levels, count, 6, 3) is None:
-                fits.pop(0)
-            assert after.start_index == fits[0]
+            found = [
+                (place, end[0])
+                for place in (*starts[::-1], floor)
+                if (end := expected_end(text, place, floor, levels, count, 6, 3)) is not None
+            ]
+            whole = [cut for cut in found if is_whole(*cut)]
+            tears_anyway = found[-1][0] == floor and not is_whole(*found[-1])
+            wanted = found[0] if tears_anyway or not whole else whole[0]
+            assert (after.start_index, after.end_index) == wanted
+
+
+FAMILY_TEXT = "They came with the children, the family 👨‍👩‍👧‍👦 and all the others."
+HEARTS = (
+    "I love it ❤️❤️❤️❤️❤️❤️ so 👍🏿👍🏿👍🏿 much, it is the best of all ❤️❤️ that I have 👍🏿 ever seen."
+)
+EMOJI = ("👨‍👩‍👧‍👦", "❤️", "👍🏿", "🇩🇪", "ẹ́", "⃝̈", "ا️", "क्क्क", "각")
+
+
+def check_graphemes(text: str, name: str, chunks: list[Chunk], size: int) -> None:
+    """No grapheme is torn but those that are larger than the budget."""
+    count, ends = counter(name), GraphemeLevel().every(text, 0, 0, len(text))
+    for start, end in pairwise([0, *ends]):
+        inside = range(start + 1, end)
+        if any(chunk.start_index in inside or chunk.end_index in inside for chunk in chunks):
+            assert count(text[start:end]) > size
+
+
+def test_overlap_gives_way_to_a_grapheme_that_fits() -> None:
+    chunks = TextChunker("o200k_base", 12, 4)(FAMILY_TEXT)
+    assert any(EMOJI[0] in chunk.text for chunk in chunks)
+    check_graphemes(FAMILY_TEXT, "o200k_base", chunks, 12)
+
+
+def test_overlap_begins_with_no_part_of_a_grapheme() -> None:
+    chunks = TextChunker("cl100k_base", 16, 4)(HEARTS)
+    assert any(before.end_index > after.start_index for before, after in pairwise(chunks))
+    check_graphemes(HEARTS, "cl100k_base", chunks, 16)
+
+
+@pytest.mark.parametrize("name", ["o200k_base", "cl100k_base", "r50k_base"])
+def test_a_text_may_begin_with_what_is_attached_to_nothing(name: str) -> None:
+    for text in ("⃝̈ا️", "‍👩🏿x", "׉ا ׉׉"):
+        for size in (4, 5, 8):
+            check_graphemes(text, name, TextChunker(name, size)(text), size)
+
+
+def test_a_level_of_ones_own_tears_no_grapheme() -> None:
+    text = "one👍🏿two❤️three" * 5
+    inside = re.compile("👍|❤")
+    places = [match.end() for match in inside.finditer(text)]
+    for level in (inside, lambda part: [m.end() for m in inside.finditer(part)]):
+        chunks = TextChunker("o200k_base", 12, levels=[level])(text)
+        check_graphemes(text, "o200k_base", chunks, 12)
+        torn = TextChunker("o200k_base", 12, levels=[level], boundary="character")(text)
+        assert set(places).intersection(chunk.end_index for chunk in torn)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    text=st.lists(st.one_of(WORDS, st.sampled_from(EMOJI)), max_size=40).map("".join),
+    size=st.integers(4, 24),
+    data=st.data(),
+    name=st.sampled_from(["o200k_base", "cl100k_base"]),
+    make=st.sampled_from([TextChunker, partial(TokenChunker, boundary="grapheme")]),
+)
+def test_no_grapheme_is_torn_that_fits(
+    text: str, size: int, data: st.DataObject, name: str, make: Any
+) -> None:
+    overlap = data.draw(st.integers(0, size - 1))
+    options = data.draw(st.sampled_from([{}, {"balance": True}, {"stable": True}]))
+    check_graphemes(text, name, make(name, size, overlap, **options)(text), size)
 
 
 def test_overlap_of_texts_begins_at_sentences() -> None:

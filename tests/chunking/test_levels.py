@@ -1,6 +1,5 @@
 """Each level finds the boundaries that a reader would, and the last one wherever it is asked."""
 
-import random
 import re
 
 import pytest
@@ -21,7 +20,6 @@ from cutline.chunking.levels import (
     WordLevel,
     make_levels,
 )
-from tests.texts import NAMED_TEXTS
 
 
 def parts(level: Level, text: str) -> list[str]:
@@ -86,52 +84,12 @@ def test_no_chunk_begins_with_a_closing_mark_or_ends_with_an_opening_one() -> No
     assert not any(word[0] in ",)”!」、。" or word[-1] in "(“「" for word in words)
 
 
-def graphemes(text: str) -> list[int]:
-    """Where graphemes end, as the regex module says; what is cut off at the start may go on."""
-    ends = [match.end() for match in regex.finditer(r"\X", text)]
-    return (
-        ends[1:] if regex.match(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]", text) else ends
-    )
-
-
-@pytest.mark.parametrize("text", NAMED_TEXTS.values(), ids=NAMED_TEXTS)
-def test_graphemes_are_those_of_the_regex_module(text: str) -> None:
-    text = text[:600]
-    level = GraphemeLevel()
-    expected = graphemes(text)
-    assert level.every(text, 0, 0, len(text)) == expected
-    for until in range(1, len(text) + 1, 7):
-        before = [place for place in expected if place <= until]
-        assert level.last(text, 0, 0, until) == (before[-1] if before else -1)
-        assert level.every(text, 0, until, len(text)) == expected[len(before) :]
-
-
-@settings(max_examples=200, deadline=None)
-@given(
-    text=st.text("aé日🇩👩\u200d\u0301\r\n\u1100\u1161ก", max_size=300),
-    places=st.tuples(st.integers(0, 300), st.integers(0, 300)),
-)
-def test_graphemes_of_any_text(text: str, places: tuple[int, int]) -> None:
-    after, until = sorted(min(place, len(text)) for place in places)
-    expected = graphemes(text)
-    between = [place for place in expected if after < place <= until]
-    level = GraphemeLevel()
-    assert level.last(text, 0, after, until) == (between[-1] if between else -1)
-    assert level.every(text, 0, after, until) == between
-
-
 def test_what_stands_before_a_chunk_has_no_say_in_its_graphemes() -> None:
     text = "👨\u200d👩x🇩🇪🇫🇷xक्क्क"
     for start in range(len(text)):
         level, rest = GraphemeLevel(), text[start:]
         moved = [place - start for place in level.every(text, start, start, len(text))]
-        assert moved == level.every(rest, 0, 0, len(rest)) == graphemes(rest)
-
-
-def test_no_grapheme_goes_from_one_other_character_to_the_next() -> None:
-    others = [chr(c) for c in range(0x110000) if regex.match(r"\p{GCB=Other}", chr(c))]
-    random.Random(5).shuffle(others)
-    assert len(regex.findall(r"\X", "".join(others))) == len(others) > 10**6
+        assert moved == level.every(rest, 0, 0, len(rest))
 
 
 NEAR = (ParagraphLevel(), LineLevel(), SentenceLevel(), WordLevel())

@@ -1,13 +1,15 @@
 """`cutline chunk --by`: the chunker that is asked for, with the options that are given."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cutline.chunking import Chunker, TextChunker, TokenChunker
-from tests.cli.conftest import Invoke
+from tests.chunking.hostile import SHAPES
+from tests.cli.conftest import Command, Invoke
 
 TEXT = (
     "The first paragraph has a sentence. And it has another one, which is longer.\n\n"
@@ -107,3 +109,82 @@ def test_options_that_contradict_each_other_are_wrong_usage(
         result = invoke(command, *options.split(), stdin="a")
         assert (result.exit_code, result.stdout) == (2, "")
         assert message in result.stderr
+
+
+def test_a_file_that_crashes_its_parser_is_cut_at_lines_and_the_others_go_on(
+    command: Command, tmp_path: Path
+) -> None:
+    """In a real process, which would die of it too."""
+    ladder = SHAPES["ladder"](126_000)
+    (tmp_path / "a.yaml").write_text(ladder)
+    (tmp_path / "b.py").write_text("def f():\n    pass\n")
+    for name in (tmp_path, tmp_path / "a.yaml"):
+        done = command("chunk", "--by", "code", "--language", "yaml", "--chunk-size", "200", name)
+        assert done.returncode == 0
+        rows = rows_of(done.stdout)
+        yaml = [row for row in rows if row["file"].endswith("a.yaml")]
+        assert "".join(row["text"] for row in yaml) == ladder
+        assert all("its parser crashed" in row["metadata"]["unparsed"] for row in yaml)
+        [line] = done.stderr.decode().splitlines()
+        assert line.startswith(f"cutline: {tmp_path / 'a.yaml'}: cut at lines: its parser crashed")
+
+
+@pytest.mark.parametrize("module", ["tree_sitter_language_pack", "pyromark"])
+def test_without_an_extra_auto_cuts_text_with_a_note(
+    invoke: Invoke, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    forget_parsers(monkeypatch)
+    for name in ("a.py", "b.txt", "c.md", "d.py", "e.md"):
+        (tmp_path / name).write_text("# One\n\nword two\n")
+    result = invoke("chunk", "--by", "auto", tmp_path)
+    assert result.exit_code == 0
+    [line] = result.stderr.splitlines()
+    ending, extra = (".md", "markdown") if module == "pyromark" else (".py", "code")
+    assert line.startswith(f"cutline: files that end in {ending} are cut as text: ")
+    assert f"pip install 'cutline[{extra}]'" in line
+    rows = rows_of(result.stdout_bytes)
+    assert len({row["file"] for row in rows}) == 5
+    as_text = rows_of(invoke("chunk", "--by", "text", tmp_path).stdout_bytes)
+    assert [row for row in rows if row["file"].endswith(ending)] == [
+        row for row in as_text if row["file"].endswith(ending)
+    ]
+
+
+def test_a_grammar_that_cannot_be_loaded_fails_its_file_or_makes_it_text(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with version 1 of the pack, which fetches each grammar from the network."""
+
+    class DownloadError(Exception):
+        pass
+
+    def fetched(name: str) -> object:
+        if name == "python":
+            raise DownloadError("Name or service not known")
+        return real(name)
+
+    pack = pytest.importorskip("tree_sitter_language_pack")
+    real = pack.get_language
+    monkeypatch.setattr(pack, "get_language", fetched)
+    (tmp_path / "a.py").write_text("x = 1\n")
+    (tmp_path / "b.go").write_text("package a\n")
+    (tmp_path / "c.txt").write_text("text")
+    auto = invoke("chunk", "--by", "auto", tmp_path)
+    assert auto.exit_code == 0
+    assert len(rows_of(auto.stdout_bytes)) == 3
+    [line] = auto.stderr.splitlines()
+    assert "the grammar of 'python' cannot be loaded (DownloadError: Name or service" in line
+    code = invoke("chunk", "--by", "code", tmp_path / "a.py", tmp_path / "b.go")
+    assert code.exit_code == 1
+    assert [row["file"] for row in rows_of(code.stdout_bytes)] == [str(tmp_path / "b.go")]
+    [line] = code.stderr.splitlines()
+    assert line.startswith(f"cutline: {tmp_path / 'a.py'}: the grammar of 'python' cannot be")
+
+
+def forget_parsers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have parsers loaded anew, now and after the test."""
+    from cutline.chunking import code_structure, markdown_walk
+
+    for cached in (code_structure._languages, markdown_walk._parser):
+        monkeypatch.setattr(cached.__module__ + "." + cached.__name__, cached.__wrapped__)

@@ -13,11 +13,14 @@ import random
 import sys
 from typing import TypeVar
 
+from cutline.chunking.break_tables import load_tables
 from cutline.kernels.breaks import (
     CHARACTER,
+    GRAPHEME,
     LINE,
     PARAGRAPH,
     SENTENCE,
+    WORD,
     find_breaks,
     find_last_break,
 )
@@ -89,7 +92,7 @@ def pause(memory: GuardedMemory, utf8: bytes) -> None:
     if not utf8.isascii():
         return
     text = utf8.decode()
-    for kind in (PARAGRAPH, LINE, SENTENCE, CHARACTER):
+    for kind in (PARAGRAPH, LINE, SENTENCE, WORD, GRAPHEME, CHARACTER):
         for until in (len(text), len(text) - 1):
             want = find_breaks(text, kind, 0, 0, until), find_last_break(text, kind, 0, 0, until)
             placed = memory.place(text)
@@ -108,6 +111,7 @@ def texts(rng: random.Random) -> list[bytes]:
 
 
 def walk() -> None:
+    load_tables()
     memory, rng = GuardedMemory(), random.Random(61)
     encoders = [packaged("o200k_base", bits) for bits in (DEFAULT_CACHES, SMALLEST_CACHES)]
     encoders += [whole_piece(with_bytes(tokens), (0, 0)) for tokens in TOY_TOKENS.values()]

@@ -4,6 +4,7 @@ import ast
 import doctest
 import importlib
 import inspect
+import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -13,8 +14,10 @@ import pytest
 
 import cutline.kernels
 
+# Where Cutline is installed, only the stubs are beside the compiled modules.
 FOLDER = Path(cutline.kernels.__file__).parent
-NAMES = sorted(path.stem for path in FOLDER.glob("*.pyx"))
+SOURCES = Path(__file__).parents[2] / "src" / "cutline" / "kernels"
+NAMES = sorted(path.stem for path in SOURCES.glob("*.pyx"))
 
 # What a name is: a class by its members, a function by its parameters, each with its default.
 Shape = dict[str, Any]
@@ -76,6 +79,12 @@ def test_every_stub_is_that_of_a_kernel() -> None:
     assert {path.stem for path in FOLDER.glob("*.pyi")} <= set(NAMES)
 
 
+def test_every_kernel_is_installed() -> None:
+    modules = {module.name for module in pkgutil.iter_modules([str(FOLDER)])}
+    assert set(NAMES) <= modules
+    assert NAMES
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_stub_is_what_the_compiled_module_holds(name: str) -> None:
     stub = FOLDER / f"{name}.pyi"
@@ -89,7 +98,7 @@ def test_the_examples_of_the_compiled_docstrings_hold(name: str) -> None:
     found = doctest.DocTestFinder().find(kernel(name))
     # A method's examples are found twice: in its class, and in the `__test__` that Cython writes.
     tests = [test for test in found if ".__test__." not in test.name]
-    written = (FOLDER / f"{name}.pyx").read_text(encoding="utf-8").count(">>> ")
+    written = (SOURCES / f"{name}.pyx").read_text(encoding="utf-8").count(">>> ")
     assert sum(len(test.examples) for test in tests) == written
     for test in tests:
         assert doctest.DocTestRunner().run(test) == (0, len(test.examples)), test.name

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from cutline.container import unpack
 from cutline.errors import CorruptDataError
 from cutline.pretokenize import unicode
 from cutline.pretokenize.charset import CharSet
-from cutline.pretokenize.tablefile import unpack
 from cutline.pretokenize.unicode import (
     DATA_PATH,
     UNICODE_MAGIC,

@@ -10,8 +10,9 @@ from typing import Final, Self
 from cutline.batches import map_threads
 from cutline.chunk import Chunk
 from cutline.chunking.cutter import Cutter
-from cutline.chunking.levels import Level, LevelLike, make_levels
+from cutline.chunking.levels import GraphemeLevel, Level, LevelLike, make_levels
 from cutline.chunking.outline import PLAIN, Outline, PlainOutline
+from cutline.chunking.parsing import COMMONMARK, parse, structure_of
 from cutline.chunking.rules import CountText, make_rules
 from cutline.chunking.run import Run, chunk_parts
 from cutline.text import plain_text
@@ -100,6 +101,13 @@ class Chunker:
         twin._rules = replace(self._rules, count_text=count_text)
         return twin
 
+    def _apart(self) -> Self:
+        """Return a chunker whose parser, if it has one, runs in another process.
+
+        What a parser cannot stand then costs a document its structure, and not this process.
+        """
+        return self
+
     def __repr__(self) -> str:
         return (
             f"<{type(self).__name__} {self._encoding.name!r} chunk_size={self.chunk_size} "
@@ -118,7 +126,8 @@ class Chunker:
         Cost: linear in the text.
         """
         text = plain_text(text)
-        cutter = Cutter(text, self._encoding.intervals(text), self._rules, self._outline(text))
+        outline, counter = self._outline(text), self._encoding.intervals(text)
+        cutter = Cutter(text, counter, self._rules, outline, encoding=self._encoding)
         return list(Run(self._rules).chunks(cutter, 0, len(text), final=True))
 
     __call__ = chunk
@@ -216,7 +225,8 @@ class TokenChunker(Chunker):
     ) -> None:
         levels = make_levels((), boundary)
         super().__init__(
-            encoding, chunk_size, chunk_overlap, levels=levels, overlap_levels=levels,
+            encoding, chunk_size, chunk_overlap, levels=levels,
+            overlap_levels=_overlap_levels(levels),
             min_fill=min_fill, strip=strip, balance=balance, stable=stable, count_text=count_text,
         )  # fmt: skip
 
@@ -293,16 +303,38 @@ class _StructureChunker(TextChunker):
 
     _own_fill = _USUAL_FILL
 
+    _language: str
+    _isolated: bool
+
     def _chunk_parts(self, parts: Iterable[str]) -> Iterator[Chunk]:
         yield from self.chunk("".join(parts))
+
+    @property
+    def isolated(self) -> bool:
+        """Whether another process parses."""
+        return self._isolated
+
+    def _apart(self) -> Self:
+        """Return a chunker that differs in `isolated` only."""
+        twin = copy.copy(self)
+        twin._isolated = True
+        return twin
+
+    def _outline(self, text: str) -> Outline:
+        return Outline(structure_of(text, self._language, isolated=self._isolated))
 
 
 class MarkdownChunker(_StructureChunker):
     r"""Chunks of a Markdown document that follow its headings and blocks.
 
     Sections, tables, lists, fenced code, block quotes and the like stay whole where they fit
-    the budget. Each chunk knows the titles of the sections that it begins in. Takes the
-    arguments of `TextChunker`; its `levels` are for the inside of blocks.
+    the budget. Each chunk knows the titles of the sections that it begins in.
+
+    Args:
+        encoding, chunk_size, chunk_overlap, boundary, strip, min_fill, balance, stable,
+            count_text: as for `TextChunker`.
+        levels: as for `TextChunker`, inside blocks.
+        isolated: parse in another process, kept for the next text: see `CodeChunker`.
 
     Raises:
         ImportError: `pyromark` is not installed: pip install 'cutline[markdown]'.
@@ -313,10 +345,27 @@ class MarkdownChunker(_StructureChunker):
     [(('Fish',), '# Fish\n\n'), (('Fish', 'Red'), '## Red\n\n'), (('Fish', 'Blue'), '## Blue\n')]
     """
 
-    def _outline(self, text: str) -> Outline:
-        from cutline.chunking.markdown_structure import markdown_structure
-
-        return Outline(markdown_structure(text))
+    def __init__(
+        self,
+        encoding: TokenCounter | str,
+        chunk_size: int = 512,
+        chunk_overlap: int = 0,
+        *,
+        levels: Sequence[LevelLike] = _TEXT_LEVELS,
+        boundary: str = "grapheme",
+        strip: bool = False,
+        min_fill: float | None = None,
+        balance: bool = False,
+        stable: bool = False,
+        count_text: CountText | None = None,
+        isolated: bool = False,
+    ) -> None:
+        super().__init__(
+            encoding, chunk_size, chunk_overlap, levels=levels, boundary=boundary,
+            min_fill=min_fill, strip=strip, balance=balance, stable=stable, count_text=count_text,
+        )  # fmt: skip
+        self._language, self._isolated = COMMONMARK, isolated
+        parse("", self._language)  # refuses to go without its parser
 
 
 class CodeChunker(_StructureChunker):
@@ -330,10 +379,16 @@ class CodeChunker(_StructureChunker):
         encoding, chunk_size, chunk_overlap, boundary, strip, min_fill: as for `TextChunker`.
         levels: as for `TextChunker`, inside statements.
         balance, stable, count_text: as for `TextChunker`.
+        isolated: parse in another process, kept for the next text, with limits of memory and
+            time. Grammars are of many authors, and some documents crash one, or keep it busy for
+            hours; here that ends or stops the program. In a process of its own it costs that
+            text its structure: an `UnparsedWarning` says so, and "unparsed" in its chunks'
+            metadata. The command line and the functions for Arrow, Spark and Ray do so.
 
     Raises:
         ValueError: no such language.
-        ImportError: tree-sitter is not installed: pip install 'cutline[code]'.
+        ImportError: tree-sitter, or the language's grammar, is not installed: pip install
+            'cutline[code]'.
     """
 
     def __init__(
@@ -350,29 +405,28 @@ class CodeChunker(_StructureChunker):
         balance: bool = False,
         stable: bool = False,
         count_text: CountText | None = None,
+        isolated: bool = False,
     ) -> None:
         super().__init__(
             encoding, chunk_size, chunk_overlap, levels=levels, boundary=boundary,
             min_fill=min_fill, strip=strip, balance=balance, stable=stable, count_text=count_text,
         )  # fmt: skip
-        from cutline.chunking.code_structure import code_structure
-
-        code_structure("", language)  # refuses an unknown language at once
-        self._language = language
+        self._language, self._isolated = language, isolated
+        parse("", language)  # refuses an unknown language at once
 
     @property
     def language(self) -> str:
         """What the code is written in."""
         return self._language
 
-    def _outline(self, text: str) -> Outline:
-        from cutline.chunking.code_structure import code_structure
-
-        return Outline(code_structure(text, self._language))
-
 
 def _overlap_levels(levels: tuple[Level, ...]) -> tuple[Level, ...]:
-    """Choose where an overlap may begin: lines and paragraphs only where nothing else is."""
+    """Choose where an overlap may begin: lines and paragraphs only where nothing else is.
+
+    Nowhere inside of graphemes, where these are kept.
+    """
+    if any(isinstance(level, GraphemeLevel) for level in levels):
+        levels = levels[:-1]
     finer = tuple(level for level in levels if level.name not in ("paragraph", "line"))
     has_sentences = any(level.name == "sentence" for level in levels)
     return finer if has_sentences else levels

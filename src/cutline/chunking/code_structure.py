@@ -71,14 +71,16 @@ def code_structure(text: str, language: str) -> Structure:
         language: one of `code_languages()`, or a usual short form such as "py" or "c++".
 
     Raises:
-        ImportError: tree-sitter is not installed: pip install 'cutline[code]'.
+        ImportError: tree-sitter, or the language's grammar, is not installed: pip install
+            'cutline[code]'.
         ValueError: there is no such language.
 
     Cost: linear, some MB/s; where syntax errors are in nearly every line, a tenth of that. Some
     grammars are quadratic on texts that are not in their language. Not parsed, and with "line"
     alone, are texts with a thousand equal brackets in a row (Scala's), HTML with more than 500
     elements open at once, and HTML or code like C with more than a hundred comments without an
-    end. Others are left, such as lines of tags for Bash, Julia and Luau.
+    end. Others are left, such as lines of tags for Bash, Julia and Luau; and some crash on what
+    nobody writes, such as YAML's on 500 levels of indentation.
 
     >>> structure = code_structure("import a\n\n# One.\ndef f():\n    pass\n", "python")
     >>> list(structure.marks[0].search(1)), structure.units
@@ -87,14 +89,16 @@ def code_structure(text: str, language: str) -> Structure:
     ((), ('def f',))
     """
     parse = _parser(_name(language))
-    lines = line_starts(text)
+    lines, problem = line_starts(text), ""
     # Same lines and columns of white space, which is all that is asked of the tree. A NUL ends
     # the text for some grammars.
     source = source_bytes(text).replace(b"\0", b" ")
     walk = Walk(text, source, lines)
     if b"\n" in source.rstrip(b"\n"):  # one line has nothing to tell
         tree = parse(source)
-        if tree is not None:
+        if tree is None:
+            problem = "it has too much without an end, or too deep in one another"
+        else:
             walk = repaired(Code(text, source, lines, parse), tree)
     levels: list[list[int]] = [[] for _ in _NAMES]
     for row, depth in walk.cuts:
@@ -108,6 +112,7 @@ def code_structure(text: str, language: str) -> Structure:
         tidy_units((lines[first], ends[last]) for first, last in walk.units),
         tuple(_paths(walk.titles, lines, ends)),
         tuple(sorted(spans, key=lambda span: (span[0], -span[1]))),
+        problem,
     )
 
 
@@ -131,11 +136,22 @@ def _paths(
 
 
 def _parser(name: str) -> Callable[[bytes], "Tree | None"]:
-    """Return what parses a language, unless that would take too long."""
+    """Return what parses a language, unless that would take too long.
+
+    Raises:
+        ImportError: its grammar cannot be loaded.
+    """
     from tree_sitter import Parser
     from tree_sitter_language_pack import get_language
 
-    parser = Parser(get_language(name))  # type: ignore[arg-type]  # it is one of them
+    try:
+        language = get_language(name)  # type: ignore[arg-type]  # it is one of them
+    except Exception as error:  # of any kind: later versions of the pack fetch grammars
+        raise ImportError(
+            f"the grammar of {name!r} cannot be loaded ({type(error).__name__}: {error}): "
+            "pip install 'cutline[code]' installs a version that holds all"
+        ) from error
+    parser = Parser(language)
 
     def parse(source: bytes) -> "Tree | None":
         return parser.parse(source) if is_parsed(source, name) else None

@@ -137,11 +137,13 @@ class Walk:
 
     def _child(self, level: _Level, node: "Node", field: str | None) -> _Level | None:
         """Take a child of a node in. Returns the level of its own children if they matter."""
-        first, (last, end_column) = node.start_point[0], node.end_point
+        (first, column), (last, end_column) = node.start_point, node.end_point
         if end_column == 0 and last > first:
             last -= 1
+        # What some grammars say of broken code lies behind its last line.
+        first, last = min(first, len(self._lines) - 1), min(last, len(self._lines) - 1)
         kind = node.type
-        begins = self._begins_line(node)
+        begins = self._begins_line(first, column)
         if self._is_label(kind, begins):
             if begins:
                 self._take_label(level, first, last)
@@ -172,8 +174,7 @@ class Walk:
         wraps = is_definition or (level.is_definition and not _IS_BODY(kind))
         return _Level(depth, wraps, in_function, node.named_child_count)
 
-    def _begins_line(self, node: "Node") -> bool:
-        row, column = node.start_point
+    def _begins_line(self, row: int, column: int) -> bool:
         if row != self._row:
             start = self._lines[row]
             self._row = row

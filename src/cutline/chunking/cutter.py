@@ -8,19 +8,21 @@ from one `IntervalCounter`: no candidate is encoded. Source: docs/chunking.md.
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from math import ceil
-from operator import index
+from operator import attrgetter, index
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from cutline.chunk import Chunk
+from cutline.chunk import Chunk, too_large
 from cutline.chunking.hashing import hashes_around
 from cutline.chunking.levels import Level
 from cutline.chunking.outline import PLAIN, Outline, PlainOutline
 from cutline.chunking.plain_cutter import PlainCutter
 from cutline.chunking.rules import Rules
 from cutline.counting import IntervalCounter
+from cutline.encoding import Encoding
 from cutline.errors import BudgetError
+from cutline.kernels.breaks import keep_graphemes, says_something
 from cutline.kernels.chunks import make_chunk
 
 __all__ = ["Counter", "Cut", "Cutter"]
@@ -28,6 +30,7 @@ __all__ = ["Counter", "Cut", "Cutter"]
 _GUESSES = 6  # at the budget that `count_text` leaves; then it is halved
 _ATTEMPTS = 70
 _AT_ONCE = 64
+_NEAR = 64
 END = "end"
 
 
@@ -63,6 +66,7 @@ class Cutter:
         rules: what a chunk has to be.
         outline: what the text's syntax says, if it has one.
         offset: where the text lies in the source.
+        encoding: that made the counter, to say what size fits any character.
     """
 
     def __init__(
@@ -72,7 +76,9 @@ class Cutter:
         rules: Rules,
         outline: Outline | PlainOutline = PLAIN,
         offset: int = 0,
+        encoding: object = None,
     ) -> None:
+        self._encoding = encoding
         self._text = text
         self._counter = counter
         self._rules = rules
@@ -94,16 +100,33 @@ class Cutter:
         """Find the chunk that comes after the one from `start` to `floor`; the first: 0, 0.
 
         Its `start` is the farthest that overlap allows, and its end lies behind `floor`. With
-        `strip`, both may lie on white space that its chunk leaves out.
+        `strip`, both may lie on white space that its chunk leaves out. Overlap gives way to a
+        grapheme that would not fit with it.
 
         Raises:
             BudgetError: the character at `floor` alone is too large.
         """
+        alone: Cut | None = None
+        torn: Cut | None = None
         for candidate in self._starts(start, floor):
             cut = self._cut_from(candidate, floor)
-            if cut is not None:
+            if cut is None:
+                continue
+            if not self._tears(cut.start, cut.end):
                 return cut
-        raise self._too_large(floor)
+            if torn is None:
+                torn, alone = cut, self._cut_from(floor, floor)
+            if alone is None or self._tears(floor, alone.end):
+                return torn  # the grapheme is larger than the budget
+        if torn is None:
+            raise self._too_large(floor)
+        return torn
+
+    def _tears(self, start: int, place: int) -> bool:
+        """Whether a cut tears a grapheme that is to be kept; nothing before `start` counts."""
+        if not self._rules.keeps_graphemes:
+            return False
+        return not keep_graphemes(self._text, start, (place,))
 
     def chunk(self, cut: Cut, index: int) -> Chunk:
         """Make the chunk of a cut."""
@@ -144,7 +167,7 @@ class Cutter:
         takes_any = levels[0].is_vital
         for level in levels:
             starts = self._steps_back(level, start, end, takes_any)
-            if starts and (takes_any or _says_something(self._text[starts[-1] : end])):
+            if starts and (takes_any or says_something(self._text, starts[-1], end)):
                 return starts
         return []
 
@@ -156,7 +179,7 @@ class Cutter:
         while True:
             begin = max(start, end - width)
             places: list[int] = []
-            if takes_any or _says_something(text[begin:end]):
+            if takes_any or says_something(text, begin, end):
                 every = reversed(level.every(text, start, begin, end - 1))
                 places = [place for place in every if self._may_overlap(place)]
             counts = self._counts_to(end, places)
@@ -226,6 +249,8 @@ class Cutter:
         size = self._rules.chunk_size
         if place <= floor or self._outline.limit(self._counter, start, place, size) < place:
             return None
+        if self._tears(start, place):
+            return None
         first = Cut(start, place, self._tokens(start, place), level.name, floor)
         if not self._is_within(first):
             return None
@@ -276,9 +301,16 @@ class Cutter:
 
     def _smallest(self, start: int, floor: int) -> Cut | None:
         """Take as little as possible, the last resort of `count_text`."""
-        place = floor + 1
-        cut = Cut(start, place, self._tokens(start, place), self._levels[-1].name, floor)
-        return cut if self._is_within(cut) else None
+        for level in filter(attrgetter("is_vital"), self._rules.levels):  # the finest
+            for place in level.every(self._text, start, floor, self._end_near(floor))[:1]:
+                cut = Cut(start, place, self._tokens(start, place), level.name, floor)
+                if self._is_within(cut):
+                    return cut
+        return None
+
+    def _end_near(self, floor: int) -> int:
+        """Return a place soon behind another one: graphemes up to there are looked at."""
+        return min(len(self._text), floor + _NEAR)
 
     def _best(self, start: int, floor: int, budget: int) -> Cut | None:
         """Find the best end within a budget of tokens of the chunk's own."""
@@ -377,19 +409,10 @@ class Cutter:
                 "raise chunk_size"
             )
         tokens = self._counter.count(floor, floor + 1)
-        return BudgetError(
-            f"character {character!r} at offset {place} has {tokens} tokens on its own, more than "
-            f"chunk_size={size}; a chunk_size of 4 fits any character"
-        )
+        encoding = self._encoding
+        least = encoding._most_tokens_of_a_character() if isinstance(encoding, Encoding) else None
+        return too_large(character, place, tokens, size, least)
 
 
 def _smaller(pair: tuple[Cut, Cut]) -> int:
     return min(cut.tokens for cut in pair)
-
-
-def _says_something(text: str) -> bool:
-    """Whether there is more than white space, punctuation and markup."""
-    return any(
-        character.isalnum() or not (character.isascii() or character.isspace())
-        for character in text
-    )

@@ -8,24 +8,23 @@ in parts is cut like the whole.
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, lru_cache
-from importlib import import_module
-from itertools import accumulate, takewhile
 from operator import index
-from types import ModuleType
 from typing import Final, TypeAlias
-from unicodedata import category
 
 import regex
 from bitarray import bitarray
 
+from cutline.chunking import break_tables
 from cutline.kernels.breaks import (
     CHARACTER,
+    GRAPHEME,
     LINE,
     PARAGRAPH,
     SENTENCE,
+    WORD,
     find_breaks,
     find_last_break,
+    keep_graphemes,
 )
 
 __all__ = [
@@ -41,26 +40,15 @@ __all__ = [
     "ParagraphLevel",
     "PatternLevel",
     "SentenceLevel",
+    "WholeGraphemes",
     "WordLevel",
     "make_levels",
 ]
 
+break_tables.load_tables()
+
 LOOK_AHEAD: Final = 256
 """Characters behind a place that may be looked at, to decide on a boundary there."""
-
-_WIDER: Final = 4
-_FIRST_WINDOW: Final = 40  # characters, of words
-_WORD_LOOK_AHEAD: Final = 32
-
-_GRAPHEME: Final = regex.compile(r"\X")
-# What belongs to what stands before it.
-_ATTACHED: Final = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
-# Between two of these there is always a boundary of graphemes: none of them joins another.
-_APART: Final = regex.compile(r"\p{GCB=Other}(?=\p{GCB=Other})")
-_OPENING: Final = ("Ps", "Pi")
-_CLOSING: Final = ("Pe", "Pf", "Pd")
-_CLOSING_MARKS: Final = ".,;:!?%…。、，．：；？！・ー々"
-_PAIRS_REMEMBERED: Final = 1 << 14
 
 
 class Level(ABC):
@@ -171,112 +159,24 @@ class SentenceLevel(BreakLevel):
     kind = SENTENCE
 
 
-@cache
-def _breakers() -> ModuleType:
-    """Load ICU's, when they are first needed: 40 ms, for a library of 40 MB."""
-    return import_module("icu4py.breakers")
-
-
-class WordLevel(Level):
-    """Boundaries of words by UAX #29, as ICU finds them with its dictionaries.
+class WordLevel(BreakLevel):
+    """Boundaries of words by UAX #29.
 
     No chunk begins with a closing bracket, a comma or the like, and none ends with an opening
-    bracket, if another boundary is near.
+    bracket, if another boundary is near. In Chinese, Japanese, Thai, Lao, Khmer and Burmese the
+    rules know no words: there, see `DictionaryWordLevel`.
     """
 
     name = "word"
-
-    def find(self, text: str, start: int, end: int, limit: int) -> list[int]:
-        """List boundaries of words: see `Level`; these, `_accepts` may refuse."""
-        part = text[start : min(limit, end + _WORD_LOOK_AHEAD)]
-        places = accumulate(map(len, _breakers().WordBreaker(part, "en")), initial=start)
-        return [*takewhile(end.__ge__, places)][1:]
-
-    def last(self, text: str, start: int, after: int, until: int) -> int:
-        """Find the last boundary: see `Level`. Cost: linear in the distance to it."""
-        width, searched = _FIRST_WINDOW, until + 1
-        while True:
-            begin = until - width
-            if begin - start < width:
-                begin = start  # at once: a second look costs more
-            for place in reversed(self.find(text, begin, until, until + LOOK_AHEAD)):
-                if place <= begin:
-                    break
-                if after < place < searched and self._accepts(text, start, place):
-                    return place
-            if begin <= after:
-                return -1
-            # What the context of a later beginning refuses is refused again.
-            searched = begin + 1
-            width *= _WIDER
-
-    def every(self, text: str, start: int, after: int, until: int) -> list[int]:
-        """List all boundaries: see `Level`."""
-        places = self.find(text, max(start, after - _FIRST_WINDOW), until, until + LOOK_AHEAD)
-        return [place for place in places if place > after and self._accepts(text, start, place)]
-
-    def _accepts(self, text: str, start: int, place: int) -> bool:
-        """Refuse places before a closing mark or behind an opening one."""
-        accepted = _accepts_between(text[place - 1 : place + 1])
-        if accepted is not None:
-            return accepted
-        return GraphemeLevel().last(text, start, place - 1, place) == place
+    kind = WORD
 
 
-@lru_cache(_PAIRS_REMEMBERED)
-def _accepts_between(pair: str) -> bool | None:
-    """Tell whether a word may end between two characters; None: unless a grapheme goes on there.
-
-    Of one character, the text's last, it may.
-    """
-    before, following = pair[0], pair[1:]
-    if not following:
-        return True
-    if category(before) in _OPENING or category(following) in _CLOSING:
-        return False
-    if following in _CLOSING_MARKS:
-        return False
-    # Where letters of Hangul or flags follow signs that join them, a word ends in one.
-    return True if before.isascii() or following.isascii() else None
-
-
-class GraphemeLevel(Level):
+class GraphemeLevel(BreakLevel):
     """Boundaries of grapheme clusters, what a reader takes for a character: UAX #29."""
 
     name = "grapheme"
+    kind = GRAPHEME
     is_vital = True
-
-    def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
-        """Yield boundaries of graphemes: see `Level`; `start` must be one."""
-        part = text[start:limit]  # where a grapheme ends may depend on all before it
-        matches = _GRAPHEME.finditer(part)
-        if _ATTACHED.match(part):
-            next(matches)  # a chunk begins inside of a grapheme: it may go on behind this
-        for match in matches:
-            if start + match.end() > end:
-                return
-            yield start + match.end()
-
-    def last(self, text: str, start: int, after: int, until: int) -> int:
-        """Find the last boundary: see `Level`."""
-        anchor = self._anchor(text, start, until)
-        found = max(anchor, super().last(text, anchor, anchor, until))
-        return found if found > after else -1
-
-    def every(self, text: str, start: int, after: int, until: int) -> list[int]:
-        """List all boundaries: see `Level`."""
-        anchor = self._anchor(text, start, after)
-        first = [anchor] if anchor > after else []
-        return [*first, *super().every(text, anchor, after, until)]
-
-    def _anchor(self, text: str, start: int, until: int) -> int:
-        """Find a boundary near a place. In a run of flags or joined emoji none is, but `start`."""
-        width = 16
-        while (begin := until - width) > start:
-            if found := _APART.search(text, begin, until):
-                return int(found.end())
-            width *= _WIDER
-        return start
 
 
 class CharacterLevel(BreakLevel):
@@ -330,6 +230,34 @@ class FunctionLevel(Level):
             raise TypeError(f"level {self.name!r} must give offsets, integers: {error}") from None
 
 
+class WholeGraphemes(Level):
+    """A level's boundaries that tear no grapheme.
+
+    Args:
+        level: any.
+    """
+
+    def __init__(self, level: Level) -> None:
+        self.name = level.name
+        self._level = level
+
+    def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
+        """List boundaries: see `Level`."""
+        return keep_graphemes(text, start, self._level.find(text, start, end, limit))
+
+    def last(self, text: str, start: int, after: int, until: int) -> int:
+        """Find the last boundary: see `Level`."""
+        while (place := self._level.last(text, start, after, until)) > after:
+            if keep_graphemes(text, start, (place,)):
+                return place
+            until = place - 1
+        return -1
+
+    def every(self, text: str, start: int, after: int, until: int) -> Sequence[int]:
+        """List all boundaries: see `Level`."""
+        return keep_graphemes(text, start, self._level.every(text, start, after, until))
+
+
 class MarkLevel(Level):
     """Boundaries that are known for the whole text.
 
@@ -356,11 +284,20 @@ LevelLike: TypeAlias = (
 )
 
 _FINEST: Final = ("grapheme", "character")
+
+
+def _dictionary_words() -> Level:
+    from cutline.chunking.dictionary_words import DictionaryWordLevel  # takes an extra
+
+    return DictionaryWordLevel()
+
+
 _BY_NAME: Final[dict[str, Callable[[], Level]]] = {
     "paragraph": ParagraphLevel,
     "line": LineLevel,
     "sentence": SentenceLevel,
     "word": WordLevel,
+    "dictionary word": _dictionary_words,
     "grapheme": GraphemeLevel,
     "character": CharacterLevel,
 }
@@ -376,6 +313,7 @@ def make_levels(levels: Sequence[LevelLike], boundary: str) -> tuple[Level, ...]
 
     Raises:
         TypeError, ValueError: an item is none of these.
+        ImportError: "dictionary word" needs an extra: pip install 'cutline[icu]'.
 
     >>> [level.name for level in make_levels(["paragraph", re.compile("; ")], "character")]
     ['paragraph', '; ', 'character']
@@ -385,6 +323,8 @@ def make_levels(levels: Sequence[LevelLike], boundary: str) -> tuple[Level, ...]
     if boundary not in _FINEST:
         raise ValueError(f"boundary must be 'grapheme' or 'character', got {boundary!r}")
     made = [_make_level(level) for level in levels if level not in _FINEST]
+    if boundary == "grapheme":
+        made = [level if isinstance(level, BreakLevel) else WholeGraphemes(level) for level in made]
     finest = _FINEST if boundary == "grapheme" else _FINEST[1:]
     return (*made, *(_BY_NAME[name]() for name in finest))
 

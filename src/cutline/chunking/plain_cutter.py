@@ -1,7 +1,8 @@
 """Chunks by plain rules, many at a time: a kernel cuts at paragraphs, lines and sentences.
 
-Where none of these fills a chunk, it has found how far the chunk can reach, so that only the best
-boundary of another level up to there is to be found.
+Behind these it knows characters, too, if no other level comes between. Where none of them fills a
+chunk, it has found how far the chunk can reach, so that only the best boundary of another level up
+to there is to be found.
 """
 
 from collections.abc import Callable

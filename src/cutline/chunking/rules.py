@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from cutline.chunk import Chunk, checked_sizes
-from cutline.chunking.levels import Level
+from cutline.chunking.levels import GraphemeLevel, Level
 
 __all__ = ["CountText", "Rules", "make_rules"]
 
@@ -23,7 +23,7 @@ class Rules:
         chunk_size: tokens of a chunk at most.
         chunk_overlap: tokens that it may share with the one before.
         levels: where it may end, the best first; the last one is every character.
-        overlap_levels: where a chunk that overlaps may begin.
+        overlap_levels: where a chunk that overlaps may begin; not inside graphemes that are kept.
         min_fill: the share of the budget that a cut at a better level must reach.
         strip: whether white space at both ends is left out.
         balance: whether a last chunk below `min_fill` is evened out with the one before.
@@ -40,6 +40,11 @@ class Rules:
     balance: bool
     stable: bool
     count_text: CountText | None
+
+    @property
+    def keeps_graphemes(self) -> bool:
+        """Whether a grapheme is torn only where it is larger than the budget."""
+        return any(isinstance(level, GraphemeLevel) for level in self.levels)
 
     @property
     def is_plain(self) -> bool:

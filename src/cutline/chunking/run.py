@@ -126,7 +126,7 @@ def chunk_parts(parts: Iterable[str], encoding: "TokenCounter", rules: Rules) ->
 def _cutter(text: str, encoding: "TokenCounter", rules: Rules, base: int) -> Cutter:
     """Make the cutter of a window that begins at `base`; errors name places in the whole text."""
     try:
-        return Cutter(text, encoding.intervals(text), rules, offset=base)
+        return Cutter(text, encoding.intervals(text), rules, offset=base, encoding=encoding)
     except SurrogateError:
         utf8_of(text, base)
         raise

@@ -33,6 +33,7 @@ class Structure:
             before the first.
         regions: (start, end, kind) of tables, code, lists, definitions..., sorted by
             (start, -end); any two nest or are disjoint.
+        problem: why the text was not parsed, so that there are lines alone; "" if it was.
     """
 
     names: tuple[str, ...]
@@ -40,6 +41,7 @@ class Structure:
     units: tuple[tuple[int, int], ...] = ()
     headings: tuple[tuple[int, tuple[str, ...]], ...] = ()
     regions: tuple[tuple[int, int, str], ...] = ()
+    problem: str = ""
     _outer: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -69,12 +71,14 @@ class Structure:
         a region gets "continued" and "continued_to", the offset where the region ends. Of nested
         regions it is the innermost: code in a list is code to whoever shows it.
 
+        Each chunk of a text that was not parsed gets "unparsed", and why.
+
         Returns:
-            Those of the four keys that hold; nothing for a chunk that divides no region.
+            Those of the keys that hold; nothing for a chunk that divides no region.
 
         Cost: O(log regions + nesting).
         """
-        found: dict[str, Any] = {}
+        found: dict[str, Any] = {"unparsed": self.problem} if self.problem else {}
         before = self._around(start)
         if before is not None:
             found["continues"], found["continues_from"] = before[2], before[0]

@@ -1,5 +1,6 @@
 """Which chunker cuts a file, from the options that say so."""
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import wraps
@@ -11,6 +12,7 @@ import click
 
 from cutline.cli.failure import Failure, message_of
 from cutline.cli.inputs import InputError, check_utf8, decode_utf8, shown_name
+from cutline.errors import UnparsedWarning
 
 if TYPE_CHECKING:
     from cutline import Chunk, Encoding
@@ -113,6 +115,7 @@ class Chunkers:
         self._encoding = encoding
         self._cutting = cutting
         self._made: dict[tuple[str, str | None], Chunker] = {}
+        self._noted: set[str] = set()
         if cutting.by != "auto" and (cutting.by != "code" or cutting.language is not None):
             try:
                 self._for_file("")
@@ -120,16 +123,24 @@ class Chunkers:
                 raise Failure(str(error)) from error
 
     def chunk(self, name: str, text: str) -> list["Chunk"]:
-        """Cut the text of a file.
+        """Cut the text of a file; at its lines, with a note, where its parser fails.
 
         Raises:
             CutlineError: it cannot be cut, or its language cannot be told.
-            Failure: an extra is missing.
         """
-        try:
-            return self._for_file(name).chunk(text)
-        except ImportError as error:
-            raise Failure(str(error)) from error
+        chunker = self._for_file(name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnparsedWarning)  # the note names the file
+            chunks = chunker.chunk(text)
+        if chunks and (problem := chunks[0].metadata.get("unparsed")):
+            self._note(f"{shown_name(name)}: cut at lines: {problem}")
+        return chunks
+
+    def _note(self, what: str) -> None:
+        """Say something on standard error, once."""
+        if what not in self._noted:
+            self._noted.add(what)
+            click.echo(f"cutline: {what}", err=True)
 
     def stream(self, name: str, path: Path) -> Iterable["Chunk"]:
         """Cut a large file in UTF-8, as `chunk` does: where it can be, without holding it.
@@ -154,12 +165,24 @@ class Chunkers:
         return every()
 
     def _for_file(self, name: str) -> "Chunker":
-        by, language = self._kind_of(PurePath(name).suffix.lower())
+        """Return the chunker of a file.
+
+        Raises:
+            InputError: its language cannot be told, or its parser cannot be had.
+        """
+        ending = PurePath(name).suffix.lower()
+        by, language = self._kind_of(ending)
         if (by, language) not in self._made:
             try:
-                self._made[by, language] = self._make(by, language)
+                made = self._make(by, language)
+            except ImportError as error:
+                if self._cutting.by != "auto":
+                    raise InputError(str(error)) from error
+                self._note(f"files that end in {ending} are cut as text: {error}")
+                made = self._for_file("")
             except ValueError as error:
                 raise InputError(str(error)) from error
+            self._made[by, language] = made
         return self._made[by, language]
 
     def _kind_of(self, ending: str) -> tuple[str, str | None]:
@@ -182,11 +205,10 @@ class Chunkers:
 
         keywords = self._cutting.keywords
         if language is not None:
-            return CodeChunker(language, self._encoding, **keywords)
-        if by == "token":
-            return TokenChunker(self._encoding, **keywords)
-        made = MarkdownChunker if by == "markdown" else TextChunker
-        return made(self._encoding, **keywords)
+            return CodeChunker(language, self._encoding, isolated=True, **keywords)
+        if by == "markdown":
+            return MarkdownChunker(self._encoding, isolated=True, **keywords)
+        return (TokenChunker if by == "token" else TextChunker)(self._encoding, **keywords)
 
 
 _OPTIONS = [

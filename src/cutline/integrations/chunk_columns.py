@@ -59,7 +59,9 @@ def chunk_columns(column: TextColumn, chunker: Chunker, num_threads: int) -> Col
     if (encoding := _plain_encoding(chunker)) is not None:
         cuts = _cut(column, chunker, encoding, num_threads)
         return cuts.rows, _columns_of_cuts(column, cuts)
-    chunks = map_threads(partial(_chunk_row, column, chunker), range(len(column)), num_threads)
+    # A document must not end a whole job.
+    cut = partial(_chunk_row, column, chunker._apart())
+    chunks = map_threads(cut, range(len(column)), num_threads)
     rows = np.repeat(np.arange(len(column)), np.fromiter(map(len, chunks), np.int64, len(column)))
     return rows, _columns_of_chunks(column, list(chain.from_iterable(chunks)))
 

@@ -58,6 +58,8 @@ def describe(chunker: Chunker) -> dict[str, Any]:
         described["levels"] = _known(chunker, names, boundary)
     if isinstance(chunker, CodeChunker):
         described["language"] = chunker.language
+    if isinstance(chunker, CodeChunker | MarkdownChunker):
+        described["isolated"] = chunker.isolated
     return described
 
 

@@ -6,7 +6,9 @@ cpdef enum:
     PARAGRAPH = 0
     LINE = 1
     SENTENCE = 2
-    CHARACTER = 3
+    WORD = 3
+    GRAPHEME = 4
+    CHARACTER = 5
 
 
 cdef int need_kind(int kind) except -1

@@ -1,19 +1,24 @@
-"""Where a text pauses: the ends of paragraphs, lines and sentences; or of any character.
+"""Where a text pauses: the ends of paragraphs, lines, sentences, words and graphemes; or of any
+character.
 
 Nothing before `start` counts, and nothing as far as 256 characters behind a place.
 """
 
-from cutline.kernels.characters cimport Characters, characters_of
+from cutline.kernels.characters cimport Characters, char_at, characters_of
+from cutline.kernels.common cimport uint32_t
+from cutline.kernels.graphemes cimport is_grapheme_boundary
 from cutline.kernels.lines cimport last_line, last_paragraph
 from cutline.kernels.marks cimport NOWHERE
-from cutline.kernels.sentences cimport last_sentence, list_sentences, need_classes
+from cutline.kernels.sentences cimport last_sentence, list_sentences
+from cutline.kernels.text_properties cimport LETTER, SPACE, need_tables, properties_of
+from cutline.kernels.words cimport ends_word, suits_word
 
 
 cdef int need_kind(int kind) except -1:
     """Have what finding breaks of a kind takes, before any is asked for."""
     if not PARAGRAPH <= kind <= CHARACTER:
         raise ValueError(f"there is no kind {kind} of breaks")
-    return need_classes() if kind == SENTENCE else 0
+    return need_tables()
 
 
 cdef Py_ssize_t last_break(
@@ -26,7 +31,14 @@ cdef Py_ssize_t last_break(
         return last_line(text, start, after, until)
     if kind == SENTENCE:
         return last_sentence(text, start, after, until)
-    return until if until > after else NOWHERE
+    while until > after:
+        if (
+            kind == CHARACTER
+            or (ends_word if kind == WORD else is_grapheme_boundary)(text, start, until)
+        ):
+            return until
+        until -= 1
+    return NOWHERE
 
 
 def find_last_break(
@@ -58,6 +70,40 @@ def find_breaks(
         until -= 1
     places.reverse()
     return places
+
+
+def keep_graphemes(str text not None, Py_ssize_t start, places, bint ends_words=False):
+    """Those of some places that tear no grapheme; nothing before `start` counts.
+
+    Args:
+        ends_words: words end there: not before a closing bracket nor behind an opening one.
+    """
+    cdef Characters characters = characters_of(text)
+    cdef Py_ssize_t place
+    need_tables()
+    kept = []
+    for place in places:
+        check_places(start, place)
+        if place <= characters.n and (
+            suits_word if ends_words else is_grapheme_boundary
+        )(&characters, start, place):
+            kept.append(place)
+    return kept
+
+
+def says_something(str text not None, Py_ssize_t start, Py_ssize_t end):
+    """Whether there is more than white space, punctuation and markup in text[start:end]."""
+    cdef Characters characters = characters_of(text)
+    cdef Py_ssize_t at
+    cdef uint32_t code_point, found
+    check_places(start, end)
+    need_tables()
+    for at in range(start, min(end, characters.n)):
+        code_point = char_at(&characters, at)
+        found = properties_of(code_point)
+        if found & LETTER or (code_point >= 0x80 and not found & SPACE):
+            return True
+    return False
 
 
 cdef int check_places(Py_ssize_t start, Py_ssize_t after) except -1:

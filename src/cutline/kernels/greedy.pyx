@@ -4,7 +4,7 @@ Where there is none, how far a chunk can reach; where that is not known, a searc
 longer finds both.
 """
 
-from cutline.kernels.breaks cimport CHARACTER, SENTENCE, last_break
+from cutline.kernels.breaks cimport GRAPHEME, SENTENCE, last_break
 from cutline.kernels.counter cimport Counter, Query
 from cutline.kernels.marks cimport NOWHERE, SETTLED, next_bit
 from cutline.kernels.slice cimport Landing, count_slice, flush, forget_row, land
@@ -24,8 +24,8 @@ cdef Break best_break(
     """The end of a chunk from `start` on, of at most n tokens.
 
     It is the text's end, if it fits; else the last break that fits, of the first kind whose
-    last one has at least `fill` tokens, or of characters. An end of NOWHERE: there is none, and
-    `reach` is the greatest end of all; or that is NOWHERE too: it is not known.
+    last one has at least `fill` tokens, or of graphemes or characters. An end of NOWHERE: there
+    is none, and `reach` is the greatest end of all; or that is NOWHERE too: it is not known.
     """
     cdef Break found
     cdef Py_ssize_t bound = last_place(counter, query, start, n), size = counter.text.n
@@ -59,7 +59,7 @@ cdef Break best_break(
         if fit == UNKNOWN:
             found.end = found.reach = NOWHERE
             return found
-        if found.end != NOWHERE and (found.tokens >= fill or kinds[found.place] == CHARACTER):
+        if found.end != NOWHERE and (found.tokens >= fill or kinds[found.place] >= GRAPHEME):
             found.reach = NOWHERE
             return found
     found.end = NOWHERE

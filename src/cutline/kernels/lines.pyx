@@ -10,13 +10,18 @@ Nothing before `start` counts, and nothing as far as 256 characters behind a pla
 from cutline.kernels.characters cimport Characters, char_at
 from cutline.kernels.common cimport load64, uint8_t, uint16_t, uint32_t, uint64_t
 from cutline.kernels.marks cimport NOWHERE
-
-cdef extern from "Python.h":
-    bint is_alphanumeric "Py_UNICODE_ISALNUM"(uint32_t code_point) nogil
+from cutline.kernels.text_properties cimport LETTER, SPACE, properties_of
 
 cdef enum:
     MOST_BLANKS = 200           # of a blank line
     WRAPPED_CHARACTERS = 50     # a shorter line ends where its author wanted
+
+
+cdef inline bint is_line_end(uint32_t code_point) noexcept nogil:
+    return (
+        0x0A <= code_point <= 0x0D or code_point == 0x85
+        or code_point == 0x2028 or code_point == 0x2029
+    )
 
 
 cdef bint has_blank_line_before(
@@ -29,7 +34,7 @@ cdef bint has_blank_line_before(
         code_point = char_at(text, at)
         if code_point == c"\n":
             return True
-        if not is_space(code_point):
+        if not properties_of(code_point) & SPACE:
             return False
         at -= 1
     return False
@@ -42,7 +47,7 @@ cdef bint has_blank_line_behind(const Characters* text, Py_ssize_t place) noexce
         code_point = char_at(text, at)
         if code_point == c"\n":
             return True
-        if not is_space(code_point):
+        if not properties_of(code_point) & SPACE:
             return False
     return False
 
@@ -122,9 +127,9 @@ cdef bint is_wrapped(const Characters* text, Py_ssize_t start, Py_ssize_t next_l
     if line_end - start < WRAPPED_CHARACTERS or next_line == text.n:
         return False
     before = char_at(text, line_end - 1)
-    if not (before == c"," or before == c"-" or is_alphanumeric(before)):
+    if not (before == c"," or before == c"-" or properties_of(before) & LETTER):
         return False
-    if not is_alphanumeric(char_at(text, next_line)):
+    if not properties_of(char_at(text, next_line)) & LETTER:
         return False
     for at in range(line_end - WRAPPED_CHARACTERS, line_end):
         if is_line_end(char_at(text, at)):

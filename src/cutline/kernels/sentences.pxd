@@ -2,7 +2,6 @@
 
 from cutline.kernels.characters cimport Characters
 
-cdef int need_classes() except -1
 cdef Py_ssize_t last_sentence(
     const Characters* text, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
 ) noexcept nogil

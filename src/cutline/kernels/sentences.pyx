@@ -7,12 +7,16 @@ What is found depends on little text: on some before a place, where a sentence i
 wherever that text does, and on at most LOOK_AHEAD characters behind it.
 """
 
-from threading import Lock
-
 from cutline.kernels.characters cimport Characters, char_at
-from cutline.kernels.common cimport uint8_t, uint32_t, uint64_t
-from cutline.kernels.lines cimport is_space, is_wrapped
+from cutline.kernels.common cimport uint32_t, uint64_t
+from cutline.kernels.graphemes cimport is_grapheme_boundary
+from cutline.kernels.lines cimport is_wrapped
 from cutline.kernels.marks cimport NOWHERE
+from cutline.kernels.text_properties cimport (
+    LETTER, OPENING, SB_ATERM, SB_CLOSE, SB_CR, SB_EXTEND, SB_LF, SB_LOWER, SB_NUMERIC,
+    SB_OLETTER, SB_OTHER, SB_SCONTINUE, SB_SEP, SB_SP, SB_STERM, SB_UPPER, SENTENCE_MASK, SPACE,
+    UPPER_CASE, properties_of, tables,
+)
 
 cdef enum:
     FIRST_WINDOW = 200          # characters before a place that are searched first
@@ -21,33 +25,11 @@ cdef enum:
     LOOK_AHEAD = 64
     MOST_OF_ABBREVIATION = 16   # characters that are looked at
 
-# The classes of sentence_data.BREAKS, then what is added to them.
-cdef enum:
-    OTHER = 0
-    CR = 1
-    LF = 2
-    SEP = 3
-    EXTEND = 4
-    SP = 5
-    LOWER = 6
-    UPPER = 7
-    OLETTER = 8
-    NUMERIC = 9
-    ATERM = 10
-    SCONTINUE = 11
-    STERM = 12
-    CLOSE = 13
-    CLASS = 0x0F
-    OPENING = 0x10
-    LETTER = 0x20
-    LONE_CAPITAL = 0x40
-
 # Sets of classes.
 cdef enum:
-    LINE_ENDS = 1 << CR | 1 << LF | 1 << SEP
-    TERMS = 1 << ATERM | 1 << STERM
-    STOPS = LINE_ENDS | TERMS
-    DECISIVE = STOPS | 1 << LOWER | 1 << UPPER | 1 << OLETTER
+    LINE_ENDS = 1 << SB_CR | 1 << SB_LF | 1 << SB_SEP
+    TERMS = 1 << SB_ATERM | 1 << SB_STERM
+    DECISIVE = LINE_ENDS | TERMS | 1 << SB_LOWER | 1 << SB_UPPER | 1 << SB_OLETTER
 
 # How far a sentence's end has been passed: what came last.
 cdef enum:
@@ -55,82 +37,57 @@ cdef enum:
     AT_CLOSE = 1
     AT_SPACE = 2
 
-cdef object lock = Lock()
-cdef tuple kept = ()            # the arrays below
-cdef const uint8_t* classes = NULL
-cdef const uint64_t* abbreviations = NULL
-cdef Py_ssize_t n_abbreviations = 0
-
 cdef struct Walk:
     const Characters* text
+    Py_ssize_t start            # the chunk's
     Py_ssize_t first            # where it began
     Py_ssize_t at
-    Py_ssize_t end
-
-
-cdef int need_classes() except -1:
-    """Have the classes of characters before any sentence is asked for."""
-    global kept, classes, abbreviations, n_abbreviations
-    cdef const uint8_t[::1] class_view
-    cdef const uint64_t[::1] abbreviation_view
-    with lock:  # what other threads read is never replaced
-        if classes == NULL:
-            # regex takes long to load, for those who ask for no sentence.
-            from cutline.kernels.sentence_data import pack_abbreviations, sentence_classes
-            kept = (pack_abbreviations(), sentence_classes())
-            abbreviation_view, class_view = kept
-            abbreviations = &abbreviation_view[0]
-            n_abbreviations = abbreviation_view.shape[0]
-            classes = &class_view[0]
-    return 0
+    Py_ssize_t until            # ends behind this are not wanted
+    Py_ssize_t end              # what is behind this is not looked at
 
 
 cdef inline uint32_t class_at(const Walk* walk, Py_ssize_t at) noexcept nogil:
-    cdef uint32_t kind = classes[char_at(walk.text, at)] & CLASS
-    cdef Py_ssize_t next_line = at + 1
+    """The class of a character, a line end that only wraps being a blank."""
+    cdef uint32_t kind = properties_of(char_at(walk.text, at)) & SENTENCE_MASK
+    cdef Py_ssize_t next_line
     if LINE_ENDS >> kind & 1:
-        next_line += kind == CR and next_line < walk.end and is_newline(walk, next_line)
+        next_line = behind_line_end(walk, at)
         if next_line < walk.end and is_wrapped(walk.text, walk.first, next_line):
-            return SP
+            return SB_SP
     return kind
-
-
-cdef inline bint is_newline(const Walk* walk, Py_ssize_t at) noexcept nogil:
-    return char_at(walk.text, at) == c"\n"
-
-
-cdef Py_ssize_t next_boundary(Walk* walk) noexcept nogil:
-    """Go on to the next boundary of sentences, behind one; NOWHERE: there is no more."""
-    cdef Py_ssize_t at = walk.at
-    cdef uint32_t kind, before = OTHER
-    if at >= walk.end:
-        return NOWHERE
-    while at < walk.end:
-        kind = classes[char_at(walk.text, at)] & CLASS
-        if STOPS >> kind & 1:
-            kind = class_at(walk, at)
-            if LINE_ENDS >> kind & 1:
-                at = behind_line_end(walk, at)      # SB4
-                break
-            if TERMS >> kind & 1:
-                at = behind_term(walk, at, kind, before == LOWER or before == UPPER)
-                if at < 0:
-                    at = ~at
-                    break
-                before = OTHER
-                continue
-        if kind != EXTEND:                          # SB5
-            before = kind
-        at += 1
-    walk.at = at
-    return at
 
 
 cdef inline Py_ssize_t behind_line_end(const Walk* walk, Py_ssize_t at) noexcept nogil:
     """Where the next line begins: SB3."""
     return at + 1 + (
-        char_at(walk.text, at) == c"\r" and at + 1 < walk.end and is_newline(walk, at + 1)
+        at + 1 < walk.end and char_at(walk.text, at) == c"\r"
+        and char_at(walk.text, at + 1) == c"\n"
     )
+
+
+cdef Py_ssize_t next_boundary(Walk* walk) noexcept nogil:
+    """Go on to the next boundary of sentences, behind one; NOWHERE: there is no more."""
+    cdef Py_ssize_t at = walk.at
+    cdef uint32_t kind, before = SB_OTHER
+    if at >= walk.end:
+        return NOWHERE
+    while at < walk.end:
+        kind = class_at(walk, at)
+        if LINE_ENDS >> kind & 1:
+            at = behind_line_end(walk, at)          # SB4
+            break
+        if TERMS >> kind & 1:
+            at = behind_term(walk, at, kind, before == SB_LOWER or before == SB_UPPER)
+            if at < 0:
+                at = ~at
+                break
+            before = SB_OTHER
+            continue
+        if kind != SB_EXTEND:                          # SB5
+            before = kind
+        at += 1
+    walk.at = at
+    return at
 
 
 cdef Py_ssize_t behind_term(
@@ -145,9 +102,9 @@ cdef Py_ssize_t behind_term(
     at += 1
     while at < walk.end:
         kind = class_at(walk, at)
-        if kind == SP:                                          # SB9, SB10
+        if kind == SB_SP:                                          # SB9, SB10
             state = AT_SPACE
-        elif kind == CLOSE and state != AT_SPACE:               # SB9
+        elif kind == SB_CLOSE and state != AT_SPACE:               # SB9
             state = AT_CLOSE
         elif TERMS >> kind & 1:                                 # SB8a
             term = kind
@@ -155,12 +112,12 @@ cdef Py_ssize_t behind_term(
             behind_letter = False
         elif LINE_ENDS >> kind & 1:
             return ~behind_line_end(walk, at)                   # SB9 to SB11, SB4
-        elif kind == SCONTINUE:                                 # SB8a
+        elif kind == SB_SCONTINUE:                                 # SB8a
             return at
-        elif kind != EXTEND:                                    # SB5
-            if term == ATERM and (
-                (state == AT_TERM and kind == NUMERIC)                          # SB6
-                or (state == AT_TERM and kind == UPPER and behind_letter)       # SB7
+        elif kind != SB_EXTEND:                                    # SB5
+            if term == SB_ATERM and (
+                (state == AT_TERM and kind == SB_NUMERIC)                          # SB6
+                or (state == AT_TERM and kind == SB_UPPER and behind_letter)       # SB7
                 or goes_on_in_lower_case(walk, at)                              # SB8
             ):
                 return at
@@ -175,18 +132,33 @@ cdef bint goes_on_in_lower_case(const Walk* walk, Py_ssize_t at) noexcept nogil:
     while at < walk.end:
         kind = class_at(walk, at)
         if DECISIVE >> kind & 1:
-            return kind == LOWER
+            return kind == SB_LOWER
         at += 1
     return False
 
 
-cdef Py_ssize_t sentence_end(
-    const Walk* walk, Py_ssize_t place, Py_ssize_t start
-) noexcept nogil:
-    """Where a sentence ends by a boundary; NOWHERE: it goes on. `start` is the chunk's."""
-    while place > walk.first and classes[char_at(walk.text, place - 1)] & OPENING:
+cdef Py_ssize_t next_end(Walk* walk) noexcept nogil:
+    """Go on to the next end of a sentence; NOWHERE: there is no more. It may be the last again."""
+    cdef Py_ssize_t boundary, place
+    while True:
+        boundary = next_boundary(walk)
+        if boundary == NOWHERE:
+            return NOWHERE
+        place = sentence_end(walk, boundary)
+        if place > walk.until:
+            return NOWHERE
+        if place != NOWHERE:
+            return place
+
+
+cdef Py_ssize_t sentence_end(const Walk* walk, Py_ssize_t place) noexcept nogil:
+    """Where a sentence ends by a boundary; NOWHERE: it goes on."""
+    while place > walk.first and properties_of(char_at(walk.text, place - 1)) & OPENING:
         place -= 1
-    if place == walk.first or is_behind_abbreviation(walk.text, start, place):
+    if (
+        place == walk.first or is_behind_abbreviation(walk.text, walk.start, place)
+        or not is_grapheme_boundary(walk.text, walk.first, place)
+    ):
         return NOWHERE
     return place
 
@@ -198,12 +170,12 @@ cdef bint is_behind_abbreviation(
     cdef Py_ssize_t earliest = max(start, place - MOST_OF_ABBREVIATION), at
     cdef uint64_t word = 0
     cdef uint32_t code_point
-    while place > earliest and is_space(char_at(text, place - 1)):
+    while place > earliest and properties_of(char_at(text, place - 1)) & SPACE:
         place -= 1
     if place == earliest or char_at(text, place - 1) != c".":
         return False
     place -= 1
-    if place > earliest and classes[char_at(text, place - 1)] & LONE_CAPITAL and begins_word(
+    if place > earliest and properties_of(char_at(text, place - 1)) & UPPER_CASE and begins_word(
         text, earliest, place - 1
     ):
         return True
@@ -211,7 +183,7 @@ cdef bint is_behind_abbreviation(
     while at > earliest and place - at < 8:
         at -= 1
         code_point = char_at(text, at)
-        if code_point >= 0x80 or is_space(code_point):
+        if code_point >= 0x80 or properties_of(code_point) & SPACE:
             break
         word = word << 8 | code_point
         if begins_word(text, earliest, at) and is_abbreviation(word):
@@ -222,13 +194,13 @@ cdef bint is_behind_abbreviation(
 cdef inline bint begins_word(
     const Characters* text, Py_ssize_t earliest, Py_ssize_t at
 ) noexcept nogil:
-    return at == earliest or not classes[char_at(text, at - 1)] & LETTER
+    return at == earliest or not properties_of(char_at(text, at - 1)) & LETTER
 
 
 cdef bint is_abbreviation(uint64_t word) noexcept nogil:
     cdef Py_ssize_t at
-    for at in range(n_abbreviations):
-        if abbreviations[at] == word:
+    for at in range(tables.n_abbreviations):
+        if tables.abbreviations[at] == word:
             return True
     return False
 
@@ -236,24 +208,20 @@ cdef bint is_abbreviation(uint64_t word) noexcept nogil:
 cdef Py_ssize_t last_sentence(
     const Characters* text, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
 ) noexcept nogil:
-    """The last end b of a sentence with after < b <= until, or NOWHERE; need_classes is done."""
+    """The last end b of a sentence with after < b <= until, or NOWHERE; the tables are there."""
     cdef Py_ssize_t width = FIRST_WINDOW, searched = until + 1, begin, place, last
     cdef Walk walk
     while True:
         begin = until - width
         if begin - start < width:
             begin = start               # at once: a second look costs more
-        start_walk(&walk, text, max(start, begin - CONTEXT), until)
+        begin_walk(&walk, text, start, max(start, begin - CONTEXT), until)
         last = NOWHERE
-        while True:
-            place = next_boundary(&walk)
-            if place == NOWHERE:
-                break
-            place = sentence_end(&walk, place, start)
-            if place > until:
-                break
+        place = next_end(&walk)
+        while place != NOWHERE:
             if max(begin, after) < place < searched:
                 last = place
+            place = next_end(&walk)
         if last != NOWHERE or begin <= after:
             return last
         # What the context of a later beginning refuses is refused again.
@@ -261,11 +229,13 @@ cdef Py_ssize_t last_sentence(
         width *= WIDER
 
 
-cdef inline void start_walk(
-    Walk* walk, const Characters* text, Py_ssize_t first, Py_ssize_t until
+cdef inline void begin_walk(
+    Walk* walk, const Characters* text, Py_ssize_t start, Py_ssize_t first, Py_ssize_t until
 ) noexcept nogil:
     walk.text = text
+    walk.start = start
     walk.first = walk.at = first
+    walk.until = until
     walk.end = min(text.n, until + LOOK_AHEAD)
 
 
@@ -274,17 +244,13 @@ cdef list list_sentences(
 ):
     """All ends b of sentences with after < b <= until, rising."""
     cdef list places = []
-    cdef Py_ssize_t boundary, place, last = after
+    cdef Py_ssize_t place, last = after
     cdef Walk walk
-    start_walk(&walk, text, max(start, after - FIRST_WINDOW), until)
-    while True:
-        boundary = next_boundary(&walk)
-        if boundary == NOWHERE:
-            break
-        place = sentence_end(&walk, boundary, start)
-        if place > until:
-            break
+    begin_walk(&walk, text, start, max(start, after - FIRST_WINDOW), until)
+    place = next_end(&walk)
+    while place != NOWHERE:
         if place > last:
             places.append(place)
             last = place
+        place = next_end(&walk)
     return places

@@ -1,0 +1,109 @@
+"""What the rules of text boundaries ask of each character, from Unicode 16's database.
+
+One number a character holds the properties that the rules of UAX #29 name, and some categories.
+They are shipped, so that a text is cut alike whatever Python, and whatever version of another
+library, it is cut with.
+"""
+
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutline.container import unpack
+from cutline.kernels.text_properties import set_tables
+
+__all__ = ["load_tables"]
+
+BREAKS_MAGIC: Final = b"cutlnBR1"
+DATA_PATH: Final = Path(__file__).with_name("data") / "breaks-16.bin"
+BLOCK_SIZE: Final = 128
+
+# Values that the rules treat alike stand together. Numbers, shifts and flags are those of
+# kernels/text_properties.pxd.
+SENTENCE_BREAKS: Final = (
+    ("Other",),
+    ("CR",),
+    ("LF",),
+    ("Sep",),
+    ("Extend", "Format"),
+    ("Sp",),
+    ("Lower",),
+    ("Upper",),
+    ("OLetter",),
+    ("Numeric",),
+    ("ATerm",),
+    ("SContinue",),
+    ("STerm",),
+    ("Close",),
+)
+WORD_BREAKS: Final = (
+    ("Other",),
+    ("CR",),
+    ("LF",),
+    ("Newline",),
+    ("Extend", "Format"),
+    ("ZWJ",),
+    ("Regional_Indicator",),
+    ("Katakana",),
+    ("Hebrew_Letter",),
+    ("ALetter",),
+    ("Single_Quote",),
+    ("Double_Quote",),
+    ("MidNumLet",),
+    ("MidLetter",),
+    ("MidNum",),
+    ("Numeric",),
+    ("ExtendNumLet",),
+    ("WSegSpace",),
+)
+GRAPHEME_BREAKS: Final = (
+    ("Other",),
+    ("CR",),
+    ("LF",),
+    ("Control",),
+    ("Extend",),
+    ("ZWJ",),
+    ("Regional_Indicator",),
+    ("Prepend",),
+    ("SpacingMark",),
+    ("L",),
+    ("V",),
+    ("T",),
+    ("LV",),
+    ("LVT",),
+)
+WORD_SHIFT: Final = 4
+GRAPHEME_SHIFT: Final = 9
+INDIC_SHIFT: Final = 13
+PICTOGRAPHIC: Final = 1 << 15
+OPENING: Final = 1 << 16
+LETTER: Final = 1 << 17
+UPPER_CASE: Final = 1 << 18
+CLOSING: Final = 1 << 19
+SPACE: Final = 1 << 20
+
+# Without their full stop.
+_ABBREVIATIONS: Final = """
+    Mr Mrs Ms Mx Messrs Dr Drs Prof Rev Fr Hon St Ste Mt Jr Sr
+    Gen Col Maj Capt Cmdr Lt Sgt Cpl Adm Gov Sen Rep Pres Supt Insp vs viz cf e.g i.e eg ie
+    al ca approx Fig Figs Eq Eqs Sec Ch Chap Vol Vols No Nos pp p ed eds Ed Eds op cit Inc Ltd
+    Co Corp Bros Ave Blvd Rd Dept Univ Assn Jan Feb Mar Apr Jun Jul Aug Sept Sep Oct Nov Dec
+    z.B d.h u.a bzw bspw ggf usw Nr Abs Art Hr Frl Str Bd Abb Tab Aufl
+    M MM Mme Mlle Mgr p.ex env Sra Srta Dra Ud Uds Sig Dott Ing Avv Ex Exa
+"""
+
+
+def pack_abbreviations() -> NDArray[np.uint64]:
+    """Give the abbreviations, at most 8 ASCII characters each, as numbers: the first the lowest."""
+    words = _ABBREVIATIONS.split()
+    return np.array([int.from_bytes(word.encode(), "little") for word in words], dtype=np.uint64)
+
+
+def load_tables() -> None:
+    """Give the kernels the tables. Cost: 1 ms, once."""
+    _, arrays = unpack(BREAKS_MAGIC, DATA_PATH.read_bytes())
+    set_tables(
+        arrays["block_index"], arrays["block_class"], arrays["properties"], pack_abbreviations()
+    )

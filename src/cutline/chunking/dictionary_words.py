@@ -1,0 +1,69 @@
+"""Words as dictionaries have them, for scripts that put no blanks between words: by ICU."""
+
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, takewhile
+from typing import Final
+
+from cutline.chunking.levels import Level
+from cutline.kernels.breaks import keep_graphemes
+
+__all__ = ["DictionaryWordLevel"]
+
+_FIRST_WINDOW: Final = 40  # characters
+_WIDER: Final = 4
+_LOOK_AHEAD: Final = 32
+
+
+class DictionaryWordLevel(Level):
+    """Boundaries of words by ICU.
+
+    It has dictionaries for Chinese, Japanese, Thai, Lao, Khmer and Burmese. What they hold
+    depends on its version. Otherwise as `WordLevel`.
+
+    Raises:
+        ImportError: `icu4py` is not installed: pip install 'cutline[icu]'.
+    """
+
+    name = "dictionary word"
+
+    def __init__(self) -> None:
+        try:
+            from icu4py.breakers import WordBreaker
+        except ImportError as error:
+            raise ImportError(
+                "words of dictionaries need icu4py: pip install 'cutline[icu]'"
+            ) from error
+        self._breaker = WordBreaker
+
+    def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
+        """List boundaries of words: see `Level`."""
+        return keep_graphemes(text, start, self._places(text, start, end), True)
+
+    def _places(self, text: str, begin: int, end: int) -> list[int]:
+        """Ask ICU for the boundaries in text[begin:end], of words that begin at `begin`."""
+        words = self._breaker(text[begin : end + _LOOK_AHEAD], "en")
+        places = accumulate(map(len, words), initial=begin)
+        return [*takewhile(end.__ge__, places)][1:]
+
+    def last(self, text: str, start: int, after: int, until: int) -> int:
+        """Find the last boundary: see `Level`. Cost: linear in the distance to it."""
+        width, searched = _FIRST_WINDOW, until + 1
+        while True:
+            begin = until - width
+            if begin - start < width:
+                begin = start  # at once: a second look costs more
+            found = self._places(text, begin, until)
+            near = [place for place in found if max(begin, after) < place < searched]
+            for place in reversed(near):
+                if keep_graphemes(text, start, (place,), True):
+                    return place
+            if begin <= after:
+                return -1
+            # What the context of a later beginning refuses is refused again.
+            searched = begin + 1
+            width *= _WIDER
+
+    def every(self, text: str, start: int, after: int, until: int) -> Sequence[int]:
+        """List all boundaries: see `Level`."""
+        found = self._places(text, max(start, after - _FIRST_WINDOW), until)
+        return keep_graphemes(text, start, [place for place in found if place > after], True)

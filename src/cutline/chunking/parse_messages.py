@@ -1,0 +1,85 @@
+"""What goes between a program and the process that parses for it: bytes, and no code."""
+
+import json
+import os
+import struct
+from typing import Final
+
+from bitarray import bitarray
+
+from cutline.chunking.structure import Structure
+
+__all__ = ["read_message", "structure_from", "structure_to", "write_message"]
+
+_SIZE: Final = struct.Struct("<Q")
+_BLOCK_BYTES: Final = 1 << 20
+
+
+def write_message(pipe: int, message: bytes) -> None:
+    """Write a message whole.
+
+    Raises:
+        OSError: nobody reads it.
+    """
+    rest = memoryview(_SIZE.pack(len(message)) + message)
+    while rest:
+        rest = rest[os.write(pipe, rest[:_BLOCK_BYTES]) :]
+
+
+def read_message(pipe: int) -> bytes:
+    """Read a message whole.
+
+    Raises:
+        EOFError: it ends before.
+    """
+    (size,) = _SIZE.unpack(_read(pipe, _SIZE.size))
+    return _read(pipe, size)
+
+
+def _read(pipe: int, size: int) -> bytes:
+    parts, missing = [], size
+    while missing:
+        part = os.read(pipe, min(missing, _BLOCK_BYTES))
+        if not part:
+            raise EOFError(f"{missing} of {size} bytes are missing")
+        parts.append(part)
+        missing -= len(part)
+    return b"".join(parts)
+
+
+def structure_to(structure: Structure) -> bytes:
+    """Write a structure."""
+    n_bits = len(structure.marks[0])
+    head = json.dumps(
+        [
+            structure.names,
+            n_bits,
+            structure.units,
+            structure.headings,
+            structure.regions,
+            structure.problem,
+        ]
+    ).encode()
+    marks = b"".join(marks.tobytes() for marks in structure.marks)
+    return _SIZE.pack(len(head)) + head + marks
+
+
+def structure_from(data: bytes) -> Structure:
+    """Read a structure."""
+    (n_head,) = _SIZE.unpack_from(data)
+    start = _SIZE.size + n_head
+    names, n_bits, units, headings, regions, problem = json.loads(data[_SIZE.size : start])
+    n_bytes = (n_bits + 7) // 8
+    marks = []
+    for place in range(len(names)):
+        bits = bitarray(endian="big")
+        bits.frombytes(data[start + place * n_bytes : start + (place + 1) * n_bytes])
+        marks.append(bits[:n_bits])
+    return Structure(
+        tuple(names),
+        tuple(marks),
+        tuple(map(tuple, units)),
+        tuple((offset, tuple(path)) for offset, path in headings),
+        tuple(map(tuple, regions)),
+        problem,
+    )

@@ -1,0 +1,164 @@
+"""Processes that parse: kept while they last, replaced when a document was too much for them.
+
+A worker has limits of its own: of memory, and of processor time for each text. It gets a text
+and gives back numbers, so that whatever happens to it is no more than a missing answer.
+"""
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+from threading import Lock, Timer
+from typing import Final
+
+from cutline.chunking.parse_messages import read_message, structure_from, write_message
+from cutline.chunking.structure import Structure
+
+__all__ = ["ParserError", "ask"]
+
+LEAST_SECONDS: Final = 5.0
+CHARACTERS_A_SECOND: Final = 1_000_000
+"""Of a long text: a fifth of what parsers do."""
+
+_PATIENCE: Final = 4
+"""So many times the seconds may pass on the clock: a machine may have much else to do."""
+
+_START: Final = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from cutline.chunking.parse_worker import main; main()"
+)
+
+
+class ParserError(Exception):
+    """A parser gave no answer; says why."""
+
+
+class _Worker:
+    """A process that parses one text after the other."""
+
+    def __init__(self) -> None:
+        arguments = [sys.executable, "-c", _START, json.dumps(sys.path)]
+        # Out of reach of Ctrl-C, which is for the program; without it, the worker ends by itself.
+        self.process = subprocess.Popen(
+            arguments,
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+        )
+
+    def ask(self, text: str, language: str) -> bytes:
+        """Have a text parsed.
+
+        Raises:
+            ParserError: the process died of it.
+        """
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        seconds = max(LEAST_SECONDS, len(text) / CHARACTERS_A_SECOND)
+        timer = Timer(_PATIENCE * seconds, self.process.kill)
+        timer.daemon = True
+        timer.start()
+        head = json.dumps([language, seconds]).encode()
+        try:
+            write_message(self.process.stdin.fileno(), head)
+            write_message(self.process.stdin.fileno(), text.encode("utf-8", "surrogatepass"))
+            return read_message(self.process.stdout.fileno())
+        except (OSError, EOFError):
+            timed_out = not timer.is_alive()
+            self.close()
+            if timed_out or self.process.returncode == -_signal_of_time():
+                raise ParserError("its parser took too long") from None
+            raise ParserError("its parser crashed, or ran out of memory") from None
+        except BaseException:  # Ctrl-C: the answer is still to come
+            self.close()
+            raise
+        finally:
+            timer.cancel()
+
+    def close(self) -> None:
+        """End the process."""
+        for pipe in (self.process.stdin, self.process.stdout):
+            assert pipe is not None
+            pipe.close()
+        self.process.kill()
+        self.process.wait()
+
+    def forget(self) -> None:
+        """Leave the process to the one that this one was forked from."""
+        for pipe in (self.process.stdin, self.process.stdout):
+            assert pipe is not None
+            pipe.close()
+        self.process.returncode = 0  # or it would be waited for
+
+
+def _signal_of_time() -> int:
+    """Return the signal that ends a worker whose processor time is up."""
+    import signal
+
+    return getattr(signal, "SIGPROF", 0)
+
+
+class _Pool:
+    """Idle workers; a thread takes one, or starts one, and puts it back."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._idle: list[_Worker] = []
+
+    def take(self) -> _Worker:
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+        try:
+            return _Worker()
+        except (OSError, ValueError) as error:
+            raise ParserError(f"no process could be started for its parser: {error}") from error
+
+    def put_back(self, worker: _Worker) -> None:
+        with self._lock:
+            if len(self._idle) < (os.cpu_count() or 1):
+                self._idle.append(worker)
+                return
+        worker.close()
+
+    def close(self) -> None:
+        """End all idle workers."""
+        while self._idle:
+            self._idle.pop().close()
+
+    def forget(self) -> None:
+        """Begin anew in a forked process, whatever another thread was doing."""
+        self._lock = Lock()
+        for worker in self._idle:
+            worker.forget()
+        self._idle = []
+
+
+_pool = _Pool()
+atexit.register(_pool.close)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.forget)
+
+
+def ask(text: str, language: str) -> Structure:
+    """Have a text parsed by a worker: what `parsing.parse` would give.
+
+    Raises:
+        ParserError: the parser crashed, failed, or took too much time or memory.
+        ImportError: the parser is not installed.
+
+    Cost: 0.1 to 0.3 s for a new worker; then that of parsing, and of passing the text on.
+    """
+    worker = _pool.take()
+    reply = worker.ask(text, language)
+    _pool.put_back(worker)
+    kind, data = reply[:1], reply[1:]
+    if kind == b"m":
+        raise ImportError(data.decode())
+    if kind == b"f":
+        raise ParserError(data.decode())
+    return structure_from(data)

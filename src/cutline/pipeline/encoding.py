@@ -5,6 +5,8 @@ everything is as fast. Other texts are encoded as changed, and counted in parts:
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from itertools import chain
 from operator import index
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 
 from cutline.chunk import Chunk
 from cutline.encoding import Encoding
-from cutline.errors import UnknownTokenError
+from cutline.errors import BudgetError, UnknownTokenError
 from cutline.kernels.decode import Decoder
 from cutline.pipeline.added import AddedFinder
 from cutline.pipeline.facts import Facts
@@ -294,6 +296,16 @@ class ChangingEncoding(TokenizerEncoding):
 
         return most_characters(self._facts, self._inner, n)
 
+    def _most_tokens_of_a_character(self) -> int:
+        """See `Encoding._most_tokens_of_a_character`. Cost: a second, once."""
+
+        def most() -> int:
+            points = chain(range(0xD800), range(0xE000, 0x110000))
+            return int(self._count_block([*map(chr, points)]).max())
+
+        found: int = self._remember("most tokens of a character", most)
+        return found
+
     # Slices of texts
 
     @property
@@ -346,7 +358,8 @@ class ChangingEncoding(TokenizerEncoding):
 
         text = plain_text(text)
         if self._is_unchanged(text):
-            return self._inner.split(text, chunk_size, chunk_overlap)
+            with suppress(BudgetError):  # which would not say what size fits all other texts
+                return self._inner.split(text, chunk_size, chunk_overlap)
         return split_by_counting(self, text, chunk_size, chunk_overlap)
 
     def appender(self, text: str = "") -> Any:

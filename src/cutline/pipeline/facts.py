@@ -19,6 +19,8 @@ class Facts:
         prefix_space: a blank is put before such text, unless it begins with one.
         silent_tokens: tokens with ids that no text has; they can be decoded.
         n_template_tokens: special tokens that a model expects around one text, and around two.
+        trims: for each time that blanks are left out of offsets, whether one before the text is
+            taken for one that was put there.
     """
 
     added_tokens: tuple[AddedToken, ...] = ()
@@ -26,6 +28,7 @@ class Facts:
     prefix_space: bool = False
     silent_tokens: Mapping[bytes, int] = field(default_factory=dict)
     n_template_tokens: tuple[int, int] = (0, 0)
+    trims: tuple[bool, ...] = ()
 
     @property
     def changes_texts(self) -> bool:

@@ -1,6 +1,6 @@
 """Which characters of a text each of its tokens comes from."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,17 @@ from cutline.pipeline.facts import Facts
 from cutline.pipeline.normalizing import Prepend, Traced
 from cutline.tables import build_scan_tables
 from cutline.text import utf8_of
+from cutline.vocabulary.merges import as_text
 
 __all__ = ["encode_with_offsets"]
 
 Spans = NDArray[np.int64]
 _BLANK = Prepend(" ")
+_WHITE = as_text(b" ") + "".join(
+    character
+    for character in map(chr, range(0x3001))
+    if character.isspace() and not "\x1c" <= character <= "\x1f"
+)
 
 
 def encode_with_offsets(
@@ -26,6 +32,7 @@ def encode_with_offsets(
     utf8_of(text)
     tokens: list[int] = []
     spans: list[Spans] = []
+    facts = encoding._facts if isinstance(encoding, TokenizerEncoding) else Facts()
     for part in _parts(encoding, text, allowed):
         if isinstance(part, Traced):
             found = _plain(encoding).encode_ordinary(part.text)
@@ -40,7 +47,44 @@ def encode_with_offsets(
             token_id, start, end = part
             tokens.append(token_id)
             spans.append(np.array([(start, end)], dtype=np.int64))
-    return tokens, np.concatenate(spans) if spans else np.empty((0, 2), dtype=np.int64)
+    joined = np.concatenate(spans) if spans else np.empty((0, 2), dtype=np.int64)
+    if facts.trims:
+        added = {token.id: token.content for token in facts.added_tokens}
+        blanks = [
+            _blanks_of_added(added[token]) if token in added else _blanks(data)
+            for token, data in zip(tokens, encoding.decode_tokens_bytes(tokens), strict=True)
+        ]
+        for takes_prefix in facts.trims:
+            _trim(joined, blanks, takes_prefix)
+    return tokens, joined
+
+
+def _blanks(token: bytes) -> tuple[int, int]:
+    """Count the blanks at both ends of a token; other white space has letters of its own."""
+    return len(token) - len(token.lstrip(b" ")), len(token) - len(token.rstrip(b" "))
+
+
+def _blanks_of_added(token: str) -> tuple[int, int]:
+    """Count the white space at both ends of an added token, and the letter for a blank."""
+    return len(token) - len(token.lstrip(_WHITE)), len(token) - len(token.rstrip(_WHITE))
+
+
+def _trim(spans: Spans, blanks: Sequence[tuple[int, int]], takes_prefix: bool) -> None:
+    """Leave blanks at the ends of tokens out of their spans, as `tokenizers` does it.
+
+    Args:
+        spans: of the tokens; changed.
+        blanks: at both ends of each.
+        takes_prefix: a single one before the text was put there, and is in no span.
+    """
+    for place, (leading, trailing) in enumerate(blanks):
+        start, end = spans[place].tolist()
+        if leading == 1 and takes_prefix and (place == 0 or start == 0):
+            leading = 0
+        start = min(start + leading, end)
+        if end >= trailing:
+            end = max(end - trailing, start)
+        spans[place] = start, end
 
 
 def _plain(encoding: Encoding) -> Encoding:

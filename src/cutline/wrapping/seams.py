@@ -5,9 +5,10 @@ nothing depends on what stands beyond it. This is read from what a tokenizer is 
 only believed of parts that are known; proof in docs/wrap.md, "Seams".
 """
 
-import json
 import re
+from collections.abc import Mapping
 from typing import Any, Final
+from unicodedata import normalize
 
 __all__ = ["seams_of"]
 
@@ -20,31 +21,32 @@ _WORD_SPLITTERS: Final = frozenset({"BertPreTokenizer", "Whitespace", "Whitespac
 _FINER_SPLITTERS: Final = frozenset({"Digits", "Punctuation"})
 
 
-def seams_of(tokenizer: Any) -> re.Pattern[str] | None:
+def seams_of(document: Mapping[str, Any] | None) -> re.Pattern[str] | None:
     """Return what finds the seams of a text, at the starts of its matches; None: nothing does.
 
     Args:
-        tokenizer: any; only what has the parts of a `tokenizers.Tokenizer` can have seams.
+        document: the tokenizer's `tokenizer.json`; None: it is of another make.
     """
-    try:
-        normalizers = _kinds(tokenizer.normalizer, "normalizers")
-        splitters = _kinds(tokenizer.pre_tokenizer, "pretokenizers")
-        added = [token.content for token in tokenizer.get_added_tokens_decoder().values()]
-        if tokenizer.normalizer is not None:
-            added += [tokenizer.normalizer.normalize_str(content) for content in added]
-    except Exception:  # parts written in Python, or of another make: nothing is known of them
+    if document is None:
         return None
+    normalizers = _kinds(document.get("normalizer"), "normalizers")
+    splitters = _kinds(document.get("pre_tokenizer"), "pretokenizers")
     if not splitters or splitters[0] not in _WORD_SPLITTERS:
         return None
     known = _NORMALIZERS.issuperset(normalizers)
     known = known and (_WORD_SPLITTERS | _FINER_SPLITTERS).issuperset(splitters)
-    return _BLANK if known and not any(re.search(r"\s", content) for content in added) else None
+    added = [token["content"] for token in document.get("added_tokens") or []]
+    return _BLANK if known and not any(map(_may_have_blanks, added)) else None
+
+
+def _may_have_blanks(content: str) -> bool:
+    """Tell whether an added token has white space, or has some in a normal form."""
+    return any(re.search(r"\s", form) for form in (content, normalize("NFKC", content)))
 
 
 def _kinds(part: Any, members: str) -> list[str]:
     """List the kinds of parts in order, those of a sequence one by one."""
     if part is None:
         return []
-    spec = json.loads(part.__getstate__())
-    found = spec[members] if spec["type"] == "Sequence" else [spec]
+    found = part[members] if part["type"] == "Sequence" else [part]
     return [member["type"] for member in found]

@@ -122,6 +122,8 @@ class TextSlices:
         while True:
             stop = min(limit, start + width)
             offsets = self._tokenizer.offsets_of(self._text[start:stop])
+            if offsets is None:
+                return self._near_by_counts(start, n, limit)
             if len(offsets) > n:
                 break
             if stop == limit:
@@ -132,6 +134,24 @@ class TextSlices:
             kept = max(0, kept - max(step, tokens - n))
             place, step = min(place - 1, start + offsets[kept][0]), 2 * step
         return max(start, place)
+
+    def _near_by_counts(self, start: int, n: int, limit: int) -> int:
+        """Find an end that fits, and behind which one character more does not, by bisection."""
+        fits, step = start, n + 1
+        while True:
+            stop = min(limit, fits + step)
+            if self.count(start, stop) > n:
+                break
+            fits, step = stop, 2 * step
+            if stop == limit:
+                return limit
+        while stop - fits > 1:
+            middle = (fits + stop) // 2
+            if self.count(start, middle) <= n:
+                fits = middle
+            else:
+                stop = middle
+        return fits
 
     def _farthest(self, start: int, end: int, n: int, limit: int) -> int:
         """Look for an end behind the one that was found, the farthest first."""

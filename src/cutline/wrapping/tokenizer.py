@@ -18,6 +18,12 @@ from cutline.truncating import Boundary, Keep
 from cutline.wrapping.growing import RecountedEnd, RecountedStart
 from cutline.wrapping.seams import seams_of
 from cutline.wrapping.slices import REACH, TextSlices
+from cutline.wrapping.versions import (
+    document_of,
+    encodes_with_offsets,
+    template_tokens,
+    without_limits,
+)
 
 if TYPE_CHECKING:
     import re
@@ -33,9 +39,10 @@ def wrap(tokenizer: Any, *, name: str | None = None) -> "WrappedTokenizer":
     For what is not byte-level BPE: WordPiece, Unigram, WordLevel, SentencePiece's BPE.
 
     Args:
-        tokenizer: a `tokenizers.Tokenizer`, a fast tokenizer of `transformers`, or any object
-            whose `encode(text, add_special_tokens=False)` returns `ids` and `offsets`, these
-            in code points. It is copied, so that changes to it change nothing here.
+        tokenizer: a `tokenizers.Tokenizer` (0.21 or later, 1.x too), a fast tokenizer of
+            `transformers`, or any object whose `encode(text, add_special_tokens=False)` returns
+            `ids` and `offsets`, these in code points. It is copied, so that changes to it change
+            nothing here.
         name: what to call it; if not given, the `name_or_path` that transformers knows, or the
             kind of its model.
 
@@ -71,13 +78,14 @@ class WrappedTokenizer:
 
     def __init__(self, tokenizer: Any, *, name: str | None = None) -> None:
         backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
-        _check_encodes(backend, type(tokenizer).__name__)
-        _check_certain(backend)
-        model = type(getattr(backend, "model", backend)).__name__
-        self._name = str(name or getattr(tokenizer, "name_or_path", "") or model)
+        document = _document_of(backend)
+        self._has_offsets = _check_encodes(backend, type(tokenizer).__name__, document)
+        _check_certain(backend, document)
+        given = name or getattr(tokenizer, "name_or_path", "") or _model_name(backend, document)
+        self._name = str(given)
         self._tokenizer = _whole_text_copy(backend)
         self._encode = self._tokenizer.encode
-        self._seams = seams_of(self._tokenizer)
+        self._seams = seams_of(document)
         self.count_part = lru_cache(_REMEMBERED_WORDS)(self._count)
 
     @property
@@ -100,8 +108,7 @@ class WrappedTokenizer:
 
         Such as [CLS] and [SEP]. No count includes them: leave room for them in `chunk_size`.
         """
-        tell = getattr(self._tokenizer, "num_special_tokens_to_add", None)
-        return 0 if tell is None else int(tell(pair))
+        return template_tokens(self._tokenizer, pair=pair)
 
     def __repr__(self) -> str:
         return f"<WrappedTokenizer {self._name!r}>"
@@ -124,8 +131,10 @@ class WrappedTokenizer:
 
     encode_ordinary = encode
 
-    def offsets_of(self, text: str) -> list[tuple[int, int]]:
-        """Tell where each token of a text lies in it, in code points."""
+    def offsets_of(self, text: str) -> list[tuple[int, int]] | None:
+        """Tell where each token of a text lies in it, in code points; None: it does not say."""
+        if not self._has_offsets:
+            return None
         offsets = self._encode(_checked(text), add_special_tokens=False).offsets
         return [(start, end) for start, end in offsets]
 
@@ -247,25 +256,44 @@ def _checked(text: str) -> str:
     return text
 
 
-def _check_encodes(backend: Any, kind: str) -> None:
+def _document_of(backend: Any) -> dict[str, Any] | None:
     try:
-        encoded = backend.encode("a", add_special_tokens=False)
-        has_offsets = len(encoded.ids) == len(encoded.offsets)
+        return document_of(backend)
+    except Exception:  # a part written in Python, of which nothing is known
+        return None
+
+
+def _check_encodes(backend: Any, kind: str, document: dict[str, Any] | None) -> bool:
+    """Refuse what does not encode as is needed. Returns whether it gives offsets."""
+    try:
+        has_offsets = encodes_with_offsets(backend)
     except (AttributeError, TypeError):
-        has_offsets = False
-    if not has_offsets:
+        document, has_offsets = None, False
+    # Of what is neither, the ids may be anything.
+    if not has_offsets and document is None:
         raise TypeError(
             "tokenizer must have encode(text, add_special_tokens=False) that returns ids and "
             f"offsets, got {kind}: give a tokenizers.Tokenizer, or of transformers a fast one "
             "(AutoTokenizer.from_pretrained(..., use_fast=True))"
         )
+    return has_offsets
 
 
-def _check_certain(backend: Any) -> None:
+def _model_name(backend: Any, document: dict[str, Any] | None) -> str:
+    if hasattr(backend, "model"):
+        return type(backend.model).__name__
+    model = (document or {}).get("model")
+    kind = model.get("type") if isinstance(model, dict) else None
+    return str(kind or type(backend).__name__)
+
+
+def _check_certain(backend: Any, document: dict[str, Any] | None) -> None:
     """Refuse models that choose tokens at random."""
     model = getattr(backend, "model", None)
+    written = (document or {}).get("model")
     for option in ("dropout", "alpha", "nbest_size"):
-        if value := getattr(model, option, None):
+        said = written.get(option) if isinstance(written, dict) else None
+        if value := getattr(model, option, said):
             raise ValueError(
                 f"the tokenizer chooses tokens at random ({option}={value}), so that no count "
                 f"holds: set tokenizer.model.{option} = None first"
@@ -286,11 +314,7 @@ def _whole_text_copy(backend: Any) -> Any:
                 f"({error}): call its no_truncation() and no_padding() first"
             ) from error
         return backend
-    if "truncation" in altering:
-        copied.no_truncation()
-    if "padding" in altering:
-        copied.no_padding()
-    return _with_special_text(copied, _special_text(backend))
+    return _with_special_text(without_limits(copied), _special_text(backend))
 
 
 def _special_text(tokenizer: Any) -> bool:

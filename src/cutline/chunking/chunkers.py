@@ -331,9 +331,9 @@ class MarkdownChunker(_StructureChunker):
     the budget. Each chunk knows the titles of the sections that it begins in.
 
     Args:
-        encoding, chunk_size, chunk_overlap, boundary, strip, min_fill, balance, stable,
-            count_text: as for `TextChunker`.
+        encoding, chunk_size, chunk_overlap, boundary, strip, min_fill: as for `TextChunker`.
         levels: as for `TextChunker`, inside blocks.
+        balance, stable, count_text: as for `TextChunker`.
         isolated: parse in another process, kept for the next text: see `CodeChunker`.
 
     Raises:

@@ -6,11 +6,11 @@ from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_CheckExact
 from cython cimport auto_pickle, critical_section
 
 from cutline.kernels.common cimport char_bytes, memcpy, uint8_t
-from cutline.kernels.encode cimport NO_MEMORY, Workspace
+from cutline.kernels.encode cimport Workspace
 from cutline.kernels.encoder cimport Encoder, utf8_data
 from cutline.kernels.growth cimport (
-    NEED_SUFFIXES, State, begin, copy_state, end_state, go_back, is_far, last_mark, push_mark,
-    read_blocks, reserve_text,
+    State, begin, copy_state, end_state, go_back, is_far, last_mark, push_mark, read_blocks,
+    reserve_text,
 )
 
 cdef extern from "Python.h":
@@ -83,9 +83,8 @@ cdef class Growing:
             SurrogateError: (a ValueError) it has a surrogate code point.
 
         Cost: amortised linear in the appended text, whatever stands before it and however it
-        is sliced, one giant piece included: no scan reads a character twice. Each also counts the last piece, if it has at most 64 bytes,
-        from its start. The first piece of over 64 bytes that grows builds tables of the
-        encoding (0.1 to 0.5 s, once), unless a cut or another appender did so.
+        is sliced, one giant piece included: no scan reads a character twice. Each call also
+        counts the last piece, if it has at most 64 bytes, from its start.
 
         >>> import cutline
         >>> appender = cutline.get_encoding("gpt2").appender()
@@ -191,23 +190,16 @@ cdef class Growing:
     ) except -1:
         """Go from a mark to the state of text[:end]. Returns its tokens, as read_blocks does."""
         cdef State* state = &self.state
-        cdef Py_ssize_t tokens, n_marks = state.n_marks
+        cdef Py_ssize_t tokens
         cdef Workspace work = self.encoder.workspace()
         state.scratch = &work.scratch
-        while True:
-            state.has_links = self.encoder.tables.has_suffixes
-            state.n_marks = n_marks
-            go_back(state, mark)
-            if end - state.n < NOGIL_BYTES:
+        go_back(state, mark)
+        if end - state.n < NOGIL_BYTES:
+            tokens = read_blocks(state, end, limit, keeps_marks)
+        else:
+            with nogil:
                 tokens = read_blocks(state, end, limit, keeps_marks)
-            else:
-                with nogil:
-                    tokens = read_blocks(state, end, limit, keeps_marks)
-            if tokens >= 0:
-                self.encoder.release(work)
-                return tokens
-            if tokens == NO_MEMORY:
-                raise MemoryError(f"no memory to count {end} bytes of text")
-            self.encoder.provide_trie(work)
-            if tokens == NEED_SUFFIXES:
-                self.encoder.tables.need_suffixes()
+        if tokens < 0:
+            raise MemoryError(f"no memory to count {end} bytes of text")
+        self.encoder.release(work)
+        return tokens

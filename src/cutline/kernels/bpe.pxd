@@ -12,13 +12,6 @@ cdef enum:
     MAX_IRREGULAR_BYTES = 2048
     NEIGHBOUR_BITS = 18     # of the hash of two characters
 
-# A node of the automaton: four share a cache line.
-cdef struct Node:
-    uint32_t fail               # its longest proper suffix that is a node
-    uint32_t suffix_token       # its longest suffix that is a token
-    uint32_t children           # bit set: the byte of some child is this modulo 32
-    uint32_t depth              # its bytes
-
 # A slot of the table of tokens.
 cdef struct Slot:
     Key key                     # see Probe; high is 0 where the slot is free
@@ -49,26 +42,17 @@ cdef struct Bpe:
     const uint32_t* char_token         # BMP code point -> token, or NONE; NULL: do not use
     const uint8_t* open_seam           # 65,536 bits, byte pair inside a straddling token
     const uint64_t* neighbours         # bit set: two characters may stand so in a token
-    # The trie is only there once need_trie was called. Node 0 is the root, node 1 + rank
-    # is a token, and those above n_tokens are beginnings that are no token.
-    const uint64_t* edges              # node << 40 | byte << 32 | child
-    int edge_shift
-    const uint32_t* top_node           # two bytes -> their node, or NONE
-    const uint32_t* next_prefix        # rank -> its longest proper prefix that is a token
-    # What makes the trie an Aho-Corasick automaton, once need_suffixes was called.
-    const Node* nodes
-    const uint32_t* next_suffix        # rank -> its longest proper suffix that is a token
-    const uint8_t* inner_pair          # 65,536 bits, byte pair inside a token
+    # Filters of what tokens begin with and end in; only of tokens that merging reaches.
+    const uint64_t* beginnings
+    const uint64_t* endings
+    int match_shift
 
 
 cdef class BpeTables:
     """Owns the arrays that a Bpe points to."""
     cdef Bpe bpe
     cdef readonly dict arrays
-    cdef bint has_trie, has_suffixes
     cdef int sort_sparse_ids(self) except -1
-    cdef int need_trie(self) except -1
-    cdef int need_suffixes(self) except -1
 
 
 cdef inline uint32_t id_of_rank(const Bpe* bpe, uint32_t token) noexcept nogil:
@@ -195,41 +179,6 @@ cdef inline uint64_t hash_neighbours(uint32_t before, uint32_t behind) noexcept 
     return both * <uint64_t> 0x9E3779B97F4A7C15 >> (64 - NEIGHBOUR_BITS)
 
 
-cdef inline uint32_t trie_child(const Bpe* bpe, uint64_t node, uint64_t byte) noexcept nogil:
-    """The node one byte below this one, or NONE; never NONE below the root."""
-    cdef uint64_t key, mask, slot, entry
-    if node == 0:
-        return bpe.byte_token[byte] + 1
-    key = node << 8 | byte
-    mask = (<uint64_t> 1 << (64 - bpe.edge_shift)) - 1
-    slot = hash_pair(key) >> bpe.edge_shift
-    while True:
-        entry = bpe.edges[slot]
-        if entry >> 32 == key:
-            return <uint32_t> entry
-        if entry == 0:
-            return NONE
-        slot = (slot + 1) & mask
-
-
-cdef inline uint32_t step(const Bpe* bpe, uint32_t node, uint8_t byte) noexcept nogil:
-    """The longest suffix of node + byte that is a node. Amortised constant."""
-    cdef uint32_t child, bit = <uint32_t> 1 << (byte & 31)
-    while node != 0:
-        if bpe.nodes[node].children & bit:
-            child = trie_child(bpe, node, byte)
-            if child != NONE:
-                return child
-        node = bpe.nodes[node].fail
-    return bpe.byte_token[byte] + 1
-
-
-cdef inline bint is_closed(const Bpe* bpe, uint32_t before, uint32_t behind) noexcept nogil:
-    """Whether no token that merging reaches holds these two bytes, one after the other."""
-    cdef uint32_t pair = before << 8 | behind
-    return not bpe.inner_pair[pair >> 3] >> (pair & 7) & 1
-
-
 cdef bint compatible(const Bpe* bpe, uint32_t left, uint32_t right) noexcept nogil
 cdef bint compatible_before(
     const Bpe* bpe, uint32_t left, uint32_t right, uint64_t before
@@ -267,5 +216,5 @@ cdef Py_ssize_t merge(
 ) noexcept nogil
 cdef Py_ssize_t backtrack(
     const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, uint64_t* open_ends,
-    uint64_t* verdicts, Py_ssize_t* patience, uint32_t* out
+    uint64_t* verdicts, Py_ssize_t patience, uint32_t* out
 ) noexcept nogil

@@ -9,9 +9,8 @@ neighbours are compatible, and when whole characters may be merged beforehand.
 
 import numpy as np
 
-from cython cimport critical_section
-
 from cutline.kernels.common cimport count_dense
+from cutline.kernels.matches cimport Match, longest_beginning, next_match
 from cutline.kernels.memory import in_large_pages
 
 cdef enum:
@@ -23,10 +22,6 @@ cdef class BpeTables:
 
     Trusts: the arrays came from `cutline.kernels.build`, which refuses a vocabulary
     in which a byte has no token; every rank in them is below the number of tokens.
-
-    The trie takes longer to build than all the rest and serves long pieces and cuts
-    only, so `arrays["build_trie"]` makes it when it is first needed; likewise
-    `arrays["build_suffixes"]`, which only cuts through long pieces take.
     """
 
     def __cinit__(self, dict arrays not None):
@@ -41,6 +36,8 @@ cdef class BpeTables:
         cdef const uint32_t[::1] left = arrays["left"]
         cdef const uint32_t[::1] right = arrays["right"]
         cdef const uint32_t[::1] byte_token = arrays["byte_token"]
+        cdef const uint64_t[::1] beginnings = arrays["beginnings"]
+        cdef const uint64_t[::1] endings = arrays["endings"]
         cdef const uint8_t[::1] irregular
         cdef const uint32_t[::1] char_token
         cdef const uint8_t[::1] open_seam
@@ -62,6 +59,9 @@ cdef class BpeTables:
         self.bpe.left = &left[0]
         self.bpe.right = &right[0]
         self.bpe.byte_token = &byte_token[0]
+        self.bpe.beginnings = &beginnings[0]
+        self.bpe.endings = &endings[0]
+        self.bpe.match_shift = shift_of(beginnings.shape[0] * 32)
         if arrays["irregular"] is not None:
             irregular = arrays["irregular"]
             self.bpe.irregular = &irregular[0]
@@ -85,44 +85,6 @@ cdef class BpeTables:
         sparse_ids, sparse_bytes = self.arrays["sparse"]
         self.bpe.sparse_ids = &sparse_ids[0]
         self.bpe.sparse_bytes = &sparse_bytes[0]
-        return 0
-
-    cdef int need_trie(self) except -1:
-        """Build the trie unless it is there."""
-        cdef const uint64_t[::1] edges
-        cdef const uint32_t[::1] top_node, next_prefix
-        if self.has_trie:
-            return 0
-        trie = in_large_pages(self.arrays["build_trie"](self.arrays))
-        with critical_section(self):
-            # Another thread may have been faster; its arrays are in use by now.
-            if not self.has_trie:
-                self.arrays["trie"] = trie
-                edges, top_node, next_prefix = trie
-                self.bpe.edge_shift = shift_of(edges.shape[0])
-                self.bpe.edges = &edges[0]
-                self.bpe.top_node = &top_node[0]
-                self.bpe.next_prefix = &next_prefix[0]
-                self.has_trie = True
-        return 0
-
-    cdef int need_suffixes(self) except -1:
-        """Build trie and suffix links unless they are there."""
-        cdef const uint32_t[:, ::1] nodes
-        cdef const uint32_t[::1] next_suffix
-        cdef const uint8_t[::1] inner_pair
-        if self.has_suffixes:
-            return 0
-        self.need_trie()
-        suffixes = in_large_pages(self.arrays["build_suffixes"](self.arrays))
-        with critical_section(self):
-            if not self.has_suffixes:
-                self.arrays["suffixes"] = suffixes
-                nodes, next_suffix, inner_pair = suffixes
-                self.bpe.nodes = <const Node*> &nodes[0, 0]
-                self.bpe.next_suffix = &next_suffix[0]
-                self.bpe.inner_pair = &inner_pair[0]
-                self.has_suffixes = True
         return 0
 
 
@@ -302,29 +264,12 @@ cdef Py_ssize_t character_parts(
     return count
 
 
-cdef uint32_t longest_match(const Bpe* bpe, const uint8_t* text, Py_ssize_t n) noexcept nogil:
-    """The longest token that the text (n >= 1 bytes) begins with."""
-    cdef uint32_t node, token = bpe.byte_token[text[0]]
-    cdef Py_ssize_t at = 2
-    if n == 1:
-        return token
-    node = bpe.top_node[<uint32_t> text[0] << 8 | text[1]]
-    while node != NONE:
-        if node <= bpe.n_tokens:
-            token = node - 1
-        if at == n:
-            break
-        node = trie_child(bpe, node, text[at])
-        at += 1
-    return token
-
-
 cdef Py_ssize_t backtrack(
     const Bpe* bpe,
     const uint8_t* piece, Py_ssize_t n,
     uint64_t* open_ends,        # scratch: n // 64 + 1 words
     uint64_t* verdicts,         # of recall_compatible
-    Py_ssize_t* patience,       # in: bytes to match in vain before giving up; out: what is left
+    Py_ssize_t patience,        # in: bytes to match in vain before giving up
     uint32_t* out,              # out: at most n tokens
 ) noexcept nogil:
     """Encode a piece of any length in linear time. Returns the number of tokens; 0: gave up.
@@ -334,11 +279,22 @@ cdef Py_ssize_t backtrack(
     out for good. `open_ends` holds one bit a position, cleared once it is ruled out.
     """
     cdef Py_ssize_t count = 0, start = 0, end, matched
-    cdef uint32_t token = longest_match(bpe, piece, n)
+    cdef Match match = longest_beginning(bpe, piece, n)
+    cdef uint32_t token
     # Places that are left again cost a match each, most of all in runs of one character.
-    matched = token_bytes(bpe, token)
+    matched = match.length
+    token = next_match(bpe, piece, &match)
     memset(open_ends, 0xFF, (n // 64 + 1) * sizeof(uint64_t))
     while True:
+        if token == NONE:
+            open_ends[start >> 6] &= ~(<uint64_t> 1 << (start & 63))
+            count -= 1
+            end = start
+            start -= token_bytes(bpe, out[count])
+            match = longest_beginning(bpe, piece + start, end - start - 1)
+            matched += match.length
+            token = next_match(bpe, piece + start, &match)
+            continue
         end = start + token_bytes(bpe, token)
         if open_ends[end >> 6] >> (end & 63) & 1 and (
             count == 0 or recall_compatible(bpe, verdicts, out[count - 1], token)
@@ -346,15 +302,12 @@ cdef Py_ssize_t backtrack(
             out[count] = token
             count += 1
             start = end
-            if matched - FAIR_MATCHES * start > patience[0] or end == n:
-                patience[0] -= max(matched - FAIR_MATCHES * start, 0)
-                return count if end == n else 0
-            token = longest_match(bpe, piece + start, n - start)
-            matched += token_bytes(bpe, token)
-        elif bpe.next_prefix[token] != NONE:
-            token = bpe.next_prefix[token]
+            if end == n:
+                return count
+            if matched - FAIR_MATCHES * start > patience:
+                return 0
+            match = longest_beginning(bpe, piece + start, n - start)
+            matched += match.length
+            token = next_match(bpe, piece + start, &match)
         else:
-            open_ends[start >> 6] &= ~(<uint64_t> 1 << (start & 63))
-            count -= 1
-            token = out[count]
-            start -= token_bytes(bpe, token)
+            token = next_match(bpe, piece + start, &match)

@@ -4,7 +4,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 IRREGULAR_LIMIT: int
-MAX_TRIE_NODES: int
 
 class PairTable:
     def __new__(cls, n_tokens: int) -> Self: ...
@@ -49,17 +48,12 @@ def wrong_split(
     pair_slots: NDArray[np.uint64],
     pair_filter: NDArray[np.uint64],
 ) -> int: ...
-def trie(
+def match_filters(
     arena: NDArray[np.uint8],
     offsets: NDArray[np.uint64],
-    slots: NDArray[np.uint64],
-    byte_token: NDArray[np.uint32],
     left: NDArray[np.uint32],
-    capacity: int,
-) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32], int] | None: ...
-def suffix_links(
-    byte_token: NDArray[np.uint32], edges: NDArray[np.uint64], n_tokens: int
-) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint8]]: ...
+    right: NDArray[np.uint32],
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]: ...
 def character_tables(
     arena: NDArray[np.uint8], offsets: NDArray[np.uint64], left: NDArray[np.uint32]
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.uint64]]: ...

@@ -7,23 +7,20 @@ own last merge) is all that merging needs to know.
 import numpy as np
 
 from cutline.kernels.bpe cimport (
-    MAX_IRREGULAR_BYTES, NEIGHBOUR_BITS, Bpe, Node, Probe, Slot, compatible_before, find_probed,
-    find_token, first_slot, hash_neighbours, hash_pair, merge_parts, probe_of, step, token_bytes,
-    trie_child,
+    MAX_IRREGULAR_BYTES, NEIGHBOUR_BITS, Bpe, Probe, Slot, compatible_before, find_probed,
+    find_token, first_slot, hash_neighbours, hash_pair, merge_parts, probe_of, token_bytes,
 )
 from cutline.kernels.bpe import shift_of
 from cutline.kernels.common cimport (
-    NONE, char_bytes, decode_char, int64_t, is_continuation, prefetch, uint8_t, uint16_t, uint32_t,
-    uint64_t,
+    NONE, char_bytes, decode_char, is_continuation, prefetch, uint8_t, uint32_t, uint64_t,
 )
+from cutline.kernels.matches cimport BEGINS, IS_TOKEN, extended
 from cutline.kernels.utf8 cimport valid_width
 
 IRREGULAR_LIMIT = MAX_IRREGULAR_BYTES
 
 cdef enum:
     AHEAD = 32      # how many tokens ahead memory is fetched
-
-MAX_TRIE_NODES = 1 << 24        # a node and a byte share 32 bits of an edge
 
 
 def slots_for(Py_ssize_t entries):
@@ -328,173 +325,56 @@ cdef Py_ssize_t split_block(
     return -1
 
 
-def trie(
-    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint64_t[:, ::1] slots,
-    const uint32_t[::1] byte_token, const uint32_t[::1] left, Py_ssize_t capacity,
+def match_filters(
+    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint32_t[::1] left,
+    const uint32_t[::1] right,
 ):
-    """Trie over the tokens that merging reaches, as a hash table of edges.
-
-    Args:
-        capacity: slots of the edge table, a power of two.
+    """Filters of what the tokens that merging reaches begin with, and end in.
 
     Returns:
-        uint64 edges, uint32 node of each two bytes, uint32 next shorter prefix token of
-        each token, and the number of nodes; or None where the edges would fill more than half the slots.
+        uint64 beginnings and endings, of one size, a power of two: two bits for a hash, see
+        `matches`.
+
+    Cost: linear in the tokens' bytes.
     """
-    cdef Bpe bpe = vocabulary_view(arena, offsets, slots, byte_token)
-    cdef Py_ssize_t n_tokens = bpe.n_tokens, token, n, at
-    cdef Py_ssize_t n_nodes = n_tokens + 1, n_edges = 0
-    edge_table = np.zeros(capacity, dtype=np.uint64)
-    prefix_of_token = np.full(n_tokens, NONE, dtype=np.uint32)
-    cdef uint64_t[::1] edges = edge_table
-    cdef uint32_t[::1] next_prefix = prefix_of_token
-    cdef uint32_t[::1] parent = np.zeros(n_tokens + capacity // 2 + 1, dtype=np.uint32)
-    cdef uint32_t node, child
-    cdef uint64_t slot, key
-    cdef const uint8_t* piece
-    bpe.edges = &edges[0]
-    bpe.edge_shift = shift_of(capacity)
+    cdef Py_ssize_t n_tokens = left.shape[0]
+    # At most one bit in five is set, of most vocabularies one in ten.
+    cdef Py_ssize_t words = 1 << max(1, (max(arena.shape[0], 8 * n_tokens) - 1).bit_length() - 5)
+    beginning_words = np.zeros(words, dtype=np.uint64)
+    ending_words = np.zeros(words, dtype=np.uint64)
+    cdef uint64_t[::1] beginnings = beginning_words, endings = ending_words
+    cdef uint64_t[:, ::1] hashes = np.empty((2, n_tokens), dtype=np.uint64)
+    cdef int shift = shift_of(32 * words)
+    cdef Py_ssize_t token
     for token in range(n_tokens):
-        n = token_bytes(&bpe, token)
-        if n == 1 or left[token] == NONE:
+        if left[token] == NONE and offsets[token + 1] - offsets[token] > 1:
             continue
-        piece = bpe.arena + bpe.offsets[token]
-        node = 0
-        at = 0
-        # Mostly the left part stands in the trie already: start from its node.
-        if left[token] < <uint64_t> token or token_bytes(&bpe, left[token]) == 1:
-            node = left[token] + 1
-            at = token_bytes(&bpe, left[token])
-        while at < n:
-            child = trie_child(&bpe, node, piece[at])
-            at += 1
-            if child == NONE:
-                if n_edges == capacity // 2:
-                    return None
-                n_edges += 1
-                child = find_token(&bpe, piece, at)
-                if child == NONE or left[child] == NONE:
-                    child = n_nodes
-                    n_nodes += 1
-                else:
-                    child += 1
-                key = <uint64_t> node << 8 | piece[at - 1]
-                slot = hash_pair(key) >> bpe.edge_shift
-                while edges[slot] != 0:
-                    slot = (slot + 1) & (capacity - 1)
-                edges[slot] = key << 32 | child
-                parent[child] = node
-            node = child
-    for token in range(n_tokens):
-        node = parent[token + 1]
-        while node > n_tokens:
-            node = parent[node]
-        if node != 0:
-            next_prefix[token] = node - 1
-    top_nodes = np.full(65536, NONE, dtype=np.uint32)
-    cdef uint32_t[::1] top_node = top_nodes
-    for at in range(65536):
-        top_node[at] = trie_child(&bpe, byte_token[at >> 8] + 1, at & 0xFF)
-    return edge_table, top_nodes, prefix_of_token, n_nodes
+        tell(&beginnings[0], shift, &arena[0], offsets, token, left[token], 1, &hashes[0, 0])
+        tell(&endings[0], shift, &arena[0], offsets, token, right[token], -1, &hashes[1, 0])
+    return beginning_words, ending_words
 
 
-def suffix_links(const uint32_t[::1] byte_token, const uint64_t[::1] edges, Py_ssize_t n_tokens):
-    """What makes the trie an Aho-Corasick automaton.
-
-    Returns:
-        uint32, shape (nodes, 4): a `Node` for each. For each token: uint32 longest proper
-        suffix that is a token, NONE for single bytes. uint8, shape (8192,): a bit for each
-        pair of bytes, set where some token of the trie holds it.
-
-    Source: Aho & Corasick 1975.
-    """
-    cdef Bpe bpe
-    cdef Py_ssize_t n_nodes = n_tokens + 1, at
-    for at in range(edges.shape[0]):
-        n_nodes = max(n_nodes, <Py_ssize_t> <uint32_t> edges[at] + 1)
-    node_table = np.zeros((n_nodes, 4), dtype=np.uint32)
-    next_table = np.full(n_tokens, NONE, dtype=np.uint32)
-    pair_table = np.zeros(8192, dtype=np.uint8)
-    cdef uint32_t[:, ::1] words = node_table
-    cdef Node* nodes = <Node*> &words[0, 0]
-    cdef uint32_t[::1] next_suffix = next_table
-    cdef uint8_t[::1] inner_pair = pair_table
-    # Of the edge to a node: parent << 8 | byte. 0: it has no edge.
-    cdef uint32_t[::1] above = np.zeros(n_nodes, dtype=np.uint32)
-    bpe.n_tokens = n_tokens
-    bpe.byte_token = &byte_token[0]
-    bpe.edges = &edges[0]
-    bpe.edge_shift = shift_of(edges.shape[0])
-    bpe.nodes = nodes
-    for at in range(edges.shape[0]):
-        if edges[at] != 0:
-            above[<uint32_t> edges[at]] = edges[at] >> 32
-    for at in range(256):
-        nodes[byte_token[at] + 1].depth = 1
-        nodes[byte_token[at] + 1].suffix_token = byte_token[at]
-    cdef const int64_t[::1] by_depth = order_nodes(nodes, above)
-    for at in range(256):
-        above[byte_token[at] + 1] = at
-    if by_depth.shape[0] > 0:
-        link_nodes(
-            &bpe, nodes, &above[0], &by_depth[0], by_depth.shape[0], &next_suffix[0],
-            &inner_pair[0],
-        )
-    return node_table, next_table, pair_table
-
-
-cdef object order_nodes(Node* nodes, const uint32_t[::1] above):
-    """Note the depths of all nodes. Returns those with an edge to them, the shallow first."""
-    cdef Py_ssize_t node
-    cdef uint32_t higher, depth
-    depths = np.zeros(above.shape[0], dtype=np.uint16)
-    cdef uint16_t[::1] depth_of = depths
-    for node in range(above.shape[0]):
-        if above[node] == 0:
-            continue
-        depth = 0
-        higher = node
-        # Up to a node whose depth is known.
-        while nodes[higher].depth == 0:
-            higher = above[higher] >> 8
-            depth += 1
-        nodes[node].depth = depth + nodes[higher].depth
-        depth_of[node] = nodes[node].depth
-    return np.argsort(depths, kind="stable")[np.count_nonzero(depths == 0):]
-
-
-cdef void link_nodes(
-    const Bpe* bpe, Node* nodes, const uint32_t* above,
-    const int64_t* by_depth, Py_ssize_t n,          # in: nodes with an edge, the shallow first
-    uint32_t* next_suffix, uint8_t* inner_pair,     # out
+cdef inline void tell(
+    uint64_t* filter, int shift, const uint8_t* arena, const uint64_t[::1] offsets,
+    Py_ssize_t token,
+    uint32_t part,              # in: its left part, or its right part, or NONE
+    Py_ssize_t step,            # in: 1 for its beginnings, -1 for its ends
+    uint64_t* hashes,           # in and out: of the tokens up to this one
 ) noexcept nogil:
-    """Fill everything but the depths: a suffix is shallower than its node, so it is there."""
-    cdef Py_ssize_t at
-    cdef uint32_t node, parent, byte, pair
-    for at in range(n):
-        parent = above[by_depth[at]] >> 8
-        byte = above[by_depth[at]] & 0xFF
-        nodes[parent].children |= <uint32_t> 1 << (byte & 31)
-    for at in range(n):
-        if at + 2 * AHEAD < n:
-            prefetch(&nodes[above[by_depth[at + 2 * AHEAD]] >> 8])
-        if at + AHEAD < n:
-            # Nearly always its link is there by now.
-            parent = above[by_depth[at + AHEAD]] >> 8
-            byte = above[by_depth[at + AHEAD]] & 0xFF
-            prefetch(&bpe.edges[
-                hash_pair(<uint64_t> nodes[parent].fail << 8 | byte) >> bpe.edge_shift
-            ])
-        node = by_depth[at]
-        parent = above[node] >> 8
-        byte = above[node] & 0xFF
-        nodes[node].fail = step(bpe, nodes[parent].fail, byte)
-        nodes[node].suffix_token = nodes[nodes[node].fail].suffix_token
-        if node <= bpe.n_tokens:
-            next_suffix[node - 1] = nodes[node].suffix_token
-            nodes[node].suffix_token = node - 1
-        pair = (above[parent] & 0xFF) << 8 | byte
-        inner_pair[pair >> 3] |= 1 << (pair & 7)
+    """Put what a token begins with, or ends in, into a filter; what its part does is there."""
+    cdef Py_ssize_t n = offsets[token + 1] - offsets[token], at = 0
+    cdef const uint8_t* first = arena + (offsets[token] if step > 0 else offsets[token + 1] - 1)
+    cdef uint64_t hashed = 0, slot = 0
+    if part < <uint64_t> token:
+        at = offsets[part + 1] - offsets[part]
+        hashed = hashes[part]
+    while at < n:
+        hashed = extended(hashed, first[step * at])
+        slot = hashed >> shift
+        filter[slot >> 5] |= <uint64_t> BEGINS << ((slot & 31) << 1)
+        at += 1
+    filter[slot >> 5] |= <uint64_t> IS_TOKEN << ((slot & 31) << 1)
+    hashes[token] = hashed
 
 
 def character_tables(

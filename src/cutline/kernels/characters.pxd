@@ -1,5 +1,7 @@
 """Characters of a str where they lie in memory: no UTF-8 copy is made."""
 
+from libc.stdlib cimport malloc
+
 from cutline.kernels.common cimport uint8_t, uint16_t, uint32_t
 from cutline.kernels.scan cimport Scanner
 
@@ -98,6 +100,30 @@ cdef inline Py_ssize_t write_utf8(uint32_t code_point, uint8_t* out) noexcept no
     out[2] = 0x80 | (code_point >> 6 & 0x3F)
     out[3] = 0x80 | (code_point & 0x3F)
     return 4
+
+
+cdef inline Py_ssize_t copy_utf8(
+    const Characters* text, Py_ssize_t start, Py_ssize_t end, uint8_t* out
+) noexcept nogil:
+    """Write text[start:end] as UTF-8. Returns its bytes."""
+    cdef Py_ssize_t n = 0, at
+    for at in range(start, end):
+        n += write_utf8(char_at(text, at), out + n)
+    return n
+
+
+cdef inline const uint8_t* utf8_of(
+    const Characters* text, Py_ssize_t start, Py_ssize_t end,
+    uint8_t** copied,           # out: to be freed
+) noexcept nogil:
+    """text[start:end] as UTF-8: where it lies, if it is ASCII. NULL: no memory."""
+    copied[0] = NULL
+    if text.is_ascii:
+        return <const uint8_t*> text.data + start
+    copied[0] = <uint8_t*> malloc(utf8_bytes(text, start, end) + 1)
+    if copied[0] != NULL:
+        copy_utf8(text, start, end, copied[0])
+    return copied[0]
 
 
 cdef inline uint32_t class_of(const Scanner* scanner, uint32_t code_point) noexcept nogil:

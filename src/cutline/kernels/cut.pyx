@@ -11,10 +11,12 @@ from cutline.kernels.common cimport (
 from cutline.kernels.encode cimport Batch, Workspace, encode_batch, fill_batch, reserve
 from cutline.kernels.encoder cimport Encoder, utf8_data
 from cutline.kernels.greatest cimport (
-    FAILED, NOT_FOUND, Cut, State, character_start, greatest_cut, has_links, scan_until_over,
+    FAILED, NOT_FOUND, Cut, State, character_start, greatest_cut, scan_until_over,
 )
-from cutline.kernels.prefix cimport suffix_tokens
+from cutline.kernels.prefix cimport free_prefixes, suffix_tokens
 from cutline.kernels.scan cimport Scanner, char_class
+
+cdef str NO_MEMORY_LEFT = "no memory for the tables of a long piece of text"
 
 
 cdef class Cutter:
@@ -43,42 +45,21 @@ cdef class Cutter:
         self.state.source = encoder.source()
         self.state.has_gaps = encoder.scan_tables.has_gaps
         self.state.scratch = &self.work.scratch
-        if encoder.tables.has_suffixes:
-            self.take_links()
         self.state.probed_end = NOT_FOUND
         self.state.prefixes.start = NOT_FOUND
-        self.state.prefixes.verdicts = self.work.scratch.verdicts
-        self.state.suffixes.verdicts = self.work.scratch.verdicts
+        self.state.suffixes.keeps_depths = True
 
     def __dealloc__(self):
         free(self.state.boundaries)
         free(self.state.tasks)
         free(self.state.reached)
         free(self.state.rows)
-        free(self.state.prefixes.last)
-        free(self.state.prefixes.counts)
-        free(self.state.suffixes.first)
-        free(self.state.suffixes.counts)
+        free_prefixes(&self.state.prefixes)
+        free_prefixes(&self.state.suffixes)
 
     def close(self):
         """Hand the workspace back to the encoder; the cutter must not be used again."""
         self.encoder.release(self.work)
-
-    cdef bint again(self, Py_ssize_t outcome) except -1:
-        """Whether a call must be repeated, now that the tables it lacked are there."""
-        if outcome != FAILED:
-            return False
-        if not self.state.lacks_links:
-            raise MemoryError("no memory for the tables of a long piece of text")
-        self.encoder.tables.need_suffixes()
-        self.take_links()
-        return True
-
-    cdef int take_links(self) except -1:
-        self.encoder.provide_trie(self.work)
-        self.state.has_links = True
-        self.state.lacks_links = False
-        return 0
 
     def greatest_cut(self, Py_ssize_t start, Py_ssize_t max_tokens):
         """The greatest end with at most max_tokens tokens from `start`, in bytes."""
@@ -86,21 +67,21 @@ cdef class Cutter:
 
     cdef Cut cut_from(self, Py_ssize_t start, Py_ssize_t max_tokens) except *:
         cdef Cut cut
-        while True:
-            with nogil:
-                cut = greatest_cut(&self.state, start, max_tokens)
-            if not self.again(cut.end):
-                return cut
+        with nogil:
+            cut = greatest_cut(&self.state, start, max_tokens)
+        if cut.end == FAILED:
+            raise MemoryError(NO_MEMORY_LEFT)
+        return cut
 
     cdef Py_ssize_t farthest_overlap(
         self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t overlap, Py_ssize_t chunk_size
     ) except *:
         cdef Py_ssize_t farthest
-        while True:
-            with nogil:
-                farthest = farthest_overlap(&self.state, start, end, overlap, chunk_size)
-            if not self.again(farthest):
-                return farthest
+        with nogil:
+            farthest = farthest_overlap(&self.state, start, end, overlap, chunk_size)
+        if farthest == FAILED:
+            raise MemoryError(NO_MEMORY_LEFT)
+        return farthest
 
     def cut_all(self, Py_ssize_t chunk_size, Py_ssize_t overlap):
         """Cut the whole text.
@@ -261,9 +242,9 @@ cdef Py_ssize_t count_to_end(
             fill_batch(&state.source, state.text, at, end, 1, &batch)
         at = batch.ends[0]
         if at - batch.starts[0] > MERGE_LIMIT:
-            if not has_links(state):
-                return -1
-            added = suffix_tokens(&state.suffixes, state.bpe, state.text, batch.starts[0], at)
+            added = suffix_tokens(
+                &state.suffixes, state.bpe, state.scratch, state.text, batch.starts[0], at
+            )
         elif reserve(state.scratch, at - batch.starts[0] + 4):
             added = encode_batch(
                 state.bpe, state.scratch, state.text, end, &batch, state.scratch.out

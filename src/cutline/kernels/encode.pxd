@@ -2,11 +2,11 @@
 
 from cutline.kernels.bpe cimport Bpe
 from cutline.kernels.common cimport Key, int64_t, uint8_t, uint32_t, uint64_t
+from cutline.kernels.matches cimport Automaton
 from cutline.kernels.scan cimport Scanner
 
 cdef enum:
     NO_MEMORY = -1          # instead of a number of tokens
-    NEED_TRIE = -2          # the trie, or its links where patience is at an end
 
 cdef enum:
     BATCH_PIECES = 256
@@ -32,14 +32,12 @@ cdef struct Scratch:
     LongEntry* longer
     uint64_t longer_mask
     bint stores             # False: the caches stay empty
-    bint may_backtrack      # the trie is there
-    bint has_links          # and so are its suffix links
-    Py_ssize_t patience     # with backtracking, before the links are worth building; < 0: now
     uint32_t* out
     Py_ssize_t out_slots
     uint64_t* verdicts      # of the pair check; NULL where the caches stay empty
     uint64_t* bits          # for backtracking
     Py_ssize_t bits_words
+    Automaton automata[2]   # of tokens; the second one is mirrored
 
 cdef struct Batch:
     Py_ssize_t count

@@ -18,6 +18,7 @@ from cutline.kernels.common cimport (
     LONGER, MERGE_LIMIT, NONE, SHORT_PIECE, char_bytes, grow, hash_key, likely, low_bytes, memcpy,
     memset, prefetch, scramble, settled, short_key, uint16_t, unlikely,
 )
+from cutline.kernels.matches cimport free_automaton
 from cutline.kernels.prefix cimport encode_by_prefixes
 from cutline.kernels.memory import zeroed_memory
 from cutline.kernels.scan cimport (
@@ -27,9 +28,7 @@ from cutline.kernels.scan cimport (
 cdef enum:
     PREFILLED_TOKENS = 1 << 16
     MANY_TOKENS = 1 << 12   # some of them in nearly every small page of the front
-    # Bytes that backtracking may match in vain: in a piece, and before links are built.
-    LITTLE_PATIENCE = 1 << 12
-    LINKS_PATIENCE = 1 << 22
+    PATIENCE = 1 << 12      # bytes of a piece that backtracking may match in vain
 
 
 @auto_pickle(False)
@@ -51,13 +50,15 @@ cdef class Workspace:
         self.scratch.front = <FrontEntry*> (start + longer_bytes)
         self.scratch.front_mask = (<uint64_t> 1 << max(front_bits, 0)) - 1
         self.scratch.stores = front_bits >= 0
-        self.scratch.patience = LINKS_PATIENCE
+        self.scratch.automata[1].mirrored = True
         if self.scratch.stores:
             self.scratch.verdicts = <uint64_t*> (start + longer_bytes + front_bytes)
 
     def __dealloc__(self):
         free(self.scratch.out)
         free(self.scratch.bits)
+        free_automaton(&self.scratch.automata[0])
+        free_automaton(&self.scratch.automata[1])
 
 
 cdef bint reserve(Scratch* scratch, Py_ssize_t out_slots) noexcept nogil:
@@ -184,7 +185,7 @@ cdef Py_ssize_t encode_batch(
     Batch* batch,                           # in: starts and ends; out: totals
     uint32_t* out,                          # out: a slot for each byte, and four to spare
 ) noexcept nogil:
-    """Encode the pieces of a batch. Returns the number of tokens, NO_MEMORY or NEED_TRIE."""
+    """Encode the pieces of a batch. Returns the number of tokens, or NO_MEMORY."""
     cdef Key keys[BATCH_PIECES]
     cdef FrontEntry* slots[BATCH_PIECES]
     cdef FrontEntry* entry
@@ -303,7 +304,7 @@ cdef Py_ssize_t encode_piece(
     bint whole_characters,                  # in: valid UTF-8
     uint32_t* out,                          # out: n slots
 ) noexcept nogil:
-    """Token ids of one piece, from the vocabulary alone. Their number, NO_MEMORY or NEED_TRIE."""
+    """Token ids of one piece, from the vocabulary alone. Their number, or NO_MEMORY."""
     cdef uint32_t token = find_token(bpe, piece, n)
     if token != NONE:
         out[0] = id_of_rank(bpe, token)
@@ -330,10 +331,8 @@ cdef Py_ssize_t encode_parts(
                 continue
         if end - start <= MERGE_LIMIT:
             added = merge(bpe, piece + start, end - start, whole_characters, out + count)
-        elif scratch.may_backtrack:
-            added = encode_long(bpe, scratch, piece + start, end - start, out + count)
         else:
-            added = NEED_TRIE
+            added = encode_long(bpe, scratch, piece + start, end - start, out + count)
         if added < 0:
             return added
         count += added
@@ -349,25 +348,17 @@ cdef Py_ssize_t encode_long(
     const uint8_t* piece, Py_ssize_t n,     # in: at least one byte
     uint32_t* out,                          # out: n slots
 ) noexcept nogil:
-    """Tokens of a long piece. Their number, NO_MEMORY or NEED_TRIE.
+    """Tokens of a long piece. Their number, or NO_MEMORY.
 
-    Backtracking is fastest but for runs, where it leaves nearly every place again. What
-    takes their place needs the links, which are worth their time only once that much of
-    it was lost.
+    Backtracking is fastest but for runs, where it leaves nearly every place again.
     """
-    cdef Py_ssize_t count, patience = LITTLE_PATIENCE
+    cdef Py_ssize_t count
     if not grow(<void**> &scratch.bits, &scratch.bits_words, n // 64 + 1, sizeof(uint64_t)):
         return NO_MEMORY
-    if not scratch.has_links:
-        patience = scratch.patience
-    count = backtrack(bpe, piece, n, scratch.bits, scratch.verdicts, &patience, out)
-    if not scratch.has_links:
-        scratch.patience = patience
-    if count > 0:
-        return count
-    if not scratch.has_links:
-        return NEED_TRIE
-    return encode_by_prefixes(bpe, piece, n, scratch.verdicts, out)
+    count = backtrack(bpe, piece, n, scratch.bits, scratch.verdicts, PATIENCE, out)
+    if count == 0:
+        count = encode_by_prefixes(bpe, scratch, piece, n, out)
+    return count if count > 0 else NO_MEMORY
 
 
 cdef Py_ssize_t encode_text(
@@ -376,7 +367,7 @@ cdef Py_ssize_t encode_text(
     Py_ssize_t before,      # in: tokens in scratch.out to keep, or -1: keep none, only count
     Py_ssize_t limit,       # in: stop once there are more tokens than this
 ) noexcept nogil:
-    """Tokens of a text, appended to scratch.out. Their number, NO_MEMORY or NEED_TRIE."""
+    """Tokens of a text, appended to scratch.out. Their number, or NO_MEMORY."""
     cdef Batch batch
     cdef Py_ssize_t at = 0, next_at, total = 0, kept, added
     while at < n and total <= limit:

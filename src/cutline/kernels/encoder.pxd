@@ -15,7 +15,6 @@ cdef class Encoder:
     cdef tuple cache_bits
     cdef Workspace workspace(self)
     cdef void release(self, Workspace work)
-    cdef int provide_trie(self, Workspace work) except -1
     cdef Source source(self)
     cdef tuple spans_of(self, bytes utf8)
     cdef Py_ssize_t run(

@@ -15,7 +15,7 @@ from cutline.kernels.bpe cimport Bpe, find_token, id_of_rank
 from cutline.kernels.common cimport NONE, char_bytes, int64_t, memcpy, memset, uint32_t
 from cutline.kernels.decode cimport list_of_ids
 from cutline.kernels.encode cimport (
-    NEED_TRIE, NO_MEMORY, Scratch, encode_piece, encode_text, prefill, reserve,
+    NO_MEMORY, Scratch, encode_piece, encode_text, prefill, reserve,
 )
 from cutline.kernels.scan cimport scan_piece
 from cutline.kernels.utf8 cimport encode_utf8
@@ -103,14 +103,6 @@ cdef class Encoder:
             prefill(&self.tables.bpe, &work.scratch)
             return work
 
-    cdef int provide_trie(self, Workspace work) except -1:
-        self.tables.need_trie()
-        if work.scratch.patience < 0:
-            self.tables.need_suffixes()
-        work.scratch.may_backtrack = True
-        work.scratch.has_links = self.tables.has_suffixes
-        return 0
-
     cdef void release(self, Workspace work):
         if work.scratch.out_slots > KEPT_OUT_SLOTS:
             free(work.scratch.out)
@@ -174,18 +166,14 @@ cdef class Encoder:
                 return 0
             source.starts = &starts[0]
             source.ends = &ends[0]
-        while True:
-            if n < NOGIL_BYTES:
+        if n < NOGIL_BYTES:
+            total = encode_text(bpe, &source, scratch, data, n, before, limit)
+        else:
+            with nogil:
                 total = encode_text(bpe, &source, scratch, data, n, before, limit)
-            else:
-                with nogil:
-                    total = encode_text(bpe, &source, scratch, data, n, before, limit)
-            if total >= 0:
-                return total
-            if total == NO_MEMORY:
-                raise MemoryError(f"no memory for the tokens of {n} bytes of text")
-            self.provide_trie(work)
-            source.next_span = 0
+        if total < 0:
+            raise MemoryError(f"no memory for the tokens of {n} bytes of text")
+        return total
 
     def encode_ordinary(self, text):
         """Encode a text, special-token text as ordinary text.
@@ -291,23 +279,18 @@ cdef class Encoder:
         for at in range(n):
             addresses[at] = <size_t> utf8_data(owners[at], &size)
             sizes[at] = size
-        at = 0
-        while at < n:
-            with nogil:
-                while at < n:
-                    added = encode_text(
-                        &self.tables.bpe, &source, &work.scratch, <const uint8_t*> addresses[at],
-                        sizes[at], total if keep else -1, NO_LIMIT,
-                    )
-                    if added < 0:
-                        break
-                    out[at] = added
-                    total += added
-                    at += 1
-            if added == NO_MEMORY:
-                raise MemoryError(f"no memory for the tokens of {n} texts")
-            if added == NEED_TRIE:
-                self.provide_trie(work)
+        with nogil:
+            for at in range(n):
+                added = encode_text(
+                    &self.tables.bpe, &source, &work.scratch, <const uint8_t*> addresses[at],
+                    sizes[at], total if keep else -1, NO_LIMIT,
+                )
+                if added < 0:
+                    break
+                out[at] = added
+                total += added
+        if added < 0:
+            raise MemoryError(f"no memory for the tokens of {n} texts")
         return counts
 
     def _encode_block(self, list texts not None):
@@ -346,15 +329,12 @@ cdef class Encoder:
         if n == 0:
             return []
         work = self.workspace()
-        total = NEED_TRIE
-        while total == NEED_TRIE:
-            self.provide_trie(work)
-            total = NO_MEMORY
-            with nogil:
-                if reserve(&work.scratch, n):
-                    total = encode_piece(
-                        &self.tables.bpe, &work.scratch, data, n, False, work.scratch.out
-                    )
+        total = NO_MEMORY
+        with nogil:
+            if reserve(&work.scratch, n):
+                total = encode_piece(
+                    &self.tables.bpe, &work.scratch, data, n, False, work.scratch.out
+                )
         if total < 0:
             raise MemoryError(f"no memory for the tokens of {n} bytes")
         tokens = list_of_ids(work.scratch.out, total)

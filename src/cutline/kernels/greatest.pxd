@@ -3,10 +3,10 @@
 from cutline.kernels.bpe cimport Bpe
 from cutline.kernels.common cimport is_continuation, uint8_t, uint32_t
 from cutline.kernels.encode cimport Scratch, Source
-from cutline.kernels.prefix cimport Prefixes, Suffixes
+from cutline.kernels.prefix cimport Prefixes
 
 cdef enum:
-    FAILED = -2             # no memory, or tables are lacking: see State
+    FAILED = -2             # no memory
     NOT_FOUND = -1
 
 # The scan of a text from its start: `tokens` come before `at`, and no decision up to
@@ -47,9 +47,7 @@ cdef struct State:
     Py_ssize_t rows_high        # up to here
     Py_ssize_t rows_piece_end   # whose piece ends here
     Prefixes prefixes
-    Suffixes suffixes
-    bint has_links              # the tables that long pieces take are there
-    bint lacks_links            # why something failed: they are not
+    Prefixes suffixes           # mirrored
     Py_ssize_t probed_end       # a long piece up to here goes on, and is not worth counting
 
 
@@ -62,11 +60,6 @@ cdef inline Py_ssize_t character_start(const State* state, Py_ssize_t at) noexce
     while not is_character_start(state, at):
         at -= 1
     return at
-
-
-cdef inline bint has_links(State* state) noexcept nogil:
-    state.lacks_links = not state.has_links
-    return state.has_links
 
 
 cdef Cut greatest_cut(State* state, Py_ssize_t start, Py_ssize_t max_tokens) noexcept nogil

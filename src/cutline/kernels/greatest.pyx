@@ -10,9 +10,7 @@ another, and those over budget need not be followed.
 
 from cutline.kernels.bpe cimport find_token, has_sealed_seams, sealed_end
 from cutline.kernels.common cimport MERGE_LIMIT, NONE, char_bytes, grow, uint32_t
-from cutline.kernels.encode cimport (
-    LEAST_STREAMED, NEED_TRIE, Batch, encode_batch, fill_batch, reserve,
-)
+from cutline.kernels.encode cimport LEAST_STREAMED, Batch, encode_batch, fill_batch, reserve
 from cutline.kernels.prefix cimport count_prefixes, furthest, prefix_tokens
 from cutline.kernels.scan cimport Scanner, char_class, scan_piece
 
@@ -58,13 +56,15 @@ cdef Py_ssize_t bound_of_reach(
     if max_tokens < (end - start) // state.bpe.max_token_bytes:
         end = start + max_tokens * state.bpe.max_token_bytes
     if state.bpe.max_unreachable_bytes == 0:
-        if not has_links(state):
-            return FAILED
         if not grow(
             <void**> &state.reached, &state.reached_slots, max_tokens + 1, sizeof(Py_ssize_t)
         ):
             return FAILED
-        end = furthest(state.bpe, state.text, start, end, max_tokens, state.reached)
+        end = furthest(
+            state.bpe, &state.scratch.automata[0], state.text, start, end, max_tokens, state.reached
+        )
+        if end < 0:
+            return FAILED
     return character_start(state, end)
 
 
@@ -197,10 +197,7 @@ cdef Py_ssize_t count_batch(
         return n
     if not reserve(state.scratch, batch.ends[batch.count - 1] - at + 4):
         return -1
-    n = encode_batch(state.bpe, state.scratch, state.text, end, batch, state.scratch.out)
-    if n == NEED_TRIE:
-        state.lacks_links = True
-    return n
+    return encode_batch(state.bpe, state.scratch, state.text, end, batch, state.scratch.out)
 
 
 cdef Py_ssize_t count_long_piece(
@@ -218,8 +215,8 @@ cdef inline bint count_prefixes_of(
     State* state, Py_ssize_t start, Py_ssize_t end, Py_ssize_t budget
 ) noexcept nogil:
     """Fill the tables of prefixes for a piece. False: failed."""
-    return has_links(state) and count_prefixes(
-        &state.prefixes, state.bpe, state.text, start, end, budget
+    return count_prefixes(
+        &state.prefixes, state.bpe, state.scratch, state.text, start, end, budget
     )
 
 

@@ -7,7 +7,6 @@ from cutline.kernels.prefix cimport Prefixes
 from cutline.kernels.scan cimport Scanner
 
 cdef enum:
-    NEED_SUFFIXES = -3          # instead of a number of tokens
     UNKNOWN = -4
     N_TABLES = 4
     N_KNOWN = 8
@@ -28,12 +27,6 @@ cdef struct Mark:
     Py_ssize_t first_scan       # its scans: marked_scans[first_scan:first_scan + n_scans]
     Py_ssize_t n_scans
 
-# The prefixes of what was, at some time, a long piece. True of the text from its start on.
-cdef struct Table:
-    Prefixes prefixes           # start -1: free
-    uint32_t* nodes             # the automaton of tokens behind each prefix
-    Py_ssize_t node_slots
-
 # A piece of more than BLOCK_BYTES that was decided.
 cdef struct Known:
     Py_ssize_t start
@@ -44,7 +37,6 @@ cdef struct State:
     const Bpe* bpe
     const Scanner* scanner
     Scratch* scratch
-    bint has_links              # the tables that long pieces take are there
     uint8_t* text
     Py_ssize_t text_slots
     Py_ssize_t n                # all scans have read text[:n]
@@ -55,7 +47,8 @@ cdef struct State:
     Py_ssize_t n_marks, mark_slots
     Scan* marked_scans
     Py_ssize_t marked_slots
-    Table tables[N_TABLES]
+    # Of what were, at some time, long pieces: true of the text from their starts on. -1: free.
+    Prefixes tables[N_TABLES]
     Known known[N_KNOWN]        # the last ones
     Py_ssize_t next_known
 

@@ -24,7 +24,9 @@ from cutline.kernels.common cimport (
     MERGE_LIMIT, NONE, char_bytes, grow, is_continuation, memcpy, memset,
 )
 from cutline.kernels.encode cimport BATCH_PIECES, NO_MEMORY, Batch, encode_batch, reserve
-from cutline.kernels.prefix cimport extend_prefixes, start_prefixes
+from cutline.kernels.prefix cimport (
+    Prefixes, extend_prefixes, free_prefixes, start_prefixes, take_scratch,
+)
 from cutline.kernels.scan cimport char_class
 
 cdef enum:
@@ -36,7 +38,7 @@ cdef bint begin(State* state) noexcept nogil:
     cdef Scan decided
     cdef Py_ssize_t at
     for at in range(N_TABLES):
-        state.tables[at].prefixes.start = -1
+        state.tables[at].start = -1
     start_scan(state, &decided, 0)
     return push_scan(state, &decided) and push_mark(state)
 
@@ -63,7 +65,7 @@ cdef Py_ssize_t read_blocks(
     Py_ssize_t limit,       # in: stop once it is sure that there are more tokens than this
     bint keeps_marks,
 ) noexcept nogil:
-    """Bring the state to text[:end]. Its tokens, NO_MEMORY, NEED_TRIE or NEED_SUFFIXES."""
+    """Bring the state to text[:end]. Its tokens, or NO_MEMORY."""
     cdef Py_ssize_t stop, outcome
     while state.n < end and state.scans[0].behind <= limit:
         stop = end
@@ -154,7 +156,7 @@ cdef Py_ssize_t count_decided(State* state, const Scan* scan) noexcept nogil:
     A giant one is remembered: truncating behind it may read its end once more.
     """
     cdef Py_ssize_t tokens = scan.tokens, length = scan.accept - scan.start, at
-    cdef Table* table
+    cdef Prefixes* table
     cdef Batch alone
     cdef Known* known
     for at in range(N_KNOWN):
@@ -288,7 +290,7 @@ cdef Py_ssize_t count_pieces(State* state) noexcept nogil:
 cdef Py_ssize_t count_piece(State* state, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
     """Tokens of a piece that may grow, or what failed."""
     cdef Batch batch
-    cdef Table* table
+    cdef Prefixes* table
     if end - start > MERGE_LIMIT:
         table = find_table(state, start)
         if table == NULL:
@@ -313,54 +315,47 @@ cdef Py_ssize_t encode_pieces(State* state, Batch* batch) noexcept nogil:
     return tokens
 
 
-cdef Table* find_table(State* state, Py_ssize_t start) noexcept nogil:
+cdef Prefixes* find_table(State* state, Py_ssize_t start) noexcept nogil:
     """The table of the piece that starts here, or NULL."""
     cdef Py_ssize_t at
     for at in range(N_TABLES):
-        if state.tables[at].prefixes.start == start:
+        if state.tables[at].start == start:
             return &state.tables[at]
     return NULL
 
 
-cdef Table* take_table(State* state, Py_ssize_t start) noexcept nogil:
+cdef Prefixes* take_table(State* state, Py_ssize_t start) noexcept nogil:
     """An empty table for this piece: a free one, or else the one that is soonest made again."""
-    cdef Table* taken = &state.tables[0]
-    cdef Prefixes* prefixes
+    cdef Prefixes* taken = &state.tables[0]
     cdef Py_ssize_t at
     for at in range(N_TABLES):
-        prefixes = &state.tables[at].prefixes
-        if prefixes.start < 0:
+        if state.tables[at].start < 0:
             taken = &state.tables[at]
             break
-        if prefixes.frontier < taken.prefixes.frontier:
+        if state.tables[at].frontier < taken.frontier:
             taken = &state.tables[at]
-    taken.prefixes.start = start
-    taken.prefixes.frontier = 0
+    taken.start = start
+    taken.frontier = 0
+    taken.keeps_depths = True
     return taken
 
 
-cdef Py_ssize_t count_long(State* state, Table* table, Py_ssize_t length) noexcept nogil:
+cdef Py_ssize_t count_long(State* state, Prefixes* table, Py_ssize_t length) noexcept nogil:
     """Tokens of the first bytes of a table's piece, or what failed."""
-    cdef Prefixes* prefixes = &table.prefixes
-    cdef const uint8_t* piece = state.text + prefixes.start
-    cdef Py_ssize_t start = prefixes.start
-    if not state.has_links:
-        return NEED_SUFFIXES
-    if not grow(<void**> &table.nodes, &table.node_slots, length + 1, sizeof(uint32_t)):
+    cdef const uint8_t* piece = state.text + table.start
+    cdef bint ready = True
+    if table.frontier == 0:
+        ready = start_prefixes(table, state.bpe, state.scratch, False)
+    elif table.frontier < length:
+        ready = take_scratch(table, state.bpe, state.scratch, piece + table.frontier, False)
+    while ready and table.frontier < length:
+        ready = extend_prefixes(table, state.bpe, piece + table.frontier, NONE)
+    if not ready:
         return NO_MEMORY
-    prefixes.verdicts = state.scratch.verdicts
-    if prefixes.frontier == 0:
-        if not start_prefixes(prefixes):
-            return NO_MEMORY
-        prefixes.start = start
-    while prefixes.frontier < length:
-        if not extend_prefixes(prefixes, state.bpe, piece[prefixes.frontier], NONE):
-            return NO_MEMORY
-        table.nodes[prefixes.frontier] = prefixes.node
     # A piece that is a token is that token, though merging does not reach it.
     if length <= state.bpe.max_unreachable_bytes and find_token(state.bpe, piece, length) != NONE:
         return 1
-    return prefixes.counts[length]
+    return table.counts[length]
 
 
 cdef void drop_tables(State* state) noexcept nogil:
@@ -371,25 +366,22 @@ cdef void drop_tables(State* state) noexcept nogil:
         if state.known[at].end > state.n:
             state.known[at].end = 0
     for at in range(N_TABLES):
-        prefixes = &state.tables[at].prefixes
+        prefixes = &state.tables[at]
         if prefixes.start < 0:
             continue
         if decided <= prefixes.start < state.n:
             if prefixes.frontier > state.n - prefixes.start:
                 prefixes.frontier = state.n - prefixes.start
-                prefixes.node = state.tables[at].nodes[prefixes.frontier]
         else:
             prefixes.start = -1
             if prefixes.count_slots > KEPT_SLOTS:
-                free_table(&state.tables[at])
+                free_table(prefixes)
 
 
-cdef void free_table(Table* table) noexcept nogil:
-    free(table.prefixes.last)
-    free(table.prefixes.counts)
-    free(table.nodes)
-    memset(table, 0, sizeof(Table))
-    table.prefixes.start = -1
+cdef void free_table(Prefixes* table) noexcept nogil:
+    free_prefixes(table)
+    memset(table, 0, sizeof(Prefixes))
+    table.start = -1
 
 
 cdef bint push_scan(State* state, const Scan* scan) noexcept nogil:
@@ -477,26 +469,20 @@ cdef bint copy_state(State* twin, const State* state) noexcept nogil:
     return True
 
 
-cdef bint copy_table(Table* twin, const Table* table) noexcept nogil:
+cdef bint copy_table(Prefixes* twin, const Prefixes* table) noexcept nogil:
     """Copy what is filled; False: no memory."""
-    cdef Prefixes* to = &twin.prefixes
-    cdef const Prefixes* prefixes = &table.prefixes
-    cdef Py_ssize_t used = prefixes.frontier + 1
-    if prefixes.start < 0 or prefixes.frontier == 0:
+    cdef Py_ssize_t used = table.frontier + 1, size = sizeof(uint32_t)
+    if table.start < 0 or table.frontier == 0:
         return True
     if not (
-        copy_slots(<void**> &to.last, &to.last_slots, prefixes.last, used, used, sizeof(uint32_t))
-        and copy_slots(
-            <void**> &to.counts, &to.count_slots, prefixes.counts, used, used, sizeof(uint32_t)
-        )
-        and copy_slots(
-            <void**> &twin.nodes, &twin.node_slots, table.nodes, used, used, sizeof(uint32_t)
-        )
+        copy_slots(<void**> &twin.last, &twin.last_slots, table.last, used, used, size)
+        and copy_slots(<void**> &twin.counts, &twin.count_slots, table.counts, used, used, size)
+        and copy_slots(<void**> &twin.depths, &twin.depth_slots, table.depths, used, used, size)
     ):
         return False
-    to.start = prefixes.start
-    to.frontier = prefixes.frontier
-    to.node = prefixes.node
+    twin.start = table.start
+    twin.frontier = table.frontier
+    twin.keeps_depths = True
     return True
 
 

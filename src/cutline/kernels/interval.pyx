@@ -12,7 +12,7 @@ from cutline.kernels.common cimport int64_t, prefetch, uint8_t, uint32_t, uint64
 from cutline.kernels.counter cimport (
     BYTE_STEP, Counter, LongPiece, Query, byte_at, char_at_byte,
 )
-from cutline.kernels.encode cimport NEED_TRIE, NO_MEMORY, Workspace
+from cutline.kernels.encode cimport NO_MEMORY, Workspace
 from cutline.kernels.encoder cimport Encoder, utf8_data
 from cutline.kernels.greedy cimport Break, best_break
 from cutline.kernels.mark cimport mark_all
@@ -97,37 +97,28 @@ cdef class Intervals:
         if not self.counter.text.is_ascii:
             words = self.byte_words
             self.counter.byte_marks = &words[0]
-        while True:
-            self.counter.n_pieces = self.counter.n_rows = self.counter.n_whole = 0
-            words = self.words = np.zeros(marks.n_blocks * marks.stride, dtype=np.uint64)
-            marks.words = &words[0]
-            with nogil:
-                outcome = mark_all(&self.counter, &work.scratch, utf8, n_bytes)
-            if outcome != NEED_TRIE:
-                break
-            self.encoder.provide_trie(work)
-        if outcome == NO_MEMORY:
+        words = self.words = np.zeros(marks.n_blocks * marks.stride, dtype=np.uint64)
+        marks.words = &words[0]
+        with nogil:
+            outcome = mark_all(&self.counter, &work.scratch, utf8, n_bytes)
+        if outcome < 0:
             raise MemoryError(f"no memory to count the pieces of {n_bytes} bytes of text")
         self.encoder.release(work)
         return 0
 
     cdef int provide(self, Workspace work, Py_ssize_t status, const Query* query) except -1:
-        """Make what a query lacked, that it may be repeated."""
+        """Grow the tree that a query lacked, that it may be repeated."""
         cdef LongPiece* piece
         cdef TokenTree tree
         cdef Py_ssize_t tokens
         if status == NO_MEMORY:
             raise MemoryError(NO_MEMORY_LEFT)
-        if status == NEED_TRIE:
-            self.encoder.provide_trie(work)
-            return 0
-        self.encoder.tables.need_suffixes()
         piece = self.counter.pieces + query.wanted
         tree = grow_tree(
-            self.counter.bpe, &self.counter.text, piece.start, piece.stop, work.scratch.verdicts
+            self.counter.bpe, &self.counter.text, piece.start, piece.stop, &work.scratch
         )
         tokens = count_in_tree(
-            &self.counter, piece, &tree.tree, work.scratch.verdicts, query.start, query.end
+            &self.counter, piece, &tree.tree, &work.scratch, query.start, query.end
         )
         if tokens == NO_MEMORY:
             raise MemoryError(NO_MEMORY_LEFT)

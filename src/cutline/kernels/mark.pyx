@@ -27,7 +27,7 @@ cdef struct Pass:
 cdef Py_ssize_t mark_all(
     Counter* counter, Scratch* scratch, const uint8_t* utf8, Py_ssize_t n
 ) noexcept nogil:
-    """Mark the whole text. 0, NO_MEMORY or NEED_TRIE."""
+    """Mark the whole text. 0 or NO_MEMORY."""
     cdef Batch batch
     cdef Pass done
     cdef Py_ssize_t next_at, tokens

@@ -53,6 +53,10 @@ static const uint64_t cutline_low_bytes[9] = {
     0xFFFFFFFFFFFFFFFF,
 };
 
+/* An odd number, and the number that undoes multiplying by it: for the hash of a text's bytes. */
+#define CUTLINE_MATCH_FACTOR ((uint64_t)0x9E3779B97F4A7C15)
+#define CUTLINE_MATCH_INVERSE ((uint64_t)0xF1DE83E19937733D)
+
 /* Both halves of the product of two words, folded into one. */
 static inline uint64_t cutline_fold(uint64_t left, uint64_t right) {
 #ifdef __SIZEOF_INT128__

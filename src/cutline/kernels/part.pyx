@@ -9,14 +9,14 @@ fails, the token tree of the piece may help. Source: docs/counting.md.
 from libc.stdlib cimport free
 
 from cutline.kernels.bpe cimport Bpe, find_token, merge, recall_compatible
-from cutline.kernels.characters cimport char_at, utf8_bytes, write_utf8
-from cutline.kernels.common cimport MERGE_LIMIT, NONE, grow, memset, uint8_t, uint32_t, uint64_t
+from cutline.kernels.characters cimport char_at, utf8_bytes, utf8_of, write_utf8
+from cutline.kernels.common cimport MERGE_LIMIT, NONE, memset, uint8_t, uint32_t
 from cutline.kernels.encode cimport NO_MEMORY, encode_piece, reserve
 from cutline.kernels.counter cimport NEED_TREE, LongPiece, byte_at, long_piece_at
 from cutline.kernels.marks cimport (
     NOWHERE, PIECES, STARTS, Marks, has_bit, has_inner, last_bit, next_bit, tokens_before,
 )
-from cutline.kernels.prefix cimport Prefixes, extend_prefixes, start_prefixes
+from cutline.kernels.prefix cimport Prefixes, extend_prefixes, free_prefixes, start_prefixes
 from cutline.kernels.tree cimport Tree, is_ancestor
 
 cdef extern from "native.h":
@@ -85,7 +85,7 @@ cdef bint in_one_piece(const Counter* counter, Py_ssize_t start, Py_ssize_t end)
     return next_bit(&counter.marks, start + 1, end, PIECES) == NOWHERE
 
 
-cdef Py_ssize_t copy_utf8(
+cdef Py_ssize_t copy_some(
     const Counter* counter, Py_ssize_t start, Py_ssize_t end, uint8_t* out
 ) noexcept nogil:
     """Copy at most MERGE_LIMIT bytes of UTF-8. Returns how many; 0: there are more."""
@@ -105,7 +105,7 @@ cdef uint32_t token_between(
     cdef Py_ssize_t n
     if has_inner(&counter.marks, start, end):
         return NONE
-    n = copy_utf8(counter, start, end, utf8)
+    n = copy_some(counter, start, end, utf8)
     return find_token(counter.bpe, utf8, n) if n > 0 else NONE
 
 
@@ -114,7 +114,7 @@ cdef Py_ssize_t encode_some(
 ) noexcept nogil:
     """Encode at most MERGE_LIMIT bytes as one piece. Returns the tokens; 0: there are more bytes."""
     cdef uint8_t utf8[MERGE_LIMIT]
-    cdef Py_ssize_t n = copy_utf8(counter, start, end, utf8)
+    cdef Py_ssize_t n = copy_some(counter, start, end, utf8)
     if n == 0:
         return 0
     if n > counter.bpe.max_unreachable_bytes:
@@ -199,7 +199,7 @@ cdef Py_ssize_t count_by_tree(
             return NOT_MET
         query.wanted, query.start, query.end = piece - counter.pieces, start, end
         return NEED_TREE
-    return count_in_tree(counter, piece, piece.tree, query.scratch.verdicts, start, end)
+    return count_in_tree(counter, piece, piece.tree, query.scratch, start, end)
 
 
 cdef void forgo_tree(LongPiece* piece) noexcept nogil:
@@ -208,7 +208,7 @@ cdef void forgo_tree(LongPiece* piece) noexcept nogil:
 
 
 cdef Py_ssize_t count_in_tree(
-    const Counter* counter, const LongPiece* piece, const Tree* tree, uint64_t* verdicts,
+    const Counter* counter, const LongPiece* piece, const Tree* tree, Scratch* scratch,
     Py_ssize_t start, Py_ssize_t end,
 ) noexcept nogil:
     """Tokens of text[start:end], where a tree knows all prefixes of a piece; NOT_MET, NO_MEMORY.
@@ -219,44 +219,41 @@ cdef Py_ssize_t count_in_tree(
     cdef Py_ssize_t goal = byte_at(counter, end) - piece.start_byte
     cdef Py_ssize_t node = byte_at(counter, start) - piece.start_byte, tokens
     cdef Prefixes prefixes
+    cdef uint8_t* copied
+    cdef const uint8_t* utf8
     if start == piece.start:
         return tree.depth[goal]
     memset(&prefixes, 0, sizeof(Prefixes))
-    prefixes.verdicts = verdicts
-    tokens = count_until_met(
-        counter, tree, &prefixes, start, min(end, start + MERGE_LIMIT + (end - start) // 8),
-        node, goal,
-    )
-    free(prefixes.last)
-    free(prefixes.counts)
+    end = min(end, start + MERGE_LIMIT + (end - start) // 8)
+    utf8 = utf8_of(&counter.text, start, end, &copied)
+    tokens = NO_MEMORY
+    if utf8 != NULL and start_prefixes(&prefixes, counter.bpe, scratch, False):
+        tokens = count_until_met(
+            counter, tree, &prefixes, utf8, utf8_bytes(&counter.text, start, end), node, goal
+        )
+    free_prefixes(&prefixes)
+    free(copied)
     return tokens
 
 
 cdef Py_ssize_t count_until_met(
     const Counter* counter, const Tree* tree, Prefixes* prefixes,
-    Py_ssize_t start, Py_ssize_t stop,          # in: characters of the text
+    const uint8_t* utf8, Py_ssize_t n,          # in: from the start on
     Py_ssize_t node,                            # in: the start as a node; before the tree: negative
     Py_ssize_t goal,                            # in: where the piece from the start on ends
 ) noexcept nogil:
-    """Tokens from the start to the goal, if both agree before the stop; NOT_MET, NO_MEMORY."""
-    cdef uint8_t utf8[4]
-    cdef Py_ssize_t at, width, byte
-    if not start_prefixes(prefixes):
-        return NO_MEMORY
-    for at in range(start, stop):
-        width = write_utf8(char_at(&counter.text, at), utf8)
-        for byte in range(width):
-            if not extend_prefixes(prefixes, counter.bpe, utf8[byte], NO_BUDGET):
-                return NO_MEMORY
-            node += 1
-            # The same last token in both, on the way to the goal: the rest is the tree's.
-            if (
-                node > 0 and tree.last[node] == prefixes.last[prefixes.frontier]
-                and is_ancestor(tree, node, goal)
-            ):
-                return (
-                    prefixes.counts[prefixes.frontier] + tree.depth[goal] - tree.depth[node]
-                )
+    """Tokens from the start to the goal, if both agree within n bytes; NOT_MET, NO_MEMORY."""
+    cdef Py_ssize_t at
+    for at in range(n):
+        if not extend_prefixes(prefixes, counter.bpe, utf8 + at, NO_BUDGET):
+            return NO_MEMORY
+        node += 1
+        # The same last token in both, on the way to the goal: the rest is the tree's.
+        if (
+            node > 0 and tree.last[node] == prefixes.last[at + 1]
+            and is_ancestor(tree, node, goal)
+        ):
+            return prefixes.counts[at + 1] + tree.depth[goal] - tree.depth[node]
     return NOT_MET
 
 
@@ -264,19 +261,14 @@ cdef Py_ssize_t encode_afresh(
     const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n_bytes
 ) noexcept nogil:
     """Tokens of text[start:end], one piece; or a status."""
-    cdef uint8_t* utf8 = NULL
+    cdef uint8_t* copied
     cdef const uint8_t* piece
-    cdef Py_ssize_t slots = 0, at, tokens, width = 0
+    cdef Py_ssize_t tokens
     if not reserve(query.scratch, n_bytes):
         return NO_MEMORY
-    if counter.text.is_ascii:
-        piece = <const uint8_t*> counter.text.data + start
-    else:
-        if not grow(<void**> &utf8, &slots, n_bytes, 1):
-            return NO_MEMORY
-        piece = utf8
-        for at in range(start, end):
-            width += write_utf8(char_at(&counter.text, at), utf8 + width)
+    piece = utf8_of(&counter.text, start, end, &copied)
+    if piece == NULL:
+        return NO_MEMORY
     tokens = encode_piece(counter.bpe, query.scratch, piece, n_bytes, True, query.scratch.out)
-    free(utf8)
+    free(copied)
     return tokens

@@ -1,14 +1,19 @@
-"""The tables of a piece's prefixes and suffixes, for `cut`."""
+"""The tables of a piece's prefixes and suffixes, for `cut`, `growth`, `prepend` and `tree`."""
 
 from cutline.kernels.bpe cimport Bpe
 from cutline.kernels.common cimport NONE, uint8_t, uint32_t, uint64_t
+from cutline.kernels.encode cimport Scratch
+from cutline.kernels.matches cimport Automaton, Reading
 
+# With a mirrored automaton all of it is meant from right to left: then these are suffixes, their
+# first tokens, and `start` is where the piece ends.
 cdef struct Prefixes:
     uint32_t* last              # last token of the prefix of each length
     uint32_t* counts            # its tokens; NONE: over budget
-    Py_ssize_t last_slots, count_slots
+    uint32_t* depths            # of the automaton's node behind it, if they are kept
+    Py_ssize_t last_slots, count_slots, depth_slots
+    bint keeps_depths           # whoever goes on in a later call needs them
     Py_ssize_t frontier         # the tables go up to this length; all beyond is over budget
-    uint32_t node               # of the automaton, behind the prefix of this length
     # Bit k set: no token reaches over the seam k + 1 bytes before the length `closed_at`.
     uint64_t closed
     Py_ssize_t closed_at
@@ -16,6 +21,10 @@ cdef struct Prefixes:
     Py_ssize_t start
     Py_ssize_t end
     Py_ssize_t budget
+    # Of whoever fills them now.
+    Automaton* automaton
+    Py_ssize_t stamp            # of the automaton
+    Reading reading             # behind the prefix of length `closed_at`
     uint64_t* verdicts          # of recall_compatible
 
 
@@ -26,31 +35,28 @@ cdef inline Py_ssize_t prefix_tokens(const Prefixes* prefixes, Py_ssize_t length
     return prefixes.counts[length]
 
 
-# The suffixes of a growing text that ends at `end`.
-cdef struct Suffixes:
-    uint32_t* first             # first token of the suffix of each length
-    uint32_t* counts            # its tokens
-    Py_ssize_t first_slots, count_slots
-    Py_ssize_t end
-    Py_ssize_t length           # the tables go up to this length
-    uint64_t* verdicts          # of recall_compatible
-
-
-cdef Py_ssize_t suffix_tokens(
-    Suffixes* suffixes, const Bpe* bpe, const uint8_t* text, Py_ssize_t start, Py_ssize_t end
+cdef bint start_prefixes(
+    Prefixes* prefixes, const Bpe* bpe, Scratch* scratch, bint mirrored
 ) noexcept nogil
-cdef bint start_prefixes(Prefixes* prefixes) noexcept nogil
+cdef bint take_scratch(
+    Prefixes* prefixes, const Bpe* bpe, Scratch* scratch, const uint8_t* text, bint mirrored
+) noexcept nogil
 cdef bint extend_prefixes(
-    Prefixes* prefixes, const Bpe* bpe, uint8_t byte, Py_ssize_t budget
+    Prefixes* prefixes, const Bpe* bpe, const uint8_t* text, Py_ssize_t budget
 ) noexcept nogil
 cdef bint count_prefixes(
-    Prefixes* prefixes, const Bpe* bpe, const uint8_t* text,
+    Prefixes* prefixes, const Bpe* bpe, Scratch* scratch, const uint8_t* text,
     Py_ssize_t start, Py_ssize_t end, Py_ssize_t budget
 ) noexcept nogil
-cdef Py_ssize_t encode_by_prefixes(
-    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, uint64_t* verdicts, uint32_t* out
+cdef Py_ssize_t suffix_tokens(
+    Prefixes* suffixes, const Bpe* bpe, Scratch* scratch, const uint8_t* text,
+    Py_ssize_t start, Py_ssize_t end
 ) noexcept nogil
+cdef Py_ssize_t encode_by_prefixes(
+    const Bpe* bpe, Scratch* scratch, const uint8_t* piece, Py_ssize_t n, uint32_t* out
+) noexcept nogil
+cdef void free_prefixes(Prefixes* prefixes) noexcept nogil
 cdef Py_ssize_t furthest(
-    const Bpe* bpe, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
+    const Bpe* bpe, Automaton* automaton, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
     Py_ssize_t max_tokens, Py_ssize_t* reached
 ) noexcept nogil

@@ -6,108 +6,140 @@ prefixes of a piece are counted one from another, in one pass of an Aho-Corasick
 automaton; suffixes likewise, from the end.
 """
 
-from cutline.kernels.bpe cimport (
-    Node, find_token, is_closed, recall_compatible, step, token_bytes, trie_child,
-)
+from libc.stdlib cimport free
+
+from cutline.kernels.bpe cimport find_token, recall_compatible, token_bytes
 from cutline.kernels.common cimport grow, memmove
+from cutline.kernels.matches cimport (
+    ROOT, Node, grown, read_byte, resume, shorter_ending,
+)
 
 
 cdef inline bint reserve_prefix(Prefixes* prefixes, Py_ssize_t length) noexcept nogil:
     """Make room for the prefix of this length. False: no memory."""
     return grow(
         <void**> &prefixes.last, &prefixes.last_slots, length + 1, sizeof(uint32_t)
-    ) and grow(<void**> &prefixes.counts, &prefixes.count_slots, length + 1, sizeof(uint32_t))
+    ) and grow(
+        <void**> &prefixes.counts, &prefixes.count_slots, length + 1, sizeof(uint32_t)
+    ) and (not prefixes.keeps_depths or grow(
+        <void**> &prefixes.depths, &prefixes.depth_slots, length + 1, sizeof(uint32_t)
+    ))
 
 
-cdef inline uint32_t grown_token(const Bpe* bpe, uint32_t token, uint8_t byte) noexcept nogil:
-    """The token that has one byte more, or NONE."""
-    cdef uint32_t node = token + 1
-    if not bpe.nodes[node].children >> (byte & 31) & 1:
-        return NONE
-    node = trie_child(bpe, node, byte)
-    return node - 1 if node <= bpe.n_tokens else NONE
+cdef void free_prefixes(Prefixes* prefixes) noexcept nogil:
+    free(prefixes.last)
+    free(prefixes.counts)
+    free(prefixes.depths)
 
 
-cdef inline bint ends_in(
-    const Bpe* bpe, uint64_t* verdicts,
-    const uint32_t* last,           # in: last token of each prefix, from that of one byte on
-    uint64_t closed,                # in: of Prefixes
-    Py_ssize_t length, uint32_t token,
+cdef bint start_prefixes(
+    Prefixes* prefixes, const Bpe* bpe, Scratch* scratch, bint mirrored
 ) noexcept nogil:
-    """Whether this token, which a prefix ends in, is the last one of its encoding."""
-    cdef Py_ssize_t n_bytes = bpe.nodes[token + 1].depth
-    return (
-        n_bytes <= 64 and closed >> (n_bytes - 1) & 1
-        or n_bytes == length
-        or recall_compatible(bpe, verdicts, last[length - n_bytes - 1], token)
-    )
-
-
-cdef inline bint try_token(
-    Prefixes* prefixes, const Bpe* bpe, Py_ssize_t length, uint32_t token, Py_ssize_t budget
-) noexcept nogil:
-    """Whether this is the last token of the prefix, within budget; if so, note it."""
-    cdef Py_ssize_t before = length - bpe.nodes[token + 1].depth
-    if prefixes.counts[before] >= <uint64_t> budget or not ends_in(
-        bpe, prefixes.verdicts, prefixes.last + 1, prefixes.closed, length, token
-    ):
-        return False
-    prefixes.last[length] = token
-    prefixes.counts[length] = prefixes.counts[before] + 1
-    return True
-
-
-cdef bint start_prefixes(Prefixes* prefixes) noexcept nogil:
     """Begin with the empty prefix. False: no memory."""
-    prefixes.start = -1
     prefixes.frontier = 0
-    prefixes.node = 0
     prefixes.closed_at = -1
     if not reserve_prefix(prefixes, 0):
         return False
     prefixes.counts[0] = 0
+    if prefixes.keeps_depths:
+        prefixes.depths[0] = 0
+    return take_scratch(prefixes, bpe, scratch, NULL, mirrored)
+
+
+cdef bint take_scratch(
+    Prefixes* prefixes, const Bpe* bpe, Scratch* scratch,
+    const uint8_t* text,        # in: at the next byte that will be read; any, if there was none
+    bint mirrored,
+) noexcept nogil:
+    """Get ready for reading on, with other memory than before. False: no memory."""
+    cdef Automaton* automaton = &scratch.automata[mirrored]
+    prefixes.verdicts = scratch.verdicts
+    if prefixes.stamp == automaton.stamp and prefixes.closed_at == prefixes.frontier > 0:
+        return True
+    prefixes.automaton = automaton
+    return resume(
+        automaton, bpe, text,
+        prefixes.depths[prefixes.frontier] if prefixes.frontier > 0 else 0, &prefixes.reading,
+    )
+
+
+cdef inline bint ends_in(
+    const Bpe* bpe, const Automaton* automaton, uint64_t* verdicts,
+    const uint32_t* last,           # in: last token of each prefix, from that of one byte on
+    uint64_t closed,                # in: of Prefixes
+    Py_ssize_t length, const Node* ending,
+) noexcept nogil:
+    """Whether this token, which a prefix ends in, is the last one of its encoding."""
+    cdef Py_ssize_t n_bytes = ending.depth
+    if n_bytes == length or n_bytes <= 64 and closed >> (n_bytes - 1) & 1:
+        return True
+    if automaton.mirrored:
+        return recall_compatible(bpe, verdicts, ending.token, last[length - n_bytes - 1])
+    return recall_compatible(bpe, verdicts, last[length - n_bytes - 1], ending.token)
+
+
+cdef inline bint try_ending(
+    Prefixes* prefixes, const Bpe* bpe, Py_ssize_t length, uint32_t node, Py_ssize_t budget
+) noexcept nogil:
+    """Whether this token is the last one of the prefix, within budget; if so, note it."""
+    cdef const Node* ending = &prefixes.automaton.nodes[node]
+    cdef Py_ssize_t before = length - ending.depth
+    if prefixes.counts[before] >= <uint64_t> budget or not ends_in(
+        bpe, prefixes.automaton, prefixes.verdicts, prefixes.last + 1, prefixes.closed, length,
+        ending,
+    ):
+        return False
+    prefixes.last[length] = ending.token
+    prefixes.counts[length] = prefixes.counts[before] + 1
     return True
 
 
 cdef bint extend_prefixes(
-    Prefixes* prefixes, const Bpe* bpe, uint8_t byte, Py_ssize_t budget
+    Prefixes* prefixes, const Bpe* bpe,
+    const uint8_t* text,        # in: at the next byte of the piece; the others are beside it
+    Py_ssize_t budget,
 ) noexcept nogil:
     """Count the prefix that is one byte longer. False: no memory.
 
     Cost: amortised one step of the automaton, and the tokens tried at this place.
     """
-    prefixes.node = step(bpe, prefixes.node, byte)
-    return note_prefix(prefixes, bpe, byte, budget)
+    return read_byte(prefixes.automaton, bpe, text, &prefixes.reading) and note_prefix(
+        prefixes, bpe, text[0], budget
+    )
 
 
 cdef inline bint note_prefix(
     Prefixes* prefixes, const Bpe* bpe, uint8_t byte, Py_ssize_t budget
 ) noexcept nogil:
-    """Note last token and count of the next prefix, behind which `node` is. False: no memory."""
+    """Note last token and count of the next prefix, whose last byte was read. False: no memory."""
     cdef Py_ssize_t length = prefixes.frontier + 1
-    cdef const Node* node = bpe.nodes + prefixes.node
-    cdef uint32_t token = NONE
+    cdef const Automaton* automaton = prefixes.automaton
+    cdef uint32_t node = prefixes.reading.node, ending = ROOT
     if not reserve_prefix(prefixes, length):
         return False
     # Whoever shortens the tables need not care for the seams: none is known to be closed then.
     if prefixes.closed_at != prefixes.frontier:
         prefixes.closed = 0
-    prefixes.closed = prefixes.closed << 1 | (node.depth == 1)
+    prefixes.closed = prefixes.closed << 1 | (automaton.nodes[node].depth == 1)
     prefixes.frontier = prefixes.closed_at = length
+    prefixes.stamp = automaton.stamp
     prefixes.counts[length] = NONE
+    if prefixes.keeps_depths:
+        prefixes.depths[length] = automaton.nodes[node].depth
     # Any order of trying is right, for at most one token is. In long runs the token before,
     # grown by the byte, nearly always is it, where the longest would fail dozens of times.
-    if node.depth > 1 and prefixes.counts[length - 1] != NONE:
-        token = grown_token(bpe, prefixes.last[length - 1], byte)
-    if token == NONE or not try_token(prefixes, bpe, length, token, budget):
-        token = node.suffix_token
-        while token != NONE and not try_token(prefixes, bpe, length, token, budget):
-            token = bpe.next_suffix[token]
+    if automaton.nodes[node].depth > 1:
+        ending = grown(automaton, bpe, prefixes.reading.token_node, byte)
+    if ending == ROOT or not try_ending(prefixes, bpe, length, ending, budget):
+        ending = automaton.nodes[node].ending
+        while ending != ROOT and not try_ending(prefixes, bpe, length, ending, budget):
+            ending = shorter_ending(automaton, ending)
+    prefixes.reading.token_node = ending
     return True
 
 
 cdef bint count_prefixes(
-    Prefixes* prefixes, const Bpe* bpe,
+    Prefixes* prefixes, const Bpe* bpe, Scratch* scratch,
     const uint8_t* text, Py_ssize_t start, Py_ssize_t end,  # in: the piece
     Py_ssize_t budget,                                      # in: tokens of interest
 ) noexcept nogil:
@@ -121,17 +153,16 @@ cdef bint count_prefixes(
     # The end only limits how far tokens may reach: tables for a later one do as well.
     if prefixes.start == start and prefixes.budget == budget and prefixes.end >= end:
         return True
-    if not start_prefixes(prefixes):
+    prefixes.start = -1
+    if not start_prefixes(prefixes, bpe, scratch, False):
         return False
     if budget == 0:
         n = 0
     for length in range(1, n + 1):
-        # Where no token holds the last two bytes, the automaton need not be asked.
-        if length > 1 and is_closed(bpe, piece[length - 2], piece[length - 1]):
-            prefixes.node = 0
-        prefixes.node = step(bpe, prefixes.node, piece[length - 1])
+        if not read_byte(prefixes.automaton, bpe, piece + length - 1, &prefixes.reading):
+            return False
         # No token that is still open starts at a prefix that could take it.
-        if length - <Py_ssize_t> bpe.nodes[prefixes.node].depth > extendable:
+        if length - <Py_ssize_t> depth(prefixes) > extendable:
             break
         if not note_prefix(prefixes, bpe, piece[length - 1], budget):
             return False
@@ -147,40 +178,8 @@ cdef bint count_prefixes(
     return True
 
 
-cdef Py_ssize_t encode_by_prefixes(
-    const Bpe* bpe,
-    const uint8_t* piece, Py_ssize_t n,     # in: at least one byte
-    uint64_t* verdicts,                     # of recall_compatible
-    uint32_t* out,                          # out: n slots
-) noexcept nogil:
-    """Encode a piece by the last tokens of its prefixes. Returns the number of tokens.
-
-    The same speed for every text, and no memory but `out`, which holds the table first.
-    """
-    cdef Py_ssize_t at, length = n, free = n
-    cdef uint64_t closed = 0
-    cdef uint32_t node = 0, token
-    for at in range(n):
-        if at > 0 and is_closed(bpe, piece[at - 1], piece[at]):
-            node = 0
-        node = step(bpe, node, piece[at])
-        closed = closed << 1 | (bpe.nodes[node].depth == 1)
-        token = NONE
-        if bpe.nodes[node].depth > 1:
-            token = grown_token(bpe, out[at - 1], piece[at])
-        if token == NONE or not ends_in(bpe, verdicts, out, closed, at + 1, token):
-            token = bpe.nodes[node].suffix_token
-            while not ends_in(bpe, verdicts, out, closed, at + 1, token):
-                token = bpe.next_suffix[token]
-        out[at] = token
-    # The tokens go behind the prefixes that are still to be read.
-    while length > 0:
-        free -= 1
-        token = out[length - 1]
-        length -= token_bytes(bpe, token)
-        out[free] = token
-    memmove(out, out + free, (n - free) * sizeof(uint32_t))
-    return n - free
+cdef inline uint32_t depth(const Prefixes* prefixes) noexcept nogil:
+    return prefixes.automaton.nodes[prefixes.reading.node].depth
 
 
 cdef bint count_unreachable(
@@ -201,7 +200,7 @@ cdef bint count_unreachable(
 
 
 cdef Py_ssize_t suffix_tokens(
-    Suffixes* suffixes, const Bpe* bpe,
+    Prefixes* suffixes, const Bpe* bpe, Scratch* scratch,
     const uint8_t* text, Py_ssize_t start, Py_ssize_t end,      # in: the piece
 ) noexcept nogil:
     """Tokens of the piece text[start:end], by the mirrored table. -1: no memory.
@@ -210,42 +209,64 @@ cdef Py_ssize_t suffix_tokens(
     with the first token of the suffix after it. Called with falling starts for the same
     end, it goes on where it stopped.
     """
-    cdef Py_ssize_t length, shorter, at
-    cdef uint32_t node, token
+    cdef bint ready
     if find_token(bpe, text + start, end - start) != NONE:
         return 1
-    if suffixes.end != end or suffixes.counts == NULL:
-        suffixes.end = end
-        suffixes.length = 0
-    if not grow(
-        <void**> &suffixes.first, &suffixes.first_slots, end - start + 1, sizeof(uint32_t)
-    ) or not grow(
-        <void**> &suffixes.counts, &suffixes.count_slots, end - start + 1, sizeof(uint32_t)
-    ):
+    if suffixes.start == end and suffixes.frontier > 0:
+        ready = take_scratch(suffixes, bpe, scratch, text + end - 1 - suffixes.frontier, True)
+    else:
+        suffixes.start = end
+        ready = start_prefixes(suffixes, bpe, scratch, True)
+    while ready and suffixes.frontier < end - start:
+        ready = extend_prefixes(suffixes, bpe, text + end - 1 - suffixes.frontier, NONE)
+    return suffixes.counts[end - start] if ready else -1
+
+
+cdef Py_ssize_t encode_by_prefixes(
+    const Bpe* bpe, Scratch* scratch,
+    const uint8_t* piece, Py_ssize_t n,     # in: at least one byte
+    uint32_t* out,                          # out: n slots
+) noexcept nogil:
+    """Encode a piece by the last tokens of its prefixes. Their number; -1: no memory.
+
+    The same speed for every text, and no memory but `out`, which holds the table first.
+    """
+    cdef Automaton* automaton = &scratch.automata[0]
+    cdef Reading reading
+    cdef Py_ssize_t at, length = n, free = n
+    cdef uint64_t closed = 0
+    cdef uint32_t ending, token
+    if not resume(automaton, bpe, piece, 0, &reading):
         return -1
-    suffixes.counts[0] = 0
-    for length in range(suffixes.length + 1, end - start + 1):
-        node = 0
-        for at in range(end - length, end):
-            node = trie_child(bpe, node, text[at])
-            if node == NONE:
-                break
-            if node > bpe.n_tokens:
-                continue
-            token = node - 1
-            shorter = end - at - 1
-            if shorter == 0 or recall_compatible(
-                bpe, suffixes.verdicts, token, suffixes.first[shorter]
+    for at in range(n):
+        if not read_byte(automaton, bpe, piece + at, &reading):
+            return -1
+        closed = closed << 1 | (automaton.nodes[reading.node].depth == 1)
+        ending = ROOT
+        if automaton.nodes[reading.node].depth > 1:
+            ending = grown(automaton, bpe, reading.token_node, piece[at])
+        if ending == ROOT or not ends_in(
+            bpe, automaton, scratch.verdicts, out, closed, at + 1, &automaton.nodes[ending]
+        ):
+            ending = automaton.nodes[reading.node].ending
+            while not ends_in(
+                bpe, automaton, scratch.verdicts, out, closed, at + 1, &automaton.nodes[ending]
             ):
-                suffixes.first[length] = token
-                suffixes.counts[length] = suffixes.counts[shorter] + 1
-                break
-        suffixes.length = length
-    return suffixes.counts[end - start]
+                ending = shorter_ending(automaton, ending)
+        out[at] = automaton.nodes[ending].token
+        reading.token_node = ending
+    # The tokens go behind the prefixes that are still to be read.
+    while length > 0:
+        free -= 1
+        token = out[length - 1]
+        length -= token_bytes(bpe, token)
+        out[free] = token
+    memmove(out, out + free, (n - free) * sizeof(uint32_t))
+    return n - free
 
 
 cdef Py_ssize_t furthest(
-    const Bpe* bpe,
+    const Bpe* bpe, Automaton* automaton,
     const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
     Py_ssize_t max_tokens,
     Py_ssize_t* reached,        # scratch: max_tokens + 1 slots
@@ -253,18 +274,23 @@ cdef Py_ssize_t furthest(
     """A place in text[start:end] beyond which max_tokens tokens can't reach from `start`.
 
     Whatever the pieces: reached[k] is the furthest end of a token that starts at or
-    before reached[k - 1]. Needs a vocabulary without unreachable tokens.
+    before reached[k - 1]. Needs a vocabulary without unreachable tokens. -1: no memory.
     """
     cdef Py_ssize_t at, token_start, level, used = 0
-    cdef uint32_t node = 0
+    cdef Reading reading
+    cdef const Node* node
     reached[0] = start
     if max_tokens == 0:
         return start
+    if not resume(automaton, bpe, text + start, 0, &reading):
+        return -1
     for at in range(start + 1, end + 1):
-        node = step(bpe, node, text[at - 1])
-        if used == max_tokens and at - <Py_ssize_t> bpe.nodes[node].depth > reached[max_tokens - 1]:
+        if not read_byte(automaton, bpe, text + at - 1, &reading):
+            return -1
+        node = &automaton.nodes[reading.node]
+        if used == max_tokens and at - <Py_ssize_t> node.depth > reached[max_tokens - 1]:
             break
-        token_start = at - token_bytes(bpe, bpe.nodes[node].suffix_token)
+        token_start = at - automaton.nodes[node.ending].depth
         # The fewest tokens that reach the token's start; most often all or all but one.
         level = used
         while level > 0 and reached[level - 1] >= token_start:

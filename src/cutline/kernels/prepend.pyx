@@ -23,10 +23,10 @@ from cutline.kernels.common cimport (
     MERGE_LIMIT, NONE, char_bytes, grow, is_continuation, memcpy, memset, uint8_t, uint32_t,
 )
 from cutline.kernels.encode cimport (
-    BATCH_PIECES, NEED_TRIE, NO_MEMORY, Batch, Scratch, Workspace, encode_batch, reserve,
+    BATCH_PIECES, NO_MEMORY, Batch, Scratch, Workspace, encode_batch, reserve,
 )
 from cutline.kernels.encoder cimport Encoder, utf8_data
-from cutline.kernels.prefix cimport Suffixes, suffix_tokens
+from cutline.kernels.prefix cimport Prefixes, free_prefixes, suffix_tokens
 from cutline.kernels.scan cimport Scanner, char_class, scan_piece
 
 cdef extern from "Python.h":
@@ -76,13 +76,14 @@ cdef class Prepending:
     cdef uint32_t* rows         # rest -> the row in which `long_scan` was there
     cdef Py_ssize_t row_slots
     cdef LongScan long_scan
-    cdef Suffixes suffixes      # of the last long piece that reached into known text
+    cdef Prefixes suffixes      # mirrored; of the last long piece that reached into known text
 
     def __cinit__(self, Encoder encoder not None, *_):
         if encoder.scan_tables is None:
             raise ValueError("prepending needs an encoder with scan tables")
         self.encoder = encoder
         self.scanner = &encoder.scan_tables.scanner
+        self.suffixes.keeps_depths = True
         if not self.make_room(0):
             raise MemoryError("no memory for an empty text")
         self.counts[0] = 0
@@ -92,8 +93,7 @@ cdef class Prepending:
         free(self.counts)
         free(self.starts)
         free(self.rows)
-        free(self.suffixes.first)
-        free(self.suffixes.counts)
+        free_prefixes(&self.suffixes)
 
     @property
     def count(self):
@@ -135,8 +135,7 @@ cdef class Prepending:
 
         Cost: that of encoding it with the pieces that it joins; amortised over all prepends,
         linear in all text, also one character at a time, also where each makes one giant
-        piece longer. That piece is scanned again once, and from then on a byte takes a walk
-        down a trie, at worst as deep as the longest token has bytes. Not amortised are
+        piece longer, which is scanned again once. Not amortised are
         split patterns that read one run in many ways (`(?:aa)*b|a`; none in public use),
         and `truncate` or `fits` between prepends where a run is read in two ways ("\\n"
         before blanks, and not; a letter before a run of Chinese): then a call can cost as
@@ -183,11 +182,9 @@ cdef class Prepending:
         """Drop all but the last `length` code points: from 0 to text_length (trusted)."""
         cdef Workspace work = self.encoder.workspace()
         cdef Py_ssize_t outcome
-        while True:
-            with critical_section(self):
-                outcome = self.drop(&work.scratch, self.n_characters - length)
-            if not self.again(work, outcome):
-                break
+        with critical_section(self):
+            outcome = self.drop(&work.scratch, self.n_characters - length)
+        self.check(outcome)
         self.encoder.release(work)
 
     def _take(self, Prepending other not None):
@@ -222,24 +219,19 @@ cdef class Prepending:
         cdef Py_ssize_t n = 0, outcome
         cdef const uint8_t* added = utf8_data(owner, &n)
         cdef Workspace work = self.encoder.workspace()
-        while True:
-            with critical_section(self):
-                outcome = self.add(&work.scratch, added, n, keep)
-            if not self.again(work, outcome):
-                break
+        with critical_section(self):
+            outcome = self.add(&work.scratch, added, n, keep)
+        self.check(outcome)
         self.encoder.release(work)
         return outcome
 
-    cdef bint again(self, Workspace work, Py_ssize_t outcome) except -1:
-        """Whether a change must be made again, now that the trie that it lacked is there."""
-        if outcome == NO_MEMORY:
+    cdef int check(self, Py_ssize_t outcome) except -1:
+        if outcome < 0:
             raise MemoryError(
                 f"no memory for more than the {self.n_bytes} bytes of text that there are; "
                 "4 GiB is the most in any case"
             )
-        if outcome == NEED_TRIE:
-            self.encoder.provide_trie(work)
-        return outcome == NEED_TRIE
+        return 0
 
     # What follows uses no Python object, so that no other thread comes between.
 
@@ -296,22 +288,22 @@ cdef class Prepending:
             )
         free(self.buffer)
         self.buffer = buffer
-        self.suffixes.end += capacity - self.end
+        self.suffixes.start += capacity - self.end
         self.end = capacity
         return True
 
     cdef void forget_beyond(self, Py_ssize_t n_bytes) noexcept:
         """Forget what long scans and pieces left of the last so many bytes were found to be."""
-        cdef Py_ssize_t behind_piece = self.end - self.suffixes.end
+        cdef Py_ssize_t behind_piece = self.end - self.suffixes.start
         self.long_scan.start = min(self.long_scan.start, n_bytes + 1)
-        self.suffixes.length = max(min(self.suffixes.length, n_bytes - behind_piece), 0)
+        self.suffixes.frontier = max(min(self.suffixes.frontier, n_bytes - behind_piece), 0)
 
     cdef Py_ssize_t settle(
         self, Scratch* scratch,
         Py_ssize_t start,
         Py_ssize_t known,       # in: from here on, text was scanned before
     ) noexcept:
-        """Tokens of the text from `start` on; NO_MEMORY or NEED_TRIE."""
+        """Tokens of the text from `start` on, or NO_MEMORY."""
         cdef Batch batch
         cdef Py_ssize_t at = start, total = 0, n_starts = 0, added, piece
         while self.counts[self.end - at] == NONE:
@@ -362,17 +354,14 @@ cdef class Prepending:
     cdef Py_ssize_t count_pieces(
         self, Scratch* scratch, Py_ssize_t known, Batch* batch
     ) noexcept:
-        """Tokens of the pieces that find_pieces found; NO_MEMORY or NEED_TRIE."""
+        """Tokens of the pieces that find_pieces found, or NO_MEMORY."""
         cdef const Bpe* bpe = &self.encoder.tables.bpe
         cdef Py_ssize_t start = batch.starts[0], piece_end = batch.ends[batch.count - 1], tokens
         if batch.count > 1 or piece_end <= known or piece_end - start <= MERGE_LIMIT:
             if not reserve(scratch, piece_end - start + 4):
                 return NO_MEMORY
             return encode_batch(bpe, scratch, self.buffer, self.end, batch, scratch.out)
-        if not scratch.may_backtrack:
-            return NEED_TRIE
-        self.suffixes.verdicts = scratch.verdicts
-        tokens = suffix_tokens(&self.suffixes, bpe, self.buffer, start, piece_end)
+        tokens = suffix_tokens(&self.suffixes, bpe, scratch, self.buffer, start, piece_end)
         batch.totals[0] = tokens
         return tokens if tokens >= 0 else NO_MEMORY
 

@@ -6,7 +6,7 @@ slice, the tokens are a difference of two ranks; from there to its end it is sca
 """
 
 from cutline.kernels.characters cimport (
-    Walk, char_at, ends_whole, utf8_bytes, walk, write_utf8,
+    Walk, copy_utf8, ends_whole, utf8_bytes, walk,
 )
 from cutline.kernels.common cimport MERGE_LIMIT, SHORT_PIECE, uint8_t, uint32_t
 from cutline.kernels.counter cimport (
@@ -152,7 +152,7 @@ cdef Py_ssize_t add_piece(
         query.batch.starts[place] = start
         query.batch.ends[place] = end
         if not counter.text.is_ascii:
-            n_bytes = transcode(counter, query, start, end, query.used)
+            n_bytes = copy_utf8(&counter.text, start, end, query.utf8 + query.used)
             query.batch.starts[place] = query.used
             query.batch.ends[place] = query.used + n_bytes
         if n_bytes <= SHORT_PIECE:
@@ -167,16 +167,6 @@ cdef Py_ssize_t add_piece(
         return tokens
     query.sums[query.row] += tokens
     return 0
-
-
-cdef inline Py_ssize_t transcode(
-    const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t end, Py_ssize_t place
-) noexcept nogil:
-    """Put the UTF-8 of text[start:end] at a place of the query's buffer. Returns its bytes."""
-    cdef Py_ssize_t n = place, at
-    for at in range(start, end):
-        n += write_utf8(char_at(&counter.text, at), query.utf8 + n)
-    return n - place
 
 
 cdef Py_ssize_t count_slice(

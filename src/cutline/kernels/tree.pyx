@@ -14,7 +14,7 @@ from libc.stdlib cimport free, malloc
 from cython cimport auto_pickle
 
 from cutline.kernels.bpe cimport token_bytes
-from cutline.kernels.characters cimport char_at, utf8_bytes, write_utf8
+from cutline.kernels.characters cimport utf8_bytes, utf8_of
 from cutline.kernels.common cimport memset, uint8_t
 from cutline.kernels.prefix cimport Prefixes, extend_prefixes, start_prefixes
 
@@ -34,7 +34,7 @@ cdef class TokenTree:
 cdef TokenTree grow_tree(
     const Bpe* bpe, const Characters* text,
     Py_ssize_t start, Py_ssize_t end,       # in: where the tree's text lies
-    uint64_t* verdicts,                     # of recall_compatible
+    Scratch* scratch,
 ):
     """Grow the tree of the piece at `start`, and of what follows it up to `end`.
 
@@ -45,7 +45,7 @@ cdef TokenTree grow_tree(
     cdef bint done
     tree.n_bytes = utf8_bytes(text, start, end)
     with nogil:
-        done = count_all(tree, bpe, text, start, end, verdicts) and number(tree, bpe)
+        done = count_all(tree, bpe, text, start, end, scratch) and number(tree, bpe)
     if not done:
         raise MemoryError(f"no memory for the token tree of {tree.n_bytes} bytes of text")
     return grown
@@ -53,21 +53,18 @@ cdef TokenTree grow_tree(
 
 cdef bint count_all(
     Tree* tree, const Bpe* bpe, const Characters* text, Py_ssize_t start, Py_ssize_t end,
-    uint64_t* verdicts
+    Scratch* scratch
 ) noexcept nogil:
     """Last token and depth of every prefix. False: no memory."""
     cdef Prefixes prefixes
-    cdef uint8_t utf8[4]
-    cdef Py_ssize_t at, width, byte
+    cdef uint8_t* copied
+    cdef const uint8_t* utf8 = utf8_of(text, start, end, &copied)
+    cdef bint done
     memset(&prefixes, 0, sizeof(Prefixes))
-    prefixes.verdicts = verdicts
-    cdef bint done = start_prefixes(&prefixes)
-    for at in range(start, end):
-        if not done:
-            break
-        width = write_utf8(char_at(text, at), utf8)
-        for byte in range(width):
-            done = done and extend_prefixes(&prefixes, bpe, utf8[byte], NO_BUDGET)
+    done = utf8 != NULL and start_prefixes(&prefixes, bpe, scratch, False)
+    while done and prefixes.frontier < tree.n_bytes:
+        done = extend_prefixes(&prefixes, bpe, utf8 + prefixes.frontier, NO_BUDGET)
+    free(copied)
     tree.last = prefixes.last
     tree.depth = prefixes.counts
     return done

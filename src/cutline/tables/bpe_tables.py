@@ -1,10 +1,9 @@
-"""What encoding a piece needs: hash of the tokens, merges, trie, characters.
+"""What encoding a piece needs: hash of the tokens, merges, beginnings and ends, characters.
 
 docs/algorithm.md explains what each table is for and why it suffices.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +65,7 @@ def build_bpe_tables(vocabulary: Vocabulary) -> BpeTables:
     lengths = np.diff(vocabulary.offsets).astype(np.int64)
     unreachable = (left == NONE) & (lengths > 1)
     char_token, open_seam, neighbours = build.character_tables(hashed.arena, hashed.offsets, left)
+    beginnings, endings = build.match_filters(hashed.arena, hashed.offsets, left, right)
     return BpeTables(
         {
             "arena": hashed.arena,
@@ -81,8 +81,8 @@ def build_bpe_tables(vocabulary: Vocabulary) -> BpeTables:
             "char_token": char_token,
             "open_seam": open_seam,
             "neighbours": neighbours,
-            "build_trie": _trie,
-            "build_suffixes": _suffixes,
+            "beginnings": beginnings,
+            "endings": endings,
             "max_token_bytes": int(lengths.max()),
             "max_unreachable_bytes": int(lengths[unreachable].max(initial=0)),
         }
@@ -162,25 +162,3 @@ def _irregular(
     for token in merged[np.argsort(lengths[merged], kind="stable")].tolist():
         irregular[token] |= irregular[left[token]] | irregular[right[token]]
     return irregular
-
-
-def _trie(
-    arrays: dict[str, Any],
-) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32]]:
-    """Edges of the trie, nodes of two bytes, and the next shorter prefix of each token."""
-    parts = (arrays[name] for name in ("arena", "offsets", "token_slots", "byte_token", "left"))
-    arena, offsets, slots, byte_token, left = parts
-    capacity = build.slots_for(2 * len(left))
-    while capacity <= 4 * build.MAX_TRIE_NODES:
-        tables = build.trie(arena, offsets, slots, byte_token, left, capacity)
-        if tables is not None and tables[3] <= build.MAX_TRIE_NODES:
-            return tables[:3]
-        capacity *= 2
-    raise VocabularyError(
-        f"the tokens have more than {build.MAX_TRIE_NODES} different beginnings: "
-        "the vocabulary is too large"
-    )
-
-
-def _suffixes(arrays: dict[str, Any]) -> tuple[NDArray[np.unsignedinteger], ...]:
-    return build.suffix_links(arrays["byte_token"], arrays["trie"][0], len(arrays["left"]))

@@ -244,6 +244,42 @@ def test_changing_the_arguments_afterwards_changes_no_encoding() -> None:
     assert dict(ours._mergeable_ranks) == TOY_RANKS
 
 
+def test_the_content_hash_is_that_of_all_but_the_name() -> None:
+    parts: dict[str, Any] = {
+        "pat_str": WORD_PATTERN,
+        "mergeable_ranks": TOY_RANKS,
+        "special_tokens": {"<s>": 500, "<t>": 501},
+    }
+    first, *later = TOY_RANKS
+    changes: list[dict[str, Any]] = [
+        {"pat_str": None},
+        {"pat_str": WORD_PATTERN + "|a"},
+        {"mergeable_ranks": {**TOY_RANKS, b"zz": 400}},
+        {"mergeable_ranks": {**TOY_RANKS, first: 400}},
+        {"special_tokens": {"<s>": 500}},
+        {"special_tokens": {"<s>": 501, "<t>": 500}},
+    ]
+    hashes = [
+        cutline.Encoding("toy", **{**parts, **change}).content_hash for change in [{}, *changes]
+    ]
+    assert len(set(hashes)) == len(hashes)
+    # Written by cutline into pipelines of others: it is to stay the same.
+    assert hashes[0] == "4b8db2c047f695546e0168d007436d0efc25093c65bdc68c214ba1f5e357f267"
+    same = cutline.Encoding(
+        "other",
+        pat_str=WORD_PATTERN,
+        mergeable_ranks={token: TOY_RANKS[token] for token in (*reversed(later), first)},
+        special_tokens={"<t>": 501, "<s>": 500},
+    )
+    assert same.content_hash == hashes[0]
+    assert pickle.loads(pickle.dumps(same)).content_hash == hashes[0]
+
+
+def test_packaged_encodings_have_content_hashes_of_their_own() -> None:
+    hashes = {cutline.get_encoding(name).content_hash for name in DISTINCT}
+    assert len(hashes) == len(DISTINCT)
+
+
 # Copies, pickles, threads and processes
 
 

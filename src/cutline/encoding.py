@@ -5,10 +5,12 @@ The names are tiktoken's where the concept is. `encode_ordinary`, `count` and
 costs no more than one call.
 """
 
+import json
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
+from hashlib import sha256
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, Self
 
@@ -87,6 +89,7 @@ class Encoding(Encoder, Decoding):
     __slots__ = (
         "_memo",
         "_pat_str",
+        "_source",
         "_special_finder",
         "_special_token_values",
         "_special_tokens",
@@ -101,6 +104,7 @@ class Encoding(Encoder, Decoding):
     _special_token_values: frozenset[int]
     _vocabulary: Vocabulary
     _memo: dict[str, Any]
+    _source: dict[str, Any]
 
     def __init__(
         self,
@@ -187,6 +191,7 @@ class Encoding(Encoder, Decoding):
             ("_special_token_values", frozenset(special_tokens.values())),
             ("_vocabulary", vocabulary),
             ("_memo", {}),
+            ("_source", {}),
         ):
             object.__setattr__(self, attribute, value)
         scan_tables, find_spans = _piece_finder(pat_str)
@@ -220,7 +225,13 @@ class Encoding(Encoder, Decoding):
             self._pat_str,
             self._vocabulary,
             self._special_tokens,
+            self._source,
         )
+
+    def _from(self, source: dict[str, Any]) -> Self:
+        """Keep the arguments with which `cutline.load` made it; returns itself."""
+        object.__setattr__(self, "_source", source)
+        return self
 
     # Encoding
 
@@ -650,6 +661,27 @@ class Encoding(Encoder, Decoding):
         return self._pat_str
 
     @property
+    def content_hash(self) -> str:
+        """SHA-256 in hex over all that decides on tokens and ids: equal if they are.
+
+        The name has no part in it. Cost: linear in the vocabulary at the first use, then kept.
+
+        >>> import cutline, pickle
+        >>> enc = cutline.get_encoding("gpt2")
+        >>> pickle.loads(pickle.dumps(enc)).content_hash == enc.content_hash
+        True
+        """
+        content_hash: str = self._remember(
+            "content hash",
+            lambda: sha256(json.dumps(self._content(), sort_keys=True).encode()).hexdigest(),
+        )
+        return content_hash
+
+    def _content(self) -> list[Any]:
+        """All that decides on tokens and ids, as JSON can hold it."""
+        return [self._vocabulary.fingerprint, self._pat_str, self._special_tokens]
+
+    @property
     def max_token_value(self) -> int:
         """The highest token id."""
         highest = int(self._vocabulary.ids.max())
@@ -777,8 +809,9 @@ def _rebuild(
     pat_str: str | None,
     vocabulary: Vocabulary,
     special_tokens: dict[str, int],
+    source: dict[str, Any],
 ) -> Encoding:
     """Make an encoding again from its pickle."""
     return cls.from_vocabulary(
         name, pat_str=pat_str, vocabulary=vocabulary, special_tokens=special_tokens
-    )
+    )._from(source)

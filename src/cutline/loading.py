@@ -42,7 +42,11 @@ def load(
     """Read an encoding; `cutline.load` is the door."""
     path = Path(path)
     with _naming(str(path)):
-        return _load(path, pat_str, special_tokens, name)
+        encoding = _load(path, pat_str, special_tokens, name)
+    source: dict[str, Any] = {"path": str(path.absolute())}
+    if not isinstance(pat_str, EllipsisType):
+        source |= {"pat_str": pat_str, "special_tokens": encoding._special_tokens}
+    return encoding._from(source)
 
 
 @contextmanager

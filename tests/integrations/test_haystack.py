@@ -1,15 +1,19 @@
 """Haystack: from documents to what is retrieved, with the real package."""
 
 import pickle
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 import cutline
+from cutline.chunking.chunkers import Chunker
 from tests.integrations.samples import FISH, REPEATED, UNUSUAL, embed
 from tests.oracles import counter
+from tests.wrapping.made import wrapped
 
 pytest.importorskip("haystack", reason="haystack-ai is missing")
 
@@ -17,6 +21,7 @@ from haystack import Document, Pipeline, component
 from haystack.components.preprocessors import DocumentSplitter, RecursiveDocumentSplitter
 from haystack.components.retrievers.in_memory import InMemoryEmbeddingRetriever
 from haystack.components.writers import DocumentWriter
+from haystack.core.errors import DeserializationError
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
 from cutline.integrations.haystack import CutlineDocumentSplitter, count_with
@@ -139,11 +144,17 @@ def test_pages_are_told_as_the_built_in_splitter_does() -> None:
     assert pages == [("a", 1), ("\f", 1), ("b", 2), ("\f", 2), ("\f", 3), ("c", 4)]
 
 
-def test_a_pipeline_is_written_and_read() -> None:
+def load_trained(folder: Path) -> cutline.Encoding:
+    cutline.train(iter([FISH]), 300).save(folder / "fish.cutline")
+    return cutline.load(folder / "fish.cutline")
+
+
+def test_a_pipeline_is_written_and_read(tmp_path: Path) -> None:
     for chunker in (
         MARKDOWN,
         cutline.CodeChunker("python", "gpt2", 12),
         cutline.TokenChunker("gpt2", 9, 3),
+        cutline.TextChunker(load_trained(tmp_path), 9, levels=[re.compile("(?i)FISH")]),
     ):
         pipeline = Pipeline()
         splitter = CutlineDocumentSplitter(chunker, skip_empty_documents=False)
@@ -189,8 +200,34 @@ def test_wrapped_tokenizers_count() -> None:
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     splitter = CutlineDocumentSplitter(encoding=cutline.wrap(tokenizer), chunk_size=2)
     assert [one.content for one in split(splitter, "one two three")] == ["one two ", "three"]
-    with pytest.raises(ValueError, match="with <WrappedTokenizer 'WordLevel'>, which get_enc"):
-        splitter.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("chunker", "said"),
+    [
+        (cutline.TextChunker(wrapped("bert"), 8), "encoding 'bert' cannot be made again"),
+        (
+            cutline.TextChunker("gpt2", 8, count_text=lambda chunk: 1),
+            "a chunker with the count_text .*lambda> cannot be made again",
+        ),
+        (
+            cutline.TextChunker("gpt2", 8, levels=[lambda text: [1]]),
+            "the level .*lambda> cannot be made again",
+        ),
+    ],
+    ids=["wrapped", "count_text", "level by function"],
+)
+def test_a_pipeline_that_cannot_be_made_again_says_so_when_it_is_read(
+    chunker: Chunker, said: str
+) -> None:
+    pipeline = Pipeline()
+    pipeline.add_component("splitter", CutlineDocumentSplitter(chunker))
+    written = pipeline.dumps()
+    said = f"{said}.*make it in code where the pipeline is loaded"
+    with pytest.raises(ValueError, match=said):
+        CutlineDocumentSplitter.from_dict(CutlineDocumentSplitter(chunker).to_dict())
+    with pytest.raises(DeserializationError, match=said):
+        Pipeline.loads(written, allowed_modules=[CutlineDocumentSplitter.__module__])
 
 
 def test_built_in_splitters_count_with_an_encoding() -> None:

@@ -1,21 +1,26 @@
 """LlamaIndex: from documents to what is retrieved, with the real package."""
 
+import copy
 import json
 import pickle
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 import cutline
+from cutline.chunking.chunkers import Chunker
 from tests.integrations.samples import FISH, REPEATED, UNUSUAL, embed
 from tests.oracles import counter
 
 pytest.importorskip("llama_index.core", reason="llama-index-core is missing")
 
-from llama_index.core import VectorStoreIndex
+from llama_index.core import MockEmbedding, VectorStoreIndex
 from llama_index.core.embeddings import BaseEmbedding
-from llama_index.core.ingestion import IngestionPipeline
+from llama_index.core.ingestion import IngestionCache, IngestionPipeline
 from llama_index.core.node_parser import TokenTextSplitter
 from llama_index.core.schema import Document, MetadataMode, NodeRelationship, TextNode
 
@@ -154,7 +159,6 @@ def test_nodes_are_parsed_again() -> None:
 def test_it_is_written_and_read(parser: CutlineNodeParser) -> None:
     written = parser.to_dict()
     assert written["class_name"] == "CutlineNodeParser"
-    written.pop("id_func")  # LlamaIndex writes it and cannot read it: so it is for all parsers
     for read in (
         CutlineNodeParser.from_dict(json.loads(json.dumps(written))),
         pickle.loads(pickle.dumps(parser)),
@@ -175,6 +179,166 @@ def test_ingestion_remembers_what_it_did_by_the_options() -> None:
     ids = [node.node_id for node in first.run(documents=[document])]
     assert [node.node_id for node in second.run(documents=[document])] == ids
     assert [node.node_id for node in other.run(documents=[document])] != ids
+
+
+# Ingestion with chunkers that have more to them than names and numbers
+
+
+def words_of(*words: str) -> cutline.WrappedTokenizer:
+    vocab = {word: number for number, word in enumerate(("[UNK]", *words))}
+    tokenizer = Tokenizer(models.WordLevel(vocab, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    return cutline.wrap(tokenizer, name="words")
+
+
+def split_words(text: str) -> cutline.WrappedTokenizer:
+    """A tokenizer of the same name that counts letters."""
+    tokenizer = Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(text, "isolated")
+    return cutline.wrap(tokenizer, name="words")
+
+
+def trained(text: str) -> cutline.Encoding:
+    return cutline.train(iter([text]), 270, name="mine")
+
+
+def loaded(folder: Path, text: str) -> cutline.Encoding:
+    trained(text).save(folder / "mine.cutline")
+    return cutline.load(folder / "mine.cutline")
+
+
+def sent(extra: int) -> Callable[[cutline.Chunk], int]:
+    return lambda chunk: chunk.token_count + extra
+
+
+def ends(letter: str) -> Callable[[str], Iterator[int]]:
+    return lambda text: (place for place, one in enumerate(text) if one == letter)
+
+
+# Each makes the same chunker of the same text, and of another text one that cuts otherwise.
+MADE: dict[str, Callable[[str, Path], Chunker]] = {
+    "wrapped": lambda text, folder: cutline.TextChunker(split_words(text[:1]), 24),
+    "trained": lambda text, folder: cutline.TextChunker(trained(text), 24),
+    "loaded": lambda text, folder: cutline.MarkdownChunker(loaded(folder, text), 24),
+    "expression": lambda text, folder: cutline.TextChunker(
+        "o200k_base", 24, levels=[re.compile(text[:1])], min_fill=0
+    ),
+    "expression of an address": lambda text, folder: cutline.TextChunker(
+        "o200k_base", 24, levels=[re.compile(f"<a at 0x0>|{text[:1]}|<b at 0x0>")], min_fill=0
+    ),
+}
+# These can be told apart for as long as they live, and are unlike any other.
+FUNCTIONS: dict[str, Callable[[str], Chunker]] = {
+    "count_text": lambda text: cutline.TextChunker(
+        "o200k_base", 24, count_text=sent(len(text) % 16)
+    ),
+    "level by function": lambda text: cutline.TextChunker(
+        "o200k_base", 24, levels=[ends(text[:1])], min_fill=0
+    ),
+}
+TEXTS = ("e", "ing swims fish lives " * 8)
+
+
+def pipeline_of(chunker: Chunker, cache: IngestionCache | None = None) -> IngestionPipeline:
+    parser = CutlineNodeParser(chunker, include_metadata=False)
+    return IngestionPipeline(
+        transformations=[parser, MockEmbedding(embed_dim=8)], cache=cache or IngestionCache()
+    )
+
+
+def ingest(pipeline: IngestionPipeline) -> list[tuple[str, str]]:
+    """Run a pipeline. Returns ids, which are new where nothing is remembered, and texts."""
+    nodes = pipeline.run(documents=[Document(text=FISH, id_="fish")])
+    assert all(node.embedding for node in nodes)
+    return [(node.node_id, node.get_content()) for node in nodes]
+
+
+def texts_of(nodes: list[tuple[str, str]]) -> list[str]:
+    return [text for _, text in nodes]
+
+
+@pytest.mark.parametrize("what", [*MADE, *FUNCTIONS])
+def test_any_chunker_ingests_and_remembers(what: str, tmp_path: Path) -> None:
+    one, other = (
+        MADE[what](text, tmp_path) if what in MADE else FUNCTIONS[what](text) for text in TEXTS
+    )
+    assert one.encoding.name == other.encoding.name
+    cache = IngestionCache()
+    nodes, others = (ingest(pipeline_of(chunker, cache)) for chunker in (one, other))
+    assert texts_of(nodes) == [chunk.text for chunk in one.chunk(FISH)]
+    assert texts_of(others) == [chunk.text for chunk in other.chunk(FISH)] != texts_of(nodes)
+    assert ingest(pipeline_of(one, cache)) == nodes
+    assert ingest(pipeline_of(other, cache)) == others
+
+
+@pytest.mark.parametrize("what", MADE)
+def test_a_cache_that_was_persisted_knows_chunkers_by_their_content(
+    what: str, tmp_path: Path
+) -> None:
+    first = pipeline_of(MADE[what](TEXTS[0], tmp_path))
+    nodes = ingest(first)
+    first.persist(str(tmp_path / "store"))
+    for text in TEXTS:
+        again = pipeline_of(MADE[what](text, tmp_path))
+        again.load(str(tmp_path / "store"))
+        assert (ingest(again) == nodes) == (text == TEXTS[0])
+
+
+def test_a_cache_that_was_persisted_does_not_know_functions_again(tmp_path: Path) -> None:
+    """They may do what they did not do before; but embeddings of the same texts are kept."""
+    first, again = (pipeline_of(FUNCTIONS["count_text"]("e")) for _ in range(2))
+    nodes = ingest(first)
+    first.persist(str(tmp_path))
+    again.load(str(tmp_path))
+    known = len(again.cache.cache.get_all(again.cache.collection))
+    assert ingest(again) == nodes
+    assert len(again.cache.cache.get_all(again.cache.collection)) == known + 1
+
+
+@pytest.mark.parametrize("what", ["loaded", "expression"])
+def test_what_can_be_made_again_is_written_and_read(what: str, tmp_path: Path) -> None:
+    parser = CutlineNodeParser(MADE[what]("e", tmp_path))
+    for read in (
+        CutlineNodeParser.from_dict(parser.to_dict()),
+        CutlineNodeParser.from_json(parser.to_json()),
+        pickle.loads(pickle.dumps(parser)),
+    ):
+        assert read.to_dict() == parser.to_dict()
+        assert read.split_text(FISH) == parser.split_text(FISH)
+
+
+@pytest.mark.parametrize(
+    ("chunker", "said"),
+    [
+        (cutline.TextChunker(words_of("fish"), 24), "encoding 'words' cannot be made again"),
+        (cutline.TextChunker(trained(FISH), 24), "encoding 'mine' cannot be made again"),
+        (FUNCTIONS["count_text"]("e"), "a chunker with the count_text .*sent.* cannot be made"),
+        (FUNCTIONS["level by function"]("e"), "the level .*ends.* cannot be made again"),
+    ],
+    ids=["wrapped", "trained", "count_text", "level by function"],
+)
+def test_what_cannot_be_made_again_says_so_when_it_is_read(chunker: Chunker, said: str) -> None:
+    written = json.loads(CutlineNodeParser(chunker).to_json())
+    with pytest.raises(ValueError, match=f"{said}.*make it in code where the pipeline is loaded"):
+        CutlineNodeParser.from_dict(written)
+
+
+def test_a_function_for_ids_is_to_be_passed_again() -> None:
+    written = CutlineNodeParser(id_func=lambda place, whole: f"node-{place}").to_dict()
+    with pytest.raises(ValueError, match="id_func '<lambda>' cannot be made again: pass the fun"):
+        CutlineNodeParser.from_dict(written)
+    read = CutlineNodeParser.from_dict(written, id_func=lambda place, whole: f"own-{place}")
+    assert parse(read, Document(text=FISH))[0].node_id == "own-0"
+
+
+def test_a_parser_whose_chunker_does_not_pickle_keeps_it() -> None:
+    """LlamaIndex would leave it out, of the parser too, and take the usual one when it is read."""
+    parser = CutlineNodeParser(FUNCTIONS["count_text"]("e"))
+    with pytest.raises((pickle.PicklingError, AttributeError), match="sent"):
+        pickle.dumps(parser)
+    texts = [chunk.text for chunk in parser.chunker.chunk(FISH)]
+    for one in (parser, copy.deepcopy(parser), parser.model_copy(deep=True)):
+        assert one.split_text(FISH) == texts
 
 
 def test_own_ids_are_used() -> None:

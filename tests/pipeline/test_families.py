@@ -1,6 +1,7 @@
 """Tokenizers of every family: what cutline makes of them against the real package."""
 
 import copy
+import json
 import pickle
 import random
 from pathlib import Path
@@ -15,9 +16,10 @@ from cutline.chunking.chunkers import split_by_counting
 from cutline.errors import BudgetError
 from cutline.pipeline import ChangingEncoding, borders, slices
 from cutline.pipeline.slices import SliceCounter
-from tests.pipeline.families import FAMILIES, build, shuffled_ids, texts_with
+from tests.pipeline.families import FAMILIES, build, shuffled_ids, texts_with, tokenizers
 from tests.texts import NAMED_TEXTS
 
+DATA = Path(__file__).parents[1] / "wrapping" / "data"
 NAMES = sorted(FAMILIES)
 CHANGING = [name for name in NAMES if name in (
     "prefix space", "qwen 2.5", "gpt neox, olmo", "modernbert", "decomposed", "compatible",
@@ -220,11 +222,43 @@ def test_loaded_encodings_copy_and_pickle(name: str) -> None:
     encoding = cutline.Encoding.from_tokenizers(tokenizer)
     again = pickle.loads(pickle.dumps(encoding))
     assert type(again) is type(encoding)
+    assert again.content_hash == encoding.content_hash
     assert copy.deepcopy(encoding) is encoding
     for text in texts_with(tokenizer, 43, 5):
         assert_same(tokenizer, again, text)
         ids = encoding.encode(text, allowed_special="all")
         assert again.decode(ids) == encoding.decode(ids)
+
+
+def test_content_hashes_tell_all_facts_apart() -> None:
+    """Of one vocabulary: what is added to it, looked for and changed decides on tokens as well."""
+    document = json.loads(build("not split").to_str())
+    token = document["added_tokens"][0]
+    documents = [document]
+    for change in (
+        {"normalizer": {"type": "NFC"}},
+        {"normalizer": {"type": "NFKC"}},
+        {"normalizer": {"type": "Replace", "pattern": {"String": "a"}, "content": "b"}},
+        {"normalizer": {"type": "Replace", "pattern": {"String": "a"}, "content": "c"}},
+        {"normalizer": {"type": "Prepend", "prepend": "a"}},
+        {"pre_tokenizer": {**document["pre_tokenizer"], "add_prefix_space": True}},
+        *({"added_tokens": [{**token, flag: True}]} for flag in ("lstrip", "rstrip")),
+        {"added_tokens": [{**token, "special": False}]},
+        {"added_tokens": [{**token, "content": "<t>"}]},
+        {"added_tokens": []},
+    ):
+        documents.append({**document, **change})
+    made = [
+        cutline.Encoding.from_tokenizers(tokenizers.Tokenizer.from_str(json.dumps(one)))
+        for one in documents
+    ]
+    assert len({encoding.content_hash for encoding in made}) == len(documents)
+    hashes = [cutline.Encoding.from_tokenizers(build(name)).content_hash for name in NAMES]
+    assert len(set(hashes)) == len(NAMES)
+    # Written by cutline into pipelines of others: it is to stay the same.
+    assert cutline.load(DATA / "normalized.json").content_hash == (
+        "f82186d0b8c672700e1f411515b5295a5972685b7b8056f3743ea280f3928f33"
+    )
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)

@@ -212,6 +212,29 @@ def test_fast_tokenizers_of_transformers_are_wrapped_by_their_backend() -> None:
     assert cutline.wrap(fast, name="mine").name == "mine"
 
 
+def test_content_hashes_are_those_of_what_decides_on_tokens() -> None:
+    hashes = {kind: wrapped(kind).content_hash for kind in KINDS}
+    assert None not in hashes.values()
+    assert len(set(hashes.values())) == len(KINDS)
+    tokenizer = Tokenizer.from_str(made("bert").to_str())
+    assert cutline.wrap(tokenizer, name="other").content_hash == hashes["bert"]
+    assert pickle.loads(pickle.dumps(wrapped("bert"))).content_hash == hashes["bert"]
+    tokenizer.enable_truncation(8)
+    tokenizer.enable_padding(length=8)
+    assert cutline.wrap(tokenizer).content_hash == hashes["bert"]
+    tokenizer.encode_special_tokens = True
+    assert cutline.wrap(tokenizer).content_hash not in hashes.values()
+
+
+def test_what_is_of_another_make_has_no_content_hash() -> None:
+    """Not even if it says that it has the tokenizer.json of another: it may encode otherwise."""
+    tokenizer = Tokenizer.from_str(made("bert").to_str())
+    other = SimpleNamespace(encode=tokenizer.encode, to_str=tokenizer.to_str)
+    assert cutline.wrap(other).content_hash is None
+    tokenizer.pre_tokenizer = pre_tokenizers.PreTokenizer.custom(InPython())
+    assert cutline.wrap(tokenizer).content_hash is None
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_pickles(kind: str) -> None:
     tokenizer = pickle.loads(pickle.dumps(wrapped(kind)))

@@ -1,13 +1,40 @@
-"""Chunkers as plain data, for frameworks that write their pipelines to JSON or YAML."""
+"""Chunkers as plain data, for frameworks that write their pipelines to JSON or YAML.
 
+What frameworks write they also compare, to know whether they did the same before. So what cannot
+be made again is written too, such that no two are written alike.
+"""
+
+import json
+import re
+import weakref
 from collections.abc import Mapping
+from copy import deepcopy
+from hashlib import sha256
 from typing import Any, Final
+from uuid import uuid4
+
+import regex
 
 from cutline.chunking import CodeChunker, MarkdownChunker, TextChunker, TokenChunker
 from cutline.chunking.chunkers import Chunker
-from cutline.chunking.levels import make_levels
+from cutline.chunking.dictionary_words import DictionaryWordLevel
+from cutline.chunking.levels import (
+    FunctionLevel,
+    GraphemeLevel,
+    Level,
+    LineLevel,
+    ParagraphLevel,
+    PatternLevel,
+    SentenceLevel,
+    WholeGraphemes,
+    WordLevel,
+    make_levels,
+)
 from cutline.encoding import Encoding
-from cutline.registry import is_registered
+from cutline.registry import get_encoding, load
+from cutline.token_counter import TokenCounter
+from cutline.vocabulary import list_encoding_names
+from cutline.wrapping import WrappedTokenizer
 
 __all__ = ["chunker_from", "chunker_of", "describe"]
 
@@ -17,15 +44,20 @@ _KINDS: Final[dict[str, type[Chunker]]] = {
     "markdown": MarkdownChunker,
     "code": CodeChunker,
 }
-_ALWAYS_THERE: Final = ("grapheme", "character")
+_NAMED: Final = (ParagraphLevel, LineLevel, SentenceLevel, WordLevel, DictionaryWordLevel)
+_LATER: Final = {"isolated"}  # descriptions that cutline 0.1 wrote lack it
+_WAY_OUT: Final = "make it in code where the pipeline is loaded, or pickle it"
+
+_identities: dict[int, str] = {}
 
 
 def describe(chunker: Chunker) -> dict[str, Any]:
     """Return what makes the same chunker again with `chunker_from`: strings, numbers and lists.
 
-    Raises:
-        ValueError: the chunker counts with what is no packaged encoding, or has functions,
-            patterns or a `count_text`: these have no name.
+    Two that cut differently are described differently. An encoding that is not packaged is told
+    by its content hash, and the file that it was loaded from; a regular expression is written
+    out. A function, and whatever else is of a user's making, is told by its name and an identity
+    that no other has, in no process: `chunker_from` refuses it.
 
     >>> describe(TextChunker("o200k_base", 256, levels=["paragraph", "sentence"]))
     ... # doctest: +NORMALIZE_WHITESPACE
@@ -34,32 +66,31 @@ def describe(chunker: Chunker) -> dict[str, Any]:
      'levels': ['paragraph', 'sentence']}
     """
     kinds = {made: name for name, made in _KINDS.items()}
-    encoding, rules = chunker.encoding, chunker._rules
     if type(chunker) not in kinds:
-        raise _not_plain(chunker, f"of class {type(chunker).__name__}")
-    if not (isinstance(encoding, Encoding) and is_registered(encoding)):
-        raise _not_plain(chunker, f"with {encoding!r}, which get_encoding does not give")
-    if rules.count_text is not None:
-        raise _not_plain(chunker, "with a count_text")
-    names = [level.name for level in rules.levels if level.name not in _ALWAYS_THERE]
-    boundary = rules.levels[-2].name if len(rules.levels) > len(names) + 1 else "character"
-    described = {
+        return _write_object(chunker)
+    rules = chunker._rules
+    is_whole = any(isinstance(level, GraphemeLevel) for level in rules.levels[-2:])
+    boundary = "grapheme" if is_whole else "character"
+    described: dict[str, Any] = {
         "kind": kinds[type(chunker)],
-        "encoding": encoding.name,
+        "encoding": _write_encoding(chunker.encoding),
         "chunk_size": rules.chunk_size,
         "chunk_overlap": rules.chunk_overlap,
         "boundary": boundary,
-        "strip": rules.strip,
-        "min_fill": rules.min_fill,
-        "balance": rules.balance,
-        "stable": rules.stable,
+        "strip": bool(rules.strip),
+        "min_fill": float(rules.min_fill),
+        "balance": bool(rules.balance),
+        "stable": bool(rules.stable),
     }
     if isinstance(chunker, TextChunker):
-        described["levels"] = _known(chunker, names, boundary)
+        levels = rules.levels[: -2 if boundary == "grapheme" else -1]
+        described["levels"] = [_write_level(level, boundary) for level in levels]
     if isinstance(chunker, CodeChunker):
         described["language"] = chunker.language
     if isinstance(chunker, CodeChunker | MarkdownChunker):
-        described["isolated"] = chunker.isolated
+        described["isolated"] = bool(chunker.isolated)
+    if rules.count_text is not None:
+        described["count_text"] = _write_object(rules.count_text)
     return described
 
 
@@ -67,13 +98,20 @@ def chunker_from(description: Mapping[str, Any]) -> Chunker:
     """Make a chunker of what `describe` returned.
 
     Raises:
-        ValueError: it is of no known kind.
+        ValueError: it has a function or an encoding that cannot be made again; the file of an
+            encoding is gone or has changed; or it is not what `describe` returns.
     """
-    options = dict(description)
-    kind = options.pop("kind", None)
-    if kind not in _KINDS:
-        raise ValueError(f"kind of a chunker must be one of {', '.join(_KINDS)}, got {kind!r}")
-    return _KINDS[kind](**options)
+    options = _checked(description)
+    kind = options.pop("kind")
+    try:
+        options["encoding"] = _read_encoding(options.get("encoding"))
+        if "levels" in options:
+            options["levels"] = _read_levels(options["levels"])
+        made = _KINDS[kind](**options)
+    except (AttributeError, TypeError) as error:
+        raise ValueError(f"the description of a {kind} chunker is damaged: {error}") from error
+    _check_same(describe(made), description)
+    return made
 
 
 def chunker_of(chunker: Chunker | None, options: Mapping[str, Any]) -> Chunker:
@@ -97,20 +135,152 @@ def chunker_of(chunker: Chunker | None, options: Mapping[str, Any]) -> Chunker:
     return chunker
 
 
-def _known(chunker: Chunker, names: list[str], boundary: str) -> list[str]:
-    """Refuse levels that no name makes."""
-    for name, level in zip(names, chunker._rules.levels, strict=False):
+def _checked(description: Any) -> dict[str, Any]:
+    """Copy a description; refuse what describes no chunker, or one that a user made parts of."""
+    match description:
+        case {"object": kind}:
+            raise _lost(f"a chunker of {kind}", "that is no class of cutline's")
+        case {"count_text": {"object": function}}:
+            raise _lost(f"a chunker with the count_text {function}", "that is a function")
+        case {"kind": kind} if kind in list(_KINDS):
+            return dict(description)
+    got = description.get("kind") if isinstance(description, Mapping) else description
+    raise ValueError(f"kind of a chunker must be one of {', '.join(_KINDS)}, got {got!r}")
+
+
+def _check_same(made: Mapping[str, Any], description: Mapping[str, Any]) -> None:
+    """Refuse a description that lacks something, or of which something was read otherwise."""
+    if missing := made.keys() - description.keys() - _LATER:
+        raise ValueError(
+            f"the description of a chunker is damaged: it lacks {', '.join(sorted(missing))}"
+        )
+    for key, value in description.items():
+        if key not in made or (key not in ("encoding", "levels") and made[key] != value):
+            raise ValueError(f"the description of a chunker is damaged: {key} cannot be {value!r}")
+
+
+def _lost(what: str, why: str) -> ValueError:
+    return ValueError(f"{what} cannot be made again: {why}; {_WAY_OUT}")
+
+
+def _is_ours(thing: Any) -> bool:
+    """Tell whether its class is cutline's, not one that a user made of it."""
+    return type(thing).__module__.partition(".")[0] == "cutline"
+
+
+# Encodings
+
+
+def _write_encoding(encoding: TokenCounter) -> str | dict[str, Any]:
+    content_hash = None
+    if isinstance(encoding, Encoding | WrappedTokenizer) and _is_ours(encoding):
+        content_hash = encoding.content_hash
+    if content_hash is None:
+        return {"name": encoding.name, **_write_object(encoding)}
+    name = encoding.name
+    if name in list_encoding_names() and get_encoding(name).content_hash == content_hash:
+        return name
+    source = encoding._source if isinstance(encoding, Encoding) else {}
+    return {"name": name, "content_hash": content_hash, **deepcopy(source)}
+
+
+def _read_encoding(written: Any) -> Encoding:
+    match written:
+        case str():
+            return get_encoding(written)
+        case {"name": str(name), "object": str(kind)}:
+            raise _lost(f"encoding {name!r}", f"it is an object of {kind}")
+        case {"name": str(name), "content_hash": str(content_hash)}:
+            arguments = {key: value for key, value in written.items() if key != "content_hash"}
+        case _:
+            raise ValueError(f"the description of an encoding is damaged: {written!r}")
+    if "path" not in arguments:
+        why = f"it came from no file that cutline.load reads (content hash {content_hash})"
+        raise _lost(f"encoding {name!r}", why)
+    try:
+        encoding = load(**arguments)
+    except (OSError, TypeError, ValueError) as error:
+        raise _lost(f"encoding {name!r}", f"its file cannot be loaded, {error}") from error
+    if encoding.content_hash != content_hash:
+        why = f"{arguments['path']} has changed: its content hash is {encoding.content_hash}"
+        raise _lost(f"encoding {name!r}", f"{why}, and {content_hash} is written")
+    return encoding
+
+
+# Levels
+
+
+def _write_level(level: Level, boundary: str) -> str | dict[str, Any]:
+    """Write a level as it was given to `make_levels`, which had it keep graphemes whole."""
+    given = level._level if isinstance(level, WholeGraphemes) else level
+    if type(make_levels([given], boundary)[0]) is not type(level):
+        return _write_object(level)
+    if type(given) in _NAMED:
+        return given.name
+    if type(given) is PatternLevel:
+        return _write_pattern(given)
+    if type(given) is FunctionLevel:
+        return {"name": given.name, **_write_object(given._function)}
+    return _write_object(given)
+
+
+def _read_levels(written: Any) -> list[str | Level]:
+    if not isinstance(written, list):
+        raise ValueError(f"levels must be a list, got {written!r}")
+    return [_read_level(level) for level in written]
+
+
+def _read_level(written: Any) -> str | Level:
+    match written:
+        case str():
+            return written
+        case {"object": kind}:
+            raise _lost(f"the level {kind}", "it is a function or an object")
+        case {"name": str(name), "module": "re" | "regex" as module, "pattern": str(pattern)}:
+            flags, lists = written.get("flags"), written.get("named_lists", {})
+        case _:
+            raise ValueError(f"the description of a level is damaged: {written!r}")
+    compiler = {"re": re, "regex": regex}[module]
+    try:
+        level = PatternLevel(name, compiler.compile(pattern, flags, **lists))
+    except (re.error, regex.error, TypeError, ValueError) as error:
+        raise ValueError(f"the level {name!r} cannot be made again: {error}") from error
+    if _write_pattern(level) != written:
+        raise ValueError(f"the description of the level {name!r} is damaged: {written!r}")
+    return level
+
+
+def _write_pattern(level: PatternLevel) -> dict[str, Any]:
+    pattern = level._pattern
+    written = {
+        "name": level.name,
+        "module": "re" if isinstance(pattern, re.Pattern) else "regex",
+        "pattern": pattern.pattern,
+        "flags": pattern.flags,
+    }
+    if lists := getattr(pattern, "named_lists", None):
+        written["named_lists"] = {name: sorted(texts) for name, texts in lists.items()}
+    # LlamaIndex leaves what looks like an address in memory out of what it compares.
+    return {**written, "content_hash": sha256(json.dumps(written).encode()).hexdigest()}
+
+
+# Objects
+
+
+def _write_object(thing: Any) -> dict[str, Any]:
+    """Tell what has no content to compare: a function does what its globals do, or a file."""
+    named = thing if isinstance(getattr(thing, "__qualname__", None), str) else type(thing)
+    module = getattr(named, "__module__", None) or "builtins"
+    return {"object": f"{module}.{named.__qualname__}", "identity": _identity(thing)}
+
+
+def _identity(thing: Any) -> str:
+    """Return what no other object has, in any process; the same for as long as it lives."""
+    if id(thing) not in _identities:
+        identity = uuid4().hex
         try:
-            made = make_levels([name], boundary)[0]
-        except ValueError:
-            made = None
-        if type(made) is not type(level):
-            raise _not_plain(chunker, f"with the level {name!r}, a pattern or a function")
-    return names
-
-
-def _not_plain(chunker: Chunker, what: str) -> ValueError:
-    return ValueError(
-        f"{chunker!r} cannot be written down: it is a chunker {what}; "
-        "make it in code where the pipeline is loaded, or pickle it"
-    )
+            weakref.finalize(thing, _identities.pop, id(thing), None)
+        except TypeError:  # no weak references: another one each time
+            return identity
+        _identities[id(thing)] = identity
+    return _identities[id(thing)]

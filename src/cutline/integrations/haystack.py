@@ -117,11 +117,7 @@ class CutlineDocumentSplitter:
         return splits
 
     def to_dict(self) -> dict[str, Any]:
-        """Write the component down, for `Pipeline.dumps`.
-
-        Raises:
-            ValueError: the chunker counts with what is no packaged encoding, or has functions.
-        """
+        """Write the component down, for `Pipeline.dumps`."""
         written: dict[str, Any] = default_to_dict(
             self,
             chunker=describe(self.chunker),
@@ -131,7 +127,12 @@ class CutlineDocumentSplitter:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Make the component of what `to_dict` returned."""
+        """Make the component of what `to_dict` returned.
+
+        Raises:
+            ValueError: the chunker has functions, or an encoding that is neither packaged nor in
+                the file that it was loaded from.
+        """
         data = deepcopy(data)
         parameters = data.get("init_parameters", {})
         if parameters.get("chunker") is not None:

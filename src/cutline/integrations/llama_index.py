@@ -35,10 +35,22 @@ except ImportError as error:
 __all__ = ["CutlineNodeParser"]
 
 _MODES = (MetadataMode.EMBED, MetadataMode.LLM)
+_USUAL_IDS = {"id_func_name": default_id_func.__name__, "title": "id_func"}
 
 
 def _read_chunker(given: Any) -> Any:
     return chunker_from(given) if isinstance(given, dict) else given
+
+
+def _read_id_func(given: Any) -> Any:
+    """Take a function, or what LlamaIndex writes for the one that it usually takes."""
+    if given is None or given == _USUAL_IDS:
+        return default_id_func
+    if isinstance(given, dict):
+        raise ValueError(
+            f"id_func {given.get('id_func_name')!r} cannot be made again: pass the function itself"
+        )
+    return given
 
 
 ChunkerField = Annotated[
@@ -94,7 +106,7 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
         callback_manager: CallbackManager | None = None,
         include_metadata: bool = True,
         include_prev_next_rel: bool = True,
-        id_func: Callable[[int, BaseNode], str] | None = None,
+        id_func: Callable[[int, BaseNode], str] | dict[str, Any] | None = None,
     ) -> None:
         if chunker is None:
             chunk_size = DEFAULT_CHUNK_SIZE if chunk_size is None else chunk_size
@@ -106,8 +118,16 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
             callback_manager=callback_manager or CallbackManager([]),
             include_metadata=include_metadata,
             include_prev_next_rel=include_prev_next_rel,
-            id_func=id_func or default_id_func,
+            id_func=_read_id_func(id_func),
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # LlamaIndex leaves out what does not pickle, of the parser too, and what is unpickled would
+        # cut by the usual options.
+        chunker = self.chunker
+        state: dict[str, Any] = super().__getstate__()
+        state["__dict__"]["chunker"] = chunker
+        return state
 
     @classmethod
     def from_defaults(cls, **options: Any) -> Self:

@@ -6,6 +6,7 @@ everything is as fast. Other texts are encoded as changed, and counted in parts:
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from itertools import chain
 from operator import index
 from typing import TYPE_CHECKING, Any, Self
@@ -80,7 +81,18 @@ class TokenizerEncoding(Encoding):
         return encoding
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.name, self._pat_str, self._vocabulary, self._facts)
+        return _rebuild, (
+            type(self),
+            self.name,
+            self._pat_str,
+            self._vocabulary,
+            self._facts,
+            self._source,
+        )
+
+    def _content(self) -> list[Any]:
+        facts = replace(self._facts, silent_tokens=dict(sorted(self._facts.silent_tokens.items())))
+        return [*super()._content(), ascii(facts)]
 
     @property
     def _has_facts(self) -> bool:
@@ -381,6 +393,7 @@ def _rebuild(
     pat_str: str | None,
     vocabulary: Vocabulary,
     facts: Facts,
+    source: dict[str, Any],
 ) -> TokenizerEncoding:
     """Make an encoding again from its pickle."""
-    return cls.from_facts(name, pat_str, vocabulary, facts)
+    return cls.from_facts(name, pat_str, vocabulary, facts)._from(source)

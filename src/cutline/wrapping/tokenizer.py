@@ -1,8 +1,10 @@
 """`WrappedTokenizer`: a tokenizer of another make, with what chunkers and budgets ask for."""
 
 import copy
+import json
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from hashlib import sha256
 from operator import index
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +23,7 @@ from cutline.wrapping.slices import REACH, TextSlices
 from cutline.wrapping.versions import (
     document_of,
     encodes_with_offsets,
+    is_of_tokenizers,
     template_tokens,
     without_limits,
 )
@@ -97,6 +100,19 @@ class WrappedTokenizer:
     def tokenizer(self) -> Any:
         """The tokenizer that encodes, a copy of the given one without truncation and padding."""
         return self._tokenizer
+
+    @cached_property
+    def content_hash(self) -> str | None:
+        """SHA-256 in hex over all that decides on tokens and ids; the name has no part in it.
+
+        None if that cannot be told: parts of it are written in Python, or it is of another make
+        than the package `tokenizers`.
+        """
+        document = _document_of(self._tokenizer)
+        if document is None or not is_of_tokenizers(self._tokenizer):
+            return None
+        content = [document, _special_text(self._tokenizer)]
+        return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     @property
     def seams(self) -> "re.Pattern[str] | None":

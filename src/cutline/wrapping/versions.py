@@ -7,7 +7,18 @@ Version 1 has no parts to look at, no offsets and no `to_str`; it can be pickled
 import json
 from typing import Any
 
-__all__ = ["document_of", "encodes_with_offsets", "template_tokens", "without_limits"]
+__all__ = [
+    "document_of",
+    "encodes_with_offsets",
+    "is_of_tokenizers",
+    "template_tokens",
+    "without_limits",
+]
+
+
+def is_of_tokenizers(tokenizer: Any) -> bool:
+    """Tell whether the `tokenizers` package itself made it, not a class of a user's."""
+    return type(tokenizer).__module__.partition(".")[0] == "tokenizers"
 
 
 def document_of(tokenizer: Any) -> dict[str, Any] | None:
@@ -19,7 +30,7 @@ def document_of(tokenizer: Any) -> dict[str, Any] | None:
     write = getattr(tokenizer, "to_str", None)
     if callable(write):
         return _object(write())
-    if type(tokenizer).__module__.partition(".")[0] != "tokenizers":
+    if not is_of_tokenizers(tokenizer):
         return None
     match tokenizer.__reduce__():
         case (_, (str() as text, *_)):

@@ -50,7 +50,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "integrations": frozenset(
         {"errors", "vocabulary", "kernels", "text", "training", "chunking", FACE}
     ),
-    "view": frozenset({"text", FACE}),
+    "view": frozenset({"text", "verification", FACE}),
     "cli": frozenset(
         {"errors", "vocabulary", "training", "chunking", "budget", "verification", "view", FACE}
     ),

@@ -158,8 +158,13 @@ def test_chunks_of_many_makes_are_read() -> None:
     ]
     for shape in shapes:
         assert verify(FOX, shape, chunk_size=5).ok
+    offsets = [(chunk.start_index, chunk.end_index) for chunk in chunks]
+    haystack = [SimpleNamespace(content=FOX[a:b], meta={"split_idx_start": a}) for a, b in offsets]
+    for shape in (offsets, haystack):
+        assert verify(FOX, shape, chunk_size=5).ok
     for wrong in (
         [(1, chunks[0].text)],
+        [(0, len(chunks[0].text) + 1)],
         [{"text": chunks[0].text, "start": -1}],
         [Document(chunks[0].text, {"start_index": 3})],
         [SimpleNamespace(text=chunks[0].text, start_char_idx=0, end_char_idx=3)],
@@ -289,3 +294,8 @@ def test_an_empty_chunk_adds_nothing(strip: bool) -> None:
         chunks = ["one two", "three four"]
         chunks.insert(place, "")
         assert kinds(verify(text, chunks, chunk_size=4, strip=strip))["nothing new"] == 1
+
+
+def test_an_empty_chunk_lies_where_the_next_begins() -> None:
+    report = verify("aa", ["", "", "aa"], chunk_size=4, chunk_overlap=2)
+    assert kinds(report) == {"nothing new": 2}

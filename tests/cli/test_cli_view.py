@@ -10,6 +10,7 @@ from cutline.chunking import TextChunker, TokenChunker
 from cutline.view import html_page, terminal_view
 from tests.cli.conftest import Invoke, names_in
 from tests.cli.test_cli_process import POSIX_ONLY, run_on_terminal
+from tests.pipeline.families import build
 
 TEXT = "One sentence. Another one.\n\nA paragraph of its own, 名前はまだ無い。\n" * 3
 
@@ -41,6 +42,16 @@ def test_standard_output_is_text_without_colors(invoke: Invoke, file: Path) -> N
     options = {"title": str(file), "chunk_size": 16, "has_colors": False}
     shown = "".join(terminal_view(TEXT, chunks, enc, **options))  # type: ignore[arg-type]
     assert result.stdout == shown
+
+
+def test_texts_that_the_encoding_changes_can_be_viewed(
+    invoke: Invoke, tmp_path: Path, file: Path
+) -> None:
+    tokenizer = tmp_path / "tokenizer.json"
+    build("lower case").save(str(tokenizer))
+    for options in (["--color", "always"], ["--format", "html"]):
+        result = invoke("view", "--encoding", tokenizer, "--chunk-size", "64", *options, file)
+        assert (result.exit_code, result.stderr) == (0, "")
 
 
 def test_color_always_is_colored(invoke: Invoke, file: Path) -> None:

@@ -9,11 +9,15 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import cutline
 from cutline import Chunk
 from cutline.chunking import TextChunker
 from cutline.cli import main
 from cutline.view import html_page
+from cutline.view.tokens import Tokenizer
+from tests.pipeline.families import build
 from tests.view.samples import TEXTS, encoding, overlapping, stripped
+from tests.wrapping.made import made, wrapped
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs the package selenium")
 from selenium.webdriver.chrome.service import Service  # noqa: E402 (after the skip)
@@ -75,8 +79,14 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Show]:
     browser.get("about:blank")
     browser.get_log("performance")
 
-    def open_page(text: str, chunks: list[Chunk], chunk_size: int | None = CHUNK_SIZE) -> None:
-        content = html_page(text, chunks, encoding(), title="a & b", chunk_size=chunk_size)
+    def open_page(
+        text: str,
+        chunks: list[Any],
+        chunk_size: int | None = CHUNK_SIZE,
+        tokenizer: Tokenizer | None = None,
+    ) -> None:
+        with_tokens = tokenizer or encoding()
+        content = html_page(text, chunks, with_tokens, title="a & b", chunk_size=chunk_size)
         page.write_text(content, encoding="utf-8", newline="")
         browser.get(page.as_uri())
         if chunks:  # tokens are drawn once the browser says what is in view
@@ -137,6 +147,46 @@ def check_tokens(chunk: Chunk, cells: list[dict[str, Any]]) -> None:
         end = place + len(cell["text"])
         assert cell["span"] == f"{place:,}–{end:,}"
         place = end
+
+
+def tokens_shown(text: str, cells: list[dict[str, Any]]) -> list[int]:
+    """See that cells show all of the text, none of them hidden; returns the ids in them."""
+    assert "".join(cell["text"] for cell in cells) == text
+    place = 0
+    for cell in cells:
+        assert not cell["isHidden"]
+        assert cell["span"] == f"{place:,}–{place + len(cell['text']):,}"
+        place += len(cell["text"])
+    return [int(token) for cell in cells for token in cell["ids"]]
+
+
+@pytest.mark.parametrize("kind", ["bert", "unigram_of_t5", "sentence_piece"])
+@pytest.mark.parametrize("text", [TEXTS["nasty"], TEXTS["scripts"]], ids=["nasty", "scripts"])
+def test_page_shows_chunks_of_a_wrapped_tokenizer(
+    browser: Any, show: Show, kind: str, text: str
+) -> None:
+    tokenizer = wrapped(kind)
+    show(text, [text], None, tokenizer)
+    [article] = browser.execute_script(READ_ALL)
+    assert article["text"] == text
+    assert tokens_shown(text, article["cells"]) == tokenizer.encode(text)
+
+
+@pytest.mark.parametrize("text", [TEXTS["nasty"], TEXTS["scripts"]], ids=["nasty", "scripts"])
+def test_page_shows_chunks_of_texts_that_are_changed(browser: Any, show: Show, text: str) -> None:
+    tokenizer = cutline.Encoding.from_tokenizers(build("compatible, decomposed"))
+    show(text, [text], None, tokenizer)
+    [article] = browser.execute_script(READ_ALL)
+    assert tokens_shown(text, article["cells"]) == tokenizer.encode_ordinary(text)
+
+
+def test_tokens_without_a_place_are_shown_as_one(browser: Any, show: Show) -> None:
+    tokenizer = cutline.wrap(made("bert"))
+    tokenizer._has_offsets = False  # as of `tokenizers` 1
+    text = "unaffable words " * 20
+    show(text, [text], None, tokenizer)
+    [article] = browser.execute_script(READ_ALL)
+    assert tokens_shown(text, article["cells"]) == tokenizer.encode(text)[:32]
 
 
 def test_page_of_the_command_shows_the_chunks_of_a_document(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from cutline import Chunk, SurrogateError
-from cutline.view.facts import check_chunks, lost_spans, totals_of
+from cutline import Chunk
+from cutline.view.facts import lost_spans, totals_of
 from tests.view.samples import TEXTS, encoding, overlapping, stripped
 
 TEXT_PARAMETERS = pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
@@ -34,21 +34,3 @@ def test_totals_are_sums_over_chunks(text: str) -> None:
 def test_there_is_no_fill_without_a_budget_or_without_chunks() -> None:
     assert totals_of("ab", [Chunk("ab", 0, 2, 1, 0)], None).mean_fill is None
     assert totals_of("ab", [], 4).mean_fill is None
-
-
-@pytest.mark.parametrize(
-    ("chunks", "message"),
-    [
-        ([Chunk("x", 0, 1, 1, 0)], "chunk 0 is not the slice"),
-        ([Chunk("ab", 0, 2, 1, 0), Chunk("c", -1, 3, 1, 1)], "chunk 1 is not the slice"),
-        ([Chunk("bc", 1, 3, 1, 0), Chunk("ab", 0, 2, 1, 1)], "sort the chunks"),
-    ],
-)
-def test_chunks_of_another_text_are_refused(chunks: list[Chunk], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        check_chunks("abc", chunks)
-
-
-def test_text_with_surrogates_is_refused() -> None:
-    with pytest.raises(SurrogateError):
-        check_chunks("a\ud800", [])

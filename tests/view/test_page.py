@@ -4,11 +4,15 @@ import json
 import re
 from html.parser import HTMLParser
 from importlib.resources import files
+from typing import Any
 
 import pytest
 
+import cutline
 from cutline.view import html_page
+from tests.pipeline.families import FAMILIES, build
 from tests.view.samples import TEXTS, encoding, overlapping
+from tests.wrapping.made import KINDS, made, wrapped
 
 STYLE = files("cutline.view").joinpath("assets", "page.css").read_text(encoding="utf-8")
 
@@ -75,8 +79,40 @@ def test_title_shows_what_cannot_be_printed() -> None:
 
 
 def test_chunks_of_another_text_are_refused() -> None:
-    with pytest.raises(ValueError, match="chunk 0 is not the slice"):
+    with pytest.raises(ValueError, match=r"chunk 0 is not the slice \[0:3\]"):
         html_page("two", overlapping("one"), encoding())
+
+
+def page_data_of(page: str) -> Any:
+    return json.loads(parsed(page).contents[1])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_page_counts_and_shows_tokens_of_wrapped_tokenizers(kind: str) -> None:
+    for text in TEXTS.values():
+        parts = [text[start : start + 50] for start in range(0, len(text), 40)]
+        pairs = [(40 * number, part) for number, part in enumerate(parts)]
+        data = page_data_of(html_page(text, pairs, wrapped(kind)))
+        assert data["counts"] == [wrapped(kind).count(part) for part in parts]
+        for part, tokens, widths in zip(parts, data["tokens"], data["widths"], strict=True):
+            assert [one for one in tokens if one >= 0] == wrapped(kind).encode(part)
+            assert sum(widths) == len(part)
+
+
+@pytest.mark.parametrize("name", sorted(FAMILIES))
+def test_page_shows_tokens_of_loaded_encodings(name: str) -> None:
+    enc = cutline.Encoding.from_tokenizers(build(name))
+    for text in TEXTS.values():
+        parts = [text[start : start + 50] for start in range(0, len(text), 40)]
+        pairs = [(40 * number, part) for number, part in enumerate(parts)]
+        data = page_data_of(html_page(text, pairs, enc))
+        assert data["counts"] == [enc.count(part) for part in parts]
+        assert [sum(one >= 0 for one in tokens) for tokens in data["tokens"]] == data["counts"]
+
+
+def test_a_tokenizer_that_is_not_wrapped_is_refused_with_a_way_out() -> None:
+    with pytest.raises(TypeError, match=r"use cutline\.wrap"):
+        html_page("one", ["one"], made("bert"))
 
 
 def luminance(color: str) -> float:

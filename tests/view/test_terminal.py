@@ -4,10 +4,14 @@ import re
 
 import pytest
 
+import cutline
 from cutline.chunk import Chunk
 from cutline.view import terminal_view
 from cutline.view.terminal import printable
+from cutline.view.tokens import Tokenizer
+from tests.pipeline.families import build
 from tests.view.samples import TEXTS, encoding, overlapping, stripped
+from tests.wrapping.made import made, wrapped
 
 COLOR = re.compile(r"\x1b\[(?:0|1|38;5;\d+;48;5;\d+)m")
 
@@ -77,3 +81,27 @@ def test_lost_text_is_named() -> None:
     text = "  one  "
     shown = "".join(terminal_view(text, stripped(text), encoding(), has_colors=False))
     assert "2 characters in no chunk: ··" in shown
+
+
+def painted(text: str, tokenizer: Tokenizer) -> list[str]:
+    shown = "".join(terminal_view(text, [text], tokenizer))
+    return re.findall(r"\x1b\[38;5;16;48;5;\d+m([^\x1b]*)", shown)
+
+
+@pytest.mark.parametrize("has_colors", [True, False])
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_chunks_of_wrapped_tokenizers_are_shown_whole(text: str, has_colors: bool) -> None:
+    for kind in ("bert", "unigram_that_strips", "sentence_piece"):
+        chunks = wrapped(kind).split(text, 16, 4)
+        shown = "".join(terminal_view(text, chunks, wrapped(kind), has_colors=has_colors))
+        plain = re.sub("[⟪⟫]", "", COLOR.sub("", shown))
+        assert all(printable(chunk.text) in plain for chunk in chunks)
+
+
+def test_tokens_of_other_makes_take_turns_in_colour() -> None:
+    assert painted("the words  count", wrapped("words")) == ["the", " ", "words", "  ", "count"]
+    without_places = cutline.wrap(made("words"))
+    without_places._has_offsets = False
+    assert painted("the words  count", without_places) == ["the words  count"]
+    changing = cutline.Encoding.from_tokenizers(build("compatible"))
+    assert painted("x½y", changing) == ["x", "½", "y"]

@@ -14,7 +14,7 @@ from cutline.tables import build_scan_tables
 from cutline.text import utf8_of
 from cutline.vocabulary.merges import as_text
 
-__all__ = ["encode_with_offsets"]
+__all__ = ["encode_with_offsets", "untrimmed_offsets"]
 
 Spans = NDArray[np.int64]
 _BLANK = Prepend(" ")
@@ -29,10 +29,26 @@ def encode_with_offsets(
     encoding: Encoding, text: str, allowed: frozenset[str]
 ) -> tuple[list[int], Spans]:
     """Encode a text and say where each token is; see `Encoding.encode_with_offsets`."""
+    tokens, spans = untrimmed_offsets(encoding, text, allowed)
+    facts = encoding._facts if isinstance(encoding, TokenizerEncoding) else Facts()
+    if facts.trims:
+        added = {token.id: token.content for token in facts.added_tokens}
+        blanks = [
+            _blanks_of_added(added[token]) if token in added else _blanks(data)
+            for token, data in zip(tokens, encoding.decode_tokens_bytes(tokens), strict=True)
+        ]
+        for takes_prefix in facts.trims:
+            _trim(spans, blanks, takes_prefix)
+    return tokens, spans
+
+
+def untrimmed_offsets(
+    encoding: Encoding, text: str, allowed: frozenset[str]
+) -> tuple[list[int], Spans]:
+    """Encode a text and say where each token is, blanks at its ends among it."""
     utf8_of(text)
     tokens: list[int] = []
     spans: list[Spans] = []
-    facts = encoding._facts if isinstance(encoding, TokenizerEncoding) else Facts()
     for part in _parts(encoding, text, allowed):
         if isinstance(part, Traced):
             found = _plain(encoding).encode_ordinary(part.text)
@@ -47,16 +63,7 @@ def encode_with_offsets(
             token_id, start, end = part
             tokens.append(token_id)
             spans.append(np.array([(start, end)], dtype=np.int64))
-    joined = np.concatenate(spans) if spans else np.empty((0, 2), dtype=np.int64)
-    if facts.trims:
-        added = {token.id: token.content for token in facts.added_tokens}
-        blanks = [
-            _blanks_of_added(added[token]) if token in added else _blanks(data)
-            for token, data in zip(tokens, encoding.decode_tokens_bytes(tokens), strict=True)
-        ]
-        for takes_prefix in facts.trims:
-            _trim(joined, blanks, takes_prefix)
-    return tokens, joined
+    return tokens, np.concatenate(spans) if spans else np.empty((0, 2), dtype=np.int64)
 
 
 def _blanks(token: bytes) -> tuple[int, int]:

@@ -34,9 +34,10 @@ def verify(
     Args:
         text: the text that was cut.
         chunks: of each its text, and where it says so its offsets and tokens: a str; a pair of
-            offset and str; or a mapping or an object with `text`, `page_content` or `content`,
-            with `start_index`, `start_char_idx` or `start`, with `end_index`, `end_char_idx` or
-            `end`, and with `token_count`. All but the text may stand in `metadata` or `meta`.
+            offset and str, or of offsets; or a mapping or an object with `text`, `page_content`
+            or `content`, with `start_index`, `start_char_idx`, `split_idx_start` or `start`, with
+            `end_index`, `end_char_idx` or `end`, and with `token_count`. All but the text may
+            stand in `metadata` or `meta`.
         encoding: what counts: an `Encoding`, its name, a wrapped tokenizer, a function from text to
             number of tokens, or an object with `encode` (of tiktoken, tokenizers, transformers); no
             special tokens are added.
@@ -73,7 +74,7 @@ def verify(
         raise ValueError(f"chunk_overlap must be 0 or more tokens, got {chunk_overlap}")
     count = counter_of(encoding)
     given = list(chunks)
-    read = [read_chunk(chunk, number) for number, chunk in enumerate(given)]
+    read = [read_chunk(chunk, number, text) for number, chunk in enumerate(given)]
     findings: list[Finding] = []
     sent: list[int] = []
     for number, chunk in enumerate(read):

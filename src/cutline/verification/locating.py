@@ -146,7 +146,7 @@ class _Search:
             yield chain.reach
         if self._strip:
             yield from self._behind_white_space(chain, part)
-        if self._overlap:
+        if self._overlap and part:
             yield from self._overlapping(chain, part)
 
     def _overlapping(self, chain: Place, part: str) -> Iterator[int]:

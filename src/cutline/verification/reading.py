@@ -4,18 +4,26 @@ No package is imported for that: an object with the right attributes is a chunk.
 """
 
 from collections.abc import Callable, Mapping
+from numbers import Integral
 from typing import Any, NamedTuple
 
 from cutline.encoding import Encoding
 from cutline.token_counter import TokenCounter, token_counter_of
 from cutline.wrapping import wrap
 
-__all__ = ["ReadChunk", "Tokenizer", "counter_of", "read_chunk"]
+__all__ = [
+    "METADATA_NAMES",
+    "ReadChunk",
+    "Tokenizer",
+    "counter_of",
+    "first_of",
+    "read_chunk",
+]
 
 Tokenizer = TokenCounter | str | Callable[[str], int] | Any
 
 TEXT_NAMES = ("text", "page_content", "content")
-START_NAMES = ("start_index", "start_char_idx", "start")
+START_NAMES = ("start_index", "start_char_idx", "split_idx_start", "start")
 END_NAMES = ("end_index", "end_char_idx", "end")
 COUNT_NAMES = ("token_count",)
 METADATA_NAMES = ("metadata", "meta")
@@ -30,21 +38,31 @@ class ReadChunk(NamedTuple):
     token_count: int | None
 
 
-def read_chunk(chunk: Any, number: int) -> ReadChunk:
-    """Read a chunk: a str, a pair of offset and str, a mapping, or an object with attributes.
+def read_chunk(chunk: Any, number: int, source: str) -> ReadChunk:
+    """Read a chunk: a str, a pair, a mapping, or an object with attributes.
+
+    Args:
+        chunk: what is read.
+        number: which of the chunks it is, for the error.
+        source: what it is a slice of, for a pair of offsets.
 
     Raises:
         TypeError: it has no text; names the chunk.
     """
-    if isinstance(chunk, str):
-        return ReadChunk(chunk, None, None, None)
-    if isinstance(chunk, tuple) and len(chunk) == 2 and isinstance(chunk[1], str):
-        return ReadChunk(chunk[1], chunk[0], None, None)
-    text = _first(chunk, TEXT_NAMES, str)
+    match chunk:
+        case str():
+            return ReadChunk(chunk, None, None, None)
+        case (Integral() as first, str() as text):
+            return ReadChunk(text, int(first), None, None)
+        case (Integral() as first, Integral() as last):
+            start, end = int(first), int(last)
+            return ReadChunk(source[max(start, 0) : max(end, 0)], start, end, None)
+    text = first_of(chunk, TEXT_NAMES, str)
     if text is None:
         raise TypeError(
             f"chunk {number} is a {type(chunk).__name__} without text: it must be a str, a pair "
-            f"of offset and str, or have one of {', '.join(TEXT_NAMES)} as attribute or key"
+            "of offset and str, a pair of offsets, or have one of "
+            f"{', '.join(TEXT_NAMES)} as attribute or key"
         )
     numbers = (_number(chunk, names) for names in (START_NAMES, END_NAMES, COUNT_NAMES))
     return ReadChunk(text, *numbers)
@@ -89,15 +107,15 @@ def _encoder_counter(encode: Callable[..., Any]) -> Callable[[str], int]:
 
 def _number(chunk: Any, names: tuple[str, ...]) -> int | None:
     """Find an integer in a chunk or in its metadata."""
-    found: int | None = _first(chunk, names, int)
+    found = first_of(chunk, names, Integral)
     for name in METADATA_NAMES:
         if found is None and (metadata := _get(chunk, name)) is not None:
-            found = _first(metadata, names, int)
-    return found
+            found = first_of(metadata, names, Integral)
+    return None if found is None else int(found)
 
 
-def _first(holder: Any, names: tuple[str, ...], kind: type) -> Any:
-    """Return the first of some attributes or keys that is of a kind."""
+def first_of(holder: Any, names: tuple[str, ...], kind: type | tuple[type, ...]) -> Any:
+    """Return the first of some attributes or keys that is of a kind; None: there is none."""
     values = (_get(holder, name) for name in names)
     return next((value for value in values if isinstance(value, kind)), None)
 

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cutline.chunk import Chunk
-from cutline.text import plain_text, utf8_of
 
-__all__ = ["Totals", "check_chunks", "lost_spans", "totals_of"]
+__all__ = ["Totals", "lost_spans", "totals_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,32 +31,6 @@ class Totals:
     mean_fill: float | None
     overlap_characters: int
     lost_characters: int
-
-
-def check_chunks(text: str, chunks: Sequence[Chunk]) -> None:
-    """Refuse what cannot be shown in place.
-
-    Raises:
-        SurrogateError: (a ValueError) the text has a surrogate.
-        TypeError: the text is no str.
-        ValueError: a chunk is not the slice of the text that its offsets name, or begins
-            before the one before it.
-    """
-    utf8_of(plain_text(text))
-    start_before = 0
-    for place, chunk in enumerate(chunks):
-        start, end = chunk.start_index, chunk.end_index
-        if not 0 <= start <= end <= len(text) or text[start:end] != chunk.text:
-            raise ValueError(
-                f"chunk {place} is not the slice [{start}:{end}] of the text: pass the text that "
-                "the chunks were cut from"
-            )
-        if start < start_before:
-            raise ValueError(
-                f"chunk {place} begins at {start}, before the one before it ({start_before}): "
-                "sort the chunks by start_index"
-            )
-        start_before = start
 
 
 def lost_spans(text: str, chunks: Sequence[Chunk]) -> list[tuple[int, int]]:

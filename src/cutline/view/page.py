@@ -11,16 +11,14 @@ import html
 import json
 import re
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cutline.chunk import Chunk
-from cutline.view.facts import Totals, check_chunks, totals_of
-from cutline.view.tokens import tokens_of
-
-if TYPE_CHECKING:
-    from cutline.encoding import Encoding
+from cutline.view.facts import Totals, totals_of
+from cutline.view.others import chunks_of
+from cutline.view.tokens import Tokenizer, tokenizer_of, tokens_of
 
 __all__ = ["html_page", "page_data"]
 
@@ -29,8 +27,8 @@ _PLACE = re.compile(r"\{\{(\w+)\}\}")
 
 def html_page(
     text: str,
-    chunks: Sequence[Chunk],
-    encoding: "Encoding | str",
+    chunks: Iterable[Any],
+    encoding: Tokenizer | str,
     title: str = "Chunks",
     chunk_size: int | None = None,
 ) -> str:
@@ -38,8 +36,13 @@ def html_page(
 
     Args:
         text: what the chunks are slices of.
-        chunks: in the order of the text; they may overlap and leave something out.
-        encoding: an `Encoding` or the name of one; each chunk is encoded on its own.
+        chunks: in the order of the text, ours or those of others; they may overlap and leave
+            something out. Each is its text, or has it (`text`, `page_content`, `content`), and
+            may say where it begins (`start_index`, `start_char_idx`, `split_idx_start`, `start`,
+            also in its metadata) and ends, in code points; or it is a pair of offset and str, or
+            of offsets. Unless all say where they begin, they are searched for from left to right.
+        encoding: an `Encoding`, the name of one, or a wrapped tokenizer; each chunk is encoded
+            on its own. Where a wrapped one does not tell the places of tokens, none are marked.
         title: what the page is called, such as the file's name.
         chunk_size: the budget in tokens, for telling how full chunks are.
 
@@ -48,7 +51,9 @@ def html_page(
 
     Raises:
         SurrogateError: (a ValueError) the text has a surrogate.
-        ValueError: the chunks are not slices of the text, or out of order.
+        TypeError: a chunk has no text; or the encoding is a tokenizer that is not wrapped.
+        ValueError: a chunk is not a slice of the text, or not the one that it says, or begins
+            before the one before it; names the chunk.
 
     Cost: that of encoding the chunks, and about three bytes for each byte of the text.
 
@@ -57,12 +62,12 @@ def html_page(
     >>> chunks = cutline.get_encoding("o200k_base").split(text, 2)
     >>> html_page(text, chunks, "o200k_base", chunk_size=2)[:15]
     '<!doctype html>'
+    >>> html_page(text, ["one two", "three"], "o200k_base").startswith("<!doctype html>")
+    True
     """
-    from cutline.registry import encoding_of
-
-    encoding = encoding_of(encoding)
-    check_chunks(text, chunks)
-    totals = totals_of(text, chunks, chunk_size)
+    encoding = tokenizer_of(encoding)
+    read = chunks_of(text, chunks, encoding)
+    totals = totals_of(text, read, chunk_size)
     style = _asset("page.css")
     script = _asset("tokens.js") + _asset("page.js")
     content = {
@@ -72,14 +77,14 @@ def html_page(
         "style_hash": _csp_hash(style),
         "script": script,
         "script_hash": _csp_hash(script),
-        "data": _json_for_html(page_data(text, chunks, encoding, chunk_size)),
+        "data": _json_for_html(page_data(text, read, encoding, chunk_size)),
     }
     # One pass: what is put in is not searched for places.
     return _PLACE.sub(lambda match: content[match[1]], _asset("page.html"))
 
 
 def page_data(
-    text: str, chunks: Sequence[Chunk], encoding: "Encoding", chunk_size: int | None
+    text: str, chunks: Sequence[Chunk], encoding: Tokenizer, chunk_size: int | None
 ) -> dict[str, Any]:
     """Collect what the script draws; a list has an entry for each chunk."""
     shown = tokens_of(encoding, chunks)
@@ -98,6 +103,7 @@ def page_data(
         "hashes": [chunk.content_hash for chunk in chunks],
         "tokens": shown.of_texts,
         "sizes": shown.sizes_bytes,
+        "widths": shown.widths,
     }
 
 
@@ -130,7 +136,9 @@ def _visible(title: str) -> str:
 
 def _json_for_html(data: dict[str, Any]) -> str:
     """Write JSON in which no HTML parser finds an end of the script or a comment."""
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    written = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    # A surrogate, which metadata may have, becomes what JSON writes for it, too.
+    return written.encode(errors="backslashreplace").decode()
 
 
 def _csp_hash(content: str) -> str:

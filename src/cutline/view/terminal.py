@@ -5,16 +5,14 @@ on dark terminals. Nothing that a text holds reaches the terminal as a command.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import Any
 
 from cutline.chunk import Chunk
-from cutline.view.facts import Totals, check_chunks, lost_spans, totals_of
-from cutline.view.tokens import ShownTokens, cells, tokens_of
-
-if TYPE_CHECKING:
-    from cutline.encoding import Encoding
+from cutline.view.facts import Totals, lost_spans, totals_of
+from cutline.view.others import chunks_of
+from cutline.view.tokens import ShownTokens, Tokenizer, tokenizer_of, tokens_of
 
 __all__ = ["printable", "terminal_view"]
 
@@ -33,16 +31,16 @@ _SHOWN_LOST = 80
 _WHITE_SPACE = str.maketrans({" ": "·", "\n": "↵", "\t": "→"})
 _BAR_CELLS = 10
 _EIGHTHS = " ▏▎▍▌▋▊▉"
-# Controls but for tab and line feed, and what changes the direction of text.
+# Controls but for tab and line feed, what changes the direction of text, and surrogates.
 _UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufff9-\ufffb]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufff9-\ufffb]"
 )
 
 
 def terminal_view(
     text: str,
-    chunks: Sequence[Chunk],
-    encoding: "Encoding",
+    chunks: Iterable[Any],
+    encoding: Tokenizer | str,
     *,
     title: str = "Chunks",
     chunk_size: int | None = None,
@@ -52,8 +50,8 @@ def terminal_view(
 
     Args:
         text: what the chunks are slices of.
-        chunks: in the order of the text; they may overlap and leave something out.
-        encoding: for the tokens; each chunk is encoded on its own.
+        chunks: in the order of the text, ours or those of others; see `html_page`.
+        encoding: for the tokens; see `html_page`.
         title: what it is, such as the file's name.
         chunk_size: the budget in tokens, for telling how full chunks are.
         has_colors: whether to show tokens and overlap in colours; without, there is no escape
@@ -61,7 +59,9 @@ def terminal_view(
 
     Raises:
         SurrogateError: (a ValueError) the text has a surrogate.
-        ValueError: the chunks are not slices of the text, or out of order.
+        TypeError: a chunk has no text; or the encoding is a tokenizer that is not wrapped.
+        ValueError: a chunk is not a slice of the text, or not the one that it says, or begins
+            before the one before it; names the chunk.
 
     >>> import cutline
     >>> enc = cutline.get_encoding("o200k_base")
@@ -78,18 +78,19 @@ def terminal_view(
     #1  █████       1 of 2 tokens  characters 7-13  cut at end
      three
     """
-    check_chunks(text, chunks)
-    totals = totals_of(text, chunks, chunk_size)
+    encoding = tokenizer_of(encoding)
+    read = chunks_of(text, chunks, encoding)
+    totals = totals_of(text, read, chunk_size)
     paint = _paint if has_colors else _no_paint
     yield paint(printable(title.replace("\n", "␊")), _BOLD) + "\n"
     yield _totals_lines(totals, encoding.name, chunk_size)
-    lost = dict(lost_spans(text, chunks))
+    lost = dict(lost_spans(text, read))
     budget = chunk_size or max(totals.largest, 1)
     shared_until = 0
-    for place, chunk in enumerate(chunks):
+    for place, chunk in enumerate(read):
         yield from _lost_line(text, lost, shared_until, paint)
         yield "\n" + paint(_about(chunk, budget, chunk_size), _BOLD) + "\n"
-        next_start = chunks[place + 1].start_index if place + 1 < len(chunks) else len(text)
+        next_start = read[place + 1].start_index if place + 1 < len(read) else len(text)
         head = min(max(shared_until - chunk.start_index, 0), len(chunk.text))
         tail = min(max(next_start - chunk.start_index, head), len(chunk.text))
         if has_colors:
@@ -188,7 +189,7 @@ def _colored(chunk: Chunk, shown: ShownTokens, place: int, head: int, tail: int)
     """Paint the tokens of a chunk; what other chunks hold, too, can begin or end in a token."""
     tint = _ODD if place % 2 else _EVEN
     painted = []
-    for number, cell in enumerate(cells(chunk.text, shown.of_texts[0], shown.sizes_bytes)):
+    for number, cell in enumerate(shown.cells(chunk.text)):
         stops = [cell.start, *(at for at in (head, tail) if cell.start < at < cell.end), cell.end]
         for start, end in pairwise(stops):
             colors = _SHARED if end <= head or start >= tail else tint

@@ -1,34 +1,27 @@
 """The tokens of each chunk, and the characters that they make up.
 
-A token can hold a part of a character, so what can be shown is a *cell*: the
-fewest neighbouring tokens that together are whole characters. Nearly always that
+A token can hold a part of a character, or share one with others, so what can be shown is a
+*cell*: the fewest neighbouring tokens that together are whole characters. Nearly always that
 is one token.
+
+Most tokens are the bytes of the text. Where a tokenizer changes the text first, or is of
+another make, tokens are where it says that they come from.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import accumulate, pairwise
 
 from cutline.chunk import Chunk
+from cutline.encoding import Encoding
+from cutline.pipeline.encoding import ChangingEncoding
+from cutline.pipeline.offsets import untrimmed_offsets
+from cutline.token_counter import token_counter_of
+from cutline.wrapping import WrappedTokenizer
 
-if TYPE_CHECKING:
-    from cutline.encoding import Encoding
+__all__ = ["Cell", "ShownTokens", "Tokenizer", "tokenizer_of", "tokens_of"]
 
-__all__ = ["Cell", "ShownTokens", "cells", "tokens_of"]
-
-
-@dataclass(frozen=True, slots=True)
-class ShownTokens:
-    """Tokens of several texts, each encoded on its own.
-
-    Attributes:
-        of_texts: for each text its token ids. A number below zero is no token: where the split
-            pattern matches nothing, it says how many bytes have none.
-        sizes_bytes: the length of each id that occurs.
-    """
-
-    of_texts: list[list[int]]
-    sizes_bytes: dict[int, int]
+Tokenizer = Encoding | WrappedTokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +41,81 @@ class Cell:
     last: int
 
 
-def tokens_of(encoding: "Encoding", chunks: Sequence[Chunk]) -> ShownTokens:
+@dataclass(frozen=True, slots=True)
+class ShownTokens:
+    """Tokens of several texts, each encoded on its own.
+
+    Attributes:
+        of_texts: for each text its token ids. A number below zero is no token: it says how many
+            bytes have none.
+        sizes_bytes: the length of each id that occurs in a text whose bytes its tokens are.
+        widths: for each text None if its tokens are its bytes; else for each of its tokens how
+            many code points end with it: 0 if it shares all of its own with the next.
+    """
+
+    of_texts: list[list[int]]
+    sizes_bytes: dict[int, int]
+    widths: list[list[int] | None]
+
+    def cells(self, text: str, place: int = 0) -> Iterator[Cell]:
+        """Yield the cells of a text, which is the one at a place.
+
+        >>> shown = ShownTokens([[1, 2, 3]], {1: 1, 2: 2, 3: 1}, [None])
+        >>> list(shown.cells("a古"))
+        [Cell(start=0, end=1, first=0, last=1), Cell(start=1, end=2, first=1, last=3)]
+        """
+        widths = self.widths[place]
+        start = end = first = missing = 0
+        for number, token in enumerate(self.of_texts[place]):
+            if widths is not None:
+                missing += widths[number]
+            else:
+                missing += self.sizes_bytes[token] if token >= 0 else -token
+            while missing > 0:
+                missing -= 1 if widths is not None else _utf8_size(text[end])
+                end += 1
+            if missing == 0 and end > start:
+                yield Cell(start, end, first, number + 1)
+                start, first = end, number + 1
+
+
+def tokenizer_of(encoding: Tokenizer | str) -> Tokenizer:
+    """Return what encodes, given itself or as the name of a packaged encoding.
+
+    Raises:
+        UnknownEncodingError: (a ValueError) no encoding has this name.
+        TypeError: it is of another make, which must be wrapped first, or only counts.
+    """
+    found = token_counter_of(encoding)
+    if isinstance(found, Tokenizer):
+        return found
+    raise TypeError(
+        "encoding must be an Encoding, its name, or a wrapped tokenizer, got "
+        f"{type(encoding).__name__}, which counts tokens and has none to show"
+    )
+
+
+def tokens_of(encoding: Tokenizer, chunks: Sequence[Chunk]) -> ShownTokens:
     """Encode the text of each chunk on its own."""
     texts = [chunk.text for chunk in chunks]
+    if isinstance(encoding, WrappedTokenizer):
+        found = [_placed(text, encoding.encode(text), encoding.offsets_of(text)) for text in texts]
+        return ShownTokens([ids for ids, _ in found], {}, [widths for _, widths in found])
     of_texts = encoding.encode_ordinary_batch(texts)
+    widths: list[list[int] | None] = [None] * len(texts)
     ids = sorted({token for tokens in of_texts for token in tokens})
     token_bytes = {token: encoding.decode_single_token_bytes(token) for token in ids}
-    sizes = {token: len(content) for token, content in token_bytes.items()}
     for place, (text, tokens) in enumerate(zip(texts, of_texts, strict=True)):
         utf8 = text.encode()
-        if sum(map(sizes.__getitem__, tokens)) != len(utf8):
+        if b"".join(map(token_bytes.__getitem__, tokens)) == utf8:
+            continue
+        if isinstance(encoding, ChangingEncoding):
+            found_tokens, spans = untrimmed_offsets(encoding, text, frozenset())
+            of_texts[place], widths[place] = _placed(text, found_tokens, spans.tolist())
+        else:
             of_texts[place] = _with_gaps(utf8, tokens, token_bytes)
-    return ShownTokens(of_texts, sizes)
+    sizes = {token: len(content) for token, content in token_bytes.items()}
+    return ShownTokens(of_texts, sizes, widths)
 
 
 def _with_gaps(utf8: bytes, tokens: list[int], token_bytes: dict[int, bytes]) -> list[int]:
@@ -81,26 +137,60 @@ def _with_gaps(utf8: bytes, tokens: list[int], token_bytes: dict[int, bytes]) ->
     return shown
 
 
-def cells(text: str, tokens: Sequence[int], sizes_bytes: dict[int, int]) -> Iterator[Cell]:
-    """Yield the cells of a text.
+def _placed(
+    text: str, tokens: Sequence[int], spans: Sequence[tuple[int, int]] | None
+) -> tuple[list[int], list[int]]:
+    """Put in what has no token, by the spans that tokens come from.
 
     Args:
-        text: as it was encoded.
-        tokens: one of `ShownTokens.of_texts`.
-        sizes_bytes: of `ShownTokens`.
+        text: what was encoded.
+        tokens: its tokens.
+        spans: half-open, in code points, one for each token; they may overlap, be empty and
+            leave something out. None: all tokens are one cell.
 
-    >>> list(cells("a古", [1, 2, 3], {1: 1, 2: 2, 3: 1}))
-    [Cell(start=0, end=1, first=0, last=1), Cell(start=1, end=2, first=1, last=3)]
+    Returns:
+        One of `ShownTokens.of_texts`, and of `ShownTokens.widths`.
+
+    >>> _placed("Ａ b", [7, 8, 9], [(0, 0), (0, 1), (2, 3)])
+    ([7, 8, -1, 9], [0, 1, 1, 1])
     """
-    start = end = first = missing_bytes = 0
-    for place, token in enumerate(tokens):
-        missing_bytes += sizes_bytes[token] if token >= 0 else -token
-        while missing_bytes > 0:
-            missing_bytes -= _utf8_size(text[end])
-            end += 1
-        if missing_bytes == 0:
-            yield Cell(start, end, first, place + 1)
-            start, first = end, place + 1
+    if spans is None:
+        spans = [(0, len(text))] * len(tokens)
+    spans = _without_empty(spans, len(text))
+    starts = (start for start, _ in reversed(spans))
+    # The first character of all the tokens from each on.
+    begins = [*accumulate(starts, min, initial=len(text))][::-1]
+    shown: list[int] = []
+    widths: list[int] = []
+    done = reached = 0  # characters in cells, without and with the one that is begun
+    for token, (_, end), (begin, next_begin) in zip(tokens, spans, pairwise(begins), strict=True):
+        if reached == done < begin:
+            shown.append(-len(text[done:begin].encode()))
+            widths.append(begin - done)
+            done = begin
+        reached = max(reached, done, end)
+        ends = reached <= next_begin
+        shown.append(token)
+        widths.append(reached - done if ends else 0)
+        done = reached if ends else done
+    if done < len(text):
+        shown.append(-len(text[done:].encode()))
+        widths.append(len(text) - done)
+    return shown, widths
+
+
+def _without_empty(spans: Sequence[tuple[int, int]], length: int) -> list[tuple[int, int]]:
+    """Put tokens that come from nothing, such as a blank put before, to the next that does not.
+
+    Those at the end are put to the last, and all to the whole text if it is all of them.
+    """
+    clipped = [(start, min(end, length)) for start, end in reversed(spans)]
+    known = next((span for span in clipped if span[0] < span[1]), (0, length))
+    filled = []
+    for start, end in clipped:
+        known = (start, end) if start < end else known
+        filled.append(known)
+    return filled[::-1]
 
 
 def _utf8_size(character: str) -> int:

@@ -50,7 +50,8 @@ def wrap(tokenizer: Any, *, name: str | None = None) -> "WrappedTokenizer":
             kind of its model.
 
     Returns:
-        What takes the place of an encoding in all chunkers, in `truncate`, `pack` and `verify`.
+        What takes the place of an encoding in all chunkers, in `truncate`, `pack` and `verify`,
+        and in `cutline.view`.
 
     Raises:
         TypeError: it does not encode with offsets, as transformers' slow tokenizers do not.

@@ -213,6 +213,7 @@ addEventListener("scroll", () => {
 
 // ---- What a token is ----
 
+const MOST_SHOWN = 32;
 const tip = $("tip");
 const encoder = new TextEncoder();
 let hiding = 0;
@@ -226,16 +227,17 @@ function quoted(slice) {
   return `“${shown}”`;
 }
 
+// Of a text that the tokenizer changes, the bytes are not those of its tokens.
 function tokenRows(cell) {
-  const tokens = data.tokens[cell.k];
+  const tokens = data.tokens[cell.k].slice(cell.first, cell.last);
   const bytes = encoder.encode(text.slice(cell.from, cell.to));
-  const rows = [];
-  for (let j = cell.first, at = 0; j < cell.last; j++) {
-    const end = at + bytesOf(tokens[j]);
-    rows.push({ place: j, id: tokens[j], bytes: hex(bytes.subarray(at, end)) });
-    at = end;
-  }
-  return rows;
+  let at = 0;
+  return tokens.map((id) => {
+    if (data.widths[cell.k] && id >= 0) return { id };
+    const start = at;
+    at += bytesOf(id);
+    return { id, bytes: hex(bytes.subarray(start, at)) };
+  });
 }
 
 function describe(cell) {
@@ -248,15 +250,17 @@ function describe(cell) {
   const list = element("dl", rows.length > 1 ? "many" : "");
   const add = (name, value, className) => list.append(element("dt", "", name), element("dd", className, value));
   if (characters === 1) add("code point", codeOf(slice.codePointAt(0)));
-  for (const { id, bytes } of rows) {
-    if (id < 0) add("no token", "the split pattern matches nothing here");
+  for (const { id, bytes } of rows.slice(0, MOST_SHOWN)) {
+    if (id < 0) add("no token", `the ${data.widths[cell.k] ? "offsets of tokens leave this out" : "split pattern matches nothing here"}`);
     else add("id", String(id), "id");
-    add("bytes", bytes, "bytes");
+    if (bytes) add("bytes", bytes, "bytes");
   }
+  if (rows.length > MOST_SHOWN) add("and", `${number(rows.length - MOST_SHOWN)} more`);
   add("characters", `${number(start)}–${number(start + characters)}`, "span");
-  const total = data.tokens[cell.k].length;
-  const places = rows.length > 1 ? `${rows[0].place}–${rows.at(-1).place}` : `${rows[0].place}`;
-  add("place", `${places} of ${total} in chunk ${data.indexes[cell.k]}`, "place");
+  if (rows[0].id < 0) return [what, list];
+  const place = data.tokens[cell.k].slice(0, cell.first).filter((id) => id >= 0).length;
+  const places = rows.length > 1 ? `${place}–${place + rows.length - 1}` : `${place}`;
+  add("place", `${places} of ${counts[cell.k]} in chunk ${data.indexes[cell.k]}`, "place");
   return [what, list];
 }
 

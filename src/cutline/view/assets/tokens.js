@@ -52,16 +52,16 @@ for (let k = 0, reached = 0; k < size; k++) {
 const bytesOf = (token) => (token < 0 ? -token : data.sizes[token]);
 
 function* cellsOf(k, first, last, from) {
-  const tokens = data.tokens[k];
+  const tokens = data.tokens[k], widths = data.widths[k];
   let at = from, head = first, missing = 0;
   for (let j = first; j < last; j++) {
-    missing += bytesOf(tokens[j]);
+    missing += widths ? widths[j] : bytesOf(tokens[j]);
     while (missing > 0) {
       const point = text.codePointAt(at);
-      missing -= point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+      missing -= widths || point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
       at += point > 0xffff ? 2 : 1;
     }
-    if (missing === 0) {
+    if (missing === 0 && at > from) {
       yield { k, from, to: at, first: head, last: j + 1 };
       from = at;
       head = j + 1;
@@ -149,7 +149,8 @@ function drawTokens(box) {
   const made = document.createDocumentFragment();
   for (const cell of cellsOf(k, first, last, from)) {
     const isGap = data.tokens[k][cell.first] < 0;
-    const span = element("span", isGap ? "t gap" : cell.last - cell.first > 1 ? "t parts" : "t");
+    const isStruck = isGap && /\S/.test(text.slice(cell.from, cell.to));
+    const span = element("span", isStruck ? "t gap" : cell.last - cell.first > 1 ? "t parts" : "t");
     span.cell = cell;
     appendShared(span, k, cell.from, cell.to, appendMarked);
     made.append(span);

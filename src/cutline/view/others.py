@@ -1,0 +1,145 @@
+"""Chunks of any maker, as `Chunk` objects: what each says of itself, and where it lies.
+
+What a chunk may be is said in cutline/verification/reading.py. Offsets are believed if all chunks
+have them; else chunks are located as `verify` does it: docs/budgets.md, "Verifying".
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from itertools import pairwise
+from numbers import Integral
+from reprlib import repr as shortened
+from typing import Any
+
+from cutline.chunk import Chunk
+from cutline.text import plain_text, utf8_of
+from cutline.verification.locating import locate, span_holds
+from cutline.verification.reading import METADATA_NAMES, ReadChunk, first_of, read_chunk
+from cutline.view.tokens import Tokenizer
+
+__all__ = ["chunks_of"]
+
+_NOT_FOUND = -1  # what LangChain writes where its own search failed
+
+
+def chunks_of(text: str, chunks: Iterable[Any], encoding: Tokenizer) -> list[Chunk]:
+    """Read the chunks of a text, locate those without offsets, and count their tokens.
+
+    Args:
+        text: what the chunks are slices of.
+        chunks: in the order of the text, of any maker.
+        encoding: what counts; what chunks say of their tokens is not used.
+
+    Raises:
+        SurrogateError: (a ValueError) the text has a surrogate.
+        TypeError: the text is no str, or a chunk has none.
+        ValueError: a chunk is not the slice of the text that its offsets name, is nowhere in
+            it, or begins before the one before it; names the chunk.
+
+    Cost: linear in the chunks. Of those without offsets, what does not follow on the chunk
+    before is searched for; where text repeats and chunks overlap, that takes milliseconds each.
+
+    >>> import cutline
+    >>> found = chunks_of("one, two", ["one", "two"], cutline.get_encoding("o200k_base"))
+    >>> [(chunk.start_index, chunk.end_index, chunk.token_count) for chunk in found]
+    [(0, 3, 1), (5, 8, 1)]
+    """
+    text = plain_text(text)
+    utf8_of(text)
+    if isinstance(chunks, str | Mapping):
+        raise TypeError(f"chunks must be a list of chunks, got one {type(chunks).__name__}")
+    given = list(chunks)
+    read = [_read(chunk, number, text) for number, chunk in enumerate(given)]
+    starts = _starts(text, read)
+    counts = encoding.count_batch([chunk.text for chunk in read]).tolist()
+    return [
+        Chunk(
+            text=chunk.text,
+            start_index=start,
+            end_index=start + len(chunk.text),
+            token_count=tokens,
+            index=_index(whole, number),
+            headings=_headings(whole),
+            metadata=_metadata(whole),
+        )
+        for number, (whole, chunk, start, tokens) in enumerate(
+            zip(given, read, starts, counts, strict=True)
+        )
+    ]
+
+
+def _read(chunk: Any, number: int, text: str) -> ReadChunk:
+    read = read_chunk(chunk, number, text)
+    if read.start == _NOT_FOUND and read.end is None:
+        return read._replace(start=None)
+    if read.start is not None and not span_holds(text, read):
+        raise ValueError(_not_there(text, number, read.text, read.start, read.end))
+    return read
+
+
+def _not_there(text: str, number: int, own: str, start: int, end: int | None) -> str:
+    """Tell where a chunk and the text at its offsets begin to differ."""
+    end = start + len(own) if end is None else end
+    there = text[max(start, 0) : max(end, 0)]
+    differ = (at for at, (one, other) in enumerate(zip(own, there, strict=False)) if one != other)
+    same = next(differ, min(len(own), len(there)))
+    return (
+        f"chunk {number} is not the slice [{start}:{end}] of the text: {same} characters on, the "
+        f"text there has {shortened(there[same:])}, the chunk {shortened(own[same:])}; pass the "
+        "text that the chunks were cut from"
+    )
+
+
+def _starts(text: str, chunks: list[ReadChunk]) -> list[int]:
+    """Tell where the chunks begin, and see that they do so in order."""
+    starts = [chunk.start for chunk in chunks if chunk.start is not None]
+    if len(starts) < len(chunks):
+        starts = list(_located(text, chunks))
+    for number, (before, start) in enumerate(pairwise(starts), 1):
+        if start < before:
+            raise ValueError(
+                f"chunk {number} begins at {start}, before the one before it ({before}): "
+                "sort the chunks by where they begin, or, if their maker found these places by "
+                "searching, give their texts alone"
+            )
+    return starts
+
+
+def _located(text: str, chunks: list[ReadChunk]) -> Iterator[int]:
+    """Search for the chunks from left to right; what they say is believed where it follows."""
+    before = 0
+    # What two chunks share may be anything.
+    places = locate(text, chunks, len, chunk_overlap=len(text), strip=True)
+    for number, (chunk, place) in enumerate(zip(chunks, places, strict=True)):
+        found = -1
+        for least in (place.start, before, 0):
+            if found < 0 and least is not None:
+                found = text.find(chunk.text, least)
+        if found < 0:
+            raise ValueError(
+                f"chunk {number} is nowhere in the text: {shortened(chunk.text)}; pass the text "
+                "that the chunks were cut from, and chunks that are slices of it"
+            )
+        yield found
+        before = found
+
+
+def _index(chunk: Any, number: int) -> int:
+    said = first_of(chunk, ("index",), Integral)
+    return number if said is None else int(said)
+
+
+def _headings(chunk: Any) -> tuple[str, ...]:
+    return tuple(map(str, first_of(chunk, ("headings",), (list, tuple)) or ()))
+
+
+def _metadata(chunk: Any) -> Mapping[str, Any]:
+    """Return what else a chunk knows; in rows of tables it is written as JSON."""
+    found = first_of(chunk, METADATA_NAMES, (Mapping, str))
+    if isinstance(found, str):
+        with suppress(ValueError):
+            found = json.loads(found)
+    boundary = first_of(chunk, ("boundary",), str)
+    known = {} if boundary is None else {"boundary": boundary}
+    return {**known, **found} if isinstance(found, Mapping) else known

@@ -168,3 +168,24 @@ def test_what_few_programs_need_is_imported_when_they_need_it() -> None:
     rare |= {"cutline.pretokenize.automaton", "cutline.pretokenize.rewriting"}
     rare |= {"cutline.training", "cutline.loading", "cutline.saving", "cutline.pipeline"}
     assert not rare.intersection(loaded)
+
+
+def answers() -> list[tuple[str, str]]:
+    """Every room and module at the top, and what its docstring says in its first sentence."""
+    found = []
+    for path in sorted(PACKAGE.iterdir()):
+        source = path / "__init__.py" if path.is_dir() else path
+        if source.suffix == ".py" and source.exists() and not path.name.startswith("__"):
+            doc = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8")))
+            assert doc, path
+            said = doc.partition("\n")[0].partition(" Source: ")[0]
+            found.append((f"{path.name}/" if path.is_dir() else path.name, said))
+    return found
+
+
+def test_the_map_of_contributing_has_every_room() -> None:
+    lines = ["| room | what it is |", "|---|---|"]
+    lines += [f"| `{room}` | {said.removesuffix('.')} |" for room, said in answers()]
+    contributing = (PACKAGE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    start = contributing.index(lines[0])
+    assert contributing[start:].partition("\n\n")[0].splitlines() == lines

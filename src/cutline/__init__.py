@@ -8,10 +8,11 @@
 ['one two', ' three four', ' five']
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from cutline.chunk import Chunk
+from cutline.chunks import Chunk
 from cutline.counting import Appender, IntervalCounter, Prepender
 from cutline.decode_stream import DecodeStream
 from cutline.encoding import Encoding
@@ -125,10 +126,11 @@ _LATE = {
 
 def __getattr__(name: str) -> Any:
     if name not in _LATE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        missing = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(missing, name=name, obj=sys.modules[__name__])  # Python adds a hint
     globals()[name] = found = getattr(import_module(_LATE[name]), name)
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE})
+    return list(__all__)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cutline.chunk import Chunk, checked_sizes, too_large
+from cutline.chunks import Chunk, checked_sizes, too_large
 from cutline.errors import OffsetError
 from cutline.kernels.chunks import make_chunks
 from cutline.kernels.cut import Cutter, code_points

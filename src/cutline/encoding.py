@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from cutline import cutting, truncating
 from cutline.batches import map_blocks, map_threads
-from cutline.chunk import Chunk
+from cutline.chunks import Chunk
 from cutline.counting import Appender, IntervalCounter, Prepender
 from cutline.decoding import Decoding
 from cutline.errors import (

@@ -10,8 +10,8 @@ from cutline.encoding import Encoding
 from cutline.registry import get_encoding
 
 if TYPE_CHECKING:
-    from cutline.chunk import Chunk
     from cutline.chunking.cutter import Counter
+    from cutline.chunks import Chunk
 
 __all__ = ["GrowsAtEnd", "GrowsAtStart", "TokenCounter", "token_counter_of"]
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 import cutline
-from cutline.chunk import Chunk
+from cutline.chunks import Chunk
 from cutline.view import terminal_view
 from cutline.view.terminal import printable
 from cutline.view.tokens import Tokenizer

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Final, Self
 
 from cutline.batches import map_threads
-from cutline.chunk import Chunk
 from cutline.chunking.cutter import Cutter
 from cutline.chunking.levels import GraphemeLevel, Level, LevelLike, make_levels
 from cutline.chunking.outline import PLAIN, Outline, PlainOutline
 from cutline.chunking.parsing import COMMONMARK, parse, structure_of
 from cutline.chunking.rules import CountText, make_rules
 from cutline.chunking.run import Run, chunk_parts
+from cutline.chunks import Chunk
 from cutline.text import plain_text
 from cutline.token_counter import TokenCounter, token_counter_of
 

@@ -13,12 +13,12 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from cutline.chunk import Chunk, too_large
 from cutline.chunking.hashing import hashes_around
 from cutline.chunking.levels import Level
 from cutline.chunking.outline import PLAIN, Outline, PlainOutline
 from cutline.chunking.plain_cutter import PlainCutter
 from cutline.chunking.rules import Rules
+from cutline.chunks import Chunk, too_large
 from cutline.counting import IntervalCounter
 from cutline.encoding import Encoding
 from cutline.errors import BudgetError

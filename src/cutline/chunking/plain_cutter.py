@@ -11,7 +11,6 @@ from math import ceil
 
 import numpy as np
 
-from cutline.chunk import Chunk
 from cutline.chunking.levels import (
     BreakLevel,
     CharacterLevel,
@@ -21,6 +20,7 @@ from cutline.chunking.levels import (
     SentenceLevel,
 )
 from cutline.chunking.rules import Rules
+from cutline.chunks import Chunk
 from cutline.counting import IntervalCounter
 from cutline.kernels.chunks import make_chunk, make_chunks
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from cutline.chunk import Chunk, checked_sizes
 from cutline.chunking.levels import GraphemeLevel, Level
+from cutline.chunks import Chunk, checked_sizes
 
 __all__ = ["CountText", "Rules", "make_rules"]
 

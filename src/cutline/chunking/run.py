@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from cutline.chunk import Chunk
 from cutline.chunking.cutter import Cut, Cutter
 from cutline.chunking.levels import LOOK_AHEAD
 from cutline.chunking.rules import Rules
+from cutline.chunks import Chunk
 from cutline.errors import SurrogateError
 from cutline.text import plain_text, utf8_of
 

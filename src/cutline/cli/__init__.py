@@ -1,4 +1,4 @@
-"""The command line: `cutline chunk|count|decode|encode|encodings|train|truncate|view`."""
+"""The `cutline` command, on files, folders and standard input."""
 
 from cutline.cli import chunks, counts, training, truncation, views  # noqa: F401 (add commands)
 from cutline.cli.commands import main

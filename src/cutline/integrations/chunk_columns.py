@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.batches import BLOCK_CHARACTERS, map_threads
-from cutline.chunk import Chunk
 from cutline.chunking import TokenChunker
 from cutline.chunking.chunkers import Chunker
+from cutline.chunks import Chunk
 from cutline.encoding import Encoding
 from cutline.integrations.text_column import TextColumn, need_pyarrow
 from cutline.kernels.cut import Cutter, code_points

@@ -8,8 +8,8 @@ from copy import deepcopy
 from itertools import pairwise
 from typing import Any, Self, TypeVar
 
-from cutline.chunk import Chunk
 from cutline.chunking.chunkers import Chunker
+from cutline.chunks import Chunk
 from cutline.encoding import Encoding
 from cutline.integrations.describing import chunker_from, chunker_of, describe
 from cutline.registry import encoding_of

@@ -8,8 +8,8 @@ from collections.abc import Collection, Set
 from copy import deepcopy
 from typing import Any, Literal, Self
 
-from cutline.chunk import Chunk
 from cutline.chunking.chunkers import Chunker
+from cutline.chunks import Chunk
 from cutline.integrations.describing import chunker_of
 from cutline.registry import encoding_for_model, get_encoding
 from cutline.token_counter import TokenCounter

@@ -7,9 +7,9 @@ docs/integrations/llama-index.md.
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Self
 
-from cutline.chunk import Chunk
 from cutline.chunking.chunkers import Chunker
 from cutline.chunking.rules import CountText
+from cutline.chunks import Chunk
 from cutline.integrations.describing import chunker_from, chunker_of, describe
 from cutline.token_counter import TokenCounter
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.chunk import Chunk
+from cutline.chunks import Chunk
 from cutline.encoding import Encoding
 from cutline.errors import BudgetError, UnknownTokenError
 from cutline.kernels.decode import Decoder

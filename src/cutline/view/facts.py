@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cutline.chunk import Chunk
+from cutline.chunks import Chunk
 
 __all__ = ["Totals", "lost_spans", "totals_of"]
 

@@ -12,7 +12,7 @@ from numbers import Integral
 from reprlib import repr as shortened
 from typing import Any
 
-from cutline.chunk import Chunk
+from cutline.chunks import Chunk
 from cutline.text import plain_text, utf8_of
 from cutline.verification.locating import locate, span_holds
 from cutline.verification.reading import METADATA_NAMES, ReadChunk, first_of, read_chunk

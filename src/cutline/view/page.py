@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from typing import Any
 
-from cutline.chunk import Chunk
+from cutline.chunks import Chunk
 from cutline.view.facts import Totals, totals_of
 from cutline.view.others import chunks_of
 from cutline.view.tokens import Tokenizer, tokenizer_of, tokens_of

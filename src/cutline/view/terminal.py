@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from cutline.chunk import Chunk
+from cutline.chunks import Chunk
 from cutline.view.facts import Totals, lost_spans, totals_of
 from cutline.view.others import chunks_of
 from cutline.view.tokens import ShownTokens, Tokenizer, tokenizer_of, tokens_of

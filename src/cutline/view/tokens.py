@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from cutline.chunk import Chunk
+from cutline.chunks import Chunk
 from cutline.encoding import Encoding
 from cutline.pipeline.encoding import ChangingEncoding
 from cutline.pipeline.offsets import untrimmed_offsets

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cutline import truncating
 from cutline.batches import map_threads
-from cutline.chunk import Chunk
+from cutline.chunks import Chunk
 from cutline.errors import OffsetError
 from cutline.text import plain_text, utf8_of
 from cutline.truncating import Boundary, Keep

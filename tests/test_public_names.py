@@ -1,0 +1,32 @@
+"""What a person sees of the package who types `cutline.`"""
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+import cutline
+
+
+def test_dir_has_the_public_names_and_no_imports() -> None:
+    assert dir(cutline) == sorted(cutline.__all__)
+    modules = [name for name in dir(cutline) if inspect.ismodule(getattr(cutline, name))]
+    assert modules == []
+
+
+def test_what_people_call_is_no_module() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'chunk'") as caught:
+        cutline.chunk  # noqa: B018
+    # Of these Python makes "Did you mean: 'Chunk'?"
+    assert (caught.value.name, caught.value.obj) == ("chunk", cutline)
+
+
+def test_offsets_of_a_file_are_those_of_its_text_as_it_is(tmp_path: Path) -> None:
+    """As docs/guide.md reads it: text mode makes one character of a line end of two."""
+    path = tmp_path / "windows.txt"
+    path.write_bytes("One line.\r\nTwo lines.\r\n\r\nThree – lines.\r\n".encode())
+    text = path.read_bytes().decode()
+    chunker = cutline.TextChunker("o200k_base", 5)
+    assert list(chunker.iter_chunks(path)) == chunker(text)
+    assert all(text[c.start_index : c.end_index] == c.text for c in chunker.iter_chunks(path))
+    assert "".join(c.text for c in chunker.iter_chunks(path)) == text != path.read_text("utf-8")

@@ -5,6 +5,7 @@ undefined behaviour, and with Cython's bounds checks: slow, for hunting reads pa
 """
 
 import os
+import sys
 from pathlib import Path
 
 from Cython.Build import cythonize
@@ -14,21 +15,30 @@ checked = os.environ.get("CUTLINE_CHECKED") == "1"
 sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 # Tests lay objects such that they end where memory ends, at any address.
 sanitizers += ["-fno-sanitize=alignment"]
-flags = ["-O1", "-g", *sanitizers] if checked else ["-O3"]
+flags = ["-O1", "-g", *sanitizers] if checked else ["-O3", "-g0"]
+stripped = ["-Wl,--strip-all"] if sys.platform == "linux" else []
 
+# What Cython writes for memoryviews, compiled once instead of once a kernel. Up to Cython 3.3.0 that
+# module needs the GIL.
+SHARED = "cutline.kernels._shared"
+sources = {
+    f"cutline.kernels.{source.stem}": source.as_posix()
+    for source in sorted(Path("src/cutline/kernels").glob("*.pyx"))
+}
 extensions = [
     Extension(
-        f"cutline.kernels.{source.stem}",
-        [source.as_posix()],
+        name,
+        [source],
         extra_compile_args=[*flags, "-fno-strict-aliasing"] if os.name != "nt" else ["/O2"],
-        extra_link_args=sanitizers if checked else [],
+        extra_link_args=sanitizers if checked else stripped,
     )
-    for source in sorted(Path("src/cutline/kernels").glob("*.pyx"))
+    for name, source in {SHARED: "src/cutline/kernels/_shared.c", **sources}.items()
 ]
 
 setup(
     ext_modules=cythonize(
         extensions,
+        shared_utility_qualified_name=SHARED,
         compiler_directives={
             "language_level": 3,
             "boundscheck": checked,

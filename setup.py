@@ -18,8 +18,8 @@ sanitizers += ["-fno-sanitize=alignment"]
 flags = ["-O1", "-g", *sanitizers] if checked else ["-O3", "-g0"]
 stripped = ["-Wl,--strip-all"] if sys.platform == "linux" else []
 
-# What Cython writes for memoryviews, compiled once instead of once a kernel. Up to Cython 3.3.0 that
-# module needs the GIL.
+# What Cython writes for memoryviews, compiled once instead of once a kernel. With Cython 3.3.0 and
+# older that module asks for the GIL.
 SHARED = "cutline.kernels._shared"
 sources = {
     f"cutline.kernels.{source.stem}": source.as_posix()

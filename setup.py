@@ -20,7 +20,7 @@ stripped = ["-Wl,--strip-all"] if sys.platform == "linux" else []
 
 # What Cython writes for memoryviews, compiled once instead of once a kernel. With Cython 3.3.0 and
 # older that module asks for the GIL.
-SHARED = "cutline.kernels._shared"
+SHARED = "cutline.kernels._cutline_shared"
 sources = {
     f"cutline.kernels.{source.stem}": source.as_posix()
     for source in sorted(Path("src/cutline/kernels").glob("*.pyx"))
@@ -32,7 +32,7 @@ extensions = [
         extra_compile_args=[*flags, "-fno-strict-aliasing"] if os.name != "nt" else ["/O2"],
         extra_link_args=sanitizers if checked else stripped,
     )
-    for name, source in {SHARED: "src/cutline/kernels/_shared.c", **sources}.items()
+    for name, source in {SHARED: "src/cutline/kernels/_cutline_shared.c", **sources}.items()
 ]
 
 setup(

@@ -4,8 +4,10 @@ Which kernel reads what::
 
     common.pxd   types, constants, the hash of a piece
     scan         text + automaton tables          -> pieces
-    bpe          one piece + vocabulary tables    -> tokens (merge, backtracking, pair check)
+    bpe          one piece + vocabulary tables    -> tokens by merging; the pair check
     build        arena, offsets, ranks            -> the tables that bpe reads
+    matches      one long piece + bpe             -> which tokens begin, or end, at a place
+    backtracking one long piece + matches         -> its tokens
     encode       pieces + bpe, with caches        -> tokens, a batch at a time
     encoder      text + scan + encode             -> lists, arrays, counts
     prefix       one long piece                   -> tokens of all its prefixes, or suffixes
@@ -16,8 +18,9 @@ Which kernel reads what::
     slice, part  a slice + marks (+ tree)         -> its tokens; of a part of a piece
     tree         one long piece + prefix          -> its token tree
     lines        text                             -> where its paragraphs and lines end
-    sentences    text + sentence_data, lines      -> where its sentences end
-    breaks       lines + sentences                -> where it pauses
+    text_properties, graphemes, words, sentences
+                 text + tables of Unicode         -> where these end
+    breaks       lines + graphemes ... sentences  -> where it pauses
     greedy       breaks + marks, a budget         -> the best break within it
     interval     text + mark + slice + greedy     -> counts of slices, and cuts at breaks
     growth       text that grows + prefix         -> the state of its live scans

@@ -214,7 +214,3 @@ cdef Py_ssize_t merge_parts(
 cdef Py_ssize_t merge(
     const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, bint whole_characters, uint32_t* out
 ) noexcept nogil
-cdef Py_ssize_t backtrack(
-    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, uint64_t* open_ends,
-    uint64_t* verdicts, Py_ssize_t patience, uint32_t* out
-) noexcept nogil

@@ -243,7 +243,7 @@ cdef Py_ssize_t count_to_end(
         at = batch.ends[0]
         if at - batch.starts[0] > MERGE_LIMIT:
             added = suffix_tokens(
-                &state.suffixes, state.bpe, state.scratch, state.text, batch.starts[0], at
+                &state.suffixes, state.bpe, &state.scratch.lookups, state.text, batch.starts[0], at
             )
         elif reserve(state.scratch, at - batch.starts[0] + 4):
             added = encode_batch(

@@ -2,7 +2,7 @@
 
 from cutline.kernels.bpe cimport Bpe
 from cutline.kernels.common cimport Key, int64_t, uint8_t, uint32_t, uint64_t
-from cutline.kernels.matches cimport Automaton
+from cutline.kernels.prefix cimport Lookups
 from cutline.kernels.scan cimport Scanner
 
 cdef enum:
@@ -34,10 +34,9 @@ cdef struct Scratch:
     bint stores             # False: the caches stay empty
     uint32_t* out
     Py_ssize_t out_slots
-    uint64_t* verdicts      # of the pair check; NULL where the caches stay empty
     uint64_t* bits          # for backtracking
     Py_ssize_t bits_words
-    Automaton automata[2]   # of tokens; the second one is mirrored
+    Lookups lookups
 
 cdef struct Batch:
     Py_ssize_t count

@@ -10,8 +10,9 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cython cimport auto_pickle
 from libc.stdlib cimport free
 
+from cutline.kernels.backtracking cimport backtrack
 from cutline.kernels.bpe cimport (
-    VERDICTS, Probe, backtrack, char_part, find_probed, find_token, id_of_rank, merge, sealed_end,
+    VERDICTS, Probe, char_part, find_probed, find_token, id_of_rank, merge, sealed_end,
     short_probe,
 )
 from cutline.kernels.common cimport (
@@ -50,15 +51,15 @@ cdef class Workspace:
         self.scratch.front = <FrontEntry*> (start + longer_bytes)
         self.scratch.front_mask = (<uint64_t> 1 << max(front_bits, 0)) - 1
         self.scratch.stores = front_bits >= 0
-        self.scratch.automata[1].mirrored = True
+        self.scratch.lookups.automata[1].mirrored = True
         if self.scratch.stores:
-            self.scratch.verdicts = <uint64_t*> (start + longer_bytes + front_bytes)
+            self.scratch.lookups.verdicts = <uint64_t*> (start + longer_bytes + front_bytes)
 
     def __dealloc__(self):
         free(self.scratch.out)
         free(self.scratch.bits)
-        free_automaton(&self.scratch.automata[0])
-        free_automaton(&self.scratch.automata[1])
+        free_automaton(&self.scratch.lookups.automata[0])
+        free_automaton(&self.scratch.lookups.automata[1])
 
 
 cdef bint reserve(Scratch* scratch, Py_ssize_t out_slots) noexcept nogil:
@@ -355,9 +356,9 @@ cdef Py_ssize_t encode_long(
     cdef Py_ssize_t count
     if not grow(<void**> &scratch.bits, &scratch.bits_words, n // 64 + 1, sizeof(uint64_t)):
         return NO_MEMORY
-    count = backtrack(bpe, piece, n, scratch.bits, scratch.verdicts, PATIENCE, out)
+    count = backtrack(bpe, piece, n, scratch.bits, scratch.lookups.verdicts, PATIENCE, out)
     if count == 0:
-        count = encode_by_prefixes(bpe, scratch, piece, n, out)
+        count = encode_by_prefixes(bpe, &scratch.lookups, piece, n, out)
     return count if count > 0 else NO_MEMORY
 
 

@@ -61,7 +61,7 @@ cdef Py_ssize_t bound_of_reach(
         ):
             return FAILED
         end = furthest(
-            state.bpe, &state.scratch.automata[0], state.text, start, end, max_tokens, state.reached
+            state.bpe, &state.scratch.lookups.automata[0], state.text, start, end, max_tokens, state.reached
         )
         if end < 0:
             return FAILED
@@ -216,7 +216,7 @@ cdef inline bint count_prefixes_of(
 ) noexcept nogil:
     """Fill the tables of prefixes for a piece. False: failed."""
     return count_prefixes(
-        &state.prefixes, state.bpe, state.scratch, state.text, start, end, budget
+        &state.prefixes, state.bpe, &state.scratch.lookups, state.text, start, end, budget
     )
 
 

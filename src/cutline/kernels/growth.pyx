@@ -25,7 +25,7 @@ from cutline.kernels.common cimport (
 )
 from cutline.kernels.encode cimport BATCH_PIECES, NO_MEMORY, Batch, encode_batch, reserve
 from cutline.kernels.prefix cimport (
-    Prefixes, extend_prefixes, free_prefixes, start_prefixes, take_scratch,
+    Prefixes, extend_prefixes, free_prefixes, start_prefixes, take_lookups,
 )
 from cutline.kernels.scan cimport char_class
 
@@ -345,9 +345,11 @@ cdef Py_ssize_t count_long(State* state, Prefixes* table, Py_ssize_t length) noe
     cdef const uint8_t* piece = state.text + table.start
     cdef bint ready = True
     if table.frontier == 0:
-        ready = start_prefixes(table, state.bpe, state.scratch, False)
+        ready = start_prefixes(table, state.bpe, &state.scratch.lookups, False)
     elif table.frontier < length:
-        ready = take_scratch(table, state.bpe, state.scratch, piece + table.frontier, False)
+        ready = take_lookups(
+            table, state.bpe, &state.scratch.lookups, piece + table.frontier, False
+        )
     while ready and table.frontier < length:
         ready = extend_prefixes(table, state.bpe, piece + table.frontier, NONE)
     if not ready:

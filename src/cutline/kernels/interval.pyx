@@ -115,10 +115,10 @@ cdef class Intervals:
             raise MemoryError(NO_MEMORY_LEFT)
         piece = self.counter.pieces + query.wanted
         tree = grow_tree(
-            self.counter.bpe, &self.counter.text, piece.start, piece.stop, &work.scratch
+            self.counter.bpe, &self.counter.text, piece.start, piece.stop, &work.scratch.lookups
         )
         tokens = count_in_tree(
-            &self.counter, piece, &tree.tree, &work.scratch, query.start, query.end
+            &self.counter, piece, &tree.tree, &work.scratch.lookups, query.start, query.end
         )
         if tokens == NO_MEMORY:
             raise MemoryError(NO_MEMORY_LEFT)

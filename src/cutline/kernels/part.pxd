@@ -1,7 +1,7 @@
 """Tokens of a part of a piece."""
 
 from cutline.kernels.counter cimport Counter, LongPiece, Query
-from cutline.kernels.encode cimport Scratch
+from cutline.kernels.prefix cimport Lookups
 from cutline.kernels.tree cimport Tree
 
 cdef enum:
@@ -12,7 +12,7 @@ cdef Py_ssize_t count_part(
     const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n_bytes
 ) noexcept nogil
 cdef Py_ssize_t count_in_tree(
-    const Counter* counter, const LongPiece* piece, const Tree* tree, Scratch* scratch,
+    const Counter* counter, const LongPiece* piece, const Tree* tree, Lookups* lookups,
     Py_ssize_t start, Py_ssize_t end
 ) noexcept nogil
 cdef void forgo_tree(LongPiece* piece) noexcept nogil

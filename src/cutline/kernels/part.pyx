@@ -16,7 +16,7 @@ from cutline.kernels.counter cimport NEED_TREE, LongPiece, byte_at, long_piece_a
 from cutline.kernels.marks cimport (
     NOWHERE, PIECES, STARTS, Marks, has_bit, has_inner, last_bit, next_bit, tokens_before,
 )
-from cutline.kernels.prefix cimport Prefixes, extend_prefixes, free_prefixes, start_prefixes
+from cutline.kernels.prefix cimport Lookups, Prefixes, extend_prefixes, free_prefixes, start_prefixes
 from cutline.kernels.tree cimport Tree, is_ancestor
 
 cdef extern from "native.h":
@@ -146,7 +146,7 @@ cdef bint meet_left(
             tokens = encode_some(counter, start, seam, out)
             if tokens == 0:
                 return False
-            if recall_compatible(counter.bpe, query.scratch.verdicts, out[tokens - 1], token):
+            if recall_compatible(counter.bpe, query.scratch.lookups.verdicts, out[tokens - 1], token):
                 met.seam = seam
                 met.tokens = tokens
                 return True
@@ -176,7 +176,7 @@ cdef bint meet_right(
             tokens = encode_some(counter, seam, end, out)
             if tokens == 0:
                 return False
-            if recall_compatible(counter.bpe, query.scratch.verdicts, token, out[0]):
+            if recall_compatible(counter.bpe, query.scratch.lookups.verdicts, token, out[0]):
                 met.seam = seam
                 met.tokens = tokens
                 return True
@@ -199,7 +199,7 @@ cdef Py_ssize_t count_by_tree(
             return NOT_MET
         query.wanted, query.start, query.end = piece - counter.pieces, start, end
         return NEED_TREE
-    return count_in_tree(counter, piece, piece.tree, query.scratch, start, end)
+    return count_in_tree(counter, piece, piece.tree, &query.scratch.lookups, start, end)
 
 
 cdef void forgo_tree(LongPiece* piece) noexcept nogil:
@@ -208,7 +208,7 @@ cdef void forgo_tree(LongPiece* piece) noexcept nogil:
 
 
 cdef Py_ssize_t count_in_tree(
-    const Counter* counter, const LongPiece* piece, const Tree* tree, Scratch* scratch,
+    const Counter* counter, const LongPiece* piece, const Tree* tree, Lookups* lookups,
     Py_ssize_t start, Py_ssize_t end,
 ) noexcept nogil:
     """Tokens of text[start:end], where a tree knows all prefixes of a piece; NOT_MET, NO_MEMORY.
@@ -227,7 +227,7 @@ cdef Py_ssize_t count_in_tree(
     end = min(end, start + MERGE_LIMIT + (end - start) // 8)
     utf8 = utf8_of(&counter.text, start, end, &copied)
     tokens = NO_MEMORY
-    if utf8 != NULL and start_prefixes(&prefixes, counter.bpe, scratch, False):
+    if utf8 != NULL and start_prefixes(&prefixes, counter.bpe, lookups, False):
         tokens = count_until_met(
             counter, tree, &prefixes, utf8, utf8_bytes(&counter.text, start, end), node, goal
         )

@@ -2,8 +2,12 @@
 
 from cutline.kernels.bpe cimport Bpe
 from cutline.kernels.common cimport NONE, uint8_t, uint32_t, uint64_t
-from cutline.kernels.encode cimport Scratch
 from cutline.kernels.matches cimport Automaton, Reading
+
+# What a thread's long pieces share: what was found once.
+cdef struct Lookups:
+    uint64_t* verdicts          # of recall_compatible; or NULL
+    Automaton automata[2]       # of tokens; the second one is mirrored
 
 # With a mirrored automaton all of it is meant from right to left: then these are suffixes, their
 # first tokens, and `start` is where the piece ends.
@@ -36,24 +40,24 @@ cdef inline Py_ssize_t prefix_tokens(const Prefixes* prefixes, Py_ssize_t length
 
 
 cdef bint start_prefixes(
-    Prefixes* prefixes, const Bpe* bpe, Scratch* scratch, bint mirrored
+    Prefixes* prefixes, const Bpe* bpe, Lookups* lookups, bint mirrored
 ) noexcept nogil
-cdef bint take_scratch(
-    Prefixes* prefixes, const Bpe* bpe, Scratch* scratch, const uint8_t* text, bint mirrored
+cdef bint take_lookups(
+    Prefixes* prefixes, const Bpe* bpe, Lookups* lookups, const uint8_t* text, bint mirrored
 ) noexcept nogil
 cdef bint extend_prefixes(
     Prefixes* prefixes, const Bpe* bpe, const uint8_t* text, Py_ssize_t budget
 ) noexcept nogil
 cdef bint count_prefixes(
-    Prefixes* prefixes, const Bpe* bpe, Scratch* scratch, const uint8_t* text,
+    Prefixes* prefixes, const Bpe* bpe, Lookups* lookups, const uint8_t* text,
     Py_ssize_t start, Py_ssize_t end, Py_ssize_t budget
 ) noexcept nogil
 cdef Py_ssize_t suffix_tokens(
-    Prefixes* suffixes, const Bpe* bpe, Scratch* scratch, const uint8_t* text,
+    Prefixes* suffixes, const Bpe* bpe, Lookups* lookups, const uint8_t* text,
     Py_ssize_t start, Py_ssize_t end
 ) noexcept nogil
 cdef Py_ssize_t encode_by_prefixes(
-    const Bpe* bpe, Scratch* scratch, const uint8_t* piece, Py_ssize_t n, uint32_t* out
+    const Bpe* bpe, Lookups* lookups, const uint8_t* piece, Py_ssize_t n, uint32_t* out
 ) noexcept nogil
 cdef void free_prefixes(Prefixes* prefixes) noexcept nogil
 cdef Py_ssize_t furthest(

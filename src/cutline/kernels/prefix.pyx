@@ -33,7 +33,7 @@ cdef void free_prefixes(Prefixes* prefixes) noexcept nogil:
 
 
 cdef bint start_prefixes(
-    Prefixes* prefixes, const Bpe* bpe, Scratch* scratch, bint mirrored
+    Prefixes* prefixes, const Bpe* bpe, Lookups* lookups, bint mirrored
 ) noexcept nogil:
     """Begin with the empty prefix. False: no memory."""
     prefixes.frontier = 0
@@ -43,17 +43,17 @@ cdef bint start_prefixes(
     prefixes.counts[0] = 0
     if prefixes.keeps_depths:
         prefixes.depths[0] = 0
-    return take_scratch(prefixes, bpe, scratch, NULL, mirrored)
+    return take_lookups(prefixes, bpe, lookups, NULL, mirrored)
 
 
-cdef bint take_scratch(
-    Prefixes* prefixes, const Bpe* bpe, Scratch* scratch,
+cdef bint take_lookups(
+    Prefixes* prefixes, const Bpe* bpe, Lookups* lookups,
     const uint8_t* text,        # in: at the next byte that will be read; any, if there was none
     bint mirrored,
 ) noexcept nogil:
     """Get ready for reading on, with other memory than before. False: no memory."""
-    cdef Automaton* automaton = &scratch.automata[mirrored]
-    prefixes.verdicts = scratch.verdicts
+    cdef Automaton* automaton = &lookups.automata[mirrored]
+    prefixes.verdicts = lookups.verdicts
     if prefixes.stamp == automaton.stamp and prefixes.closed_at == prefixes.frontier > 0:
         return True
     prefixes.automaton = automaton
@@ -139,7 +139,7 @@ cdef inline bint note_prefix(
 
 
 cdef bint count_prefixes(
-    Prefixes* prefixes, const Bpe* bpe, Scratch* scratch,
+    Prefixes* prefixes, const Bpe* bpe, Lookups* lookups,
     const uint8_t* text, Py_ssize_t start, Py_ssize_t end,  # in: the piece
     Py_ssize_t budget,                                      # in: tokens of interest
 ) noexcept nogil:
@@ -154,7 +154,7 @@ cdef bint count_prefixes(
     if prefixes.start == start and prefixes.budget == budget and prefixes.end >= end:
         return True
     prefixes.start = -1
-    if not start_prefixes(prefixes, bpe, scratch, False):
+    if not start_prefixes(prefixes, bpe, lookups, False):
         return False
     if budget == 0:
         n = 0
@@ -200,7 +200,7 @@ cdef bint count_unreachable(
 
 
 cdef Py_ssize_t suffix_tokens(
-    Prefixes* suffixes, const Bpe* bpe, Scratch* scratch,
+    Prefixes* suffixes, const Bpe* bpe, Lookups* lookups,
     const uint8_t* text, Py_ssize_t start, Py_ssize_t end,      # in: the piece
 ) noexcept nogil:
     """Tokens of the piece text[start:end], by the mirrored table. -1: no memory.
@@ -213,17 +213,17 @@ cdef Py_ssize_t suffix_tokens(
     if find_token(bpe, text + start, end - start) != NONE:
         return 1
     if suffixes.start == end and suffixes.frontier > 0:
-        ready = take_scratch(suffixes, bpe, scratch, text + end - 1 - suffixes.frontier, True)
+        ready = take_lookups(suffixes, bpe, lookups, text + end - 1 - suffixes.frontier, True)
     else:
         suffixes.start = end
-        ready = start_prefixes(suffixes, bpe, scratch, True)
+        ready = start_prefixes(suffixes, bpe, lookups, True)
     while ready and suffixes.frontier < end - start:
         ready = extend_prefixes(suffixes, bpe, text + end - 1 - suffixes.frontier, NONE)
     return suffixes.counts[end - start] if ready else -1
 
 
 cdef Py_ssize_t encode_by_prefixes(
-    const Bpe* bpe, Scratch* scratch,
+    const Bpe* bpe, Lookups* lookups,
     const uint8_t* piece, Py_ssize_t n,     # in: at least one byte
     uint32_t* out,                          # out: n slots
 ) noexcept nogil:
@@ -231,7 +231,7 @@ cdef Py_ssize_t encode_by_prefixes(
 
     The same speed for every text, and no memory but `out`, which holds the table first.
     """
-    cdef Automaton* automaton = &scratch.automata[0]
+    cdef Automaton* automaton = &lookups.automata[0]
     cdef Reading reading
     cdef Py_ssize_t at, length = n, free = n
     cdef uint64_t closed = 0
@@ -246,11 +246,11 @@ cdef Py_ssize_t encode_by_prefixes(
         if automaton.nodes[reading.node].depth > 1:
             ending = grown(automaton, bpe, reading.token_node, piece[at])
         if ending == ROOT or not ends_in(
-            bpe, automaton, scratch.verdicts, out, closed, at + 1, &automaton.nodes[ending]
+            bpe, automaton, lookups.verdicts, out, closed, at + 1, &automaton.nodes[ending]
         ):
             ending = automaton.nodes[reading.node].ending
             while not ends_in(
-                bpe, automaton, scratch.verdicts, out, closed, at + 1, &automaton.nodes[ending]
+                bpe, automaton, lookups.verdicts, out, closed, at + 1, &automaton.nodes[ending]
             ):
                 ending = shorter_ending(automaton, ending)
         out[at] = automaton.nodes[ending].token

@@ -361,7 +361,9 @@ cdef class Prepending:
             if not reserve(scratch, piece_end - start + 4):
                 return NO_MEMORY
             return encode_batch(bpe, scratch, self.buffer, self.end, batch, scratch.out)
-        tokens = suffix_tokens(&self.suffixes, bpe, scratch, self.buffer, start, piece_end)
+        tokens = suffix_tokens(
+            &self.suffixes, bpe, &scratch.lookups, self.buffer, start, piece_end
+        )
         batch.totals[0] = tokens
         return tokens if tokens >= 0 else NO_MEMORY
 

@@ -3,7 +3,7 @@
 from cutline.kernels.bpe cimport Bpe
 from cutline.kernels.characters cimport Characters
 from cutline.kernels.common cimport uint32_t
-from cutline.kernels.encode cimport Scratch
+from cutline.kernels.prefix cimport Lookups
 
 # Node p is the prefix of p bytes; its parent is that prefix without its last token.
 cdef struct Tree:
@@ -25,5 +25,5 @@ cdef inline bint is_ancestor(const Tree* tree, Py_ssize_t node, Py_ssize_t below
 
 
 cdef TokenTree grow_tree(
-    const Bpe* bpe, const Characters* text, Py_ssize_t start, Py_ssize_t end, Scratch* scratch
+    const Bpe* bpe, const Characters* text, Py_ssize_t start, Py_ssize_t end, Lookups* lookups
 )

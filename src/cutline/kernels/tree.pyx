@@ -34,7 +34,7 @@ cdef class TokenTree:
 cdef TokenTree grow_tree(
     const Bpe* bpe, const Characters* text,
     Py_ssize_t start, Py_ssize_t end,       # in: where the tree's text lies
-    Scratch* scratch,
+    Lookups* lookups,
 ):
     """Grow the tree of the piece at `start`, and of what follows it up to `end`.
 
@@ -45,7 +45,7 @@ cdef TokenTree grow_tree(
     cdef bint done
     tree.n_bytes = utf8_bytes(text, start, end)
     with nogil:
-        done = count_all(tree, bpe, text, start, end, scratch) and number(tree, bpe)
+        done = count_all(tree, bpe, text, start, end, lookups) and number(tree, bpe)
     if not done:
         raise MemoryError(f"no memory for the token tree of {tree.n_bytes} bytes of text")
     return grown
@@ -53,7 +53,7 @@ cdef TokenTree grow_tree(
 
 cdef bint count_all(
     Tree* tree, const Bpe* bpe, const Characters* text, Py_ssize_t start, Py_ssize_t end,
-    Scratch* scratch
+    Lookups* lookups
 ) noexcept nogil:
     """Last token and depth of every prefix. False: no memory."""
     cdef Prefixes prefixes
@@ -61,7 +61,7 @@ cdef bint count_all(
     cdef const uint8_t* utf8 = utf8_of(text, start, end, &copied)
     cdef bint done
     memset(&prefixes, 0, sizeof(Prefixes))
-    done = utf8 != NULL and start_prefixes(&prefixes, bpe, scratch, False)
+    done = utf8 != NULL and start_prefixes(&prefixes, bpe, lookups, False)
     while done and prefixes.frontier < tree.n_bytes:
         done = extend_prefixes(&prefixes, bpe, utf8 + prefixes.frontier, NO_BUDGET)
     free(copied)

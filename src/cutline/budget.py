@@ -10,8 +10,9 @@ from operator import index
 from typing import Literal
 
 from cutline import truncating
+from cutline.registry import token_counter_of
 from cutline.text import plain_text
-from cutline.token_counter import TokenCounter, token_counter_of
+from cutline.token_counter import TokenCounter
 from cutline.truncating import Boundary, Keep, check_options
 
 __all__ = ["Boundary", "Item", "Keep", "Packed", "PackedItem", "pack", "truncate"]

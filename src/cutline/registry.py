@@ -5,6 +5,7 @@ from os import PathLike
 from types import EllipsisType
 
 from cutline.encoding import Encoding
+from cutline.token_counter import TokenCounter
 from cutline.vocabulary import (
     encoding_name_for_model,
     encoding_spec,
@@ -18,6 +19,7 @@ __all__ = [
     "is_registered",
     "load",
     "new_encoding",
+    "token_counter_of",
 ]
 
 _encodings: dict[str, Encoding] = {}
@@ -55,6 +57,24 @@ def new_encoding(encoding_name: str) -> Encoding:
         pat_str=spec.pat_str,
         vocabulary=load_spec_vocabulary(spec),
         special_tokens=spec.special_tokens,
+    )
+
+
+def token_counter_of(encoding: TokenCounter | str) -> TokenCounter:
+    """Return what counts, given itself or as the name of a packaged encoding.
+
+    Raises:
+        UnknownEncodingError: (a ValueError) no encoding has this name.
+        TypeError: it cannot count; a tokenizer of another make must be wrapped first.
+    """
+    if isinstance(encoding, str):
+        return get_encoding(encoding)
+    if isinstance(encoding, Encoding | TokenCounter):  # to ask the protocol takes a while
+        return encoding
+    way_out = "use cutline.wrap(...)" if hasattr(encoding, "encode") else "use get_encoding(...)"
+    raise TypeError(
+        "encoding must be an Encoding, its name, or a wrapped tokenizer, got "
+        f"{type(encoding).__name__}: {way_out}"
     )
 
 

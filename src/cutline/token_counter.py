@@ -4,16 +4,25 @@
 what a tokenizer has to be able to do, and no other place that decides what is one.
 """
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from collections.abc import Iterable, Sequence
+from typing import Protocol, runtime_checkable
 
-from cutline.encoding import Encoding
-from cutline.registry import get_encoding
+from cutline.chunks import Chunk
 
-if TYPE_CHECKING:
-    from cutline.chunking.cutter import Counter
-    from cutline.chunks import Chunk
+__all__ = ["GrowsAtEnd", "GrowsAtStart", "SliceCounter", "TokenCounter"]
 
-__all__ = ["GrowsAtEnd", "GrowsAtStart", "TokenCounter", "token_counter_of"]
+
+class SliceCounter(Protocol):
+    """Counts slices of one text, as an `IntervalCounter` does."""
+
+    def count(self, start: int, end: int) -> int:
+        """Count the tokens of a slice."""
+
+    def count_many(self, spans: Sequence[tuple[int, int]]) -> Iterable[int]:
+        """Count the tokens of many slices."""
+
+    def split_at(self, start: int, n: int) -> int:
+        """Find the greatest end within n tokens."""
 
 
 class GrowsAtEnd(Protocol):
@@ -64,10 +73,10 @@ class TokenCounter(Protocol):
     def split_at(self, text: str, n: int, start: int = 0) -> int:
         """Find an end such that `text[start:end]` has at most n tokens, the greatest known."""
 
-    def split(self, text: str, chunk_size: int, chunk_overlap: int = 0) -> "list[Chunk]":
+    def split(self, text: str, chunk_size: int, chunk_overlap: int = 0) -> list[Chunk]:
         """Cut a text into chunks as long as the budget allows."""
 
-    def intervals(self, text: str) -> "Counter":
+    def intervals(self, text: str) -> SliceCounter:
         """Return what counts slices of a text."""
 
     def appender(self, text: str = "") -> GrowsAtEnd:
@@ -78,21 +87,3 @@ class TokenCounter(Protocol):
 
     def _max_bytes_of(self, n: int, /) -> int | None:
         """Tell how far `split_at` may go with n tokens, in bytes or less; None: without end."""
-
-
-def token_counter_of(encoding: TokenCounter | str) -> TokenCounter:
-    """Return what counts, given itself or as the name of a packaged encoding.
-
-    Raises:
-        UnknownEncodingError: (a ValueError) no encoding has this name.
-        TypeError: it cannot count; a tokenizer of another make must be wrapped first.
-    """
-    if isinstance(encoding, str):
-        return get_encoding(encoding)
-    if isinstance(encoding, Encoding | TokenCounter):  # to ask the protocol takes a while
-        return encoding
-    way_out = "use cutline.wrap(...)" if hasattr(encoding, "encode") else "use get_encoding(...)"
-    raise TypeError(
-        "encoding must be an Encoding, its name, or a wrapped tokenizer, got "
-        f"{type(encoding).__name__}: {way_out}"
-    )

@@ -15,8 +15,9 @@ from cutline.chunking.parsing import COMMONMARK, parse, structure_of
 from cutline.chunking.rules import CountText, make_rules
 from cutline.chunking.run import Run, chunk_parts
 from cutline.chunks import Chunk
+from cutline.registry import token_counter_of
 from cutline.text import plain_text
-from cutline.token_counter import TokenCounter, token_counter_of
+from cutline.token_counter import TokenCounter
 
 __all__ = [
     "Chunker",

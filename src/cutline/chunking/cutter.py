@@ -5,11 +5,11 @@ is asked for its last boundary up to there; the first one that fills the chunk w
 from one `IntervalCounter`: no candidate is encoded. Source: docs/chunking.md.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from math import ceil
 from operator import attrgetter, index
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,27 +24,15 @@ from cutline.encoding import Encoding
 from cutline.errors import BudgetError
 from cutline.kernels.breaks import keep_graphemes, says_something
 from cutline.kernels.chunks import make_chunk
+from cutline.token_counter import SliceCounter
 
-__all__ = ["Counter", "Cut", "Cutter"]
+__all__ = ["Cut", "Cutter"]
 
 _GUESSES = 6  # at the budget that `count_text` leaves; then it is halved
 _ATTEMPTS = 70
 _AT_ONCE = 64
 _NEAR = 64
 END = "end"
-
-
-class Counter(Protocol):
-    """Counts slices of one text, as `IntervalCounter` does."""
-
-    def count(self, start: int, end: int) -> int:
-        """Count the tokens of a slice."""
-
-    def count_many(self, spans: Sequence[tuple[int, int]]) -> Iterable[int]:
-        """Count the tokens of many slices."""
-
-    def split_at(self, start: int, n: int) -> int:
-        """Find the greatest end within n tokens."""
 
 
 class Cut(NamedTuple):
@@ -72,7 +60,7 @@ class Cutter:
     def __init__(
         self,
         text: str,
-        counter: Counter,
+        counter: SliceCounter,
         rules: Rules,
         outline: Outline | PlainOutline = PLAIN,
         offset: int = 0,

@@ -1,13 +1,11 @@
 """What a text's syntax says while it is cut: levels, what stays whole, headings."""
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cutline.chunking.levels import MarkLevel
 from cutline.chunking.structure import Structure
-
-if TYPE_CHECKING:
-    from cutline.chunking.cutter import Counter
+from cutline.token_counter import SliceCounter
 
 __all__ = ["PLAIN", "Outline", "PlainOutline"]
 
@@ -20,7 +18,7 @@ class PlainOutline:
 
     levels: tuple[MarkLevel, ...] = ()
 
-    def limit(self, counter: "Counter", first: int, reach: int, budget: int) -> int:
+    def limit(self, counter: SliceCounter, first: int, reach: int, budget: int) -> int:
         """Nothing stays whole."""
         return reach
 
@@ -70,7 +68,7 @@ class Outline:
         """Tell whether overlap must not begin here: what is cut off would be read wrongly."""
         return self._kind_around(place) in _CLOSED_KINDS
 
-    def limit(self, counter: "Counter", first: int, reach: int, budget: int) -> int:
+    def limit(self, counter: SliceCounter, first: int, reach: int, budget: int) -> int:
         """Find how far a chunk may go and cut no unit that would fit a chunk of its own.
 
         Args:

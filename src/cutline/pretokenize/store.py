@@ -81,9 +81,9 @@ def compile_pattern(pat_str: str) -> Automaton:
 
 def generate(pat_str: str) -> Automaton:
     """Compile a pattern; the compiler is only imported where there is something to compile."""
-    from cutline.pretokenize import automaton
+    from cutline.pretokenize.automaton import generate as compiled
 
-    return automaton.generate(pat_str)
+    return compiled(pat_str)
 
 
 def file_name(pat_str: str) -> str:

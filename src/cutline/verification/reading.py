@@ -8,7 +8,8 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 from cutline.encoding import Encoding
-from cutline.token_counter import TokenCounter, token_counter_of
+from cutline.registry import token_counter_of
+from cutline.token_counter import TokenCounter
 from cutline.wrapping import wrap
 
 __all__ = [

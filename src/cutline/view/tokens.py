@@ -16,7 +16,7 @@ from cutline.chunks import Chunk
 from cutline.encoding import Encoding
 from cutline.pipeline.encoding import ChangingEncoding
 from cutline.pipeline.offsets import untrimmed_offsets
-from cutline.token_counter import token_counter_of
+from cutline.registry import token_counter_of
 from cutline.wrapping import WrappedTokenizer
 
 __all__ = ["Cell", "ShownTokens", "Tokenizer", "tokenizer_of", "tokens_of"]

@@ -1,15 +1,17 @@
 """Texts that grow, counted anew each time they are asked about."""
 
 from operator import index
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from cutline.errors import OffsetError
 from cutline.text import plain_text
 
-if TYPE_CHECKING:
-    from cutline.wrapping.tokenizer import WrappedTokenizer
-
 __all__ = ["RecountedEnd", "RecountedStart"]
+
+
+class _Counts(Protocol):
+    def count(self, text: str, /) -> int: ...
+    def fits(self, text: str, max_tokens: int, /) -> bool: ...
 
 
 class _Recounted:
@@ -19,7 +21,7 @@ class _Recounted:
         text: the whole text so far.
     """
 
-    def __init__(self, tokenizer: "WrappedTokenizer", text: str = "") -> None:
+    def __init__(self, tokenizer: _Counts, text: str = "") -> None:
         self._tokenizer = tokenizer
         self.text = plain_text(text)
 

@@ -6,17 +6,17 @@ encodes words apart. Source: docs/wrap.md.
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from operator import index
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from cutline.errors import OffsetError
 from cutline.text import plain_text, utf8_of
 
 if TYPE_CHECKING:
-    from cutline.wrapping.tokenizer import WrappedTokenizer
+    import re
 
 __all__ = ["REACH", "TextSlices"]
 
@@ -30,6 +30,17 @@ _CONTEXT: Final = 64  # characters that are encoded anew to try an end, unless t
 _REFUTED: Final = 4  # ends that seemed to fit, and did not, before no more are tried
 _SHORT: Final = 64  # characters of parts that are worth remembering from text to text
 _REMEMBERED: Final = 256
+
+
+class _Encodes(Protocol):
+    """What of a `WrappedTokenizer` slices are counted by."""
+
+    @property
+    def seams(self) -> "re.Pattern[str] | None": ...
+    @property
+    def count_part(self) -> Callable[[str], int]: ...
+    def count(self, text: str, /) -> int: ...
+    def offsets_of(self, text: str, /) -> list[tuple[int, int]] | None: ...
 
 
 class TextSlices:
@@ -48,7 +59,7 @@ class TextSlices:
     text is encoded once at the beginning, then a count encodes at most two parts of words.
     """
 
-    def __init__(self, tokenizer: "WrappedTokenizer", text: str) -> None:
+    def __init__(self, tokenizer: _Encodes, text: str) -> None:
         self._tokenizer = tokenizer
         self._text = plain_text(text)
         utf8_of(self._text)

@@ -293,8 +293,18 @@ def pages() -> list[Any]:
 def test_examples_in_the_documentation_run(path: Path) -> None:
     if front := FRONT.match(path.read_text(encoding="utf-8")):
         pytest.importorskip(front[1], reason=f"{front[1]}, which the page needs, is not installed")
-    failed, _ = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
+    failed, attempted = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
     assert failed == 0
+    assert (attempted > 0) == (">>> " in path.read_text(encoding="utf-8"))
+
+
+def test_table_of_encodings_is_that_of_the_package() -> None:
+    page = (DOCS / "tokenizers.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| ([\d,]+) \| (.*) \|$", page, re.MULTILINE)
+    sizes = {name: int(size.replace(",", "")) for name, size, _ in rows}
+    assert sizes == {
+        name: cutline.get_encoding(name).n_vocab for name in cutline.list_encoding_names()
+    }
 
 
 def test_links_between_the_documents_lead_somewhere() -> None:

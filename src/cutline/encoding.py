@@ -662,7 +662,7 @@ class Encoding(Encoder, Decoding):
 
     @property
     def content_hash(self) -> str:
-        """SHA-256 in hex over all that decides on tokens and ids: equal if they are.
+        """SHA-256 in hex over all that decides on tokens and ids; equal if they are.
 
         The name has no part in it. Cost: linear in the vocabulary at the first use, then kept.
 

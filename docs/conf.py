@@ -165,3 +165,4 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-docstring", link_pages)
     app.connect("autodoc-process-signature", rewrite_signature)
     app.connect("missing-reference", resolve_elsewhere)
+nitpick_ignore_regex = [("py:class", r"cutline\.[\w.]*\._\w+")]  # private: of no page

@@ -100,6 +100,7 @@ nitpick_ignore = [
         as_text(TokenCounter)[1:],
     )
 ]
+nitpick_ignore_regex = [("py:class", r"cutline\.[\w.]*\._\w+")]  # private: of no page
 """Types of packages that keep no page for a type at a lasting address; and, as the type of a
 property, what stands for an encoding or a wrapped tokenizer.
 """
@@ -165,4 +166,3 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-docstring", link_pages)
     app.connect("autodoc-process-signature", rewrite_signature)
     app.connect("missing-reference", resolve_elsewhere)
-nitpick_ignore_regex = [("py:class", r"cutline\.[\w.]*\._\w+")]  # private: of no page

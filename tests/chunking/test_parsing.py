@@ -121,7 +121,7 @@ def test_a_worker_that_hangs_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
 @POSIX_ONLY
 def test_a_parser_that_takes_too_much_memory_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     start = parse_pool._START.replace(
-        "main()", "from cutline.chunking import parse_worker as w; w._MOST_MEMORY = 1 << 28; main()"
+        "main()", "from cutline.chunking import parse_worker as w; w._MOST_MEMORY = 1 << 26; main()"
     )
     monkeypatch.setattr(parse_pool, "_START", start)
     with pytest.warns(UnparsedWarning, match=CRASHED):
@@ -135,6 +135,56 @@ def test_without_another_process_documents_are_cut_at_lines(
     with pytest.warns(UnparsedWarning, match="no process could be started for its parser"):
         structure = structure_of("a\nb\n", "python", isolated=True)
     assert [*structure.marks[0].search(1)] == [2]
+
+
+@pytest.mark.parametrize(("name", "value"), [("executable", None), ("frozen", True)])
+def test_a_program_that_is_no_python_is_not_started_again(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: object
+) -> None:
+    parse_pool._pool.close()
+    monkeypatch.setattr(sys, name, value, raising=False)
+    with pytest.warns(UnparsedWarning, match="no process could be started .* no Python to run"):
+        structure_of("a", "python", isolated=True)
+
+
+def test_a_worker_imports_nothing_from_the_folder_that_a_program_is_in(tmp_path: Path) -> None:
+    for name in ("json", "re", "enum", "types", "operator", "numpy", "signal"):
+        (tmp_path / f"{name}.py").write_text("open('run', 'w')")
+    (tmp_path / "a.py").write_text("def one():\n    pass\n")
+    code = "import sys; from cutline.cli import main; sys.exit(main())"
+    run = subprocess.run(
+        [sys.executable, "-P", "-c", code, "chunk", "--by", "auto", "a.py"],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert '"token_count"' in run.stdout
+    assert "unparsed" not in run.stdout + run.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_paths_may_be_any_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    parse_pool._pool.close()
+    monkeypatch.setattr(sys, "path", [*sys.path, Path("/nowhere"), None, "/ä/'quoted'\udcff"])
+    assert not structure_of("a", "python", isolated=True).problem
+    parse_pool._pool.close()
+
+
+@POSIX_ONLY
+def test_a_worker_that_was_ended_while_idle_costs_no_document_its_structure() -> None:
+    assert not structure_of("a", "python", isolated=True).problem
+    [worker] = parse_pool._pool._idle
+    os.kill(worker.process.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, worker.process.pid, os.WEXITED | os.WNOWAIT)
+    assert not structure_of("a", "python", isolated=True).problem
+
+
+@POSIX_ONLY
+def test_memory_is_counted_from_what_the_interpreter_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there are many processors, NumPy's threads alone took more than the limit."""
+    parse_pool._pool.close()
+    taken = "import mmap; m = mmap.mmap(-1, 3 << 30); main()"
+    monkeypatch.setattr(parse_pool, "_START", parse_pool._START.replace("main()", taken))
+    assert not structure_of("a", "python", isolated=True).problem
+    parse_pool._pool.close()
 
 
 def test_threads_have_workers_of_their_own() -> None:

@@ -258,9 +258,13 @@ def test_invalid_utf8_in_a_dictionary_is_refused() -> None:
         chunk_batch(pa.table({"text": column}), PLAIN)
 
 
-def test_offsets_that_leave_the_buffer_are_refused() -> None:
-    offsets = pa.py_buffer(np.array([0, 50, 3], dtype=np.int32))
-    column = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"abc")])
+@pytest.mark.parametrize("places", [[0, 50, 3], [0, 3, 1], [0, -4, 3], [2, 1 << 30, 3]])
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()], ids=str)
+def test_offsets_that_leave_the_buffer_are_refused(places: list[int], kind: pa.DataType) -> None:
+    """Arrow ends the process that looks at such a row."""
+    width = np.int32 if kind == pa.string() else np.int64
+    offsets = pa.py_buffer(np.array(places, dtype=width))
+    column = pa.Array.from_buffers(kind, 2, [None, offsets, pa.py_buffer(b"abc")])
     with pytest.raises(cutline.SourceError, match="column 'text'"):
         chunk_batch(pa.record_batch([column], names=["text"]), PLAIN)
 

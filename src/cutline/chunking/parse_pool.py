@@ -25,9 +25,14 @@ _PATIENCE: Final = 4
 """So many times the seconds may pass on the clock: a machine may have much else to do."""
 
 _START: Final = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from cutline.chunking.parse_worker import main; main()"
+    "import sys; sys.path[:] = {paths}; from cutline.chunking.parse_worker import main; main()"
 )
+_IS_WORKER: Final = "CUTLINE_PARSE_WORKER"
+_ENVIRONMENT: Final = {
+    _IS_WORKER: "1",
+    # NumPy's threads are of no use there, and take memory.
+    **dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+}
 
 
 class ParserError(Exception):
@@ -38,7 +43,12 @@ class _Worker:
     """A process that parses one text after the other."""
 
     def __init__(self) -> None:
-        arguments = [sys.executable, "-c", _START, json.dumps(sys.path)]
+        if not sys.executable or getattr(sys, "frozen", False) or _IS_WORKER in os.environ:
+            # It would be this program once more, not a Python.
+            raise ValueError(f"sys.executable is {sys.executable!r}, no Python to run")
+        paths = ascii([path for path in sys.path if isinstance(path, str)])
+        # -P: nothing is imported from the folder that this program happens to be in.
+        arguments = [sys.executable, "-P", "-c", _START.format(paths=paths)]
         # Out of reach of Ctrl-C, which is for the program; without it, the worker ends by itself.
         self.process = subprocess.Popen(
             arguments,
@@ -46,6 +56,7 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            env={**os.environ, **_ENVIRONMENT},
             start_new_session=True,
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
@@ -111,8 +122,11 @@ class _Pool:
 
     def take(self) -> _Worker:
         with self._lock:
-            if self._idle:
-                return self._idle.pop()
+            while self._idle:
+                worker = self._idle.pop()
+                if worker.process.poll() is None:
+                    return worker
+                worker.close()  # it was ended from elsewhere
         try:
             return _Worker()
         except (OSError, ValueError) as error:

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import Final
 
 from cutline.chunking.parse_messages import read_message, structure_to, write_message
@@ -14,7 +15,7 @@ from cutline.chunking.parsing import parse
 
 __all__ = ["main"]
 
-_MOST_MEMORY: Final = 2 << 30
+_MOST_MEMORY: Final = 2 << 30  # besides that of the interpreter and its modules
 
 
 def main() -> None:
@@ -53,10 +54,20 @@ def _limit() -> None:
     if sys.platform != "win32":
         import resource
 
-        for limit, most in ((resource.RLIMIT_AS, _MOST_MEMORY), (resource.RLIMIT_CORE, 0)):
+        memory = _mapped_bytes() + _MOST_MEMORY
+        for limit, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CORE, 0)):
             _, hard = resource.getrlimit(limit)
             if hard == resource.RLIM_INFINITY or most < hard:
                 resource.setrlimit(limit, (most, hard))
+
+
+def _mapped_bytes() -> int:
+    """Bytes of address space that are taken already; 0 where the system does not say."""
+    try:
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
 
 
 def _end_after(seconds: float) -> None:

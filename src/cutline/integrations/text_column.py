@@ -91,8 +91,18 @@ class TextColumn:
     def _invalid(self, found: Any, error: Exception) -> SourceError:
         """Name the first row that is not UTF-8; damaged in another way: repeat what Arrow says."""
         pa = need_pyarrow()
+        damaged = SourceError(f"column {self.name!r}: {error}")
         if isinstance(found, pa.DictionaryArray):
-            return SourceError(f"column {self.name!r}: {error}")
+            return damaged
+        bytes_of = {
+            pa.string(): pa.binary(),
+            pa.large_string(): pa.large_binary(),
+            pa.string_view(): pa.binary_view(),
+        }
+        try:
+            found.view(bytes_of[found.type]).validate(full=True)
+        except pa.ArrowInvalid:  # by its offsets: to look at a row could end the process
+            return damaged
         for row in range(len(found)):
             try:
                 found[row].as_py()
@@ -102,7 +112,7 @@ class TextColumn:
                     f"{wrong.object[wrong.start]:#04x}: {wrong.reason}); Arrow does not check "
                     "its strings: have the column made of binary by a cast, which does"
                 )
-        return SourceError(f"column {self.name!r}: {error}")
+        return damaged
 
 
 def text_type(schema: "pyarrow.Schema", column: str) -> "pyarrow.DataType":

@@ -107,6 +107,16 @@ cdef inline const uint64_t* filter_of(
     return bpe.endings if automaton.mirrored else bpe.beginnings
 
 
+cdef inline bint may_grow(
+    const Automaton* automaton, const Bpe* bpe, uint32_t node, uint64_t hashed
+) noexcept nogil:
+    """Whether a node has a child with this hash: some token may begin with its bytes."""
+    return (
+        told(filter_of(automaton, bpe), bpe.match_shift, hashed) & BEGINS
+        and automaton.nodes[node].depth < <uint64_t> bpe.max_token_bytes
+    )
+
+
 cdef inline uint32_t child_of(
     const Automaton* automaton, uint32_t node, uint64_t hashed
 ) noexcept nogil:
@@ -143,13 +153,12 @@ cdef inline bint read_byte(
 
     Cost: amortised constant; a look-up in the vocabulary more for a node that is new.
     """
-    cdef const uint64_t* filter = filter_of(automaton, bpe)
     cdef const Node* nodes = automaton.nodes
     cdef uint32_t node = reading.node, child
     cdef uint64_t hashed
     while node != ROOT:
         hashed = extended(nodes[node].hashed, text[0])
-        if told(filter, bpe.match_shift, hashed) & BEGINS:
+        if may_grow(automaton, bpe, node, hashed):
             child = child_of(automaton, node, hashed)
             if child == ROOT:
                 return add_nodes(automaton, bpe, text, reading, node)

@@ -109,7 +109,7 @@ cdef bint add_nodes(
         )
     while node != ROOT:
         hashed = extended(automaton.nodes[node].hashed, text[0])
-        if told(filter_of(automaton, bpe), bpe.match_shift, hashed) & BEGINS:
+        if may_grow(automaton, bpe, node, hashed):
             child = child_of(automaton, node, hashed)
             if child != ROOT:
                 break

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 from hashlib import sha256
+from operator import itemgetter
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, Self
 
@@ -679,7 +680,9 @@ class Encoding(Encoder, Decoding):
 
     def _content(self) -> list[Any]:
         """All that decides on tokens and ids, as JSON can hold it."""
-        return [self._vocabulary.fingerprint, self._pat_str, self._special_tokens]
+        # Of two that share an id, the later one is what it decodes to: their order counts.
+        special = sorted(self._special_tokens.items(), key=itemgetter(1))
+        return [self._vocabulary.fingerprint, self._pat_str, special]
 
     @property
     def max_token_value(self) -> int:

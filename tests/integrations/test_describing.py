@@ -393,6 +393,10 @@ def test_no_damaged_description_makes_another_chunker(tmp_path: Path) -> None:
                 one.setdefault("isolated", False)
             assert made == one
         assert count > 100
+    level = {"name": "a", "module": "re", "pattern": "a", "flags": 1 << 31}
+    for damage in (level, level | {"pattern": "(" * 3000 + ")" * 3000, "flags": 32}):
+        with pytest.raises(ValueError, match="the level 'a' cannot be made again"):
+            chunker_from(describe(cutline.TextChunker("gpt2")) | {"levels": [damage]})
     for nothing in (None, 5, "text", [], {}, [("kind", "text")]):
         with pytest.raises(ValueError, match="kind of a chunker must be one of token, text,"):
             chunker_from(nothing)  # type: ignore[arg-type]

@@ -38,6 +38,18 @@ def test_no_control_reaches_the_terminal(text: str) -> None:
     assert not re.search("[\u202a-\u202e\u2066-\u2069]", plain)
 
 
+def test_names_cannot_speak_to_the_terminal() -> None:
+    named = cutline.Encoding.from_vocabulary(
+        "\x1b]0;a\x07\nb",
+        pat_str=None,
+        vocabulary=cutline.get_encoding("gpt2")._vocabulary,
+        special_tokens={},
+    )
+    shown = "".join(terminal_view("one", ["one"], named, title="\x1b[31m\n", has_colors=False))
+    assert "\x1b" not in shown
+    assert "␛]0;a␇␊b" in shown
+
+
 def test_without_colors_there_is_no_escape() -> None:
     text = TEXTS["scripts"]
     shown = "".join(terminal_view(text, overlapping(text), encoding(), has_colors=False))

@@ -243,7 +243,7 @@ def _read_level(written: Any) -> str | Level:
     compiler = {"re": re, "regex": regex}[module]
     try:
         level = PatternLevel(name, compiler.compile(pattern, flags, **lists))
-    except (re.error, regex.error, TypeError, ValueError) as error:
+    except (re.error, regex.error, OverflowError, RecursionError, TypeError, ValueError) as error:
         raise ValueError(f"the level {name!r} cannot be made again: {error}") from error
     if _write_pattern(level) != written:
         raise ValueError(f"the description of the level {name!r} is damaged: {written!r}")

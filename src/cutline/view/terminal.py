@@ -82,8 +82,8 @@ def terminal_view(
     read = chunks_of(text, chunks, encoding)
     totals = totals_of(text, read, chunk_size)
     paint = _paint if has_colors else _no_paint
-    yield paint(printable(title.replace("\n", "␊")), _BOLD) + "\n"
-    yield _totals_lines(totals, encoding.name, chunk_size)
+    yield paint(_line(title), _BOLD) + "\n"
+    yield _totals_lines(totals, _line(encoding.name), chunk_size)
     lost = dict(lost_spans(text, read))
     budget = chunk_size or max(totals.largest, 1)
     shared_until = 0
@@ -109,6 +109,11 @@ def printable(text: str) -> str:
     ('a␛[31m␍\n', '<U+202E>abc')
     """
     return _UNPRINTABLE.sub(_picture, text)
+
+
+def _line(text: str) -> str:
+    """Show a text on one line, too."""
+    return printable(text.replace("\n", "␊"))
 
 
 def _picture(match: re.Match[str]) -> str:

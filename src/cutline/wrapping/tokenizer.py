@@ -107,12 +107,13 @@ class WrappedTokenizer:
         """SHA-256 in hex over all that decides on tokens and ids; the name has no part in it.
 
         None if that cannot be told: parts of it are written in Python, or it is of another make
-        than the package `tokenizers`.
+        than the package `tokenizers`, whose version 1 writes the same tokenizer otherwise.
         """
         document = _document_of(self._tokenizer)
         if document is None or not is_of_tokenizers(self._tokenizer):
             return None
-        content = [document, _special_text(self._tokenizer)]
+        unlimited = {**document, "truncation": None, "padding": None}
+        content = [unlimited, _special_text(self._tokenizer)]
         return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     @property

@@ -6,6 +6,7 @@ import random
 import sys
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -381,3 +382,12 @@ def test_surrogates_are_refused_where_offsets_are_given(text: str) -> None:
         ours.split(text, 8, 2)
     with pytest.raises(SurrogateError, match=str(position)):
         ours.split_at(text, 8)
+
+
+@pytest.mark.parametrize("size", ["10", 2.5, None])
+def test_a_size_that_is_no_integer_is_named(size: Any) -> None:
+    for named, sizes in (("chunk_size", (size, 0)), ("chunk_overlap", (8, size))):
+        with pytest.raises(TypeError, match=f"{named} must be an integer, got {size!r}"):
+            cutline.get_encoding("gpt2").split("text", *sizes)
+        with pytest.raises(TypeError, match=f"{named} must be an integer, got {size!r}"):
+            cutline.TextChunker("gpt2", *sizes)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from operator import index
-from typing import Any
+from typing import Any, SupportsIndex
 
 from cutline.errors import BudgetError
 
@@ -54,7 +54,8 @@ def checked_sizes(chunk_size: int, chunk_overlap: int) -> tuple[int, int]:
         TypeError: one is no integer.
         ValueError: chunk_size is below 1, or chunk_overlap is not from 0 to below it.
     """
-    chunk_size, chunk_overlap = index(chunk_size), index(chunk_overlap)
+    chunk_size = _integer("chunk_size", chunk_size)
+    chunk_overlap = _integer("chunk_overlap", chunk_overlap)
     if chunk_size < 1:
         raise ValueError(f"chunk_size must be 1 or more tokens, got {chunk_size}")
     if not 0 <= chunk_overlap < chunk_size:
@@ -63,6 +64,13 @@ def checked_sizes(chunk_size: int, chunk_overlap: int) -> tuple[int, int]:
             f"got {chunk_overlap}"
         )
     return chunk_size, chunk_overlap
+
+
+def _integer(name: str, value: SupportsIndex) -> int:
+    try:
+        return index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer, got {value!r}") from None
 
 
 def too_large(

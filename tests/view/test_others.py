@@ -134,6 +134,15 @@ def test_what_else_chunks_know_is_kept() -> None:
     assert [chunk.headings for chunk in found] == [("A",), ()]
 
 
+def test_metadata_may_be_anything() -> None:
+    ring: list[Any] = []
+    ring.append(ring)
+    metadata = {"text": "one", "metadata": {"keys": {(1, 2): 3}, "ring": ring, 5: {b"a"}}}
+    rows = [metadata, {"text": " two", "metadata": "[" * 100_000}]
+    assert "one two" in html_page("one two", rows, "o200k_base")
+    assert "one" in "".join(terminal_view("one two", rows, "o200k_base"))
+
+
 # Where chunks without offsets lie
 
 

@@ -138,7 +138,7 @@ def _metadata(chunk: Any) -> Mapping[str, Any]:
     """Return what else a chunk knows; in rows of tables it is written as JSON."""
     found = first_of(chunk, METADATA_NAMES, (Mapping, str))
     if isinstance(found, str):
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             found = json.loads(found)
     boundary = first_of(chunk, ("boundary",), str)
     known = {} if boundary is None else {"boundary": boundary}

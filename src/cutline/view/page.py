@@ -108,7 +108,12 @@ def page_data(
 
 
 def _shown_value(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError):  # keys that JSON has not, or it holds itself
+        return repr(value)
 
 
 def _totals_html(totals: Totals, encoding_name: str, chunk_size: int | None) -> str:

@@ -51,7 +51,7 @@ def load(path: Path) -> cutline.Encoding | None:
             return cutline.load(path)
         except (VocabularyError, PatternError) as error:
             refusal = str(error)
-    assert str(path) in refusal
+    assert str(path) in refusal, refusal
     return None
 
 

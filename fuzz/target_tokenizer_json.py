@@ -6,13 +6,13 @@ Input: bytes that choose a tokenizer and how some of its JSON is changed.
 import json
 import random
 import tempfile
-import warnings
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import cutline
-from cutline.errors import PatternError, PatternFallbackWarning, VocabularyError
+from cutline.errors import PatternError, VocabularyError
+from fuzz.target_native import load
 from tests.pipeline.families import FAMILIES, build
 
 TEXTS = ("", "Hello world", "  the\n\n12345 don't é中文👩‍👩‍👧 ﬁ <s>", "x" * 100)
@@ -107,18 +107,6 @@ def change(rng: random.Random, part: Any) -> Any:
     else:
         part[key] = change(rng, part[key])
     return part
-
-
-def load(path: Path) -> cutline.Encoding | None:
-    """Load a file; None: it was refused."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PatternFallbackWarning)
-        try:
-            return cutline.load(path)
-        except (VocabularyError, PatternError) as error:
-            refusal = str(error)
-    assert str(path) in refusal, refusal
-    return None
 
 
 def check(encoding: cutline.Encoding, folder: Path) -> None:

@@ -2,7 +2,7 @@
 
 from cutline.kernels.common cimport (
     LONGER, MERGE_LIMIT, NONE, SHORT_PIECE, Key, char_bytes, decode_char, hash_key, hash_long,
-    memcpy, memmove, memset, same_bytes, scramble, short_key, uint8_t, uint32_t, uint64_t,
+    memcpy, memmove, same_bytes, scramble, short_key, uint8_t, uint32_t, uint64_t,
 )
 
 cdef enum:

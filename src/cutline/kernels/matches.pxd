@@ -2,7 +2,7 @@
 
 Two filters of the vocabulary tell of a few bytes whether some token begins with them, and
 whether some token ends in them: always where one does, seldom where none does. Two things are
-made of them. `longest_match` finds the tokens that begin at a place, the longest first. And the
+made of them. `next_match` gives the tokens that begin at a place, the longest first. And the
 Aho-Corasick automaton, which finds those that end at each place of a text, is not built beforehand:
 a state is made when a text first needs it. Source: docs/algorithm.md, "Finding tokens".
 """

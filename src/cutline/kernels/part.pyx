@@ -8,7 +8,7 @@ fails, the token tree of the piece may help. Source: docs/counting.md.
 
 from libc.stdlib cimport free
 
-from cutline.kernels.bpe cimport Bpe, find_token, merge, recall_compatible
+from cutline.kernels.bpe cimport find_token, merge, recall_compatible
 from cutline.kernels.characters cimport char_at, utf8_bytes, utf8_of, write_utf8
 from cutline.kernels.common cimport MERGE_LIMIT, NONE, memset, uint8_t, uint32_t
 from cutline.kernels.encode cimport NO_MEMORY, encode_piece, reserve

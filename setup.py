@@ -22,13 +22,14 @@ stripped = ["-Wl,--strip-all"] if sys.platform == "linux" else []
 # older that module asks for the GIL.
 SHARED = "cutline.kernels._cutline_shared"
 sources = {
-    f"cutline.kernels.{source.stem}": source.as_posix()
-    for source in sorted(Path("src/cutline/kernels").glob("*.pyx"))
+    ".".join(source.with_suffix("").parts[1:]): source.as_posix()
+    for source in sorted(Path("src/cutline/kernels").glob("*/*.pyx"))
 }
 extensions = [
     Extension(
         name,
         [source],
+        include_dirs=["src/cutline/kernels/base"],
         extra_compile_args=[*flags, "-fno-strict-aliasing"] if os.name != "nt" else ["/O2"],
         extra_link_args=sanitizers if checked else stripped,
     )

@@ -9,7 +9,7 @@ import zlib
 
 from cutline.container import _digest
 from cutline.errors import CorruptDataError
-from cutline.kernels.scan import ScanTables, scan_pieces
+from cutline.kernels.scan.scan import ScanTables, scan_pieces
 from cutline.pretokenize import Automaton
 from cutline.pretokenize.automaton import generate
 from cutline.pretokenize.store import _identity, dump, load

@@ -6,7 +6,7 @@ Input: pattern, NUL, text, as UTF-8.
 from contextlib import suppress
 
 from cutline.errors import PatternError
-from cutline.kernels.scan import ScanTables, scan_pieces
+from cutline.kernels.scan.scan import ScanTables, scan_pieces
 from cutline.pretokenize import regex_spans
 from cutline.tables import build_scan_tables
 

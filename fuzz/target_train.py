@@ -12,7 +12,7 @@ from unittest.mock import patch
 import numpy as np
 
 from cutline import reference
-from cutline.kernels.scan import ScanTables, scan_pieces
+from cutline.kernels.scan.scan import ScanTables, scan_pieces
 from cutline.special import SpecialFinder
 from cutline.tables import build_scan_tables
 from cutline.training import PieceCounts, counters, counting, train_vocabulary

@@ -172,9 +172,9 @@ def test_imports_are_read_from_python_and_cython() -> None:
         ("..errors", ["A"]),
         (".", ["b"]),
     ]
-    cython = "from cutline.kernels.scan cimport f, g\ncimport cython\nfrom .x import y as z\n"
+    cython = "from cutline.kernels.scan.scan cimport f, g\ncimport cython\nfrom .x import y as z\n"
     assert list(cython_imports(cython)) == [
-        ("cutline.kernels.scan", ["f", "g"]),
+        ("cutline.kernels.scan.scan", ["f", "g"]),
         ("cython", []),
         (".x", ["y"]),
     ]

@@ -7,8 +7,8 @@ import numpy as np
 
 from cutline.chunks import Chunk, checked_sizes, too_large
 from cutline.errors import OffsetError
-from cutline.kernels.chunks import make_chunks
-from cutline.kernels.cut import Cutter, code_points
+from cutline.kernels.breaks.chunks import make_chunks
+from cutline.kernels.cut.windows import Cutter, code_points
 from cutline.text import need_automaton, plain_text, utf8_of
 
 if TYPE_CHECKING:

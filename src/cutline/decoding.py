@@ -9,7 +9,7 @@ import numpy as np
 from cutline.batches import map_threads
 from cutline.decode_stream import DecodeStream
 from cutline.errors import UnknownTokenError
-from cutline.kernels.decode import Decoder
+from cutline.kernels.encode.decode import Decoder
 
 __all__ = ["Decoding"]
 

@@ -30,9 +30,9 @@ from cutline.errors import (
     UnsupportedPatternError,
     VocabularyError,
 )
-from cutline.kernels.decode import Decoder
-from cutline.kernels.encoder import Encoder
-from cutline.kernels.scan import ScanTables
+from cutline.kernels.encode.decode import Decoder
+from cutline.kernels.encode.encoder import Encoder
+from cutline.kernels.scan.scan import ScanTables
 from cutline.pretokenize import regex_spans
 from cutline.special import SpecialFinder, disallowed_error
 from cutline.tables import (

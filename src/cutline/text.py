@@ -1,7 +1,7 @@
 """What a text must be before it is cut, and its UTF-8 as the kernels take it."""
 
 from cutline.errors import SurrogateError, UnsupportedPatternError
-from cutline.kernels.utf8 import encode_utf8
+from cutline.kernels.base.utf8 import encode_utf8
 
 __all__ = ["need_automaton", "need_encoding", "plain_text", "utf8_of", "utf8_of_part"]
 

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from cutline.kernels.encoder import Encoder
+from cutline.kernels.encode.encoder import Encoder
 from cutline.tables import build_bpe_tables, build_scan_tables
 from cutline.vocabulary import Vocabulary, encoding_spec, load_spec_vocabulary
 from tests.vocabularies import Ranks, vocabulary_of

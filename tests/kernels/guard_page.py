@@ -14,7 +14,7 @@ import sys
 from typing import TypeVar
 
 from cutline.chunking.break_tables import load_tables
-from cutline.kernels.breaks import (
+from cutline.kernels.breaks.breaks import (
     CHARACTER,
     GRAPHEME,
     LINE,
@@ -24,9 +24,9 @@ from cutline.kernels.breaks import (
     find_breaks,
     find_last_break,
 )
-from cutline.kernels.cut import Cutter
-from cutline.kernels.encoder import Encoder
-from cutline.kernels.scan import ScanTables, scan_pieces
+from cutline.kernels.cut.windows import Cutter
+from cutline.kernels.encode.encoder import Encoder
+from cutline.kernels.scan.scan import ScanTables, scan_pieces
 from cutline.tables import build_scan_tables
 from tests.kernels.encoders import DEFAULT_CACHES, SMALLEST_CACHES, packaged, whole_piece
 from tests.vocabularies import TOY_TOKENS, with_bytes

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from uniseg.graphemecluster import grapheme_cluster_boundaries
 from uniseg.wordbreak import word_boundaries
 
-from cutline.kernels.breaks import (
+from cutline.kernels.breaks.breaks import (
     GRAPHEME,
     WORD,
     find_breaks,

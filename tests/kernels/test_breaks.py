@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutline.kernels.breaks import LINE, PARAGRAPH, find_breaks, find_last_break
+from cutline.kernels.breaks.breaks import LINE, PARAGRAPH, find_breaks, find_last_break
 
 LINE_ENDS = "\n\v\f\r\x85\u2028\u2029"
 PARAGRAPH_ENDS = re.compile(r"\n(?:[^\S\n]{0,200}\n)+")

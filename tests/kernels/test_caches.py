@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from cutline.kernels.encoder import Encoder
+from cutline.kernels.encode.encoder import Encoder
 from tests.kernels.encoders import DEFAULT_CACHES, NO_CACHES, SMALLEST_CACHES, packaged, whole_piece
 from tests.texts import NAMED_TEXTS, random_texts, run_length_text
 from tests.vocabularies import TOY_TOKENS, merged_tokens, random_ranks, with_bytes

@@ -9,7 +9,7 @@ import random
 
 import pytest
 
-from cutline.kernels.encoder import Encoder
+from cutline.kernels.encode.encoder import Encoder
 from cutline.vocabulary import encoding_spec, load_spec_vocabulary
 from tests.kernels.encoders import encoder_of, whole_piece
 from tests.oracles import textbook_merge

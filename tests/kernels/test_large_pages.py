@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from cutline.kernels.memory import LINE_BYTES, in_large_pages, zeroed_memory
+from cutline.kernels.base.memory import LINE_BYTES, in_large_pages, zeroed_memory
 
 LARGE = 1 << 21
 

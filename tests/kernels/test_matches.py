@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 import cutline
-from cutline.kernels.matches import limit_nodes
+from cutline.kernels.bpe.matches import limit_nodes
 from tests.oracles import Count, greedy_spans, with_count
 from tests.vocabularies import Ranks, encoding_of, random_ranks, token_text, with_bytes
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutline.kernels.merging import Merger
+from cutline.kernels.train.trainer import Merger
 from cutline.reference.trainer import Ties, train
 from cutline.tables import recover_left_lengths
 from cutline.training.merging import train_vocabulary

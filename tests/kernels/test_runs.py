@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from cutline.kernels.encoder import Encoder
+from cutline.kernels.encode.encoder import Encoder
 from cutline.vocabulary import encoding_spec, load_spec_vocabulary
 from tests.kernels.encoders import DEFAULT_CACHES, NO_CACHES, encoder_of, whole_piece
 from tests.vocabularies import TOY_TOKENS, merged_tokens, random_ranks, with_bytes

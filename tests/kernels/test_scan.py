@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from cutline.errors import UnsupportedPatternError
-from cutline.kernels.encode import find_pieces
-from cutline.kernels.scan import ScanTables, scan_pieces
+from cutline.kernels.encode.batches import find_pieces
+from cutline.kernels.scan.scan import ScanTables, scan_pieces
 from cutline.pretokenize import compile_pattern
 from cutline.tables import WHOLE_TEXT_PATTERN, build_scan_tables
 from cutline.vocabulary.openai import CL100K_PAT_STR, O200K_PAT_STR, R50K_PAT_STR

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from icu4py.breakers import SentenceBreaker
 
 from cutline.chunking.break_tables import pack_abbreviations
-from cutline.kernels.breaks import SENTENCE, find_breaks, find_last_break, keep_graphemes
+from cutline.kernels.breaks.breaks import SENTENCE, find_breaks, find_last_break, keep_graphemes
 from cutline.pretokenize.unicode import find_property
 from tests.kernels.test_breaks import LINE_ENDS, lines
 from tests.texts import NAMED_TEXTS

@@ -17,7 +17,8 @@ import cutline.kernels
 # Where Cutline is installed, only the stubs are beside the compiled modules.
 FOLDER = Path(cutline.kernels.__file__).parent
 SOURCES = Path(__file__).parents[2] / "src" / "cutline" / "kernels"
-NAMES = sorted(path.stem for path in SOURCES.glob("*.pyx"))
+# With their rooms, such as "scan.scan".
+NAMES = sorted(f"{path.parent.name}.{path.stem}" for path in SOURCES.glob("*/*.pyx"))
 
 # What a name is: a class by its members, a function by its parameters, each with its default.
 Shape = dict[str, Any]
@@ -76,18 +77,21 @@ def stub_parameters(arguments: ast.arguments) -> Iterator[tuple[str, Any]]:
 
 
 def test_every_stub_is_that_of_a_kernel() -> None:
-    assert {path.stem for path in FOLDER.glob("*.pyi")} <= set(NAMES)
+    stubs = {f"{path.parent.name}.{path.stem}" for path in FOLDER.glob("*/*.pyi")}
+    assert stubs
+    assert stubs <= set(NAMES)
 
 
 def test_every_kernel_is_installed() -> None:
-    modules = {module.name for module in pkgutil.iter_modules([str(FOLDER)])}
+    found = pkgutil.walk_packages([str(FOLDER)], f"{cutline.kernels.__name__}.")
+    modules = {module.name.removeprefix(f"{cutline.kernels.__name__}.") for module in found}
     assert set(NAMES) <= modules
     assert NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_stub_is_what_the_compiled_module_holds(name: str) -> None:
-    stub = FOLDER / f"{name}.pyi"
+    stub = FOLDER / f"{name.replace('.', '/')}.pyi"
     # A kernel that only other kernels see needs none.
     text = stub.read_text(encoding="utf-8") if stub.exists() else ""
     assert stub_shape(ast.parse(text).body) == compiled_shape(kernel(name))
@@ -98,7 +102,7 @@ def test_the_examples_of_the_compiled_docstrings_hold(name: str) -> None:
     found = doctest.DocTestFinder().find(kernel(name))
     # A method's examples are found twice: in its class, and in the `__test__` that Cython writes.
     tests = [test for test in found if ".__test__." not in test.name]
-    written = (SOURCES / f"{name}.pyx").read_text(encoding="utf-8").count(">>> ")
+    written = (SOURCES / f"{name.replace('.', '/')}.pyx").read_text(encoding="utf-8").count(">>> ")
     assert sum(len(test.examples) for test in tests) == written
     for test in tests:
         assert doctest.DocTestRunner().run(test) == (0, len(test.examples)), test.name

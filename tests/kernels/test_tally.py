@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from cutline.kernels.scan import ScanTables, scan_pieces
-from cutline.kernels.tally import Tally
+from cutline.kernels.scan.scan import ScanTables, scan_pieces
+from cutline.kernels.train.piece_counter import Tally
 from cutline.tables import build_scan_tables
 from cutline.vocabulary.openai import CL100K_PAT_STR, O200K_PAT_STR, R50K_PAT_STR
 from tests.texts import NAMED_TEXTS, lookahead_texts, random_texts, run_length_text
@@ -20,7 +20,7 @@ from tests.texts import NAMED_TEXTS, lookahead_texts, random_texts, run_length_t
 Rows = dict[bytes, int]
 
 MOST = 2**63 - 1
-NOTED_STEPS = 256  # of a guess, in tally.pyx
+NOTED_STEPS = 256  # of a guess, in piece_counter.pyx
 
 # Scans that meet late, in step only or never, look far, and leave gaps; None: one piece.
 SCANNED: dict[str, str | None] = {
@@ -311,7 +311,7 @@ def crafted_pieces(n_bytes: int) -> list[bytes]:
 
 
 class TableHead(ctypes.Structure):
-    """Where `Table` of pieces.pxd begins."""
+    """Where `Table` of piece_table.pxd begins."""
 
     _fields_ = (
         ("entries", ctypes.c_void_p), ("slots", ctypes.c_ssize_t), ("used", ctypes.c_ssize_t),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutline.kernels.utf8 import encode_utf8, valid_bytes
+from cutline.kernels.base.utf8 import encode_utf8, valid_bytes
 
 # A byte of each range that the rules of UTF-8 tell apart.
 EDGES = bytes.fromhex("00 7f 80 8f 90 9f a0 bf c0 c1 c2 df e0 e1 ec ed ee ef f0 f1 f3 f4 f5 ff")

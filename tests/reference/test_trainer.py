@@ -8,7 +8,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from cutline.kernels.merging import Merger
+from cutline.kernels.train.trainer import Merger
 from cutline.reference import Merge, encode_textbook, train
 from cutline.reference.trainer import Ties, join_pair
 from tests.texts import NAMED_TEXTS

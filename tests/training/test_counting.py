@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cutline.errors import PatternError, PatternFallbackWarning, SurrogateError
-from cutline.kernels.scan import scan_pieces
+from cutline.kernels.scan.scan import scan_pieces
 from cutline.tables import build_scan_tables
 from cutline.training import counters, counting, sources
 from cutline.training.counting import count_pieces

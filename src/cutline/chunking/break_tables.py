@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.container import unpack
-from cutline.kernels.text_properties import set_tables
+from cutline.kernels.breaks.text_properties import set_tables
 
 __all__ = ["load_tables"]
 

@@ -22,8 +22,8 @@ from cutline.chunks import Chunk, too_large
 from cutline.counting import IntervalCounter
 from cutline.encoding import Encoding
 from cutline.errors import BudgetError
-from cutline.kernels.breaks import keep_graphemes, says_something
-from cutline.kernels.chunks import make_chunk
+from cutline.kernels.breaks.breaks import keep_graphemes, says_something
+from cutline.kernels.breaks.chunks import make_chunk
 from cutline.token_counter import SliceCounter
 
 __all__ = ["Cut", "Cutter"]

@@ -5,7 +5,7 @@ from itertools import accumulate, takewhile
 from typing import Final
 
 from cutline.chunking.levels import Level
-from cutline.kernels.breaks import keep_graphemes
+from cutline.kernels.breaks.breaks import keep_graphemes
 
 __all__ = ["DictionaryWordLevel"]
 

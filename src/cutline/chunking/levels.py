@@ -15,7 +15,7 @@ import regex
 from bitarray import bitarray
 
 from cutline.chunking import break_tables
-from cutline.kernels.breaks import (
+from cutline.kernels.breaks.breaks import (
     CHARACTER,
     GRAPHEME,
     LINE,

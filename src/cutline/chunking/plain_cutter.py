@@ -22,7 +22,7 @@ from cutline.chunking.levels import (
 from cutline.chunking.rules import Rules
 from cutline.chunks import Chunk
 from cutline.counting import IntervalCounter
-from cutline.kernels.chunks import make_chunk, make_chunks
+from cutline.kernels.breaks.chunks import make_chunk, make_chunks
 
 __all__ = ["Elsewhere", "PlainCutter"]
 

@@ -9,7 +9,7 @@ from operator import index
 from typing import TYPE_CHECKING, Self
 
 from cutline.errors import OffsetError
-from cutline.kernels.append import Growing
+from cutline.kernels.index.append import Growing
 from cutline.text import need_automaton, need_encoding, utf8_of_part
 
 if TYPE_CHECKING:

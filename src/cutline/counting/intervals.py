@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cutline.errors import OffsetError
-from cutline.kernels.cut import Cutter
-from cutline.kernels.interval import Intervals
+from cutline.kernels.cut.windows import Cutter
+from cutline.kernels.index.interval import Intervals
 from cutline.text import need_automaton, need_encoding, plain_text, utf8_of
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from operator import index
 from typing import TYPE_CHECKING, Self
 
 from cutline.errors import OffsetError
-from cutline.kernels.prepend import Prepending
+from cutline.kernels.index.prepend import Prepending
 from cutline.text import need_automaton, need_encoding, utf8_of_part
 
 if TYPE_CHECKING:

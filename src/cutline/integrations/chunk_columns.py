@@ -16,7 +16,7 @@ from cutline.chunking.chunkers import Chunker
 from cutline.chunks import Chunk
 from cutline.encoding import Encoding
 from cutline.integrations.text_column import TextColumn, need_pyarrow
-from cutline.kernels.cut import Cutter, code_points
+from cutline.kernels.cut.windows import Cutter, code_points
 from cutline.text import need_automaton
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import numpy as np
 from cutline.errors import SourceError
 from cutline.integrations.arrow import ArrowTexts
 from cutline.integrations.text_column import need_pyarrow
-from cutline.kernels.tally import Tally
+from cutline.kernels.train.piece_counter import Tally
 from cutline.training import PieceCounts, count_pieces
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cutline.chunks import Chunk
 from cutline.encoding import Encoding
 from cutline.errors import BudgetError, UnknownTokenError
-from cutline.kernels.decode import Decoder
+from cutline.kernels.encode.decode import Decoder
 from cutline.pipeline.added import AddedFinder
 from cutline.pipeline.facts import Facts
 from cutline.pipeline.normalizing import Prepend, Step

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.encoding import Encoding
-from cutline.kernels.scan import scan_pieces
+from cutline.kernels.scan.scan import scan_pieces
 from cutline.pipeline.encoding import ChangingEncoding, TokenizerEncoding
 from cutline.pipeline.facts import Facts
 from cutline.pipeline.normalizing import Prepend, Traced

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.errors import CorruptDataError, VocabularyError
-from cutline.kernels import build
-from cutline.kernels.bpe import BpeTables
+from cutline.kernels.bpe import build
+from cutline.kernels.bpe.bpe import BpeTables
 from cutline.vocabulary import Vocabulary, is_packaged
 
 __all__ = ["MAX_TOKEN_BYTES", "build_bpe_tables", "recover_left_lengths"]

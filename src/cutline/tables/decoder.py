@@ -6,7 +6,7 @@ from operator import index
 import numpy as np
 
 from cutline.errors import VocabularyError
-from cutline.kernels.decode import Decoder
+from cutline.kernels.encode.decode import Decoder
 from cutline.vocabulary import Vocabulary
 
 __all__ = ["build_decoder", "checked_special_tokens"]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.errors import PatternError
-from cutline.kernels.scan import ScanTables
+from cutline.kernels.scan.scan import ScanTables
 from cutline.pretokenize import Automaton, compile_pattern
 from cutline.vocabulary import list_encoding_names
 

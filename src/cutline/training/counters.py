@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
-from cutline.kernels.scan import ScanTables
-from cutline.kernels.tally import Tally
+from cutline.kernels.scan.scan import ScanTables
+from cutline.kernels.train.piece_counter import Tally
 from cutline.pretokenize import regex_spans
 from cutline.training.reading import character_start
 

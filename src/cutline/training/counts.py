@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.errors import CorruptDataError
-from cutline.kernels.tally import Tally
+from cutline.kernels.train.piece_counter import Tally
 from cutline.training.counts_file import read_counts, write_counts
 from cutline.vocabulary.files import replacing
 

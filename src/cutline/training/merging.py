@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.kernels.merging import Merger
+from cutline.kernels.train.trainer import Merger
 from cutline.tables import MAX_TOKEN_BYTES
 from cutline.training.progress import Progress
 from cutline.vocabulary import Vocabulary

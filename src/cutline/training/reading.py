@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from cutline.errors import SourceError
-from cutline.kernels.utf8 import valid_bytes
+from cutline.kernels.base.utf8 import valid_bytes
 
 __all__ = ["BLOCK_BYTES", "FileReader", "character_start", "invalid_utf8"]
 

@@ -1,0 +1,1 @@
+"""One piece and a vocabulary -> tokens, by merging, by prefixes or by backtracking."""

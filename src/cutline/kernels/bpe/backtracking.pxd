@@ -1,0 +1,10 @@
+"""Backtracking, for `encode`."""
+
+from cutline.kernels.bpe.bpe cimport Bpe
+from cutline.kernels.base.common cimport uint8_t, uint32_t, uint64_t
+
+
+cdef Py_ssize_t backtrack(
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, uint64_t* open_ends,
+    uint64_t* verdicts, Py_ssize_t patience, uint32_t* out
+) noexcept nogil

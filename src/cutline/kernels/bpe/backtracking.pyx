@@ -1,0 +1,57 @@
+"""Encode a long piece exactly, by backtracking with the pair check. Source: docs/algorithm.md."""
+
+from cutline.kernels.bpe.bpe cimport recall_compatible, token_bytes
+from cutline.kernels.base.common cimport NONE, memset
+from cutline.kernels.bpe.matches cimport Match, longest_beginning, next_match
+
+cdef enum:
+    FAIR_MATCHES = 4        # bytes matched for each byte encoded: as slow as counting prefixes
+
+
+cdef Py_ssize_t backtrack(
+    const Bpe* bpe,
+    const uint8_t* piece, Py_ssize_t n,
+    uint64_t* open_ends,        # scratch: n // 64 + 1 words
+    uint64_t* verdicts,         # of recall_compatible
+    Py_ssize_t patience,        # in: bytes to match in vain before giving up
+    uint32_t* out,              # out: at most n tokens
+) noexcept nogil:
+    """Encode a piece of any length in linear time. Returns the number of tokens; 0: gave up.
+
+    Takes the longest token that is compatible with the one before it, else the next
+    shorter one; where none is left, the last token was wrong and its place is ruled
+    out for good. `open_ends` holds one bit a position, cleared once it is ruled out.
+    """
+    cdef Py_ssize_t count = 0, start = 0, end, matched
+    cdef Match match = longest_beginning(bpe, piece, n)
+    cdef uint32_t token
+    # Places that are left again cost a match each, most of all in runs of one character.
+    matched = match.length
+    token = next_match(bpe, piece, &match)
+    memset(open_ends, 0xFF, (n // 64 + 1) * sizeof(uint64_t))
+    while True:
+        if token == NONE:
+            open_ends[start >> 6] &= ~(<uint64_t> 1 << (start & 63))
+            count -= 1
+            end = start
+            start -= token_bytes(bpe, out[count])
+            match = longest_beginning(bpe, piece + start, end - start - 1)
+            matched += match.length
+            token = next_match(bpe, piece + start, &match)
+            continue
+        end = start + token_bytes(bpe, token)
+        if open_ends[end >> 6] >> (end & 63) & 1 and (
+            count == 0 or recall_compatible(bpe, verdicts, out[count - 1], token)
+        ):
+            out[count] = token
+            count += 1
+            start = end
+            if end == n:
+                return count
+            if matched - FAIR_MATCHES * start > patience:
+                return 0
+            match = longest_beginning(bpe, piece + start, n - start)
+            matched += match.length
+            token = next_match(bpe, piece + start, &match)
+        else:
+            token = next_match(bpe, piece + start, &match)

@@ -1,0 +1,216 @@
+"""Vocabulary tables, and what needs nothing but them: look-ups and the pair check."""
+
+from cutline.kernels.base.common cimport (
+    LONGER, MERGE_LIMIT, NONE, SHORT_PIECE, Key, char_bytes, decode_char, hash_key, hash_long,
+    memcpy, memmove, same_bytes, scramble, short_key, uint8_t, uint32_t, uint64_t,
+)
+
+cdef enum:
+    VERDICT_BITS = 13
+    VERDICTS = 1 << 13
+    # Longest token of a vocabulary that has irregular tokens: bounds a stack buffer.
+    MAX_IRREGULAR_BYTES = 2048
+    NEIGHBOUR_BITS = 18     # of the hash of two characters
+
+# A slot of the table of tokens.
+cdef struct Slot:
+    Key key                     # see Probe; high is 0 where the slot is free
+    uint64_t token
+
+# Tokens are numbered by rank inside the kernels; `ids` turns a rank into the token's id.
+cdef struct Bpe:
+    Py_ssize_t n_tokens
+    Py_ssize_t max_token_bytes
+    Py_ssize_t max_unreachable_bytes   # 0: merging reaches every token
+    const uint8_t* arena
+    const uint64_t* offsets            # n_tokens + 1
+    const uint32_t* ids                # rank -> id
+    Py_ssize_t n_dense                 # ranks below this one are their ids
+    # The other tokens, in the order of their ids, which need not be that of their ranks.
+    const uint32_t* sparse_ids
+    const uint32_t* sparse_bytes       # how long each of them is
+    const Slot* token_slots            # by the hash of the bytes, then the next free one
+    uint64_t n_slots
+    const uint64_t* pair_slots         # 1 << 63 | left << 42 | right << 21 | merged
+    int pair_shift
+    const uint64_t* pair_filter        # bit set: some pair may hash here
+    int filter_shift
+    const uint32_t* left               # rank -> left part of its last merge, or NONE
+    const uint32_t* right
+    const uint8_t* irregular           # NULL: every token ranks above its parts
+    const uint32_t* byte_token         # 256
+    const uint32_t* char_token         # BMP code point -> token, or NONE; NULL: do not use
+    const uint8_t* open_seam           # 65,536 bits, byte pair inside a straddling token
+    const uint64_t* neighbours         # bit set: two characters may stand so in a token
+    # Filters of what tokens begin with and end in; only of tokens that merging reaches.
+    const uint64_t* beginnings
+    const uint64_t* endings
+    int match_shift
+
+
+cdef class BpeTables:
+    """Owns the arrays that a Bpe points to."""
+    cdef Bpe bpe
+    cdef readonly dict arrays
+    cdef int sort_sparse_ids(self) except -1
+
+
+cdef inline uint32_t id_of_rank(const Bpe* bpe, uint32_t token) noexcept nogil:
+    """The token's id, without a look at the table where it can be saved."""
+    return token if token < bpe.n_dense else bpe.ids[token]
+
+
+# Bytes as the table of tokens has them. Up to 15 of them are the key itself, so that a token is
+# found by one look at memory; of more, key is their hash and number, which others may share.
+cdef struct Probe:
+    Key key
+    uint64_t hashed
+
+
+cdef inline Probe probe_of(const uint8_t* piece, Py_ssize_t n, const uint8_t* limit) noexcept nogil:
+    """What to look for n bytes with (n >= 1). Reads nothing at or beyond `limit`."""
+    cdef Probe probe
+    if n <= SHORT_PIECE:
+        return short_probe(short_key(piece, n, limit))
+    probe.hashed = probe.key.low = hash_long(piece, n)
+    probe.key.high = <uint64_t> n | LONGER
+    return probe
+
+
+cdef inline Probe short_probe(Key key) noexcept nogil:
+    cdef Probe probe
+    probe.key = key
+    probe.hashed = scramble(hash_key(key))
+    return probe
+
+
+cdef inline uint64_t first_slot(const Bpe* bpe, uint64_t hashed) noexcept nogil:
+    return (hashed >> 32) * bpe.n_slots >> 32
+
+
+cdef inline uint32_t find_token(const Bpe* bpe, const uint8_t* piece, Py_ssize_t n) noexcept nogil:
+    """The token with exactly these bytes (n >= 1), or NONE."""
+    cdef Probe probe
+    if n > bpe.max_token_bytes:
+        return NONE
+    probe = probe_of(piece, n, piece + n)
+    return find_probed(bpe, &probe, piece)
+
+
+cdef inline uint32_t find_probed(
+    const Bpe* bpe, const Probe* probe, const uint8_t* piece
+) noexcept nogil:
+    """The token with these bytes, whose probe is known, or NONE; NONE for no bytes."""
+    cdef uint64_t slot = first_slot(bpe, probe.hashed)
+    cdef const Slot* entry
+    while True:
+        entry = bpe.token_slots + slot
+        if entry.key.high == 0:
+            return NONE     # first of all, for a piece of no bytes has this key
+        if entry.key.low == probe.key.low and entry.key.high == probe.key.high:
+            if probe.key.high < LONGER or same_bytes(
+                bpe.arena + bpe.offsets[entry.token], piece, probe.key.high ^ LONGER
+            ):
+                return <uint32_t> entry.token
+        slot += 1
+        if slot == bpe.n_slots:
+            slot = 0
+
+
+cdef inline uint64_t hash_pair(uint64_t pair) noexcept nogil:
+    pair *= <uint64_t> 0x9E3779B97F4A7C15
+    return (pair ^ pair >> 29) * <uint64_t> 0xD6E8FEB86659FD93
+
+
+cdef inline uint32_t merged_pair(const Bpe* bpe, uint64_t left, uint64_t right) noexcept nogil:
+    """The token that this pair of neighbours merges to, or NONE."""
+    cdef uint64_t pair = left << 21 | right
+    cdef uint64_t hashed = hash_pair(pair)
+    cdef uint64_t bit = hashed >> bpe.filter_shift
+    cdef uint64_t mask, slot, entry
+    if not bpe.pair_filter[bit >> 6] >> (bit & 63) & 1:
+        return NONE
+    mask = (<uint64_t> 1 << (64 - bpe.pair_shift)) - 1
+    slot = hashed >> bpe.pair_shift
+    pair |= <uint64_t> 1 << 42
+    while True:
+        entry = bpe.pair_slots[slot]
+        if entry >> 21 == pair:
+            return entry & 0x1FFFFF
+        if entry == 0:
+            return NONE
+        slot = (slot + 1) & mask
+
+
+cdef inline Py_ssize_t token_bytes(const Bpe* bpe, uint32_t token) noexcept nogil:
+    return <Py_ssize_t> (bpe.offsets[token + 1] - bpe.offsets[token])
+
+
+cdef inline Py_ssize_t bytes_of_id(const Bpe* bpe, uint32_t token_id) noexcept nogil:
+    """Bytes of the token that has this id."""
+    cdef Py_ssize_t low = 0, high = bpe.n_tokens - bpe.n_dense, middle
+    if token_id < <uint64_t> bpe.n_dense:
+        return token_bytes(bpe, token_id)
+    while low + 1 < high:
+        middle = (low + high) >> 1
+        if bpe.sparse_ids[middle] <= token_id:
+            low = middle
+        else:
+            high = middle
+    return bpe.sparse_bytes[low]
+
+
+cdef inline bint has_sealed_seams(const Bpe* bpe) noexcept nogil:
+    """Whether no token of any kind lies across the seams that sealed_end finds."""
+    return bpe.char_token != NULL and bpe.max_unreachable_bytes == 0
+
+
+cdef inline uint32_t char_part(
+    const Bpe* bpe, const uint8_t* char, Py_ssize_t n
+) noexcept nogil:
+    """The token of a character (n: at least its bytes) if that is all; else NONE."""
+    if (n == 2 or n == 3) and char_bytes(char[0]) == n:
+        return bpe.char_token[decode_char(char, n)]
+    return NONE
+
+
+cdef inline uint64_t hash_neighbours(uint32_t before, uint32_t behind) noexcept nogil:
+    cdef uint64_t both = <uint64_t> before << 32 | behind
+    return both * <uint64_t> 0x9E3779B97F4A7C15 >> (64 - NEIGHBOUR_BITS)
+
+
+cdef bint compatible(const Bpe* bpe, uint32_t left, uint32_t right) noexcept nogil
+cdef bint compatible_before(
+    const Bpe* bpe, uint32_t left, uint32_t right, uint64_t before
+) noexcept nogil
+
+
+cdef inline bint recall_compatible(
+    const Bpe* bpe, uint64_t* verdicts, uint32_t left, uint32_t right
+) noexcept nogil:
+    """The pair check, remembering its last verdicts: long pieces ask the same ones often.
+
+    `verdicts` has VERDICTS entries, all zero at first: 1 << 63 | left << 22 | right << 1 |
+    verdict. NULL: remember nothing.
+    """
+    cdef uint64_t pair = <uint64_t> left << 21 | right
+    cdef uint64_t* slot
+    if verdicts == NULL:
+        return compatible(bpe, left, right)
+    slot = verdicts + (hash_pair(pair) >> (64 - VERDICT_BITS))
+    pair |= <uint64_t> 1 << 62
+    if slot[0] >> 1 != pair:
+        slot[0] = pair << 1 | <uint64_t> compatible(bpe, left, right)
+    return slot[0] & 1
+
+
+cdef Py_ssize_t sealed_end(
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t start, Py_ssize_t n
+) noexcept nogil
+cdef Py_ssize_t merge_parts(
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, bint whole_characters,
+    uint32_t* parts, uint32_t* ranks,
+) noexcept nogil
+cdef Py_ssize_t merge(
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, bint whole_characters, uint32_t* out
+) noexcept nogil

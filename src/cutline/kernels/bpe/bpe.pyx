@@ -1,0 +1,259 @@
+"""Encode one piece exactly by merging, and tell which tokens may stand side by side.
+
+Merging gives the tokens that byte pair encoding defines: of all neighbouring parts
+whose concatenation is a token, the lowest rank merges first, the leftmost on a
+tie. docs/algorithm.md has the proofs: why one recovered split a token is enough
+(canonical pairs), why a list of tokens is the encoding if and only if every two
+neighbours are compatible, and when whole characters may be merged beforehand.
+"""
+
+import numpy as np
+
+from cutline.kernels.base.common cimport count_dense
+from cutline.kernels.base.memory import in_large_pages
+
+cdef class BpeTables:
+    """The arrays of a vocabulary, kept alive, behind the pointers that the kernels read.
+
+    Trusts: the arrays came from `cutline.kernels.bpe.build`, which refuses a vocabulary
+    in which a byte has no token; every rank in them is below the number of tokens.
+    """
+
+    def __cinit__(self, dict arrays not None):
+        tables = {name: array for name, array in arrays.items() if isinstance(array, np.ndarray)}
+        self.arrays = arrays = arrays | dict(zip(tables, in_large_pages(tables.values())))
+        cdef const uint8_t[::1] arena = arrays["arena"]
+        cdef const uint64_t[::1] offsets = arrays["offsets"]
+        cdef const uint32_t[::1] ids = arrays["ids"]
+        cdef const uint64_t[:, ::1] token_slots = arrays["token_slots"]
+        cdef const uint64_t[::1] pair_slots = arrays["pair_slots"]
+        cdef const uint64_t[::1] pair_filter = arrays["pair_filter"]
+        cdef const uint32_t[::1] left = arrays["left"]
+        cdef const uint32_t[::1] right = arrays["right"]
+        cdef const uint32_t[::1] byte_token = arrays["byte_token"]
+        cdef const uint64_t[::1] beginnings = arrays["beginnings"]
+        cdef const uint64_t[::1] endings = arrays["endings"]
+        cdef const uint8_t[::1] irregular
+        cdef const uint32_t[::1] char_token
+        cdef const uint8_t[::1] open_seam
+        cdef const uint64_t[::1] neighbours
+        self.bpe.n_tokens = ids.shape[0]
+        self.bpe.max_token_bytes = arrays["max_token_bytes"]
+        self.bpe.max_unreachable_bytes = arrays["max_unreachable_bytes"]
+        self.bpe.arena = &arena[0]
+        self.bpe.offsets = &offsets[0]
+        self.bpe.ids = &ids[0]
+        self.bpe.n_dense = count_dense(&ids[0], ids.shape[0])
+        self.sort_sparse_ids()
+        self.bpe.token_slots = <const Slot*> &token_slots[0, 0]
+        self.bpe.n_slots = token_slots.shape[0]
+        self.bpe.pair_slots = &pair_slots[0]
+        self.bpe.pair_shift = shift_of(pair_slots.shape[0])
+        self.bpe.pair_filter = &pair_filter[0]
+        self.bpe.filter_shift = shift_of(pair_filter.shape[0] * 64)
+        self.bpe.left = &left[0]
+        self.bpe.right = &right[0]
+        self.bpe.byte_token = &byte_token[0]
+        self.bpe.beginnings = &beginnings[0]
+        self.bpe.endings = &endings[0]
+        self.bpe.match_shift = shift_of(beginnings.shape[0] * 32)
+        if arrays["irregular"] is not None:
+            irregular = arrays["irregular"]
+            self.bpe.irregular = &irregular[0]
+        else:
+            char_token = arrays["char_token"]
+            open_seam = arrays["open_seam"]
+            neighbours = arrays["neighbours"]
+            self.bpe.char_token = &char_token[0]
+            self.bpe.open_seam = &open_seam[0]
+            self.bpe.neighbours = &neighbours[0]
+
+    cdef int sort_sparse_ids(self) except -1:
+        """Sort the tokens from n_dense on by id, with their lengths."""
+        cdef const uint32_t[::1] sparse_ids, sparse_bytes
+        ids = self.arrays["ids"][self.bpe.n_dense:]
+        if len(ids) == 0:
+            return 0
+        by_id = np.argsort(ids, kind="stable")
+        lengths = np.diff(self.arrays["offsets"])[self.bpe.n_dense:]
+        self.arrays["sparse"] = (ids[by_id], lengths[by_id].astype(np.uint32))
+        sparse_ids, sparse_bytes = self.arrays["sparse"]
+        self.bpe.sparse_ids = &sparse_ids[0]
+        self.bpe.sparse_bytes = &sparse_bytes[0]
+        return 0
+
+
+def shift_of(Py_ssize_t slots):
+    """Bits to drop from a 64-bit hash so that it indexes `slots`, a power of two."""
+    if slots < 2 or slots & (slots - 1):
+        raise ValueError(f"a hash table needs a power of two of slots, got {slots}")
+    return 65 - int(slots).bit_length()
+
+
+cdef bint compatible(const Bpe* bpe, uint32_t left, uint32_t right) noexcept nogil:
+    """Whether bytes(left) + bytes(right) encodes to exactly these two tokens."""
+    if bpe.irregular != NULL and (bpe.irregular[left] or bpe.irregular[right]):
+        return compatible_by_merging(bpe, left, right)
+    return compatible_before(bpe, left, right, NONE)
+
+
+cdef bint compatible_before(
+    const Bpe* bpe, uint32_t left, uint32_t right, uint64_t before
+) noexcept nogil:
+    """The same for regular tokens, of merges that rank below `before`.
+
+    Undoes the merges at the seam, the latest first. Before each, asks whether the
+    two parts at the seam would have merged with one another earlier: by rank, and
+    on a tie by place, where the part further left goes first.
+    """
+    cdef uint32_t merged, inner
+    while True:
+        # A seam merge of a rank below `before` comes before the merge last undone.
+        merged = merged_pair(bpe, left, right)
+        if merged < before:
+            return False
+        # Equal tokens: the left one was formed first, so the right one is undone first.
+        if left > right and bpe.left[left] != NONE:
+            before = left
+            left = bpe.right[left]
+            continue
+        inner = bpe.left[right]
+        if inner != NONE:
+            before = <uint64_t> right + 1
+            right = inner
+        elif bpe.left[left] != NONE:
+            before = left
+            left = bpe.right[left]
+        else:
+            return True
+
+
+cdef bint compatible_by_merging(const Bpe* bpe, uint32_t left, uint32_t right) noexcept nogil:
+    """The pair check by its definition: for tokens whose merges do not rise in rank."""
+    cdef uint8_t both[2 * MAX_IRREGULAR_BYTES]
+    cdef uint32_t out[2 * MAX_IRREGULAR_BYTES]
+    cdef uint32_t ranks[2 * MAX_IRREGULAR_BYTES]
+    cdef Py_ssize_t n_left = token_bytes(bpe, left), n_right = token_bytes(bpe, right), count
+    memcpy(both, bpe.arena + bpe.offsets[left], n_left)
+    memcpy(both + n_left, bpe.arena + bpe.offsets[right], n_right)
+    count = merge_parts(bpe, both, n_left + n_right, False, out, ranks)
+    return count == 2 and out[0] == left and out[1] == right
+
+
+cdef Py_ssize_t merge(
+    const Bpe* bpe,
+    const uint8_t* piece, Py_ssize_t n,     # in: 1 to MERGE_LIMIT bytes
+    bint whole_characters,                  # in: the bytes are valid UTF-8
+    uint32_t* out,                          # out: at most n tokens
+) noexcept nogil:
+    """Encode a short piece by merging its parts. Returns the number of tokens.
+
+    Quadratic in n, hence the limit.
+    """
+    cdef uint32_t ranks[MERGE_LIMIT]
+    return merge_parts(bpe, piece, n, whole_characters, out, ranks)
+
+
+cdef inline void close_gap(uint32_t* gap, Py_ssize_t n) noexcept nogil:
+    """Move the n numbers behind a gap back into it: a call of memmove takes longer."""
+    cdef uint32_t* end = gap + n
+    cdef uint64_t two
+    while gap + 1 < end:
+        memcpy(&two, gap + 1, sizeof(two))
+        memcpy(gap, &two, sizeof(two))
+        gap += 2
+    if gap < end:
+        gap[0] = gap[1]
+
+
+cdef Py_ssize_t merge_parts(
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, bint whole_characters,
+    uint32_t* parts, uint32_t* ranks,       # n slots each
+) noexcept nogil:
+    cdef Py_ssize_t count, at, best
+    cdef uint32_t lowest
+    if whole_characters and bpe.char_token != NULL:
+        count = character_parts(bpe, piece, n, parts)
+    else:
+        count = n
+        for at in range(n):
+            parts[at] = bpe.byte_token[piece[at]]
+    for at in range(count - 1):
+        ranks[at] = merged_pair(bpe, parts[at], parts[at + 1])
+    while count > 1:
+        lowest = NONE
+        best = 0
+        for at in range(count - 1):
+            if ranks[at] < lowest:
+                lowest = ranks[at]
+                best = at
+        if lowest == NONE:
+            break
+        parts[best] = lowest
+        count -= 1
+        close_gap(parts + best + 1, count - best - 1)
+        close_gap(ranks + best, count - best - 1)
+        if best > 0:
+            ranks[best - 1] = merged_pair(bpe, parts[best - 1], lowest)
+        if best < count - 1:
+            ranks[best] = merged_pair(bpe, lowest, parts[best + 1])
+    return count
+
+
+cdef Py_ssize_t sealed_end(
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t start, Py_ssize_t n
+) noexcept nogil:
+    """The next seam between two characters that no token lies across; n: there is none."""
+    cdef Py_ssize_t width = char_bytes(piece[start]), at = start + width
+    cdef uint32_t before = decode_char(piece + start, width), behind
+    cdef uint64_t bit
+    while at < n:
+        width = char_bytes(piece[at])
+        behind = decode_char(piece + at, width)
+        # Any two ASCII characters stand side by side in some token, or nearly so.
+        if before | behind >= 0x80:
+            bit = hash_neighbours(before, behind)
+            if not bpe.neighbours[bit >> 6] >> (bit & 63) & 1 and not is_open_seam(
+                bpe, piece + at
+            ):
+                return at
+        before = behind
+        at += width
+    return n
+
+
+cdef inline bint is_open_seam(const Bpe* bpe, const uint8_t* seam) noexcept nogil:
+    """Whether a token that is not whole characters may lie across this seam."""
+    cdef uint32_t pair = <uint32_t> (seam - 1)[0] << 8 | seam[0]
+    return bpe.open_seam[pair >> 3] >> (pair & 7) & 1
+
+
+cdef Py_ssize_t character_parts(
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, uint32_t* parts
+) noexcept nogil:
+    """First parts of a merge: whole characters where that is proven exact, else bytes.
+
+    No token reaches over a closed seam unless it consists of whole characters, so
+    a character between two closed seams merges by itself before anything else
+    touches it.
+    """
+    cdef Py_ssize_t at = 0, width, count = 0, byte
+    cdef uint32_t token
+    while at < n:
+        width = char_bytes(piece[at])
+        token = NONE
+        if width == 2 or width == 3:
+            token = bpe.char_token[decode_char(piece + at, width)]
+        if (
+            token != NONE
+            and not (at > 0 and is_open_seam(bpe, piece + at))
+            and not (at + width < n and is_open_seam(bpe, piece + at + width))
+        ):
+            parts[count] = token
+            count += 1
+        else:
+            for byte in range(at, at + width):
+                parts[count] = bpe.byte_token[piece[byte]]
+                count += 1
+        at += width
+    return count

@@ -1,0 +1,448 @@
+"""Build the tables that `bpe` reads from a vocabulary's arena, offsets and ranks.
+
+Tokens are numbered by rank here. docs/algorithm.md says why one split a token (its
+own last merge) is all that merging needs to know.
+"""
+
+import numpy as np
+
+from cutline.kernels.bpe.bpe cimport (
+    MAX_IRREGULAR_BYTES, NEIGHBOUR_BITS, Bpe, Probe, Slot, compatible_before, find_probed,
+    find_token, first_slot, hash_neighbours, hash_pair, merge_parts, probe_of, token_bytes,
+)
+from cutline.kernels.bpe.bpe import shift_of
+from cutline.kernels.base.common cimport (
+    NONE, char_bytes, decode_char, is_continuation, prefetch, uint8_t, uint32_t, uint64_t,
+)
+from cutline.kernels.bpe.matches cimport BEGINS, IS_TOKEN, extended
+from cutline.kernels.base.utf8 cimport valid_width
+
+IRREGULAR_LIMIT = MAX_IRREGULAR_BYTES
+
+cdef enum:
+    AHEAD = 32      # how many tokens ahead memory is fetched
+
+
+def slots_for(Py_ssize_t entries):
+    """A power of two of slots that `entries` fill at most half."""
+    return 1 << max(4, (2 * entries - 1).bit_length())
+
+
+def token_slots(const uint8_t[::1] arena, const uint64_t[::1] offsets):
+    """Hash table from a token's bytes to its rank.
+
+    Returns:
+        uint64, shape (slots, 3), what `bpe` takes for an array of Slot; and the ranks of two
+        equal tokens, or None where all differ.
+    """
+    cdef Py_ssize_t n = offsets.shape[0] - 1, token
+    # On average a token is found in the second slot, and what is none is known at the fifth.
+    table = np.zeros((max(16, n + n // 2), 3), dtype=np.uint64)
+    cdef uint64_t[:, ::1] words = table
+    cdef Slot* slots = <Slot*> &words[0, 0]
+    cdef const uint32_t[::1] byte_token = np.zeros(256, dtype=np.uint32)    # not asked for
+    cdef Bpe bpe = vocabulary_view(arena, offsets, table, byte_token)
+    cdef Probe probes[AHEAD]
+    cdef uint32_t other
+    for token in range(n + AHEAD):
+        # Fetches a slot some tokens before one is put there.
+        if token >= AHEAD:
+            other = put_token(&bpe, slots, &probes[token % AHEAD], token - AHEAD)
+            if other != NONE:
+                return table, (other, token - AHEAD)
+        if token < n:
+            probes[token % AHEAD] = probe_of(
+                &arena[offsets[token]], token_bytes(&bpe, token), &arena[0] + arena.shape[0]
+            )
+            prefetch(slots + first_slot(&bpe, probes[token % AHEAD].hashed))
+    return table, None
+
+
+cdef uint32_t put_token(
+    const Bpe* bpe, Slot* slots, const Probe* probe, uint32_t token
+) noexcept nogil:
+    """Put a token into a slot. Returns NONE, or the token that has the same bytes."""
+    cdef uint64_t slot = first_slot(bpe, probe.hashed)
+    cdef uint32_t other = find_probed(bpe, probe, bpe.arena + bpe.offsets[token])
+    if other == NONE:
+        while slots[slot].key.high != 0:
+            slot = slot + 1 if slot + 1 < bpe.n_slots else 0
+        slots[slot].key = probe.key
+        slots[slot].token = token
+    return other
+
+
+cdef class PairTable:
+    """Collects the pairs that merge; `slots` and `filter_words` are what bpe reads."""
+
+    cdef readonly object slots, filter_words
+    cdef uint64_t[::1] table, words
+    cdef int shift, filter_shift
+
+    def __cinit__(self, Py_ssize_t n_tokens):
+        self.slots = np.zeros(slots_for(n_tokens), dtype=np.uint64)
+        # Ten bits a pair keep the share of needless probes near one in ten.
+        self.filter_words = np.zeros(max(1, slots_for(5 * n_tokens) // 64), dtype=np.uint64)
+        if self.filter_words.shape[0] < 2:
+            self.filter_words = np.zeros(2, dtype=np.uint64)
+        self.table = self.slots
+        self.words = self.filter_words
+        self.shift = shift_of(self.table.shape[0])
+        self.filter_shift = shift_of(self.words.shape[0] * 64)
+
+    cdef void point(self, Bpe* bpe) noexcept:
+        bpe.pair_slots = &self.table[0]
+        bpe.pair_shift = self.shift
+        bpe.pair_filter = &self.words[0]
+        bpe.filter_shift = self.filter_shift
+
+    cdef inline void expect(self, uint64_t left, uint64_t right) noexcept nogil:
+        """Fetch what `add` will touch."""
+        cdef uint64_t hashed = hash_pair(left << 21 | right)
+        prefetch(&self.words[hashed >> self.filter_shift >> 6])
+        prefetch(&self.table[hashed >> self.shift])
+
+    cdef void add(self, uint64_t left, uint64_t right, uint64_t merged) noexcept nogil:
+        cdef uint64_t hashed = hash_pair(left << 21 | right)
+        cdef uint64_t bit = hashed >> self.filter_shift
+        cdef uint64_t slot = hashed >> self.shift
+        self.words[bit >> 6] |= <uint64_t> 1 << (bit & 63)
+        while self.table[slot] != 0:
+            slot = (slot + 1) & (self.table.shape[0] - 1)
+        self.table[slot] = <uint64_t> 1 << 63 | left << 42 | right << 21 | merged
+
+
+cdef Bpe vocabulary_view(
+    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint64_t[:, ::1] slots,
+    const uint32_t[::1] byte_token,
+):
+    """A Bpe with just enough in it for find_token and merge_parts."""
+    cdef Bpe bpe
+    bpe.n_tokens = offsets.shape[0] - 1
+    bpe.max_token_bytes = arena.shape[0]    # at least
+    bpe.arena = &arena[0]
+    bpe.offsets = &offsets[0]
+    bpe.token_slots = <const Slot*> &slots[0, 0]
+    bpe.n_slots = slots.shape[0]
+    bpe.byte_token = &byte_token[0]
+    bpe.char_token = NULL
+    return bpe
+
+
+def regular_left_lengths(
+    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint64_t[:, ::1] slots,
+    const uint32_t[::1] byte_token,
+):
+    """Length of the left part of each token's last merge, by merges of lower rank.
+
+    Returns:
+        uint32, shape (tokens,), 0 for single bytes; or None where some token is not
+        reached by merges of lower rank alone.
+    """
+    cdef Bpe bpe = vocabulary_view(arena, offsets, slots, byte_token)
+    cdef PairTable pairs = PairTable(bpe.n_tokens)
+    pairs.point(&bpe)
+    lengths = np.zeros(bpe.n_tokens, dtype=np.uint32)
+    cdef Py_ssize_t longest = int(np.diff(np.asarray(offsets)).max())
+    cdef uint32_t[::1] out = lengths
+    cdef uint32_t[::1] parts = np.empty(longest, dtype=np.uint32)
+    cdef uint32_t[::1] ranks = np.empty(longest, dtype=np.uint32)
+    cdef Py_ssize_t token, n, count
+    for token in range(bpe.n_tokens):
+        n = token_bytes(&bpe, token)
+        if n == 1:
+            continue
+        count = merge_parts(&bpe, bpe.arena + bpe.offsets[token], n, False, &parts[0], &ranks[0])
+        if count != 2:
+            return None
+        out[token] = token_bytes(&bpe, parts[0])
+        pairs.add(parts[0], parts[1], token)
+    return lengths
+
+
+def any_left_lengths(
+    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint64_t[:, ::1] slots,
+    const uint32_t[::1] byte_token,
+):
+    """The same for every vocabulary, by the full merge rule on the tokens' bytes.
+
+    Returns:
+        uint32, shape (tokens,), 0 for single bytes and for tokens that merging does
+        not reach.
+
+    Cost: cubic in a token's length, hence IRREGULAR_LIMIT.
+    """
+    cdef Bpe bpe = vocabulary_view(arena, offsets, slots, byte_token)
+    lengths = np.zeros(bpe.n_tokens, dtype=np.uint32)
+    cdef uint32_t[::1] out = lengths
+    cdef Py_ssize_t starts[MAX_IRREGULAR_BYTES + 1]
+    cdef Py_ssize_t token, n, count, at, best
+    cdef uint32_t lowest, merged
+    cdef const uint8_t* piece
+    for token in range(bpe.n_tokens):
+        n = token_bytes(&bpe, token)
+        piece = bpe.arena + bpe.offsets[token]
+        count = n
+        for at in range(n + 1):
+            starts[at] = at
+        while count > 1:
+            lowest = NONE
+            best = 0
+            for at in range(count - 1):
+                merged = find_token(&bpe, piece + starts[at], starts[at + 2] - starts[at])
+                if merged < lowest:
+                    lowest = merged
+                    best = at
+            if lowest == NONE:
+                break
+            if count == 2:
+                out[token] = starts[1]
+            for at in range(best + 1, count):
+                starts[at] = starts[at + 1]
+            count -= 1
+    return lengths
+
+
+def splits(
+    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint64_t[:, ::1] slots,
+    const uint32_t[::1] byte_token, const uint32_t[::1] left_lengths,
+):
+    """Left and right part of each token's last merge, and the table of pairs.
+
+    Returns:
+        uint32 left and right (NONE where there is no split), pair slots, filter words,
+        and whether some merge ranks below one that a part of it takes; or the rank of
+        the first token whose parts are not tokens.
+    """
+    cdef Bpe bpe = vocabulary_view(arena, offsets, slots, byte_token)
+    cdef PairTable pairs = PairTable(bpe.n_tokens)
+    left_tokens = np.full(bpe.n_tokens, NONE, dtype=np.uint32)
+    right_tokens = np.full(bpe.n_tokens, NONE, dtype=np.uint32)
+    cdef uint32_t[::1] lefts = left_tokens, rights = right_tokens
+    cdef Py_ssize_t first, last, token
+    cdef bint irregular = False
+    for first in range(0, bpe.n_tokens, AHEAD):
+        last = min(first + AHEAD, bpe.n_tokens)
+        token = split_block(&bpe, first, last, &left_lengths[0], &lefts[0], &rights[0])
+        if token >= 0:
+            return token
+        for token in range(first, last):
+            if lefts[token] != NONE:
+                pairs.expect(lefts[token], rights[token])
+        for token in range(first, last):
+            if lefts[token] != NONE:
+                pairs.add(lefts[token], rights[token], token)
+                irregular |= lefts[token] > token and left_lengths[lefts[token]] > 0
+                irregular |= rights[token] > token and left_lengths[rights[token]] > 0
+    return left_tokens, right_tokens, pairs.slots, pairs.filter_words, irregular
+
+
+def wrong_split(
+    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint64_t[:, ::1] slots,
+    const uint32_t[::1] byte_token, const uint32_t[::1] left, const uint32_t[::1] right,
+    const uint64_t[::1] pair_slots, const uint64_t[::1] pair_filter,
+):
+    """The rank of a token whose parts are not those of its last merge; -1: all are right.
+
+    Args:
+        left, right, pair_slots, pair_filter: what `splits` gave; no token is irregular.
+
+    Cost: linear in the tokens' bytes; a token that merging does not reach, quadratic in its own.
+    Source: docs/algorithm.md, "Canonical pairs".
+    """
+    cdef Bpe bpe = vocabulary_view(arena, offsets, slots, byte_token)
+    cdef Py_ssize_t longest = int(np.diff(np.asarray(offsets)).max())
+    cdef uint32_t[::1] parts = np.empty(longest, dtype=np.uint32)
+    cdef uint32_t[::1] ranks = np.empty(longest, dtype=np.uint32)
+    cdef Py_ssize_t token
+    bpe.left = &left[0]
+    bpe.right = &right[0]
+    bpe.pair_slots = &pair_slots[0]
+    bpe.pair_shift = shift_of(pair_slots.shape[0])
+    bpe.pair_filter = &pair_filter[0]
+    bpe.filter_shift = shift_of(pair_filter.shape[0] * 64)
+    with nogil:
+        token = first_wrong_split(&bpe, &parts[0], &ranks[0])
+    return token
+
+
+cdef Py_ssize_t first_wrong_split(
+    const Bpe* bpe, uint32_t* parts, uint32_t* ranks        # scratch: a slot a byte of a token
+) noexcept nogil:
+    cdef Py_ssize_t token, n
+    for token in range(bpe.n_tokens):
+        n = token_bytes(bpe, token)
+        if n == 1:
+            continue
+        if bpe.left[token] == NONE:
+            # Two tokens that spell one would merge.
+            if merge_parts(bpe, bpe.arena + bpe.offsets[token], n, False, parts, ranks) == 2:
+                return token
+        elif (
+            not is_reached(bpe, bpe.left[token]) or not is_reached(bpe, bpe.right[token])
+            or not compatible_before(bpe, bpe.left[token], bpe.right[token], token)
+        ):
+            return token
+    return -1
+
+
+cdef inline bint is_reached(const Bpe* bpe, uint32_t token) noexcept nogil:
+    """Whether merging makes this token."""
+    return bpe.left[token] != NONE or token_bytes(bpe, token) == 1
+
+
+cdef Py_ssize_t split_block(
+    const Bpe* bpe, Py_ssize_t first, Py_ssize_t last,     # in: at most AHEAD tokens
+    const uint32_t* left_lengths, uint32_t* lefts, uint32_t* rights,
+) noexcept nogil:
+    """Look up the parts of a block of tokens. Returns a token without parts, or -1.
+
+    Fetches the memory of all first: nearly all the time goes into waiting for it.
+    """
+    cdef Probe probes[AHEAD][2]
+    cdef Py_ssize_t token, n, n_left, part
+    cdef const uint8_t* limit = bpe.arena + bpe.offsets[bpe.n_tokens]
+    cdef const uint8_t* piece
+    for token in range(first, last):
+        n = token_bytes(bpe, token)
+        n_left = left_lengths[token]
+        if n_left >= n:
+            return token
+        if n_left > 0:
+            piece = bpe.arena + bpe.offsets[token]
+            probes[token - first][0] = probe_of(piece, n_left, limit)
+            probes[token - first][1] = probe_of(piece + n_left, n - n_left, limit)
+            for part in range(2):
+                prefetch(bpe.token_slots + first_slot(bpe, probes[token - first][part].hashed))
+    for token in range(first, last):
+        n_left = left_lengths[token]
+        if n_left > 0:
+            piece = bpe.arena + bpe.offsets[token]
+            lefts[token] = find_probed(bpe, &probes[token - first][0], piece)
+            rights[token] = find_probed(bpe, &probes[token - first][1], piece + n_left)
+            if lefts[token] == NONE or rights[token] == NONE:
+                return token
+    return -1
+
+
+def match_filters(
+    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint32_t[::1] left,
+    const uint32_t[::1] right,
+):
+    """Filters of what the tokens that merging reaches begin with, and end in.
+
+    Returns:
+        uint64 beginnings and endings, of one size, a power of two: two bits for a hash, see
+        `matches`.
+
+    Cost: linear in the tokens' bytes.
+    """
+    cdef Py_ssize_t n_tokens = left.shape[0]
+    # At most one bit in five is set, of most vocabularies one in ten.
+    cdef Py_ssize_t words = 1 << max(1, (max(arena.shape[0], 8 * n_tokens) - 1).bit_length() - 5)
+    beginning_words = np.zeros(words, dtype=np.uint64)
+    ending_words = np.zeros(words, dtype=np.uint64)
+    cdef uint64_t[::1] beginnings = beginning_words, endings = ending_words
+    cdef uint64_t[:, ::1] hashes = np.empty((2, n_tokens), dtype=np.uint64)
+    cdef int shift = shift_of(32 * words)
+    cdef Py_ssize_t token
+    for token in range(n_tokens):
+        if left[token] == NONE and offsets[token + 1] - offsets[token] > 1:
+            continue
+        tell(&beginnings[0], shift, &arena[0], offsets, token, left[token], 1, &hashes[0, 0])
+        tell(&endings[0], shift, &arena[0], offsets, token, right[token], -1, &hashes[1, 0])
+    return beginning_words, ending_words
+
+
+cdef inline void tell(
+    uint64_t* filter, int shift, const uint8_t* arena, const uint64_t[::1] offsets,
+    Py_ssize_t token,
+    uint32_t part,              # in: its left part, or its right part, or NONE
+    Py_ssize_t step,            # in: 1 for its beginnings, -1 for its ends
+    uint64_t* hashes,           # in and out: of the tokens up to this one
+) noexcept nogil:
+    """Put what a token begins with, or ends in, into a filter; what its part does is there."""
+    cdef Py_ssize_t n = offsets[token + 1] - offsets[token], at = 0
+    cdef const uint8_t* first = arena + (offsets[token] if step > 0 else offsets[token + 1] - 1)
+    cdef uint64_t hashed = 0, slot = 0
+    if part < <uint64_t> token:
+        at = offsets[part + 1] - offsets[part]
+        hashed = hashes[part]
+    while at < n:
+        hashed = extended(hashed, first[step * at])
+        slot = hashed >> shift
+        filter[slot >> 5] |= <uint64_t> BEGINS << ((slot & 31) << 1)
+        at += 1
+    filter[slot >> 5] |= <uint64_t> IS_TOKEN << ((slot & 31) << 1)
+    hashes[token] = hashed
+
+
+def character_tables(
+    const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint32_t[::1] left,
+):
+    """Which characters are one token, and which seams between two some token lies across.
+
+    Returns:
+        uint32, shape (65536,): the token that a code point of two or three bytes
+        merges to, or NONE; uint8, shape (8192,): a bit for each pair of bytes (last
+        of a character, first of the next), set where some token that is not made of
+        whole characters holds the pair at such a seam; uint64, shape (4096,): a bit for
+        each hash of two characters, not both ASCII, set where some token that is made
+        of whole characters holds such two side by side.
+    """
+    cdef Py_ssize_t n_tokens = offsets.shape[0] - 1, token, n, at
+    char_tokens = np.full(65536, NONE, dtype=np.uint32)
+    open_seams = np.zeros(8192, dtype=np.uint8)
+    neighbour_bits = np.zeros((1 << NEIGHBOUR_BITS) // 64, dtype=np.uint64)
+    cdef uint32_t[::1] char_token = char_tokens
+    cdef uint8_t[::1] open_seam = open_seams
+    cdef uint64_t[::1] neighbours = neighbour_bits
+    cdef const uint8_t* piece
+    cdef uint32_t pair
+    for token in range(n_tokens):
+        n = offsets[token + 1] - offsets[token]
+        if n == 1 or left[token] == NONE:
+            continue
+        piece = &arena[offsets[token]]
+        if whole_characters(piece, n):
+            if (n == 2 or n == 3) and char_bytes(piece[0]) == n:
+                char_token[decode_char(piece, n)] = token
+            else:
+                note_neighbours(neighbours, piece, n)
+            continue
+        for at in range(1, n):
+            if not is_continuation(piece[at]):
+                pair = <uint32_t> piece[at - 1] << 8 | piece[at]
+                open_seam[pair >> 3] |= 1 << (pair & 7)
+    return char_tokens, open_seams, neighbour_bits
+
+
+cdef void note_neighbours(
+    uint64_t[::1] neighbours, const uint8_t* piece, Py_ssize_t n
+) noexcept nogil:
+    """Set the bits of the neighbours in a token of whole characters."""
+    cdef Py_ssize_t width = char_bytes(piece[0]), at = width
+    cdef uint32_t before = decode_char(piece, width), behind
+    cdef uint64_t bit
+    while at < n:
+        width = char_bytes(piece[at])
+        behind = decode_char(piece + at, width)
+        if before | behind >= 0x80:
+            bit = hash_neighbours(before, behind)
+            neighbours[bit >> 6] |= <uint64_t> 1 << (bit & 63)
+        before = behind
+        at += width
+
+
+cdef bint whole_characters(const uint8_t* piece, Py_ssize_t n) noexcept nogil:
+    """Whether the bytes are whole characters in valid UTF-8.
+
+    Longer forms of what has a shorter one are not: the character is another token's.
+    """
+    cdef Py_ssize_t at = 0, width
+    while at < n:
+        width = 1 if piece[at] < 0x80 else valid_width(piece + at, n - at)
+        if width == 0:
+            return False
+        at += width
+    return True

@@ -1,0 +1,306 @@
+"""The last token of every prefix of a piece, and the first of every suffix.
+
+The encoding of a prefix ends in exactly one token: the one that ends there and is
+compatible with the last token of the prefix before it (docs/algorithm.md). So the
+prefixes of a piece are counted one from another, in one pass of an Aho-Corasick
+automaton; suffixes likewise, from the end.
+"""
+
+from libc.stdlib cimport free
+
+from cutline.kernels.bpe.bpe cimport find_token, recall_compatible, token_bytes
+from cutline.kernels.base.common cimport grow, memmove
+from cutline.kernels.bpe.matches cimport (
+    ROOT, Node, grown, read_byte, resume, shorter_ending,
+)
+
+
+cdef inline bint reserve_prefix(Prefixes* prefixes, Py_ssize_t length) noexcept nogil:
+    """Make room for the prefix of this length. False: no memory."""
+    return grow(
+        <void**> &prefixes.last, &prefixes.last_slots, length + 1, sizeof(uint32_t)
+    ) and grow(
+        <void**> &prefixes.counts, &prefixes.count_slots, length + 1, sizeof(uint32_t)
+    ) and (not prefixes.keeps_depths or grow(
+        <void**> &prefixes.depths, &prefixes.depth_slots, length + 1, sizeof(uint32_t)
+    ))
+
+
+cdef void free_prefixes(Prefixes* prefixes) noexcept nogil:
+    free(prefixes.last)
+    free(prefixes.counts)
+    free(prefixes.depths)
+
+
+cdef bint start_prefixes(
+    Prefixes* prefixes, const Bpe* bpe, Lookups* lookups, bint mirrored
+) noexcept nogil:
+    """Begin with the empty prefix. False: no memory."""
+    prefixes.frontier = 0
+    prefixes.closed_at = -1
+    if not reserve_prefix(prefixes, 0):
+        return False
+    prefixes.counts[0] = 0
+    if prefixes.keeps_depths:
+        prefixes.depths[0] = 0
+    return take_lookups(prefixes, bpe, lookups, NULL, mirrored)
+
+
+cdef bint take_lookups(
+    Prefixes* prefixes, const Bpe* bpe, Lookups* lookups,
+    const uint8_t* text,        # in: at the next byte that will be read; any, if there was none
+    bint mirrored,
+) noexcept nogil:
+    """Get ready for reading on, with other memory than before. False: no memory."""
+    cdef Automaton* automaton = &lookups.automata[mirrored]
+    prefixes.verdicts = lookups.verdicts
+    if prefixes.stamp == automaton.stamp and prefixes.closed_at == prefixes.frontier > 0:
+        return True
+    prefixes.automaton = automaton
+    return resume(
+        automaton, bpe, text,
+        prefixes.depths[prefixes.frontier] if prefixes.frontier > 0 else 0, &prefixes.reading,
+    )
+
+
+cdef inline bint ends_in(
+    const Bpe* bpe, const Automaton* automaton, uint64_t* verdicts,
+    const uint32_t* last,           # in: last token of each prefix, from that of one byte on
+    uint64_t closed,                # in: of Prefixes
+    Py_ssize_t length, const Node* ending,
+) noexcept nogil:
+    """Whether this token, which a prefix ends in, is the last one of its encoding."""
+    cdef Py_ssize_t n_bytes = ending.depth
+    if n_bytes == length or n_bytes <= 64 and closed >> (n_bytes - 1) & 1:
+        return True
+    if automaton.mirrored:
+        return recall_compatible(bpe, verdicts, ending.token, last[length - n_bytes - 1])
+    return recall_compatible(bpe, verdicts, last[length - n_bytes - 1], ending.token)
+
+
+cdef inline bint try_ending(
+    Prefixes* prefixes, const Bpe* bpe, Py_ssize_t length, uint32_t node, Py_ssize_t budget
+) noexcept nogil:
+    """Whether this token is the last one of the prefix, within budget; if so, note it."""
+    cdef const Node* ending = &prefixes.automaton.nodes[node]
+    cdef Py_ssize_t before = length - ending.depth
+    if prefixes.counts[before] >= <uint64_t> budget or not ends_in(
+        bpe, prefixes.automaton, prefixes.verdicts, prefixes.last + 1, prefixes.closed, length,
+        ending,
+    ):
+        return False
+    prefixes.last[length] = ending.token
+    prefixes.counts[length] = prefixes.counts[before] + 1
+    return True
+
+
+cdef bint extend_prefixes(
+    Prefixes* prefixes, const Bpe* bpe,
+    const uint8_t* text,        # in: at the next byte of the piece; the others are beside it
+    Py_ssize_t budget,
+) noexcept nogil:
+    """Count the prefix that is one byte longer. False: no memory.
+
+    Cost: amortised one step of the automaton, and the tokens tried at this place.
+    """
+    return read_byte(prefixes.automaton, bpe, text, &prefixes.reading) and note_prefix(
+        prefixes, bpe, text[0], budget
+    )
+
+
+cdef inline bint note_prefix(
+    Prefixes* prefixes, const Bpe* bpe, uint8_t byte, Py_ssize_t budget
+) noexcept nogil:
+    """Note last token and count of the next prefix, whose last byte was read. False: no memory."""
+    cdef Py_ssize_t length = prefixes.frontier + 1
+    cdef const Automaton* automaton = prefixes.automaton
+    cdef uint32_t node = prefixes.reading.node, ending = ROOT
+    if not reserve_prefix(prefixes, length):
+        return False
+    # Whoever shortens the tables need not care for the seams: none is known to be closed then.
+    if prefixes.closed_at != prefixes.frontier:
+        prefixes.closed = 0
+    prefixes.closed = prefixes.closed << 1 | (automaton.nodes[node].depth == 1)
+    prefixes.frontier = prefixes.closed_at = length
+    prefixes.stamp = automaton.stamp
+    prefixes.counts[length] = NONE
+    if prefixes.keeps_depths:
+        prefixes.depths[length] = automaton.nodes[node].depth
+    # Any order of trying is right, for at most one token is. In long runs the token before,
+    # grown by the byte, nearly always is it, where the longest would fail dozens of times.
+    if automaton.nodes[node].depth > 1:
+        ending = grown(automaton, bpe, prefixes.reading.token_node, byte)
+    if ending == ROOT or not try_ending(prefixes, bpe, length, ending, budget):
+        ending = automaton.nodes[node].ending
+        while ending != ROOT and not try_ending(prefixes, bpe, length, ending, budget):
+            ending = shorter_ending(automaton, ending)
+    prefixes.reading.token_node = ending
+    return True
+
+
+cdef bint count_prefixes(
+    Prefixes* prefixes, const Bpe* bpe, Lookups* lookups,
+    const uint8_t* text, Py_ssize_t start, Py_ssize_t end,  # in: the piece
+    Py_ssize_t budget,                                      # in: tokens of interest
+) noexcept nogil:
+    """Count the tokens of all prefixes of a piece that are within budget. False: no memory.
+
+    Cost: linear in the longest prefix within budget, times the tokens tried at a place.
+    """
+    cdef const uint8_t* piece = text + start
+    cdef Py_ssize_t n = end - start, length
+    cdef Py_ssize_t extendable = 0      # the longest prefix yet that one more token may follow
+    # The end only limits how far tokens may reach: tables for a later one do as well.
+    if prefixes.start == start and prefixes.budget == budget and prefixes.end >= end:
+        return True
+    prefixes.start = -1
+    if not start_prefixes(prefixes, bpe, lookups, False):
+        return False
+    if budget == 0:
+        n = 0
+    for length in range(1, n + 1):
+        if not read_byte(prefixes.automaton, bpe, piece + length - 1, &prefixes.reading):
+            return False
+        # No token that is still open starts at a prefix that could take it.
+        if length - <Py_ssize_t> depth(prefixes) > extendable:
+            break
+        if not note_prefix(prefixes, bpe, piece[length - 1], budget):
+            return False
+        if prefixes.counts[length] < <uint64_t> budget:
+            extendable = length
+    if bpe.max_unreachable_bytes > 0 and budget > 0 and not count_unreachable(
+        prefixes, bpe, piece, end - start
+    ):
+        return False
+    prefixes.start = start
+    prefixes.end = end
+    prefixes.budget = budget
+    return True
+
+
+cdef inline uint32_t depth(const Prefixes* prefixes) noexcept nogil:
+    return prefixes.automaton.nodes[prefixes.reading.node].depth
+
+
+cdef bint count_unreachable(
+    Prefixes* prefixes, const Bpe* bpe, const uint8_t* piece, Py_ssize_t n
+) noexcept nogil:
+    """A piece that is a token is that token, though merging does not reach it. False: no memory."""
+    cdef Py_ssize_t length
+    for length in range(2, min(n, bpe.max_unreachable_bytes) + 1):
+        if find_token(bpe, piece, length) == NONE:
+            continue
+        if not reserve_prefix(prefixes, length):
+            return False
+        while prefixes.frontier < length:
+            prefixes.frontier += 1
+            prefixes.counts[prefixes.frontier] = NONE
+        prefixes.counts[length] = 1
+    return True
+
+
+cdef Py_ssize_t suffix_tokens(
+    Prefixes* suffixes, const Bpe* bpe, Lookups* lookups,
+    const uint8_t* text, Py_ssize_t start, Py_ssize_t end,      # in: the piece
+) noexcept nogil:
+    """Tokens of the piece text[start:end], by the mirrored table. -1: no memory.
+
+    The encoding of a suffix begins with exactly one token: the one that is compatible
+    with the first token of the suffix after it. Called with falling starts for the same
+    end, it goes on where it stopped.
+    """
+    cdef bint ready
+    if find_token(bpe, text + start, end - start) != NONE:
+        return 1
+    if suffixes.start == end and suffixes.frontier > 0:
+        ready = take_lookups(suffixes, bpe, lookups, text + end - 1 - suffixes.frontier, True)
+    else:
+        suffixes.start = end
+        ready = start_prefixes(suffixes, bpe, lookups, True)
+    while ready and suffixes.frontier < end - start:
+        ready = extend_prefixes(suffixes, bpe, text + end - 1 - suffixes.frontier, NONE)
+    return suffixes.counts[end - start] if ready else -1
+
+
+cdef Py_ssize_t encode_by_prefixes(
+    const Bpe* bpe, Lookups* lookups,
+    const uint8_t* piece, Py_ssize_t n,     # in: at least one byte
+    uint32_t* out,                          # out: n slots
+) noexcept nogil:
+    """Encode a piece by the last tokens of its prefixes. Their number; -1: no memory.
+
+    The same speed for every text, and no memory but `out`, which holds the table first.
+    """
+    cdef Automaton* automaton = &lookups.automata[0]
+    cdef Reading reading
+    cdef Py_ssize_t at, length = n, free = n
+    cdef uint64_t closed = 0
+    cdef uint32_t ending, token
+    if not resume(automaton, bpe, piece, 0, &reading):
+        return -1
+    for at in range(n):
+        if not read_byte(automaton, bpe, piece + at, &reading):
+            return -1
+        closed = closed << 1 | (automaton.nodes[reading.node].depth == 1)
+        ending = ROOT
+        if automaton.nodes[reading.node].depth > 1:
+            ending = grown(automaton, bpe, reading.token_node, piece[at])
+        if ending == ROOT or not ends_in(
+            bpe, automaton, lookups.verdicts, out, closed, at + 1, &automaton.nodes[ending]
+        ):
+            ending = automaton.nodes[reading.node].ending
+            while not ends_in(
+                bpe, automaton, lookups.verdicts, out, closed, at + 1, &automaton.nodes[ending]
+            ):
+                ending = shorter_ending(automaton, ending)
+        out[at] = automaton.nodes[ending].token
+        reading.token_node = ending
+    # The tokens go behind the prefixes that are still to be read.
+    while length > 0:
+        free -= 1
+        token = out[length - 1]
+        length -= token_bytes(bpe, token)
+        out[free] = token
+    memmove(out, out + free, (n - free) * sizeof(uint32_t))
+    return n - free
+
+
+cdef Py_ssize_t furthest(
+    const Bpe* bpe, Automaton* automaton,
+    const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
+    Py_ssize_t max_tokens,
+    Py_ssize_t* reached,        # scratch: max_tokens + 1 slots
+) noexcept nogil:
+    """A place in text[start:end] beyond which max_tokens tokens can't reach from `start`.
+
+    Whatever the pieces: reached[k] is the furthest end of a token that starts at or
+    before reached[k - 1]. Needs a vocabulary without unreachable tokens. -1: no memory.
+    """
+    cdef Py_ssize_t at, token_start, level, used = 0
+    cdef Reading reading
+    cdef const Node* node
+    reached[0] = start
+    if max_tokens == 0:
+        return start
+    if not resume(automaton, bpe, text + start, 0, &reading):
+        return -1
+    for at in range(start + 1, end + 1):
+        if not read_byte(automaton, bpe, text + at - 1, &reading):
+            return -1
+        node = &automaton.nodes[reading.node]
+        if used == max_tokens and at - <Py_ssize_t> node.depth > reached[max_tokens - 1]:
+            break
+        token_start = at - automaton.nodes[node.ending].depth
+        # The fewest tokens that reach the token's start; most often all or all but one.
+        level = used
+        while level > 0 and reached[level - 1] >= token_start:
+            level -= 1
+        if level == max_tokens:
+            continue
+        # One more token reaches here, and so do any more.
+        level += 1
+        used = max(used, level)
+        while level <= used:
+            reached[level] = at
+            level += 1
+    return reached[used]

@@ -1,0 +1,1 @@
+"""A text and tables of Unicode -> where lines, sentences, words and graphemes end."""

@@ -1,0 +1,17 @@
+"""Where a text pauses."""
+
+from cutline.kernels.scan.characters cimport Characters
+
+cpdef enum:
+    PARAGRAPH = 0
+    LINE = 1
+    SENTENCE = 2
+    WORD = 3
+    GRAPHEME = 4
+    CHARACTER = 5
+
+
+cdef int need_kind(int kind) except -1
+cdef Py_ssize_t last_break(
+    const Characters* text, int kind, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
+) noexcept nogil

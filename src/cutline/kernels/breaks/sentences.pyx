@@ -1,0 +1,256 @@
+"""Where sentences end: by the rules of UAX #29, but not behind abbreviations.
+
+A line end that only wraps is read as a blank, and a bracket or quote that opens begins the next
+sentence. Rules are named as in UAX #29, section 5.
+
+What is found depends on little text: on some before a place, where a sentence is taken to begin
+wherever that text does, and on at most LOOK_AHEAD characters behind it.
+"""
+
+from cutline.kernels.scan.characters cimport Characters, char_at
+from cutline.kernels.base.common cimport uint32_t, uint64_t
+from cutline.kernels.breaks.graphemes cimport is_grapheme_boundary
+from cutline.kernels.breaks.lines cimport is_wrapped
+from cutline.kernels.index.bitmaps cimport NOWHERE
+from cutline.kernels.breaks.text_properties cimport (
+    LETTER, OPENING, SB_ATERM, SB_CLOSE, SB_CR, SB_EXTEND, SB_LF, SB_LOWER, SB_NUMERIC,
+    SB_OLETTER, SB_OTHER, SB_SCONTINUE, SB_SEP, SB_SP, SB_STERM, SB_UPPER, SENTENCE_MASK, SPACE,
+    UPPER_CASE, properties_of, tables,
+)
+
+cdef enum:
+    FIRST_WINDOW = 200          # characters before a place that are searched first
+    WIDER = 4
+    CONTEXT = 64                # before a window; or a wrapped line looks short, so like one's end
+    LOOK_AHEAD = 64
+    MOST_OF_ABBREVIATION = 16   # characters that are looked at
+
+# Sets of classes.
+cdef enum:
+    LINE_ENDS = 1 << SB_CR | 1 << SB_LF | 1 << SB_SEP
+    TERMS = 1 << SB_ATERM | 1 << SB_STERM
+    DECISIVE = LINE_ENDS | TERMS | 1 << SB_LOWER | 1 << SB_UPPER | 1 << SB_OLETTER
+
+# How far a sentence's end has been passed: what came last.
+cdef enum:
+    AT_TERM = 0
+    AT_CLOSE = 1
+    AT_SPACE = 2
+
+cdef struct Walk:
+    const Characters* text
+    Py_ssize_t start            # the chunk's
+    Py_ssize_t first            # where it began
+    Py_ssize_t at
+    Py_ssize_t until            # ends behind this are not wanted
+    Py_ssize_t end              # what is behind this is not looked at
+
+
+cdef inline uint32_t class_at(const Walk* walk, Py_ssize_t at) noexcept nogil:
+    """The class of a character, a line end that only wraps being a blank."""
+    cdef uint32_t kind = properties_of(char_at(walk.text, at)) & SENTENCE_MASK
+    cdef Py_ssize_t next_line
+    if LINE_ENDS >> kind & 1:
+        next_line = behind_line_end(walk, at)
+        if next_line < walk.end and is_wrapped(walk.text, walk.first, next_line):
+            return SB_SP
+    return kind
+
+
+cdef inline Py_ssize_t behind_line_end(const Walk* walk, Py_ssize_t at) noexcept nogil:
+    """Where the next line begins: SB3."""
+    return at + 1 + (
+        at + 1 < walk.end and char_at(walk.text, at) == c"\r"
+        and char_at(walk.text, at + 1) == c"\n"
+    )
+
+
+cdef Py_ssize_t next_boundary(Walk* walk) noexcept nogil:
+    """Go on to the next boundary of sentences, behind one; NOWHERE: there is no more."""
+    cdef Py_ssize_t at = walk.at
+    cdef uint32_t kind, before = SB_OTHER
+    if at >= walk.end:
+        return NOWHERE
+    while at < walk.end:
+        kind = class_at(walk, at)
+        if LINE_ENDS >> kind & 1:
+            at = behind_line_end(walk, at)          # SB4
+            break
+        if TERMS >> kind & 1:
+            at = behind_term(walk, at, kind, before == SB_LOWER or before == SB_UPPER)
+            if at < 0:
+                at = ~at
+                break
+            before = SB_OTHER
+            continue
+        if kind != SB_EXTEND:                          # SB5
+            before = kind
+        at += 1
+    walk.at = at
+    return at
+
+
+cdef Py_ssize_t behind_term(
+    const Walk* walk, Py_ssize_t at, uint32_t term, bint behind_letter
+) noexcept nogil:
+    """Go on behind a full stop or the like, as long as the sentence may end.
+
+    Returns where it goes on after all; or ~ of where it ends.
+    """
+    cdef uint32_t kind
+    cdef int state = AT_TERM
+    at += 1
+    while at < walk.end:
+        kind = class_at(walk, at)
+        if kind == SB_SP:                                          # SB9, SB10
+            state = AT_SPACE
+        elif kind == SB_CLOSE and state != AT_SPACE:               # SB9
+            state = AT_CLOSE
+        elif TERMS >> kind & 1:                                 # SB8a
+            term = kind
+            state = AT_TERM
+            behind_letter = False
+        elif LINE_ENDS >> kind & 1:
+            return ~behind_line_end(walk, at)                   # SB9 to SB11, SB4
+        elif kind == SB_SCONTINUE:                                 # SB8a
+            return at
+        elif kind != SB_EXTEND:                                    # SB5
+            if term == SB_ATERM and (
+                (state == AT_TERM and kind == SB_NUMERIC)                          # SB6
+                or (state == AT_TERM and kind == SB_UPPER and behind_letter)       # SB7
+                or goes_on_in_lower_case(walk, at)                              # SB8
+            ):
+                return at
+            return ~at                                          # SB11
+        at += 1
+    return ~at
+
+
+cdef bint goes_on_in_lower_case(const Walk* walk, Py_ssize_t at) noexcept nogil:
+    """Whether a lower-case letter comes before any other letter and any end of a sentence."""
+    cdef uint32_t kind
+    while at < walk.end:
+        kind = class_at(walk, at)
+        if DECISIVE >> kind & 1:
+            return kind == SB_LOWER
+        at += 1
+    return False
+
+
+cdef Py_ssize_t next_end(Walk* walk) noexcept nogil:
+    """Go on to the next end of a sentence; NOWHERE: there is no more. It may be the last again."""
+    cdef Py_ssize_t boundary, place
+    while True:
+        boundary = next_boundary(walk)
+        if boundary == NOWHERE:
+            return NOWHERE
+        place = sentence_end(walk, boundary)
+        if place > walk.until:
+            return NOWHERE
+        if place != NOWHERE:
+            return place
+
+
+cdef Py_ssize_t sentence_end(const Walk* walk, Py_ssize_t place) noexcept nogil:
+    """Where a sentence ends by a boundary; NOWHERE: it goes on."""
+    while place > walk.first and properties_of(char_at(walk.text, place - 1)) & OPENING:
+        place -= 1
+    if (
+        place == walk.first or is_behind_abbreviation(walk.text, walk.start, place)
+        or not is_grapheme_boundary(walk.text, walk.first, place)
+    ):
+        return NOWHERE
+    return place
+
+
+cdef bint is_behind_abbreviation(
+    const Characters* text, Py_ssize_t start, Py_ssize_t place
+) noexcept nogil:
+    """Whether an abbreviation or an initial stands before a place, or follows a sign there."""
+    cdef Py_ssize_t earliest = max(start, place - MOST_OF_ABBREVIATION), at
+    cdef uint64_t word = 0
+    cdef uint32_t code_point
+    while place > earliest and properties_of(char_at(text, place - 1)) & SPACE:
+        place -= 1
+    if place == earliest or char_at(text, place - 1) != c".":
+        return False
+    place -= 1
+    if place > earliest and properties_of(char_at(text, place - 1)) & UPPER_CASE and begins_word(
+        text, earliest, place - 1
+    ):
+        return True
+    at = place
+    while at > earliest and place - at < 8:
+        at -= 1
+        code_point = char_at(text, at)
+        if code_point >= 0x80 or properties_of(code_point) & SPACE:
+            break
+        word = word << 8 | code_point
+        if begins_word(text, earliest, at) and is_abbreviation(word):
+            return True
+    return False
+
+
+cdef inline bint begins_word(
+    const Characters* text, Py_ssize_t earliest, Py_ssize_t at
+) noexcept nogil:
+    return at == earliest or not properties_of(char_at(text, at - 1)) & LETTER
+
+
+cdef bint is_abbreviation(uint64_t word) noexcept nogil:
+    cdef Py_ssize_t at
+    for at in range(tables.n_abbreviations):
+        if tables.abbreviations[at] == word:
+            return True
+    return False
+
+
+cdef Py_ssize_t last_sentence(
+    const Characters* text, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
+) noexcept nogil:
+    """The last end b of a sentence with after < b <= until, or NOWHERE; the tables are there."""
+    cdef Py_ssize_t width = FIRST_WINDOW, searched = until + 1, begin, place, last
+    cdef Walk walk
+    while True:
+        begin = until - width
+        if begin - start < width:
+            begin = start               # at once: a second look costs more
+        begin_walk(&walk, text, start, max(start, begin - CONTEXT), until)
+        last = NOWHERE
+        place = next_end(&walk)
+        while place != NOWHERE:
+            if max(begin, after) < place < searched:
+                last = place
+            place = next_end(&walk)
+        if last != NOWHERE or begin <= after:
+            return last
+        # What the context of a later beginning refuses is refused again.
+        searched = begin + 1
+        width *= WIDER
+
+
+cdef inline void begin_walk(
+    Walk* walk, const Characters* text, Py_ssize_t start, Py_ssize_t first, Py_ssize_t until
+) noexcept nogil:
+    walk.text = text
+    walk.start = start
+    walk.first = walk.at = first
+    walk.until = until
+    walk.end = min(text.n, until + LOOK_AHEAD)
+
+
+cdef list list_sentences(
+    const Characters* text, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
+):
+    """All ends b of sentences with after < b <= until, rising."""
+    cdef list places = []
+    cdef Py_ssize_t place, last = after
+    cdef Walk walk
+    begin_walk(&walk, text, start, max(start, after - FIRST_WINDOW), until)
+    place = next_end(&walk)
+    while place != NOWHERE:
+        if place > last:
+            places.append(place)
+            last = place
+        place = next_end(&walk)
+    return places

@@ -1,0 +1,1 @@
+"""A text and a budget -> the longest prefix that fits, window after window."""

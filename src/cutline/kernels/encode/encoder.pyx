@@ -1,0 +1,355 @@
+"""Texts in; lists, arrays and counts of tokens out: the quick part of `cutline.Encoding`."""
+
+from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.unicode cimport (
+    PyUnicode_AsUTF8AndSize, PyUnicode_Check, PyUnicode_CheckExact, PyUnicode_FromObject,
+)
+from libc.stdlib cimport free
+
+import numpy as np
+
+from cython cimport auto_pickle, critical_section
+
+from cutline.kernels.bpe.bpe cimport Bpe, find_token, id_of_rank
+from cutline.kernels.base.common cimport NONE, char_bytes, int64_t, memcpy, memset, uint32_t
+from cutline.kernels.encode.decode cimport list_of_ids
+from cutline.kernels.encode.batches cimport (
+    NO_MEMORY, Scratch, encode_piece, encode_text, prefill, reserve,
+)
+from cutline.kernels.scan.scan cimport scan_piece
+from cutline.kernels.base.utf8 cimport encode_utf8
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_ASCII(object text)
+
+# More tokens than any text has, with room to add one.
+cdef Py_ssize_t NO_LIMIT = <Py_ssize_t> (<size_t> -1 >> 2)
+
+cdef enum:
+    NOGIL_BYTES = 4096          # shorter texts are done before another thread could start
+    KEPT_OUT_SLOTS = 1 << 20    # a larger buffer for tokens is given back after use
+    KEPT_WORKSPACES = 16
+
+
+cdef object utf8_owner(text):
+    """An object that holds the text's UTF-8: the text itself where it is ASCII, else bytes.
+
+    Lone surrogates become U+FFFD and surrogate pairs the character they stand for,
+    as tiktoken does it. Never caches UTF-8 inside the string: that memory would stay.
+    """
+    if not PyUnicode_Check(text):
+        raise TypeError(f"text must be a str, got {type(text).__name__}")
+    if not PyUnicode_CheckExact(text):
+        text = PyUnicode_FromObject(text)   # what a subclass overrides does not count
+    if PyUnicode_IS_ASCII(text):
+        return text
+    try:
+        return encode_utf8(text)
+    except UnicodeEncodeError:
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return encode_utf8(text)
+
+
+cdef const uint8_t* utf8_data(object owner, Py_ssize_t* n) except NULL:
+    if isinstance(owner, bytes):
+        n[0] = PyBytes_GET_SIZE(owner)
+        return <const uint8_t*> PyBytes_AS_STRING(owner)
+    return <const uint8_t*> PyUnicode_AsUTF8AndSize(owner, n)
+
+
+@auto_pickle(False)
+cdef class Encoder:
+    """Ordinary encoding and counting; `cutline.Encoding` adds everything else.
+
+    Any number of threads may call it at once: each call takes a workspace of its
+    own from a list of idle ones.
+    """
+
+    def _bind(
+        self, BpeTables tables not None, ScanTables scan_tables, find_spans=None,
+        tuple cache_bits=(17, 14),
+    ):
+        """Attach the tables. `cache_bits`: log2 of the entries of both caches; -1: no caches."""
+        self.tables = tables
+        self.scan_tables = scan_tables
+        self.find_spans = find_spans
+        self.cache_bits = cache_bits
+        self.idle = []
+
+    @property
+    def _has_automaton(self):
+        """Whether the split pattern runs on the scanner."""
+        return self.scan_tables is not None
+
+    def _max_bytes_of(self, n):
+        """The most bytes of text that n tokens cover; None where text can have no tokens."""
+        if self.scan_tables is None or self.scan_tables.has_gaps:
+            return None
+        return n * self.tables.bpe.max_token_bytes
+
+    cdef Workspace workspace(self):
+        cdef Workspace work
+        # One beside the list, for a list of one gives its memory back with each pop.
+        with critical_section(self):
+            work = self.spare
+            self.spare = None
+        if work is not None:
+            return work
+        try:
+            return self.idle.pop()
+        except IndexError:
+            work = Workspace(*self.cache_bits, self.tables.bpe.n_tokens)
+            prefill(&self.tables.bpe, &work.scratch)
+            return work
+
+    cdef void release(self, Workspace work):
+        if work.scratch.out_slots > KEPT_OUT_SLOTS:
+            free(work.scratch.out)
+            work.scratch.out = NULL
+            work.scratch.out_slots = 0
+        with critical_section(self):
+            if self.spare is None:
+                self.spare = work
+                return
+        if len(self.idle) < KEPT_WORKSPACES:
+            self.idle.append(work)
+
+    cdef Source source(self):
+        cdef Source source
+        memset(&source, 0, sizeof(source))
+        if self.scan_tables is not None:
+            source.scanner = &self.scan_tables.scanner
+        return source
+
+    def _last_piece(self, bytes utf8 not None):
+        """The bytes of the last piece of a valid text; none where there is no piece."""
+        cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(utf8)
+        cdef Py_ssize_t n = PyBytes_GET_SIZE(utf8), at = 0, piece_end, examined = 0
+        cdef Py_ssize_t start = 0, end = 0
+        if self.scan_tables is None:
+            starts, ends = self.spans_of(utf8)
+            return utf8[starts.max(initial=0):ends.max(initial=0)]
+        while at < n:
+            piece_end = scan_piece(&self.scan_tables.scanner, data, at, n, &examined)
+            if piece_end < 0:
+                at += char_bytes(data[at])
+            else:
+                start = at
+                end = at = piece_end
+        return utf8[start:end]
+
+    cdef tuple spans_of(self, bytes utf8):
+        """Byte spans of the pieces, from the function that replaces the scanner."""
+        starts, ends = self.find_spans(utf8.decode())
+        places = np.frombuffer(utf8, dtype=np.uint8)
+        characters = np.append(np.flatnonzero((places & 0xC0) != 0x80), len(utf8))
+        return (
+            np.ascontiguousarray(characters[starts], dtype=np.int64),
+            np.ascontiguousarray(characters[ends], dtype=np.int64),
+        )
+
+    cdef Py_ssize_t run(
+        self, Workspace work, object owner, Py_ssize_t before, Py_ssize_t limit
+    ) except -1:
+        """Encode a text's UTF-8 into the workspace; see encode_text."""
+        cdef Py_ssize_t n = 0, total
+        cdef const uint8_t* data = utf8_data(owner, &n)
+        cdef Source source = self.source()
+        cdef const Bpe* bpe = &self.tables.bpe
+        cdef Scratch* scratch = &work.scratch
+        cdef const int64_t[::1] starts, ends
+        if source.scanner == NULL and n > 0:
+            starts, ends = self.spans_of(owner if isinstance(owner, bytes) else owner.encode())
+            source.n_spans = starts.shape[0]
+            if source.n_spans == 0:
+                return 0
+            source.starts = &starts[0]
+            source.ends = &ends[0]
+        if n < NOGIL_BYTES:
+            total = encode_text(bpe, &source, scratch, data, n, before, limit)
+        else:
+            with nogil:
+                total = encode_text(bpe, &source, scratch, data, n, before, limit)
+        if total < 0:
+            raise MemoryError(f"no memory for the tokens of {n} bytes of text")
+        return total
+
+    def encode_ordinary(self, text):
+        """Encode a text, special-token text as ordinary text.
+
+        Args:
+            text: any string; lone surrogates count as U+FFFD, as in tiktoken.
+
+        Returns:
+            Token ids, a list of int.
+
+        Cost: linear in the text, whatever it is.
+
+        >>> import cutline
+        >>> cutline.get_encoding("o200k_base").encode_ordinary("hello world")
+        [24912, 2375]
+        """
+        cdef Workspace work = self.workspace()
+        cdef Py_ssize_t total = self.run(work, utf8_owner(text), 0, NO_LIMIT)
+        tokens = list_of_ids(work.scratch.out, total)
+        self.release(work)
+        return tokens
+
+    def _encode_to_numpy(self, text):
+        """Encode like encode_ordinary into a uint32 array."""
+        cdef Workspace work = self.workspace()
+        cdef Py_ssize_t total = self.run(work, utf8_owner(text), 0, NO_LIMIT)
+        tokens = copy_ids(work.scratch.out, total)
+        self.release(work)
+        return tokens
+
+    def count(self, text):
+        """Count the tokens of a text: `len(encode_ordinary(text))`, without the list.
+
+        Special-token text such as `<|endoftext|>` counts as the ordinary text it is.
+
+        Args:
+            text: any string.
+
+        Returns:
+            The number of tokens.
+
+        Cost: linear in the text; no memory for tokens, whatever its length, but for one
+        giant piece and, where the text is not ASCII, for its UTF-8.
+
+        >>> import cutline
+        >>> cutline.get_encoding("o200k_base").count("hello world")
+        2
+        """
+        cdef Workspace work = self.workspace()
+        cdef Py_ssize_t total = self.run(work, utf8_owner(text), -1, NO_LIMIT)
+        self.release(work)
+        return total
+
+    def count_till_limit(self, text, limit):
+        """Count the tokens of a text, but give up once there are more than `limit`.
+
+        Args:
+            text: any string.
+            limit: the greatest count of interest, 0 or more.
+
+        Returns:
+            The count, or None where it exceeds the limit.
+
+        Raises:
+            ValueError: the limit is negative.
+
+        Cost: linear in the part of the text that makes limit + 1 tokens.
+
+        >>> import cutline
+        >>> enc = cutline.get_encoding("o200k_base")
+        >>> enc.count_till_limit("hello world", 2), enc.count_till_limit("hello world", 1)
+        (2, None)
+        """
+        if limit < 0:
+            raise ValueError(f"limit must be 0 or more, got {limit}")
+        most = self._max_bytes_of(int(limit))
+        if most is not None and PyUnicode_Check(text) and len(text) > most:
+            return None     # more bytes than so many tokens have
+        cdef Workspace work = self.workspace()
+        cdef Py_ssize_t total = self.run(
+            work, utf8_owner(text), -1, NO_LIMIT if limit > NO_LIMIT else limit
+        )
+        self.release(work)
+        return total if total <= limit else None
+
+    cdef object run_block(self, Workspace work, list texts, bint keep):
+        """Encode texts one after the other, the GIL released over all of them.
+
+        Returns int64 token counts; the tokens are in the workspace where kept.
+        """
+        cdef Py_ssize_t n = len(texts), at, total = 0, added = 0, size = 0
+        cdef list owners = [utf8_owner(text) for text in texts]
+        cdef size_t[::1] addresses = np.empty(n, dtype=np.uintp)
+        cdef Py_ssize_t[::1] sizes = np.empty(n, dtype=np.intp)
+        cdef Source source = self.source()
+        counts = np.zeros(n, dtype=np.int64)
+        cdef int64_t[::1] out = counts
+        if source.scanner == NULL:
+            for at in range(n):
+                out[at] = self.run(work, owners[at], total if keep else -1, NO_LIMIT)
+                total += out[at]
+            return counts
+        for at in range(n):
+            addresses[at] = <size_t> utf8_data(owners[at], &size)
+            sizes[at] = size
+        with nogil:
+            for at in range(n):
+                added = encode_text(
+                    &self.tables.bpe, &source, &work.scratch, <const uint8_t*> addresses[at],
+                    sizes[at], total if keep else -1, NO_LIMIT,
+                )
+                if added < 0:
+                    break
+                out[at] = added
+                total += added
+        if added < 0:
+            raise MemoryError(f"no memory for the tokens of {n} texts")
+        return counts
+
+    def _encode_block(self, list texts not None):
+        """Encode texts like encode_ordinary: a list of lists."""
+        cdef Workspace work = self.workspace()
+        cdef const int64_t[::1] counts = self.run_block(work, texts, True)
+        cdef Py_ssize_t at, done = 0
+        cdef list tokens = []
+        for at in range(counts.shape[0]):
+            tokens.append(list_of_ids(work.scratch.out + done, counts[at]))
+            done += counts[at]
+        self.release(work)
+        return tokens
+
+    def _count_block(self, list texts not None):
+        """Count the tokens of each text: int64, shape (texts,)."""
+        cdef Workspace work = self.workspace()
+        counts = self.run_block(work, texts, False)
+        self.release(work)
+        return counts
+
+    def _token_id(self, bytes piece not None):
+        """The id of the token with exactly these bytes, or None."""
+        cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(piece)
+        cdef Py_ssize_t n = PyBytes_GET_SIZE(piece)
+        cdef uint32_t token = NONE
+        if n > 0 and self.tables is not None:
+            token = find_token(&self.tables.bpe, data, n)
+        return id_of_rank(&self.tables.bpe, token) if token != NONE else None
+
+    def _encode_bytes_as_piece(self, bytes piece not None):
+        """Encode bytes, not necessarily UTF-8, as one piece. A list of ids."""
+        cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(piece)
+        cdef Py_ssize_t n = PyBytes_GET_SIZE(piece), total
+        cdef Workspace work
+        if n == 0:
+            return []
+        work = self.workspace()
+        total = NO_MEMORY
+        with nogil:
+            if reserve(&work.scratch, n):
+                total = encode_piece(
+                    &self.tables.bpe, &work.scratch, data, n, False, work.scratch.out
+                )
+        if total < 0:
+            raise MemoryError(f"no memory for the tokens of {n} bytes")
+        tokens = list_of_ids(work.scratch.out, total)
+        self.release(work)
+        return tokens
+
+
+cdef object copy_ids(const uint32_t* ids, Py_ssize_t n):
+    """A numpy array of its own for ids in a workspace."""
+    cdef Py_buffer view
+    tokens = np.empty(n, dtype=np.uint32)
+    if n == 0:
+        return tokens   # there may be no address
+    # Several times faster than a typed memoryview: what counts on short texts.
+    PyObject_GetBuffer(tokens, &view, PyBUF_WRITABLE)
+    memcpy(view.buf, ids, n * sizeof(uint32_t))
+    PyBuffer_Release(&view)
+    return tokens

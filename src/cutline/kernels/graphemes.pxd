@@ -1,7 +1,0 @@
-"""Where grapheme clusters end."""
-
-from cutline.kernels.characters cimport Characters
-
-cdef bint is_grapheme_boundary(
-    const Characters* text, Py_ssize_t start, Py_ssize_t at
-) noexcept nogil

@@ -1,0 +1,1 @@
+"""A text -> counts of its slices; texts that grow -> counts at every moment."""

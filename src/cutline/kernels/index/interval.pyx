@@ -1,0 +1,338 @@
+"""Counts of the slices of one text: the class behind `cutline.IntervalCounter`."""
+
+from cpython.exc cimport PyErr_CheckSignals
+from cython cimport auto_pickle, critical_section
+from libc.stdlib cimport free
+
+import numpy as np
+
+from cutline.kernels.breaks.breaks cimport need_kind
+from cutline.kernels.scan.characters cimport characters_of
+from cutline.kernels.base.common cimport int64_t, prefetch, uint8_t, uint32_t, uint64_t
+from cutline.kernels.index.text_index cimport (
+    BYTE_STEP, Counter, LongPiece, Query, byte_at, char_at_byte,
+)
+from cutline.kernels.encode.batches cimport NO_MEMORY, Workspace
+from cutline.kernels.encode.encoder cimport Encoder, utf8_data
+from cutline.kernels.breaks.best_break cimport Break, best_break
+from cutline.kernels.index.build_bitmaps cimport mark_all
+from cutline.kernels.index.bitmaps cimport (
+    NARROW_WORDS, NOWHERE, WIDE_WORDS, Marks, tokens_before, word_at,
+)
+from cutline.kernels.index.subpieces cimport NOT_MET, count_in_tree, forgo_tree
+from cutline.kernels.index.slices cimport Landing, count_slice, flush, forget_row, land, start_query
+from cutline.kernels.bpe.token_tree cimport TokenTree, grow_tree
+
+cdef extern from "native.h":
+    void publish "cutline_publish"(const void** place, const void* address) noexcept nogil
+
+cdef extern from "Python.h":
+    # Without an error to raise, what does not fit is clipped: no text is as long.
+    Py_ssize_t clipped "PyNumber_AsSsize_t"(object offset, void* error) except? -1
+
+cdef enum:
+    BAD_OFFSET = -5
+    PAUSED = -6                 # to look for Ctrl-C
+    MOST_SCANNED = 1 << 24      # characters between two looks
+    NOGIL_CHARS = 1 << 16       # shorter slices take no longer than another thread to start
+    AHEAD = 8                   # rows
+    MOST_CUTS = 256             # at a time
+
+cdef str NO_MEMORY_LEFT = "no memory to count the tokens of a long piece of text"
+
+
+@auto_pickle(False)
+cdef class Intervals:
+    """The marks of one text, and what counts with them.
+
+    Args:
+        encoder: must have scan tables.
+        text: has no surrogates.
+        owner: its UTF-8: bytes, or the text itself where it is ASCII. Not kept.
+        byte_offsets: offsets are bytes of UTF-8, not characters.
+    """
+
+    cdef Encoder encoder
+    cdef str held
+    cdef Counter counter
+    cdef object words
+    cdef object byte_words
+    cdef list trees
+    cdef bint byte_offsets
+    cdef Py_ssize_t length
+    cdef Py_ssize_t tree_bytes
+
+    def __cinit__(
+        self, Encoder encoder not None, str text not None, owner not None, bint byte_offsets
+    ):
+        if encoder.scan_tables is None:
+            raise ValueError("intervals need an encoder with scan tables")
+        self.encoder = encoder
+        self.held = text
+        self.byte_offsets = byte_offsets
+        self.trees = []
+        self.counter.text = characters_of(text)
+        self.counter.bpe = &encoder.tables.bpe
+        self.counter.source = encoder.source()
+        self.build(owner)
+
+    def __dealloc__(self):
+        free(self.counter.pieces)
+        free(self.counter.rows)
+        free(self.counter.whole)
+
+    cdef int build(self, object owner) except -1:
+        cdef Marks* marks = &self.counter.marks
+        cdef uint64_t[::1] words
+        cdef Workspace work = self.encoder.workspace()
+        cdef Py_ssize_t n_bytes = 0, outcome
+        cdef const uint8_t* utf8 = utf8_data(owner, &n_bytes)
+        self.length = n_bytes if self.byte_offsets else self.counter.text.n
+        marks.stride = NARROW_WORDS if self.counter.text.is_ascii else WIDE_WORDS
+        marks.n_blocks = (self.counter.text.n >> 6) + 1
+        self.byte_words = np.zeros(
+            0 if self.counter.text.is_ascii else self.counter.text.n // BYTE_STEP + 1,
+            dtype=np.uint64,
+        )
+        if not self.counter.text.is_ascii:
+            words = self.byte_words
+            self.counter.byte_marks = &words[0]
+        words = self.words = np.zeros(marks.n_blocks * marks.stride, dtype=np.uint64)
+        marks.words = &words[0]
+        with nogil:
+            outcome = mark_all(&self.counter, &work.scratch, utf8, n_bytes)
+        if outcome < 0:
+            raise MemoryError(f"no memory to count the pieces of {n_bytes} bytes of text")
+        self.encoder.release(work)
+        return 0
+
+    cdef int provide(self, Workspace work, Py_ssize_t status, const Query* query) except -1:
+        """Grow the tree that a query lacked, that it may be repeated."""
+        cdef LongPiece* piece
+        cdef TokenTree tree
+        cdef Py_ssize_t tokens
+        if status == NO_MEMORY:
+            raise MemoryError(NO_MEMORY_LEFT)
+        piece = self.counter.pieces + query.wanted
+        tree = grow_tree(
+            self.counter.bpe, &self.counter.text, piece.start, piece.stop, &work.scratch.lookups
+        )
+        tokens = count_in_tree(
+            &self.counter, piece, &tree.tree, &work.scratch.lookups, query.start, query.end
+        )
+        if tokens == NO_MEMORY:
+            raise MemoryError(NO_MEMORY_LEFT)
+        if tokens == NOT_MET:
+            forgo_tree(piece)
+            return 0
+        with critical_section(self):
+            # Another thread may have been faster; its tree is in use by now.
+            if piece.tree == NULL:
+                self.trees.append(tree)
+                self.tree_bytes += 16 * (tree.tree.n_bytes + 1)
+                publish(<const void**> &piece.tree, &tree.tree)
+        return 0
+
+    cdef Py_ssize_t place_of(self, Py_ssize_t offset) noexcept nogil:
+        """The character at an offset; -1: none begins there."""
+        if not 0 <= offset <= self.length:
+            return -1
+        return char_at_byte(&self.counter, offset) if self.byte_offsets else offset
+
+    @property
+    def total(self):
+        """The tokens of the whole text."""
+        return tokens_before(&self.counter.marks, self.counter.text.n)
+
+    @property
+    def nbytes(self):
+        """Bytes of memory that the counter takes now, apart from the text itself."""
+        return (
+            self.words.nbytes + self.byte_words.nbytes + self.counter.n_pieces * sizeof(LongPiece)
+            + self.counter.n_rows * sizeof(uint32_t) + self.counter.n_whole * sizeof(uint64_t)
+            + self.tree_bytes + sizeof(Counter)
+        )
+
+    @property
+    def _length(self):
+        """The text's length in the unit of the offsets."""
+        return self.length
+
+    def count(self, start, end):
+        """Count the tokens of `text[start:end]`, encoded on its own.
+
+        Args:
+            start, end: 0 <= start <= end <= length of the text.
+
+        Raises:
+            OffsetError: (a ValueError) they are not, or a byte offset lies inside a character.
+
+        Cost: constant in ordinary text. Linear in the slice where its pieces never meet those
+        of the whole text: a run of digits that are taken in threes, unless from the first,
+        fourth and so on; a run of one character in one piece.
+
+        >>> import cutline
+        >>> counter = cutline.get_encoding("o200k_base").intervals("hello world")
+        >>> counter.count(0, 11), counter.count(3, 8)
+        (2, 2)
+        """
+        cdef Py_ssize_t first = self.place_of(clipped(start, NULL))
+        cdef Py_ssize_t last = self.place_of(clipped(end, NULL)), status
+        cdef int64_t tokens
+        cdef Workspace work
+        cdef Query query
+        if not 0 <= first <= last:
+            raise self._offset_error(start, end)
+        work = self.encoder.workspace()
+        start_query(&query, work, &tokens)
+        if last - first < NOGIL_CHARS:
+            status = self.count_one(&query, first, last)
+        else:
+            with nogil:
+                status = self.count_one(&query, first, last)
+        while status < 0:
+            self.provide(work, status, &query)
+            with nogil:
+                status = self.count_one(&query, first, last)
+        self.encoder.release(work)
+        return tokens
+
+    cdef Py_ssize_t count_one(
+        self, Query* query, Py_ssize_t first, Py_ssize_t last
+    ) noexcept nogil:
+        """Count a slice into row 0. 0 or a status."""
+        cdef Py_ssize_t status = count_slice(&self.counter, query, first, last)
+        if status == 0 and not flush(&self.counter, query):
+            status = NO_MEMORY
+        if status < 0:
+            forget_row(query)
+        return status
+
+    def _count_many(self, const int64_t[:, ::1] spans not None):
+        """Count the tokens of many slices; see `IntervalCounter.count_many`."""
+        cdef Py_ssize_t n = spans.shape[0], status
+        cdef Workspace work
+        cdef Query query
+        counts = np.zeros(n, dtype=np.int64)
+        cdef int64_t[::1] out = counts
+        if n == 0:
+            return counts
+        work = self.encoder.workspace()
+        start_query(&query, work, &out[0])
+        while True:
+            with nogil:
+                status = self.count_rows(&query, &spans[0, 0], n)
+            if status == 0:
+                break
+            if status == PAUSED:
+                PyErr_CheckSignals()
+                query.scanned = 0
+                continue
+            if status == BAD_OFFSET:
+                self.encoder.release(work)
+                raise self._offset_error(spans[query.row, 0], spans[query.row, 1], query.row)
+            self.provide(work, status, &query)
+        self.encoder.release(work)
+        return counts
+
+    cdef Py_ssize_t count_rows(
+        self, Query* query, const int64_t* spans, Py_ssize_t n
+    ) noexcept nogil:
+        """Count the slices from the query's row on. 0; or a status, for the row it stopped at."""
+        cdef Py_ssize_t first, last, status
+        while query.row < n:
+            if query.scanned > MOST_SCANNED:
+                return PAUSED
+            if query.row + AHEAD < n:
+                self.prefetch_row(spans + 2 * (query.row + AHEAD))
+            first = self.place_of(spans[2 * query.row])
+            last = self.place_of(spans[2 * query.row + 1])
+            if not 0 <= first <= last:
+                return BAD_OFFSET
+            status = count_slice(&self.counter, query, first, last)
+            if status < 0:
+                forget_row(query)
+                return status
+            query.row += 1
+        return 0 if flush(&self.counter, query) else NO_MEMORY
+
+    cdef inline void prefetch_row(self, const int64_t* span) noexcept nogil:
+        cdef const uint8_t* data = <const uint8_t*> self.counter.text.data
+        cdef Py_ssize_t end
+        if self.byte_offsets:
+            return
+        for end in range(2):
+            if 0 <= span[end] <= self.length:
+                prefetch(word_at(&self.counter.marks, span[end], 0))
+                prefetch(data + span[end] * self.counter.text.kind)
+
+    def _land(self, Py_ssize_t start, Py_ssize_t n, Py_ssize_t before):
+        """Where to look for the greatest cut from character `start`; see `land`.
+
+        Returns a settled boundary before `before`, and the tokens from `start` to it.
+        """
+        cdef Workspace work = self.encoder.workspace()
+        cdef Query query
+        cdef Landing landing
+        cdef int64_t tokens
+        start_query(&query, work, &tokens)
+        landing = land(&self.counter, &query, start, n, before)
+        self.encoder.release(work)
+        return landing.at, landing.tokens
+
+    def _cut_at_breaks(
+        self, Py_ssize_t start, Py_ssize_t until, Py_ssize_t n, Py_ssize_t fill,
+        const int[::1] kinds not None
+    ):
+        """Cut at the last breaks that fit, while they fill chunks; see `best_break`.
+
+        Args:
+            start: of the first chunk, in characters.
+            until: no chunk begins here or later.
+            n: tokens of a chunk at most.
+            fill: and at least, but for a chunk that ends with the text.
+            kinds: of breaks, the best first.
+
+        Returns:
+            int64, shape (chunks, 4): start, end, tokens and place in `kinds` of each; the text's
+            end is behind the last kind. So many at most, and fewer where a chunk takes another
+            kind of boundary. Then the greatest end of that chunk, if it is known; else -1.
+        """
+        cdef int64_t tokens
+        cdef Py_ssize_t row = 0
+        cdef int n_kinds = <int> kinds.shape[0]
+        cdef const int* first_kind = &kinds[0] if n_kinds > 0 else NULL
+        cdef Query query
+        cdef Break found
+        cdef Workspace work
+        cuts = np.empty((MOST_CUTS, 4), dtype=np.int64)
+        cdef int64_t[:, ::1] rows = cuts
+        if start < 0:
+            raise ValueError(f"start must be 0 or more, got {start}")
+        for row in range(n_kinds):
+            need_kind(kinds[row])
+        row = 0
+        until = min(until, self.counter.text.n)
+        found.reach = NOWHERE
+        work = self.encoder.workspace()
+        start_query(&query, work, &tokens)
+        with nogil:
+            while start < until and row < MOST_CUTS:
+                found = best_break(&self.counter, &query, start, n, fill, first_kind, n_kinds)
+                if found.end == NOWHERE:
+                    break
+                rows[row, 0] = start
+                rows[row, 1] = start = found.end
+                rows[row, 2] = found.tokens
+                rows[row, 3] = found.place
+                row += 1
+        self.encoder.release(work)
+        return cuts[:row], found.reach
+
+    def _character(self, offset):
+        """The character at an offset of the kind that this counter takes; -1: none begins there."""
+        return self.place_of(clipped(offset, NULL))
+
+    def _offset(self, Py_ssize_t character):
+        """The offset of a character."""
+        return byte_at(&self.counter, character) if self.byte_offsets else character

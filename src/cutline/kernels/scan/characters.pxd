@@ -1,0 +1,166 @@
+"""Characters of a str where they lie in memory: no UTF-8 copy is made."""
+
+from libc.stdlib cimport malloc
+
+from cutline.kernels.base.common cimport uint8_t, uint16_t, uint32_t
+from cutline.kernels.scan.scan cimport Scanner
+
+cdef extern from "Python.h":
+    int PyUnicode_KIND(object text)
+    const void* PyUnicode_DATA(object text)
+    bint PyUnicode_IS_ASCII(object text)
+
+cdef enum:
+    BLOCK = 1 << 20     # characters
+
+# The buffer of a str that outlives this.
+cdef struct Characters:
+    const void* data
+    int kind                    # bytes a character
+    bint is_ascii
+    Py_ssize_t n
+
+
+cdef inline Characters characters_of(str text):
+    cdef Characters characters
+    characters.data = PyUnicode_DATA(text)
+    characters.kind = PyUnicode_KIND(text)
+    characters.is_ascii = PyUnicode_IS_ASCII(text)
+    characters.n = len(text)
+    return characters
+
+
+cdef inline uint32_t char_at(const Characters* text, Py_ssize_t at) noexcept nogil:
+    if text.kind == 1:
+        return (<const uint8_t*> text.data)[at]
+    if text.kind == 2:
+        return (<const uint16_t*> text.data)[at]
+    return (<const uint32_t*> text.data)[at]
+
+
+cdef inline Py_ssize_t utf8_width(uint32_t code_point) noexcept nogil:
+    return 1 + (code_point >= 0x80) + (code_point >= 0x800) + (code_point >= 0x10000)
+
+
+ctypedef fused Unit:
+    uint8_t
+    uint16_t
+    uint32_t
+
+
+cdef inline uint32_t bytes_beyond_first(
+    const Unit* text, Py_ssize_t start, Py_ssize_t end
+) noexcept nogil:
+    """Bytes of text[start:end] in UTF-8, but one for each character."""
+    cdef uint32_t total = 0
+    cdef Py_ssize_t at
+    for at in range(start, end):
+        total += text[at] >= 0x80
+        if Unit is not uint8_t:
+            total += text[at] >= 0x800
+        if Unit is uint32_t:
+            total += text[at] >= 0x10000
+    return total
+
+
+cdef inline Py_ssize_t utf8_bytes(
+    const Characters* text, Py_ssize_t start, Py_ssize_t end
+) noexcept nogil:
+    """Bytes of text[start:end] in UTF-8."""
+    cdef Py_ssize_t total = end - start, stop
+    while start < end and not text.is_ascii:
+        # In sums of 32 bits, that the compiler may take many characters at a time.
+        stop = min(end, start + BLOCK)
+        if text.kind == 1:
+            total += bytes_beyond_first(<const uint8_t*> text.data, start, stop)
+        elif text.kind == 2:
+            total += bytes_beyond_first(<const uint16_t*> text.data, start, stop)
+        else:
+            total += bytes_beyond_first(<const uint32_t*> text.data, start, stop)
+        start = stop
+    return total
+
+
+cdef inline Py_ssize_t write_utf8(uint32_t code_point, uint8_t* out) noexcept nogil:
+    """Write a character's UTF-8. Returns its bytes."""
+    if code_point < 0x80:
+        out[0] = code_point
+        return 1
+    if code_point < 0x800:
+        out[0] = 0xC0 | code_point >> 6
+        out[1] = 0x80 | (code_point & 0x3F)
+        return 2
+    if code_point < 0x10000:
+        out[0] = 0xE0 | code_point >> 12
+        out[1] = 0x80 | (code_point >> 6 & 0x3F)
+        out[2] = 0x80 | (code_point & 0x3F)
+        return 3
+    out[0] = 0xF0 | code_point >> 18
+    out[1] = 0x80 | (code_point >> 12 & 0x3F)
+    out[2] = 0x80 | (code_point >> 6 & 0x3F)
+    out[3] = 0x80 | (code_point & 0x3F)
+    return 4
+
+
+cdef inline Py_ssize_t copy_utf8(
+    const Characters* text, Py_ssize_t start, Py_ssize_t end, uint8_t* out
+) noexcept nogil:
+    """Write text[start:end] as UTF-8. Returns its bytes."""
+    cdef Py_ssize_t n = 0, at
+    for at in range(start, end):
+        n += write_utf8(char_at(text, at), out + n)
+    return n
+
+
+cdef inline const uint8_t* utf8_of(
+    const Characters* text, Py_ssize_t start, Py_ssize_t end,
+    uint8_t** copied,           # out: to be freed
+) noexcept nogil:
+    """text[start:end] as UTF-8: where it lies, if it is ASCII. NULL: no memory."""
+    copied[0] = NULL
+    if text.is_ascii:
+        return <const uint8_t*> text.data + start
+    copied[0] = <uint8_t*> malloc(utf8_bytes(text, start, end) + 1)
+    if copied[0] != NULL:
+        copy_utf8(text, start, end, copied[0])
+    return copied[0]
+
+
+cdef inline uint32_t class_of(const Scanner* scanner, uint32_t code_point) noexcept nogil:
+    if code_point < 0x80:
+        return scanner.ascii_class[code_point]
+    return scanner.block_class[
+        <uint32_t> scanner.block_index[code_point >> 6] << 6 | (code_point & 0x3F)
+    ]
+
+
+# A scan of one piece that can be stopped anywhere and gone on with.
+cdef struct Walk:
+    uint32_t row                # of the automaton; 0: it died
+    Py_ssize_t at
+    Py_ssize_t piece_end        # as far as is known; -1: none
+
+
+cdef inline void walk(
+    const Scanner* scanner, const Characters* text, Walk* state, Py_ssize_t end
+) noexcept nogil:
+    """Go on to `end`, or to the character on which the automaton dies."""
+    cdef uint32_t row = state.row, entry
+    cdef Py_ssize_t at = state.at
+    while at < end:
+        entry = scanner.transitions[row + class_of(scanner, char_at(text, at))]
+        at += 1
+        row = entry >> 2
+        if entry & 3:
+            state.piece_end = at if entry & 3 == 1 else at - 1
+        if row == 0:
+            break
+    state.row = row
+    state.at = at
+
+
+cdef inline bint ends_whole(const Scanner* scanner, const Walk* state) noexcept nogil:
+    """Whether a text that ends here is one piece."""
+    return state.piece_end == state.at or (
+        state.row != 0 and scanner.transitions[state.row + scanner.end_class] & 3 != 0
+    )

@@ -1,0 +1,1 @@
+"""Texts -> counts of distinct pieces -> merges."""

@@ -1,0 +1,390 @@
+"""Count the distinct pieces of texts: the first half of training.
+
+Short pieces go into the table (see `pieces`) in batches, in two passes: the first one scans,
+hashes and prefetches.
+
+Several threads can count one text. Each but the first begins in the middle of it, at a
+character that need not begin a piece, so its beginning is only a guess. `guess` notes the
+first pieces, without counting them, and counts those that follow. Once it is known where the
+part before really ended, `settle` scans from there until it meets a place that was noted:
+what is decided from a place on depends on nothing before it, so from there on both scans
+are the same. Where they never meet, what was counted is taken back.
+"""
+
+import os
+
+from cython cimport auto_pickle
+
+from cutline.kernels.base.common cimport (
+    SHORT_PIECE, Key, char_bytes, int64_t, memset, prefetch, short_key, uint8_t,
+)
+from cutline.kernels.train.piece_table cimport (
+    INT64_MAX, NO_MEMORY, ROOM, TOO_MANY, Entry, Table, add_long, add_piece, add_short, add_table,
+    begin_table, count_distinct, end_table, first_slot, make_room, sorted_pieces,
+)
+from cutline.kernels.scan.scan cimport ScanTables, Scanner, scan_piece
+
+cdef enum:
+    NOTED_STEPS = 256       # of a guess
+
+cdef Py_ssize_t NO_LIMIT = <Py_ssize_t> (<size_t> -1 >> 2)
+
+# Short pieces that were found and wait to be counted, and where to look for each first.
+cdef struct Batch:
+    Py_ssize_t count
+    Key keys[ROOM]
+    Entry* slots[ROOM]
+
+# What a scan may still do.
+cdef struct Scan:
+    const Scanner* scanner
+    const uint8_t* text
+    Py_ssize_t end          # nothing at or beyond text[end] is read
+    bint final              # the text ends at `end`: every piece is decided
+    Py_ssize_t patience     # bytes that may still be looked at
+
+@auto_pickle(False)
+cdef class Tally:
+    """Distinct pieces, each with how often it was counted.
+
+    Args:
+        scan_tables: the automaton that finds pieces; None: only `add_spans`, `add_pieces` and
+            `merge` are used.
+        like: a tally that this one is to be merged with, which is faster then: their tables
+            have the same secret and lie in memory in the same order.
+
+    One thread at a time may use a tally. The methods that count release the GIL.
+    After a MemoryError or an OverflowError some of a text is counted, some is not.
+    """
+
+    cdef ScanTables scan_tables
+    cdef Table table
+    cdef Py_ssize_t noted_starts[NOTED_STEPS + 1]
+    cdef Py_ssize_t noted_ends[NOTED_STEPS]     # of a gap: where it starts
+    cdef Py_ssize_t n_noted
+    cdef Py_ssize_t arrived
+    cdef Py_ssize_t guess_stop
+
+    def __cinit__(self, ScanTables scan_tables, Tally like=None):
+        cdef bytes drawn
+        cdef const uint8_t* seed
+        if like is None:
+            drawn = os.urandom(sizeof(self.table.seed))
+            seed = drawn
+        else:
+            seed = <const uint8_t*> &like.table.seed
+        self.scan_tables = scan_tables
+        if not begin_table(&self.table, seed):
+            raise MemoryError("no memory for a table of pieces")
+
+    def __dealloc__(self):
+        end_table(&self.table)
+
+    @property
+    def distinct(self):
+        """The number of distinct pieces. Cost: linear in it."""
+        return count_distinct(&self.table)
+
+    @property
+    def total(self):
+        """The number of pieces."""
+        return self.table.total
+
+    cdef Scan scan_of(self, const uint8_t[::1] data, Py_ssize_t end, bint final) except *:
+        cdef Scan scan
+        memset(&scan, 0, sizeof(scan))
+        if self.scan_tables is None:
+            raise ValueError("this tally has no scan tables")
+        if not 0 <= end <= data.shape[0]:
+            raise ValueError(f"end is {end}, outside of {data.shape[0]} bytes")
+        scan.scanner = &self.scan_tables.scanner
+        scan.text = &data[0] if end else NULL
+        scan.end = end
+        scan.final = final
+        scan.patience = NO_LIMIT
+        return scan
+
+    def add(
+        self, const uint8_t[::1] data not None, Py_ssize_t start, Py_ssize_t stop,
+        Py_ssize_t end, bint final,
+    ):
+        """Count the pieces that start in data[start:stop] and are decided by data[:end].
+
+        Args:
+            data: valid UTF-8 up to `end`.
+            start: where a piece, or text that no piece covers, begins.
+            stop: pieces that start here or behind it are left out, if it is below `end`.
+            end: where the text ends, or what is known of it.
+            final: the text ends there, which decides all pieces.
+
+        Returns:
+            Where it arrived: the first place of those from `stop` on where a piece ends, or
+            the start of the first piece that needs more text to be decided.
+
+        Raises:
+            OverflowError: more than 2**63 - 1 pieces.
+        """
+        cdef Scan scan = self.scan_of(data, end, final)
+        cdef Py_ssize_t at
+        with nogil:
+            at = count_text(&self.table, &scan, start, min(stop, end), 1)
+        return checked(at)
+
+    def add_documents(
+        self, const uint8_t[::1] data not None, const int64_t[::1] offsets not None
+    ):
+        """Count the pieces of several texts, the k-th of which is data[offsets[k]:offsets[k + 1]].
+
+        Raises:
+            OverflowError: more than 2**63 - 1 pieces.
+        """
+        cdef Py_ssize_t last = offsets.shape[0] - 1, k, at = 0
+        cdef Scan scan = self.scan_of(data, offsets[last] if last >= 0 else 0, True)
+        cdef Batch batch
+        batch.count = 0
+        with nogil:
+            for k in range(last):
+                scan.end = offsets[k + 1]
+                at = scan_text(&self.table, &scan, &batch, offsets[k], scan.end, 1)
+                if at < 0:
+                    break
+            if at >= 0:
+                at = count_batch(&self.table, &batch, 1)
+        checked(at)
+
+    def guess(
+        self, const uint8_t[::1] data not None, Py_ssize_t start, Py_ssize_t stop,
+        Py_ssize_t end, bint final,
+    ):
+        """Count like `add`, but from a character that need not begin a piece.
+
+        The tally counts what is true only after `settle`, which comes next. May stop early,
+        where pieces are decided by looking far again and again.
+        """
+        cdef Scan scan = self.scan_of(data, end, final)
+        cdef Py_ssize_t at = start
+        stop = min(stop, end)
+        scan.patience = 4 * (stop - start) + 4096
+        self.guess_stop = stop
+        with nogil:
+            while at < stop and self.n_noted < NOTED_STEPS and scan.patience >= 0:
+                self.noted_starts[self.n_noted] = at
+                at = step(&scan, at, &self.noted_ends[self.n_noted])
+                if at < 0:
+                    at = self.noted_starts[self.n_noted]
+                    break
+                self.n_noted += 1
+            self.noted_starts[self.n_noted] = at
+            self.arrived = at
+            if self.n_noted == NOTED_STEPS:
+                at = count_text(&self.table, &scan, at, stop, 1)
+        self.arrived = checked(at)
+
+    def settle(
+        self, const uint8_t[::1] data not None, Py_ssize_t at, Py_ssize_t end, bint final
+    ):
+        """Make a guess true.
+
+        Args:
+            data, end, final: as they were given to `guess`.
+            at: where the text before the guess really arrived, as `add` and `settle` return it.
+
+        Returns:
+            Where this part arrives, as `add` does.
+
+        Cost: linear in the part, and nearly nothing where both scans soon meet.
+        """
+        cdef Scan scan = self.scan_of(data, end, final)
+        cdef Py_ssize_t start = self.noted_starts[0]
+        with nogil:
+            at = self.settled(&scan, at) if at >= start else self.taken_back(&scan, at)
+        self.n_noted = 0
+        return checked(at)
+
+    cdef Py_ssize_t settled(self, Scan* scan, Py_ssize_t at) noexcept nogil:
+        """Scan until a noted place is met, then count what was noted from there on."""
+        cdef Py_ssize_t noted = 0, next_at, piece_end = 0, code
+        while at < self.guess_stop:
+            while noted < self.n_noted and self.noted_starts[noted] < at:
+                noted += 1
+            if self.noted_starts[noted] == at:
+                for noted in range(noted, self.n_noted):
+                    code = add_piece(
+                        &self.table, scan.text + self.noted_starts[noted],
+                        self.noted_ends[noted] - self.noted_starts[noted], 1,
+                    )
+                    if code < 0:
+                        return code
+                return count_text(&self.table, scan, self.arrived, self.guess_stop, 1)
+            if self.noted_starts[noted] < at:
+                break
+            next_at = step(scan, at, &piece_end)
+            if next_at < 0:
+                break
+            code = add_piece(&self.table, scan.text + at, piece_end - at, 1)
+            if code < 0:
+                return code
+            at = next_at
+        at = self.taken_back(scan, at)
+        if at < 0:
+            return at
+        return count_text(&self.table, scan, at, self.guess_stop, 1)
+
+    cdef Py_ssize_t taken_back(self, Scan* scan, Py_ssize_t at) noexcept nogil:
+        """Take back what a guess counted. Returns `at`, or an error."""
+        cdef Py_ssize_t code = count_text(
+            &self.table, scan, self.noted_starts[self.n_noted], self.arrived, -1
+        )
+        return at if code >= 0 else code
+
+    def add_spans(
+        self, const uint8_t[::1] data not None,
+        const int64_t[::1] starts not None, const int64_t[::1] ends not None,
+    ):
+        """Count data[starts[k]:ends[k]], in bytes, for every k; empty ones are nothing.
+
+        Raises:
+            OverflowError: more than 2**63 - 1 pieces.
+        """
+        cdef Py_ssize_t k, code = 0
+        cdef const uint8_t* text = &data[0] if data.shape[0] else NULL
+        with nogil:
+            for k in range(starts.shape[0]):
+                code = add_piece(&self.table, text + starts[k], ends[k] - starts[k], 1)
+                if code < 0:
+                    break
+        checked(code)
+
+    def add_pieces(
+        self, const uint8_t[::1] arena not None,
+        const int64_t[::1] offsets not None, const int64_t[::1] counts not None,
+    ):
+        """Add what `pieces` of another tally gave; rows may be in any order.
+
+        Trusts: offsets do not fall, and stay inside the arena; no count is negative.
+
+        Raises:
+            OverflowError: more than 2**63 - 1 pieces in all.
+        """
+        cdef Py_ssize_t k, code = 0
+        cdef const uint8_t* bytes = &arena[0] if arena.shape[0] else NULL
+        with nogil:
+            for k in range(counts.shape[0]):
+                code = add_piece(
+                    &self.table, bytes + offsets[k], offsets[k + 1] - offsets[k], counts[k]
+                )
+                if code < 0:
+                    break
+        checked(code)
+
+    def merge(self, Tally other not None):
+        """Add what another tally counted; nobody may be at work on it.
+
+        Raises:
+            OverflowError: more than 2**63 - 1 pieces in all.
+        """
+        cdef Py_ssize_t code
+        with nogil:
+            code = add_table(&self.table, &other.table)
+        checked(code)
+
+    def pieces(self):
+        """All distinct pieces, sorted by their bytes.
+
+        Returns:
+            Their bytes, one piece behind the other (uint8), where each starts, with the
+            end of the last (int64, one more than there are pieces), and how often each
+            was counted (int64).
+
+        Cost: O(n log n) comparisons for n distinct pieces.
+        """
+        return sorted_pieces(&self.table)
+
+
+cdef Py_ssize_t checked(Py_ssize_t code) except -1:
+    """Turn an error of the functions below into an exception."""
+    if code == NO_MEMORY:
+        raise MemoryError("no memory for more distinct pieces: count fewer files at a time")
+    if code == TOO_MANY:
+        raise OverflowError("more than 2**63 - 1 pieces: no count holds them")
+    return code
+
+
+# Finding pieces
+
+cdef inline Py_ssize_t step(
+    Scan* scan, Py_ssize_t at, Py_ssize_t* piece_end
+) noexcept nogil:
+    """End of the piece or the skipped character at a place; -1: it needs more text."""
+    cdef Py_ssize_t examined = 0
+    cdef Py_ssize_t end = scan_piece(scan.scanner, scan.text, at, scan.end, &examined)
+    if examined > scan.end and not scan.final:
+        return -1
+    scan.patience -= examined - at
+    if end < 0:
+        piece_end[0] = at
+        return at + char_bytes(scan.text[at])
+    piece_end[0] = end
+    return end
+
+
+cdef Py_ssize_t scan_text(
+    Table* table, Scan* scan, Batch* batch,
+    Py_ssize_t at, Py_ssize_t stop,         # in: pieces that start in text[at:stop]
+    int64_t weight,
+) noexcept nogil:
+    """Count pieces, but for those that stay in the batch. Where it arrived, or an error."""
+    cdef Py_ssize_t next_at, piece_end = 0, code
+    while at < stop and scan.patience >= 0:
+        next_at = step(scan, at, &piece_end)
+        if next_at < 0:
+            break
+        if piece_end - at > SHORT_PIECE:
+            code = add_long(table, scan.text + at, piece_end - at, weight)
+            if code < 0:
+                return code
+        elif piece_end > at:
+            put_in_batch(table, batch, scan.text + at, piece_end - at, scan.text + scan.end)
+            if batch.count == ROOM:
+                code = count_batch(table, batch, weight)
+                if code < 0:
+                    return code
+        at = next_at
+    return at
+
+
+cdef Py_ssize_t count_text(
+    Table* table, Scan* scan, Py_ssize_t at, Py_ssize_t stop, int64_t weight
+) noexcept nogil:
+    """Count all pieces that start in text[at:stop]. Where it arrived, or an error."""
+    cdef Batch batch
+    cdef Py_ssize_t code
+    batch.count = 0
+    at = scan_text(table, scan, &batch, at, stop, weight)
+    if at < 0:
+        return at
+    code = count_batch(table, &batch, weight)
+    return at if code >= 0 else code
+
+
+cdef inline void put_in_batch(
+    Table* table, Batch* batch, const uint8_t* piece, Py_ssize_t n, const uint8_t* limit
+) noexcept nogil:
+    cdef Key key = short_key(piece, n, limit)
+    cdef Entry* slot = first_slot(table, key)
+    prefetch(slot)
+    batch.keys[batch.count] = key
+    batch.slots[batch.count] = slot
+    batch.count += 1
+
+
+cdef Py_ssize_t count_batch(Table* table, Batch* batch, int64_t weight) noexcept nogil:
+    """Count the pieces of a batch and empty it. 0 or an error."""
+    cdef Py_ssize_t k
+    if batch.count * weight > INT64_MAX - table.total:
+        return TOO_MANY
+    for k in range(batch.count):
+        add_short(table, batch.slots[k], &batch.keys[k], weight)
+    table.total += batch.count * weight
+    batch.count = 0
+    return make_room(table)

@@ -1,0 +1,263 @@
+"""A table of distinct pieces, each with its count.
+
+A piece of at most 15 bytes is its own key, two words that stand in the table beside its
+count. Longer pieces are rare: their bytes lie in an arena, with a table of their own.
+"""
+
+from libc.stdlib cimport calloc, free, malloc, qsort
+
+import numpy as np
+
+from cutline.kernels.base.common cimport (
+    SHORT_PIECE, Key, grow, int64_t, load64, memcmp, memcpy, memset, short_key, uint8_t, uint64_t,
+)
+
+cdef enum:
+    FIRST_SLOTS = 1 << 10
+    LONG_TAIL = 0xFF        # in a row, where short pieces have their length
+
+
+cdef Py_ssize_t add_piece(
+    Table* table, const uint8_t* piece, Py_ssize_t n, int64_t weight
+) noexcept nogil:
+    """Count any piece. 0 or an error."""
+    cdef Key key
+    if n > SHORT_PIECE:
+        return add_long(table, piece, n, weight)
+    if n <= 0:
+        return 0
+    if weight > INT64_MAX - table.total:
+        return TOO_MANY
+    key = short_key(piece, n, piece + n)
+    add_short(table, first_slot(table, key), &key, weight)
+    table.total += weight
+    return make_room(table)
+
+
+cdef inline uint64_t hash_long(
+    const Table* table, const uint8_t* piece, Py_ssize_t n
+) noexcept nogil:
+    """Hash of a piece of over 15 bytes, each word mixed with what nobody knows."""
+    cdef uint64_t hashed = fold(table.seed[0] ^ <uint64_t> n, table.seed[1])
+    cdef Py_ssize_t at = 0
+    while at < n - 8:
+        hashed = fold(hashed ^ load64(piece + at), table.seed[1])
+        at += 8
+    hashed = fold(hashed ^ load64(piece + n - 8), table.seed[1])
+    return fold(hashed, table.seed[0])
+
+
+cdef Py_ssize_t add_long(
+    Table* table, const uint8_t* piece, Py_ssize_t n, int64_t weight
+) noexcept nogil:
+    """Count a piece of over 15 bytes. 0 or an error."""
+    cdef uint64_t hashed = hash_long(table, piece, n)
+    cdef LongEntry* entry = table.longer + (hashed & <uint64_t> (table.longer_slots - 1))
+    if weight > INT64_MAX - table.total:
+        return TOO_MANY
+    while (
+        entry.hashed != hashed or entry.n != n
+        or memcmp(table.arena + entry.offset, piece, n) != 0
+    ):
+        if entry.n == 0:
+            if not grow(<void**> &table.arena, &table.arena_slots, table.arena_used + n, 1):
+                return NO_MEMORY
+            memcpy(table.arena + table.arena_used, piece, n)
+            entry.hashed = hashed
+            entry.offset = table.arena_used
+            entry.n = n
+            table.arena_used += n
+            table.longer_used += 1
+            break
+        entry += 1
+        if entry == table.longer + table.longer_slots:
+            entry = table.longer
+    entry.count += weight
+    table.total += weight
+    if table.longer_used * 10 > table.longer_slots * 7:
+        return grow_longer(table)
+    return 0
+
+
+cdef Py_ssize_t add_table(Table* table, const Table* other) noexcept nogil:
+    """Add all counts of another table. 0 or an error."""
+    cdef Py_ssize_t k, code
+    cdef const Entry* entry
+    cdef const LongEntry* longer
+    if other.total > INT64_MAX - table.total:
+        return TOO_MANY
+    for k in range(other.slots):
+        entry = other.entries + k
+        if entry.count:
+            add_short(table, first_slot(table, entry.key), &entry.key, entry.count)
+            code = make_room(table)
+            if code < 0:
+                return code
+            table.total += entry.count
+    for k in range(other.longer_slots):
+        longer = other.longer + k
+        if longer.count:
+            code = add_long(table, other.arena + longer.offset, longer.n, longer.count)
+            if code < 0:
+                return code
+    return 0
+
+
+cdef bint begin_table(Table* table, const uint8_t* seed) noexcept nogil:
+    """Make an empty table, given 16 random bytes. False: no memory."""
+    memset(table, 0, sizeof(Table))
+    memcpy(table.seed, seed, sizeof(table.seed))
+    table.slots = table.longer_slots = FIRST_SLOTS
+    table.entries = <Entry*> calloc(table.slots, sizeof(Entry))
+    table.longer = <LongEntry*> calloc(table.longer_slots, sizeof(LongEntry))
+    return table.entries != NULL and table.longer != NULL
+
+
+cdef void end_table(Table* table) noexcept nogil:
+    free(table.entries)
+    free(table.longer)
+    free(table.arena)
+
+
+cdef Py_ssize_t grow_entries(Table* table) noexcept nogil:
+    """Double the table of short pieces, without those that were taken back. 0 or an error."""
+    cdef Entry* old = table.entries
+    cdef Py_ssize_t old_slots = table.slots, k
+    cdef Entry* entries = <Entry*> calloc(2 * old_slots, sizeof(Entry))
+    if entries == NULL:
+        return NO_MEMORY
+    table.entries = entries
+    table.slots = 2 * old_slots
+    table.used = 0
+    for k in range(old_slots):
+        if old[k].count:
+            add_short(table, first_slot(table, old[k].key), &old[k].key, old[k].count)
+    free(old)
+    return 0
+
+
+cdef Py_ssize_t grow_longer(Table* table) noexcept nogil:
+    """Double the table of long pieces. 0 or an error."""
+    cdef Py_ssize_t slots = 2 * table.longer_slots, k, at
+    cdef LongEntry* longer = <LongEntry*> calloc(slots, sizeof(LongEntry))
+    if longer == NULL:
+        return NO_MEMORY
+    for k in range(table.longer_slots):
+        if table.longer[k].n:
+            at = table.longer[k].hashed & <uint64_t> (slots - 1)
+            while longer[at].n:
+                at = at + 1 & slots - 1
+            longer[at] = table.longer[k]
+    free(table.longer)
+    table.longer = longer
+    table.longer_slots = slots
+    return 0
+
+
+# Sorted output
+
+# A piece as it is sorted: words compare like bytes, the first the highest.
+cdef struct Row:
+    uint64_t first
+    uint64_t second         # 7 bytes, and the length or LONG_TAIL
+    const uint8_t* bytes    # of a long piece
+    Py_ssize_t n
+    int64_t count
+
+
+cdef Py_ssize_t count_distinct(const Table* table) noexcept nogil:
+    cdef Py_ssize_t k, rows = 0
+    for k in range(table.slots):
+        rows += table.entries[k].count != 0
+    for k in range(table.longer_slots):
+        rows += table.longer[k].count != 0
+    return rows
+
+
+cdef inline uint64_t reversed_bytes(uint64_t word) noexcept nogil:
+    """The word whose lowest byte is the other one's highest."""
+    word = word >> 32 | word << 32
+    word = (word & <uint64_t> 0xFFFF0000FFFF0000) >> 16 | (word & <uint64_t> 0x0000FFFF0000FFFF) << 16
+    return (
+        (word & <uint64_t> 0xFF00FF00FF00FF00) >> 8 | (word & <uint64_t> 0x00FF00FF00FF00FF) << 8
+    )
+
+
+cdef void list_rows(const Table* table, Row* row) noexcept nogil:
+    """Write a row for each piece that was counted, in any order."""
+    cdef Py_ssize_t k
+    cdef Key key
+    for k in range(table.slots):
+        if table.entries[k].count:
+            key = table.entries[k].key
+            row.first = reversed_bytes(key.low)
+            row.second = reversed_bytes(key.high)
+            row.bytes = NULL
+            row.n = key.high >> 56
+            row.count = table.entries[k].count
+            row += 1
+    for k in range(table.longer_slots):
+        if table.longer[k].count:
+            row.bytes = table.arena + table.longer[k].offset
+            row.n = table.longer[k].n
+            key = short_key(row.bytes, SHORT_PIECE, row.bytes + row.n)
+            row.first = reversed_bytes(key.low)
+            row.second = reversed_bytes(key.high) | LONG_TAIL
+            row.count = table.longer[k].count
+            row += 1
+
+
+cdef int compare_rows(const void* left, const void* right) noexcept nogil:
+    """Order of the pieces' bytes; a piece stands before those that it begins."""
+    cdef const Row* a = <const Row*> left
+    cdef const Row* b = <const Row*> right
+    cdef int order
+    if a.first != b.first:
+        return 1 if a.first > b.first else -1
+    if a.second != b.second:
+        return 1 if a.second > b.second else -1
+    if a.bytes == NULL:
+        return 0        # equal words of two short pieces: the same piece
+    order = memcmp(a.bytes, b.bytes, min(a.n, b.n))
+    return order if order else (a.n > b.n) - (a.n < b.n)
+
+
+cdef void write_rows(
+    const Row* row, Py_ssize_t n_rows,
+    uint8_t[::1] arena, int64_t[::1] offsets, int64_t[::1] counts,      # out
+) noexcept nogil:
+    cdef Py_ssize_t k, at, offset = 0
+    for k in range(n_rows):
+        if row.bytes != NULL:
+            memcpy(&arena[offset], row.bytes, row.n)
+        else:
+            for at in range(row.n):
+                arena[offset + at] = (
+                    row.first >> (56 - 8 * at) if at < 8 else row.second >> (120 - 8 * at)
+                ) & 0xFF
+        offset += row.n
+        offsets[k + 1] = offset
+        counts[k] = row.count
+        row += 1
+
+
+cdef tuple sorted_pieces(const Table* table):
+    """Arena, offsets and counts of all pieces, sorted by their bytes."""
+    cdef Py_ssize_t n_bytes = 0, n_rows = count_distinct(table), k
+    cdef Row* rows = <Row*> malloc((n_rows + 1) * sizeof(Row))
+    if rows == NULL:
+        raise MemoryError(f"no memory to sort {n_rows} pieces")
+    try:
+        with nogil:
+            list_rows(table, rows)
+            qsort(rows, n_rows, sizeof(Row), compare_rows)
+            for k in range(n_rows):
+                n_bytes += rows[k].n
+        # At least a byte each, so that there is an address to write to.
+        arena = np.empty(n_bytes + 1, dtype=np.uint8)
+        offsets = np.zeros(n_rows + 1, dtype=np.int64)
+        counts = np.empty(n_rows + 1, dtype=np.int64)
+        write_rows(rows, n_rows, arena, offsets, counts)
+    finally:
+        free(rows)
+    return arena[:n_bytes], offsets, counts[:n_rows]

@@ -15,11 +15,11 @@ from sphinx.util.typing import stringify_annotation
 
 import cutline
 from cutline.chunking.levels import LevelLike
+from cutline.counting.protocols import TokenCounter
 from cutline.encoding import TiktokenEncoding
+from cutline.formats.writing import FileFormat
 from cutline.integrations.arrow import Batch
 from cutline.integrations.haystack import Splitter
-from cutline.saving import FileFormat
-from cutline.token_counter import TokenCounter
 from cutline.training.sources import Source
 from cutline.vocabulary import O200K_PAT_STR
 

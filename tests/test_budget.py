@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cutline
-from cutline.budget import Boundary, Item, Keep, Packed, pack, truncate
+from cutline.counting.truncating import LOOK_AHEAD
+from cutline.counting.truncating import truncate as truncate_with_spans
 from cutline.errors import BudgetError, SurrogateError
-from cutline.truncating import LOOK_AHEAD
-from cutline.truncating import truncate as truncate_with_spans
+from cutline.packing import Boundary, Item, Keep, Packed, pack, truncate
 from tests.oracles import DISTINCT, Count, counter
 from tests.texts import NAMED_TEXTS, SURROGATE_TEXTS, base64_text, random_text, run_length_text
 

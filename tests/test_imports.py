@@ -193,7 +193,7 @@ def test_what_few_programs_need_is_imported_when_they_need_it() -> None:
     loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     rare = {"regex", "platformdirs", "tempfile", "concurrent.futures"}
     rare |= {"cutline.pretokenize.automaton", "cutline.pretokenize.rewriting"}
-    rare |= {"cutline.training", "cutline.loading", "cutline.saving", "cutline.pipeline"}
+    rare |= {"cutline.training", "cutline.formats", "cutline.pipeline", "cutline.normalizing"}
     assert not rare.intersection(loaded)
 
 

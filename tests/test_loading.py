@@ -14,10 +14,11 @@ import pytest
 
 import cutline
 from cutline.errors import PatternError, UnsupportedPatternError, VocabularyError
+from cutline.formats.cutline_file import write_cutline
+from cutline.formats.huggingface import read_vocab_and_merges
+from cutline.formats.tokenizer_json import parse_tokenizer_json
+from cutline.spec import AddedToken, TokenizerSpec
 from cutline.vocabulary import Vocabulary
-from cutline.vocabulary.huggingface import read_vocab_and_merges
-from cutline.vocabulary.native_file import StoredEncoding, write_native
-from cutline.vocabulary.tokenizer_json import parse_tokenizer_json
 from tests.oracles import DISTINCT
 from tests.texts import NAMED_TEXTS, random_texts
 from tests.vocabularies import TOY_TOKENS, random_ranks, with_bytes
@@ -444,7 +445,7 @@ def test_a_token_that_is_too_long_is_refused_by_the_files_name(name: str, tmp_pa
         path.write_bytes(path.read_bytes() + b64encode(giant) + b" 99999\n")
     elif name == "x.cutline":
         vocabulary = Vocabulary.from_ranks(dict(TOY_RANKS) | {giant: 99_999})
-        write_native(StoredEncoding("x", None, {}, vocabulary), path)
+        write_cutline(TokenizerSpec("x", vocabulary, None), path)
     else:
         document = json.loads(path.read_bytes())
         ids = document.get("model", {}).get("vocab", document)
@@ -467,10 +468,10 @@ def test_a_forged_native_file_is_refused_by_name(tmp_path: Path) -> None:
     vocabulary = toy()._vocabulary
     wrong = vocabulary.with_left_lengths([0] * 256 + [1, 1, 1, 1, 2, 2])  # hello is not he and llo
     for stored, message in (
-        (StoredEncoding("x", None, {"<s>": 97}, vocabulary), "'<s>' has id 97"),
-        (StoredEncoding("x", None, {}, wrong), "the stored split of token b'abc'"),
+        (TokenizerSpec("x", vocabulary, None, (AddedToken("<s>", 97),)), "'<s>' has id 97"),
+        (TokenizerSpec("x", wrong, None), "the stored split of token b'abc'"),
     ):
-        write_native(stored, path)
+        write_cutline(stored, path)
         with pytest.raises(VocabularyError) as caught:
             cutline.load(path)
         assert str(caught.value).startswith(f"{path}: ")
@@ -489,7 +490,7 @@ def test_a_native_file_with_a_pattern_that_no_engine_runs_is_refused(
     pat_str: str, message: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "x.cutline"
-    write_native(StoredEncoding("x", pat_str, {}, toy()._vocabulary), path)
+    write_cutline(TokenizerSpec("x", toy()._vocabulary, pat_str), path)
     with pytest.raises(PatternError, match=message) as caught:
         cutline.load(path)
     assert str(caught.value).startswith(f"{path}: ")

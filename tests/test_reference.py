@@ -19,8 +19,8 @@ LISTED = re.compile(r"^\.\. auto\w+:: cutline\.([\w.]+)", re.MULTILINE)
 OF_SIGNATURES = {
     "chunking.Chunker",
     "vocabulary.Vocabulary",
-    "wrapping.growing.RecountedEnd",
-    "wrapping.growing.RecountedStart",
+    "counting.recounted.RecountedAppender",
+    "counting.recounted.RecountedPrepender",
     "wrapping.slices.TextSlices",
 }
 

@@ -7,12 +7,12 @@ Automata of patterns that are no longer packaged, or of an older format, go.
 
 from cutline.pretokenize.automaton import generate
 from cutline.pretokenize.store import SHIPPED_FOLDER, dump, file_name
-from cutline.vocabulary.openai import ENCODING_SPECS
+from cutline.vocabulary.openai import PACKAGED_ENCODINGS
 
 
 def build() -> dict[str, bytes]:
     """Return the content of every shipped file by its name."""
-    patterns = dict.fromkeys(spec.pat_str for spec in ENCODING_SPECS.values())
+    patterns = dict.fromkeys(spec.pat_str for spec in PACKAGED_ENCODINGS.values())
     return {file_name(pattern): dump(generate(pattern), pattern) for pattern in patterns}
 
 

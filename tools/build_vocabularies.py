@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.vocabulary import RANK_FILE_SHA256, Vocabulary, pack, read_tiktoken, unpack
+from cutline.formats.tiktoken_file import read_tiktoken
+from cutline.vocabulary import RANK_FILE_SHA256, Vocabulary, pack, unpack
 from cutline.vocabulary.openai import DATA_DIRECTORY
 
 

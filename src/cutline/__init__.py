@@ -37,7 +37,6 @@ from cutline.version import __version__
 from cutline.vocabulary import encoding_name_for_model, list_encoding_names
 
 if TYPE_CHECKING:
-    from cutline.budget import Item, Packed, PackedItem, pack, truncate
     from cutline.chunking import (
         CodeChunker,
         MarkdownChunker,
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
         TokenChunker,
         code_languages,
     )
+    from cutline.packing import Item, Packed, PackedItem, pack, truncate
     from cutline.trainer import train, train_from_counts
     from cutline.training import PieceCounts, Progress, count_pieces
     from cutline.verification import Finding, Report, verify
@@ -103,22 +103,22 @@ __all__ = [
 _LATE = {
     "CodeChunker": "cutline.chunking",
     "Finding": "cutline.verification",
-    "Item": "cutline.budget",
+    "Item": "cutline.packing",
     "MarkdownChunker": "cutline.chunking",
     "TextChunker": "cutline.chunking",
     "TokenChunker": "cutline.chunking",
-    "Packed": "cutline.budget",
-    "PackedItem": "cutline.budget",
+    "Packed": "cutline.packing",
+    "PackedItem": "cutline.packing",
     "PieceCounts": "cutline.training",
     "Progress": "cutline.training",
     "Report": "cutline.verification",
     "WrappedTokenizer": "cutline.wrapping",
     "code_languages": "cutline.chunking",
     "count_pieces": "cutline.training",
-    "pack": "cutline.budget",
+    "pack": "cutline.packing",
     "train": "cutline.trainer",
     "train_from_counts": "cutline.trainer",
-    "truncate": "cutline.budget",
+    "truncate": "cutline.packing",
     "verify": "cutline.verification",
     "wrap": "cutline.wrapping",
 }

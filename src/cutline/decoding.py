@@ -6,10 +6,10 @@ from functools import partial
 
 import numpy as np
 
-from cutline.batches import map_threads
 from cutline.decode_stream import DecodeStream
 from cutline.errors import UnknownTokenError
 from cutline.kernels.encode.decode import Decoder
+from cutline.threads import map_threads
 
 __all__ = ["Decoding"]
 

@@ -5,23 +5,22 @@ The names are tiktoken's where the concept is. `encode_ordinary`, `count` and
 costs no more than one call.
 """
 
-import json
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
-from hashlib import sha256
-from operator import itemgetter
+from itertools import chain
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline import cutting, truncating
-from cutline.batches import map_blocks, map_threads
+from cutline.checks import plain_text
 from cutline.chunks import Chunk
-from cutline.counting import Appender, IntervalCounter, Prepender
+from cutline.counting import Appender, IntervalCounter, Prepender, cutting, truncating
+from cutline.counting.text_encoder import TextEncoder
+from cutline.counting.truncating import Boundary, Keep
 from cutline.decoding import Decoding
 from cutline.errors import (
     PatternFallbackWarning,
@@ -31,22 +30,17 @@ from cutline.errors import (
     VocabularyError,
 )
 from cutline.kernels.encode.decode import Decoder
-from cutline.kernels.encode.encoder import Encoder
 from cutline.kernels.scan.scan import ScanTables
 from cutline.pretokenize import regex_spans
+from cutline.spec import TokenizerSpec
 from cutline.special import SpecialFinder, disallowed_error
-from cutline.tables import (
-    build_bpe_tables,
-    build_decoder,
-    build_scan_tables,
-    checked_special_tokens,
-)
-from cutline.text import plain_text
-from cutline.truncating import Boundary, Keep
+from cutline.tables import build_bpe_tables, build_decoder, build_scan_tables
+from cutline.threads import map_blocks, map_threads
 from cutline.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from cutline.saving import FileFormat
+    from cutline.formats.writing import FileFormat
+    from cutline.pipeline import Pipeline
 
 __all__ = ["Encoding"]
 
@@ -63,7 +57,7 @@ class TiktokenEncoding(Protocol):
     _special_tokens: Mapping[str, int]
 
 
-class Encoding(Encoder, Decoding):
+class Encoding(TextEncoder, Decoding):
     r"""A byte-level BPE encoding. Immutable; any number of threads may use it at once.
 
     Args:
@@ -89,23 +83,25 @@ class Encoding(Encoder, Decoding):
 
     __slots__ = (
         "_memo",
-        "_pat_str",
+        "_pickled",
+        "_pipeline",
         "_source",
+        "_spec",
         "_special_finder",
         "_special_token_values",
         "_special_tokens",
-        "_vocabulary",
         "name",
     )
 
     name: str
-    _pat_str: str | None
+    _spec: TokenizerSpec
+    _pipeline: "Pipeline | None"
     _special_tokens: dict[str, int]
     _special_finder: SpecialFinder
     _special_token_values: frozenset[int]
-    _vocabulary: Vocabulary
     _memo: dict[str, Any]
     _source: dict[str, Any]
+    _pickled: tuple[Any, ...]
 
     def __init__(
         self,
@@ -116,7 +112,8 @@ class Encoding(Encoder, Decoding):
         special_tokens: Mapping[str, int],
         explicit_n_vocab: int | None = None,
     ) -> None:
-        self._assemble(name, pat_str, Vocabulary.from_ranks(mergeable_ranks), special_tokens)
+        vocabulary = Vocabulary.from_ranks(mergeable_ranks)
+        self._assemble(TokenizerSpec.plain(name, vocabulary, pat_str, special_tokens))
         if explicit_n_vocab is not None:
             _check_n_vocab(self, len(mergeable_ranks) + len(special_tokens), explicit_n_vocab)
 
@@ -134,8 +131,17 @@ class Encoding(Encoder, Decoding):
         Raises:
             VocabularyError, PatternError: as the constructor.
         """
+        return cls.from_spec(TokenizerSpec.plain(name, vocabulary, pat_str, special_tokens))
+
+    @classmethod
+    def from_spec(cls, spec: TokenizerSpec) -> Self:
+        """Make the encoding that a `TokenizerSpec` describes.
+
+        Raises:
+            VocabularyError, PatternError: as the constructor.
+        """
         encoding = cls.__new__(cls)
-        encoding._assemble(name, pat_str, vocabulary, special_tokens)
+        encoding._assemble(spec)
         return encoding
 
     @classmethod
@@ -172,31 +178,34 @@ class Encoding(Encoder, Decoding):
 
         Source: docs/tokenizers.md.
         """
-        from cutline.loading import from_tokenizers  # few programs read other tokenizers
+        from cutline.formats.reading import naming, read_tokenizer  # few programs need them
 
-        return from_tokenizers(tokenizer, name)
+        name = name or getattr(tokenizer, "name_or_path", None) or "tokenizer"
+        with naming(str(name)):
+            return cls.from_spec(read_tokenizer(tokenizer, str(name)))
 
-    def _assemble(
-        self,
-        name: str,
-        pat_str: str | None,
-        vocabulary: Vocabulary,
-        special_tokens: Mapping[str, int],
-    ) -> None:
-        special_tokens = checked_special_tokens(vocabulary, special_tokens)
+    def _assemble(self, spec: TokenizerSpec) -> None:
+        special_tokens = spec.special_tokens
+        pipeline = None
+        if not spec.is_plain:
+            from cutline.pipeline import Pipeline  # few programs have such a tokenizer
+
+            pipeline = Pipeline(spec)
         for attribute, value in (
-            ("name", name),
-            ("_pat_str", pat_str),
+            ("name", spec.name),
+            ("_spec", spec),
+            ("_pipeline", pipeline),
             ("_special_tokens", special_tokens),
             ("_special_finder", SpecialFinder(special_tokens)),
             ("_special_token_values", frozenset(special_tokens.values())),
-            ("_vocabulary", vocabulary),
             ("_memo", {}),
             ("_source", {}),
+            ("_pickled", ()),
         ):
             object.__setattr__(self, attribute, value)
-        scan_tables, find_spans = _piece_finder(pat_str)
-        self._bind(build_bpe_tables(vocabulary), scan_tables, find_spans)
+        scan_tables, find_spans = _piece_finder(spec.pat_str)
+        changing = pipeline if spec.changes_texts else None
+        self._bind(build_bpe_tables(spec.vocabulary), scan_tables, find_spans, pipeline=changing)
 
     def __setattr__(self, attribute: str, value: object) -> NoReturn:
         raise AttributeError(
@@ -216,22 +225,16 @@ class Encoding(Encoder, Decoding):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from cutline.registry import get_encoding, is_registered
-
-        if is_registered(self):
-            return get_encoding, (self.name,)
-        return _rebuild, (
-            type(self),
-            self.name,
-            self._pat_str,
-            self._vocabulary,
-            self._special_tokens,
-            self._source,
-        )
+        return self._pickled or (_rebuild, (type(self), self._spec, self._source))
 
     def _from(self, source: dict[str, Any]) -> Self:
         """Keep the arguments with which `cutline.load` made it; returns itself."""
         object.__setattr__(self, "_source", source)
+        return self
+
+    def _pickled_as(self, function: Any, arguments: tuple[Any, ...]) -> Self:
+        """Keep the call that gives this very object; returns itself."""
+        object.__setattr__(self, "_pickled", (function, arguments))
         return self
 
     # Encoding
@@ -272,6 +275,8 @@ class Encoding(Encoder, Decoding):
 
     def _encode_allowed(self, text: str, allowed: frozenset[str]) -> list[int]:
         """Encode a text in which some special tokens, one or more, are to be found."""
+        if self._pipeline is not None:
+            return self._pipeline.encode(self, text, allowed)
         tokens: list[int] = []
         for part in self._cut_at_special(text, allowed):
             if isinstance(part, int):
@@ -301,6 +306,8 @@ class Encoding(Encoder, Decoding):
 
     def _encode_allowed_to_numpy(self, text: str, allowed: frozenset[str]) -> NDArray[np.uint32]:
         """Encode like `_encode_allowed`, into an array."""
+        if self._pipeline is not None:
+            return np.array(self._pipeline.encode(self, text, allowed), dtype=np.uint32)
         parts = [
             np.array([part], dtype=np.uint32)
             if isinstance(part, int)
@@ -338,11 +345,22 @@ class Encoding(Encoder, Decoding):
         >>> tokens, spans.tolist()
         ([31373, 266, 30570, 335], [[0, 5], [5, 7], [7, 9], [9, 11]])
         """
-        from cutline.pipeline.offsets import encode_with_offsets  # few programs need them
+        from cutline.pipeline.offsets import trim
 
         text = plain_text(text)
         allowed = self._check_special(text, allowed_special, disallowed_special)
-        return encode_with_offsets(self, text, allowed)
+        tokens, spans = self._untrimmed_offsets(text, allowed)
+        trim(self._spec, self._decoder, tokens, spans)
+        return tokens, spans
+
+    def _untrimmed_offsets(
+        self, text: str, allowed: frozenset[str] = frozenset()
+    ) -> tuple[list[int], NDArray[np.int64]]:
+        """Encode like `encode_with_offsets`, with blanks at the ends of tokens in their spans."""
+        from cutline.pipeline.offsets import untrimmed_offsets  # few programs need them
+
+        about = self._spec if self._pipeline is None else self._pipeline
+        return untrimmed_offsets(self, self._decoder, about, text, allowed)
 
     def encode_ordinary_batch(
         self, text: Sequence[str], *, num_threads: int = 8
@@ -403,7 +421,9 @@ class Encoding(Encoder, Decoding):
         piece = _as_bytes(text_or_bytes)
         token_id = self._token_id(piece)
         if token_id is None:
-            token_id = self._special_tokens.get(piece.decode(errors="surrogateescape"))
+            token_id = self._spec.unreachable_tokens.get(piece)
+        if token_id is None:
+            token_id = self.added_tokens.get(piece.decode(errors="surrogateescape"))
         if token_id is None:
             raise UnknownTokenError(
                 f"{text_or_bytes!r} is not a single token of {self.name!r}; "
@@ -425,6 +445,11 @@ class Encoding(Encoder, Decoding):
         try:
             return self.encode_ordinary(text.decode())
         except UnicodeDecodeError as error:
+            if self._changes_texts:
+                raise UnicodeDecodeError(
+                    "utf-8", text, error.start, error.end,
+                    f"{self.name!r} changes texts before it splits them, which takes valid ones",
+                ) from None  # fmt: skip
             valid = text[: error.start]
         tokens = self.encode_ordinary(valid.decode())
         reopened = len(self._encode_single_piece(self._last_piece(valid)))
@@ -495,6 +520,10 @@ class Encoding(Encoder, Decoding):
         >>> enc.split_at(" informações e dados", 2)
         14
         """
+        if (pipeline := self._changing_pipeline) is not None:
+            from cutline.pipeline import slices
+
+            return slices.split_at(pipeline, self, text, n, start)
         return cutting.split_at(self, text, n, start)
 
     def intervals(self, text: str, *, byte_offsets: bool = False) -> IntervalCounter:
@@ -516,6 +545,11 @@ class Encoding(Encoder, Decoding):
         >>> counter.count(4, 13), counter.split_at(4, 2)
         (2, 13)
         """
+        if (pipeline := self._changing_pipeline) is not None:
+            from cutline.pipeline import slices
+
+            counter = slices.intervals(pipeline, self, text, byte_offsets=byte_offsets)
+            return cast("IntervalCounter", counter)  # has all that is public
         return IntervalCounter(self, text, byte_offsets=byte_offsets)
 
     def split(self, text: str, chunk_size: int, chunk_overlap: int = 0) -> list[Chunk]:
@@ -546,6 +580,10 @@ class Encoding(Encoder, Decoding):
         >>> [chunk.text for chunk in enc.split("The quick brown fox jumps over.", 3)]
         ['The quick brown', ' fox jumps over', '.']
         """
+        if (pipeline := self._changing_pipeline) is not None:
+            from cutline.pipeline import slices
+
+            return slices.split(pipeline, self, text, chunk_size, chunk_overlap)
         return cutting.split(self, text, chunk_size, chunk_overlap)
 
     def truncate(
@@ -586,6 +624,10 @@ class Encoding(Encoder, Decoding):
         >>> appender.count
         2
         """
+        if self._changes_texts:
+            from cutline.counting.recounted import RecountedAppender
+
+            return cast("Appender", RecountedAppender(self, text))  # has all that is public
         return Appender(self, text)
 
     def prepender(self, text: str = "") -> Prepender:
@@ -607,6 +649,10 @@ class Encoding(Encoder, Decoding):
         >>> prepender.count
         2
         """
+        if self._changes_texts:
+            from cutline.counting.recounted import RecountedPrepender
+
+            return cast("Prepender", RecountedPrepender(self, text))  # has all that is public
         return Prepender(self, text)
 
     # What it consists of
@@ -633,9 +679,9 @@ class Encoding(Encoder, Decoding):
 
         Source: docs/formats.md.
         """
-        from cutline.saving import save  # few programs write encodings
+        from cutline.formats.writing import write  # few programs write encodings
 
-        save(self, path, format)
+        write(self._spec, path, format)
 
     def num_special_tokens_to_add(self, pair: bool = False) -> int:
         """Count the special tokens that the model expects around a text: what to leave room for.
@@ -650,7 +696,7 @@ class Encoding(Encoder, Decoding):
         >>> cutline.get_encoding("gpt2").num_special_tokens_to_add()
         0
         """
-        return 0
+        return self._spec.n_template_tokens[pair]
 
     def token_byte_values(self) -> list[bytes]:
         """Return the bytes of all ordinary tokens, sorted."""
@@ -672,23 +718,14 @@ class Encoding(Encoder, Decoding):
         >>> pickle.loads(pickle.dumps(enc)).content_hash == enc.content_hash
         True
         """
-        content_hash: str = self._remember(
-            "content hash",
-            lambda: sha256(json.dumps(self._content(), sort_keys=True).encode()).hexdigest(),
-        )
+        content_hash: str = self._remember("content hash", lambda: self._spec.content_hash)
         return content_hash
-
-    def _content(self) -> list[Any]:
-        """All that decides on tokens and ids, as JSON can hold it."""
-        # Of two that share an id, the later one is what it decodes to: their order counts.
-        special = sorted(self._special_tokens.items(), key=itemgetter(1))
-        return [self._vocabulary.fingerprint, self._pat_str, special]
 
     @property
     def max_token_value(self) -> int:
         """The highest token id."""
-        highest = int(self._vocabulary.ids.max())
-        return max(highest, max(self._special_token_values, default=0))
+        others = (*self.added_tokens.values(), *self._spec.unreachable_tokens.values())
+        return max(int(self._vocabulary.ids.max()), *others, 0)
 
     @property
     def n_vocab(self) -> int:
@@ -705,6 +742,14 @@ class Encoding(Encoder, Decoding):
         """The texts of the special tokens."""
         return set(self._special_tokens)
 
+    @property
+    def added_tokens(self) -> dict[str, int]:
+        """Ids by text of all tokens that are looked for before a text is split.
+
+        The special tokens, and with a tokenizer.json those that are not special, too.
+        """
+        return {token.content: token.id for token in self._spec.added_tokens}
+
     def is_special_token(self, token: int) -> bool:
         """Tell whether an id is that of a special token."""
         return token in self._special_token_values
@@ -714,16 +759,48 @@ class Encoding(Encoder, Decoding):
         ranks: dict[bytes, int] = self._remember("ranks", self._vocabulary.to_ranks)
         return ranks
 
-    # Inside
-
-    def _most_tokens_of_a_character(self) -> int:
-        """Tell what size of a chunk fits any character: a token has a byte at least."""
-        return 4
+    @property
+    def _vocabulary(self) -> Vocabulary:
+        return self._spec.vocabulary
 
     @property
-    def _has_facts(self) -> bool:
-        """Whether there is more to it than pattern, vocabulary and special tokens."""
-        return False
+    def _pat_str(self) -> str | None:
+        return self._spec.pat_str
+
+    def _most_tokens_of_a_character(self) -> int:
+        """See `TextEncoder`. Cost: a second, once, where texts are changed."""
+        if not self._changes_texts:
+            return super()._most_tokens_of_a_character()
+
+        def most() -> int:
+            points = chain(range(0xD800), range(0xE000, 0x110000))
+            return int(self._count_block([*map(chr, points)]).max())
+
+        found: int = self._remember("most tokens of a character", most)
+        return found
+
+    # Texts that a pipeline changes
+
+    @property
+    def _changing_pipeline(self) -> "Pipeline | None":
+        return self._pipeline if self._changes_texts else None
+
+    def _changes(self, text: str) -> bool:
+        """See `TextEncoder`."""
+        pipeline = self._changing_pipeline
+        return pipeline is not None and pipeline.changes(text)
+
+    def _count_after(self, text: str) -> int:
+        """Count the tokens of a text that goes on from a safe split point."""
+        assert self._pipeline is not None
+        return self._pipeline.count_after(self, text)
+
+    def _safe_points(self, text: str, begin: int) -> list[int]:
+        """List safe split points after `begin`."""
+        assert self._pipeline is not None
+        return self._pipeline.safe_points.find(text, begin)
+
+    # Inside
 
     def _remember(self, key: Any, make: Any) -> Any:
         """Make a thing once. Two threads may both make it; all get the same one."""
@@ -735,8 +812,10 @@ class Encoding(Encoder, Decoding):
     def _decoder(self) -> Decoder:
         decoder: Decoder | None = self._memo.get("decoder")
         if decoder is None:
+            spec = self._spec
             decoder = self._remember(
-                "decoder", lambda: build_decoder(self._vocabulary, self._special_tokens)
+                "decoder",
+                lambda: build_decoder(spec.vocabulary, spec.own_tokens, spec.unreachable_tokens),
             )
         return decoder
 
@@ -806,15 +885,6 @@ def _as_bytes(text_or_bytes: str | bytes) -> bytes:
     return text_or_bytes.encode() if isinstance(text_or_bytes, str) else bytes(text_or_bytes)
 
 
-def _rebuild(
-    cls: type[Encoding],
-    name: str,
-    pat_str: str | None,
-    vocabulary: Vocabulary,
-    special_tokens: dict[str, int],
-    source: dict[str, Any],
-) -> Encoding:
+def _rebuild(cls: type[Encoding], spec: TokenizerSpec, source: dict[str, Any]) -> Encoding:
     """Make an encoding again from its pickle."""
-    return cls.from_vocabulary(
-        name, pat_str=pat_str, vocabulary=vocabulary, special_tokens=special_tokens
-    )._from(source)
+    return cls.from_spec(spec)._from(source)

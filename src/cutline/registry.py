@@ -2,21 +2,22 @@
 
 from collections.abc import Mapping
 from os import PathLike
+from pathlib import Path
 from types import EllipsisType
+from typing import Any
 
+from cutline.counting.protocols import TokenCounter
 from cutline.encoding import Encoding
-from cutline.token_counter import TokenCounter
 from cutline.vocabulary import (
     encoding_name_for_model,
-    encoding_spec,
-    load_spec_vocabulary,
+    packaged_encoding,
+    packaged_vocabulary,
 )
 
 __all__ = [
     "encoding_for_model",
     "encoding_of",
     "get_encoding",
-    "is_registered",
     "load",
     "new_encoding",
     "token_counter_of",
@@ -43,6 +44,7 @@ def get_encoding(encoding_name: str) -> Encoding:
     encoding = _encodings.get(encoding_name) if isinstance(encoding_name, str) else None
     if encoding is None:
         loaded = new_encoding(encoding_name)
+        loaded._pickled_as(get_encoding, (loaded.name,))
         # Threads may race to here, but all leave with one object. A lock would have to
         # survive a fork while another thread holds it.
         encoding = _encodings.setdefault(loaded.name, loaded)
@@ -51,11 +53,11 @@ def get_encoding(encoding_name: str) -> Encoding:
 
 def new_encoding(encoding_name: str) -> Encoding:
     """Load a packaged encoding that nobody shares, with caches of its own; see `get_encoding`."""
-    spec = encoding_spec(encoding_name)
+    spec = packaged_encoding(encoding_name)
     return Encoding.from_vocabulary(
         spec.name,
         pat_str=spec.pat_str,
-        vocabulary=load_spec_vocabulary(spec),
+        vocabulary=packaged_vocabulary(spec),
         special_tokens=spec.special_tokens,
     )
 
@@ -128,11 +130,12 @@ def load(
 
     Source: docs/formats.md, docs/tokenizers.md.
     """
-    from cutline import loading  # few programs read encodings from files
+    from cutline.formats import reading  # few programs read encodings from files
 
-    return loading.load(path, pat_str, special_tokens, name)
-
-
-def is_registered(encoding: Encoding) -> bool:
-    """Tell whether `get_encoding` gives this very object."""
-    return _encodings.get(encoding.name) is encoding
+    path = Path(path)
+    with reading.naming(str(path)):
+        encoding = Encoding.from_spec(reading.read(path, pat_str, special_tokens, name))
+    source: dict[str, Any] = {"path": str(path.absolute())}
+    if not isinstance(pat_str, EllipsisType):
+        source |= {"pat_str": pat_str, "special_tokens": encoding._special_tokens}
+    return encoding._from(source)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import tiktoken
 
-from cutline.budget import truncate
+from cutline.packing import truncate
 from tests.cli.conftest import Invoke
 
 

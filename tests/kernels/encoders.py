@@ -4,7 +4,7 @@ from functools import cache
 
 from cutline.kernels.encode.encoder import Encoder
 from cutline.tables import build_bpe_tables, build_scan_tables
-from cutline.vocabulary import Vocabulary, encoding_spec, load_spec_vocabulary
+from cutline.vocabulary import Vocabulary, packaged_encoding, packaged_vocabulary
 from tests.vocabularies import Ranks, vocabulary_of
 
 # log2 of the entries of both caches: no caches, an entry each, as shipped.
@@ -25,8 +25,8 @@ def encoder_of(
 @cache
 def packaged(name: str, cache_bits: tuple[int, int] = NO_CACHES) -> Encoder:
     """An encoder of a packaged encoding; the same object each time."""
-    spec = encoding_spec(name)
-    return encoder_of(load_spec_vocabulary(spec), spec.pat_str, cache_bits)
+    spec = packaged_encoding(name)
+    return encoder_of(packaged_vocabulary(spec), spec.pat_str, cache_bits)
 
 
 def whole_piece(ranks: Ranks, cache_bits: tuple[int, int] = NO_CACHES) -> Encoder:

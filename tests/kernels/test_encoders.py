@@ -10,7 +10,7 @@ import random
 import pytest
 
 from cutline.kernels.encode.encoder import Encoder
-from cutline.vocabulary import encoding_spec, load_spec_vocabulary
+from cutline.vocabulary import packaged_encoding, packaged_vocabulary
 from tests.kernels.encoders import encoder_of, whole_piece
 from tests.oracles import textbook_merge
 from tests.texts import ALPHABET, NAMED_TEXTS, random_text
@@ -43,7 +43,7 @@ def around_the_limit(rng: random.Random, draw: list[bytes]) -> bytes:
 
 @pytest.mark.parametrize("name", ["o200k_base", "cl100k_base", "r50k_base", "p50k_base"])
 def test_pieces_of_published_vocabularies(name: str) -> None:
-    vocabulary = load_spec_vocabulary(encoding_spec(name))
+    vocabulary = packaged_vocabulary(packaged_encoding(name))
     encoder, ranks = encoder_of(vocabulary, None), vocabulary.to_ranks()
     rng = random.Random(51)
     for _ in range(500):

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from cutline.kernels.encode.encoder import Encoder
-from cutline.vocabulary import encoding_spec, load_spec_vocabulary
+from cutline.vocabulary import packaged_encoding, packaged_vocabulary
 from tests.kernels.encoders import DEFAULT_CACHES, NO_CACHES, encoder_of, whole_piece
 from tests.vocabularies import TOY_TOKENS, merged_tokens, random_ranks, with_bytes
 
@@ -17,7 +17,7 @@ LENGTHS = (65, 100, 1_000, 4_099)
 
 def unsplit(name: str, cache_bits: tuple[int, int]) -> Encoder:
     """A new encoder of a packaged encoding's vocabulary that does not split."""
-    return encoder_of(load_spec_vocabulary(encoding_spec(name)), None, cache_bits)
+    return encoder_of(packaged_vocabulary(packaged_encoding(name)), None, cache_bits)
 
 
 def run_texts(alphabet: str) -> list[str]:

@@ -7,9 +7,10 @@ import pytest
 
 import cutline
 from cutline.errors import CorruptDataError, VocabularyError
+from cutline.formats.cutline_file import write_cutline
+from cutline.spec import TokenizerSpec
 from cutline.tables import build_bpe_tables, recover_left_lengths
-from cutline.vocabulary import Vocabulary, encoding_spec, load_spec_vocabulary
-from cutline.vocabulary.native_file import StoredEncoding, write_native
+from cutline.vocabulary import Vocabulary, packaged_encoding, packaged_vocabulary
 from tests.vocabularies import TOY_TOKENS, random_ranks, vocabulary_of, with_bytes
 
 
@@ -39,7 +40,7 @@ def test_any_other_split_of_a_random_vocabulary_is_refused(seed: int) -> None:
 
 @pytest.mark.parametrize("name", ["o200k_base", "r50k_base"])
 def test_packaged_splits_are_right(name: str) -> None:
-    packaged = load_spec_vocabulary(encoding_spec(name))
+    packaged = packaged_vocabulary(packaged_encoding(name))
     assert packaged.left_lengths is not None
     assert packaged.left_lengths.tolist() == recover_left_lengths(packaged).tolist()
     build_bpe_tables(packaged.with_left_lengths(packaged.left_lengths))  # which is checked
@@ -50,6 +51,6 @@ def test_a_file_whose_links_would_form_a_loop_is_refused(tmp_path: Path) -> None
     vocabulary = vocabulary_of(with_bytes((b"aa", b"aaaa", b"aaaab")))
     path = tmp_path / "x.cutline"
     wrong = vocabulary.with_left_lengths([0] * 256 + [1, 0, 4])
-    write_native(StoredEncoding("x", None, {}, wrong), path)
+    write_cutline(TokenizerSpec("x", wrong, None), path)
     with pytest.raises(VocabularyError, match=r"x\.cutline: the stored split"):
         cutline.load(path)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from cutline.vocabulary.huggingface import GPT2_REGEX
+from cutline.formats.huggingface import GPT2_REGEX
 from tests.pretokenize.patterns import PATTERNS
 from tests.texts import NAMED_TEXTS, random_texts
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cutline
-from cutline.chunking.chunkers import split_by_counting
+from cutline.counting.cutting import split_by_counting
 from cutline.errors import BudgetError
-from cutline.pipeline import ChangingEncoding, borders, slices
+from cutline.pipeline import safe_points, slices
 from cutline.pipeline.slices import SliceCounter
 from tests.pipeline.families import FAMILIES, build, shuffled_ids, texts_with, tokenizers
 from tests.texts import NAMED_TEXTS
@@ -112,7 +112,7 @@ def test_added_tokens_do_occur_in_what_is_compared() -> None:
 def test_slices_and_cuts_of_changed_texts_are_exact(
     name: str, least_gap: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(borders, "_LEAST_GAP", least_gap)
+    monkeypatch.setattr(safe_points, "_LEAST_GAP", least_gap)
     monkeypatch.setattr(slices, "_SHORT", 0)
     tokenizer = build(name)
     encoding = cutline.Encoding.from_tokenizers(tokenizer)
@@ -184,12 +184,15 @@ def test_chunks_count_what_tokenizers_counts(name: str) -> None:
 @pytest.mark.parametrize("overlap", [0, 5])
 def test_both_ways_to_split_give_the_same_chunks(overlap: int) -> None:
     encoding = cutline.Encoding.from_tokenizers(build("qwen 2.5"))
-    assert isinstance(encoding, ChangingEncoding)
+    assert encoding._pipeline is not None
+    assert encoding._changes_texts
     for text in NAMED_TEXTS.values():
-        if encoding._is_unchanged(text):
+        if not encoding._changes(text):
             by_kernel = encoding.split(text, 20, overlap)
-            encoding_of_slices = copy.copy(encoding)
-            assert split_by_counting(encoding_of_slices, text, 20, overlap) == by_kernel
+            for counter in (
+                encoding.intervals(text), SliceCounter(encoding._pipeline, encoding, text)
+            ):  # fmt: skip
+                assert split_by_counting(counter, text, 20, overlap, None) == by_kernel
 
 
 @pytest.mark.parametrize("name", CHANGING)

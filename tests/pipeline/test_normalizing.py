@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cutline.pipeline.normalizing import Form, Lower, Prepend, Replace, Step, Strip, Traced, _marks
+from cutline.normalizing import Form, Lower, Prepend, Replace, Step, Strip, Traced, _marks
 
 tokenizers = pytest.importorskip("tokenizers")
 normalizers = tokenizers.normalizers

@@ -7,11 +7,11 @@ from cutline.errors import PatternError, UnsupportedPatternError
 from cutline.pretokenize import Automaton
 from cutline.pretokenize.automaton import generate
 from cutline.pretokenize.store import SHIPPED_FOLDER, dump, file_name, load
-from cutline.vocabulary.openai import ENCODING_SPECS
+from cutline.vocabulary.openai import PACKAGED_ENCODINGS
 from tests.pretokenize.patterns import FALLBACK_PATTERNS, PATTERNS
 from tests.pretokenize.runner import Runner
 
-PACKAGED_PATTERNS = sorted({spec.pat_str for spec in ENCODING_SPECS.values()})
+PACKAGED_PATTERNS = sorted({spec.pat_str for spec in PACKAGED_ENCODINGS.values()})
 
 
 def pieces(pattern: str, text: str) -> list[str]:

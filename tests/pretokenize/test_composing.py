@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from cutline.errors import UnsupportedPatternError
+from cutline.formats.huggingface import GPT2_REGEX
 from cutline.pretokenize.composing import Matches, compose
 from cutline.pretokenize.fallback import regex_spans
 from cutline.pretokenize.oniguruma import from_oniguruma
 from cutline.pretokenize.store import compile_pattern
-from cutline.vocabulary.huggingface import GPT2_REGEX
 from tests.pretokenize.patterns import PATTERNS
 from tests.pretokenize.runner import Runner
 

@@ -5,11 +5,11 @@ import random
 import pytest
 
 from cutline.errors import PatternError, UnsupportedPatternError
+from cutline.formats.huggingface import GPT2_REGEX
 from cutline.pretokenize import compile_pattern, regex_spans
 from cutline.pretokenize.atoms import AtomReader
 from cutline.pretokenize.oniguruma import _SAME_PROPERTIES, from_oniguruma, to_oniguruma
 from cutline.vocabulary import CL100K_PAT_STR, O200K_PAT_STR
-from cutline.vocabulary.huggingface import GPT2_REGEX
 from tests.pretokenize.patterns import PATTERNS
 from tests.texts import NAMED_TEXTS, random_texts
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from cutline.reference import Tokens
-from cutline.vocabulary import encoding_spec, load_spec_vocabulary
+from cutline.vocabulary import packaged_encoding, packaged_vocabulary
 from tests.texts import NAMED_TEXTS, WORDS
 from tests.vocabularies import (
     TOY_TOKENS,
@@ -27,7 +27,7 @@ def tokens_of(ranks: Ranks) -> Tokens:
 @cache
 def packaged(name: str) -> Tokens:
     """A packaged encoding's tokens; the same object each time."""
-    return Tokens(load_spec_vocabulary(encoding_spec(name)))
+    return Tokens(packaged_vocabulary(packaged_encoding(name)))
 
 
 def fibonacci_word(length: int) -> str:

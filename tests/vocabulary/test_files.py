@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from cutline.vocabulary.files import replace_file
+from cutline.atomic import replace_file
 
 
 def test_a_file_is_written_and_nothing_else(tmp_path: Path) -> None:

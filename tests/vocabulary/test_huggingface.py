@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from cutline.errors import VocabularyError
-from cutline.vocabulary import Vocabulary
-from cutline.vocabulary.huggingface import (
+from cutline.formats.huggingface import (
     GPT2_REGEX,
     SplitRegex,
     read_json,
@@ -19,7 +18,7 @@ from cutline.vocabulary.huggingface import (
     write_tokenizer_json,
     write_vocab_and_merges,
 )
-from cutline.vocabulary.merges import (
+from cutline.formats.merges import (
     MergeModel,
     as_text,
     check_merges,
@@ -27,7 +26,8 @@ from cutline.vocabulary.merges import (
     list_texts,
     read_ranks,
 )
-from cutline.vocabulary.tokenizer_json import AddedToken, parse_tokenizer_json
+from cutline.formats.tokenizer_json import AddedToken, parse_tokenizer_json
+from cutline.vocabulary import Vocabulary
 from tests.vocabularies import with_bytes
 from tests.vocabulary.samples import SINGLE_BYTES
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +14,24 @@ from hypothesis import strategies as st
 
 import cutline
 from cutline.errors import CorruptDataError, VocabularyError
+from cutline.formats.cutline_file import read_cutline, write_cutline
+from cutline.spec import TokenizerSpec
 from cutline.vocabulary import Vocabulary, pack
-from cutline.vocabulary.native_file import StoredEncoding, read_native, write_native
 from tests.vocabulary.samples import SINGLE_BYTES, SPARSE_RANKS, rank_mappings
 
 BODY_START = 8 + 32
-STORED = StoredEncoding(
+STORED = TokenizerSpec.plain(
     "sparse «1»",
+    Vocabulary.from_ranks(SPARSE_RANKS).with_left_lengths([0] * 256 + [1, 2, 1, 0, 1]),
     r"\S+|\s+",
     {"<s>": 500, "<|é|>": 501, "same id": 501},
-    Vocabulary.from_ranks(SPARSE_RANKS).with_left_lengths([0] * 256 + [1, 2, 1, 0, 1]),
 )
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     path = tmp_path_factory.mktemp("native") / "x.cutline"
-    write_native(STORED, path)
+    write_cutline(STORED, path)
     return path.read_bytes()
 
 
@@ -53,19 +55,19 @@ def test_what_is_written_is_read(
     ranks: dict[bytes, int],
 ) -> None:
     path = tmp_path_factory.mktemp("native") / "x.cutline"
-    stored = StoredEncoding(name, pat_str, special_tokens, Vocabulary.from_ranks(ranks))
-    write_native(stored, path)
-    assert read_native(path) == stored
+    stored = TokenizerSpec.plain(name, Vocabulary.from_ranks(ranks), pat_str, special_tokens)
+    write_cutline(stored, path)
+    assert read_cutline(path) == stored
 
 
 def test_left_lengths_are_kept(tmp_path: Path, written: bytes) -> None:
     path = tmp_path / "x.cutline"
     path.write_bytes(written)
-    read = read_native(path)
+    read = read_cutline(path)
     assert read == STORED
     assert STORED.vocabulary.left_lengths is not None
     assert np.array_equal(read.vocabulary.left_lengths, STORED.vocabulary.left_lengths)
-    write_native(read, path)
+    write_cutline(read, path)
     assert path.read_bytes() == written
 
 
@@ -74,7 +76,7 @@ def test_truncation_at_any_place_is_found(tmp_path: Path, written: bytes) -> Non
     for size in range(len(written)):
         path.write_bytes(written[:size])
         with pytest.raises(VocabularyError) as caught:
-            read_native(path)
+            read_cutline(path)
         assert str(caught.value).startswith(str(path))
 
 
@@ -86,7 +88,7 @@ def test_damage_to_any_byte_is_found(tmp_path: Path, written: bytes) -> None:
         damaged[place] ^= 1 << numbers.randrange(8)
         path.write_bytes(damaged)
         with pytest.raises(VocabularyError) as caught:
-            read_native(path)
+            read_cutline(path)
         assert str(caught.value).startswith(str(path))
 
 
@@ -101,24 +103,19 @@ def test_a_forged_file_gives_an_encoding_or_a_vocabulary_error(
     path = tmp_path_factory.getbasetemp() / "forged.cutline"
     path.write_bytes(sealed(bytes(forged[: data.draw(st.integers(0, len(forged)))])))
     try:
-        stored = read_native(path)
+        stored = read_cutline(path)
     except VocabularyError:
         return
-    write_native(stored, path)
-    assert read_native(path) == stored
+    write_cutline(stored, path)
+    assert read_cutline(path) == stored
     check_encoding(stored)
 
 
-def check_encoding(stored: StoredEncoding) -> None:
+def check_encoding(stored: TokenizerSpec) -> None:
     """Whatever the stored splits: refused, or text in tokens decodes to itself."""
     text = stored.vocabulary.arena[:600]
     try:
-        encoding = cutline.Encoding.from_vocabulary(
-            stored.name,
-            pat_str=None,
-            vocabulary=stored.vocabulary,
-            special_tokens=stored.special_tokens,
-        )
+        encoding = cutline.Encoding.from_spec(replace(stored, pat_str=None))
     except (CorruptDataError, VocabularyError):
         return
     assert encoding.decode_bytes(encoding._encode_single_piece(text)) == text
@@ -155,7 +152,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
 def test_the_forged_file_of_correct_parts_is_read(tmp_path: Path) -> None:
     path = tmp_path / "x.cutline"
     path.write_bytes(with_header(GOOD_HEADER))
-    assert read_native(path).vocabulary.to_ranks() == SINGLE_BYTES
+    assert read_cutline(path).vocabulary.to_ranks() == SINGLE_BYTES
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -164,7 +161,7 @@ def test_errors_name_the_path_and_the_place(name: str, tmp_path: Path) -> None:
     path = tmp_path / "x.cutline"
     path.write_bytes(data)
     with pytest.raises(VocabularyError) as caught:
-        read_native(path)
+        read_cutline(path)
     assert str(caught.value).startswith(f"{path} {message}")
 
 
@@ -173,9 +170,9 @@ def test_a_missing_vocabulary_is_named_with_its_place(tmp_path: Path) -> None:
     header = json.dumps(GOOD_HEADER).encode()
     path.write_bytes(sealed(len(header).to_bytes(4, "little") + header))
     with pytest.raises(VocabularyError, match=f"holds no vocabulary from byte {44 + len(header)}"):
-        read_native(path)
+        read_cutline(path)
 
 
 def test_a_missing_file_is_file_not_found(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        read_native(tmp_path / "x.cutline")
+        read_cutline(tmp_path / "x.cutline")

@@ -11,15 +11,15 @@ import tiktoken_ext.openai_public as published
 
 from cutline.errors import CorruptDataError, UnknownEncodingError
 from cutline.vocabulary import (
-    ENCODING_SPECS,
     MODEL_PREFIX_TO_ENCODING,
     MODEL_TO_ENCODING,
+    PACKAGED_ENCODINGS,
     RANK_FILE_SHA256,
     Vocabulary,
-    encoding_spec,
     list_encoding_names,
-    load_spec_vocabulary,
     openai,
+    packaged_encoding,
+    packaged_vocabulary,
 )
 
 CONSTRUCTORS: dict[str, Callable[[], dict[str, Any]]] = published.ENCODING_CONSTRUCTORS
@@ -27,7 +27,7 @@ RANK_FILES = sorted(RANK_FILE_SHA256)
 
 
 def vocabulary_of(rank_file: str) -> Vocabulary:
-    return load_spec_vocabulary(encoding_spec(rank_file))
+    return packaged_vocabulary(packaged_encoding(rank_file))
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_both_parts_of_every_last_merge_are_tokens_of_lower_rank(rank_file: str)
 @pytest.mark.parametrize("name", sorted(CONSTRUCTORS))
 def test_spec_is_what_tiktoken_says(name: str, hash_asked_for: dict[str, str]) -> None:
     expected = CONSTRUCTORS[name]()
-    spec = encoding_spec(name)
+    spec = packaged_encoding(name)
     assert spec.name == expected["name"]
     assert spec.pat_str == expected["pat_str"]
     assert dict(spec.special_tokens) == expected["special_tokens"]
@@ -90,20 +90,20 @@ def test_names_are_sorted_and_those_of_tiktoken() -> None:
 
 
 def test_special_ids_are_no_ids_of_tokens() -> None:
-    for spec in ENCODING_SPECS.values():
-        ids = load_spec_vocabulary(spec).ids
+    for spec in PACKAGED_ENCODINGS.values():
+        ids = packaged_vocabulary(spec).ids
         assert not np.isin(list(spec.special_tokens.values()), ids).any()
 
 
 def test_explicit_n_vocab_counts_tokens_and_specials() -> None:
-    for spec in ENCODING_SPECS.values():
+    for spec in PACKAGED_ENCODINGS.values():
         if spec.explicit_n_vocab is not None:
-            count = len(load_spec_vocabulary(spec)) + len(spec.special_tokens)
+            count = len(packaged_vocabulary(spec)) + len(spec.special_tokens)
             assert count == spec.explicit_n_vocab
 
 
 def test_specs_cannot_be_changed() -> None:
-    spec = encoding_spec("gpt2")
+    spec = packaged_encoding("gpt2")
     with pytest.raises(TypeError):
         spec.special_tokens["<|x|>"] = 1  # type: ignore[index]
     with pytest.raises(AttributeError):
@@ -170,7 +170,7 @@ UNKNOWN_NAMES = {
 @pytest.mark.parametrize("name", UNKNOWN_NAMES)
 def test_an_unknown_name_gets_a_way_out(name: str) -> None:
     with pytest.raises(UnknownEncodingError) as caught:
-        encoding_spec(name)
+        packaged_encoding(name)
     assert str(caught.value).startswith(UNKNOWN_NAMES[name])
     assert isinstance(caught.value, ValueError)
 
@@ -178,9 +178,9 @@ def test_an_unknown_name_gets_a_way_out(name: str) -> None:
 @pytest.mark.parametrize("name", [None, 3, b"gpt2", ["gpt2"]])
 def test_a_name_that_is_no_text_is_refused(name: object) -> None:
     with pytest.raises(UnknownEncodingError, match="an encoding name is a str, got "):
-        encoding_spec(name)  # type: ignore[arg-type]
+        packaged_encoding(name)  # type: ignore[arg-type]
 
 
 def test_every_model_has_a_packaged_encoding() -> None:
     named = {*MODEL_TO_ENCODING.values(), *MODEL_PREFIX_TO_ENCODING.values()}
-    assert named <= set(ENCODING_SPECS)
+    assert named <= set(PACKAGED_ENCODINGS)

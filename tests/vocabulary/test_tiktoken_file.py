@@ -9,8 +9,8 @@ from cutline.errors import VocabularyError
 from cutline.vocabulary import (
     RANK_FILE_SHA256,
     Vocabulary,
-    encoding_spec,
-    load_spec_vocabulary,
+    packaged_encoding,
+    packaged_vocabulary,
     read_tiktoken,
     write_tiktoken,
 )
@@ -54,7 +54,7 @@ def test_the_packaged_vocabularies_are_written_as_the_published_files(
     rank_file: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "x.tiktoken"
-    write_tiktoken(load_spec_vocabulary(encoding_spec(rank_file)), path)
+    write_tiktoken(packaged_vocabulary(packaged_encoding(rank_file)), path)
     assert hashlib.sha256(path.read_bytes()).hexdigest() == RANK_FILE_SHA256[rank_file]
 
 

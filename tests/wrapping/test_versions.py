@@ -98,8 +98,8 @@ def test_what_the_model_puts_around_a_text_is_counted() -> None:
 
 
 def test_seams_are_found_in_every_version() -> None:
-    assert cutline.wrap(loaded("word_piece")).seams is not None
-    assert cutline.wrap(loaded("unigram")).seams is None
+    assert cutline.wrap(loaded("word_piece")).safe_points is not None
+    assert cutline.wrap(loaded("unigram")).safe_points is None
 
 
 @pytest.mark.parametrize("name", WRAPPED)

@@ -88,7 +88,7 @@ def test_many_slices_are_counted_as_if_alone(kind: str) -> None:
 
 
 def test_seams_are_those_of_tokenizers_that_take_blanks_out() -> None:
-    assert {kind for kind in KINDS if wrapped(kind).seams} == WITH_SEAMS
+    assert {kind for kind in KINDS if wrapped(kind).safe_points} == WITH_SEAMS
 
 
 # Cuts
@@ -278,7 +278,7 @@ def test_parts_in_python_are_wrapped_unless_they_hide_tokens() -> None:
     tokenizer = Tokenizer(models.WordLevel({"a": 0, "[UNK]": 1}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.PreTokenizer.custom(InPython())
     halving = cutline.wrap(tokenizer)
-    assert halving.seams is None
+    assert halving.safe_points is None
     assert halving.count("ab ab ab") == 2
     tokenizer.enable_truncation(4)
     with pytest.raises(ValueError, match=r"has truncation enabled and cannot be copied \(.*"):

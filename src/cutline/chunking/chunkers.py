@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, Self
 
-from cutline.batches import map_threads
+from cutline.checks import plain_text
 from cutline.chunking.cutter import Cutter
 from cutline.chunking.levels import GraphemeLevel, Level, LevelLike, make_levels
 from cutline.chunking.outline import PLAIN, Outline, PlainOutline
@@ -15,9 +15,9 @@ from cutline.chunking.parsing import COMMONMARK, parse, structure_of
 from cutline.chunking.rules import CountText, make_rules
 from cutline.chunking.run import Run, chunk_parts
 from cutline.chunks import Chunk
+from cutline.counting.protocols import TokenCounter
 from cutline.registry import token_counter_of
-from cutline.text import plain_text
-from cutline.token_counter import TokenCounter
+from cutline.threads import map_threads
 
 __all__ = [
     "Chunker",
@@ -25,7 +25,6 @@ __all__ = [
     "MarkdownChunker",
     "TextChunker",
     "TokenChunker",
-    "split_by_counting",
 ]
 
 _TEXT_LEVELS: Final = ("paragraph", "line", "sentence", "word")
@@ -243,13 +242,6 @@ class TokenChunker(Chunker):
         return super().chunk(text)
 
     __call__ = chunk
-
-
-def split_by_counting(
-    encoding: TokenCounter, text: str, chunk_size: int, chunk_overlap: int
-) -> list[Chunk]:
-    """Do what `Encoding.split` does, for what has no kernel to do it: by counts of slices."""
-    return Chunker.chunk(TokenChunker(encoding, chunk_size, chunk_overlap), text)
 
 
 class TextChunker(Chunker):

@@ -5,7 +5,7 @@ from typing import Any
 
 from cutline.chunking.levels import MarkLevel
 from cutline.chunking.structure import Structure
-from cutline.token_counter import SliceCounter
+from cutline.counting.protocols import SliceCounter
 
 __all__ = ["PLAIN", "Outline", "PlainOutline"]
 

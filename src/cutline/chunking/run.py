@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from cutline.checks import plain_text, utf8_of
 from cutline.chunking.cutter import Cut, Cutter
 from cutline.chunking.levels import LOOK_AHEAD
 from cutline.chunking.rules import Rules
 from cutline.chunks import Chunk
 from cutline.errors import SurrogateError
-from cutline.text import plain_text, utf8_of
 
 if TYPE_CHECKING:
-    from cutline.token_counter import TokenCounter
+    from cutline.counting.protocols import TokenCounter
 
 __all__ = ["Run", "chunk_parts"]
 

@@ -7,9 +7,9 @@ from typing import BinaryIO
 
 import click
 
+from cutline.atomic import replacing
 from cutline.cli.failure import Failure, message_of
 from cutline.cli.streams import abandon_stdout, binary_stream
-from cutline.vocabulary.files import replacing
 
 STDOUT = "-"
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cutline.atomic import replacing
 from cutline.cli.failure import Failure
-from cutline.vocabulary.files import replacing
 
 if TYPE_CHECKING:
     from cutline.training import PieceCounts

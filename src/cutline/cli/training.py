@@ -177,13 +177,13 @@ def _pattern_of(name: str) -> str | None:
     Raises:
         click.BadParameter: it is a name that no encoding has, rather than an expression.
     """
-    from cutline.vocabulary import encoding_spec, list_encoding_names
+    from cutline.vocabulary import list_encoding_names, packaged_encoding
 
     known = list_encoding_names()
     if name == NO_PATTERN:
         return None
     if name in known:
-        return encoding_spec(name).pat_str
+        return packaged_encoding(name).pat_str
     if _NAME.fullmatch(name):
         near = get_close_matches(name, known, cutoff=0.4) or known
         raise click.BadParameter(
@@ -229,7 +229,7 @@ def _try_output(out: Path, corpus: Corpus) -> None:
         ValueError: the format cannot hold the encoding, or there is no such encoding.
     """
     from cutline import Encoding
-    from cutline.saving import format_by_name
+    from cutline.formats.writing import format_by_name
 
     if not out.is_dir() and format_by_name(out) is None:
         raise click.BadParameter(

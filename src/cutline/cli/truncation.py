@@ -61,7 +61,7 @@ def truncate(
 
     Nothing else is added: no newline, neither at the end nor between files.
     """
-    from cutline.budget import truncate as truncated
+    from cutline.packing import truncate as truncated
 
     encoding = choose_encoding(encoding_name, model)
     run(

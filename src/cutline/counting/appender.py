@@ -5,15 +5,17 @@ few characters costs no more than one call.
 """
 
 import sys
-from operator import index
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from cutline.errors import OffsetError
+from cutline.checks import (
+    checked_budget,
+    checked_length,
+    need_encoding,
+    need_unchanged,
+    utf8_of_part,
+)
+from cutline.counting.text_encoder import TextEncoder
 from cutline.kernels.index.append import Growing
-from cutline.text import need_automaton, need_encoding, utf8_of_part
-
-if TYPE_CHECKING:
-    from cutline.encoding import Encoding
 
 __all__ = ["Appender"]
 
@@ -57,12 +59,12 @@ class Appender(Growing):
 
     __slots__ = ("__weakref__", "_encoding")
 
-    _encoding: "Encoding"
+    _encoding: TextEncoder
 
-    def __new__(cls, encoding: "Encoding", text: str = "") -> Self:
+    def __new__(cls, encoding: TextEncoder, text: str = "") -> Self:
         """Begin with a text; see the class."""
         need_encoding(encoding, "appender(text)")
-        need_automaton(encoding.name, encoding._has_automaton)
+        need_unchanged(encoding, "appender(text)")
         appender = super().__new__(cls, encoding, utf8_of_part)
         appender._encoding = encoding
         appender.append(text)
@@ -95,10 +97,7 @@ class Appender(Growing):
         >>> appender.fits("'", 1), appender.fits("'t", 1)
         (False, True)
         """
-        max_tokens = index(max_tokens)
-        if max_tokens < 0:
-            raise ValueError(f"max_tokens must be 0 or more, got {max_tokens}")
-        return self._fits(text, min(max_tokens, sys.maxsize))
+        return self._fits(text, min(checked_budget(max_tokens), sys.maxsize))
 
     def truncate(self, length: int) -> None:
         """Keep the first `length` code points of the text.
@@ -120,11 +119,7 @@ class Appender(Growing):
         >>> appender.count, appender.text
         (4, ' plötzlic')
         """
-        length = index(length)
-        if not 0 <= length <= self.text_length:
-            raise OffsetError(
-                f"length must be from 0 to {self.text_length}, the text's length, got {length}"
-            )
+        length = checked_length(length, self.text_length)
         if length < self.text_length:
             self._truncate(length)
 
@@ -157,7 +152,7 @@ class Appender(Growing):
         """
         return self._encoding.encode_ordinary(self.text)
 
-    def __reduce__(self) -> tuple[type[Self], tuple["Encoding", str]]:
+    def __reduce__(self) -> tuple[type[Self], tuple[TextEncoder, str]]:
         return type(self), (self._encoding, self.text)
 
     def __repr__(self) -> str:

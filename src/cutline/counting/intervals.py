@@ -1,18 +1,23 @@
 """`IntervalCounter`: the tokens of any slice of one text, after one pass over it."""
 
 from operator import index
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cutline.checks import (
+    checked_budget,
+    need_automaton,
+    need_encoding,
+    need_unchanged,
+    plain_text,
+    utf8_of,
+)
+from cutline.counting.text_encoder import TextEncoder
 from cutline.errors import OffsetError
 from cutline.kernels.cut.windows import Cutter
 from cutline.kernels.index.interval import Intervals
-from cutline.text import need_automaton, need_encoding, plain_text, utf8_of
-
-if TYPE_CHECKING:
-    from cutline.encoding import Encoding
 
 __all__ = ["IntervalCounter"]
 
@@ -47,15 +52,17 @@ class IntervalCounter(Intervals):
 
     __slots__ = ("__weakref__", "_byte_offsets", "_encoding", "_text")
 
-    _encoding: "Encoding"
+    _encoding: TextEncoder
     _text: str
     _byte_offsets: bool
 
-    def __new__(cls, encoding: "Encoding", text: str, *, byte_offsets: bool = False) -> Self:
+    def __new__(cls, encoding: TextEncoder, text: str, *, byte_offsets: bool = False) -> Self:
         """Check the text, then let the kernel build."""
         need_encoding(encoding, "intervals(text)")
         text = plain_text(text)
-        need_automaton(encoding.name, encoding._has_automaton)
+        if encoding._changes(text):
+            need_unchanged(encoding, "intervals(text)")
+        need_automaton(encoding)
         counter = super().__new__(cls, encoding, text, utf8_of(text), byte_offsets)
         counter._encoding = encoding
         counter._text = text
@@ -63,7 +70,7 @@ class IntervalCounter(Intervals):
         return counter
 
     @property
-    def encoding(self) -> "Encoding":
+    def encoding(self) -> TextEncoder:
         """The encoding that counts."""
         return self._encoding
 
@@ -139,9 +146,7 @@ class IntervalCounter(Intervals):
         >>> cutline.get_encoding("o200k_base").intervals("one two three").split_at(3, 1)
         7
         """
-        start, n = index(start), index(n)
-        if n < 0:
-            raise ValueError(f"n must be 0 or more tokens, got {n}")
+        start, n = index(start), checked_budget(n, "n")
         first = self._character(start)
         if first < 0:
             raise self._start_error(start)
@@ -165,7 +170,7 @@ class IntervalCounter(Intervals):
 
     def _cut_window(self, at: int, limit: int, n: int) -> int:
         """Find the greatest cut of `text[at:limit]`, no further than n tokens reach."""
-        reach = self._encoding._max_bytes_of(n)
+        reach = self._encoding._max_normalized_bytes_of(n)
         window = self._text[at : limit if reach is None else min(limit, at + reach)]
         if not window:
             return at
@@ -219,5 +224,5 @@ class IntervalCounter(Intervals):
         return "bytes" if self._byte_offsets else "code points"
 
 
-def _rebuild(encoding: "Encoding", text: str, byte_offsets: bool) -> IntervalCounter:
+def _rebuild(encoding: TextEncoder, text: str, byte_offsets: bool) -> IntervalCounter:
     return IntervalCounter(encoding, text, byte_offsets=byte_offsets)

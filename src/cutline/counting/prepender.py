@@ -1,14 +1,10 @@
 """`Prepender`: the tokens of a text that grows at its beginning."""
 
-from operator import index
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from cutline.errors import OffsetError
+from cutline.checks import checked_length, need_encoding, need_unchanged, utf8_of_part
+from cutline.counting.text_encoder import TextEncoder
 from cutline.kernels.index.prepend import Prepending
-from cutline.text import need_automaton, need_encoding, utf8_of_part
-
-if TYPE_CHECKING:
-    from cutline.encoding import Encoding
 
 __all__ = ["Prepender"]
 
@@ -50,12 +46,12 @@ class Prepender(Prepending):
 
     __slots__ = ("__weakref__", "_encoding")
 
-    _encoding: "Encoding"
+    _encoding: TextEncoder
 
-    def __new__(cls, encoding: "Encoding", text: str = "") -> Self:
+    def __new__(cls, encoding: TextEncoder, text: str = "") -> Self:
         """Begin with a text; see the class."""
         need_encoding(encoding, "prepender(text)")
-        need_automaton(encoding.name, encoding._has_automaton)
+        need_unchanged(encoding, "prepender(text)")
         prepender = super().__new__(cls, encoding)
         prepender._encoding = encoding
         prepender.prepend(text)
@@ -75,12 +71,7 @@ class Prepender(Prepending):
         >>> prepender.text, prepender.count
         (' world', 1)
         """
-        length = index(length)
-        if not 0 <= length <= self.text_length:
-            raise OffsetError(
-                f"length must be from 0 to {self.text_length}, the text's length, got {length}"
-            )
-        self._keep_last(length)
+        self._keep_last(checked_length(length, self.text_length))
 
     def tokens(self) -> list[int]:
         """Encode the text. Cost: linear in the whole text; the tokens are not kept.
@@ -107,7 +98,7 @@ class Prepender(Prepending):
 
     __copy__ = copy
 
-    def __reduce__(self) -> tuple[type[Self], tuple["Encoding", str]]:
+    def __reduce__(self) -> tuple[type[Self], tuple[TextEncoder, str]]:
         return type(self), (self._encoding, self.text)
 
     def __repr__(self) -> str:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.batches import BLOCK_CHARACTERS, map_threads
+from cutline.checks import need_unchanged
 from cutline.chunking import TokenChunker
 from cutline.chunking.chunkers import Chunker
 from cutline.chunks import Chunk
 from cutline.encoding import Encoding
 from cutline.integrations.text_column import TextColumn, need_pyarrow
 from cutline.kernels.cut.windows import Cutter, code_points
-from cutline.text import need_automaton
+from cutline.threads import BLOCK_CHARACTERS, map_threads
 
 if TYPE_CHECKING:
     import pyarrow
@@ -146,7 +146,7 @@ class _Cuts:
 
 
 def _cut(column: TextColumn, chunker: Chunker, encoding: Encoding, num_threads: int) -> _Cuts:
-    need_automaton(encoding.name, encoding._has_automaton)
+    need_unchanged(encoding, "split(text)")
     n_blocks = len(column.utf8) // BLOCK_CHARACTERS + 1
     bounds = np.searchsorted(column.offsets, np.arange(n_blocks) * BLOCK_CHARACTERS).tolist()
     blocks = [range(*block) for block in pairwise([*bounds, len(column)])]

@@ -30,9 +30,9 @@ from cutline.chunking.levels import (
     WordLevel,
     make_levels,
 )
+from cutline.counting.protocols import TokenCounter
 from cutline.encoding import Encoding
 from cutline.registry import get_encoding, load
-from cutline.token_counter import TokenCounter
 from cutline.vocabulary import list_encoding_names
 from cutline.wrapping import WrappedTokenizer
 

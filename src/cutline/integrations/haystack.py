@@ -10,10 +10,10 @@ from typing import Any, Self, TypeVar
 
 from cutline.chunking.chunkers import Chunker
 from cutline.chunks import Chunk
+from cutline.counting.protocols import TokenCounter
 from cutline.encoding import Encoding
 from cutline.integrations.describing import chunker_from, chunker_of, describe
 from cutline.registry import encoding_of
-from cutline.token_counter import TokenCounter
 
 try:
     from haystack import Document, component, default_from_dict, default_to_dict, logging

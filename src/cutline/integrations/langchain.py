@@ -10,9 +10,9 @@ from typing import Any, Literal, Self
 
 from cutline.chunking.chunkers import Chunker
 from cutline.chunks import Chunk
+from cutline.counting.protocols import TokenCounter
 from cutline.integrations.describing import chunker_of
 from cutline.registry import encoding_for_model, get_encoding
-from cutline.token_counter import TokenCounter
 from cutline.wrapping import wrap
 
 try:

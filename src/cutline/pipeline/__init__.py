@@ -1,21 +1,16 @@
-"""What a tokenizer does to a text besides splitting it and merging: encodings that do it too.
+"""What a tokenizer does to a text besides splitting it and merging.
 
-    normalizing.py   steps that change the text, and where each character came from
-    added.py         tokens that are looked for in the text first
-    facts.py         all that an encoding of this kind knows beyond an `Encoding`
-    encoding.py      such encodings, which leave alone the texts that nothing changes
-    stages.py        the parts of a tokenizer.json, as steps and a split pattern
-    borders.py       where a text can be cut, and counted in parts, whatever stands around
-    slices.py        counts of slices, from such a place to the next
-    reach.py         how far a budget can go where there is none
-    retreating.py    the greatest end of a slice there, where letters change on their own
-    growing.py       texts that grow, likewise
+    added.py         tokens that are looked for in the text first, and the text between them
+    pipeline.py      all of it, for an encoding, which leaves alone the texts that nothing changes
+    safe_points.py   where a text can be split, and counted in parts, whatever stands around
+    slices.py        counts of slices, from such a point to the next
+    upper_bound.py   how far a budget can go where there is none
+    longest_fit.py   the longest slice that fits there, where letters change on their own
     offsets.py       the characters that each token comes from
 
 docs/tokenizers.md says what is exact, and why.
 """
 
-from cutline.pipeline.encoding import ChangingEncoding, TokenizerEncoding
-from cutline.pipeline.facts import Facts
+from cutline.pipeline.pipeline import Pipeline
 
-__all__ = ["ChangingEncoding", "Facts", "TokenizerEncoding"]
+__all__ = ["Pipeline"]

@@ -1,17 +1,14 @@
 """Where added tokens stand in a text: `tokenizers` finds them before anything else."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
+from cutline.normalizing import SPACE
 from cutline.pretokenize.unicode import WORD, find_property
+from cutline.spec import AddedToken
 from cutline.special import SpecialFinder
-from cutline.vocabulary.tokenizer_json import AddedToken
 
-__all__ = ["SPACE", "AddedFinder"]
-
-SPACE = " \t\n\v\f\r\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
-    map(chr, range(0x2000, 0x200B))
-)
+__all__ = ["AddedFinder"]
 
 _FEW = 64
 
@@ -23,21 +20,18 @@ class AddedFinder:
     Only then is it asked whether it counts: a text that does not still hides those within it.
 
     Args:
-        tokens: what to look for.
-        texts: how each is written where it is looked for.
+        tokens: by how each is written where it is looked for.
     """
 
-    def __init__(self, tokens: Iterable[AddedToken], texts: Iterable[str]) -> None:
-        self._by_text: dict[str, AddedToken] = {}
-        for text, token in zip(texts, tokens, strict=True):
-            self._by_text[text] = token
+    def __init__(self, tokens: Mapping[str, AddedToken]) -> None:
+        self._by_text = tokens
         written = sorted(filter(None, self._by_text), key=len, reverse=True)
         # Of few texts, a pattern is quicker; above all where each holds others, as blanks do.
         self._pattern = re.compile("|".join(map(re.escape, written)) or r"\Z.")
         self._finder = SpecialFinder(written) if len(written) > _FEW else None
 
     @property
-    def texts(self) -> dict[str, AddedToken]:
+    def texts(self) -> Mapping[str, AddedToken]:
         """The tokens by what is looked for."""
         return self._by_text
 

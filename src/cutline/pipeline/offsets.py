@@ -5,65 +5,130 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.encoding import Encoding
+from cutline.checks import utf8_of
+from cutline.counting.text_encoder import TextEncoder
+from cutline.kernels.encode.decode import Decoder
 from cutline.kernels.scan.scan import scan_pieces
-from cutline.pipeline.encoding import ChangingEncoding, TokenizerEncoding
-from cutline.pipeline.facts import Facts
-from cutline.pipeline.normalizing import Prepend, Traced
+from cutline.normalizing import Prepend, Traced, trace
+from cutline.pipeline.pipeline import Pipeline
+from cutline.spec import TokenizerSpec
+from cutline.special import SpecialFinder
 from cutline.tables import build_scan_tables
-from cutline.text import utf8_of
-from cutline.vocabulary.merges import as_text
 
-__all__ = ["encode_with_offsets", "untrimmed_offsets"]
+__all__ = ["trim", "untrimmed_offsets"]
 
 Spans = NDArray[np.int64]
 _BLANK = Prepend(" ")
-_WHITE = as_text(b" ") + "".join(
+_WHITE = "\u0120" + "".join(  # GPT-2's letter for a blank
     character
     for character in map(chr, range(0x3001))
     if character.isspace() and not "\x1c" <= character <= "\x1f"
 )
 
 
-def encode_with_offsets(
-    encoding: Encoding, text: str, allowed: frozenset[str]
-) -> tuple[list[int], Spans]:
-    """Encode a text and say where each token is; see `Encoding.encode_with_offsets`."""
-    tokens, spans = untrimmed_offsets(encoding, text, allowed)
-    facts = encoding._facts if isinstance(encoding, TokenizerEncoding) else Facts()
-    if facts.trims:
-        added = {token.id: token.content for token in facts.added_tokens}
-        blanks = [
-            _blanks_of_added(added[token]) if token in added else _blanks(data)
-            for token, data in zip(tokens, encoding.decode_tokens_bytes(tokens), strict=True)
-        ]
-        for takes_prefix in facts.trims:
-            _trim(spans, blanks, takes_prefix)
-    return tokens, spans
-
-
 def untrimmed_offsets(
-    encoding: Encoding, text: str, allowed: frozenset[str]
+    encoder: TextEncoder,
+    decoder: Decoder,
+    about: Pipeline | TokenizerSpec,
+    text: str,
+    allowed: frozenset[str],
 ) -> tuple[list[int], Spans]:
-    """Encode a text and say where each token is, blanks at its ends among it."""
+    """Encode a text and say where each token is, blanks at its ends among it.
+
+    Args:
+        encoder: encodes what is normalized.
+        decoder: of its tokens.
+        about: the pipeline, or what the tokenizer is where it has none.
+        text: the text.
+        allowed: the special tokens to find.
+
+    Raises:
+        SurrogateError: (a ValueError) the text has surrogate code points.
+    """
     utf8_of(text)
+    if isinstance(about, Pipeline):
+        spec, parts = about.spec, _changed_parts(about, text, allowed)
+    else:
+        spec, parts = about, _plain_parts(about, text, allowed)
     tokens: list[int] = []
     spans: list[Spans] = []
-    for part in _parts(encoding, text, allowed):
-        if isinstance(part, Traced):
-            found = _plain(encoding).encode_ordinary(part.text)
-            places = _places(encoding, part.text, found)
-            origin = np.array(part.spans, dtype=np.int64).reshape(-1, 2)
-            tokens += found
-            if found:
-                spans.append(
-                    np.stack([origin[places[:, 0], 0], origin[places[:, 1] - 1, 1]], axis=1)
-                )
-        else:
-            token_id, start, end = part
-            tokens.append(token_id)
+    for start, end, what in parts:
+        if isinstance(what, int):
+            tokens.append(what)
             spans.append(np.array([(start, end)], dtype=np.int64))
+            continue
+        part = text[start:end] if what is None else what.text
+        found = encoder._encode_normalized(part)
+        if not found:
+            continue
+        tokens += found
+        places = _places(decoder, spec.pat_str, part, found)
+        if what is None:
+            spans.append(places + start)
+        else:
+            origin = np.array(what.spans, dtype=np.int64).reshape(-1, 2)
+            spans.append(np.stack([origin[places[:, 0], 0], origin[places[:, 1] - 1, 1]], axis=1))
     return tokens, np.concatenate(spans) if spans else np.empty((0, 2), dtype=np.int64)
+
+
+Part = tuple[int, int, int | Traced | None]
+"""Where a part of a text is, and a token's id, what it becomes, or None if that is the same."""
+
+
+def _plain_parts(spec: TokenizerSpec, text: str, allowed: frozenset[str]) -> Iterator[Part]:
+    """Cut a text into special tokens and what is between them."""
+    ids, done = spec.special_tokens, 0
+    for start, found in SpecialFinder(allowed).find_all(text):
+        yield done, start, None
+        done = start + len(found)
+        yield start, done, ids[found]
+    yield done, len(text), None
+
+
+def _changed_parts(pipeline: Pipeline, text: str, allowed: frozenset[str]) -> Iterator[Part]:
+    """Cut a text into added tokens and what is between them, traced to the text."""
+    whole, counts = Traced.of(text), pipeline.counting(allowed)
+    for start, end, token in pipeline.finder_of_raw.cut(text, counts):
+        if token is not None:
+            yield start, end, token.id
+            continue
+        section = trace(whole.part(start, end), pipeline.spec.normalizer)
+        for first, last, inner in pipeline.finder_of_normalized.cut(section.text, counts):
+            part = section.part(first, last)
+            if inner is not None:
+                yield part.spans[0][0], part.spans[-1][1], inner.id
+            elif pipeline.spec.prefix_space and not part.text.startswith(" "):
+                yield start, end, _BLANK.trace(part)
+            else:
+                yield start, end, part
+
+
+def _places(decoder: Decoder, pat_str: str | None, text: str, tokens: list[int]) -> Spans:
+    """Tell the characters that each token of an ordinary text has a byte of."""
+    utf8 = text.encode()
+    edges = decoder.starts_of(tokens)
+    starts, ends = edges[:-1], edges[1:]
+    tables = None if pat_str is None else build_scan_tables(pat_str)
+    places = np.arange(len(utf8), dtype=np.int64)
+    if tables is not None and tables.has_gaps:
+        piece_starts, piece_ends, _ = scan_pieces(tables, utf8)
+        is_kept = np.zeros(len(utf8) + 1, dtype=np.int64)
+        np.add.at(is_kept, piece_starts, 1)
+        np.add.at(is_kept, piece_ends, -1)
+        places = np.flatnonzero(np.cumsum(is_kept)[:-1])
+    character = np.cumsum((np.frombuffer(utf8, np.uint8) & 0xC0) != 0x80) - 1
+    return np.stack([character[places[starts]], character[places[ends - 1]] + 1], axis=1)
+
+
+def trim(spec: TokenizerSpec, decoder: Decoder, tokens: list[int], spans: Spans) -> None:
+    """Leave blanks at the ends of tokens out of their spans, which are changed."""
+    added = {token.id: token.content for token in spec.added_tokens}
+    blanks = [
+        _blanks_of_added(added[token]) if token in added else _blanks(decoder.bytes_of(token))
+        for token in tokens
+    ]
+    for takes_prefix in spec.trims:
+        _trim(spans, blanks, takes_prefix)
 
 
 def _blanks(token: bytes) -> tuple[int, int]:
@@ -77,7 +142,7 @@ def _blanks_of_added(token: str) -> tuple[int, int]:
 
 
 def _trim(spans: Spans, blanks: Sequence[tuple[int, int]], takes_prefix: bool) -> None:
-    """Leave blanks at the ends of tokens out of their spans, as `tokenizers` does it.
+    """Trim once, as `tokenizers` does it.
 
     Args:
         spans: of the tokens; changed.
@@ -92,71 +157,3 @@ def _trim(spans: Spans, blanks: Sequence[tuple[int, int]], takes_prefix: bool) -
         if end >= trailing:
             end = max(end - trailing, start)
         spans[place] = start, end
-
-
-def _plain(encoding: Encoding) -> Encoding:
-    """Take the encoding for text that is changed already."""
-    return encoding._inner if isinstance(encoding, ChangingEncoding) else encoding
-
-
-def _parts(
-    encoding: Encoding, text: str, allowed: frozenset[str]
-) -> Iterator[Traced | tuple[int, int, int]]:
-    """Yield what is encoded, traced to the text, and added tokens with their places."""
-    whole = Traced.of(text)
-    if isinstance(encoding, TokenizerEncoding):
-        yield from _changed_parts(encoding, whole, allowed)
-        return
-    done = 0
-    for part in encoding._cut_at_special(text, allowed) if allowed else [text]:
-        if isinstance(part, int):
-            # Special tokens may share an id, so the text tells which one it is.
-            length = max(
-                len(one)
-                for one in allowed
-                if encoding._special_tokens[one] == part and text.startswith(one, done)
-            )
-            yield part, done, done + length
-        else:
-            length = len(part)
-            yield whole.part(done, done + length)
-        done += length
-
-
-def _changed_parts(
-    encoding: TokenizerEncoding, whole: Traced, allowed: frozenset[str]
-) -> Iterator[Traced | tuple[int, int, int]]:
-    facts: Facts = encoding._facts
-    for start, end, token in encoding._finder_of_raw.cut(whole.text, encoding._counting(allowed)):
-        section = whole.part(start, end)
-        if token is not None:
-            yield token.id, start, end
-            continue
-        section = facts.trace(section)
-        cut = encoding._finder_of_normalized.cut(section.text, encoding._counting(allowed))
-        for first, last, inner in cut:
-            part = section.part(first, last)
-            if inner is not None:
-                yield inner.id, part.spans[0][0], part.spans[-1][1]
-            elif facts.prefix_space and not part.text.startswith(" "):
-                yield _BLANK.trace(part)
-            else:
-                yield part
-
-
-def _places(encoding: Encoding, text: str, tokens: list[int]) -> Spans:
-    """Tell the characters that each token of an ordinary text has a byte of."""
-    utf8 = text.encode()
-    lengths = [len(token) for token in encoding.decode_tokens_bytes(tokens)]
-    ends = np.cumsum(lengths, dtype=np.int64)
-    starts = ends - np.array(lengths, dtype=np.int64)
-    tables = None if encoding._pat_str is None else build_scan_tables(encoding._pat_str)
-    places = np.arange(len(utf8), dtype=np.int64)
-    if tables is not None and tables.has_gaps:
-        piece_starts, piece_ends, _ = scan_pieces(tables, utf8)
-        is_kept = np.zeros(len(utf8) + 1, dtype=np.int64)
-        np.add.at(is_kept, piece_starts, 1)
-        np.add.at(is_kept, piece_ends, -1)
-        places = np.flatnonzero(np.cumsum(is_kept)[:-1])
-    character = np.cumsum((np.frombuffer(utf8, np.uint8) & 0xC0) != 0x80) - 1
-    return np.stack([character[places[starts]], character[places[ends - 1]] + 1], axis=1)

@@ -1,21 +1,23 @@
-"""Slices of a text that a tokenizer changes: counted from one border to the next."""
+"""Slices of a text that a tokenizer changes: counted from one safe split point to the next."""
 
+import sys
 from bisect import bisect_left, bisect_right
+from contextlib import suppress
 from itertools import pairwise
 from operator import index
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cutline.errors import OffsetError
-from cutline.pipeline.retreating import retreat
-from cutline.text import utf8_of
+from cutline.checks import checked_budget, plain_text, utf8_of
+from cutline.chunks import Chunk
+from cutline.counting import IntervalCounter, cutting
+from cutline.counting.text_encoder import TextEncoder
+from cutline.errors import BudgetError, OffsetError
+from cutline.pipeline.longest_fit import longest_fit_by_letters
+from cutline.pipeline.pipeline import Pipeline
 
-if TYPE_CHECKING:
-    from cutline.pipeline.encoding import ChangingEncoding
-
-__all__ = ["SliceCounter"]
+__all__ = ["SliceCounter", "intervals", "split", "split_at"]
 
 _SHORT = 128  # characters: trying all ends costs less than looking for a bound
 
@@ -27,28 +29,30 @@ class SliceCounter:
     `IntervalCounter`, in code points of the text as it was given.
 
     Args:
-        encoding: that counts.
+        pipeline: that changes the text.
+        encoding: that counts what it becomes.
         text: any string without surrogates. It is kept, not copied.
 
     Raises:
         SurrogateError: (a ValueError) the text has a surrogate.
 
     Cost: building encodes the text once, some 9 MB/s. A count encodes what is left of the
-    slice in front of its first border and behind its last one: a few words of most text, and
-    all of it where a text has no borders, as in a run of one letter.
+    slice before its first safe split point and after its last one: a few words of most text,
+    and all of it where a text has none, as in a run of one letter.
     """
 
-    def __init__(self, encoding: "ChangingEncoding", text: str) -> None:
+    def __init__(self, pipeline: Pipeline, encoding: TextEncoder, text: str) -> None:
         utf8_of(text)
+        self._pipeline = pipeline
         self._encoding = encoding
         self._text = text
-        self._borders = encoding._borders.find(text)
-        edges = [*self._borders, len(text)]
-        counts = [encoding._count_inside(text[start:end]) for start, end in pairwise(edges)]
+        self._points = pipeline.safe_points.find(text)
+        edges = [*self._points, len(text)]
+        counts = [self._count_after(start, end) for start, end in pairwise(edges)]
         self._before = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
 
     @property
-    def encoding(self) -> "ChangingEncoding":
+    def encoding(self) -> TextEncoder:
         """The encoding that counts."""
         return self._encoding
 
@@ -61,6 +65,11 @@ class SliceCounter:
     def total(self) -> int:
         """The tokens of the whole text."""
         return self.count(0, len(self._text))
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that it takes, without the text."""
+        return int(self._before.nbytes) + sys.getsizeof(self._points)
 
     def __len__(self) -> int:
         """Return the text's length in code points."""
@@ -81,16 +90,20 @@ class SliceCounter:
                 f"offsets must be 0 <= start <= end <= {len(self._text)}, the text's length in "
                 f"code points, got start {start}, end {end}"
             )
-        encoding, text, borders = self._encoding, self._text, self._borders
-        first = bisect_right(borders, start)
-        last = bisect_left(borders, end) - 1
+        points = self._points
+        first = bisect_right(points, start)
+        last = bisect_left(points, end) - 1
         if first > last:
-            return encoding.count(text[start:end])
+            return self._encoding.count(self._text[start:end])
         return (
-            encoding.count(text[start : borders[first]])
+            self._encoding.count(self._text[start : points[first]])
             + int(self._before[last] - self._before[first])
-            + encoding._count_inside(text[borders[last] : end])
+            + self._count_after(points[last], end)
         )
+
+    def _count_after(self, start: int, end: int) -> int:
+        """Count the tokens of a slice that goes on from a safe split point."""
+        return self._pipeline.count_after(self._encoding, self._text[start:end])
 
     def count_many(self, spans: ArrayLike) -> NDArray[np.int64]:
         """Count the tokens of many slices: int64, shape (k,) for spans of shape (k, 2)."""
@@ -108,47 +121,87 @@ class SliceCounter:
             OffsetError: (a ValueError) start is out of range.
             ValueError: n is negative.
 
-        Cost: some slices from one border to the next are encoded; where the text has none for
-        long, as many as n tokens have characters.
+        Cost: some slices from one safe split point to the next are encoded; where the text has
+        none for long, as many as n tokens have characters.
         """
-        start, n = index(start), index(n)
-        if n < 0:
-            raise ValueError(f"n must be 0 or more tokens, got {n}")
+        start, n = index(start), checked_budget(n, "n")
         if not 0 <= start <= len(self._text):
             raise OffsetError(
                 f"start must be from 0 to {len(self._text)}, the text's length in code points, "
                 f"got {start}"
             )
-        # What is behind a border adds to what is before it. So of those that fit the last one
-        # counts, and no end behind the next one fits.
-        borders, text = self._borders, self._text
-        first = bisect_right(borders, start)
-        if first == len(borders):
-            return self._greatest(start, start, len(text), n)
-        begun = self._encoding.count(text[start : borders[first]])
+        # What is after a point adds to what is before it. So of those that fit the last one
+        # counts, and no end after the next one fits.
+        points, text = self._points, self._text
+        first = bisect_right(points, start)
+        if first == len(points):
+            return self._longest_fit(start, start, len(text), n)
+        begun = self._encoding.count(text[start : points[first]])
         if begun > n:
-            return self._greatest(start, start, borders[first] - 1, n)
+            return self._longest_fit(start, start, points[first] - 1, n)
         most = int(self._before[first]) + n - begun
-        last = int(np.searchsorted(self._before[: len(borders)], most, side="right")) - 1
-        end = borders[last + 1] - 1 if last + 1 < len(borders) else len(text)
+        last = int(np.searchsorted(self._before[: len(points)], most, side="right")) - 1
+        end = points[last + 1] - 1 if last + 1 < len(points) else len(text)
         left = n - begun - int(self._before[last] - self._before[first])
-        return self._greatest(start, borders[last], end, left)
+        return self._longest_fit(start, points[last], end, left)
 
-    def _greatest(self, start: int, border: int, end: int, n: int) -> int:
-        """Find the greatest end of a slice that goes on from a border, up to `end`."""
-        encoding, text = self._encoding, self._text
-        most = encoding._max_bytes_of(n)  # in characters
-        end = end if most is None else min(end, border + most)
-        window = text[border:end]
-        inside = border > start
-        if encoding._is_unchanged_inside(window) if inside else encoding._is_unchanged(window):
-            return border + encoding._inner.split_at(window, n)
+    def _longest_fit(self, start: int, point: int, end: int, n: int) -> int:
+        """Find the greatest end of a slice that goes on from a safe split point, up to `end`."""
+        pipeline, encoding, text = self._pipeline, self._encoding, self._text
+        most = pipeline.max_characters_of(encoding, n)
+        end = end if most is None else min(end, point + most)
+        window = text[point:end]
+        inside = point > start
+        if not (pipeline.changes_after(window) if inside else pipeline.changes(window)):
+            return point + cutting.split_at(encoding, window, n, 0)
         if len(window) > _SHORT:
-            end = border + encoding._reach.limit(window, n)
-            found = retreat(encoding, text[border:end], n, inside=inside)
+            end = point + pipeline.upper_bound.limit(window, n)
+            found = longest_fit_by_letters(pipeline, encoding, text[point:end], n, inside=inside)
             if found is not None:
-                return border + found
-        count = encoding._count_inside if inside else encoding.count
-        while end > border and count(text[border:end]) > n:
+                return point + found
+        count = pipeline.count_after if inside else pipeline.count
+        while end > point and count(encoding, text[point:end]) > n:
             end -= 1
         return end
+
+
+def intervals(
+    pipeline: Pipeline, encoding: TextEncoder, text: str, *, byte_offsets: bool = False
+) -> IntervalCounter | SliceCounter:
+    """Return what counts the slices of a text; see `Encoding.intervals`."""
+    text = plain_text(text)
+    if not pipeline.changes(text):
+        return IntervalCounter(encoding, text, byte_offsets=byte_offsets)
+    if byte_offsets:
+        raise ValueError(
+            f"{encoding.name!r} changes this text before it splits it: its slices are counted by "
+            "code points only"
+        )
+    return SliceCounter(pipeline, encoding, text)
+
+
+def split_at(pipeline: Pipeline, encoding: TextEncoder, text: str, n: int, start: int) -> int:
+    """Find the longest slice that fits; see `Encoding.split_at`."""
+    text, n, start = plain_text(text), index(n), index(start)
+    bound = pipeline.max_characters_of(encoding, n) if n >= 0 else None
+    if bound is None or not 0 <= start <= len(text):
+        window, begin = text, start
+    else:
+        window, begin = text[start : start + bound], 0
+    if pipeline.changes(window):
+        found = SliceCounter(pipeline, encoding, window).split_at(begin, n)
+    else:
+        found = cutting.split_at(encoding, window, n, begin)
+    return found + start - begin
+
+
+def split(
+    pipeline: Pipeline, encoding: TextEncoder, text: str, chunk_size: int, chunk_overlap: int
+) -> list[Chunk]:
+    """Cut a text into chunks; see `Encoding.split`."""
+    text = plain_text(text)
+    if not pipeline.changes(text):
+        with suppress(BudgetError):  # which would not say what size fits all other texts
+            return cutting.split(encoding, text, chunk_size, chunk_overlap)
+    counter, least = intervals(pipeline, encoding, text), encoding._most_tokens_of_a_character
+    return cutting.split_by_counting(counter, text, chunk_size, chunk_overlap, least)

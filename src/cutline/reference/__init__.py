@@ -30,8 +30,8 @@ a text), `tree` (which node lies above which) and `pieces` (the whole-piece rule
 
 A packaged vocabulary, whose `Tokens` would take some seconds to make:
 
->>> from cutline.vocabulary import encoding_spec, load_spec_vocabulary
->>> vocabulary = load_spec_vocabulary(encoding_spec("r50k_base"))
+>>> from cutline.vocabulary import packaged_encoding, packaged_vocabulary
+>>> vocabulary = packaged_vocabulary(packaged_encoding("r50k_base"))
 >>> encode_textbook(vocabulary.to_ranks(), b"hello world")
 [31373, 995]
 """

@@ -1,7 +1,7 @@
 """Vocabulary and split pattern -> the arrays that the kernels read."""
 
 from cutline.tables.bpe_tables import MAX_TOKEN_BYTES, build_bpe_tables, recover_left_lengths
-from cutline.tables.decoder import build_decoder, checked_special_tokens
+from cutline.tables.decoder import build_decoder
 from cutline.tables.scan_tables import WHOLE_TEXT_PATTERN, build_scan_tables
 
 __all__ = [
@@ -10,6 +10,5 @@ __all__ = [
     "build_bpe_tables",
     "build_decoder",
     "build_scan_tables",
-    "checked_special_tokens",
     "recover_left_lengths",
 ]

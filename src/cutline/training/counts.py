@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from cutline.atomic import replacing
 from cutline.errors import CorruptDataError
 from cutline.kernels.train.piece_counter import Tally
 from cutline.training.counts_file import read_counts, write_counts
-from cutline.vocabulary.files import replacing
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol, TypeAlias, cast
 
+from cutline.checks import REPAIR, plain_text
 from cutline.errors import SourceError, SurrogateError
-from cutline.text import REPAIR, plain_text
 from cutline.training.reading import BLOCK_BYTES, FileReader
 from cutline.training.rows import JsonRows, ParquetRows
 

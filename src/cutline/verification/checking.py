@@ -5,7 +5,7 @@ from functools import lru_cache
 from operator import index
 from typing import Any
 
-from cutline.text import plain_text
+from cutline.checks import plain_text
 from cutline.verification.locating import Place, locate, span_holds
 from cutline.verification.reading import ReadChunk, Tokenizer, counter_of, read_chunk
 from cutline.verification.report import Finding, FindingKind, Report

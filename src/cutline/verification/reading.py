@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from numbers import Integral
 from typing import Any, NamedTuple
 
+from cutline.counting.protocols import TokenCounter
 from cutline.encoding import Encoding
 from cutline.registry import token_counter_of
-from cutline.token_counter import TokenCounter
 from cutline.wrapping import wrap
 
 __all__ = [

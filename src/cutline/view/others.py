@@ -12,8 +12,8 @@ from numbers import Integral
 from reprlib import repr as shortened
 from typing import Any
 
+from cutline.checks import plain_text, utf8_of
 from cutline.chunks import Chunk
-from cutline.text import plain_text, utf8_of
 from cutline.verification.locating import locate, span_holds
 from cutline.verification.reading import METADATA_NAMES, ReadChunk, first_of, read_chunk
 from cutline.view.tokens import Tokenizer

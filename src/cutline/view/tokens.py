@@ -14,8 +14,6 @@ from itertools import accumulate, pairwise
 
 from cutline.chunks import Chunk
 from cutline.encoding import Encoding
-from cutline.pipeline.encoding import ChangingEncoding
-from cutline.pipeline.offsets import untrimmed_offsets
 from cutline.registry import token_counter_of
 from cutline.wrapping import WrappedTokenizer
 
@@ -109,8 +107,8 @@ def tokens_of(encoding: Tokenizer, chunks: Sequence[Chunk]) -> ShownTokens:
         utf8 = text.encode()
         if b"".join(map(token_bytes.__getitem__, tokens)) == utf8:
             continue
-        if isinstance(encoding, ChangingEncoding):
-            found_tokens, spans = untrimmed_offsets(encoding, text, frozenset())
+        if isinstance(encoding, Encoding) and encoding._changes_texts:
+            found_tokens, spans = encoding._untrimmed_offsets(text)
             of_texts[place], widths[place] = _placed(text, found_tokens, spans.tolist())
         else:
             of_texts[place] = _with_gaps(utf8, tokens, token_bytes)

@@ -19,15 +19,15 @@ from cutline.vocabulary.vocabulary import Vocabulary
 __all__ = [
     "CL100K_PAT_STR",
     "DATA_DIRECTORY",
-    "ENCODING_SPECS",
     "O200K_PAT_STR",
+    "PACKAGED_ENCODINGS",
     "R50K_PAT_STR",
     "RANK_FILE_SHA256",
-    "EncodingSpec",
-    "encoding_spec",
+    "PackagedEncoding",
     "is_packaged",
     "list_encoding_names",
-    "load_spec_vocabulary",
+    "packaged_encoding",
+    "packaged_vocabulary",
 ]
 
 R50K_PAT_STR: Final = (
@@ -66,7 +66,7 @@ DATA_DIRECTORY: Final = Path(__file__).parent / "data"
 
 
 @dataclass(frozen=True, slots=True)
-class EncodingSpec:
+class PackagedEncoding:
     """What a packaged encoding consists of.
 
     Attributes:
@@ -124,17 +124,17 @@ _HARMONY_SPECIALS: Final = MappingProxyType(
     }
 )
 
-ENCODING_SPECS: Final[Mapping[str, EncodingSpec]] = MappingProxyType(
+PACKAGED_ENCODINGS: Final[Mapping[str, PackagedEncoding]] = MappingProxyType(
     {
         spec.name: spec
         for spec in (
-            EncodingSpec("gpt2", "r50k_base", R50K_PAT_STR, _GPT2_SPECIALS, 50257),
-            EncodingSpec("r50k_base", "r50k_base", R50K_PAT_STR, _GPT2_SPECIALS, 50257),
-            EncodingSpec("p50k_base", "p50k_base", R50K_PAT_STR, _GPT2_SPECIALS, 50281),
-            EncodingSpec("p50k_edit", "p50k_base", R50K_PAT_STR, _P50K_EDIT_SPECIALS),
-            EncodingSpec("cl100k_base", "cl100k_base", CL100K_PAT_STR, _CL100K_SPECIALS),
-            EncodingSpec("o200k_base", "o200k_base", O200K_PAT_STR, _O200K_SPECIALS),
-            EncodingSpec("o200k_harmony", "o200k_base", O200K_PAT_STR, _HARMONY_SPECIALS),
+            PackagedEncoding("gpt2", "r50k_base", R50K_PAT_STR, _GPT2_SPECIALS, 50257),
+            PackagedEncoding("r50k_base", "r50k_base", R50K_PAT_STR, _GPT2_SPECIALS, 50257),
+            PackagedEncoding("p50k_base", "p50k_base", R50K_PAT_STR, _GPT2_SPECIALS, 50281),
+            PackagedEncoding("p50k_edit", "p50k_base", R50K_PAT_STR, _P50K_EDIT_SPECIALS),
+            PackagedEncoding("cl100k_base", "cl100k_base", CL100K_PAT_STR, _CL100K_SPECIALS),
+            PackagedEncoding("o200k_base", "o200k_base", O200K_PAT_STR, _O200K_SPECIALS),
+            PackagedEncoding("o200k_harmony", "o200k_base", O200K_PAT_STR, _HARMONY_SPECIALS),
         )
     }
 )
@@ -148,22 +148,22 @@ def list_encoding_names() -> list[str]:
     >>> list_encoding_names()[:2]
     ['cl100k_base', 'gpt2']
     """
-    return sorted(ENCODING_SPECS)
+    return sorted(PACKAGED_ENCODINGS)
 
 
-def encoding_spec(name: str) -> EncodingSpec:
+def packaged_encoding(name: str) -> PackagedEncoding:
     """Look up what a packaged encoding consists of.
 
     Raises:
         UnknownEncodingError: none has this name; suggests what may have been meant.
 
-    >>> encoding_spec("o200k_harmony").rank_file
+    >>> packaged_encoding("o200k_harmony").rank_file
     'o200k_base'
     """
     if not isinstance(name, str):
         raise UnknownEncodingError(f"an encoding name is a str, got {name!r}")
-    if name in ENCODING_SPECS:
-        return ENCODING_SPECS[name]
+    if name in PACKAGED_ENCODINGS:
+        return PACKAGED_ENCODINGS[name]
     names = list_encoding_names()
     near = get_close_matches(name.lower(), names, n=3)
     if name in MODEL_TO_ENCODING:
@@ -180,7 +180,7 @@ def encoding_spec(name: str) -> EncodingSpec:
     raise UnknownEncodingError(f"no encoding is named {name!r}; {way_out}")
 
 
-def load_spec_vocabulary(spec: EncodingSpec) -> Vocabulary:
+def packaged_vocabulary(spec: PackagedEncoding) -> Vocabulary:
     """Read the vocabulary of a packaged encoding, once; it is shared from then on.
 
     Encodings with the same rank file get the same object, in every thread.
@@ -190,7 +190,7 @@ def load_spec_vocabulary(spec: EncodingSpec) -> Vocabulary:
 
     Cost: about 15 ms at first for o200k_base, then a dictionary lookup.
 
-    >>> len(load_spec_vocabulary(encoding_spec("gpt2")))
+    >>> len(packaged_vocabulary(packaged_encoding("gpt2")))
     50256
     """
     vocabulary = _loaded.get(spec.rank_file)

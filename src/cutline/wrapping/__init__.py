@@ -2,8 +2,8 @@
 
 tokenizer.py    `wrap`, `WrappedTokenizer`
 slices.py       the slices of one text, and how far a budget reaches
-growing.py      texts that grow
-seams.py        where tokens do not depend on one another
+safe_points.py  where a text can be split, and its tokens with it
+versions.py     what versions of `tokenizers` say in different ways
 """
 
 from cutline.wrapping.tokenizer import WrappedTokenizer, wrap

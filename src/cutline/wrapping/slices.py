@@ -12,13 +12,13 @@ from itertools import accumulate, pairwise
 from operator import index
 from typing import TYPE_CHECKING, Final, Protocol
 
+from cutline.checks import plain_text, utf8_of
 from cutline.errors import OffsetError
-from cutline.text import plain_text, utf8_of
 
 if TYPE_CHECKING:
     import re
 
-__all__ = ["REACH", "TextSlices"]
+__all__ = ["REACH", "SHORT", "TextSlices"]
 
 REACH: Final = 64
 """Characters that a budget reaches at most for each of its tokens and one more."""
@@ -28,7 +28,7 @@ LOOK_AHEAD: Final = 32
 
 _CONTEXT: Final = 64  # characters that are encoded anew to try an end, unless they are fewer
 _REFUTED: Final = 4  # ends that seemed to fit, and did not, before no more are tried
-_SHORT: Final = 64  # characters of parts that are worth remembering from text to text
+SHORT: Final = 64  # characters of parts that are worth remembering from text to text
 _REMEMBERED: Final = 256
 
 
@@ -36,7 +36,7 @@ class _Encodes(Protocol):
     """What of a `WrappedTokenizer` slices are counted by."""
 
     @property
-    def seams(self) -> "re.Pattern[str] | None": ...
+    def safe_points(self) -> "re.Pattern[str] | None": ...
     @property
     def count_part(self) -> Callable[[str], int]: ...
     def count(self, text: str, /) -> int: ...
@@ -64,9 +64,9 @@ class TextSlices:
         self._text = plain_text(text)
         utf8_of(self._text)
         self._long = lru_cache(_REMEMBERED)(self._count_long)
-        seams = tokenizer.seams
-        # The seams in the text, and the tokens from the first of them to each.
-        found = () if seams is None else seams.finditer(self._text)
+        points = tokenizer.safe_points
+        # The safe split points in the text, and the tokens from the first of them to each.
+        found = () if points is None else points.finditer(self._text)
         self._places = array("q", (match.start() for match in found))
         words = (self._part(start, end) for start, end in pairwise(self._places))
         self._before = array("q", accumulate(words, initial=0))
@@ -190,7 +190,7 @@ class TextSlices:
 
     def _part(self, start: int, end: int) -> int:
         """Count a slice by encoding it, unless it was encoded before."""
-        if end - start <= _SHORT:
+        if end - start <= SHORT:
             return self._tokenizer.count_part(self._text[start:end])
         return self._long(start, end)
 

@@ -2,7 +2,7 @@
 
 import copy
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from operator import index
@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline import truncating
-from cutline.batches import map_threads
+from cutline.checks import plain_text, utf8_of
 from cutline.chunks import Chunk
+from cutline.counting import cutting, truncating
+from cutline.counting.recounted import RecountedAppender, RecountedPrepender
+from cutline.counting.truncating import Boundary, Keep
 from cutline.errors import OffsetError
-from cutline.text import plain_text, utf8_of
-from cutline.truncating import Boundary, Keep
-from cutline.wrapping.growing import RecountedEnd, RecountedStart
-from cutline.wrapping.seams import seams_of
-from cutline.wrapping.slices import REACH, TextSlices
+from cutline.threads import map_threads
+from cutline.wrapping.safe_points import find_safe_points
+from cutline.wrapping.slices import REACH, SHORT, TextSlices
 from cutline.wrapping.versions import (
     document_of,
     encodes_with_offsets,
@@ -89,7 +89,7 @@ class WrappedTokenizer:
         self._name = str(given)
         self._tokenizer = _whole_text_copy(backend)
         self._encode = self._tokenizer.encode
-        self._seams = seams_of(document)
+        self._points = find_safe_points(document)
         self.count_part = lru_cache(_REMEMBERED_WORDS)(self._count)
 
     @property
@@ -117,9 +117,9 @@ class WrappedTokenizer:
         return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     @property
-    def seams(self) -> "re.Pattern[str] | None":
-        """What finds the places that tokens do not depend across; None if none are known of."""
-        return self._seams
+    def safe_points(self) -> "re.Pattern[str] | None":
+        """What finds the safe split points of a text; None if none are known of."""
+        return self._points
 
     def num_special_tokens_to_add(self, pair: bool = False) -> int:
         """Tell how many tokens the model's template puts around a text, or around two.
@@ -235,9 +235,9 @@ class WrappedTokenizer:
 
         What `TokenChunker` does; see `Encoding.split`.
         """
-        from cutline.chunking.chunkers import split_by_counting
-
-        return split_by_counting(self, text, chunk_size, chunk_overlap)
+        text = plain_text(text)
+        counter = self.intervals(text)
+        return cutting.split_by_counting(counter, text, chunk_size, chunk_overlap, None)
 
     def truncate(
         self,
@@ -254,13 +254,29 @@ class WrappedTokenizer:
         """
         return truncating.truncate(self, text, max_tokens, keep, marker, boundary).text
 
-    def appender(self, text: str = "") -> RecountedEnd:
-        """Begin a text that grows at its end. Cost: each question encodes it."""
-        return RecountedEnd(self, text)
+    def appender(self, text: str = "") -> RecountedAppender:
+        """Begin a text that grows at its end.
 
-    def prepender(self, text: str = "") -> RecountedStart:
-        """Begin a text that grows at its beginning. Cost: each question encodes it."""
-        return RecountedStart(self, text)
+        Cost: each question encodes it; with a tokenizer of BERT's kind, its last word.
+        """
+        return RecountedAppender(self, text)
+
+    def prepender(self, text: str = "") -> RecountedPrepender:
+        """Begin a text that grows at its beginning.
+
+        Cost: each question encodes it; with a tokenizer of BERT's kind, its first word.
+        """
+        return RecountedPrepender(self, text)
+
+    def _safe_points(self, text: str, begin: int) -> Iterator[int]:
+        """Yield the safe split points of a text after a place."""
+        if self._points is None:
+            return iter(())
+        return (found.start() for found in self._points.finditer(text, begin + 1))
+
+    def _count_after(self, text: str) -> int:
+        """Count the tokens of a text that goes on from a safe split point."""
+        return self.count_part(text) if len(text) <= SHORT else self._count(text)
 
     def _max_bytes_of(self, n: int) -> int:
         """Tell how many characters `split_at` looks at."""

@@ -10,6 +10,7 @@ cdef class Encoder:
     cdef BpeTables tables
     cdef ScanTables scan_tables         # None: `find_spans` is used
     cdef object find_spans
+    cdef object pipeline                # None: texts are split as they are
     cdef Workspace spare
     cdef list idle
     cdef tuple cache_bits
@@ -20,6 +21,8 @@ cdef class Encoder:
     cdef Py_ssize_t run(
         self, Workspace work, object owner, Py_ssize_t before, Py_ssize_t limit
     ) except -1
+    cdef list encode_str(self, text)
+    cdef Py_ssize_t count_str(self, text) except -1
     cdef object run_block(self, Workspace work, list texts, bint keep)
 
 

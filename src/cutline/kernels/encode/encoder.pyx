@@ -68,9 +68,18 @@ cdef class Encoder:
 
     def _bind(
         self, BpeTables tables not None, ScanTables scan_tables, find_spans=None,
-        tuple cache_bits=(17, 14),
+        tuple cache_bits=(17, 14), pipeline=None,
     ):
-        """Attach the tables. `cache_bits`: log2 of the entries of both caches; -1: no caches."""
+        """Attach the tables.
+
+        Args:
+            find_spans: replaces the scanner where there are no tables for it.
+            cache_bits: log2 of the entries of both caches; -1: no caches.
+            pipeline: changes texts before they are split; None: nothing does. It is asked with
+                this encoder and the text, and encodes what it makes of it with the methods below
+                whose names say `normalized`.
+        """
+        self.pipeline = pipeline
         self.tables = tables
         self.scan_tables = scan_tables
         self.find_spans = find_spans
@@ -82,8 +91,22 @@ cdef class Encoder:
         """Whether the split pattern runs on the scanner."""
         return self.scan_tables is not None
 
+    @property
+    def _changes_texts(self):
+        """Whether a text can be changed before it is split."""
+        return self.pipeline is not None
+
     def _max_bytes_of(self, n):
-        """The most bytes of text that n tokens cover; None where text can have no tokens."""
+        """The most bytes of text that n tokens cover; None where that is not known.
+
+        With a pipeline, the most characters.
+        """
+        if self.pipeline is not None:
+            return self.pipeline.max_characters_of(self, n)
+        return self._max_normalized_bytes_of(n)
+
+    def _max_normalized_bytes_of(self, n):
+        """The most bytes of normalized text that n tokens cover; None: text can have no tokens."""
         if self.scan_tables is None or self.scan_tables.has_gaps:
             return None
         return n * self.tables.bpe.max_token_bytes
@@ -190,6 +213,15 @@ cdef class Encoder:
         >>> cutline.get_encoding("o200k_base").encode_ordinary("hello world")
         [24912, 2375]
         """
+        if self.pipeline is not None:
+            return self.pipeline.encode_ordinary(self, text)
+        return self.encode_str(text)
+
+    def _encode_normalized(self, text):
+        """Encode a text that nothing changes any more."""
+        return self.encode_str(text)
+
+    cdef list encode_str(self, text):
         cdef Workspace work = self.workspace()
         cdef Py_ssize_t total = self.run(work, utf8_owner(text), 0, NO_LIMIT)
         tokens = list_of_ids(work.scratch.out, total)
@@ -198,6 +230,12 @@ cdef class Encoder:
 
     def _encode_to_numpy(self, text):
         """Encode like encode_ordinary into a uint32 array."""
+        if self.pipeline is not None:
+            return self.pipeline.encode_to_numpy(self, text)
+        return self._encode_normalized_to_numpy(text)
+
+    def _encode_normalized_to_numpy(self, text):
+        """Encode a text that nothing changes any more, into a uint32 array."""
         cdef Workspace work = self.workspace()
         cdef Py_ssize_t total = self.run(work, utf8_owner(text), 0, NO_LIMIT)
         tokens = copy_ids(work.scratch.out, total)
@@ -222,6 +260,15 @@ cdef class Encoder:
         >>> cutline.get_encoding("o200k_base").count("hello world")
         2
         """
+        if self.pipeline is not None:
+            return self.pipeline.count(self, text)
+        return self.count_str(text)
+
+    def _count_normalized(self, text):
+        """Count the tokens of a text that nothing changes any more."""
+        return self.count_str(text)
+
+    cdef Py_ssize_t count_str(self, text) except -1:
         cdef Workspace work = self.workspace()
         cdef Py_ssize_t total = self.run(work, utf8_owner(text), -1, NO_LIMIT)
         self.release(work)
@@ -249,7 +296,13 @@ cdef class Encoder:
         """
         if limit < 0:
             raise ValueError(f"limit must be 0 or more, got {limit}")
-        most = self._max_bytes_of(int(limit))
+        if self.pipeline is not None:
+            return self.pipeline.count_till_limit(self, text, limit)
+        return self._count_normalized_till_limit(text, limit)
+
+    def _count_normalized_till_limit(self, text, limit):
+        """Count like count_till_limit a text that nothing changes any more."""
+        most = self._max_normalized_bytes_of(int(limit))
         if most is not None and PyUnicode_Check(text) and len(text) > most:
             return None     # more bytes than so many tokens have
         cdef Workspace work = self.workspace()
@@ -295,6 +348,8 @@ cdef class Encoder:
 
     def _encode_block(self, list texts not None):
         """Encode texts like encode_ordinary: a list of lists."""
+        if self.pipeline is not None:
+            return [self.pipeline.encode_ordinary(self, text) for text in texts]
         cdef Workspace work = self.workspace()
         cdef const int64_t[::1] counts = self.run_block(work, texts, True)
         cdef Py_ssize_t at, done = 0
@@ -307,6 +362,9 @@ cdef class Encoder:
 
     def _count_block(self, list texts not None):
         """Count the tokens of each text: int64, shape (texts,)."""
+        if self.pipeline is not None:
+            counted = (self.pipeline.count(self, text) for text in texts)
+            return np.fromiter(counted, np.int64, len(texts))
         cdef Workspace work = self.workspace()
         counts = self.run_block(work, texts, False)
         self.release(work)

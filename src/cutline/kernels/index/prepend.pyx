@@ -173,7 +173,7 @@ cdef class Prepending:
             raise ValueError(f"max_tokens must be 0 or more, got {max_tokens}")
         owner = self.owner_of(text)
         utf8_data(owner, &n)
-        most = self.encoder._max_bytes_of(max_tokens)
+        most = self.encoder._max_normalized_bytes_of(max_tokens)
         if most is not None and n + self.n_bytes > most:
             return False
         return self.extend(owner, False) <= max_tokens

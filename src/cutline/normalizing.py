@@ -7,16 +7,31 @@ nothing composes with it (the tests compare all code points). Lower case is that
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
-from cutline.pipeline.added import SPACE
-
 if TYPE_CHECKING:
     import regex
 
-__all__ = ["Form", "Lower", "Prepend", "Replace", "Step", "Strip", "Traced"]
+__all__ = [
+    "SPACE",
+    "Form",
+    "Lower",
+    "Prepend",
+    "Replace",
+    "Step",
+    "Strip",
+    "Traced",
+    "normalize",
+    "trace",
+]
+
+SPACE: Final = " \t\n\v\f\r\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
+"""What `tokenizers` takes for white space."""
 
 _LATER = (
     "558 58B-58C 5C8-5C9 7FD 897-89F 8CA-8D3 9FE C3C D3B-D3C EBA 1715 1ABF-1AF0 1DF6-1DFA "
@@ -277,3 +292,24 @@ class Prepend:
     def keeps_slices(self, text: str) -> bool:
         """See `Step.keeps_slices`."""
         return not text
+
+
+def normalize(text: str, steps: Iterable[Step], *, at_start: bool = True) -> str:
+    """Change a text that has no added tokens.
+
+    Args:
+        text: the text.
+        steps: what changes it, the first one first.
+        at_start: it stands at the start of the text or after an added token.
+    """
+    for step in steps:
+        if at_start or not isinstance(step, Prepend):
+            text = step.apply(text)
+    return text
+
+
+def trace(traced: Traced, steps: Iterable[Step]) -> Traced:
+    """Change a text that stands at the start, and keep track of what came from where."""
+    for step in steps:
+        traced = step.trace(traced)
+    return traced

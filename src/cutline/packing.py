@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from operator import index
 from typing import Literal
 
-from cutline import truncating
+from cutline.checks import plain_text
+from cutline.counting import truncating
+from cutline.counting.protocols import TokenCounter
+from cutline.counting.truncating import Boundary, Keep, check_options
 from cutline.registry import token_counter_of
-from cutline.text import plain_text
-from cutline.token_counter import TokenCounter
-from cutline.truncating import Boundary, Keep, check_options
 
 __all__ = ["Boundary", "Item", "Keep", "Packed", "PackedItem", "pack", "truncate"]
 

@@ -1,4 +1,4 @@
-"""How far n tokens can reach into a text without borders: no end beyond need be tried.
+"""How far n tokens can go into a text without safe split points: no end beyond need be tried.
 
 Each token covers at most as many bytes as the longest one that is made of bytes of the text.
 At the end of a slice, a step may write a few characters otherwise than in the whole text: one
@@ -13,27 +13,24 @@ from itertools import takewhile
 
 import numpy as np
 
-from cutline.pipeline.added import SPACE, AddedFinder
-from cutline.pipeline.facts import Facts
-from cutline.pipeline.normalizing import Form, Lower, Replace, Strip, Traced
-from cutline.vocabulary import Vocabulary
+from cutline.normalizing import SPACE, Form, Lower, Replace, Strip, Traced, trace
+from cutline.pipeline.added import AddedFinder
+from cutline.spec import TokenizerSpec
 
-__all__ = ["Reach"]
+__all__ = ["UpperBound"]
 
 
-class Reach:
+class UpperBound:
     """Bounds the ends of slices that have at most n tokens.
 
     Args:
-        facts: of the tokenizer.
-        vocabulary: its tokens.
+        spec: of the tokenizer.
         finders: of the added tokens that ordinary text can hold.
     """
 
-    def __init__(
-        self, facts: Facts, vocabulary: Vocabulary, finders: tuple[AddedFinder, ...]
-    ) -> None:
-        self._facts = facts
+    def __init__(self, spec: TokenizerSpec, finders: tuple[AddedFinder, ...]) -> None:
+        vocabulary, steps = spec.vocabulary, spec.normalizer
+        self._spec = spec
         self._finders = finders
         self._arena = np.frombuffer(vocabulary.arena, dtype=np.uint8)
         self._starts = vocabulary.offsets[:-1].astype(np.int64)
@@ -44,25 +41,25 @@ class Reach:
         # No token between added ones has the text of one within it.
         sure = [
             text.encode() for text, token in found.items()
-            if (token.normalized or not facts.steps) and not token.single_word
+            if (token.normalized or not steps) and not token.single_word
         ]  # fmt: skip
         if sure:
             holds = re.compile(b"|".join(map(re.escape, sure))).search
             held = [place for place, token in enumerate(vocabulary.tokens()) if holds(token)]
             self._lengths[held] = 1
         # White space may be left out, or be part of an added token, in any number.
-        self._skips_space = any(isinstance(step, Strip) for step in facts.steps) or any(
+        self._skips_space = any(isinstance(step, Strip) for step in steps) or any(
             token.lstrip or token.rstrip for token in found.values()
         )
-        replaced = (len(step.old) for step in facts.steps if isinstance(step, Replace))
+        replaced = (len(step.old) for step in steps if isinstance(step, Replace))
         self._margin = 1 + max(replaced, default=0)
-        self._sorts_marks = any(isinstance(step, Form) for step in facts.steps) and all(
-            isinstance(step, Form | Lower) for step in facts.steps
+        self._sorts_marks = any(isinstance(step, Form) for step in steps) and all(
+            isinstance(step, Form | Lower) for step in steps
         )
         self._known: dict[bytes, int] = {}
 
     def limit(self, text: str, n: int) -> int:
-        """Tell an end behind which no beginning of a text has at most n tokens.
+        """Tell an end after which no beginning of a text has at most n tokens.
 
         Cost: linear in that end, and in the text where a text leaves out what it has.
         """
@@ -79,9 +76,9 @@ class Reach:
     def _limit_in(self, text: str, n: int, marks: set[int]) -> int | None:
         """Tell the same if it can be told from a beginning of the text."""
         has_added = any(finder.may_find(text) for finder in self._finders)
-        traced = self._facts.trace(Traced.of(text))
+        traced = trace(Traced.of(text), self._spec.normalizer)
         written = set(traced.text.encode())
-        if self._facts.steps and has_added:
+        if self._spec.normalizer and has_added:
             written |= set(text.encode())
         added = self._longest_added * has_added
         longest = max(self._longest(bytes(sorted(written))), added)

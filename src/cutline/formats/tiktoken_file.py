@@ -4,8 +4,8 @@ import os
 from binascii import a2b_base64, b2a_base64
 from pathlib import Path
 
+from cutline.atomic import replace_file
 from cutline.errors import VocabularyError
-from cutline.vocabulary.files import replace_file
 from cutline.vocabulary.vocabulary import Vocabulary
 
 __all__ = ["read_tiktoken", "write_tiktoken"]

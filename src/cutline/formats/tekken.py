@@ -4,7 +4,9 @@ from base64 import b64decode
 from typing import Any
 
 from cutline.errors import VocabularyError
-from cutline.vocabulary.tokenizer_json import shown
+from cutline.formats.tokenizer_json import shown
+from cutline.spec import TokenizerSpec
+from cutline.vocabulary import Vocabulary
 
 __all__ = ["is_tekken", "parse_tekken"]
 
@@ -14,17 +16,12 @@ def is_tekken(document: Any) -> bool:
     return isinstance(document, dict) and "config" in document and "vocab" in document
 
 
-def parse_tekken(
-    document: dict[str, Any], source: str
-) -> tuple[str, dict[bytes, int], dict[str, int]]:
+def parse_tekken(document: dict[str, Any], name: str, source: str) -> TokenizerSpec:
     """Take apart what `read_json` read.
 
     Ids begin with the special tokens, of which there are `default_num_special_tokens`; those
     without a name are called `<SPECIAL_20>` and so on. The id of an ordinary token is its
     rank and that number, and only as many ranks are used as `default_vocab_size` leaves.
-
-    Returns:
-        The split pattern, ids by token and ids by special token.
 
     Raises:
         VocabularyError: names the place that is wrong.
@@ -58,7 +55,8 @@ def parse_tekken(
                 f"rank {place}"
             )
         ranks[token] = rank + n_special
-    return pattern, ranks, _special_tokens(document.get("special_tokens"), n_special, source)
+    special_tokens = _special_tokens(document.get("special_tokens"), n_special, source)
+    return TokenizerSpec.plain(name, Vocabulary.from_ranks(ranks), pattern, special_tokens)
 
 
 def _special_tokens(entries: Any, n_special: int, source: str) -> dict[str, int]:

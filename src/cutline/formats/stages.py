@@ -5,7 +5,10 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from cutline.errors import PatternError
-from cutline.pipeline.normalizing import Form, Lower, Prepend, Replace, Step, Strip
+from cutline.formats.huggingface import GPT2_REGEX
+from cutline.formats.merges import WAY_OUT
+from cutline.formats.tokenizer_json import Part, refused
+from cutline.normalizing import Form, Lower, Prepend, Replace, Step, Strip
 from cutline.pretokenize.charset import CharSet
 from cutline.pretokenize.composing import DROPPED, Matches, Run, Runs, Stage, compose
 from cutline.pretokenize.oniguruma import from_oniguruma
@@ -13,9 +16,6 @@ from cutline.pretokenize.pattern import Chars, parse_pattern
 from cutline.pretokenize.restricting import CharClass
 from cutline.pretokenize.unicode import find_property
 from cutline.vocabulary import R50K_PAT_STR
-from cutline.vocabulary.huggingface import GPT2_REGEX
-from cutline.vocabulary.merges import WAY_OUT
-from cutline.vocabulary.tokenizer_json import Part, refused
 
 __all__ = ["make_pattern", "make_steps"]
 

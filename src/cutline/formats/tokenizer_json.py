@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from cutline.errors import VocabularyError
-from cutline.vocabulary.merges import WAY_OUT, MergeModel
+from cutline.formats.merges import WAY_OUT, MergeModel
+from cutline.spec import AddedToken
 
 __all__ = [
     "COMMENT",
-    "AddedToken",
     "Part",
     "TokenizerJson",
     "checked_ids",
@@ -41,29 +41,6 @@ _OTHER_DECODERS: Final = ("Metaspace", "WordPiece", "BPEDecoder", "ByteFallback"
 _TO_BYTES: Final = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
 _TRIMMING: Final = ("ByteLevel", "RobertaProcessing")
 _FLAGS: Final = ("special", "normalized", "lstrip", "rstrip", "single_word")
-
-
-@dataclass(frozen=True, slots=True)
-class AddedToken:
-    """A token that is looked for in the text before anything else happens.
-
-    Attributes:
-        content: its text.
-        id: its id.
-        special: it is not for users to write; `skip_special_tokens` leaves it out.
-        normalized: it is looked for in normalized text.
-        lstrip: it takes the white space before it.
-        rstrip: it takes the white space behind it.
-        single_word: it counts only where no word character touches it.
-    """
-
-    content: str
-    id: int
-    special: bool = True
-    normalized: bool = False
-    lstrip: bool = False
-    rstrip: bool = False
-    single_word: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,21 @@
 """What a text must be before it is cut, and its UTF-8 as the kernels take it."""
 
-from cutline.errors import SurrogateError, UnsupportedPatternError
+from operator import index
+from typing import Protocol
+
+from cutline.errors import OffsetError, SurrogateError, UnsupportedPatternError
 from cutline.kernels.base.utf8 import encode_utf8
 
-__all__ = ["need_automaton", "need_encoding", "plain_text", "utf8_of", "utf8_of_part"]
+__all__ = [
+    "checked_budget",
+    "checked_length",
+    "need_automaton",
+    "need_encoding",
+    "need_unchanged",
+    "plain_text",
+    "utf8_of",
+    "utf8_of_part",
+]
 
 REPAIR = "repair it with text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')"
 
@@ -69,16 +81,64 @@ def need_encoding(encoding: object, method: str) -> None:
         )
 
 
-def need_automaton(name: str, has_automaton: bool) -> None:
+class _Named(Protocol):
+    name: str
+
+    @property
+    def _has_automaton(self) -> bool: ...
+    @property
+    def _changes_texts(self) -> bool: ...
+
+
+def need_automaton(encoding: _Named) -> None:
     """Refuse an encoding whose split pattern runs on the `regex` module.
 
     Raises:
         UnsupportedPatternError: it does.
     """
-    if not has_automaton:
+    if not encoding._has_automaton:
         raise UnsupportedPatternError(
-            f"the split pattern of {name!r} runs on the `regex` module, which does not "
-            "tell how far it looked, or its tokenizer changes texts before it splits them: "
-            "exact cuts need a pattern that compiles to an automaton, and the methods of the "
-            "encoding itself where it changes texts; encode and count work with any"
+            f"the split pattern of {encoding.name!r} runs on the `regex` module, which does not "
+            "tell how far it looked: exact cuts need a pattern that compiles to an automaton; "
+            "encode and count work with any"
         )
+
+
+def need_unchanged(encoding: _Named, method: str) -> None:
+    """Refuse an encoding that changes texts; `method` is the one of `Encoding` to use instead.
+
+    Raises:
+        UnsupportedPatternError: it does, or its split pattern runs on the `regex` module.
+    """
+    if encoding._changes_texts:
+        raise UnsupportedPatternError(
+            f"{encoding.name!r} changes texts before it splits them: use its own {method}, which "
+            "counts what they become"
+        )
+    need_automaton(encoding)
+
+
+def checked_budget(max_tokens: int, name: str = "max_tokens") -> int:
+    """Return a number of tokens as an int.
+
+    Raises:
+        ValueError: it is negative.
+    """
+    max_tokens = index(max_tokens)
+    if max_tokens < 0:
+        raise ValueError(f"{name} must be 0 or more tokens, got {max_tokens}")
+    return max_tokens
+
+
+def checked_length(length: int, text_length: int) -> int:
+    """Return how much of a text is kept as an int.
+
+    Raises:
+        OffsetError: (a ValueError) it is not from 0 to the text's length.
+    """
+    length = index(length)
+    if not 0 <= length <= text_length:
+        raise OffsetError(
+            f"length must be from 0 to {text_length}, the text's length, got {length}"
+        )
+    return length

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from cutline.atomic import replace_file
 from cutline.errors import VocabularyError
-from cutline.vocabulary.files import replace_file
-from cutline.vocabulary.merges import MergeModel, list_merges, list_texts, unreachable
-from cutline.vocabulary.tokenizer_json import COMMENT, checked_ids, shown
-from cutline.vocabulary.vocabulary import Vocabulary
+from cutline.formats.merges import MergeModel, list_merges, list_texts, unreachable
+from cutline.formats.tokenizer_json import COMMENT, checked_ids, shown
+from cutline.spec import TokenizerSpec
 
 __all__ = [
     "GPT2_REGEX",
@@ -81,14 +81,11 @@ def _merges_path(ids_path: Path) -> Path:
     return ids_path.with_name(ids_path.name.removesuffix(_VOCAB_NAME) + _MERGES_NAME)
 
 
-def write_vocab_and_merges(
-    vocabulary: Vocabulary, special_tokens: Mapping[str, int], path: Path
-) -> None:
+def write_vocab_and_merges(spec: TokenizerSpec, path: Path) -> None:
     """Write `vocab.json`, special tokens included, and `merges.txt` beside it.
 
     Args:
-        vocabulary: with left lengths.
-        special_tokens: ids by text.
+        spec: a plain one, with left lengths.
         path: the file for the ids; its name ends in `vocab.json`.
 
     Raises:
@@ -96,18 +93,18 @@ def write_vocab_and_merges(
             ordinary one, or a merge begins with "#version".
         OSError: a file cannot be written; each appears whole or not at all.
     """
-    if token := unreachable(vocabulary):
+    if token := unreachable(spec.vocabulary):
         raise VocabularyError(
             f"merging never makes {token}, so merges.txt cannot say how; "
             "save as tokenizer.json or in another format"
         )
-    merges = list_merges(vocabulary)
+    merges = list_merges(spec.vocabulary)
     if dropped := next((left for left, _ in merges if left.startswith(COMMENT)), None):
         raise VocabularyError(
             f"merges.txt cannot hold a merge of {dropped!r}: tokenizers takes the line for a "
             "comment; save as tokenizer.json or in another format"
         )
-    ids = _ids_by_text(vocabulary, special_tokens)
+    ids = _ids_by_text(spec)
     lines = ["#version: 0.2", *map(" ".join, merges), ""]
     replace_file(path, _dump(ids))
     replace_file(_merges_path(path), "\n".join(lines).encode())
@@ -142,16 +139,12 @@ def read_vocab_and_merges(path: Path) -> MergeModel:
 
 
 def write_tokenizer_json(
-    vocabulary: Vocabulary,
-    special_tokens: Mapping[str, int],
-    split: SplitRegex | None,
-    path: str | os.PathLike[str],
+    spec: TokenizerSpec, split: SplitRegex | None, path: str | os.PathLike[str]
 ) -> None:
     """Write a `tokenizer.json`.
 
     Args:
-        vocabulary: with left lengths.
-        special_tokens: ids by text.
+        spec: a plain one, with left lengths.
         split: how to split; None does not.
         path: the file.
 
@@ -161,7 +154,7 @@ def write_tokenizer_json(
         OSError: the file cannot be written; it appears whole or not at all.
     """
     by_id: dict[int, str] = {}
-    for text, token_id in sorted(special_tokens.items(), key=lambda item: item[1]):
+    for text, token_id in sorted(spec.special_tokens.items(), key=lambda item: item[1]):
         if by_id.setdefault(token_id, text) != text:
             raise VocabularyError(
                 f"special tokens {by_id[token_id]!r} and {text!r} share the id {token_id}; in a "
@@ -183,10 +176,10 @@ def write_tokenizer_json(
             **_PLAIN_MODEL,
             "unk_token": None,
             "fuse_unk": False,
-            "ignore_merges": bool(unreachable(vocabulary)),
-            "vocab": _ids_by_text(vocabulary, special_tokens),
+            "ignore_merges": bool(unreachable(spec.vocabulary)),
+            "vocab": _ids_by_text(spec),
             # As pairs: of the older form, the package drops what begins with "#version".
-            "merges": list(map(list, list_merges(vocabulary))),
+            "merges": list(map(list, list_merges(spec.vocabulary))),
         },
     }
     replace_file(path, _dump(document))
@@ -214,8 +207,9 @@ def read_json(path: Path) -> dict[str, Any]:
     return document
 
 
-def _ids_by_text(vocabulary: Vocabulary, special_tokens: Mapping[str, int]) -> dict[str, int]:
+def _ids_by_text(spec: TokenizerSpec) -> dict[str, int]:
     """Join ordinary and special tokens, in the order of ids."""
+    vocabulary, special_tokens = spec.vocabulary, spec.special_tokens
     ids = dict(zip(list_texts(vocabulary), vocabulary.ids.tolist(), strict=True))
     for text in special_tokens:
         if text in ids:
@@ -223,7 +217,7 @@ def _ids_by_text(vocabulary: Vocabulary, special_tokens: Mapping[str, int]) -> d
                 f"special token {text!r} is written like the ordinary token with id {ids[text]}, "
                 "and files of this kind cannot tell them apart: save as .cutline"
             )
-    return dict(sorted((ids | dict(special_tokens)).items(), key=lambda item: item[1]))
+    return dict(sorted((ids | special_tokens).items(), key=lambda item: item[1]))
 
 
 def _pre_tokenizer(split: SplitRegex | None) -> dict[str, Any]:

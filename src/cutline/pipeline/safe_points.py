@@ -1,13 +1,13 @@
-"""Where a text falls in two that are encoded apart, whatever stands on either side.
+"""Where a text can be split in two that are encoded apart, whatever stands on either side.
 
-A border lies between two characters, and these two alone tell that it is one:
+A safe split point lies between two characters, and these two alone tell that it is one:
 
 1. no piece of the split pattern holds the one before the other, and whether a piece ends
    between them is the same whether the second one follows or nothing;
 2. no step of the tokenizer changes either because of the other; and
 3. no added token can lie across, or take white space or look for a word across.
 
-Then of any slice the tokens are those up to the border and those behind it. The proof is in
+Then of any slice the tokens are those up to the point and those after it. The proof is in
 docs/tokenizers.md.
 """
 
@@ -16,51 +16,49 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.encoding import Encoding
-from cutline.pipeline.added import SPACE
-from cutline.pipeline.facts import Facts
-from cutline.pipeline.normalizing import Form, Lower, Strip
+from cutline.normalizing import SPACE, Form, Prepend, Strip, normalize
 from cutline.pretokenize.charset import CODE_POINTS
 from cutline.pretokenize.tables import START, Tables
+from cutline.spec import TokenizerSpec
 from cutline.tables import WHOLE_TEXT_PATTERN
 
-__all__ = ["Borders", "most_characters"]
+__all__ = ["SafePoints"]
 
-_LEAST_GAP = 24  # characters between borders that are used: a balance of steps and their length
+_LEAST_GAP = 24  # characters between points that are used: a balance of steps and their length
 
 
-class Borders:
-    """Finds borders in texts.
+class SafePoints:
+    """Finds safe split points in texts.
 
     Args:
-        facts: of the tokenizer.
-        pat_str: its split pattern.
+        spec: of the tokenizer.
     """
 
-    def __init__(self, facts: Facts, pat_str: str | None) -> None:
-        self._facts = facts
-        self._tables = Tables(WHOLE_TEXT_PATTERN if pat_str is None else pat_str)
+    def __init__(self, spec: TokenizerSpec) -> None:
+        self._spec = spec
+        pattern = WHOLE_TEXT_PATTERN if spec.pat_str is None else spec.pat_str
+        self._tables = Tables(pattern)
         self._parted = _parted(self._tables)
         # After any character but white space: for what a normal form may have joined.
         solid = [one for one in range(self._tables.end) if not self._is_space_class(one)]
         self._parted_from_all = np.logical_and.reduce(self._parted[solid], axis=0)
         texts = [
             text
-            for token in facts.added_tokens
-            for text in {token.content, facts.normalize(token.content)}
+            for token in spec.added_tokens
+            for text in {token.content, normalize(token.content, spec.normalizer)}
             if text
         ]
         self._within = {pair for text in texts for pair in pairwise(text)}
-        self._last = {text[-1] for text in texts} if _changes_after(facts) else set()
-        single = [token.content for token in facts.added_tokens if token.single_word]
+        self._last = {text[-1] for text in texts} if _changes_after(spec) else set()
+        single = [token.content for token in spec.added_tokens if token.single_word]
         self._last_of_words = {text[-1] for text in single}
         self._first_of_words = {text[0] for text in single}
-        self._strips_left = any(token.lstrip for token in facts.added_tokens)
-        self._last_of_strippers = {t.content[-1] for t in facts.added_tokens if t.rstrip}
+        self._strips_left = any(token.lstrip for token in spec.added_tokens)
+        self._last_of_strippers = {t.content[-1] for t in spec.added_tokens if t.rstrip}
         self._known: dict[tuple[str, str], bool] = {}
 
     def find(self, text: str, begin: int = 0) -> list[int]:
-        """List borders behind `begin`, not all of them but never two that are near.
+        """List points after `begin`, not all of them but never two that are near.
 
         Cost: linear in the text.
         """
@@ -68,12 +66,12 @@ class Borders:
         parted = self._parted[classes[:-1], classes[1:]] | self._parted_from_all[classes[1:]]
         found, last = [], begin
         for place in (np.flatnonzero(parted) + begin + 1).tolist():
-            if place - last >= _LEAST_GAP and self._is_border(text[place - 1], text[place]):
+            if place - last >= _LEAST_GAP and self._is_point(text[place - 1], text[place]):
                 found.append(place)
                 last = place
         return found
 
-    def _is_border(self, before: str, after: str) -> bool:
+    def _is_point(self, before: str, after: str) -> bool:
         pair = before, after
         known = self._known.get(pair)
         if known is None:
@@ -83,7 +81,7 @@ class Borders:
         return known
 
     def _decide(self, before: str, after: str) -> bool:
-        steps = self._facts.steps
+        steps = self._spec.normalizer
         if not all(step.keeps(after) for step in steps):
             return False
         if all(step.keeps(before) for step in steps):
@@ -103,7 +101,7 @@ class Borders:
 
     def _is_solid(self, character: str) -> bool:
         """Tell whether whatever a character becomes is no white space."""
-        steps = self._facts.steps
+        steps = self._spec.normalizer
         return character not in SPACE and all(
             isinstance(step, Form) and step.name in ("NFC", "NFD") for step in steps
         )
@@ -143,22 +141,6 @@ def _parted(tables: Tables) -> NDArray[np.bool_]:
     return parted
 
 
-def _changes_after(facts: Facts) -> bool:
-    """Tell whether text begins otherwise behind an added token."""
-    return facts.changes_starts or any(isinstance(step, Strip) for step in facts.steps)
-
-
-def most_characters(facts: Facts, encoding: Encoding, n: int) -> int | None:
-    """Tell how many characters n tokens cover at most; None where that is not known.
-
-    No normal form makes one character of more than four, and lower case keeps each.
-    """
-    if not all(isinstance(step, Form | Lower) for step in facts.steps):
-        return None
-    if any(token.lstrip or token.rstrip for token in facts.added_tokens if not token.special):
-        return None
-    bytes_of_one = encoding._max_bytes_of(1)
-    if bytes_of_one is None:
-        return None
-    longest = max((len(token.content) for token in facts.added_tokens), default=0)
-    return n * 4 * max(bytes_of_one, longest)
+def _changes_after(spec: TokenizerSpec) -> bool:
+    """Tell whether text begins otherwise after an added token."""
+    return spec.prefix_space or any(isinstance(one, Prepend | Strip) for one in spec.normalizer)

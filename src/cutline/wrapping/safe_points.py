@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 from unicodedata import normalize
 
-__all__ = ["seams_of"]
+__all__ = ["find_safe_points"]
 
 _BLANK: Final = re.compile(r"[ \t\n\r]")
 # None of them looks across a blank, or makes or drops anything there but blanks.
@@ -21,8 +21,8 @@ _WORD_SPLITTERS: Final = frozenset({"BertPreTokenizer", "Whitespace", "Whitespac
 _FINER_SPLITTERS: Final = frozenset({"Digits", "Punctuation"})
 
 
-def seams_of(document: Mapping[str, Any] | None) -> re.Pattern[str] | None:
-    """Return what finds the seams of a text, at the starts of its matches; None: nothing does.
+def find_safe_points(document: Mapping[str, Any] | None) -> re.Pattern[str] | None:
+    """Return what finds safe split points, at the starts of its matches; None: nothing does.
 
     Args:
         document: the tokenizer's `tokenizer.json`; None: it is of another make.

@@ -1,20 +1,17 @@
-"""Encodings from files: which format, and what the caller must add."""
+"""Tokenizers from files: which format, and what the caller must add."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from errno import ENOENT
-from os import PathLike
 from pathlib import Path
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from cutline.encoding import Encoding
 from cutline.errors import CorruptDataError, PatternError, VocabularyError
-from cutline.saving import FileFormat, format_by_name
-from cutline.tables import recover_left_lengths
-from cutline.vocabulary import Vocabulary, read_tiktoken
-from cutline.vocabulary.huggingface import read_json, read_vocab_and_merges, vocab_path
-from cutline.vocabulary.merges import (
+from cutline.formats.cutline_file import MAGIC, read_cutline
+from cutline.formats.huggingface import read_json, read_vocab_and_merges, vocab_path
+from cutline.formats.merges import (
     WAY_OUT,
     MergeModel,
     check_merges,
@@ -22,35 +19,22 @@ from cutline.vocabulary.merges import (
     never_made,
     read_ranks,
 )
-from cutline.vocabulary.native_file import NATIVE_MAGIC, read_native
-from cutline.vocabulary.tekken import is_tekken, parse_tekken
-from cutline.vocabulary.tokenizer_json import Part, parse_tokenizer_json, refused
+from cutline.formats.stages import make_pattern, make_steps
+from cutline.formats.tekken import is_tekken, parse_tekken
+from cutline.formats.tiktoken_file import read_tiktoken
+from cutline.formats.tokenizer_json import Part, parse_tokenizer_json, refused
+from cutline.formats.writing import FileFormat, format_by_name
+from cutline.normalizing import normalize
+from cutline.spec import TokenizerSpec, checked_special_tokens
+from cutline.tables import recover_left_lengths
+from cutline.vocabulary import Vocabulary
 from cutline.wrapping.versions import document_of
 
-if TYPE_CHECKING:
-    from cutline.pipeline import Facts
-
-__all__ = ["from_tokenizers", "load"]
-
-
-def load(
-    path: str | PathLike[str],
-    pat_str: str | EllipsisType | None,
-    special_tokens: Mapping[str, int] | None,
-    name: str | None,
-) -> Encoding:
-    """Read an encoding; `cutline.load` is the door."""
-    path = Path(path)
-    with _naming(str(path)):
-        encoding = _load(path, pat_str, special_tokens, name)
-    source: dict[str, Any] = {"path": str(path.absolute())}
-    if not isinstance(pat_str, EllipsisType):
-        source |= {"pat_str": pat_str, "special_tokens": encoding._special_tokens}
-    return encoding._from(source)
+__all__ = ["naming", "read", "read_tokenizer"]
 
 
 @contextmanager
-def _naming(source: str) -> Iterator[None]:
+def naming(source: str) -> Iterator[None]:
     """Have every error that a file's content can cause name the file."""
     try:
         yield
@@ -63,12 +47,13 @@ def _naming(source: str) -> Iterator[None]:
         raise VocabularyError(f"{source} is nested too deeply to be read") from None
 
 
-def _load(
+def read(
     path: Path,
     pat_str: str | EllipsisType | None,
     special_tokens: Mapping[str, int] | None,
     name: str | None,
-) -> Encoding:
+) -> TokenizerSpec:
+    """Read what a file says of a tokenizer; see `cutline.load`."""
     file_format = _format_of(path)
     holds_all = file_format in ("cutline", "tokenizer.json")
     if holds_all and not (isinstance(pat_str, EllipsisType) and special_tokens is None):
@@ -77,7 +62,8 @@ def _load(
             "leave pat_str and special_tokens out"
         )
     if file_format == "cutline":
-        return _from_native(path, name)
+        spec = read_cutline(path)
+        return spec if name is None else replace(spec, name=name)
     if file_format == "tokenizer.json":
         return _from_json(path, name)
     if isinstance(pat_str, EllipsisType):
@@ -90,11 +76,8 @@ def _load(
         vocabulary = read_tiktoken(path)
     else:
         vocabulary = _merged_pair(read_vocab_and_merges(vocab_path(path)), special_tokens)
-    return Encoding.from_vocabulary(
-        path.stem if name is None else name,
-        pat_str=pat_str,
-        vocabulary=vocabulary,
-        special_tokens=special_tokens,
+    return TokenizerSpec.plain(
+        path.stem if name is None else name, vocabulary, pat_str, special_tokens
     )
 
 
@@ -114,7 +97,7 @@ def _format_of(path: Path) -> FileFormat:
         return named
     with path.open("rb") as file:
         start = file.read(64).lstrip()
-    if start.startswith(NATIVE_MAGIC):
+    if start.startswith(MAGIC):
         return "cutline"
     if not start.isascii() or b"\0" in start:
         raise VocabularyError(
@@ -124,18 +107,8 @@ def _format_of(path: Path) -> FileFormat:
     return "tokenizer.json" if start.startswith(b"{") else "tiktoken"
 
 
-def _from_native(path: Path, name: str | None) -> Encoding:
-    stored = read_native(path)
-    return Encoding.from_vocabulary(
-        stored.name if name is None else name,
-        pat_str=stored.pat_str,
-        vocabulary=stored.vocabulary,
-        special_tokens=stored.special_tokens,
-    )
-
-
-def from_tokenizers(tokenizer: Any, name: str | None) -> Encoding:
-    """Make the encoding of a tokenizer object; `Encoding.from_tokenizers` is the door."""
+def read_tokenizer(tokenizer: Any, name: str) -> TokenizerSpec:
+    """Read what a tokenizer object says of itself; see `Encoding.from_tokenizers`."""
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     document = document_of(backend)
     if document is None:
@@ -143,63 +116,56 @@ def from_tokenizers(tokenizer: Any, name: str | None) -> Encoding:
             "tokenizer must be a tokenizers.Tokenizer or a fast tokenizer of transformers, got "
             f"{type(tokenizer).__name__}: {WAY_OUT}"
         )
-    given = str(name or getattr(tokenizer, "name_or_path", None) or "tokenizer")
-    with _naming(given):
-        return _from_document(document, given, given)
+    return _from_document(document, name, name)
 
 
-def _from_json(path: Path, name: str | None) -> Encoding:
+def _from_json(path: Path, name: str | None) -> TokenizerSpec:
     file = path
     if path.is_dir():
         names = ("tokenizer.json", "tekken.json")
         file = next(path / name for name in names if (path / name).is_file())
     document = read_json(file)
     if is_tekken(document):
-        pattern, ranks, special_tokens = parse_tekken(document, str(file))
-        return Encoding(
-            name or file.stem, pat_str=pattern, mergeable_ranks=ranks, special_tokens=special_tokens
-        )
+        return parse_tekken(document, name or file.stem, str(file))
     return _from_document(document, path.stem if name is None else name, str(file))
 
 
-def _from_document(document: Part, name: str, source: str) -> Encoding:
-    from cutline.pipeline import Facts
-    from cutline.pipeline.stages import make_pattern, make_steps
-
+def _from_document(document: Part, name: str, source: str) -> TokenizerSpec:
     parsed = parse_tokenizer_json(document, source)
     pat_str, prefix_space = make_pattern(parsed.pre_tokenizers, source)
     added = {token.content: token.id for token in parsed.added_tokens}
-    vocabulary, silent_tokens = _merged(parsed.model, added)
+    vocabulary, unreachable = _merged(parsed.model, added)
     if parsed.model.ignore_merges:
         for token in parsed.added_tokens:
             if token.single_word and token.content in parsed.model.ids:
                 why = "where other words touch it, the text would be this token all the same"
                 raise refused(source, "added token", token.content, why)
-    facts = Facts(
+    spec = TokenizerSpec(
+        name,
+        vocabulary,
+        pat_str,
         parsed.added_tokens,
         make_steps(parsed.normalizers, source),
         prefix_space,
-        silent_tokens,
+        unreachable,
         parsed.n_template_tokens,
         parsed.trims,
     )
-    _check_normalized(facts, source, is_done=parsed.is_normalized)
-    try:
-        return _make_encoding(name, pat_str, vocabulary, facts)
-    except (PatternError, VocabularyError) as error:
-        raise type(error)(f"{source}: {error}; {WAY_OUT}") from error
+    checked_special_tokens(vocabulary, spec.own_tokens)
+    _check_normalized(spec, source, is_done=parsed.is_normalized)
+    return spec
 
 
-def _check_normalized(facts: "Facts", source: str, *, is_done: bool) -> None:
+def _check_normalized(spec: TokenizerSpec, source: str, *, is_done: bool) -> None:
     """Refuse added tokens that normalizing makes nothing, or one like the other.
 
     Where they are written as normalized, refuse what that would change once more.
     """
     seen: dict[str, str] = {}
-    for token in facts.added_tokens:
+    for token in spec.added_tokens:
         if not token.normalized or not token.content:
             continue
-        text = facts.normalize(token.content)
+        text = normalize(token.content, spec.normalizer)
         if not text:
             raise refused(source, "added token", token.content, "normalizing leaves nothing of it")
         if is_done and text != token.content:
@@ -209,22 +175,6 @@ def _check_normalized(facts: "Facts", source: str, *, is_done: bool) -> None:
             why = f"normalizing makes it the same as {seen[text]!r}"
             raise refused(source, "added token", token.content, why)
         seen[text] = token.content
-
-
-def _make_encoding(
-    name: str, pat_str: str | None, vocabulary: Vocabulary, facts: "Facts"
-) -> Encoding:
-    """Make the simplest encoding that does all that the facts say."""
-    from cutline.pipeline import ChangingEncoding, TokenizerEncoding
-
-    if facts.is_plain:
-        ids = {token.content: token.id for token in facts.added_tokens}
-        if not set(ids.values()) & set(vocabulary.ids.tolist()):
-            return Encoding.from_vocabulary(
-                name, pat_str=pat_str, vocabulary=vocabulary, special_tokens=ids
-            )
-    cls = ChangingEncoding if facts.changes_texts else TokenizerEncoding
-    return cls.from_facts(name, pat_str, vocabulary, facts)
 
 
 def _merged_pair(model: MergeModel, special_tokens: Mapping[str, int]) -> Vocabulary:

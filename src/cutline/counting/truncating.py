@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from operator import index
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from cutline.checks import plain_text
 from cutline.errors import BudgetError
-from cutline.text import plain_text
 
 if TYPE_CHECKING:
-    from cutline.token_counter import TokenCounter
+    from cutline.counting.protocols import TokenCounter
 
 __all__ = ["Boundary", "Keep", "Truncated", "check_options", "truncate"]
 

@@ -1,27 +1,27 @@
-"""Encodings into files: which format, and what it takes."""
+"""Tokenizers into files: which format, and what it takes."""
 
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from cutline.errors import UnsupportedPatternError, VocabularyError
-from cutline.pretokenize import compile_pattern
-from cutline.pretokenize.oniguruma import to_oniguruma
-from cutline.tables import recover_left_lengths
-from cutline.vocabulary import R50K_PAT_STR, Vocabulary, write_tiktoken
-from cutline.vocabulary.huggingface import (
+from cutline.formats.cutline_file import write_cutline
+from cutline.formats.huggingface import (
     GPT2_REGEX,
     SplitRegex,
     vocab_path,
     write_tokenizer_json,
     write_vocab_and_merges,
 )
-from cutline.vocabulary.native_file import StoredEncoding, write_native
+from cutline.formats.tiktoken_file import write_tiktoken
+from cutline.pretokenize import compile_pattern
+from cutline.pretokenize.oniguruma import to_oniguruma
+from cutline.spec import TokenizerSpec
+from cutline.tables import recover_left_lengths
+from cutline.vocabulary import R50K_PAT_STR
 
-if TYPE_CHECKING:
-    from cutline.encoding import Encoding
-
-__all__ = ["FileFormat", "format_by_name", "save"]
+__all__ = ["FileFormat", "format_by_name", "write"]
 
 FileFormat = Literal["cutline", "tiktoken", "tokenizer.json", "vocab.json"]
 
@@ -32,30 +32,29 @@ _BY_SUFFIX: dict[str, FileFormat] = {
 }
 
 
-def save(encoding: "Encoding", path: str | PathLike[str], file_format: FileFormat | None) -> None:
-    """Write an encoding; `Encoding.save` is the door."""
+def write(spec: TokenizerSpec, path: str | PathLike[str], file_format: FileFormat | None) -> None:
+    """Write what a tokenizer is to a file; see `Encoding.save`."""
     path = Path(path)
     file_format = _checked_format(path, file_format)
-    if encoding._has_facts:
+    if not spec.is_plain:
         raise VocabularyError(
-            f"{encoding.name!r} comes from a tokenizer that does more than split and merge, and "
+            f"{spec.name!r} comes from a tokenizer that does more than split and merge, and "
             "no file that cutline writes says so: keep the tokenizer.json it was loaded from "
             "(tokenizers and transformers write one), and load that"
         )
     if file_format == "tiktoken":
-        write_tiktoken(encoding._vocabulary, path)
+        write_tiktoken(spec.vocabulary, path)
         return
-    vocabulary = _with_left_lengths(encoding._vocabulary)
-    special_tokens = encoding._special_tokens
+    if spec.vocabulary.left_lengths is None:
+        left_lengths = recover_left_lengths(spec.vocabulary)
+        spec = replace(spec, vocabulary=spec.vocabulary.with_left_lengths(left_lengths))
     if file_format == "cutline":
-        stored = StoredEncoding(encoding.name, encoding._pat_str, special_tokens, vocabulary)
-        write_native(stored, path)
+        write_cutline(spec, path)
     elif file_format == "tokenizer.json":
-        split = _split_regex(encoding._pat_str)
         file = path / "tokenizer.json" if path.is_dir() else path
-        write_tokenizer_json(vocabulary, special_tokens, split, file)
+        write_tokenizer_json(spec, _split_regex(spec.pat_str), file)
     else:
-        write_vocab_and_merges(vocabulary, special_tokens, vocab_path(path))
+        write_vocab_and_merges(spec, vocab_path(path))
 
 
 def format_by_name(path: Path) -> FileFormat | None:
@@ -77,12 +76,6 @@ def _checked_format(path: Path, file_format: FileFormat | None) -> FileFormat:
     if file_format not in known:
         raise ValueError(f"no format is named {file_format!r}; known are {', '.join(known)}")
     return file_format
-
-
-def _with_left_lengths(vocabulary: Vocabulary) -> Vocabulary:
-    if vocabulary.left_lengths is not None:
-        return vocabulary
-    return vocabulary.with_left_lengths(recover_left_lengths(vocabulary))
 
 
 def _split_regex(pat_str: str | None) -> SplitRegex | None:

@@ -14,42 +14,28 @@ import hashlib
 import json
 import os
 import struct
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from cutline.atomic import replace_file
 from cutline.errors import CorruptDataError, VocabularyError
-from cutline.vocabulary.files import replace_file
-from cutline.vocabulary.packed import pack, unpack
-from cutline.vocabulary.vocabulary import Vocabulary
+from cutline.spec import TokenizerSpec
+from cutline.vocabulary import pack, unpack
 
-__all__ = ["NATIVE_MAGIC", "StoredEncoding", "read_native", "write_native"]
+__all__ = ["MAGIC", "read_cutline", "write_cutline"]
 
-NATIVE_MAGIC: Final = b"cutenc"
+MAGIC: Final = b"cutenc"
 _VERSION: Final = (1).to_bytes(2, "little")
-_BODY_START: Final = len(NATIVE_MAGIC) + len(_VERSION) + hashlib.sha256().digest_size
+_BODY_START: Final = len(MAGIC) + len(_VERSION) + hashlib.sha256().digest_size
 _SIZE: Final = struct.Struct("<I")
 
 
-@dataclass(frozen=True, slots=True)
-class StoredEncoding:
-    """What makes an encoding.
-
-    Attributes:
-        name: what it is called.
-        pat_str: the split pattern; None: texts are not split.
-        special_tokens: ids by text.
-        vocabulary: the ordinary tokens; with left lengths it loads fast.
-    """
-
-    name: str
-    pat_str: str | None
-    special_tokens: dict[str, int]
-    vocabulary: Vocabulary
-
-
-def write_native(stored: StoredEncoding, path: str | os.PathLike[str]) -> None:
+def write_cutline(spec: TokenizerSpec, path: str | os.PathLike[str]) -> None:
     """Write a `.cutline` file.
+
+    Args:
+        spec: a plain one; with left lengths it loads fast.
+        path: the file.
 
     Raises:
         OSError: the file cannot be written; it appears whole or not at all.
@@ -58,16 +44,16 @@ def write_native(stored: StoredEncoding, path: str | os.PathLike[str]) -> None:
     """
     header = json.dumps(
         {
-            "name": stored.name,
-            "pat_str": stored.pat_str,
-            "special_tokens": stored.special_tokens,
+            "name": spec.name,
+            "pat_str": spec.pat_str,
+            "special_tokens": spec.special_tokens,
         }
     ).encode()
-    body = _SIZE.pack(len(header)) + header + pack(stored.vocabulary)
-    replace_file(path, NATIVE_MAGIC + _VERSION + hashlib.sha256(body).digest() + body)
+    body = _SIZE.pack(len(header)) + header + pack(spec.vocabulary)
+    replace_file(path, MAGIC + _VERSION + hashlib.sha256(body).digest() + body)
 
 
-def read_native(path: str | os.PathLike[str]) -> StoredEncoding:
+def read_cutline(path: str | os.PathLike[str]) -> TokenizerSpec:
     """Read a `.cutline` file.
 
     Raises:
@@ -78,19 +64,19 @@ def read_native(path: str | os.PathLike[str]) -> StoredEncoding:
     Cost: O(bytes); about 20 ms for o200k_base.
     """
     data = Path(path).read_bytes()
-    if not data.startswith(NATIVE_MAGIC):
-        start = data[: len(NATIVE_MAGIC)]
-        raise VocabularyError(f"{path} begins with {start!r} instead of {NATIVE_MAGIC!r}")
+    if not data.startswith(MAGIC):
+        start = data[: len(MAGIC)]
+        raise VocabularyError(f"{path} begins with {start!r} instead of {MAGIC!r}")
     if len(data) < _BODY_START + _SIZE.size:
         raise _damaged(path, f"ends after {len(data)} bytes, inside its first fields")
-    version = data[len(NATIVE_MAGIC) :][: len(_VERSION)]
+    version = data[len(MAGIC) :][: len(_VERSION)]
     if version != _VERSION:
         number = int.from_bytes(version, "little")
         raise VocabularyError(
             f"{path} is of version {number} of the format, and this cutline reads "
             f"{int.from_bytes(_VERSION, 'little')}: update cutline, or save the file again"
         )
-    digest = data[len(NATIVE_MAGIC) + len(_VERSION) : _BODY_START]
+    digest = data[len(MAGIC) + len(_VERSION) : _BODY_START]
     body = memoryview(data)[_BODY_START:]
     if hashlib.sha256(body).digest() != digest:
         raise _damaged(path, "does not match its own sha256")
@@ -103,7 +89,7 @@ def read_native(path: str | os.PathLike[str]) -> StoredEncoding:
         )
     except CorruptDataError as error:
         raise _damaged(path, f"holds no vocabulary from byte {_BODY_START + header_end}") from error
-    return StoredEncoding(vocabulary=vocabulary, **header)
+    return TokenizerSpec.plain(vocabulary=vocabulary, **header)
 
 
 def _header(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:

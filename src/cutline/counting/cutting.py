@@ -1,0 +1,101 @@
+"""Cuts in code points: checks the arguments, then asks the kernel, which works in bytes."""
+
+from collections.abc import Callable
+from operator import index
+
+import numpy as np
+
+from cutline.checks import checked_budget, need_automaton, plain_text, utf8_of
+from cutline.chunks import Chunk, checked_sizes, too_large
+from cutline.counting.protocols import SliceCounter
+from cutline.counting.text_encoder import TextEncoder
+from cutline.errors import OffsetError
+from cutline.kernels.breaks.chunks import make_chunks
+from cutline.kernels.cut.windows import Cutter, code_points
+
+__all__ = ["split", "split_at", "split_by_counting"]
+
+
+def split_at(encoding: TextEncoder, text: str, n: int, start: int) -> int:
+    """Find the greatest cut; see `Encoding.split_at`."""
+    text, n, start = plain_text(text), checked_budget(n, "n"), index(start)
+    if not 0 <= start <= len(text):
+        raise OffsetError(f"start must be from 0 to {len(text)}, the text's length, got {start}")
+    # No more characters than this can fit, so no more are looked at.
+    reach = encoding._max_normalized_bytes_of(n)
+    window = text[start : start + reach] if reach is not None else text[start:]
+    owner = utf8_of(window, start)
+    cutter = _cutter(encoding, owner)
+    byte_end = cutter.greatest_cut(0, min(n, len(owner)))  # a token has a byte at least
+    cutter.close()
+    return start + (byte_end if isinstance(owner, str) else len(owner[:byte_end].decode()))
+
+
+def split(encoding: TextEncoder, text: str, chunk_size: int, chunk_overlap: int) -> list[Chunk]:
+    """Cut a text into chunks; see `Encoding.split`."""
+    text = plain_text(text)
+    chunk_size, chunk_overlap = checked_sizes(chunk_size, chunk_overlap)
+    owner = utf8_of(text)
+    cutter = _cutter(encoding, owner)
+    most = len(owner) + 1  # more tokens than the text has: one has a byte at least
+    rows = cutter.cut_all(min(chunk_size, most), min(chunk_overlap, most))
+    cutter.close()
+    ends = code_points(owner, rows[:, 1])
+    starts = code_points(owner, rows[:, 0]) if chunk_overlap else np.append(0, ends)[:-1]
+    reached = int(ends[-1]) if len(ends) else 0
+    places = np.stack([starts, ends, rows[:, 2], ends == len(text)], axis=1)
+    chunks = make_chunks(Chunk, text, places, ("character", "end"), offset=0, index=0)
+    if reached < len(text):
+        tokens = encoding._count_normalized(text[reached])
+        raise too_large(
+            text[reached], reached, tokens, chunk_size, encoding._most_tokens_of_a_character()
+        )
+    return chunks
+
+
+def split_by_counting(
+    counter: SliceCounter,
+    text: str,
+    chunk_size: int,
+    chunk_overlap: int,
+    least: Callable[[], int] | None,
+) -> list[Chunk]:
+    """Cut a text like `split`, by counts of its slices: for what has no kernel.
+
+    Args:
+        counter: of the text.
+        text: a plain str.
+        chunk_size: as for `split`.
+        chunk_overlap: as for `split`.
+        least: tells the size that fits any character, for an error; None if that is not known.
+
+    Cost: a `split_at` and a count a chunk; with overlap, a count for each character of it.
+    """
+    chunk_size, chunk_overlap = checked_sizes(chunk_size, chunk_overlap)
+    rows, start, end = [], 0, 0
+    while (floor := end) < len(text):
+        start = _farthest_overlap(counter, start, floor, chunk_overlap)
+        end = counter.split_at(start, chunk_size)
+        # Of the places to start from, take the farthest that adds something.
+        while end <= floor and start < floor:
+            start += 1
+            end = counter.split_at(start, chunk_size)
+        if end <= floor:
+            tokens = counter.count(floor, floor + 1)
+            raise too_large(text[floor], floor, tokens, chunk_size, least and least())
+        rows.append((start, end, counter.count(start, end), end == len(text)))
+    places = np.array(rows, dtype=np.int64).reshape(-1, 4)
+    return make_chunks(Chunk, text, places, ("character", "end"), offset=0, index=0)
+
+
+def _farthest_overlap(counter: SliceCounter, start: int, end: int, overlap: int) -> int:
+    """Step back from a chunk's end, as far as the shared text has at most `overlap` tokens."""
+    farthest = end
+    while overlap and farthest - 1 > start and counter.count(farthest - 1, end) <= overlap:
+        farthest -= 1
+    return farthest
+
+
+def _cutter(encoding: TextEncoder, owner: str | bytes) -> Cutter:
+    need_automaton(encoding)
+    return Cutter(encoding, owner)

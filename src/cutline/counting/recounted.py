@@ -1,0 +1,149 @@
+"""Texts that grow, for what has no kernel: only what a safe split point parts is counted once.
+
+Such a point lies between two characters; the tokens of any text are those before it and those
+after it. A tokenizer that knows of none counts the whole text each time.
+"""
+
+from collections.abc import Iterable
+from typing import Protocol, Self
+
+from cutline.checks import checked_budget, checked_length, plain_text, utf8_of_part
+
+__all__ = ["RecountedAppender", "RecountedPrepender"]
+
+
+class _Tokenizer(Protocol):
+    @property
+    def name(self) -> str: ...
+    def encode_ordinary(self, text: str, /) -> list[int]: ...
+    def count(self, text: str, /) -> int: ...
+    def _count_after(self, text: str, /) -> int:
+        """Count the tokens of a text that goes on from a safe split point."""
+
+    def _safe_points(self, text: str, begin: int, /) -> Iterable[int]:
+        """Yield safe split points after `begin`, where the text begins or one is, in order."""
+
+
+class _Recounted:
+    """A text and what counts it.
+
+    Attributes:
+        text: the text.
+    """
+
+    def __init__(self, tokenizer: _Tokenizer, text: str = "") -> None:
+        self._tokenizer = tokenizer
+        self.text = _checked(text)
+        # Characters up to a safe split point, from the end that stays, and the tokens there.
+        self._counted = [(0, 0)]
+
+    @property
+    def text_length(self) -> int:
+        """The length of the text in code points."""
+        return len(self.text)
+
+    def tokens(self) -> list[int]:
+        """Return the token ids of the text. Cost: linear in it."""
+        return self._tokenizer.encode_ordinary(self.text)
+
+    def copy(self) -> Self:
+        """Return an independent one with the same text."""
+        return type(self)(self._tokenizer, self.text)
+
+    __copy__ = copy
+
+    def __reduce__(self) -> tuple[type[Self], tuple[_Tokenizer, str]]:
+        return type(self), (self._tokenizer, self.text)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._tokenizer.name!r}: {len(self.text)} code points>"
+
+    def _forget(self, length: int) -> None:
+        """Drop the points that a shorter text lacks; the character after one makes it one, too."""
+        while len(self._counted) > 1 and self._counted[-1][0] >= length:
+            self._counted.pop()
+
+
+class RecountedAppender(_Recounted):
+    """A text that grows at its end, like an `Appender`.
+
+    Cost: of `count`, linear in the text after the last safe split point that was counted.
+    """
+
+    def append(self, text: str) -> None:
+        """Put more at the end."""
+        self.text += _checked(text)
+
+    def truncate(self, length: int) -> None:
+        """Keep the first `length` code points.
+
+        Raises:
+            OffsetError: (a ValueError) length is not from 0 to `text_length`.
+        """
+        self.text = self.text[: checked_length(length, len(self.text))]
+        self._forget(len(self.text))
+
+    @property
+    def count(self) -> int:
+        """The tokens of the text."""
+        return self._count_with("")
+
+    def fits(self, text: str, max_tokens: int) -> bool:
+        """Tell whether there would be at most `max_tokens` tokens after `append(text)`."""
+        return self._count_with(_checked(text)) <= checked_budget(max_tokens)
+
+    def _count_with(self, more: str) -> int:
+        place, tokens = self._counted[-1]
+        for point in self._tokenizer._safe_points(self.text, place):
+            tokens += self._count_from(place, self.text[place:point])
+            place = point
+            self._counted.append((place, tokens))
+        return tokens + self._count_from(place, self.text[place:] + more)
+
+    def _count_from(self, place: int, text: str) -> int:
+        return self._tokenizer._count_after(text) if place else self._tokenizer.count(text)
+
+
+class RecountedPrepender(_Recounted):
+    """A text that grows at its beginning, like a `Prepender`.
+
+    Cost: of `count`, linear in the text before the first safe split point that was counted.
+    """
+
+    def prepend(self, text: str) -> None:
+        """Put more at the beginning."""
+        self.text = _checked(text) + self.text
+
+    def truncate(self, length: int) -> None:
+        """Keep the last `length` code points.
+
+        Raises:
+            OffsetError: (a ValueError) length is not from 0 to `text_length`.
+        """
+        length = checked_length(length, len(self.text))
+        self.text = self.text[len(self.text) - length :]
+        self._forget(length)
+
+    @property
+    def count(self) -> int:
+        """The tokens of the text."""
+        return self._count_with("")
+
+    def fits(self, text: str, max_tokens: int) -> bool:
+        """Tell whether there would be at most `max_tokens` tokens after `prepend(text)`."""
+        return self._count_with(_checked(text)) <= checked_budget(max_tokens)
+
+    def _count_with(self, more: str) -> int:
+        after, tokens = self._counted[-1]
+        end = len(self.text) - after
+        for point in reversed([*self._tokenizer._safe_points(self.text[:end], 0)]):
+            tokens += self._tokenizer._count_after(self.text[point:end])
+            end = point
+            self._counted.append((len(self.text) - end, tokens))
+        return tokens + self._tokenizer.count(more + self.text[:end])
+
+
+def _checked(text: str) -> str:
+    text = plain_text(text)
+    utf8_of_part(text)
+    return text

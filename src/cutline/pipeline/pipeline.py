@@ -1,0 +1,183 @@
+"""`Pipeline`: what an encoding does to a text around splitting and merging.
+
+A text that nothing changes, whole or in slices, is encoded as it is, so everything is as fast as
+without a pipeline. Other texts are encoded as changed, and counted in parts: slices.py.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutline.checks import plain_text
+from cutline.counting.text_encoder import TextEncoder
+from cutline.normalizing import Form, Lower, Prepend, normalize
+from cutline.pipeline.added import AddedFinder
+from cutline.spec import AddedToken, TokenizerSpec
+
+if TYPE_CHECKING:
+    from cutline.pipeline.safe_points import SafePoints
+    from cutline.pipeline.upper_bound import UpperBound
+
+__all__ = ["Pipeline"]
+
+
+class Pipeline:
+    """Finds added tokens, and changes the text between them.
+
+    Methods that encode or count are given the encoder that does it with normalized text.
+
+    Args:
+        spec: the tokenizer.
+
+    Attributes:
+        spec: the tokenizer.
+        ordinary_finders: of the added tokens that are not special, in the text as it is given
+            and as it is normalized.
+    """
+
+    def __init__(self, spec: TokenizerSpec) -> None:
+        self.spec = spec
+        raw = {token.content: token for token in spec.added_tokens if not token.normalized}
+        normalized = {
+            normalize(token.content, spec.normalizer): token
+            for token in spec.added_tokens
+            if token.normalized
+        }
+        self.finder_of_raw, self.finder_of_normalized = AddedFinder(raw), AddedFinder(normalized)
+        ordinary = [
+            {text: token for text, token in found.items() if not token.special}
+            for found in (raw, normalized)
+        ]
+        self.ordinary_finders = tuple(AddedFinder(found) for found in ordinary if found)
+        self._steps_inside = [step for step in spec.normalizer if not isinstance(step, Prepend)]
+        self._changes_starts = spec.prefix_space or len(self._steps_inside) < len(spec.normalizer)
+
+    @cached_property
+    def safe_points(self) -> "SafePoints":
+        """What finds the safe split points of texts."""
+        from cutline.pipeline.safe_points import SafePoints
+
+        return SafePoints(self.spec)
+
+    @cached_property
+    def upper_bound(self) -> "UpperBound":
+        """What bounds how far a budget can go."""
+        from cutline.pipeline.upper_bound import UpperBound
+
+        return UpperBound(self.spec, self.ordinary_finders)
+
+    def changes(self, text: str) -> bool:
+        """Tell whether anything changes a text, or a slice of it."""
+        return bool(text) if self._changes_starts else self.changes_after(text)
+
+    def changes_after(self, text: str) -> bool:
+        """Tell the same of a text that goes on from a safe split point."""
+        for step in self._steps_inside:
+            if not step.keeps_slices(text):
+                return True
+        for finder in self.ordinary_finders:  # noqa: SIM110 (short texts are many)
+            if finder.may_find(text):
+                return True
+        return False
+
+    # Whole texts
+
+    def pieces(
+        self, text: str, allowed: frozenset[str], *, at_start: bool = True
+    ) -> Iterator[str | AddedToken]:
+        """Cut a text into added tokens and what is encoded between them.
+
+        Args:
+            text: any text.
+            allowed: the special tokens to find.
+            at_start: it stands at the start of a text.
+        """
+        spec, counts = self.spec, self.counting(allowed)
+        for start, end, token in self.finder_of_raw.cut(text, counts):
+            if token is not None:
+                yield token
+            else:
+                section = normalize(text[start:end], spec.normalizer, at_start=at_start)
+                for first, last, inner in self.finder_of_normalized.cut(section, counts):
+                    if inner is not None:
+                        yield inner
+                    else:
+                        part = section[first:last]
+                        blank = spec.prefix_space and at_start and not part.startswith(" ")
+                        yield f" {part}" if blank else part
+                    at_start = True
+            at_start = True
+
+    @staticmethod
+    def counting(allowed: frozenset[str]) -> Callable[[AddedToken], bool]:
+        """Tell of a token whether it is to be found."""
+        return lambda token: not token.special or token.content in allowed
+
+    def encode(self, encoder: TextEncoder, text: str, allowed: frozenset[str]) -> list[int]:
+        """Encode a text in which some special tokens are to be found."""
+        tokens: list[int] = []
+        for piece in self.pieces(text, allowed):
+            if isinstance(piece, AddedToken):
+                tokens.append(piece.id)
+            else:
+                tokens += encoder._encode_normalized(piece)
+        return tokens
+
+    def encode_ordinary(self, encoder: TextEncoder, text: str) -> list[int]:
+        """Do what `Encoding.encode_ordinary` promises."""
+        text = plain_text(text)
+        if self.changes(text):
+            return self.encode(encoder, text, frozenset())
+        return encoder._encode_normalized(text)
+
+    def encode_to_numpy(self, encoder: TextEncoder, text: str) -> NDArray[np.uint32]:
+        """Encode like `encode_ordinary`, into an array."""
+        text = plain_text(text)
+        if self.changes(text):
+            return np.array(self.encode(encoder, text, frozenset()), dtype=np.uint32)
+        return encoder._encode_normalized_to_numpy(text)
+
+    def count(self, encoder: TextEncoder, text: str) -> int:
+        """Count the tokens of a text."""
+        text = plain_text(text)
+        if self.changes(text):
+            return self._count_pieces(encoder, text, at_start=True)
+        return encoder._count_normalized(text)
+
+    def count_after(self, encoder: TextEncoder, text: str) -> int:
+        """Count the tokens of a text that goes on from a safe split point."""
+        if self.changes_after(text):
+            return self._count_pieces(encoder, text, at_start=False)
+        return encoder._count_normalized(text)
+
+    def _count_pieces(self, encoder: TextEncoder, text: str, *, at_start: bool) -> int:
+        return sum(
+            1 if isinstance(piece, AddedToken) else encoder._count_normalized(piece)
+            for piece in self.pieces(text, frozenset(), at_start=at_start)
+        )
+
+    def count_till_limit(self, encoder: TextEncoder, text: str, limit: int) -> int | None:
+        """Count the tokens of a text, or return None if there are more than `limit`."""
+        text = plain_text(text)
+        if not self.changes(text):
+            return encoder._count_normalized_till_limit(text, limit)
+        total = self._count_pieces(encoder, text, at_start=True)
+        return total if total <= limit else None
+
+    def max_characters_of(self, encoder: TextEncoder, n: int) -> int | None:
+        """Tell how many characters n tokens cover at most; None where that is not known.
+
+        No normal form makes one character of more than four, and lower case keeps each.
+        """
+        added, bytes_of_one = self.spec.added_tokens, encoder._max_normalized_bytes_of(1)
+        if bytes_of_one is None:
+            return None
+        if not all(isinstance(step, Form | Lower) for step in self.spec.normalizer):
+            return None
+        if any(token.lstrip or token.rstrip for token in added if not token.special):
+            return None
+        longest = max((len(token.content) for token in added), default=0)
+        return n * 4 * max(bytes_of_one, longest)

@@ -1,0 +1,191 @@
+"""`TokenizerSpec`: what a tokenizer is, as one plain value.
+
+Files are read into it and written from it, an `Encoding` is made of it, and pickles hold it.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from operator import index, itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from cutline.errors import VocabularyError
+from cutline.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from cutline.normalizing import Step
+
+__all__ = ["AddedToken", "TokenizerSpec", "checked_special_tokens"]
+
+
+class AddedToken(NamedTuple):
+    """A token that is looked for in the text before anything else happens.
+
+    Attributes:
+        content: its text.
+        id: its id.
+        special: it is not for users to write; `skip_special_tokens` leaves it out.
+        normalized: it is looked for in normalized text.
+        lstrip: it takes the white space before it.
+        rstrip: it takes the white space after it.
+        single_word: it counts only where no word character touches it.
+    """
+
+    content: str
+    id: int
+    special: bool = True
+    normalized: bool = False
+    lstrip: bool = False
+    rstrip: bool = False
+    single_word: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerSpec:
+    """A byte-level BPE tokenizer, described. Immutable; `Encoding.from_spec` makes it work.
+
+    Attributes:
+        name: what it is called.
+        vocabulary: the tokens that merging makes; with left lengths it loads fast.
+        pat_str: the split pattern; None: texts are not split.
+        added_tokens: what is looked for in a text before it is split, special tokens above all.
+        normalizer: what changes the text between added tokens, the first step first.
+        prefix_space: a blank is put before such text, unless it begins with one.
+        unreachable_tokens: tokens with ids that no text has; they can be decoded.
+        n_template_tokens: special tokens that a model expects around one text, and around two.
+        trims: for each time that blanks are left out of offsets, whether one before the text is
+            taken for one that was put there.
+    """
+
+    name: str
+    vocabulary: Vocabulary
+    pat_str: str | None
+    added_tokens: tuple[AddedToken, ...] = ()
+    normalizer: "tuple[Step, ...]" = ()
+    prefix_space: bool = False
+    unreachable_tokens: Mapping[bytes, int] = field(default_factory=dict)
+    n_template_tokens: tuple[int, int] = (0, 0)
+    trims: tuple[bool, ...] = ()
+
+    @classmethod
+    def plain(
+        cls,
+        name: str,
+        vocabulary: Vocabulary,
+        pat_str: str | None,
+        special_tokens: Mapping[str, int],
+    ) -> Self:
+        """Describe a tokenizer that splits and merges, and nothing else.
+
+        Raises:
+            VocabularyError: names the special token that is empty or no text, or whose id is
+                no integer, out of range or that of an ordinary token.
+        """
+        checked = checked_special_tokens(vocabulary, special_tokens)
+        return cls(name, vocabulary, pat_str, tuple(map(AddedToken, checked, checked.values())))
+
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        """Ids of the special tokens by text."""
+        return {token.content: token.id for token in self.added_tokens if token.special}
+
+    @property
+    def own_tokens(self) -> dict[str, int]:
+        """Ids by text of the added tokens that are not in the vocabulary as well."""
+        ids = np.array([token.id for token in self.added_tokens], dtype=np.int64)
+        taken = np.isin(ids, self.vocabulary.ids).tolist()
+        return {
+            token.content: token.id
+            for token, is_taken in zip(self.added_tokens, taken, strict=True)
+            if not is_taken
+        }
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether pattern, vocabulary and special tokens are all that there is to it."""
+        return self._is_only_split and len(self.own_tokens) == len(self.added_tokens)
+
+    @property
+    def _is_only_split(self) -> bool:
+        usual = (True, False, False, False, False)
+        return self._around_splitting == ((), False, (), (0, 0), ()) and all(
+            token[2:] == usual for token in self.added_tokens
+        )
+
+    @property
+    def changes_texts(self) -> bool:
+        """Whether ordinary text can be other than the tokens of its own pieces."""
+        return (
+            bool(self.normalizer)
+            or self.prefix_space
+            or not all(token.special for token in self.added_tokens)
+        )
+
+    @property
+    def content_hash(self) -> str:
+        """SHA-256 in hex over all that decides on tokens and ids; the name has no part in it."""
+        # Of two that share an id, the later one is what it decodes to: their order counts.
+        special = sorted(self.special_tokens.items(), key=itemgetter(1))
+        content: list[Any] = [self.vocabulary.fingerprint, self.pat_str, special]
+        if not self.is_plain:
+            content.append(ascii((tuple(map(tuple, self.added_tokens)), *self._around_splitting)))
+        return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def _around_splitting(self) -> tuple[Any, ...]:
+        unreachable = tuple(sorted(self.unreachable_tokens.items()))
+        return self.normalizer, self.prefix_space, unreachable, self.n_template_tokens, self.trims
+
+
+def checked_special_tokens(
+    vocabulary: Vocabulary, special_tokens: Mapping[str, int]
+) -> dict[str, int]:
+    """Refuse special tokens that cannot be told from other tokens, or not be written.
+
+    Two special tokens may share an id, as two of o200k_harmony do.
+
+    Returns:
+        A dictionary of plain ints.
+
+    Raises:
+        VocabularyError: names the special token that is empty or no text, or whose id is
+            no integer, out of range or taken.
+    """
+    checked: dict[str, int] = {}
+    by_id = np.argsort(vocabulary.ids, kind="stable")
+    ids = vocabulary.ids[by_id]
+    for text, token_id in special_tokens.items():
+        if not isinstance(text, str) or not text or not _is_unicode(text):
+            raise VocabularyError(
+                f"special token {text!r} is no text: it must be a str of at least a character, "
+                "without surrogates"
+            )
+        try:
+            number = index(token_id)
+        except TypeError:
+            raise VocabularyError(
+                f"special token {text!r} has id {token_id!r}; ids must be integers"
+            ) from None
+        if not 0 <= number < 2**32 - 1:
+            raise VocabularyError(
+                f"special token {text!r} has id {number}; ids must be from 0 to 2**32 - 2"
+            )
+        place = int(np.searchsorted(ids, number))
+        if place < len(vocabulary) and ids[place] == number:
+            raise VocabularyError(
+                f"special token {text!r} has id {number}, which is that of the ordinary "
+                f"token {vocabulary.token_bytes(int(by_id[place]))!r}; give it an id of its own"
+            )
+        checked[text] = number
+    return checked
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

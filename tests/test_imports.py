@@ -12,37 +12,21 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "cutline"
 # The rooms of the package, folders and files, floor by floor. What is imported lies below,
 # imports inside functions and under TYPE_CHECKING included.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("errors", "version", "batches", "kernels"),
-    ("chunks", "container", "special", "text", "vocabulary"),
-    ("pretokenize", "reference"),
-    ("tables", "counting", "token_counter"),
-    ("training", "truncating", "cutting"),
-    ("pipeline", "wrapping", "saving"),
-    ("loading", "decode_stream"),
-    ("decoding",),
+    ("errors", "version", "atomic", "threads", "decode_stream", "kernels"),
+    ("checks", "chunks", "container", "decoding", "normalizing", "special", "vocabulary"),
+    ("spec", "pretokenize", "reference"),
+    ("tables", "counting"),
+    ("pipeline", "wrapping"),
+    ("formats",),
     ("encoding",),
     ("registry",),
-    ("chunking", "budget", "verification", "trainer"),
+    ("chunking", "packing", "training", "trainer", "verification"),
     ("view", "integrations"),
     ("__init__",),
     ("cli",),
     ("__main__",),
 )
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
-
-# What still goes up or across: to be removed, and never to grow.
-UPWARDS = {
-    ("counting", "encoding"),
-    ("cutting", "encoding"),
-    ("encoding", "registry"),
-    ("loading", "encoding"),
-    ("pipeline", "chunking"),
-    ("pipeline", "encoding"),
-    ("saving", "encoding"),
-    ("wrapping", "chunking"),
-}
-# How many files each circle has that is still there: likewise.
-CIRCLES = [25]
 
 CYTHON_IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+c?import\s+(.+)|c?import\s+([\w.]+))", re.M)
 
@@ -107,7 +91,8 @@ def imported_modules(path: Path) -> set[str]:
             if len(inner) < len(names or [""]):
                 modules.add("cutline.__init__")
         else:
-            modules |= inner | {module}
+            # A package that only leads to its modules is not what is imported.
+            modules |= inner if names and len(inner) == len(names) else inner | {module}
     return modules - {module_of(path)}
 
 
@@ -130,12 +115,11 @@ def test_imports_go_down() -> None:
         if room_of(module) != room_of(imported)
         and FLOOR[room_of(module)] <= FLOOR[room_of(imported)]
     }
-    assert found == UPWARDS
+    assert not found
 
 
 def test_no_files_import_one_another_in_a_circle() -> None:
-    circles = [circle for circle in circles_of(GRAPH) if len(circle) > 1]
-    assert sorted(map(len, circles)) == CIRCLES, circles
+    assert not [circle for circle in circles_of(GRAPH) if len(circle) > 1]
 
 
 def circles_of(graph: dict[str, set[str]]) -> list[set[str]]:

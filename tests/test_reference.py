@@ -18,6 +18,8 @@ LISTED = re.compile(r"^\.\. auto\w+:: cutline\.([\w.]+)", re.MULTILINE)
 # Of the subpackages, what the names above take or return.
 OF_SIGNATURES = {
     "chunking.Chunker",
+    "spec.AddedToken",
+    "spec.TokenizerSpec",
     "vocabulary.Vocabulary",
     "counting.recounted.RecountedAppender",
     "counting.recounted.RecountedPrepender",

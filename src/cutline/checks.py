@@ -126,7 +126,7 @@ def checked_budget(max_tokens: int, name: str = "max_tokens") -> int:
     """
     max_tokens = index(max_tokens)
     if max_tokens < 0:
-        raise ValueError(f"{name} must be 0 or more tokens, got {max_tokens}")
+        raise ValueError(f"{name} must be 0 or more, got {max_tokens}")
     return max_tokens
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.checks import plain_text
+from cutline.checks import checked_budget, plain_text
 from cutline.chunks import Chunk
 from cutline.counting import Appender, IntervalCounter, Prepender, cutting, truncating
 from cutline.counting.text_encoder import TextEncoder
@@ -486,9 +486,7 @@ class Encoding(TextEncoder, Decoding):
         >>> cutline.get_encoding("gpt2").fits("hello world", 2)
         True
         """
-        if max_tokens < 0:
-            raise ValueError(f"max_tokens must be 0 or more, got {max_tokens}")
-        return self.count_till_limit(text, max_tokens) is not None
+        return self.count_till_limit(text, checked_budget(max_tokens)) is not None
 
     # Cutting
 

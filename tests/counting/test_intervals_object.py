@@ -139,7 +139,7 @@ def test_whatever_is_an_index_is_an_offset() -> None:
 def test_budgets() -> None:
     one = intervals()
     for n in (-1, -(2**70)):
-        with pytest.raises(ValueError, match=f"0 or more tokens, got {n}"):
+        with pytest.raises(ValueError, match=f"0 or more, got {n}"):
             one.split_at(0, n)
     for n in (one.total, 10**6, 2**31, 2**63, 2**70):
         assert one.split_at(0, n) == len(TEXT)

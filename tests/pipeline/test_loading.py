@@ -1,6 +1,7 @@
 """What a tokenizer.json can hold: read to the letter, or refused with a way out."""
 
 import json
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -320,7 +321,15 @@ def test_what_works_on_the_automaton_alone_refuses_encodings_that_change_texts()
     encoding = cutline.Encoding.from_tokenizers(build("qwen 2.5"))
     for make in (cutline.IntervalCounter, cutline.Appender, cutline.Prepender):
         with pytest.raises(cutline.UnsupportedPatternError, match="changes texts"):
-            make(encoding, "a")
+            make(encoding, "e\u0301")
+    # A text of which nothing is changed, nor of its slices, is counted by the kernels.
+    counter = encoding.intervals("plain text")
+    assert counter.encoding is encoding
+    assert (
+        pickle.loads(pickle.dumps(counter)).total
+        == cutline.IntervalCounter(encoding, "plain text").total
+        == encoding.count("plain text")
+    )
     with pytest.raises(ValueError, match="by code points only"):
         encoding.intervals("e\u0301", byte_offsets=True)
     with pytest.raises(UnicodeDecodeError):

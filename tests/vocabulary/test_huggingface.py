@@ -1,7 +1,7 @@
 """Hugging Face's files: what is written, and what is refused when it is read."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,8 @@ from cutline.formats.merges import (
     list_texts,
     read_ranks,
 )
-from cutline.formats.tokenizer_json import AddedToken, parse_tokenizer_json
+from cutline.formats.tokenizer_json import parse_tokenizer_json
+from cutline.spec import AddedToken, TokenizerSpec
 from cutline.vocabulary import Vocabulary
 from tests.vocabularies import with_bytes
 from tests.vocabulary.samples import SINGLE_BYTES
@@ -130,8 +131,14 @@ def test_a_token_that_merging_never_makes_is_refused_without_ignore_merges() -> 
 # vocab.json and merges.txt
 
 
+def spec_of(
+    vocabulary: Vocabulary, special_tokens: Mapping[str, int] | None = None
+) -> TokenizerSpec:
+    return TokenizerSpec.plain("x", vocabulary, None, special_tokens or {})
+
+
 def test_the_pair_is_written_as_gpt2_has_it(tmp_path: Path) -> None:
-    write_vocab_and_merges(REACHED, SPECIAL, tmp_path / "vocab.json")
+    write_vocab_and_merges(spec_of(REACHED, SPECIAL), tmp_path / "vocab.json")
     ids = json.loads((tmp_path / "vocab.json").read_bytes())
     assert list(ids)[-6:] == ["th", "Ġa", "the", "Ã©", "<s>", "<pad>"]
     merges = (tmp_path / "merges.txt").read_text(encoding="utf-8")
@@ -145,13 +152,13 @@ def test_both_files_are_found_from_either_or_their_folder(tmp_path: Path) -> Non
     for name in ("vocab.json", "merges.txt", ""):
         assert vocab_path(tmp_path / name) == tmp_path / "vocab.json"
     assert vocab_path(tmp_path / "my-merges.txt") == tmp_path / "my-vocab.json"
-    write_vocab_and_merges(REACHED, {}, tmp_path / "my-vocab.json")
+    write_vocab_and_merges(spec_of(REACHED), tmp_path / "my-vocab.json")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["my-merges.txt", "my-vocab.json"]
 
 
 def test_the_pair_cannot_hold_a_token_that_merging_never_makes(tmp_path: Path) -> None:
     with pytest.raises(VocabularyError, match=r"merging never makes token b'xyz' \(id 257\)"):
-        write_vocab_and_merges(UNREACHED, {}, tmp_path / "vocab.json")
+        write_vocab_and_merges(spec_of(UNREACHED), tmp_path / "vocab.json")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -222,7 +229,7 @@ SPLITS: dict[str, SplitRegex | None] = {
 
 
 def document_of(path: Path, split: SplitRegex | None = SPLITS["gpt2"]) -> dict[str, Any]:
-    write_tokenizer_json(REACHED, SPECIAL, split, path / "tokenizer.json")
+    write_tokenizer_json(spec_of(REACHED, SPECIAL), split, path / "tokenizer.json")
     return read_json(path / "tokenizer.json")
 
 
@@ -237,7 +244,7 @@ def test_a_tokenizer_json_gives_back_what_was_written(name: str, tmp_path: Path)
 
 
 def test_ignore_merges_is_said_where_it_is_needed(tmp_path: Path) -> None:
-    write_tokenizer_json(UNREACHED, {}, None, tmp_path / "x.json")
+    write_tokenizer_json(spec_of(UNREACHED), None, tmp_path / "x.json")
     assert parse_tokenizer_json(read_json(tmp_path / "x.json"), "x").model.ignore_merges
 
 
@@ -248,7 +255,7 @@ def test_special_tokens_that_the_file_cannot_hold_are_refused_by_name(tmp_path: 
         ({"Ġa": 400}, "special token 'Ġa' is written like the ordinary token with id 257"),
     ):
         with pytest.raises(VocabularyError) as caught:
-            write_tokenizer_json(REACHED, special_tokens, None, tmp_path / "x.json")
+            write_tokenizer_json(spec_of(REACHED, special_tokens), None, tmp_path / "x.json")
         assert str(caught.value).startswith(message)
     assert list(tmp_path.iterdir()) == []
 

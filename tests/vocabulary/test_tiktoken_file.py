@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given, settings
 
 from cutline.errors import VocabularyError
+from cutline.formats.tiktoken_file import read_tiktoken, write_tiktoken
 from cutline.vocabulary import (
     RANK_FILE_SHA256,
     Vocabulary,
     packaged_encoding,
     packaged_vocabulary,
-    read_tiktoken,
-    write_tiktoken,
 )
 from tests.vocabulary.samples import SINGLE_BYTES, SPARSE_RANKS, rank_mappings
 

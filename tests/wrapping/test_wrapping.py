@@ -162,7 +162,7 @@ def test_places_outside_the_text_are_refused() -> None:
             tokenizer.split_at("abc", 2, start)
         with pytest.raises(OffsetError, match=f"from 0 to 3, the text's length, got {start}"):
             tokenizer.intervals("abc").split_at(start, 2)
-    with pytest.raises(ValueError, match=r"n must be 0 or more tokens, got -2"):
+    with pytest.raises(ValueError, match=r"n must be 0 or more, got -2"):
         tokenizer.split_at("abc", -2)
 
 

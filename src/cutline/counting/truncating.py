@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from operator import index
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from cutline.checks import plain_text
+from cutline.checks import checked_budget, plain_text
 from cutline.errors import BudgetError
 
 if TYPE_CHECKING:
@@ -76,8 +76,7 @@ def check_options(max_tokens: int, keep: str, marker: str, boundary: str) -> str
         ValueError: names the option, and the values that there are.
         TypeError: the marker is no str.
     """
-    if max_tokens < 0:
-        raise ValueError(f"max_tokens must be 0 or more, got {max_tokens}")
+    checked_budget(max_tokens)
     if keep not in ("start", "end", "both"):
         raise ValueError(f"keep must be 'start', 'end' or 'both', got {keep!r}")
     if boundary not in ("character", "grapheme", "word"):

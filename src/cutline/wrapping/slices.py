@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 from operator import index
 from typing import TYPE_CHECKING, Final, Protocol
 
-from cutline.checks import plain_text, utf8_of
+from cutline.checks import checked_budget, plain_text, utf8_of
 from cutline.errors import OffsetError
 
 if TYPE_CHECKING:
@@ -96,9 +96,7 @@ class TextSlices:
 
     def split_at(self, start: int, n: int) -> int:
         """Find an end such that `count(start, end) <= n`; see `WrappedTokenizer.split_at`."""
-        start, n = index(start), index(n)
-        if n < 0:
-            raise ValueError(f"n must be 0 or more tokens, got {n}")
+        start, n = index(start), checked_budget(n, "n")
         if not 0 <= start <= len(self._text):
             raise OffsetError(
                 f"start must be from 0 to {len(self._text)}, the text's length, got {start}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.checks import plain_text, utf8_of
+from cutline.checks import checked_budget, plain_text, utf8_of
 from cutline.chunks import Chunk
 from cutline.counting import cutting, truncating
 from cutline.counting.recounted import RecountedAppender, RecountedPrepender
@@ -185,9 +185,7 @@ class WrappedTokenizer:
 
     def fits(self, text: str, max_tokens: int) -> bool:
         """Tell whether a text has at most `max_tokens` tokens."""
-        if max_tokens < 0:
-            raise ValueError(f"max_tokens must be 0 or more, got {max_tokens}")
-        return self.count(text) <= max_tokens
+        return self.count(text) <= checked_budget(max_tokens)
 
     def intervals(self, text: str) -> TextSlices:
         """Return what counts the slices of a text; see `TextSlices` for the cost."""
@@ -219,13 +217,11 @@ class WrappedTokenizer:
         Cost: encodes about twice what lies between start and end, and short texts besides.
         Source: docs/wrap.md, "Where a cut lies".
         """
-        text, n, start = plain_text(text), index(n), index(start)
+        text, n, start = plain_text(text), checked_budget(n, "n"), index(start)
         if not 0 <= start <= len(text):
             raise OffsetError(
                 f"start must be from 0 to {len(text)}, the text's length, got {start}"
             )
-        if n < 0:
-            raise ValueError(f"n must be 0 or more tokens, got {n}")
         window = text[start : start + self._max_bytes_of(n)]
         utf8_of(window, start)
         return start + TextSlices(self, window).split_at(0, n)

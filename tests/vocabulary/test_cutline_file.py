@@ -3,6 +3,7 @@
 import hashlib
 import json
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 import cutline
 from cutline.errors import CorruptDataError, VocabularyError
 from cutline.formats.cutline_file import read_cutline, write_cutline
-from cutline.spec import TokenizerSpec
+from cutline.spec import AddedToken, TokenizerSpec
 from cutline.vocabulary import Vocabulary, pack
 from tests.vocabulary.samples import SINGLE_BYTES, SPARSE_RANKS, rank_mappings
 
@@ -55,9 +56,17 @@ def test_what_is_written_is_read(
     ranks: dict[bytes, int],
 ) -> None:
     path = tmp_path_factory.mktemp("native") / "x.cutline"
-    stored = TokenizerSpec.plain(name, Vocabulary.from_ranks(ranks), pat_str, special_tokens)
+    vocabulary = Vocabulary.from_ranks(ranks)
+    added = tuple(map(AddedToken, special_tokens, special_tokens.values()))
+    stored = TokenizerSpec(name, vocabulary, pat_str, added)
     write_cutline(stored, path)
-    assert read_cutline(path) == stored
+    try:
+        expected = TokenizerSpec.plain(name, vocabulary, pat_str, special_tokens)
+    except VocabularyError as error:
+        with pytest.raises(VocabularyError, match=re.escape(str(error))):
+            read_cutline(path)
+    else:
+        assert read_cutline(path) == expected == stored
 
 
 def test_left_lengths_are_kept(tmp_path: Path, written: bytes) -> None:

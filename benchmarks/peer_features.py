@@ -157,7 +157,7 @@ FEATURES: Final[Mapping[str, Mapping[str, Call]]] = {
         "rs-bpe": _counts,
     },
     "count that stops at a limit": {"cutline": _limits, "rs-bpe": _limits},
-    "greatest cut within a budget": {
+    "longest prefix within a budget": {
         "cutline": lambda enc: enc.split_at(" informações e dados", 2) == 14,
     },
     "count of any slice after one pass": {

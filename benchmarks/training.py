@@ -1,4 +1,4 @@
-"""Measure training: `python -m benchmarks.training --corpora DIR [--json FILE] [--plot FOLDER]`.
+"""Measure training: `python -m benchmarks.training --corpora DIR [--json FILE]`.
 
 Every cell is a fresh process: its seconds and its peak memory. The corpora are the folder's
 prose and code, and all three files together; what is larger is made of copies of these, each
@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks import plot_training
 from benchmarks.harness import describe_machine
 from benchmarks.trainers import TRAINERS
 
@@ -57,8 +56,6 @@ def main() -> None:
     print("\n## targets", *_verdicts(cells), sep="\n")
     if options.json is not None:
         options.json.write_text(json.dumps([asdict(cell) for cell in cells], indent=1) + "\n")
-    if options.plot is not None:
-        plot_training.draw([asdict(cell) for cell in cells], options.plot)
 
 
 def _parse_options() -> argparse.Namespace:
@@ -67,7 +64,6 @@ def _parse_options() -> argparse.Namespace:
     parser.add_argument("--most", type=int, default=100, help="leave out larger corpora (MB)")
     parser.add_argument("--rounds", type=int, default=2, help="best of this many (2)")
     parser.add_argument("--json", type=Path, help="write the results to this file")
-    parser.add_argument("--plot", type=Path, help="folder to draw the plots into")
     return parser.parse_args()
 
 
@@ -102,7 +98,7 @@ def _measure(path: Path, cell: tuple[str, int, int, int, str], rounds: int) -> C
             reason = error.stderr[-200:] if error.stderr else f"over {_TIMEOUT} s"
             print(f"{trainer}: left out ({reason!r})", file=sys.stderr)
             return None
-        took = json.loads(done.stdout.splitlines()[-1])  # behind what peers print
+        took = json.loads(done.stdout.splitlines()[-1])  # after what peers print
         best = took if best is None else [min(best[0], took[0]), max(best[1], took[1]), *took[2:]]
     assert best is not None
     found = Cell(*cell, *best)  # type: ignore[arg-type]

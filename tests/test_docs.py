@@ -16,7 +16,8 @@ import pytest
 
 import cutline
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
 FRONT = re.compile(r"<!-- needs: ([\w.]+)(?:; marked: (\w+))? -->")
 BLOCK = re.compile(r"<!-- example: (\w+) -->\n```text\n(.*?)```", re.DOTALL)
 NEVER = 1 << 32
@@ -182,13 +183,13 @@ def meet(ranks: Ranks, word: str, start: int) -> str:
         if part[-1] == prefix[-1] and on_the_way:
             total = len(part) + depth - len(prefix)
             lines.append(
-                f"{line}, which is on the way: {len(part)} + {depth} - {len(prefix)}"
+                f"{line}, which is on the path: {len(part)} + {depth} - {len(prefix)}"
                 f" = {total} tokens"
             )
             assert total == len(encode(ranks, word[start:]))
             assert end < len(word)
             break
-        lines.append(f"{line}, which is not on the way" if part[-1] == prefix[-1] else line)
+        lines.append(f"{line}, which is not on the path" if part[-1] == prefix[-1] else line)
     return "\n".join(lines) + "\n"
 
 
@@ -316,6 +317,45 @@ def test_links_between_the_documents_lead_somewhere() -> None:
             assert (path.name, target, linked.exists()) == (path.name, target, True)
             if anchor:
                 assert anchor[1:] in anchors(linked), (path.name, target, anchor)
+
+
+def test_files_that_the_documents_name_exist() -> None:
+    """Names of files, and of kernels by folder and file, in backquotes."""
+    files = [
+        path.relative_to(ROOT).as_posix()
+        for folder in ("benchmarks", "src", "tests", "tools")
+        for path in (ROOT / folder).rglob("*")
+    ]
+    known = {f"/{file}" for file in files} | {f"/{file.rpartition('.')[0]}" for file in files}
+    named = [
+        (path.name, name)
+        for path in DOCS.rglob("*.md")
+        for name in re.findall(
+            r"`((?:\w+/)+\w*|(?:\w+/)*\w+\.(?:py|pyx|pxd))`", path.read_text(encoding="utf-8")
+        )
+    ]
+    assert len(named) > 40
+    assert [
+        (page, name)
+        for page, name in named
+        if not any(file.endswith(f"/{name.rstrip('/')}") for file in known)
+    ] == []
+
+
+def test_headings_that_docstrings_name_exist() -> None:
+    sources = [*(ROOT / "src").rglob("*.p*"), *(ROOT / "tests").rglob("*.py")]
+    named = [
+        (path.name, page, " ".join(heading.replace("#", " ").split()))
+        for path in sources
+        if path.suffix in {".py", ".pyx", ".pxd", ".pyi"}
+        for page, heading in re.findall(
+            r'docs/([\w/-]+\.md)[,:][\s#]+"([^"]+)"', path.read_text(encoding="utf-8")
+        )
+    ]
+    assert len(named) > 20
+    for path, page, heading in named:
+        text = (DOCS / page).read_text(encoding="utf-8")
+        assert (path, page, heading, f"# {heading}\n" in text) == (path, page, heading, True)
 
 
 def anchors(path: Path) -> set[str]:

@@ -511,7 +511,7 @@ class Encoding(TextEncoder, Decoding):
 
         Cost: linear in the text from start to the cut, wherever in a text that is; see
         docs/cutting.md for the worst inputs.
-        Source: docs/cutting.md, "The greatest cut".
+        Source: docs/cutting.md, "The longest fitting prefix".
 
         >>> import cutline
         >>> enc = cutline.get_encoding("o200k_base")

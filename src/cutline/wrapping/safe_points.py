@@ -2,7 +2,7 @@
 
 Tokenizers of BERT's kind take the white space out and encode words apart: in front of a blank
 nothing depends on what stands beyond it. This is read from what a tokenizer is made of, and
-only believed of parts that are known; proof in docs/wrap.md, "Seams".
+only believed of parts that are known; proof in docs/wrap.md, "Safe split points".
 """
 
 import re

@@ -215,7 +215,7 @@ class WrappedTokenizer:
             SurrogateError: (a ValueError) there are surrogate code points where it looks.
 
         Cost: encodes about twice what lies between start and end, and short texts besides.
-        Source: docs/wrap.md, "Where a cut lies".
+        Source: docs/wrap.md, "How a cut is found".
         """
         text, n, start = plain_text(text), checked_budget(n, "n"), index(start)
         if not 0 <= start <= len(text):

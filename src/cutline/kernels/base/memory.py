@@ -2,7 +2,7 @@
 
 A table of megabytes lies in a thousand pages of four kilobytes, more than a processor keeps in
 mind: to find the page takes longer than to fetch what is on it. One of two megabytes is found
-at once. docs/algorithm.md, "Large pages".
+at once. docs/algorithm.md, "Huge pages".
 """
 
 import mmap

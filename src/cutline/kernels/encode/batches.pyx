@@ -136,7 +136,7 @@ cdef inline Py_ssize_t stream_pieces(
     """Find the next pieces, but for the last ones, which depend on where the text ends.
 
     Returns their number. Has no branch for where a piece ends: what a processor guesses
-    wrong costs more than all else. Source: docs/scanning.md, "The stream".
+    wrong costs more than all else. Source: docs/scanning.md, "The branchless scan".
     """
     cdef const uint16_t* stream_rows = scanner.stream_rows
     cdef const uint8_t* stream_flags = scanner.stream_flags

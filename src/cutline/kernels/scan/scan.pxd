@@ -13,7 +13,7 @@ cdef struct Scanner:
     const uint8_t* stream_flags     # [row + class] = what is said below
     uint16_t stream_start           # the row behind nothing
 
-# What a step of the stream says. docs/scanning.md: "The stream".
+# What a step of the stream says. docs/scanning.md: "The branchless scan".
 cdef enum:
     ENDS = 1        # the piece before ends where this character begins
     LATE = 2        # it ended earlier: what was read since belongs to the next ones

@@ -1,7 +1,6 @@
 """The Encoding as an object: how it is found, loaded, copied, pickled and shared."""
 
 import base64
-import copy
 import multiprocessing
 import pickle
 import random
@@ -322,36 +321,6 @@ def test_an_encoding_without_pattern_pickles() -> None:
     again = pickle.loads(pickle.dumps(ours))
     assert again._pat_str is None
     assert again.encode_ordinary(TEXT) == ours.encode_ordinary(TEXT)
-
-
-def test_copies_behave_as_the_original() -> None:
-    packaged = cutline.get_encoding("cl100k_base")
-    assert copy.copy(packaged).encode_ordinary(TEXT) == packaged.encode_ordinary(TEXT)
-    assert copy.deepcopy(packaged).encode_ordinary(TEXT) == packaged.encode_ordinary(TEXT)
-    assert_same_behaviour(copy.copy(toy()), toy())
-    assert_same_behaviour(copy.deepcopy(toy()), toy())
-
-
-def test_two_threads_cut_and_count_on_one_encoding() -> None:
-    ours, real = cutline.get_encoding("cl100k_base"), real_tiktoken("cl100k_base")
-    texts = ["".join(random_texts(seed, 200)) for seed in (1, 2)]
-    results: dict[int, list[Any]] = {0: [], 1: []}
-
-    def work(which: int) -> None:
-        for _ in range(20):
-            text = texts[which]
-            chunks = ours.split(text, 50, 10)
-            results[which].append((ours.encode_ordinary(text), ours.count(text), chunks))
-
-    threads = [threading.Thread(target=work, args=(which,)) for which in (0, 1)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for which in (0, 1):
-        want = real.encode_ordinary(texts[which])
-        expected = (want, len(want), ours.split(texts[which], 50, 10))
-        assert results[which] == [expected] * 20
 
 
 def test_threads_that_ask_first_at_once_get_one_object() -> None:

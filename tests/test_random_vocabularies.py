@@ -168,11 +168,6 @@ def test_patterns_beyond_the_automaton_warn_and_stay_exact(pat_str: str) -> None
         want = real.encode_ordinary(text)
         assert (text, ours.encode_ordinary(text)) == (text, want)
         assert ours.count(text) == len(want)
-    # The engine does not tell how far it looked, so that no cut can be proved exact.
-    with pytest.raises(cutline.errors.UnsupportedPatternError, match="automaton"):
-        ours.split("abc", 4)
-    with pytest.raises(cutline.errors.UnsupportedPatternError, match="automaton"):
-        ours.split_at("abc", 4)
 
 
 @pytest.mark.filterwarnings("ignore::cutline.errors.PatternFallbackWarning")

@@ -211,3 +211,10 @@ def base64_text(n_characters: int) -> str:
     """Base64 of seeded random bytes: one line without a blank."""
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
     return "".join(random.Random(64).choices(letters, k=n_characters))
+
+
+def long_pieces(length: int = 3_000) -> str:
+    """Pieces of about this length, of characters of every width, three times over."""
+    capitals = "日" + "A" * (length * 2 // 3)
+    runs = ("-" * length, " " * length, "a" * length, "é" * length, capitals, "1" * (length // 3))
+    return "".join(run + "\n!x" for run in (*runs, "e\u0301") * 3) + base64_text(length)

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from tokenizers import NormalizedString, PreTokenizedString, Tokenizer, models, pre_tokenizers
 
 import cutline
-from cutline.errors import OffsetError, SurrogateError
 from cutline.wrapping.slices import LOOK_AHEAD, REACH
-from tests.texts import NAMED_TEXTS, SURROGATE_TEXTS, random_texts
+from tests.texts import NAMED_TEXTS, random_texts
 from tests.wrapping.made import (
     ANY_KIND,
     ANY_TEXT,
@@ -136,34 +135,6 @@ def test_a_budget_reaches_64_characters_for_each_token_and_one_more() -> None:
     assert tokenizer.count(blanks) == 0
     assert tokenizer.split_at(blanks, 9) == 640
     assert "".join(chunk.text for chunk in tokenizer.split(blanks, 9)) == blanks
-
-
-@pytest.mark.parametrize("text", SURROGATE_TEXTS.values(), ids=SURROGATE_TEXTS)
-def test_surrogates_are_refused(text: str) -> None:
-    tokenizer = wrapped("bert")
-    for method in (
-        tokenizer.count,
-        tokenizer.encode,
-        tokenizer.intervals,
-        cutline.TextChunker(tokenizer).chunk,
-        lambda text: tokenizer.split_at(text, 5),
-    ):
-        with pytest.raises(SurrogateError, match=r"surrogate code point, .* at offset"):
-            method(text)
-
-
-def test_places_outside_the_text_are_refused() -> None:
-    tokenizer = wrapped("bert")
-    for start, end in ((-1, 2), (2, 1), (0, 4)):
-        with pytest.raises(OffsetError, match=f"got start {start}, end {end}"):
-            tokenizer.intervals("abc").count(start, end)
-    for start in (-1, 4):
-        with pytest.raises(OffsetError, match=f"from 0 to 3, the text's length, got {start}"):
-            tokenizer.split_at("abc", 2, start)
-        with pytest.raises(OffsetError, match=f"from 0 to 3, the text's length, got {start}"):
-            tokenizer.intervals("abc").split_at(start, 2)
-    with pytest.raises(ValueError, match=r"n must be 0 or more, got -2"):
-        tokenizer.split_at("abc", -2)
 
 
 # What is wrapped

@@ -136,29 +136,10 @@ def has(name: str, column: str) -> bool:
     return name != "wrapped" or column not in ENCODING | OFFSETS_OF_ENCODINGS
 
 
-# What is not kept yet: (promise, row, column or entry). Whoever mends one takes it out.
-NOT_YET: set[tuple[str, str, str]] = {
-    ("subclass", "of one's own", "count_till_limit"),  # believes the subclass's length
-    *(("surrogates", "of one's own", entry) for entry in ("count_till_limit", "fits")),  # the same
-    *product(("subclass", "type"), ("wrapped",), ("fits at the end", "fits at the start")),
-    *product(("no trace",), ("wrapped",), ("appender", "prepender")),  # surrogates are taken
-    ("copies", "wrapped", "slices"),  # these do not pickle
-    ("negative", "wrapped", "count_till_limit"),
-    *product(
-        ("integer",), ("of one's own", "normalizing", "wrapped"), ("fits", "count_till_limit")
-    ),
-    *product(("integer",), ("wrapped",), ("fits at the end", "fits at the start")),
-}
-
-
-def each(promise: str, columns: Iterable[str]) -> pytest.MarkDecorator:
+def each(columns: Iterable[str]) -> pytest.MarkDecorator:
     """Every counter with each of the columns that it has."""
     cells = [cell for cell in product(COUNTERS, columns) if has(*cell)]
-    marks = {True: pytest.mark.xfail(reason="not kept yet"), False: ()}
-    return pytest.mark.parametrize(
-        ("name", "column"),
-        [pytest.param(*cell, marks=marks[(promise, *cell) in NOT_YET]) for cell in cells],
-    )
+    return pytest.mark.parametrize(("name", "column"), cells)
 
 
 def result(name: str, entry: str, text: Any) -> Any:
@@ -192,26 +173,26 @@ class Odd(str):
         return b"\xff"
 
 
-@each("empty", ENTRIES)
+@each(ENTRIES)
 def test_an_empty_text_is_no_special_case(name: str, column: str) -> None:
     assert result(name, column, "") == ENTRIES[column][1]
 
 
-@each("subclass", ENTRIES)
+@each(ENTRIES)
 def test_a_subclass_of_str_is_the_text_it_holds(name: str, column: str) -> None:
     for text in (SHORT, "hello world", TEXT):
         for kind in (np.str_, Odd):
             assert result(name, column, kind(text)) == result(name, column, text)
 
 
-@each("type", ENTRIES)
+@each(ENTRIES)
 def test_what_is_no_text_is_refused_by_its_type(name: str, column: str) -> None:
     for wrong in (b"abc", "h\u00e9".encode(), bytearray(b"abc"), None, 5, ["a"]):
         with pytest.raises(TypeError, match=rf"must be (a )?str, got {type(wrong).__name__}"):
             result(name, column, wrong)
 
 
-@each("surrogates", ENTRIES)
+@each(ENTRIES)
 def test_surrogates_are_replaced_or_refused_where_offsets_are_given(name: str, column: str) -> None:
     for text in SURROGATE_TEXTS.values():
         if name != "wrapped" and column in COUNTING | ENCODING:
@@ -267,7 +248,7 @@ PLACES = tuple(places(cutline.get_encoding("gpt2")))
 OUTSIDE = (-1, len(TEXT) + 1, 2**40, 2**62, -(2**63), 2**63, 2**70, -(2**70), 10**30)
 
 
-@each("outside", PLACES)
+@each(PLACES)
 def test_offsets_outside_the_text_are_refused(name: str, column: str) -> None:
     ask = places(counter_of(name))[column]
     for offset in OUTSIDE:
@@ -276,7 +257,7 @@ def test_offsets_outside_the_text_are_refused(name: str, column: str) -> None:
     assert ask(0) != ask(len(TEXT)) or column == "a slice"
 
 
-@each("integer", PLACES)
+@each(PLACES)
 def test_offsets_are_integers_of_any_kind(name: str, column: str) -> None:
     ask = places(counter_of(name))[column]
     for kind in (np.int8, np.uint8, np.uint16, np.int64, np.uint64):
@@ -324,14 +305,14 @@ BUDGETS = tuple(budgets(None))
 VAST = (10**6, 2**31, 2**32 + 1, 2**40, 2**63 - 1, 2**63, 2**70, 10**30)
 
 
-@each("negative", BUDGETS)
+@each(BUDGETS)
 def test_a_negative_budget_is_refused(name: str, column: str) -> None:
     for n in (-1, -(2**63), -(10**30)):
         with pytest.raises(ValueError, match=f"{n}"):
             budgets(counter_of(name))[column](n)
 
 
-@each("vast", [budget for budget in BUDGETS if budget != "overlap"])
+@each([budget for budget in BUDGETS if budget != "overlap"])
 def test_a_vast_budget_takes_all(name: str, column: str) -> None:
     counter = counter_of(name)
     total = counter.count(TEXT)
@@ -346,7 +327,7 @@ def test_a_vast_budget_takes_all(name: str, column: str) -> None:
         assert [counter.split(TEXT, n, n - 1) for n in VAST] == [want] * len(VAST)
 
 
-@each("integer", BUDGETS)
+@each(BUDGETS)
 def test_a_budget_is_an_integer_of_any_kind(name: str, column: str) -> None:
     ask = budgets(counter_of(name))[column]
     for kind in (np.int8, np.uint8, np.int64, np.uint64):
@@ -441,7 +422,7 @@ COPIES: list[Callable[[Any], Any]] = [
 ]
 
 
-@each("copies", STRUCTURES)
+@each(STRUCTURES)
 def test_copies_and_pickles_answer_alike_and_for_themselves(name: str, column: str) -> None:
     (make, answer), count = STRUCTURES[column], counter_of(name).count
     one = make(counter_of(name))
@@ -465,7 +446,7 @@ def test_copies_and_pickles_answer_alike_and_for_themselves(name: str, column: s
 # Texts that grow
 
 
-@each("no trace", ["appender", "prepender"])
+@each(["appender", "prepender"])
 def test_what_raises_leaves_no_trace(name: str, column: str) -> None:
     counter = counter_of(name)
     one = getattr(counter, column)(TEXT)

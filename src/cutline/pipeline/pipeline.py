@@ -55,6 +55,9 @@ class Pipeline:
         self._steps_inside = [step for step in spec.normalizer if not isinstance(step, Prepend)]
         self._changes_starts = spec.prefix_space or len(self._steps_inside) < len(spec.normalizer)
 
+    def __reduce__(self) -> tuple[type["Pipeline"], tuple[TokenizerSpec]]:
+        return Pipeline, (self.spec,)
+
     @cached_property
     def safe_points(self) -> "SafePoints":
         """What finds the safe split points of texts."""

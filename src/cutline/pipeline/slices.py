@@ -5,6 +5,7 @@ from bisect import bisect_left, bisect_right
 from contextlib import suppress
 from itertools import pairwise
 from operator import index
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -74,6 +75,9 @@ class SliceCounter:
     def __len__(self) -> int:
         """Return the text's length in code points."""
         return len(self._text)
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Pipeline, TextEncoder, str]]:
+        return type(self), (self._pipeline, self._encoding, self._text)
 
     def __repr__(self) -> str:
         return f"<SliceCounter {self._encoding.name!r}: {len(self)} code points>"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from operator import index
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from cutline.checks import checked_budget, plain_text, utf8_of
 from cutline.errors import OffsetError
@@ -70,6 +70,9 @@ class TextSlices:
         self._places = array("q", (match.start() for match in found))
         words = (self._part(start, end) for start, end in pairwise(self._places))
         self._before = array("q", accumulate(words, initial=0))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._tokenizer, self._text)
 
     def count(self, start: int, end: int) -> int:
         """Count the tokens of `text[start:end]`.

@@ -174,6 +174,7 @@ class WrappedTokenizer:
 
         Cost: that of `count`, whatever the limit.
         """
+        limit = checked_budget(limit, "limit")
         tokens = self.count(text)
         return tokens if tokens <= limit else None
 

@@ -2,8 +2,10 @@
 
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.number cimport PyNumber_Index
 from cpython.unicode cimport (
     PyUnicode_AsUTF8AndSize, PyUnicode_Check, PyUnicode_CheckExact, PyUnicode_FromObject,
+    PyUnicode_GET_LENGTH,
 )
 from libc.stdlib cimport free
 
@@ -294,6 +296,7 @@ cdef class Encoder:
         >>> enc.count_till_limit("hello world", 2), enc.count_till_limit("hello world", 1)
         (2, None)
         """
+        limit = PyNumber_Index(limit)
         if limit < 0:
             raise ValueError(f"limit must be 0 or more, got {limit}")
         if self.pipeline is not None:
@@ -302,8 +305,8 @@ cdef class Encoder:
 
     def _count_normalized_till_limit(self, text, limit):
         """Count like count_till_limit a text that nothing changes any more."""
-        most = self._max_normalized_bytes_of(int(limit))
-        if most is not None and PyUnicode_Check(text) and len(text) > most:
+        most = self._max_normalized_bytes_of(limit)
+        if most is not None and PyUnicode_Check(text) and PyUnicode_GET_LENGTH(text) > most:
             return None     # more bytes than so many tokens have
         cdef Workspace work = self.workspace()
         cdef Py_ssize_t total = self.run(

@@ -20,7 +20,7 @@ from cutline.integrations.arrow import Batch
 from cutline.integrations.haystack import Splitter
 from cutline.saving import FileFormat
 from cutline.token_counter import TokenCounter
-from cutline.training.sources import Source
+from cutline.training.sources import DocumentSource
 from cutline.vocabulary import O200K_PAT_STR
 
 project = "Cutline"
@@ -73,7 +73,7 @@ SHOWN = {
     as_text(ArrayLike): "~numpy.typing.ArrayLike",
     as_text(TokenCounter): "~cutline.Encoding | ~cutline.WrappedTokenizer",
     as_text(TiktokenEncoding): "tiktoken.Encoding",
-    as_text(Source): "~cutline.integrations.arrow.ArrowTexts",
+    as_text(DocumentSource): "~cutline.integrations.arrow.ArrowTexts",
     as_text(Batch): "~pyarrow.RecordBatch | ~pyarrow.Table",
     LevelLike: "str | ~re.Pattern[str] | ~collections.abc.Callable"
     "[[str], ~collections.abc.Iterable[int]]",

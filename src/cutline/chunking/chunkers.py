@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Final, Self
 
 from cutline.batches import map_threads
-from cutline.chunking.cutter import Cutter
+from cutline.chunking.chunk_finder import ChunkFinder
+from cutline.chunking.chunk_stream import ChunkStream, chunk_parts
 from cutline.chunking.levels import GraphemeLevel, Level, LevelLike, make_levels
 from cutline.chunking.outline import PLAIN, Outline, PlainOutline
 from cutline.chunking.parsing import COMMONMARK, parse, structure_of
 from cutline.chunking.rules import CountText, make_rules
-from cutline.chunking.run import Run, chunk_parts
 from cutline.chunks import Chunk
 from cutline.registry import token_counter_of
 from cutline.text import plain_text
@@ -128,8 +128,8 @@ class Chunker:
         """
         text = plain_text(text)
         outline, counter = self._outline(text), self._encoding.intervals(text)
-        cutter = Cutter(text, counter, self._rules, outline, encoding=self._encoding)
-        return list(Run(self._rules).chunks(cutter, 0, len(text), final=True))
+        finder = ChunkFinder(text, counter, self._rules, outline, encoding=self._encoding)
+        return list(ChunkStream(self._rules).chunks(finder, 0, len(text), final=True))
 
     __call__ = chunk
 

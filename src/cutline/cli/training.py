@@ -133,7 +133,7 @@ def train(
     A file that fails ends the run. The result depends on the text alone: not on
     threads, nor on the order of files. It appears whole or not at all.
     """
-    from cutline.trainer import check_limits, train_from_counts
+    from cutline.training.trainer import check_limits, train_from_counts
 
     try:
         check_limits(vocab_size, special_tokens, min_frequency, ties, max_token_length)

@@ -20,8 +20,8 @@ from cutline.encoding import Encoding
 from cutline.pipeline.added import SPACE
 from cutline.pipeline.facts import Facts
 from cutline.pipeline.normalizing import Form, Lower, Strip
+from cutline.pretokenize.analysis import START, Tables
 from cutline.pretokenize.charset import CODE_POINTS
-from cutline.pretokenize.tables import START, Tables
 from cutline.tables import WHOLE_TEXT_PATTERN
 
 __all__ = ["Borders", "most_characters"]

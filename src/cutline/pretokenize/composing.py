@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from itertools import product
 
 from cutline.errors import UnsupportedPatternError
+from cutline.pretokenize.analysis import Tables
 from cutline.pretokenize.filling import fill_gaps
 from cutline.pretokenize.pattern import Chars, Choice, Repeat, parse_pattern
 from cutline.pretokenize.restricting import ANY, CharClass, restrict
-from cutline.pretokenize.tables import Tables
 
 __all__ = ["DROPPED", "Matches", "Run", "Runs", "Stage", "compose"]
 

@@ -8,11 +8,11 @@ starts there.
 from collections.abc import Iterator
 
 from cutline.errors import UnsupportedPatternError
+from cutline.pretokenize.analysis import START, Tables
 from cutline.pretokenize.charset import CharSet
 from cutline.pretokenize.pattern import Chars, Choice, Node, Repeat, Sequence, parse_pattern
 from cutline.pretokenize.restricting import ANY, CharClass, write_ranges
 from cutline.pretokenize.store import compile_pattern
-from cutline.pretokenize.tables import START, Tables
 
 __all__ = ["fill_gaps"]
 

@@ -6,19 +6,19 @@ so that all scans together stay linear. Short texts are counted many at a time.
 """
 
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from cutline.kernels.scan.scan import ScanTables
 from cutline.kernels.train.piece_counter import Tally
 from cutline.pretokenize import regex_spans
-from cutline.training.reading import character_start
+from cutline.training.file_reader import character_start
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = ["Counter", "MatchCounter", "ScanCounter"]
+__all__ = ["RegexCounter", "ScanCounter"]
 
 BATCH_BYTES: Final = 1 << 20
 """Short texts wait until there are so many bytes, or a thousandth as many texts, of them."""
@@ -29,24 +29,6 @@ THREAD_BYTES: Final = 1 << 17
 
 GATHERED_BYTES: Final = 1 << 21
 """So much of a long text waits for each thread: threads that meet too often wait in turn."""
-
-
-class Counter(Protocol):
-    """Counts the pieces of texts."""
-
-    def put(self, part: bytes, ends: bool) -> bool:
-        """Take the next part of a text; `ends`: that was all of it.
-
-        Returns:
-            Whether something was counted, which may have taken a while.
-        """
-
-    def finish(self) -> Tally:
-        """Count what waits, and end."""
-
-    @property
-    def total(self) -> int:
-        """Pieces counted so far."""
 
 
 class ScanCounter:
@@ -80,7 +62,11 @@ class ScanCounter:
         return sum(tally.total for tally in self._tallies)
 
     def put(self, part: bytes, ends: bool) -> bool:
-        """Take the next part of a text: see `Counter`."""
+        """Take the next part of a text; `ends`: that was all of it.
+
+        Returns:
+            Whether something was counted, which may have taken a while.
+        """
         if self._guessed is not None:
             self._settle()
         if ends and not self._waiting and len(part) < SHORT_BYTES:
@@ -102,7 +88,7 @@ class ScanCounter:
         return True
 
     def finish(self) -> Tally:
-        """Count what waits, and end: see `Counter`."""
+        """Count what waits, and end."""
         self._settle()
         self._count_short()
         self._settle()
@@ -173,7 +159,7 @@ class ScanCounter:
         return max(1, min(len(self._tallies), n_bytes // THREAD_BYTES))
 
 
-class MatchCounter:
+class RegexCounter:
     """Counts with the `regex` module, for patterns that the scanner can't run: whole texts."""
 
     def __init__(self, pat_str: str) -> None:
@@ -187,7 +173,7 @@ class MatchCounter:
         return self._tally.total
 
     def put(self, part: bytes, ends: bool) -> bool:
-        """Take the next part of a text: see `Counter`."""
+        """Take the next part of a text: see `ScanCounter.put`."""
         self._waiting.append(part)
         if not ends:
             return False

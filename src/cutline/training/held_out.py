@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from cutline.training.reading import character_start
-from cutline.training.sources import Document, FileDocument, FileSource, Source
+from cutline.training.file_reader import character_start
+from cutline.training.sources import Document, DocumentSource, FileDocument, FileSource
 
 __all__ = ["HeldOut"]
 
 MOST_BYTES = 1 << 23
 
 
-class HeldOut(Source):
+class HeldOut(DocumentSource):
     """The documents of files, but for a share of each text file, and some rows.
 
     Of a text file, lines are held out here and there, the last ones of each block that is

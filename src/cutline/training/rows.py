@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cutline.errors import SourceError
-from cutline.training.reading import FileReader, invalid_utf8
+from cutline.training.file_reader import FileReader, invalid_utf8
 
 if TYPE_CHECKING:
     import pyarrow

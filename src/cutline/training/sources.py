@@ -11,15 +11,15 @@ from typing import Protocol, TypeAlias, cast
 
 from cutline.errors import SourceError, SurrogateError
 from cutline.text import REPAIR, plain_text
-from cutline.training.reading import BLOCK_BYTES, FileReader
+from cutline.training.file_reader import BLOCK_BYTES, FileReader
 from cutline.training.rows import JsonRows, ParquetRows
 
 __all__ = [
     "Document",
+    "DocumentSource",
     "FileDocument",
     "FileSource",
     "Files",
-    "Source",
     "TextSource",
     "find_files",
     "open_source",
@@ -112,7 +112,7 @@ class FileDocument:
             yield block
 
 
-class Source(ABC):
+class DocumentSource(ABC):
     """Documents, one after the other: a document's blocks are read before the next is asked for."""
 
     @property
@@ -130,7 +130,7 @@ class Source(ABC):
         """Yield the documents."""
 
 
-class TextSource(Source):
+class TextSource(DocumentSource):
     """The documents of an iterable of texts."""
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -153,7 +153,7 @@ class TextSource(Source):
             raise SourceError(f"no text to train on: {number} documents, and none holds text")
 
 
-class FileSource(Source):
+class FileSource(DocumentSource):
     """The documents of files: of each its text, or the texts of its rows.
 
     Args:
@@ -222,7 +222,9 @@ class FileSource(Source):
             raise SourceError(f"no text to train on: nothing in {shown}{more}")
 
 
-def open_source(source: Files | Iterable[str] | Source, column: str | None = None) -> Source:
+def open_source(
+    source: Files | Iterable[str] | DocumentSource, column: str | None = None
+) -> DocumentSource:
     """Find the documents of a source.
 
     Args:
@@ -231,7 +233,7 @@ def open_source(source: Files | Iterable[str] | Source, column: str | None = Non
             name and never a text, in a list too: texts in a list go in as `iter(texts)`.
             A pattern's files come sorted. A file is text in UTF-8, unless its name ends in
             .jsonl, .ndjson or .parquet: then each row is a document. All but Parquet may be
-            packed: .gz, .zst or .zstd. A `Source` is taken as it is.
+            packed: .gz, .zst or .zstd. A `DocumentSource` is taken as it is.
         column: which column of the rows holds the text.
 
     Returns:
@@ -247,7 +249,7 @@ def open_source(source: Files | Iterable[str] | Source, column: str | None = Non
     >>> [document.text for document in open_source(iter(["one", "two"]))]
     ['one', 'two']
     """
-    if isinstance(source, Source):
+    if isinstance(source, DocumentSource):
         return source
     if isinstance(source, (str, os.PathLike, list, tuple)):
         try:

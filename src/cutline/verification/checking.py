@@ -6,8 +6,8 @@ from operator import index
 from typing import Any
 
 from cutline.text import plain_text
+from cutline.verification.duck_typing import ReadChunk, Tokenizer, counter_of, read_chunk
 from cutline.verification.locating import Place, locate, span_holds
-from cutline.verification.reading import ReadChunk, Tokenizer, counter_of, read_chunk
 from cutline.verification.report import Finding, FindingKind, Report
 
 __all__ = ["verify"]

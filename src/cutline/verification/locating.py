@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from cutline.verification.reading import ReadChunk
+from cutline.verification.duck_typing import ReadChunk
 
 __all__ = ["Place", "locate", "span_holds"]
 

@@ -10,9 +10,9 @@ from itertools import pairwise
 from typing import Any
 
 from cutline.chunks import Chunk
-from cutline.view.facts import Totals, lost_spans, totals_of
-from cutline.view.others import chunks_of
+from cutline.view.foreign_chunks import chunks_of
 from cutline.view.tokens import ShownTokens, Tokenizer, tokenizer_of, tokens_of
+from cutline.view.totals import Totals, lost_spans, totals_of
 
 __all__ = ["printable", "terminal_view"]
 

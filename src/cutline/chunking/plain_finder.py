@@ -24,7 +24,7 @@ from cutline.chunks import Chunk
 from cutline.counting import IntervalCounter
 from cutline.kernels.breaks.chunks import make_chunk, make_chunks
 
-__all__ = ["Elsewhere", "PlainCutter"]
+__all__ = ["Elsewhere", "PlainFinder"]
 
 Elsewhere = Callable[[int, int], tuple[int, int, str]]
 """From a chunk's start and the greatest end that fits, to the best end, its tokens and level."""
@@ -37,8 +37,8 @@ def _is_known(level: Level) -> bool:
     return type(level) in (ParagraphLevel, LineLevel, SentenceLevel, CharacterLevel)
 
 
-class PlainCutter:
-    """Makes the chunks that `Cutter.next_cut` would give.
+class PlainFinder:
+    """Makes the chunks that `ChunkFinder.next_cut` would give.
 
     Args:
         text: the text.

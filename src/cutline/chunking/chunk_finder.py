@@ -16,7 +16,7 @@ import numpy as np
 from cutline.chunking.hashing import hashes_around
 from cutline.chunking.levels import Level
 from cutline.chunking.outline import PLAIN, Outline, PlainOutline
-from cutline.chunking.plain_cutter import PlainCutter
+from cutline.chunking.plain_finder import PlainFinder
 from cutline.chunking.rules import Rules
 from cutline.chunks import Chunk, too_large
 from cutline.counting import IntervalCounter
@@ -26,7 +26,7 @@ from cutline.kernels.breaks.breaks import keep_graphemes, says_something
 from cutline.kernels.breaks.chunks import make_chunk
 from cutline.token_counter import SliceCounter
 
-__all__ = ["Cut", "Cutter"]
+__all__ = ["ChunkFinder", "Cut"]
 
 _GUESSES = 6  # at the budget that `count_text` leaves; then it is halved
 _ATTEMPTS = 70
@@ -45,7 +45,7 @@ class Cut(NamedTuple):
     fresh: int
 
 
-class Cutter:
+class ChunkFinder:
     """Cuts one text by some rules.
 
     Args:
@@ -73,13 +73,13 @@ class Cutter:
         self._outline = outline
         self._offset = offset
         self._levels = (*outline.levels, *rules.levels)
-        self._plain: PlainCutter | None = None
+        self._plain: PlainFinder | None = None
         is_plain = rules.is_plain and not rules.chunk_overlap and outline is PLAIN
         if is_plain and isinstance(counter, IntervalCounter):
-            self._plain = PlainCutter(text, counter, rules, offset, END)
+            self._plain = PlainFinder(text, counter, rules, offset, END)
 
     def next_chunks(self, floor: int, until: int, index: int) -> list[Chunk]:
-        """Make chunks that `next_cut` would give, as far as that is easy; see `PlainCutter`."""
+        """Make chunks that `next_cut` would give, as far as that is easy; see `PlainFinder`."""
         if self._plain is None:
             return []
         return self._plain.chunks(floor, until, index, self._elsewhere)
@@ -321,7 +321,7 @@ class Cutter:
         return self._at_best_level(self._levels, start, floor, limit, budget, fill)
 
     def _elsewhere(self, start: int, reach: int) -> tuple[int, int, str]:
-        """Find the best end at the levels that `PlainCutter` does not know."""
+        """Find the best end at the levels that `PlainFinder` does not know."""
         assert self._plain is not None
         levels, fill, size = self._plain.other_levels, self._plain.fill, self._rules.chunk_size
         cut = self._at_best_level(levels, start, start, reach, size, fill)

@@ -17,7 +17,7 @@ from cutline.chunking.structure import line_starts, source_bytes
 if TYPE_CHECKING:
     from pyromark import Markdown
 
-__all__ = ["MOST_DEPTH", "Block", "Walk"]
+__all__ = ["MOST_DEPTH", "Block", "MarkdownBlocks"]
 
 MOST_DEPTH: Final = 64
 """Blocks in more containers than that are left out; a list and its item are two."""
@@ -57,7 +57,7 @@ class Block:
     title: str = ""
 
 
-class Walk:
+class MarkdownBlocks:
     r"""Finds the blocks of one text.
 
     Args:
@@ -88,7 +88,7 @@ class Walk:
         self._base = 0  # offset of what is parsed
         self._events: Iterator[tuple[Any, Any]] = iter(())
 
-    def walk(self) -> None:
+    def read(self) -> None:
         """Find all blocks. Cost: linear in the text."""
         self._front_matter()
         source = self._source[self._base :].decode()

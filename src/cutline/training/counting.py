@@ -2,13 +2,12 @@
 
 import os
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from typing import Any, Final
 
-from cutline.errors import PatternFallbackWarning, UnsupportedPatternError
-from cutline.pretokenize import regex_spans
+from cutline.errors import UnsupportedPatternError
+from cutline.pretokenize import fall_back
 from cutline.special import SpecialFinder
 from cutline.tables import build_scan_tables
 from cutline.training.counters import RegexCounter, ScanCounter
@@ -132,12 +131,7 @@ def _make_counter(pat_str: str | None, num_threads: int) -> ScanCounter | RegexC
         return ScanCounter(build_scan_tables(pat_str), num_threads)
     except UnsupportedPatternError as error:
         assert pat_str is not None
-        regex_spans(pat_str, "")  # refuses what the module can't run either
-        warnings.warn(
-            f"the split pattern runs on the `regex` module, exact but slower: {error}",
-            PatternFallbackWarning,
-            stacklevel=3,
-        )
+        fall_back(pat_str, error, stacklevel=3)
         return RegexCounter(pat_str)
 
 

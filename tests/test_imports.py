@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "cutline"
 # The rooms of the package, folders and files, floor by floor. What is imported lies below,
 # imports inside functions and under TYPE_CHECKING included.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("errors", "version", "batches", "kernels"),
+    ("errors", "version", "batches", "extras", "kernels"),
     ("chunks", "container", "special", "text", "vocabulary"),
     ("pretokenize", "reference"),
     ("tables", "counting", "token_counter"),

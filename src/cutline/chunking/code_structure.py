@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, get_args
 
 from cutline.chunking.code_guard import is_parsed
 from cutline.chunking.code_repair import Code, repaired
@@ -15,6 +15,7 @@ from cutline.chunking.structure import (
     tidy_units,
 )
 from cutline.chunking.syntax_rows import SyntaxRows
+from cutline.extras import need
 
 if TYPE_CHECKING:
     from tree_sitter import Tree
@@ -174,12 +175,5 @@ def _name(name: str) -> str:
 
 @cache
 def _languages() -> tuple[str, ...]:
-    from typing import get_args
-
-    try:
-        from tree_sitter_language_pack import SupportedLanguage
-    except ImportError as error:
-        raise ImportError(
-            "code needs tree-sitter and tree-sitter-language-pack: pip install 'cutline[code]'"
-        ) from error
-    return tuple(sorted(get_args(SupportedLanguage)))
+    pack = need("tree_sitter_language_pack", "code", "code")
+    return tuple(sorted(get_args(pack.SupportedLanguage)))

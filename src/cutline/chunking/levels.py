@@ -114,7 +114,7 @@ class PatternLevel(Level):
 
 
 class BreakLevel(Level):
-    """A level that a kernel finds: see `kernels/breaks.pyx`."""
+    """A level that a kernel finds: see `kernels/breaks/`."""
 
     kind: int
 

@@ -10,12 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from cutline.chunking.structure import line_starts, source_bytes
-
-if TYPE_CHECKING:
-    from pyromark import Markdown
+from cutline.extras import need
 
 __all__ = ["MOST_DEPTH", "Block", "MarkdownBlocks"]
 
@@ -234,14 +232,12 @@ def _name_and_data(event: Any) -> tuple[str, Any]:
 
 
 @cache
-def _parser(*, metadata: bool = False) -> "Markdown":
-    try:
-        from pyromark import Markdown, Options
-    except ImportError as error:
-        raise ImportError("Markdown needs pyromark: pip install 'cutline[markdown]'") from error
+def _parser(*, metadata: bool = False) -> Any:
+    pyromark = need("pyromark", "Markdown", "markdown")
+    known = pyromark.Options
     # Not footnotes: their spans can cross those of the blocks around them.
-    options = Options.ENABLE_TABLES | Options.ENABLE_STRIKETHROUGH
+    options = known.ENABLE_TABLES | known.ENABLE_STRIKETHROUGH
     if metadata:
-        options |= Options.ENABLE_YAML_STYLE_METADATA_BLOCKS
-        options |= Options.ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
-    return Markdown(options=options)
+        options |= known.ENABLE_YAML_STYLE_METADATA_BLOCKS
+        options |= known.ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
+    return pyromark.Markdown(options=options)

@@ -13,9 +13,10 @@ from cutline.chunking.chunkers import Chunker
 from cutline.encoding import Encoding
 from cutline.errors import SourceError
 from cutline.integrations.chunk_columns import CHUNK_COLUMNS, chunk_columns, chunk_fields
-from cutline.integrations.text_column import TextColumn, need_pyarrow, text_type
+from cutline.integrations.text_column import TextColumn, need_pyarrow
 from cutline.registry import encoding_of
 from cutline.training.file_reader import BLOCK_BYTES, character_start
+from cutline.training.rows import text_type
 from cutline.training.sources import Document, DocumentSource
 
 if TYPE_CHECKING:

@@ -114,7 +114,7 @@ def chunker_from(description: Mapping[str, Any]) -> Chunker:
     return made
 
 
-def chunker_of(chunker: Chunker | None, options: Mapping[str, Any]) -> Chunker:
+def chunker_of(chunker: Chunker | None, **options: Any) -> Chunker:
     """Return the chunker that was given, or a `TextChunker` by options; None is not given.
 
     Raises:

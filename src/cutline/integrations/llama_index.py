@@ -114,7 +114,7 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
                 chunk_overlap = min(DEFAULT_CHUNK_OVERLAP, chunk_size - 1)
         options = {"encoding": encoding, "chunk_size": chunk_size, "chunk_overlap": chunk_overlap}
         super().__init__(
-            chunker=chunker_of(_read_chunker(chunker), options),
+            chunker=chunker_of(_read_chunker(chunker), **options),
             callback_manager=callback_manager or CallbackManager([]),
             include_metadata=include_metadata,
             include_prev_next_rel=include_prev_next_rel,

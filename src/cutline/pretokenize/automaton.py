@@ -127,10 +127,7 @@ def _determinize(nfa: Nfa, symbols: list[list[bool]], n_symbols: int) -> _Machin
 
 
 def _step(
-    threads: tuple[int, ...],
-    symbols: list[list[bool]],
-    closures: dict[int, list[int]],
-    symbol: int,
+    threads: tuple[int, ...], symbols: list[list[bool]], closures: dict[int, list[int]], symbol: int
 ) -> tuple[tuple[int, ...], int]:
     """Read one symbol: the threads that live on, and how the match ended, if it did."""
     alive: dict[int, None] = {}

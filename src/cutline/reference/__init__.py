@@ -6,6 +6,10 @@
 >>> encode_backtracking(tokens, b"abcb"), IntervalCounter(tokens, b"abcb").count(1, 4)
 ([258, 98], 2)
 
+An encoder takes a vocabulary and the bytes of a piece, and returns token ids. The vocabulary is
+`Tokens`; for `encode_textbook` and `encode_heap` any mapping from a token's bytes to its id, which
+is its rank, all single bytes among them.
+
 To read, to try out, and for tests to compare with; `cutline.Encoding` is what is fast.
 docs/algorithm.md has the definitions and the proofs. Everything, `trainer` aside, works on the
 bytes of one piece and returns token ids: there is nothing here of split patterns, and so nothing of

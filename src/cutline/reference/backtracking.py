@@ -22,13 +22,6 @@ __all__ = ["encode_backtracking"]
 def encode_backtracking(tokens: Tokens, piece: bytes) -> list[bytes]:
     """Encode by longest matches, taken back where needed.
 
-    Args:
-        tokens: the vocabulary.
-        piece: any bytes.
-
-    Returns:
-        Token ids.
-
     >>> ranks = {bytes([b]): b for b in range(256)} | {b"ab": 256, b"bc": 257, b"abc": 258}
     >>> encode_backtracking(Tokens(ranks), b"abcb")
     [258, 98]

@@ -25,13 +25,6 @@ Candidate = tuple[int, int, int]
 def encode_heap(ranks: Mapping[bytes, int], piece: bytes) -> list[bytes]:
     """Encode by merging from a heap.
 
-    Args:
-        ranks: the id of every token, which is also its rank; all single bytes among them.
-        piece: any bytes.
-
-    Returns:
-        Token ids.
-
     >>> ranks = {bytes([b]): b for b in range(256)} | {b"ab": 256, b"bc": 257, b"abc": 258}
     >>> encode_heap(ranks, b"abcb")
     [258, 98]

@@ -71,13 +71,6 @@ def table_of(tokens: Tokens, piece: bytes) -> PrefixTable:
 def encode_prefixes(tokens: Tokens, piece: bytes) -> list[bytes]:
     """Encode by way of the last tokens of all prefixes.
 
-    Args:
-        tokens: the vocabulary.
-        piece: any bytes.
-
-    Returns:
-        Token ids.
-
     >>> ranks = {bytes([b]): b for b in range(256)} | {b"ab": 256, b"bc": 257, b"abc": 258}
     >>> encode_prefixes(Tokens(ranks), b"abcb")
     [258, 98]

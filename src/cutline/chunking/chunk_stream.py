@@ -101,8 +101,8 @@ def chunk_parts(parts: Iterable[str], encoding: "TokenCounter", rules: Rules) ->
     say in where the next chunk ends.
     """
     stream = ChunkStream(rules)
-    reach = encoding._max_bytes_of(rules.chunk_size)
-    ahead = None if reach is None else reach + LOOK_AHEAD
+    max_bytes = encoding._max_bytes_of(rules.chunk_size)
+    ahead = None if max_bytes is None else max_bytes + LOOK_AHEAD
     base, gathered, n_gathered, n_kept = 0, [""], 0, 0
     for number, part in enumerate(parts, start=1):
         if not isinstance(part, str):

@@ -11,7 +11,7 @@ from cutline.batches import map_threads
 from cutline.chunking.chunk_finder import ChunkFinder
 from cutline.chunking.chunk_stream import ChunkStream, chunk_parts
 from cutline.chunking.levels import LevelLike, make_levels
-from cutline.chunking.outline import PLAIN, Outline, PlainOutline
+from cutline.chunking.outline import PLAIN, Outline
 from cutline.chunking.parsing import COMMONMARK, parse, structure_of
 from cutline.chunking.rules import CountText, Rules
 from cutline.chunks import Chunk
@@ -149,7 +149,7 @@ class Chunker:
     def _chunk_parts(self, parts: Iterable[str]) -> Iterator[Chunk]:
         return chunk_parts(parts, self._encoding, self._rules)
 
-    def _outline(self, text: str) -> Outline | PlainOutline:
+    def _outline(self, text: str) -> Outline:
         """Find what the text's syntax says: nothing."""
         return PLAIN
 

@@ -1,6 +1,6 @@
 """What an error in source code hides: one lone quote turns strings and code about to the end.
 
-Code is looked at in blocks, each from a line behind a blank one to the next such line that is
+Code is looked at in blocks, each from a line after a blank one to the next such line that is
 indented as little. Most blocks parse alone. Of one that does not, blocks in it are found without
 which it does; if there are none, it is bad as a whole. A bad block is suspected where the tree of
 all lacks a definition that parses alone, or lets one reach out of its block. Suspects are made
@@ -136,7 +136,7 @@ class _Blocks:
         seen = {(first, kind): last for first, last, kind in rows.regions}
 
         def is_seen(block: _Block) -> bool:
-            # What parses alone can go on in the next block, behind a comment.
+            # What parses alone can go on in the next block, after a comment.
             lasts = [(seen.get((first, kind), -1), last) for first, last, kind in block.defined]
             return all(there == last or (there > last and not block.bad) for there, last in lasts)
 

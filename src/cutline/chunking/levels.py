@@ -1,7 +1,7 @@
 """Where may a text be cut? Paragraphs, lines, sentences, words, graphemes, characters.
 
 A level finds boundaries near a place, and looks at no text before the chunk's start nor far
-behind the place: so a chunk does not depend on what lies further away, and a text that comes
+after the place: so a chunk does not depend on what lies further away, and a text that comes
 in parts is cut like the whole.
 """
 
@@ -48,7 +48,7 @@ __all__ = [
 break_tables.load_tables()
 
 LOOK_AHEAD: Final = 256
-"""Characters behind a place that may be looked at, to decide on a boundary there."""
+"""Characters after a place that may be looked at, to decide on a boundary there."""
 
 
 class Level(ABC):
@@ -150,7 +150,7 @@ class LineLevel(BreakLevel):
 
 
 class SentenceLevel(BreakLevel):
-    """The ends of sentences by UAX #29, but not behind abbreviations.
+    """The ends of sentences by UAX #29, but not after abbreviations.
 
     Lines that only wrap are read as one.
     """
@@ -200,7 +200,7 @@ class FunctionLevel(Level):
 
     Args:
         name: see `Level`.
-        function: takes a text, the part from a chunk's start to behind its end, and gives
+        function: takes a text, the part from a chunk's start to beyond its end, and gives
             offsets into it, in any order.
     """
 

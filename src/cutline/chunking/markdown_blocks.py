@@ -38,7 +38,7 @@ class Block:
         kind: "heading", "paragraph", "definition", "break", "table", "code", "html",
             "front matter", "quote", "list" or "item".
         start: where its first line begins, white space and markers of containers too.
-        end: where its last line ends, with its line end and without blank lines behind; of
+        end: where its last line ends, with its line end and without blank lines after it; of
             text right in an item of a tight list, no further than its first part.
         depth: how many containers it is in; a list and its item are two.
         previous: the kind of the block before it in the same container, "" for the first.
@@ -74,15 +74,15 @@ class MarkdownBlocks:
         self.gaps: list[int] = []
         self._starts = line_starts(text)
         self._ends = [*self._starts[1:], len(text)]
-        # Tabs become spaces: the spans of items behind tabs begin too early, in the line above.
+        # Tabs become spaces: the spans of items after tabs begin too early, in the line above.
         self._source = source_bytes(text.removeprefix("\ufeff").expandtabs(4))
         self._lines = self._source.splitlines(keepends=True)
         self._offsets = [*accumulate(map(len, self._lines), initial=0)]
         self._full_rows = [*self._find_full_rows()]
-        self._path: list[Block] = []  # the last block, behind those it is in
+        self._path: list[Block] = []  # the last block, after those that contain it
         self._depth = 0  # how many containers are open
         self._in_text = False  # right in an item: in tight lists there are no paragraphs
-        self._next_row = 0  # behind the last block outside containers
+        self._next_row = 0  # after the last block outside containers
         self._base = 0  # offset of what is parsed
         self._events: Iterator[tuple[Any, Any]] = iter(())
 

@@ -90,12 +90,12 @@ def _is_heading(block: Block) -> bool:
 def _units(blocks: Iterable[Block], groups: Sequence[list[Block]]) -> Iterable[tuple[int, int]]:
     """Yield what should stay whole; what follows a heading begins with the heading."""
     headed: dict[int, int] = {}
-    for group, behind in pairwise(groups):
+    for group, following in pairwise(groups):
         if _is_heading(group[0]):
-            start, first = group[0].start, behind[0]
+            start, first = group[0].start, following[0]
             headed[first.start] = start
             yield start, first.end
-            yield start, first.start + 1  # even when that is too much: no cut right behind it
+            yield start, first.start + 1  # even when that is too much: no cut right after it
     for block in blocks:
         if block.kind in _WHOLE:
             yield headed.get(block.start, block.start), block.end

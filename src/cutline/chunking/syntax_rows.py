@@ -140,7 +140,7 @@ class SyntaxRows:
         (first, column), (last, end_column) = node.start_point, node.end_point
         if end_column == 0 and last > first:
             last -= 1
-        # What some grammars say of broken code lies behind its last line.
+        # What some grammars say of broken code lies after its last line.
         first, last = min(first, len(self._lines) - 1), min(last, len(self._lines) - 1)
         kind = node.type
         begins = self._begins_line(first, column)
@@ -225,7 +225,7 @@ class SyntaxRows:
         start = first
         if level.label >= 0:
             start, level.label = level.label, -1
-        elif not level.is_unit:  # some grammars put comments behind a node into it
+        elif not level.is_unit:  # some grammars put comments after a node into it
             while start - 1 in self._label_rows and start - 1 > level.first >= 0:
                 start -= 1
         if level.first < 0:

@@ -238,11 +238,6 @@ class _ArrowDocument:
         self._row = row
 
     @property
-    def name(self) -> str:
-        """Which row it is."""
-        return self._texts.place(self._row)
-
-    @property
     def text(self) -> str:
         """The whole of it."""
         return self._texts.text(self._row)

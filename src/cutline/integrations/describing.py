@@ -46,7 +46,7 @@ _KINDS: Final[dict[str, type[Chunker]]] = {
 }
 _NAMED: Final = (ParagraphLevel, LineLevel, SentenceLevel, WordLevel, DictionaryWordLevel)
 _LATER: Final = {"isolated"}  # descriptions that cutline 0.1 wrote lack it
-_WAY_OUT: Final = "make it in code where the pipeline is loaded, or pickle it"
+_HINT: Final = "make it in code where the pipeline is loaded, or pickle it"
 
 _identities: dict[int, str] = {}
 
@@ -160,7 +160,7 @@ def _check_same(made: Mapping[str, Any], description: Mapping[str, Any]) -> None
 
 
 def _lost(what: str, why: str) -> ValueError:
-    return ValueError(f"{what} cannot be made again: {why}; {_WAY_OUT}")
+    return ValueError(f"{what} cannot be made again: {why}; {_HINT}")
 
 
 def _is_ours(thing: Any) -> bool:

@@ -144,7 +144,7 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
         return [chunk.text for chunk in self.chunker.chunk(text)]
 
     def split_text_metadata_aware(self, text: str, metadata_str: str) -> list[str]:
-        """Split a text such that each chunk, behind the metadata and a blank line, fits."""
+        """Split a text such that each chunk, after the metadata and a blank line, fits."""
         count = self.chunker.encoding.count
         chunker = self._with(lambda chunk: count(f"{metadata_str}\n\n{chunk.text}"))
         return [chunk.text for chunk in chunker.chunk(text)]

@@ -65,7 +65,7 @@ class TextColumn:
 
     @cached_property
     def utf8(self) -> bytes:
-        """The UTF-8 of all texts, one behind the other."""
+        """The UTF-8 of all texts, one after the other."""
         first, end = int(self._places[0]), int(self._places[-1])
         data = self._texts.buffers()[2]
         return b"" if first == end else data.slice(first, end - first).to_pybytes()

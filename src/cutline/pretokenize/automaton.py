@@ -1,7 +1,7 @@
 """From the split pattern to the tables that the scanner kernel runs.
 
 A state is the ordered list of threads of the nondeterministic automaton that
-are still alive, cut off behind the first match: a thread behind a match loses
+are still alive, cut off after the first match: a thread after a match loses
 against it, a thread before it may still override it. So the last end that an
 accepting transition reported before the dead state is the match of a
 backtracking engine (leftmost, first alternative preferred).

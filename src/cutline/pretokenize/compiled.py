@@ -46,7 +46,7 @@ class Automaton:
         n_classes: classes are 0 to n_classes - 1; the end of the text is n_classes.
         transitions: uint32, shape (states * stride,), row by state, column by class.
             An entry is `(target state * stride) << 2 | accept`: accept 1 is a match
-            that ends behind the character just read (or at the end of the text),
+            that ends after the character just read (or at the end of the text),
             2 one that ends before that character, 0 neither. Only a dead entry is 0.
         stride: n_classes + 1.
         has_gaps: False if at every character of every text a match starts, proven.

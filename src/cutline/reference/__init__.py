@@ -13,7 +13,7 @@ is its rank, all single bytes among them.
 To read, to try out, and for tests to compare with; `cutline.Encoding` is what is fast.
 docs/algorithm.md has the definitions and the proofs. Everything, `trainer` aside, works on the
 bytes of one piece and returns token ids: there is nothing here of split patterns, and so nothing of
-settled boundaries and live scans (docs/counting.md). Left out, too, are a table of suffixes,
+safe split points and live scans (docs/counting.md). Left out, too, are a table of suffixes,
 which mirrors that of prefixes, parts of a piece counted from its own tokens (Theorem 10),
 and merging that begins with whole characters (Theorem 11).
 

@@ -1,7 +1,7 @@
 """Backtracking: encode from left to right, and take back what leads nowhere.
 
 At each place take the longest token that is compatible with the one before. Where none is,
-no encoding has a seam at this place: note that in a field of bits, take the last token back,
+no encoding has a token boundary here: note that in a field of bits, take the last token back,
 and go on there with the next shorter one. No place is reached again after it was ruled out.
 
 Cost: linear in the piece and in the tokens found in it.

@@ -51,7 +51,7 @@ class PrefixTable:
         return grows
 
     def encoding(self, end: int, start: int = 0) -> list[bytes]:
-        """`E` of the prefix up to `end`, from its seam at `start` on."""
+        """`E` of the prefix up to `end`, from its token boundary at `start` on."""
         encoded = []
         while end > start:
             encoded.append(self.last[end])

@@ -35,7 +35,7 @@ class ScanCounter:
     """Counts with the scanner; `close` ends its threads.
 
     With threads, `put` returns while they are at work, so that the next part is read meanwhile;
-    what they found is settled when the next part is there.
+    what they found is reconciled when the next part is there.
 
     Args:
         scan_tables: of the split pattern.
@@ -68,13 +68,13 @@ class ScanCounter:
             Whether something was counted, which may have taken a while.
         """
         if self._guessed is not None:
-            self._settle()
+            self._reconcile()
         if ends and not self._waiting and len(part) < SHORT_BYTES:
             self._short.append(part)
             self._short_bytes += len(part)
             if self._short_bytes < BATCH_BYTES and len(self._short) < BATCH_BYTES >> 5:
                 return False
-            self._settle()
+            self._reconcile()
             self._count_short()
             return True
         self._waiting.append(part)
@@ -83,15 +83,15 @@ class ScanCounter:
             return False
         text = b"".join(self._waiting)
         self._waiting = []
-        self._settle()
+        self._reconcile()
         self._count_text(text, ends)
         return True
 
     def finish(self) -> Tally:
         """Count what waits, and end."""
-        self._settle()
+        self._reconcile()
         self._count_short()
-        self._settle()
+        self._reconcile()
         first, *others = self._tallies
         while others:
             first.merge(others.pop())
@@ -115,8 +115,8 @@ class ScanCounter:
         for tally, start, stop in zip(self._tallies[1:], cuts[1:], [*cuts[2:], n], strict=False):
             self._running.append(self._pool.submit(tally.guess, text, start, stop, n, final))
 
-    def _settle(self) -> None:
-        """Wait for the threads, and make true what they counted."""
+    def _reconcile(self) -> None:
+        """Wait for the threads, and replace what they guessed by what is so."""
         running, guessed = self._running, self._guessed
         if not running:
             return
@@ -133,7 +133,7 @@ class ScanCounter:
         """Let what is undecided wait for the next part."""
         self._waiting = [] if final or arrived == len(text) else [text[arrived:]]
         self._waiting_bytes = 0 if final else len(text) - arrived
-        # What waits is scanned from its start again: only once there is as much behind it.
+        # What waits is scanned from its start again: only once there is as much after it.
         self._due_bytes = max(2 * self._waiting_bytes, self._gathered_bytes)
 
     def _count_short(self) -> None:

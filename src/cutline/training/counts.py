@@ -32,7 +32,7 @@ class PieceCounts:
     machines. Pieces are sorted by their bytes, so equal counts are equal arrays.
 
     Args:
-        arena: uint8, the pieces' bytes, one behind the other.
+        arena: uint8, the pieces' bytes, one after the other.
         offsets: int64, where each piece starts, and the end of the last.
         counts: int64, how often each occurs, 1 or more.
         pat_str: the split pattern that made the pieces.

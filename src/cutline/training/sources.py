@@ -35,11 +35,7 @@ _SHOWN_CHARACTERS = 255  # most that a file's name has
 
 
 class Document(Protocol):
-    """A text that pieces do not reach out of."""
-
-    @property
-    def name(self) -> str:
-        """Which one it is, for errors: a path, perhaps with a line or row, or "item 12"."""
+    """A text of its own: no piece goes on in the next one."""
 
     @property
     def text(self) -> str | None:
@@ -255,8 +251,8 @@ def open_source(
         try:
             return FileSource(find_files(source), column)
         except FileNotFoundError as error:
-            way_out = "a str is a file name, in a list too: for texts pass iter([text, ...])"
-            problem = f"{error.strerror} ({way_out})"
+            hint = "a str is a file name, in a list too: for texts pass iter([text, ...])"
+            problem = f"{error.strerror} ({hint})"
             raise FileNotFoundError(error.errno, problem, error.filename) from None
     if isinstance(source, (bytes, bytearray)) or not isinstance(source, Iterable):
         raise TypeError(

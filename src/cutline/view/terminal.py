@@ -185,9 +185,9 @@ def _signed(text: str, head: int, tail: int) -> str:
     if head == tail:  # nothing is the chunk's alone
         head, tail = len(text), len(text)
     parts = text[:head], text[head:tail], text[tail:]
-    before, own, behind = map(printable, parts)
+    before, own, after = map(printable, parts)
     open_, close = _SHARED_SIGNS
-    return f"{open_}{before}{close}" * bool(before) + own + f"{open_}{behind}{close}" * bool(behind)
+    return f"{open_}{before}{close}" * bool(before) + own + f"{open_}{after}{close}" * bool(after)
 
 
 def _colored(chunk: Chunk, shown: ShownTokens, place: int, head: int, tail: int) -> str:

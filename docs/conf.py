@@ -14,13 +14,13 @@ from sphinx.util.inspect import signature, stringify_signature
 from sphinx.util.typing import stringify_annotation
 
 import cutline
-from cutline.chunking.levels import LevelLike
+from cutline.chunking.level_choice import LevelLike
 from cutline.counting.protocols import TokenCounter
 from cutline.encoding import TiktokenEncoding
 from cutline.formats.writing import FileFormat
 from cutline.integrations.arrow import Batch
 from cutline.integrations.haystack import Splitter
-from cutline.training.sources import Source
+from cutline.training.sources import DocumentSource
 from cutline.vocabulary import O200K_PAT_STR
 
 project = "Cutline"
@@ -73,7 +73,7 @@ SHOWN = {
     as_text(ArrayLike): "~numpy.typing.ArrayLike",
     as_text(TokenCounter): "~cutline.Encoding | ~cutline.WrappedTokenizer",
     as_text(TiktokenEncoding): "tiktoken.Encoding",
-    as_text(Source): "~cutline.integrations.arrow.ArrowTexts",
+    as_text(DocumentSource): "~cutline.integrations.arrow.ArrowTexts",
     as_text(Batch): "~pyarrow.RecordBatch | ~pyarrow.Table",
     LevelLike: "str | ~re.Pattern[str] | ~collections.abc.Callable"
     "[[str], ~collections.abc.Iterable[int]]",

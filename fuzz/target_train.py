@@ -15,7 +15,8 @@ from cutline import reference
 from cutline.kernels.scan.scan import ScanTables, scan_pieces
 from cutline.special import SpecialFinder
 from cutline.tables import build_scan_tables
-from cutline.training import PieceCounts, counters, counting, train_vocabulary
+from cutline.training import PieceCounts, counters, counting
+from cutline.training.merging import train_vocabulary
 from cutline.vocabulary import CL100K_PAT_STR, O200K_PAT_STR, R50K_PAT_STR
 
 # Scans that look far, meet late or never, and leave gaps stand beside those in use.

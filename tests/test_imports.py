@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "cutline"
 # The rooms of the package, folders and files, floor by floor. What is imported lies below,
 # imports inside functions and under TYPE_CHECKING included.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("errors", "version", "atomic", "threads", "decode_stream", "kernels"),
+    ("errors", "version", "atomic", "extras", "threads", "decode_stream", "kernels"),
     ("checks", "chunks", "container", "decoding", "normalizing", "special", "vocabulary"),
     ("spec", "pretokenize", "reference"),
     ("tables", "counting"),
@@ -20,7 +20,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("formats",),
     ("encoding",),
     ("registry",),
-    ("chunking", "packing", "training", "trainer", "verification"),
+    ("chunking", "packing", "training", "verification"),
     ("view", "integrations"),
     ("__init__",),
     ("cli",),

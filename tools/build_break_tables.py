@@ -16,27 +16,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from build_unicode_tables import read_ranges
-from cutline.chunking.break_tables import (
-    BLOCK_SIZE,
-    BREAKS_MAGIC,
-    CLOSING,
-    DATA_PATH,
-    GRAPHEME_BREAKS,
-    GRAPHEME_SHIFT,
-    INDIC_SHIFT,
-    LETTER,
-    OPENING,
-    PICTOGRAPHIC,
-    SENTENCE_BREAKS,
-    SPACE,
-    UPPER_CASE,
-    WORD_BREAKS,
-    WORD_SHIFT,
-)
+from cutline.chunking.break_tables import BREAKS_MAGIC, DATA_PATH
 from cutline.container import pack
 from cutline.pretokenize.unicode import UNICODE_VERSION
 
 CODE_POINTS = 0x110000
+BLOCK_SIZE = 128
+
+
+def _values(names: str) -> tuple[tuple[str, ...], ...]:
+    """List the values of a property by number; joined are those that the rules treat alike."""
+    return tuple(tuple(name.split("+")) for name in names.split())
+
+
+# Numbers, shifts and flags are those of kernels/breaks/text_properties.pxd.
+SENTENCE_BREAKS = _values(
+    "Other CR LF Sep Extend+Format Sp Lower Upper OLetter Numeric ATerm SContinue STerm Close"
+)
+WORD_BREAKS = _values(
+    "Other CR LF Newline Extend+Format ZWJ Regional_Indicator Katakana Hebrew_Letter ALetter "
+    "Single_Quote Double_Quote MidNumLet MidLetter MidNum Numeric ExtendNumLet WSegSpace"
+)
+GRAPHEME_BREAKS = _values(
+    "Other CR LF Control Extend ZWJ Regional_Indicator Prepend SpacingMark L V T LV LVT"
+)
+WORD_SHIFT = 4
+GRAPHEME_SHIFT = 9
+INDIC_SHIFT = 13
+PICTOGRAPHIC = 1 << 15
+OPENING = 1 << 16
+LETTER = 1 << 17
+UPPER_CASE = 1 << 18
+CLOSING = 1 << 19
+SPACE = 1 << 20
 # Of Indic_Conjunct_Break, as DerivedCoreProperties.txt says: a virama joins consonants there.
 LINKING_SCRIPTS = ("Bengali", "Devanagari", "Gujarati", "Malayalam", "Oriya", "Telugu")
 CONSONANT, LINKER, EXTEND = 1, 2, 3

@@ -44,9 +44,8 @@ if TYPE_CHECKING:
         TokenChunker,
         code_languages,
     )
-    from cutline.packing import Item, Packed, PackedItem, pack, truncate
-    from cutline.trainer import train, train_from_counts
     from cutline.training import PieceCounts, Progress, count_pieces
+    from cutline.training.trainer import train, train_from_counts
     from cutline.verification import Finding, Report, verify
     from cutline.wrapping import WrappedTokenizer, wrap
 
@@ -116,8 +115,8 @@ _LATE = {
     "code_languages": "cutline.chunking",
     "count_pieces": "cutline.training",
     "pack": "cutline.packing",
-    "train": "cutline.trainer",
-    "train_from_counts": "cutline.trainer",
+    "train": "cutline.training.trainer",
+    "train_from_counts": "cutline.training.trainer",
     "truncate": "cutline.packing",
     "verify": "cutline.verification",
     "wrap": "cutline.wrapping",

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from cutline import Chunk, IntervalCounter
 from cutline.chunking import CodeChunker, MarkdownChunker, TextChunker, TokenChunker
-from cutline.chunking.cutter import Cutter
-from cutline.chunking.levels import GraphemeLevel, Level, LineLevel, make_levels
-from cutline.chunking.run import Run
+from cutline.chunking.chunk_finder import ChunkFinder
+from cutline.chunking.chunk_stream import ChunkStream
+from cutline.chunking.level_choice import make_levels
+from cutline.chunking.levels import GraphemeLevel, Level, LineLevel
 from tests.oracles import counter
 from tests.texts import NAMED_TEXTS, random_texts
 from tests.vocabularies import encoding_of, with_bytes
@@ -112,9 +113,10 @@ class Hidden:
 def check_easy_chunks(text: str, size: int, min_fill: float, levels: Sequence[str]) -> None:
     chunker = TextChunker("o200k_base", size, min_fill=min_fill, levels=levels)
     intervals = chunker.encoding.intervals(text)
-    cutters = [Cutter(text, kind, chunker._rules) for kind in (intervals, Hidden(intervals))]
+    finders = [ChunkFinder(text, kind, chunker._rules) for kind in (intervals, Hidden(intervals))]
     easy, hard = (
-        [*Run(chunker._rules).chunks(cutter, 0, len(text), final=True)] for cutter in cutters
+        [*ChunkStream(chunker._rules).chunks(finder, 0, len(text), final=True)]
+        for finder in finders
     )
     assert easy == hard
 

@@ -7,6 +7,7 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cutline.chunking.level_choice import make_levels
 from cutline.chunking.levels import (
     CharacterLevel,
     FunctionLevel,
@@ -18,7 +19,6 @@ from cutline.chunking.levels import (
     PatternLevel,
     SentenceLevel,
     WordLevel,
-    make_levels,
 )
 
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cutline.chunking.markdown_blocks import MOST_DEPTH
 from cutline.chunking.markdown_structure import markdown_structure
-from cutline.chunking.markdown_walk import MOST_DEPTH
 
 from ..conftest import corpora_folder
 from .drawing import check, cuts

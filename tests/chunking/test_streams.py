@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutline.chunking import TextChunker, TokenChunker, run
+from cutline.chunking import TextChunker, TokenChunker, chunk_stream
 from cutline.errors import SurrogateError
 from tests.chunking.test_contract import CHUNKERS, OPTIONS, Make
 from tests.texts import NAMED_TEXTS, random_texts
@@ -18,7 +18,7 @@ from tests.texts import NAMED_TEXTS, random_texts
 
 @pytest.fixture(autouse=True)
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "WINDOW_CHARACTERS", 1)
+    monkeypatch.setattr(chunk_stream, "WINDOW_CHARACTERS", 1)
 
 
 def in_parts(text: str, rng: random.Random) -> Iterator[str]:
@@ -123,14 +123,14 @@ def test_white_space_that_is_stripped_is_scanned_a_few_times(
     monkeypatch: pytest.MonkeyPatch, overlap: int
 ) -> None:
     scanned = 0
-    make = run._cutter
+    make = chunk_stream._finder
 
     def noted(text: str, *arguments: Any) -> Any:
         nonlocal scanned
         scanned += len(text)
         return make(text, *arguments)
 
-    monkeypatch.setattr(run, "_cutter", noted)
+    monkeypatch.setattr(chunk_stream, "_finder", noted)
     parts = ["word ", *[" " * 1000] * 200, "word"]
     chunker = TextChunker("o200k_base", 4, overlap, strip=True, balance=True)
     assert [chunk.text for chunk in chunker.iter_chunks(parts)] == ["word", "word"]

@@ -184,7 +184,7 @@ def test_a_grammar_that_cannot_be_loaded_fails_its_file_or_makes_it_text(
 
 def forget_parsers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have parsers loaded anew, now and after the test."""
-    from cutline.chunking import code_structure, markdown_walk
+    from cutline.chunking import code_structure, markdown_blocks
 
-    for cached in (code_structure._languages, markdown_walk._parser):
+    for cached in (code_structure._languages, markdown_blocks._parser):
         monkeypatch.setattr(cached.__module__ + "." + cached.__name__, cached.__wrapped__)

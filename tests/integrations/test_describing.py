@@ -20,7 +20,7 @@ import regex
 import cutline
 from cutline.chunking import levels
 from cutline.chunking.chunkers import Chunker
-from cutline.chunking.levels import _BY_NAME as NAMES_OF_LEVELS
+from cutline.chunking.level_choice import _BY_NAME as NAMES_OF_LEVELS
 from cutline.integrations import describing
 from cutline.integrations.describing import chunker_from, chunker_of, describe
 from tests.conftest import ROOT
@@ -406,7 +406,7 @@ def test_no_damaged_description_makes_another_chunker(tmp_path: Path) -> None:
 
 def test_a_chunker_is_given_or_made_by_options() -> None:
     chunker = cutline.TokenChunker("gpt2", 16)
-    assert chunker_of(chunker, {"chunk_size": None}) is chunker
+    assert chunker_of(chunker, chunk_size=None) is chunker
     assert describe(chunker_of(None, {"chunk_size": None})) == describe(
         cutline.TextChunker("o200k_base")
     )

@@ -105,12 +105,12 @@ def test_pairs_of_random_vocabularies_are_compatible_when_merging_keeps_them() -
             assert (left, right, compatible(tokens, left, right)) == (left, right, kept)
 
 
-def test_pair_check_forgets_verdicts_and_decides_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cutline.reference.compatibility.MOST_VERDICTS", 2)
+def test_pair_check_clears_its_cache_and_decides_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cutline.reference.compatibility.MAX_CACHED_PAIRS", 2)
     ranks = with_bytes(TOY_TOKENS["odd runs of a"])
     tokens = tokens_of(ranks)
     assert encode_prefixes(tokens, b"a" * 99) == encode_textbook(ranks, b"a" * 99)
-    assert len(tokens.verdicts) <= 2
+    assert len(tokens.pair_cache) <= 2
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from cutline.errors import CutlineError, SourceError
-from cutline.training.reading import FileReader
+from cutline.training.file_reader import FileReader
 from cutline.training.rows import ParquetRows
 from cutline.training.sources import FileSource, find_files, open_source
 from tests.texts import NAMED_TEXTS, random_texts

@@ -3,7 +3,7 @@
 import pytest
 
 from cutline import Chunk
-from cutline.view.facts import lost_spans, totals_of
+from cutline.view.totals import lost_spans, totals_of
 from tests.view.samples import TEXTS, encoding, overlapping, stripped
 
 TEXT_PARAMETERS = pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)

@@ -12,7 +12,7 @@ import cutline
 from cutline import Chunk
 from cutline.cli import main
 from cutline.view import html_page, terminal_view
-from cutline.view.others import chunks_of
+from cutline.view.foreign_chunks import chunks_of
 
 ENC = cutline.get_encoding("o200k_base")
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "chunking.md"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cutline import Chunk, SurrogateError
 from cutline.view import html_page, terminal_view
-from cutline.view.others import chunks_of
+from cutline.view.foreign_chunks import chunks_of
 from tests.view.samples import NASTY, TEXTS, encoding, overlapping, stripped
 
 Chunks = list[Chunk]

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Final, Self
 
 from cutline.checks import plain_text
-from cutline.chunking.cutter import Cutter
-from cutline.chunking.levels import GraphemeLevel, Level, LevelLike, make_levels
-from cutline.chunking.outline import PLAIN, Outline, PlainOutline
+from cutline.chunking.chunk_finder import ChunkFinder
+from cutline.chunking.chunk_stream import ChunkStream, chunk_parts
+from cutline.chunking.level_choice import LevelLike, make_levels
+from cutline.chunking.outline import PLAIN, Outline
 from cutline.chunking.parsing import COMMONMARK, parse, structure_of
-from cutline.chunking.rules import CountText, make_rules
-from cutline.chunking.run import Run, chunk_parts
+from cutline.chunking.rules import CountText, Rules
 from cutline.chunks import Chunk
 from cutline.counting.protocols import TokenCounter
 from cutline.registry import token_counter_of
@@ -42,32 +42,9 @@ class Chunker:
     and stripping the chunks joined are the text; with stripping only white space is missing.
     """
 
-    def __init__(
-        self,
-        encoding: TokenCounter | str,
-        chunk_size: int = 512,
-        chunk_overlap: int = 0,
-        *,
-        levels: tuple[Level, ...],
-        overlap_levels: tuple[Level, ...],
-        min_fill: float | None,
-        strip: bool,
-        balance: bool,
-        stable: bool,
-        count_text: CountText | None,
-    ) -> None:
+    def __init__(self, encoding: TokenCounter | str, rules: Rules) -> None:
         self._encoding = token_counter_of(encoding)
-        self._rules = make_rules(
-            levels,
-            overlap_levels,
-            chunk_size=chunk_size,
-            chunk_overlap=chunk_overlap,
-            min_fill=_USUAL_FILL if min_fill is None else min_fill,
-            strip=strip,
-            balance=balance,
-            stable=stable,
-            count_text=count_text,
-        )
+        self._rules = rules
 
     @property
     def encoding(self) -> TokenCounter:
@@ -127,8 +104,8 @@ class Chunker:
         """
         text = plain_text(text)
         outline, counter = self._outline(text), self._encoding.intervals(text)
-        cutter = Cutter(text, counter, self._rules, outline, encoding=self._encoding)
-        return list(Run(self._rules).chunks(cutter, 0, len(text), final=True))
+        finder = ChunkFinder(text, counter, self._rules, outline, encoding=self._encoding)
+        return list(ChunkStream(self._rules).chunks(finder, 0, len(text), final=True))
 
     __call__ = chunk
 
@@ -171,7 +148,7 @@ class Chunker:
     def _chunk_parts(self, parts: Iterable[str]) -> Iterator[Chunk]:
         return chunk_parts(parts, self._encoding, self._rules)
 
-    def _outline(self, text: str) -> Outline | PlainOutline:
+    def _outline(self, text: str) -> Outline:
         """Find what the text's syntax says: nothing."""
         return PLAIN
 
@@ -223,12 +200,12 @@ class TokenChunker(Chunker):
         stable: bool = False,
         count_text: CountText | None = None,
     ) -> None:
-        levels = make_levels((), boundary)
-        super().__init__(
-            encoding, chunk_size, chunk_overlap, levels=levels,
-            overlap_levels=_overlap_levels(levels),
-            min_fill=min_fill, strip=strip, balance=balance, stable=stable, count_text=count_text,
+        rules = Rules(
+            chunk_size=chunk_size, chunk_overlap=chunk_overlap, levels=make_levels((), boundary),
+            min_fill=_USUAL_FILL if min_fill is None else min_fill,
+            strip=strip, balance=balance, stable=stable, count_text=count_text,
         )  # fmt: skip
+        super().__init__(encoding, rules)
 
     @property
     def _is_plain(self) -> bool:
@@ -282,13 +259,14 @@ class TextChunker(Chunker):
         stable: bool = False,
         count_text: CountText | None = None,
     ) -> None:
-        made = make_levels(levels, boundary)
-        if min_fill is None and not stable:
-            min_fill = self._own_fill
-        super().__init__(
-            encoding, chunk_size, chunk_overlap, levels=made, overlap_levels=_overlap_levels(made),
-            min_fill=min_fill, strip=strip, balance=balance, stable=stable, count_text=count_text,
+        if min_fill is None:
+            min_fill = _USUAL_FILL if stable else self._own_fill
+        rules = Rules(
+            chunk_size=chunk_size, chunk_overlap=chunk_overlap,
+            levels=make_levels(levels, boundary), min_fill=min_fill,
+            strip=strip, balance=balance, stable=stable, count_text=count_text,
         )  # fmt: skip
+        super().__init__(encoding, rules)
 
 
 class _StructureChunker(TextChunker):
@@ -411,15 +389,3 @@ class CodeChunker(_StructureChunker):
     def language(self) -> str:
         """What the code is written in."""
         return self._language
-
-
-def _overlap_levels(levels: tuple[Level, ...]) -> tuple[Level, ...]:
-    """Choose where an overlap may begin: lines and paragraphs only where nothing else is.
-
-    Nowhere inside of graphemes, where these are kept.
-    """
-    if any(isinstance(level, GraphemeLevel) for level in levels):
-        levels = levels[:-1]
-    finer = tuple(level for level in levels if level.name not in ("paragraph", "line"))
-    has_sentences = any(level.name == "sentence" for level in levels)
-    return finer if has_sentences else levels

@@ -1,6 +1,6 @@
 """What an error in source code hides: one lone quote turns strings and code about to the end.
 
-Code is looked at in blocks, each from a line behind a blank one to the next such line that is
+Code is looked at in blocks, each from a line after a blank one to the next such line that is
 indented as little. Most blocks parse alone. Of one that does not, blocks in it are found without
 which it does; if there are none, it is bad as a whole. A bad block is suspected where the tree of
 all lacks a definition that parses alone, or lets one reach out of its block. Suspects are made
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Final
 
-from cutline.chunking.code_walk import Walk
+from cutline.chunking.syntax_rows import SyntaxRows
 
 if TYPE_CHECKING:
     from tree_sitter import Tree
@@ -45,11 +45,11 @@ class Code:
     lines: list[int]
     parse: Callable[[bytes], "Tree | None"]
 
-    def walked(self, tree: "Tree") -> Walk:
-        """Walk through a tree of it."""
-        walk = Walk(self.text, self.source, self.lines)
-        walk.walk(tree)
-        return walk
+    def rows_of(self, tree: "Tree") -> SyntaxRows:
+        """Collect the rows of a tree of it."""
+        rows = SyntaxRows(self.text, self.source, self.lines)
+        rows.collect(tree)
+        return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,8 @@ class _Block:
     is_bad: bool = False
 
 
-def repaired(code: Code, tree: "Tree") -> Walk:
-    """Walk through a tree; through that of less code, if errors hide much in this one.
+def repaired(code: Code, tree: "Tree") -> SyntaxRows:
+    """Collect the rows of a tree; of one of less code, if errors hide much in this one.
 
     Args:
         code: the source.
@@ -80,15 +80,15 @@ def repaired(code: Code, tree: "Tree") -> Walk:
 
     Cost: linear; for a tree with errors some times that of parsing.
     """
-    walk = code.walked(tree)
+    rows = code.rows_of(tree)
     if not tree.root_node.has_error:
-        return walk
+        return rows
     blocks = _Blocks(code)
-    hidden = blocks.hidden(walk)
+    hidden = blocks.hidden(rows)
     masked: set[_Block] = set()
     n_errors = _count_errors(tree)
     for _ in range(_MOST_REPAIRS):
-        suspects = blocks.suspects(walk, hidden) - masked
+        suspects = blocks.suspects(rows, hidden) - masked
         if not suspects:
             break
         masked |= suspects
@@ -96,16 +96,16 @@ def repaired(code: Code, tree: "Tree") -> Walk:
         less_tree = code.parse(less.source)
         if less_tree is None:
             break
-        less_errors, less_walk = _count_errors(less_tree), less.walked(less_tree)
-        less_hidden = blocks.hidden(less_walk)
+        less_errors, less_rows = _count_errors(less_tree), less.rows_of(less_tree)
+        less_hidden = blocks.hidden(less_rows)
         if (
             less_errors >= n_errors
             or len(less_hidden) > len(hidden)
-            or len(less_walk.units) + len(suspects) < len(walk.units)
+            or len(less_rows.units) + len(suspects) < len(rows.units)
         ):
             break
-        walk, n_errors, hidden = less_walk, less_errors, less_hidden
-    return walk
+        rows, n_errors, hidden = less_rows, less_errors, less_hidden
+    return rows
 
 
 class _Blocks:
@@ -131,18 +131,18 @@ class _Blocks:
         self._bad = [one for block in self.outer for one in block.bad]
         self._bad_firsts = [block.first for block in self._bad]
 
-    def hidden(self, walk: Walk) -> list[int]:
+    def hidden(self, rows: SyntaxRows) -> list[int]:
         """Return the places of the blocks whose definitions are not there, or reach too far."""
-        seen = {(first, kind): last for first, last, kind in walk.regions}
+        seen = {(first, kind): last for first, last, kind in rows.regions}
 
         def is_seen(block: _Block) -> bool:
-            # What parses alone can go on in the next block, behind a comment.
+            # What parses alone can go on in the next block, after a comment.
             lasts = [(seen.get((first, kind), -1), last) for first, last, kind in block.defined]
             return all(there == last or (there > last and not block.bad) for there, last in lasts)
 
         return [place for place, block in enumerate(self.outer) if not is_seen(block)]
 
-    def suspects(self, walk: Walk, hidden: Sequence[int]) -> set[_Block]:
+    def suspects(self, rows: SyntaxRows, hidden: Sequence[int]) -> set[_Block]:
         """Return the bad blocks that may hide others, or let a definition reach too far."""
         found: set[_Block] = set()
         for place in hidden:
@@ -152,12 +152,12 @@ class _Blocks:
                 found.update(self.outer[place].bad)
             if place:
                 found.update(self.outer[place - 1].bad)
-        for first, last in walk.units:
+        for first, last in rows.units:
             place = bisect_right(self._bad_firsts, first) - 1
             if place >= 0 and first < self._bad[place].end <= last:
                 found.add(self._bad[place])
         # Where the parser finds its way, as in C with macros, nothing must be done without.
-        firsts = sorted(first for first, _ in walk.units)
+        firsts = sorted(first for first, _ in rows.units)
         return {
             block
             for block in found
@@ -231,11 +231,11 @@ class _Blocks:
         tree = self._code.parse(part)
         if tree is None or tree.root_node.has_error:
             return None
-        walk = replace(self._code, source=part, lines=self._code.lines[first:end]).walked(tree)
-        units = set(walk.units)
+        rows = replace(self._code, source=part, lines=self._code.lines[first:end]).rows_of(tree)
+        units = set(rows.units)
         found: list[tuple[int, int, str]] = []
         done = -1
-        for start, last, kind in sorted(walk.regions, key=lambda one: (one[0], -one[1])):
+        for start, last, kind in sorted(rows.regions, key=lambda one: (one[0], -one[1])):
             if start > done and (start, last) in units:
                 found.append((first + start, first + last, kind))
                 done = last

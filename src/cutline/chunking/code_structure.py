@@ -3,11 +3,10 @@
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, get_args
 
 from cutline.chunking.code_guard import is_parsed
 from cutline.chunking.code_repair import Code, repaired
-from cutline.chunking.code_walk import Walk
 from cutline.chunking.structure import (
     Structure,
     line_starts,
@@ -15,6 +14,8 @@ from cutline.chunking.structure import (
     source_bytes,
     tidy_units,
 )
+from cutline.chunking.syntax_rows import SyntaxRows
+from cutline.extras import need
 
 if TYPE_CHECKING:
     from tree_sitter import Tree
@@ -93,24 +94,24 @@ def code_structure(text: str, language: str) -> Structure:
     # Same lines and columns of white space, which is all that is asked of the tree. A NUL ends
     # the text for some grammars.
     source = source_bytes(text).replace(b"\0", b" ")
-    walk = Walk(text, source, lines)
+    rows = SyntaxRows(text, source, lines)
     if b"\n" in source.rstrip(b"\n"):  # one line has nothing to tell
         tree = parse(source)
         if tree is None:
             problem = "it has too much without an end, or too deep in one another"
         else:
-            walk = repaired(Code(text, source, lines, parse), tree)
+            rows = repaired(Code(text, source, lines, parse), tree)
     levels: list[list[int]] = [[] for _ in _NAMES]
-    for row, depth in walk.cuts:
+    for row, depth in rows.cuts:
         levels[min(depth, len(_NAMES) - 2)].append(lines[row])
-    levels[-1] = list(walk.plain_lines())
+    levels[-1] = list(rows.plain_lines())
     ends = [*lines[1:], len(text)]
-    spans = [(lines[first], ends[last], kind) for first, last, kind in walk.regions]
+    spans = [(lines[first], ends[last], kind) for first, last, kind in rows.regions]
     return Structure(
         _NAMES,
         nested_marks(len(text), levels),
-        tidy_units((lines[first], ends[last]) for first, last in walk.units),
-        tuple(_paths(walk.titles, lines, ends)),
+        tidy_units((lines[first], ends[last]) for first, last in rows.units),
+        tuple(_paths(rows.titles, lines, ends)),
         tuple(sorted(spans, key=lambda span: (span[0], -span[1]))),
         problem,
     )
@@ -174,12 +175,5 @@ def _name(name: str) -> str:
 
 @cache
 def _languages() -> tuple[str, ...]:
-    from typing import get_args
-
-    try:
-        from tree_sitter_language_pack import SupportedLanguage
-    except ImportError as error:
-        raise ImportError(
-            "code needs tree-sitter and tree-sitter-language-pack: pip install 'cutline[code]'"
-        ) from error
-    return tuple(sorted(get_args(SupportedLanguage)))
+    pack = need("tree_sitter_language_pack", "code", "code")
+    return tuple(sorted(get_args(pack.SupportedLanguage)))

@@ -5,6 +5,7 @@ from itertools import accumulate, takewhile
 from typing import Final
 
 from cutline.chunking.levels import Level
+from cutline.extras import need
 from cutline.kernels.breaks.breaks import keep_graphemes
 
 __all__ = ["DictionaryWordLevel"]
@@ -27,13 +28,7 @@ class DictionaryWordLevel(Level):
     name = "dictionary word"
 
     def __init__(self) -> None:
-        try:
-            from icu4py.breakers import WordBreaker
-        except ImportError as error:
-            raise ImportError(
-                "words of dictionaries need icu4py: pip install 'cutline[icu]'"
-            ) from error
-        self._breaker = WordBreaker
+        self._breaker = need("icu4py.breakers", "the level of dictionary words", "icu").WordBreaker
 
     def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
         """List boundaries of words: see `Level`."""

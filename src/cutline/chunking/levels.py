@@ -1,7 +1,7 @@
 """Where may a text be cut? Paragraphs, lines, sentences, words, graphemes, characters.
 
 A level finds boundaries near a place, and looks at no text before the chunk's start nor far
-behind the place: so a chunk does not depend on what lies further away, and a text that comes
+after the place: so a chunk does not depend on what lies further away, and a text that comes
 in parts is cut like the whole.
 """
 
@@ -9,7 +9,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from operator import index
-from typing import Final, TypeAlias
+from typing import Final
 
 import regex
 from bitarray import bitarray
@@ -34,7 +34,6 @@ __all__ = [
     "FunctionLevel",
     "GraphemeLevel",
     "Level",
-    "LevelLike",
     "LineLevel",
     "MarkLevel",
     "ParagraphLevel",
@@ -42,13 +41,12 @@ __all__ = [
     "SentenceLevel",
     "WholeGraphemes",
     "WordLevel",
-    "make_levels",
 ]
 
 break_tables.load_tables()
 
 LOOK_AHEAD: Final = 256
-"""Characters behind a place that may be looked at, to decide on a boundary there."""
+"""Characters after a place that may be looked at, to decide on a boundary there."""
 
 
 class Level(ABC):
@@ -114,7 +112,7 @@ class PatternLevel(Level):
 
 
 class BreakLevel(Level):
-    """A level that a kernel finds: see `kernels/breaks.pyx`."""
+    """A level that a kernel finds: see `kernels/breaks/`."""
 
     kind: int
 
@@ -150,7 +148,7 @@ class LineLevel(BreakLevel):
 
 
 class SentenceLevel(BreakLevel):
-    """The ends of sentences by UAX #29, but not behind abbreviations.
+    """The ends of sentences by UAX #29, but not after abbreviations.
 
     Lines that only wrap are read as one.
     """
@@ -200,7 +198,7 @@ class FunctionLevel(Level):
 
     Args:
         name: see `Level`.
-        function: takes a text, the part from a chunk's start to behind its end, and gives
+        function: takes a text, the part from a chunk's start to beyond its end, and gives
             offsets into it, in any order.
     """
 
@@ -277,76 +275,3 @@ class MarkLevel(Level):
     def last(self, text: str, start: int, after: int, until: int) -> int:
         """Find the last mark: see `Level`."""
         return int(self._marks.find(1, after + 1, until + 1, right=True))
-
-
-LevelLike: TypeAlias = (
-    "str | re.Pattern[str] | regex.Pattern[str] | Callable[[str], Iterable[int]] | Level"
-)
-
-_FINEST: Final = ("grapheme", "character")
-
-
-def _dictionary_words() -> Level:
-    from cutline.chunking.dictionary_words import DictionaryWordLevel  # takes an extra
-
-    return DictionaryWordLevel()
-
-
-_BY_NAME: Final[dict[str, Callable[[], Level]]] = {
-    "paragraph": ParagraphLevel,
-    "line": LineLevel,
-    "sentence": SentenceLevel,
-    "word": WordLevel,
-    "dictionary word": _dictionary_words,
-    "grapheme": GraphemeLevel,
-    "character": CharacterLevel,
-}
-
-
-def make_levels(levels: Sequence[LevelLike], boundary: str) -> tuple[Level, ...]:
-    """Make levels of names, patterns and functions; characters always come last.
-
-    Args:
-        levels: the best first: names, compiled regular expressions, or functions.
-        boundary: "grapheme": these stay whole but where one has more tokens than the budget;
-            or "character".
-
-    Raises:
-        TypeError, ValueError: an item is none of these.
-        ImportError: "dictionary word" needs an extra: pip install 'cutline[icu]'.
-
-    >>> [level.name for level in make_levels(["paragraph", re.compile("; ")], "character")]
-    ['paragraph', '; ', 'character']
-    """
-    if isinstance(levels, str):
-        raise TypeError(f"levels must be several, got one str, {levels!r}: put it into a list")
-    if boundary not in _FINEST:
-        raise ValueError(f"boundary must be 'grapheme' or 'character', got {boundary!r}")
-    made = [_make_level(level) for level in levels if level not in _FINEST]
-    if boundary == "grapheme":
-        made = [level if isinstance(level, BreakLevel) else WholeGraphemes(level) for level in made]
-    finest = _FINEST if boundary == "grapheme" else _FINEST[1:]
-    return (*made, *(_BY_NAME[name]() for name in finest))
-
-
-def _make_level(level: LevelLike) -> Level:
-    if isinstance(level, Level):
-        return level
-    if isinstance(level, str):
-        if level not in _BY_NAME:
-            known = ", ".join(map(repr, _BY_NAME))
-            raise ValueError(
-                f"there is no level {level!r}: there are {known}; for a regular expression pass "
-                "re.compile(...)"
-            )
-        return _BY_NAME[level]()
-    if isinstance(level, (re.Pattern, regex.Pattern)):
-        if isinstance(level.pattern, bytes):
-            raise TypeError(f"the pattern of a level must be str, got bytes {level.pattern!r}")
-        return PatternLevel(level.pattern, level)
-    if callable(level):
-        return FunctionLevel(getattr(level, "__name__", type(level).__name__), level)
-    raise TypeError(
-        "a level must be a name, a compiled regular expression or a function, "
-        f"got {type(level).__name__}"
-    )

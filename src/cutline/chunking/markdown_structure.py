@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby, pairwise
 from typing import Final
 
-from cutline.chunking.markdown_walk import Block, Walk
+from cutline.chunking.markdown_blocks import Block, MarkdownBlocks
 from cutline.chunking.structure import Structure, nested_marks, tidy_units
 
 __all__ = ["markdown_structure"]
@@ -58,27 +58,27 @@ def markdown_structure(text: str) -> Structure:
     >>> structure.headings_at(20)
     ('Use x', 'More')
     """
-    walk = Walk(text)
-    walk.walk()
-    top = [block for block in walk.blocks if not block.depth]
+    found = MarkdownBlocks(text)
+    found.read()
+    top = [block for block in found.blocks if not block.depth]
     groups = [list(group) for _, group in groupby(top, key=_is_heading)]
     levels: list[list[int]] = [[] for _ in _NAMES]
-    levels[-2:] = walk.gaps, walk.rows
+    levels[-2:] = found.gaps, found.rows
     for group in groups:
         if _is_heading(group[0]):
             levels[min(heading.level for heading in group) - 1].append(group[0].start)
         else:
             levels[_BLOCK].extend(block.start for block in group if block.previous != "heading")
-    for block in walk.blocks:
+    for block in found.blocks:
         if block.depth and block.previous not in ("", "heading"):
             levels[_BLOCK + min(block.depth, 2)].append(block.start)
     return Structure(
         _NAMES,
         nested_marks(len(text), levels),
-        tidy_units(_units(walk.blocks, groups)),
+        tidy_units(_units(found.blocks, groups)),
         tuple(_paths(group for group in groups if _is_heading(group[0]))),
         tuple(
-            (block.start, block.end, block.kind) for block in walk.blocks if block.kind in _REGIONS
+            (block.start, block.end, block.kind) for block in found.blocks if block.kind in _REGIONS
         ),
     )
 
@@ -90,12 +90,12 @@ def _is_heading(block: Block) -> bool:
 def _units(blocks: Iterable[Block], groups: Sequence[list[Block]]) -> Iterable[tuple[int, int]]:
     """Yield what should stay whole; what follows a heading begins with the heading."""
     headed: dict[int, int] = {}
-    for group, behind in pairwise(groups):
+    for group, following in pairwise(groups):
         if _is_heading(group[0]):
-            start, first = group[0].start, behind[0]
+            start, first = group[0].start, following[0]
             headed[first.start] = start
             yield start, first.end
-            yield start, first.start + 1  # even when that is too much: no cut right behind it
+            yield start, first.start + 1  # even when that is too much: no cut right after it
     for block in blocks:
         if block.kind in _WHOLE:
             yield headed.get(block.start, block.start), block.end

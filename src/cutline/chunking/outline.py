@@ -1,45 +1,19 @@
 """What a text's syntax says while it is cut: levels, what stays whole, headings."""
 
 from bisect import bisect_left
-from typing import Any
 
 from cutline.chunking.levels import MarkLevel
 from cutline.chunking.structure import Structure
 from cutline.counting.protocols import SliceCounter
 
-__all__ = ["PLAIN", "Outline", "PlainOutline"]
+__all__ = ["PLAIN", "Outline"]
 
-# Of Markdown: without its first line, fenced code is read as text and the text behind it as code.
+# Of Markdown: without its first line, fenced code is read as text and the text after it as code.
 _CLOSED_KINDS = frozenset({"code", "front matter", "html", "table"})
 
 
-class PlainOutline:
-    """That of a text without a syntax."""
-
-    levels: tuple[MarkLevel, ...] = ()
-
-    def limit(self, counter: SliceCounter, first: int, reach: int, budget: int) -> int:
-        """Nothing stays whole."""
-        return reach
-
-    def is_closed(self, place: int) -> bool:
-        """Overlap may begin anywhere."""
-        return False
-
-    def headings_at(self, offset: int) -> tuple[str, ...]:
-        """There are none."""
-        return ()
-
-    def metadata(self, start: int, end: int) -> dict[str, Any]:
-        """There is nothing to say."""
-        return {}
-
-
-PLAIN = PlainOutline()
-
-
 class Outline:
-    """That of a text with a structure.
+    """What the structure of a text says about each chunk.
 
     Attributes:
         levels: of the structure, the best first.
@@ -50,6 +24,7 @@ class Outline:
         self.headings_at = structure.headings_at
         self.metadata = structure.metadata
         self._kind_around = structure.kind_around
+        self._has_closed = any(kind in _CLOSED_KINDS for _, _, kind in structure.regions)
         # Starts and ends of units by how deep they lie in others.
         self._starts: list[list[int]] = []
         self._ends: list[list[int]] = []
@@ -66,23 +41,27 @@ class Outline:
 
     def is_closed(self, place: int) -> bool:
         """Tell whether overlap must not begin here: what is cut off would be read wrongly."""
-        return self._kind_around(place) in _CLOSED_KINDS
+        return self._has_closed and self._kind_around(place) in _CLOSED_KINDS
 
-    def limit(self, counter: SliceCounter, first: int, reach: int, budget: int) -> int:
+    def limit(self, counter: SliceCounter, first: int, fit_end: int, budget: int) -> int:
         """Find how far a chunk may go and cut no unit that would fit a chunk of its own.
 
         Args:
             counter: of tokens.
             first: units that begin before this place are cut already.
-            reach: how far the chunk can go.
+            fit_end: the end of the longest prefix that fits.
             budget: of a chunk, in tokens.
 
-        Cost: logarithmic in the units, for each unit that `reach` lies in.
+        Cost: logarithmic in the units, for each unit that `fit_end` lies in.
         """
         for starts, ends in zip(self._starts, self._ends, strict=True):
-            place = bisect_left(starts, reach) - 1
-            if place < 0 or ends[place] <= reach:
+            place = bisect_left(starts, fit_end) - 1
+            if place < 0 or ends[place] <= fit_end:
                 break
             if starts[place] >= first and counter.count(starts[place], ends[place]) <= budget:
                 return starts[place]
-        return reach
+        return fit_end
+
+
+PLAIN = Outline(Structure((), ()))
+"""That of a text without a syntax: it may be cut anywhere."""

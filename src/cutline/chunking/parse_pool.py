@@ -21,8 +21,8 @@ LEAST_SECONDS: Final = 5.0
 CHARACTERS_A_SECOND: Final = 1_000_000
 """Of a long text: a fifth of what parsers do."""
 
-_PATIENCE: Final = 4
-"""So many times the seconds may pass on the clock: a machine may have much else to do."""
+_WALL_CLOCK_FACTOR: Final = 4
+"""Elapsed time allowed per second of processor time: the machine may be busy."""
 
 _START: Final = (
     "import sys; sys.path[:] = {paths}; from cutline.chunking.parse_worker import main; main()"
@@ -49,7 +49,7 @@ class _Worker:
         paths = ascii([path for path in sys.path if isinstance(path, str)])
         # -P: nothing is imported from the folder that this program happens to be in.
         arguments = [sys.executable, "-P", "-c", _START.format(paths=paths)]
-        # Out of reach of Ctrl-C, which is for the program; without it, the worker ends by itself.
+        # Ctrl-C is for the program only; when that ends, so does the worker.
         self.process = subprocess.Popen(
             arguments,
             bufsize=0,
@@ -70,7 +70,7 @@ class _Worker:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         seconds = max(LEAST_SECONDS, len(text) / CHARACTERS_A_SECOND)
-        timer = Timer(_PATIENCE * seconds, self.process.kill)
+        timer = Timer(_WALL_CLOCK_FACTOR * seconds, self.process.kill)
         timer.daemon = True
         timer.start()
         head = json.dumps([language, seconds]).encode()

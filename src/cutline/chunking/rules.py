@@ -1,21 +1,21 @@
 """What a chunk has to be: the options that all chunkers share, checked."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from cutline.chunking.levels import GraphemeLevel, Level
 from cutline.chunks import Chunk, checked_sizes
 
-__all__ = ["CountText", "Rules", "make_rules"]
+__all__ = ["CountText", "Rules"]
 
 CountText: TypeAlias = Callable[[Chunk], int]
 
 _ENDLESS: Final = 1 << 60
-"""Tokens: no text has as many, and what is reckoned with them fits a machine word."""
+"""Tokens: no text has as many, and sums of such budgets fit a machine word."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """The options of a chunker.
 
@@ -23,23 +23,39 @@ class Rules:
         chunk_size: tokens of a chunk at most.
         chunk_overlap: tokens that it may share with the one before.
         levels: where it may end, the best first; the last one is every character.
-        overlap_levels: where a chunk that overlaps may begin; not inside graphemes that are kept.
         min_fill: the share of the budget that a cut at a better level must reach.
         strip: whether white space at both ends is left out.
         balance: whether a last chunk below `min_fill` is evened out with the one before.
         stable: whether the text around the boundaries chooses among them.
         count_text: tokens of what is sent for a chunk; None: the chunk's own.
+        overlap_levels: where a chunk that overlaps may begin; not inside graphemes that are kept.
+
+    Raises:
+        TypeError: a size is no integer, or count_text is no function.
+        ValueError: a number is out of range.
     """
 
     chunk_size: int
     chunk_overlap: int
     levels: tuple[Level, ...]
-    overlap_levels: tuple[Level, ...]
     min_fill: float
     strip: bool
     balance: bool
     stable: bool
     count_text: CountText | None
+    overlap_levels: tuple[Level, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        size, overlap = checked_sizes(self.chunk_size, self.chunk_overlap)
+        object.__setattr__(self, "chunk_size", min(size, _ENDLESS))
+        object.__setattr__(self, "chunk_overlap", min(overlap, _ENDLESS))
+        object.__setattr__(self, "overlap_levels", _overlap_levels(self.levels))
+        if not 0 <= self.min_fill <= 1:
+            raise ValueError(
+                f"min_fill must be from 0 to 1, a share of chunk_size, got {self.min_fill}"
+            )
+        if self.count_text is not None and not callable(self.count_text):
+            raise TypeError(f"count_text must be a function, got {type(self.count_text).__name__}")
 
     @property
     def keeps_graphemes(self) -> bool:
@@ -52,31 +68,13 @@ class Rules:
         return not (self.strip or self.balance or self.stable or self.count_text is not None)
 
 
-def make_rules(
-    levels: tuple[Level, ...],
-    overlap_levels: tuple[Level, ...],
-    *,
-    chunk_size: int,
-    chunk_overlap: int,
-    min_fill: float,
-    strip: bool,
-    balance: bool,
-    stable: bool,
-    count_text: CountText | None,
-) -> Rules:
-    """Check the options of a chunker.
+def _overlap_levels(levels: tuple[Level, ...]) -> tuple[Level, ...]:
+    """Choose where an overlap may begin: lines and paragraphs only where nothing else is.
 
-    Raises:
-        TypeError: a size is no integer, or count_text is no function.
-        ValueError: a number is out of range.
+    Nowhere inside of graphemes, where these are kept.
     """
-    chunk_size, chunk_overlap = checked_sizes(chunk_size, chunk_overlap)
-    chunk_size, chunk_overlap = min(chunk_size, _ENDLESS), min(chunk_overlap, _ENDLESS)
-    if not 0 <= min_fill <= 1:
-        raise ValueError(f"min_fill must be from 0 to 1, a share of chunk_size, got {min_fill}")
-    if count_text is not None and not callable(count_text):
-        raise TypeError(f"count_text must be a function, got {type(count_text).__name__}")
-    return Rules(
-        chunk_size, chunk_overlap, levels, overlap_levels,
-        min_fill, strip, balance, stable, count_text,
-    )  # fmt: skip
+    if any(isinstance(level, GraphemeLevel) for level in levels):
+        levels = levels[:-1]
+    finer = tuple(level for level in levels if level.name not in ("paragraph", "line"))
+    has_sentences = any(level.name == "sentence" for level in levels)
+    return finer if has_sentences else levels

@@ -82,9 +82,9 @@ class Structure:
         before = self._around(start)
         if before is not None:
             found["continues"], found["continues_from"] = before[2], before[0]
-        behind = self._around(end)
-        if behind is not None:
-            found["continued"], found["continued_to"] = behind[2], behind[1]
+        after = self._around(end)
+        if after is not None:
+            found["continued"], found["continued_to"] = after[2], after[1]
         return found
 
     def kind_around(self, offset: int) -> str | None:
@@ -104,7 +104,7 @@ class Structure:
 def line_starts(text: str) -> list[int]:
     r"""Return where the lines of a text begin; they end with \n, \r\n or \r.
 
-    Behind a line end at the end of the text an empty line begins.
+    After a line end at the end of the text an empty line begins.
     """
     return [0, *(match.end() for match in _LINE_END.finditer(text))]
 

@@ -27,32 +27,14 @@ _STREAMED = frozenset({"token", "text"})
 _ALWAYS_FITS = 4
 _MARKDOWN_ENDINGS = frozenset({".md", ".markdown", ".mdown", ".mkd"})
 _LANGUAGES = {
-    ".bash": "bash",
-    ".c": "c",
-    ".cc": "cpp",
-    ".cpp": "cpp",
-    ".cs": "csharp",
-    ".cxx": "cpp",
-    ".go": "go",
-    ".h": "c",
-    ".hh": "cpp",
-    ".hpp": "cpp",
-    ".java": "java",
-    ".js": "javascript",
-    ".jsx": "javascript",
-    ".kt": "kotlin",
-    ".lua": "lua",
-    ".mjs": "javascript",
-    ".php": "php",
-    ".py": "python",
-    ".pyi": "python",
-    ".rb": "ruby",
-    ".rs": "rust",
-    ".scala": "scala",
-    ".sh": "bash",
-    ".swift": "swift",
-    ".ts": "typescript",
-    ".tsx": "tsx",
+    **dict.fromkeys((".bash", ".sh"), "bash"),
+    **dict.fromkeys((".c", ".h"), "c"),
+    **dict.fromkeys((".cc", ".cpp", ".cxx", ".hh", ".hpp"), "cpp"),
+    **dict.fromkeys((".js", ".jsx", ".mjs"), "javascript"),
+    **dict.fromkeys((".py", ".pyi"), "python"),
+    **{".cs": "csharp", ".go": "go", ".java": "java", ".kt": "kotlin", ".lua": "lua"},
+    **{".php": "php", ".rb": "ruby", ".rs": "rust", ".scala": "scala", ".swift": "swift"},
+    **{".ts": "typescript", ".tsx": "tsx"},
 }
 
 
@@ -216,7 +198,6 @@ _OPTIONS = [
         "--by",
         type=click.Choice(["token", "text", "markdown", "code", "auto"]),
         default="token",
-        show_default=True,
         help="Where to cut: anywhere; at paragraphs, sentences or words; at Markdown blocks; "
         "at functions and statements; or as the file's name ends.",
     ),
@@ -230,7 +211,6 @@ _OPTIONS = [
         metavar="TOKENS",
         type=click.IntRange(min=1),
         default=512,
-        show_default=True,
         help="Most tokens in a chunk, overlap included.",
     ),
     click.option(
@@ -238,7 +218,6 @@ _OPTIONS = [
         metavar="TOKENS",
         type=click.IntRange(min=0),
         default=0,
-        show_default=True,
         help="Most tokens that a chunk shares with the one before it.",
     ),
     click.option(

@@ -8,19 +8,17 @@ import click
 from cutline.cli.chunkers import Chunkers, Cutting, chunking_options
 from cutline.cli.commands import examples, json_line, main, run
 from cutline.cli.inputs import decode_utf8
-from cutline.cli.options import (
-    choose_encoding,
-    encoding_choice,
-    input_output,
-    output_format,
-    text_errors,
-)
+from cutline.cli.options import encoding_choice, input_output, output_format, text_errors
 from cutline.cli.streams import writes_to_terminal
 
 if TYPE_CHECKING:
-    from cutline import Chunk
+    from cutline import Chunk, Encoding
 
 FORM_FEED = "\f"
+COLUMNS = (
+    *("index", "start_index", "end_index", "token_count"),
+    *("text", "headings", "metadata", "content_hash"),
+)
 Results = Iterable[tuple[str, Iterable["Chunk"]]]
 
 
@@ -31,7 +29,7 @@ Results = Iterable[tuple[str, Iterable["Chunk"]]]
         "cutline chunk --by markdown 'docs/**/*.md' > chunks.jsonl",
         "cutline chunk --format text --separator ---- -o chunks.txt book.txt",
         "cat book.txt | cutline chunk --model gpt-4o | head -1",
-    ),
+    )
 )
 @chunking_options
 @output_format(
@@ -49,8 +47,7 @@ def chunk(
     files: tuple[str, ...],
     output: str,
     errors: str,
-    encoding_name: str | None,
-    model: str | None,
+    encoding: "Encoding",
     cutting: Cutting,
     form: str,
     separator: str | None,
@@ -75,7 +72,6 @@ def chunk(
         from cutline.cli.parquet import need_pyarrow
 
         need_pyarrow()
-    encoding = choose_encoding(encoding_name, model)
     chunkers = Chunkers(encoding, cutting)
     line = FORM_FEED if separator is None else separator
 
@@ -104,17 +100,7 @@ def chunk(
 def _rows(results: Results) -> Iterator[dict[str, object]]:
     for file, chunks in results:
         for piece in chunks:
-            yield {
-                "file": file,
-                "index": piece.index,
-                "start_index": piece.start_index,
-                "end_index": piece.end_index,
-                "token_count": piece.token_count,
-                "text": piece.text,
-                "headings": list(piece.headings),
-                "metadata": dict(piece.metadata),
-                "content_hash": piece.content_hash,
-            }
+            yield {"file": file, **{name: getattr(piece, name) for name in COLUMNS}}
 
 
 def _texts(results: Results, line: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from textwrap import shorten
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -14,7 +14,6 @@ from cutline.cli.ids import decode_ids
 from cutline.cli.inputs import Inputs, decode_utf8
 from cutline.cli.options import (
     DEFAULT_ENCODING,
-    choose_encoding,
     encoding_choice,
     input_output,
     output_format,
@@ -22,6 +21,9 @@ from cutline.cli.options import (
 )
 from cutline.cli.output import STDOUT, open_output
 from cutline.cli.streams import is_terminal, writes_to_terminal
+
+if TYPE_CHECKING:
+    from cutline import Encoding
 
 T = TypeVar("T")
 Named = Iterable[tuple[str, T]]
@@ -68,7 +70,7 @@ def json_line(row: dict[str, object]) -> str:
 
 @click.group(
     cls=Program,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
     epilog=examples(
         "cutline count *.md",
         "cutline chunk --chunk-size 256 book.txt > chunks.jsonl",
@@ -96,7 +98,7 @@ def main() -> None:
         "cutline encode prompt.txt",
         "cutline encode --format jsonl *.txt > ids.jsonl",
         "printf 'a<|endoftext|>' | cutline encode --allow-special",
-    ),
+    )
 )
 @click.option(
     "--allow-special",
@@ -111,8 +113,7 @@ def encode(
     files: tuple[str, ...],
     output: str,
     errors: str,
-    encoding_name: str | None,
-    model: str | None,
+    encoding: "Encoding",
     form: str,
     allow_special: bool,
 ) -> None:
@@ -122,7 +123,6 @@ def encode(
     token_count and tokens. The text of special tokens is ordinary text unless
     --allow-special is given.
     """
-    encoding = choose_encoding(encoding_name, model)
 
     def work(_: str, content: bytes) -> list[int]:
         text = decode_utf8(content, errors)
@@ -148,22 +148,16 @@ def _id_lines(results: Named[list[int]]) -> Iterator[str]:
         "cutline encode notes.txt | cutline decode",
         "echo '[24912, 2375]' | cutline decode --encoding o200k_base",
         "cutline decode -o notes.txt notes.ids",
-    ),
+    )
 )
 @encoding_choice
 @input_output
-def decode(
-    files: tuple[str, ...],
-    output: str,
-    encoding_name: str | None,
-    model: str | None,
-) -> None:
+def decode(files: tuple[str, ...], output: str, encoding: "Encoding") -> None:
     """Write the exact bytes of token ids.
 
     Ids are whole numbers, separated by white space or in JSON arrays. Nothing
     is added: no newline, neither at the end nor between files.
     """
-    encoding = choose_encoding(encoding_name, model)
     run(
         files,
         output,
@@ -192,12 +186,6 @@ def encodings() -> None:
 def _model_examples(encoding_name: str) -> str:
     from cutline.vocabulary.models import MODEL_PREFIX_TO_ENCODING, MODEL_TO_ENCODING
 
-    models = [
-        *(model for model, name in MODEL_TO_ENCODING.items() if name == encoding_name),
-        *(
-            f"{prefix}*"
-            for prefix, name in MODEL_PREFIX_TO_ENCODING.items()
-            if name == encoding_name
-        ),
-    ]
-    return shorten(", ".join(models), width=_MODELS_WIDTH, placeholder=" ...")
+    encodings = MODEL_TO_ENCODING | {f"{k}*": name for k, name in MODEL_PREFIX_TO_ENCODING.items()}
+    models = ", ".join(model for model, name in encodings.items() if name == encoding_name)
+    return shorten(models, width=_MODELS_WIDTH, placeholder=" ...")

@@ -13,7 +13,7 @@ from cutline.cli.status import status_line
 
 if TYPE_CHECKING:
     from cutline.training import PieceCounts, Progress
-    from cutline.training.sources import Source
+    from cutline.training.sources import DocumentSource
 
 __all__ = ["Corpus", "count", "count_and_save"]
 
@@ -49,7 +49,7 @@ def count(corpus: Corpus, held_out: float | None) -> tuple["PieceCounts", list[s
 
 
 def _count_source(
-    source: "Source", corpus: Corpus, progress: "Callable[[Progress], None]"
+    source: "DocumentSource", corpus: Corpus, progress: "Callable[[Progress], None]"
 ) -> "PieceCounts":
     from cutline.training import count_pieces
 

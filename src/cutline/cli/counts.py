@@ -1,35 +1,24 @@
 """`cutline count`: numbers for people and for scripts."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from cutline.cli.commands import examples, json_line, main, run
 from cutline.cli.inputs import decode_utf8, shown_name
-from cutline.cli.options import (
-    choose_encoding,
-    encoding_choice,
-    input_output,
-    output_format,
-    text_errors,
-)
+from cutline.cli.options import encoding_choice, input_output, output_format, text_errors
+
+if TYPE_CHECKING:
+    from cutline import Encoding
 
 
-@dataclass(frozen=True)
-class Size:
+class Size(NamedTuple):
     """How large a text is."""
 
     tokens: int = 0
     characters: int = 0
     n_bytes: int = 0
-
-    def __add__(self, other: "Size") -> "Size":
-        return Size(
-            self.tokens + other.tokens,
-            self.characters + other.characters,
-            self.n_bytes + other.n_bytes,
-        )
 
     @property
     def bytes_per_token(self) -> float:
@@ -50,7 +39,7 @@ _ORDERS: dict[str, Callable[[tuple[str, Size]], object]] = {
         "cutline count --format table --sort tokens docs src",
         "cutline count --encoding cl100k_base < prompt.txt",
         "cutline count --format jsonl notes.txt",
-    ),
+    )
 )
 @output_format(
     "text",
@@ -70,8 +59,7 @@ def count(
     files: tuple[str, ...],
     output: str,
     errors: str,
-    encoding_name: str | None,
-    model: str | None,
+    encoding: "Encoding",
     form: str,
     order: str | None,
 ) -> None:
@@ -82,7 +70,6 @@ def count(
 
     A folder stands for all files in it and in its folders, but for hidden ones.
     """
-    encoding = choose_encoding(encoding_name, model)
 
     def work(_: str, content: bytes) -> Size:
         text = decode_utf8(content, errors)
@@ -117,7 +104,7 @@ def _lines(results: Results, files: tuple[str, ...]) -> Iterator[str]:
 
 def _table(results: Results) -> Iterator[str]:
     sizes = list(results)
-    total = sum((size for _, size in sizes), Size())
+    total = Size(*map(sum, zip(*(size for _, size in sizes), strict=True)))
     files = "1 file" if len(sizes) == 1 else f"{len(sizes):,} files"
     rows = [("tokens", "characters", "bytes", "bytes/token", "file")]
     rows += [_cells(name, size) for name, size in [*sizes, (f"total of {files}", total)]]

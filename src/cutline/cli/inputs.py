@@ -68,9 +68,7 @@ class Inputs:
         self._skipped: list[str] = []
 
     def results(
-        self,
-        work: Callable[[str, bytes], T],
-        stream: Callable[[str, Path], T] | None = None,
+        self, work: Callable[[str, bytes], T], stream: Callable[[str, Path], T] | None = None
     ) -> Iterator[tuple[str, T]]:
         """Yield the name and `work(name, content)` of every input that does not fail.
 

@@ -1,6 +1,7 @@
 """The options that several commands share, and the encoding they choose."""
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,6 +27,7 @@ output_option = click.option(
     metavar="FILE",
     type=click.Path(),
     default=STDOUT,
+    show_default=False,
     help="Write to FILE, which appears whole or not at all.  [default: standard output]",
 )
 _encoding = click.option(
@@ -47,7 +49,6 @@ text_errors = click.option(
     "--errors",
     type=click.Choice(["strict", "replace"]),
     default="strict",
-    show_default=True,
     help="Bytes that are not UTF-8: refuse the file, or read them as U+FFFD.",
 )
 
@@ -61,7 +62,6 @@ def output_format(
         "form",
         type=click.Choice(["jsonl", "text", *others]),
         default=default,
-        show_default=True,
         help=text,
     )
 
@@ -72,8 +72,14 @@ def input_output(command: Command) -> Command:
 
 
 def encoding_choice(command: Command) -> Command:
-    """Add --encoding and --model; `choose_encoding` takes their values."""
-    return _encoding(_model(command))
+    """Add --encoding and --model; the command gets what they choose as `encoding`."""
+
+    @wraps(command)
+    def with_encoding(*, encoding_name: str | None, model: str | None, **values: Any) -> Any:
+        return command(encoding=choose_encoding(encoding_name, model), **values)
+
+    wrapped: Any = _encoding(_model(with_encoding))
+    return wrapped  # type: ignore[no-any-return]
 
 
 def choose_encoding(encoding_name: str | None, model: str | None) -> "Encoding":

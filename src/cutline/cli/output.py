@@ -48,8 +48,8 @@ def _file(path: Path) -> Iterator[BinaryIO]:
     """Write under a temporary name beside `path`; rename it when all is written."""
     target = path.resolve()
     if _is_device(path) or (target.exists() and not target.is_file()):
-        # A device or a named pipe is written to: a rename would replace it by a file. It
-        # is appended to, for behind /dev/stdout may be a file that holds something.
+        # A rename would replace a device or a named pipe by a file. Appended to: /dev/stdout may
+        # lead to a file that holds something.
         with path.open("ab") as sink:
             yield sink
         return

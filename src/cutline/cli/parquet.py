@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from cutline.cli.failure import Failure
+from cutline.extras import need
 
 if TYPE_CHECKING:
     import pyarrow
@@ -23,30 +24,20 @@ def need_pyarrow() -> None:
         Failure: `pyarrow` cannot be imported.
     """
     try:
-        import pyarrow.parquet  # noqa: F401
+        need("pyarrow.parquet", "--format parquet", "arrow")
     except ImportError as error:
-        raise Failure(
-            "--format parquet needs the package pyarrow: pip install 'cutline[arrow]'"
-        ) from error
+        raise Failure(str(error)) from error
 
 
 def schema() -> "pyarrow.Schema":
     """Return the columns: those of the JSON lines; "metadata" is JSON, whose keys differ."""
     import pyarrow as pa
 
-    return pa.schema(
-        [
-            pa.field("file", pa.string(), nullable=False),
-            pa.field("index", pa.int64(), nullable=False),
-            pa.field("start_index", pa.int64(), nullable=False),
-            pa.field("end_index", pa.int64(), nullable=False),
-            pa.field("token_count", pa.int64(), nullable=False),
-            pa.field("text", pa.string(), nullable=False),
-            pa.field("headings", pa.list_(pa.field("element", pa.string())), nullable=False),
-            pa.field("metadata", pa.string(), nullable=False),
-            pa.field("content_hash", pa.string(), nullable=False),
-        ]
-    )
+    number, text = pa.int64(), pa.string()
+    types = {"file": text, "index": number, "start_index": number, "end_index": number}
+    types |= {"token_count": number, "text": text, "headings": pa.list_(pa.field("element", text))}
+    types |= {"metadata": text, "content_hash": text}
+    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in types.items()])
 
 
 class _Written:

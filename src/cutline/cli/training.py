@@ -35,7 +35,7 @@ _NAME = re.compile(r"[\w-]+")
         "cutline train 'corpus/**/*.jsonl.gz' --column text -n 50000 -o tokenizer.json",
         "cutline train book.txt -n 8192 --pattern cl100k_base --special '<|end|>' -o b.tiktoken",
         "cutline train big/*.txt -n 100000 --counts big.counts -o big.cutline",
-    ),
+    )
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
 @click.option(
@@ -59,7 +59,6 @@ _NAME = re.compile(r"[\w-]+")
     "--pattern",
     metavar="NAME|REGEX",
     default=DEFAULT_PATTERN,
-    show_default=True,
     help="Split pattern: that of an encoding, a regular expression, or none.",
 )
 @click.option(
@@ -74,21 +73,16 @@ _NAME = re.compile(r"[\w-]+")
     metavar="N",
     type=click.IntRange(min=1),
     default=2,
-    show_default=True,
     help="Stop when no pair occurs as often.",
 )
 @click.option(
     "--ties",
     type=click.Choice(["smallest", "largest", "ids"]),
     default="smallest",
-    show_default=True,
     help="Which of equally frequent pairs goes first: by their bytes, or the lower ids.",
 )
 @click.option(
-    "--max-token-length",
-    metavar="BYTES",
-    type=click.IntRange(min=1),
-    help="Make no longer tokens.",
+    "--max-token-length", metavar="BYTES", type=click.IntRange(min=1), help="Make no longer tokens."
 )
 @click.option("--column", metavar="NAME", help="Which column of JSONL or Parquet is the text.")
 @click.option(
@@ -133,7 +127,7 @@ def train(
     A file that fails ends the run. The result depends on the text alone: not on
     threads, nor on the order of files. It appears whole or not at all.
     """
-    from cutline.trainer import check_limits, train_from_counts
+    from cutline.training.trainer import check_limits, train_from_counts
 
     try:
         check_limits(vocab_size, special_tokens, min_frequency, ties, max_token_length)

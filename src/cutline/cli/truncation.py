@@ -1,10 +1,15 @@
 """`cutline truncate`: as much of a text as fits."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from cutline.cli.commands import examples, main, run
 from cutline.cli.inputs import decode_utf8
-from cutline.cli.options import choose_encoding, encoding_choice, input_output, text_errors
+from cutline.cli.options import encoding_choice, input_output, text_errors
+
+if TYPE_CHECKING:
+    from cutline import Encoding
 
 
 @main.command(
@@ -12,7 +17,7 @@ from cutline.cli.options import choose_encoding, encoding_choice, input_output, 
         "cutline truncate --max-tokens 8000 book.txt > prompt.txt",
         "cutline truncate -n 500 --keep end --marker '[...] ' app.log",
         "git diff | cutline truncate -n 4000 --keep both",
-    ),
+    )
 )
 @click.option(
     "--max-tokens",
@@ -26,21 +31,15 @@ from cutline.cli.options import choose_encoding, encoding_choice, input_output, 
     "--keep",
     type=click.Choice(["start", "end", "both"]),
     default="start",
-    show_default=True,
     help="What of the text is kept.",
 )
 @click.option(
-    "--marker",
-    metavar="TEXT",
-    default="…",
-    show_default=True,
-    help="Stands where text was cut out; may be empty.",
+    "--marker", metavar="TEXT", default="…", help="Stands where text was cut out; may be empty."
 )
 @click.option(
     "--boundary",
     type=click.Choice(["character", "grapheme", "word"]),
     default="character",
-    show_default=True,
     help="What is not torn at a cut: code points, what readers take for characters, or words.",
 )
 @encoding_choice
@@ -50,8 +49,7 @@ def truncate(
     files: tuple[str, ...],
     output: str,
     errors: str,
-    encoding_name: str | None,
-    model: str | None,
+    encoding: "Encoding",
     max_tokens: int,
     keep: str,
     marker: str,
@@ -63,7 +61,6 @@ def truncate(
     """
     from cutline.packing import truncate as truncated
 
-    encoding = choose_encoding(encoding_name, model)
     run(
         files,
         output,

@@ -11,12 +11,12 @@ from cutline.cli.chunkers import Chunkers, Cutting, chunking_options
 from cutline.cli.commands import examples, main, run
 from cutline.cli.failure import Failure
 from cutline.cli.inputs import STDIN, decode_utf8
-from cutline.cli.options import choose_encoding, encoding_choice, output_option, text_errors
+from cutline.cli.options import encoding_choice, output_option, text_errors
 from cutline.cli.output import STDOUT
 from cutline.cli.streams import writes_to_terminal
 
 if TYPE_CHECKING:
-    from cutline import Chunk
+    from cutline import Chunk, Encoding
 
 Results = Iterable[tuple[str, tuple[str, list["Chunk"]]]]
 
@@ -27,7 +27,7 @@ Results = Iterable[tuple[str, tuple[str, list["Chunk"]]]]
         "cutline view --by markdown --open README.md",
         "cutline view --by code -o page.html src/app.py",
         "cutline view --color always book.txt | less -R",
-    ),
+    )
 )
 @click.argument("file", metavar="[FILE]", default=STDIN, type=click.Path())
 @chunking_options
@@ -43,7 +43,6 @@ Results = Iterable[tuple[str, tuple[str, list["Chunk"]]]]
     "colors",
     type=click.Choice(["auto", "always", "never"]),
     default="auto",
-    show_default=True,
     help="Of text: auto means on a terminal, unless NO_COLOR is set.",
 )
 @encoding_choice
@@ -53,8 +52,7 @@ def view(
     file: str,
     output: str,
     errors: str,
-    encoding_name: str | None,
-    model: str | None,
+    encoding: "Encoding",
     cutting: Cutting,
     form: str | None,
     opens: bool,
@@ -68,7 +66,6 @@ def view(
     """
     if opens and form == "text":
         raise click.UsageError("--open shows a page: leave out --format text")
-    encoding = choose_encoding(encoding_name, model)
     chunkers = Chunkers(encoding, cutting)
     is_page = form == "html" or (form is None and (opens or output != STDOUT))
     if opens and output == STDOUT:

@@ -13,10 +13,11 @@ from cutline.chunking.chunkers import Chunker
 from cutline.encoding import Encoding
 from cutline.errors import SourceError
 from cutline.integrations.chunk_columns import CHUNK_COLUMNS, chunk_columns, chunk_fields
-from cutline.integrations.text_column import TextColumn, need_pyarrow, text_type
+from cutline.integrations.text_column import TextColumn, need_pyarrow
 from cutline.registry import encoding_of
-from cutline.training.reading import BLOCK_BYTES, character_start
-from cutline.training.sources import Document, Source
+from cutline.training.file_reader import BLOCK_BYTES, character_start
+from cutline.training.rows import text_type
+from cutline.training.sources import Document, DocumentSource
 
 if TYPE_CHECKING:
     import pyarrow
@@ -187,7 +188,7 @@ def count_batch(
     return batch.append_column(pa.field(name, pa.int64()), new)
 
 
-class ArrowTexts(Source):
+class ArrowTexts(DocumentSource):
     """The texts of a column, as documents to train on: for `count_pieces` and `train`.
 
     Args:
@@ -235,11 +236,6 @@ class _ArrowDocument:
     def __init__(self, texts: TextColumn, row: int) -> None:
         self._texts = texts
         self._row = row
-
-    @property
-    def name(self) -> str:
-        """Which row it is."""
-        return self._texts.place(self._row)
 
     @property
     def text(self) -> str:

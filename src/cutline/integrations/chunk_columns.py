@@ -1,11 +1,10 @@
 """The chunks of a column of texts, as columns: without an object for each chunk where it can be."""
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,19 +87,15 @@ def _chunk_row(column: TextColumn, chunker: Chunker, row: int) -> list[Chunk]:
 
 def _columns_of_chunks(column: TextColumn, chunks: list[Chunk]) -> "list[pyarrow.Array]":
     pa = need_pyarrow()
-
-    def filled(value: Callable[[Chunk], Any], kind: "pyarrow.DataType") -> "pyarrow.Array":
-        return pa.array([value(chunk) for chunk in chunks], kind)
-
+    texts = pa.array([chunk.text for chunk in chunks], pa.large_string())
     return [
-        _as_type(filled(lambda chunk: chunk.text, pa.large_string()), column),
-        filled(lambda chunk: chunk.start_index, pa.int64()),
-        filled(lambda chunk: chunk.end_index, pa.int64()),
-        filled(lambda chunk: chunk.token_count, pa.int64()),
-        filled(lambda chunk: chunk.index, pa.int64()),
-        filled(lambda chunk: chunk.headings, pa.list_(pa.string())),
-        filled(lambda chunk: chunk.metadata.get("boundary"), pa.string()),
-        filled(_other_metadata, pa.string()),
+        _as_type(texts, column),
+        *(
+            pa.array([getattr(chunk, field.name) for chunk in chunks], field.type)
+            for field in chunk_fields(column.type)[1:-2]
+        ),
+        pa.array([chunk.metadata.get("boundary") for chunk in chunks], pa.string()),
+        pa.array([_other_metadata(chunk) for chunk in chunks], pa.string()),
     ]
 
 

@@ -18,6 +18,7 @@ import regex
 from cutline.chunking import CodeChunker, MarkdownChunker, TextChunker, TokenChunker
 from cutline.chunking.chunkers import Chunker
 from cutline.chunking.dictionary_words import DictionaryWordLevel
+from cutline.chunking.level_choice import make_levels
 from cutline.chunking.levels import (
     FunctionLevel,
     GraphemeLevel,
@@ -28,7 +29,6 @@ from cutline.chunking.levels import (
     SentenceLevel,
     WholeGraphemes,
     WordLevel,
-    make_levels,
 )
 from cutline.counting.protocols import TokenCounter
 from cutline.encoding import Encoding
@@ -46,7 +46,7 @@ _KINDS: Final[dict[str, type[Chunker]]] = {
 }
 _NAMED: Final = (ParagraphLevel, LineLevel, SentenceLevel, WordLevel, DictionaryWordLevel)
 _LATER: Final = {"isolated"}  # descriptions that cutline 0.1 wrote lack it
-_WAY_OUT: Final = "make it in code where the pipeline is loaded, or pickle it"
+_HINT: Final = "make it in code where the pipeline is loaded, or pickle it"
 
 _identities: dict[int, str] = {}
 
@@ -114,7 +114,7 @@ def chunker_from(description: Mapping[str, Any]) -> Chunker:
     return made
 
 
-def chunker_of(chunker: Chunker | None, options: Mapping[str, Any]) -> Chunker:
+def chunker_of(chunker: Chunker | None, **options: Any) -> Chunker:
     """Return the chunker that was given, or a `TextChunker` by options; None is not given.
 
     Raises:
@@ -160,7 +160,7 @@ def _check_same(made: Mapping[str, Any], description: Mapping[str, Any]) -> None
 
 
 def _lost(what: str, why: str) -> ValueError:
-    return ValueError(f"{what} cannot be made again: {why}; {_WAY_OUT}")
+    return ValueError(f"{what} cannot be made again: {why}; {_HINT}")
 
 
 def _is_ours(thing: Any) -> bool:

@@ -71,8 +71,9 @@ class CutlineDocumentSplitter:
         chunk_overlap: int | None = None,
         skip_empty_documents: bool = True,
     ) -> None:
-        options = {"encoding": encoding, "chunk_size": chunk_size, "chunk_overlap": chunk_overlap}
-        self.chunker = chunker_of(chunker, options)
+        self.chunker = chunker_of(
+            chunker, encoding=encoding, chunk_size=chunk_size, chunk_overlap=chunk_overlap
+        )
         self.skip_empty_documents = skip_empty_documents
 
     @component.output_types(documents=list[Document])
@@ -119,9 +120,7 @@ class CutlineDocumentSplitter:
     def to_dict(self) -> dict[str, Any]:
         """Write the component down, for `Pipeline.dumps`."""
         written: dict[str, Any] = default_to_dict(
-            self,
-            chunker=describe(self.chunker),
-            skip_empty_documents=self.skip_empty_documents,
+            self, chunker=describe(self.chunker), skip_empty_documents=self.skip_empty_documents
         )
         return written
 

@@ -67,13 +67,8 @@ class CutlineTextSplitter(TextSplitter):
         add_start_index: bool = False,
         strip_whitespace: bool | None = None,
     ) -> None:
-        options = {
-            "encoding": encoding,
-            "chunk_size": chunk_size,
-            "chunk_overlap": chunk_overlap,
-            "strip": strip_whitespace,
-        }
-        self._chunker = chunker_of(chunker, options)
+        options = {"chunk_size": chunk_size, "chunk_overlap": chunk_overlap}
+        self._chunker = chunker_of(chunker, encoding=encoding, strip=strip_whitespace, **options)
         super().__init__(
             self._chunker.chunk_size,
             self._chunker.chunk_overlap,

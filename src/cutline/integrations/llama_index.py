@@ -114,7 +114,7 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
                 chunk_overlap = min(DEFAULT_CHUNK_OVERLAP, chunk_size - 1)
         options = {"encoding": encoding, "chunk_size": chunk_size, "chunk_overlap": chunk_overlap}
         super().__init__(
-            chunker=chunker_of(_read_chunker(chunker), options),
+            chunker=chunker_of(_read_chunker(chunker), **options),
             callback_manager=callback_manager or CallbackManager([]),
             include_metadata=include_metadata,
             include_prev_next_rel=include_prev_next_rel,
@@ -144,7 +144,7 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
         return [chunk.text for chunk in self.chunker.chunk(text)]
 
     def split_text_metadata_aware(self, text: str, metadata_str: str) -> list[str]:
-        """Split a text such that each chunk, behind the metadata and a blank line, fits."""
+        """Split a text such that each chunk, after the metadata and a blank line, fits."""
         count = self.chunker.encoding.count
         chunker = self._with(lambda chunk: count(f"{metadata_str}\n\n{chunk.text}"))
         return [chunk.text for chunk in chunker.chunk(text)]

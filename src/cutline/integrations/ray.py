@@ -4,7 +4,8 @@ All by `Dataset.map_batches`, in Arrow batches. Cutline and pyarrow must be inst
 workers run. Errors about a column or a text are raised where Ray computes, inside its own.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cutline.chunking.chunkers import Chunker
@@ -50,9 +51,7 @@ def chunk_dataset(
     Source: docs/integrations/ray.md, whose example is run by the tests.
     """
     arguments = {"chunker": chunker, "column": column, "carry": carry, "prefix": prefix}
-    return dataset.map_batches(
-        _ChunkActor, batch_format="pyarrow", fn_constructor_kwargs=arguments, **options
-    )
+    return _map_batches(dataset, chunk_batch, arguments, options)
 
 
 def count_dataset(
@@ -79,9 +78,7 @@ def count_dataset(
     """
     encoding = encoding_of(encoding)
     arguments = {"encoding": encoding, "column": column, "name": name}
-    return dataset.map_batches(
-        _CountActor, batch_format="pyarrow", fn_constructor_kwargs=arguments, **options
-    )
+    return _map_batches(dataset, count_batch, arguments, options)
 
 
 def count_pieces(
@@ -132,35 +129,23 @@ def count_pieces(
     return tables.summed(pa.concat_tables([piece_schema().empty_table(), *parts]))
 
 
-class _ChunkActor:
-    """Has a chunker, and cuts batch after batch with it."""
-
-    def __init__(
-        self, chunker: Chunker, column: str, carry: Sequence[str] | None, prefix: str
-    ) -> None:
-        self._chunker = chunker
-        self._column = column
-        self._carry = carry
-        self._prefix = prefix
-
-    def __call__(self, batch: "pyarrow.Table") -> "pyarrow.Table":
-        return chunk_batch(
-            batch,
-            self._chunker,
-            self._column,
-            carry=self._carry,
-            prefix=self._prefix,
-            num_threads=1,
-        )
+def _map_batches(
+    dataset: "Dataset",
+    function: Callable[..., "pyarrow.Table"],
+    arguments: dict[str, Any],
+    options: dict[str, Any],
+) -> "Dataset":
+    made_with = (function, arguments)
+    return dataset.map_batches(
+        _Actor, batch_format="pyarrow", fn_constructor_args=made_with, **options
+    )
 
 
-class _CountActor:
-    """Has an encoding, and counts batch after batch with it."""
+class _Actor:
+    """Calls a function on batch after batch; its arguments are unpickled once an actor."""
 
-    def __init__(self, encoding: Encoding, column: str, name: str) -> None:
-        self._encoding = encoding
-        self._column = column
-        self._name = name
+    def __init__(self, function: Callable[..., "pyarrow.Table"], arguments: dict[str, Any]) -> None:
+        self._work = partial(function, num_threads=1, **arguments)
 
     def __call__(self, batch: "pyarrow.Table") -> "pyarrow.Table":
-        return count_batch(batch, self._encoding, self._column, name=self._name, num_threads=1)
+        return self._work(batch)

@@ -1,19 +1,21 @@
 """The texts in a column of an Arrow table: checked once, then read as UTF-8 or as str."""
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cutline.errors import SourceError
+from cutline.extras import need
+from cutline.training.rows import text_type
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["TextColumn", "need_pyarrow", "text_type"]
+__all__ = ["TextColumn", "need_pyarrow"]
 
-_MOST_SHOWN = 20
+need_pyarrow = partial(need, "pyarrow", "an Arrow table", "arrow")
 
 
 class TextColumn:
@@ -63,7 +65,7 @@ class TextColumn:
 
     @cached_property
     def utf8(self) -> bytes:
-        """The UTF-8 of all texts, one behind the other."""
+        """The UTF-8 of all texts, one after the other."""
         first, end = int(self._places[0]), int(self._places[-1])
         data = self._texts.buffers()[2]
         return b"" if first == end else data.slice(first, end - first).to_pybytes()
@@ -113,37 +115,3 @@ class TextColumn:
                     "its strings: have the column made of binary by a cast, which does"
                 )
         return damaged
-
-
-def text_type(schema: "pyarrow.Schema", column: str) -> "pyarrow.DataType":
-    """Return the type of a column's strings: of a dictionary, that of its values.
-
-    Raises:
-        SourceError: (a ValueError) there is no such column, or more than one, or it holds no
-            strings.
-    """
-    import pyarrow.types as kinds
-
-    if schema.names.count(column) != 1:
-        shown = ", ".join(map(repr, schema.names[:_MOST_SHOWN]))
-        more = ", ..." if len(schema.names) > _MOST_SHOWN else ""
-        times = "more than one" if column in schema.names else "no"
-        raise SourceError(f"{times} column {column!r}; there is {shown or 'none'}{more}")
-    found = schema.field(column).type
-    kind = found.value_type if kinds.is_dictionary(found) else found
-    if not (kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind)):
-        raise SourceError(f"column {column!r} must hold strings, its type is {found}")
-    return kind
-
-
-def need_pyarrow() -> Any:
-    """Import pyarrow.
-
-    Raises:
-        ImportError: it is not installed; says how to.
-    """
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise ImportError("Arrow tables need pyarrow: pip install 'cutline[arrow]'") from error
-    return pyarrow

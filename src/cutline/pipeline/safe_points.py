@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.normalizing import SPACE, Form, Prepend, Strip, normalize
+from cutline.pretokenize.analysis import START, Tables
 from cutline.pretokenize.charset import CODE_POINTS
-from cutline.pretokenize.tables import START, Tables
 from cutline.spec import TokenizerSpec
 from cutline.tables import WHOLE_TEXT_PATTERN
 

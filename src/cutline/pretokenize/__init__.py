@@ -9,7 +9,7 @@ The tables' form is in compiled.py. Compiler and module are imported when first 
 """
 
 from cutline.pretokenize.compiled import Automaton
-from cutline.pretokenize.fallback import regex_spans
+from cutline.pretokenize.fallback import fall_back, regex_spans
 from cutline.pretokenize.store import compile_pattern
 
-__all__ = ["Automaton", "compile_pattern", "regex_spans"]
+__all__ = ["Automaton", "compile_pattern", "fall_back", "regex_spans"]

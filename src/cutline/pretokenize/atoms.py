@@ -6,12 +6,16 @@ word character, `.` is everything but a newline, and inside a class `&&` and
 """
 
 import re
+from collections.abc import Callable
 
 from cutline.errors import PatternError, UnsupportedPatternError
 from cutline.pretokenize.charset import CODE_POINTS, CharSet, union
 from cutline.pretokenize.unicode import DIGIT, WHITE_SPACE, WORD, find_property, fold_closure
 
-__all__ = ["AtomReader"]
+__all__ = ["QUANTIFIER", "AtomReader"]
+
+QUANTIFIER = re.compile(r"([?*+]|\{\d+(?:,\d*)?\}|\{,\d+\})([?+]?)")
+"""How often, and a sign that says lazily or possessively."""
 
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v", "a": "\a", "e": "\x1b"}
 _SHORTHANDS = {"s": WHITE_SPACE, "d": DIGIT, "w": WORD}
@@ -27,15 +31,14 @@ class AtomReader:
     Attributes:
         pattern: the whole regular expression.
         position: offset of the next character to read.
-        ignore_case: close every set under simple case folding.
-        dot_all: `.` matches a newline too.
+        flags: those that hold here. Of "i", sets are closed under simple case folding; of "s",
+            `.` matches a newline too.
     """
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
         self.position = 0
-        self.ignore_case = False
-        self.dot_all = False
+        self.flags: frozenset[str] = frozenset()
         self._folded: dict[CharSet, CharSet] = {}
 
     def invalid(self, problem: str, position: int) -> PatternError:
@@ -58,14 +61,14 @@ class AtomReader:
         self.position += len(text) * found
         return found
 
-    def read_opening(self, plain: tuple[str, ...]) -> "str | re.Match[str]":
-        """Read what opens a group; those that capture need not. Flags are found, not read.
+    def read_opening(
+        self, plain: tuple[str, ...], refusal: Callable[[str, int], PatternError]
+    ) -> str | re.Match[str]:
+        """Read what opens a group; captures are not kept. Flags are found, not read.
 
         Args:
             plain: openings that mean what they say.
-
-        Raises:
-            UnsupportedPatternError: it is no opening that is known.
+            refusal: `invalid` or `unsupported`, for an opening that is not known.
         """
         for opening in plain:
             if self.accept(opening):
@@ -73,12 +76,29 @@ class AtomReader:
         if named := _NAMED_GROUP.match(self.pattern, self.position):
             self.position = named.end()
             return "(?:"
-        if flags := _FLAGS.match(self.pattern, self.position):
+        if flags := self.find_flags():
             return flags
         if self.peek(2) in ("(?", "(*"):
-            raise self.unsupported(f"group {self.peek(3)!r}", self.position)
+            raise refusal(f"unknown group {self.peek(3)!r}", self.position)
         self.position += 1
         return "(?:"
+
+    def find_flags(self) -> re.Match[str] | None:
+        """Find flags here: groups are letters to set, letters to clear, and ":" or ")"."""
+        return _FLAGS.match(self.pattern, self.position)
+
+    def apply_flags(self, found: re.Match[str], known: str) -> None:
+        """Read the flags that `find_flags` has found.
+
+        Raises:
+            UnsupportedPatternError: one is not among the known ones.
+        """
+        to_set, to_clear = found[1], found[2] or ""
+        for letter in to_set + to_clear:
+            if letter not in known:
+                raise self.unsupported(f"flag {letter!r}", found.start())
+        self.flags = self.flags.union(to_set).difference(to_clear)
+        self.position = found.end()
 
     def read_atom(self) -> CharSet:
         """Read one atom; the caller knows that one starts here."""
@@ -90,11 +110,11 @@ class AtomReader:
         self.position += 1
         if character == ".":
             newline = CharSet.of("\n")
-            return newline | ~newline if self.dot_all else ~newline
+            return newline | ~newline if "s" in self.flags else ~newline
         return self._fold(self._single(ord(character), self.position - 1))
 
     def _fold(self, characters: CharSet) -> CharSet:
-        if not self.ignore_case:
+        if "i" not in self.flags:
             return characters
         if characters not in self._folded:
             self._folded[characters] = fold_closure(characters)

@@ -1,7 +1,7 @@
 """From the split pattern to the tables that the scanner kernel runs.
 
 A state is the ordered list of threads of the nondeterministic automaton that
-are still alive, cut off behind the first match: a thread behind a match loses
+are still alive, cut off after the first match: a thread after a match loses
 against it, a thread before it may still override it. So the last end that an
 accepting transition reported before the dead state is the match of a
 backtracking engine (leftmost, first alternative preferred).
@@ -22,6 +22,7 @@ from cutline.pretokenize.compiled import (
     MAX_CLASSES,
     MAX_STATES,
     Automaton,
+    meets_match,
 )
 from cutline.pretokenize.nfa import MATCH, MATCH_ONE_AGO, Nfa, build_nfa
 from cutline.pretokenize.pattern import parse_pattern
@@ -67,7 +68,8 @@ def generate(pattern: str) -> Automaton:
         )
     machine = _determinize(nfa, _symbols(nfa, sets, parts.members), n_classes + 1)
     scalar = np.arange(n_classes + 1) != parts.surrogate_class
-    has_gaps = not _covers_every_text(machine, scalar)
+    sure = meets_match(machine.targets, machine.accepts, scalar)
+    has_gaps = not sure[START, scalar][:-1].all()
     machine = _minimize(machine, pattern)
     machine, merged = _merge_columns(machine)
     block_index, block_class = block_tables(parts.starts, merged[parts.classes].astype(np.uint8))
@@ -125,10 +127,7 @@ def _determinize(nfa: Nfa, symbols: list[list[bool]], n_symbols: int) -> _Machin
 
 
 def _step(
-    threads: tuple[int, ...],
-    symbols: list[list[bool]],
-    closures: dict[int, list[int]],
-    symbol: int,
+    threads: tuple[int, ...], symbols: list[list[bool]], closures: dict[int, list[int]], symbol: int
 ) -> tuple[tuple[int, ...], int]:
     """Read one symbol: the threads that live on, and how the match ended, if it did."""
     alive: dict[int, None] = {}
@@ -141,24 +140,6 @@ def _step(
                     return tuple(alive), ACCEPT_ONE_AGO
                 alive[node] = None
     return tuple(alive), 0
-
-
-def _covers_every_text(machine: _Machine, scalar: NDArray[np.bool_]) -> bool:
-    """Prove that a match starts at every character: every way on meets an accept.
-
-    The greatest solution of: a transition is sure if it accepts, or if it leads
-    to a state all of whose transitions are sure. Texts are finite, and the end
-    symbol is sure only if it accepts.
-    """
-    n_states = len(machine.targets)
-    sure_states = np.ones(n_states, dtype=bool)
-    while True:
-        sure = (machine.accepts != 0) | sure_states[machine.targets]
-        sure &= (machine.targets != DEAD) | (machine.accepts != 0)
-        narrowed = sure[:, scalar].all(axis=1)
-        if (narrowed == sure_states).all():
-            return bool(sure[START, scalar][:-1].all())
-        sure_states = narrowed
 
 
 def _minimize(machine: _Machine, pattern: str) -> _Machine:

@@ -17,6 +17,7 @@ __all__ = [
     "MAX_CLASSES",
     "MAX_STATES",
     "Automaton",
+    "meets_match",
 ]
 
 ACCEPT_HERE = 1
@@ -45,7 +46,7 @@ class Automaton:
         n_classes: classes are 0 to n_classes - 1; the end of the text is n_classes.
         transitions: uint32, shape (states * stride,), row by state, column by class.
             An entry is `(target state * stride) << 2 | accept`: accept 1 is a match
-            that ends behind the character just read (or at the end of the text),
+            that ends after the character just read (or at the end of the text),
             2 one that ends before that character, 0 neither. Only a dead entry is 0.
         stride: n_classes + 1.
         has_gaps: False if at every character of every text a match starts, proven.
@@ -60,3 +61,25 @@ class Automaton:
     transitions: NDArray[np.uint32]
     stride: int
     has_gaps: bool
+
+
+def meets_match(
+    targets: NDArray[np.int64], accepts: NDArray[np.int64], symbols: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Tell for each state and class whether a match is certain once the class is read.
+
+    The greatest fixpoint of: a transition is certain if it accepts, or leads to a live state all
+    of whose transitions are certain. Texts are finite, and the end is certain only if it accepts.
+
+    Args:
+        targets: shape (states, classes + 1); the last class is the end of the text.
+        accepts: the same shape.
+        symbols: the classes that occur in texts, and the end.
+    """
+    certain: NDArray[np.bool_] = np.ones(len(targets), dtype=bool)
+    while True:
+        met: NDArray[np.bool_] = (accepts != 0) | (certain[targets] & (targets != 0))
+        narrowed: NDArray[np.bool_] = np.logical_and.reduce(met[:, symbols], axis=1)
+        if (narrowed == certain).all():
+            return met
+        certain = narrowed

@@ -1,6 +1,6 @@
 r"""Several splittings, one after the other, as one split pattern.
 
-Each cuts the pieces of the one before, whose borders it sees as ends of the text. What is
+Each cuts the pieces of the one before, whose ends it sees as ends of the text. What is
 known to come out right is written as one pattern, and the rest is refused:
 
 - Runs of classes of characters may come in any number. Cutting runs into runs gives the runs
@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from itertools import product
 
 from cutline.errors import UnsupportedPatternError
+from cutline.pretokenize.analysis import Tables
 from cutline.pretokenize.filling import fill_gaps
 from cutline.pretokenize.pattern import Chars, Choice, Repeat, parse_pattern
 from cutline.pretokenize.restricting import ANY, CharClass, restrict
-from cutline.pretokenize.tables import Tables
 
 __all__ = ["DROPPED", "Matches", "Run", "Runs", "Stage", "compose"]
 

@@ -1,15 +1,35 @@
 """Split patterns that no automaton is generated for: the `regex` module finds the pieces.
 
-Only the door: nearly no program needs the module, so what uses it is imported with the
-first such pattern.
+Nearly no program needs the module: it is imported with the first such pattern.
 """
+
+import warnings
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.errors import UnsupportedPatternError
+from cutline.errors import PatternFallbackWarning, UnsupportedPatternError
 
-__all__ = ["regex_spans"]
+__all__ = ["fall_back", "regex_spans"]
+
+
+def fall_back(pattern: str, problem: UnsupportedPatternError, stacklevel: int) -> None:
+    """Warn that a split pattern runs on the `regex` module, unless that refuses it too.
+
+    Args:
+        pattern: the regular expression.
+        problem: why there is no automaton for it.
+        stacklevel: as of `warnings.warn`, of the caller.
+
+    Raises:
+        PatternError, UnsupportedPatternError: as `regex_spans`.
+    """
+    regex_spans(pattern, "")
+    warnings.warn(
+        f"the split pattern runs on the `regex` module, exact but slower: {problem}",
+        PatternFallbackWarning,
+        stacklevel=stacklevel + 1,
+    )
 
 
 def regex_spans(pattern: str, text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

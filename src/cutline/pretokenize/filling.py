@@ -8,11 +8,11 @@ starts there.
 from collections.abc import Iterator
 
 from cutline.errors import UnsupportedPatternError
+from cutline.pretokenize.analysis import START, Tables
 from cutline.pretokenize.charset import CharSet
 from cutline.pretokenize.pattern import Chars, Choice, Node, Repeat, Sequence, parse_pattern
 from cutline.pretokenize.restricting import ANY, CharClass, write_ranges
 from cutline.pretokenize.store import compile_pattern
-from cutline.pretokenize.tables import START, Tables
 
 __all__ = ["fill_gaps"]
 
@@ -55,22 +55,22 @@ def _with_unsure(tables: Tables, gaps: CharSet, unsure: list[int], names: "_Name
     """Match text between matches of which some start with an option such as a blank.
 
     A gap goes on over characters that start no match, and over unsure ones unless the next
-    character settles that one starts. So of the longest run of both, all is a gap, but for
+    character confirms that one starts. So of the longest run of both, all is a gap, but for
     an unsure character at its end with such a next one.
     """
-    settling: set[int] | None = None
+    confirming: set[int] | None = None
     met, dead = tables.meets_match(), tables.is_dead()
     for first in unsure:
         state = int(tables.targets[START, first])
         found = {one for one in range(tables.end + 1) if met[state, one]}
-        is_settled = all(dead[state, one] for one in range(tables.end + 1) if one not in found)
-        if not is_settled or settling not in (None, found):
+        is_decided = all(dead[state, one] for one in range(tables.end + 1) if one not in found)
+        if not is_decided or confirming not in (None, found):
             raise _refusal(names.pattern)
-        settling = found
-    assert settling is not None
+        confirming = found
+    assert confirming is not None
     opening = tables.members(unsure)
-    after = tables.members(sorted(settling))
-    if tables.end in settling or len((gaps | opening) & after):
+    after = tables.members(sorted(confirming))
+    if tables.end in confirming or len((gaps | opening) & after):
         raise _refusal(names.pattern)
     in_run, in_after = names.write(gaps | opening), names.write(after)
     at_end = f"{in_run}+(?!{in_after})"

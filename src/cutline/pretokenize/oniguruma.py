@@ -9,7 +9,7 @@ Both engines have the classes of Unicode 16; the tests compare them.
 
 import re
 
-from cutline.pretokenize.atoms import AtomReader
+from cutline.pretokenize.atoms import QUANTIFIER, AtomReader
 from cutline.pretokenize.pattern import parse_pattern
 
 __all__ = ["from_oniguruma", "to_oniguruma"]
@@ -25,7 +25,6 @@ _SCRIPTS = (
 _SAME_PROPERTIES = frozenset([*_CATEGORIES.split(), *_SCRIPTS.split(), "Alphabetic"])
 _WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}"
 
-_QUANTIFIER = re.compile(r"([?*+]|\{\d+(?:,\d*)?\}|\{,\d+\})([?+]?)")
 _HEX = "[0-9A-Fa-f]"
 _ESCAPE = re.compile(
     r"\\(?:([pP])(?:\{(\^?)(?:sc=|[Ss]cript=)?([^{}]*)\}|([A-Za-z]))"
@@ -73,28 +72,28 @@ class _Translator:
         self.reader = AtomReader(pattern)
         self.outward = to_oniguruma
         self.parts: list[str] = []
-        # Of each open group: where it begins in parts, and whether case counts around it.
-        self.outer: list[tuple[int, bool]] = []
+        # Of each open group: where it begins in parts, and the flags around it.
+        self.outer: list[tuple[int, frozenset[str]]] = []
 
     def translate(self) -> str:
         reader, parts, outer = self.reader, self.parts, self.outer
         primary = 0  # where in parts begins what a quantifier would repeat
         while character := reader.peek():
             if character == "(":
-                outer.append((len(parts), reader.ignore_case))
+                outer.append((len(parts), reader.flags))
                 opening = self.opening()
                 if opening.endswith(")"):  # flags for the whole pattern
                     outer.pop()
                 parts.append(opening)
             elif character == ")" and outer:
-                start, reader.ignore_case = outer.pop()
+                start, reader.flags = outer.pop()
                 reader.position += 1
                 self.close(start, primary)
                 primary = start
             elif character == "|":
                 reader.position += 1
                 parts.append("|")
-            elif found := _QUANTIFIER.match(reader.pattern, reader.position):
+            elif found := QUANTIFIER.match(reader.pattern, reader.position):
                 self.quantify(found, primary)
             else:
                 primary = len(parts)
@@ -103,40 +102,30 @@ class _Translator:
 
     def opening(self) -> str:
         """Read what opens a group; groups that capture need not."""
-        opening = self.reader.read_opening(("(?:", "(?=", "(?!", "(?>"))
+        plain = ("(?:", "(?=", "(?!", "(?>")
+        opening = self.reader.read_opening(plain, self.reader.unsupported)
         return opening if isinstance(opening, str) else self.flags(opening)
 
     def close(self, start: int, primary: int) -> None:
         """Close a group; one that keeps what braces took becomes a possessive quantifier."""
         parts, reader = self.parts, self.reader
         in_braces = primary == start + 1 and re.fullmatch(r"\{[\d,]+\}", parts[-1])
-        repeated = _QUANTIFIER.match(reader.pattern, reader.position)
+        repeated = QUANTIFIER.match(reader.pattern, reader.position)
         if not self.outward and parts[start] == "(?>" and in_braces and not repeated:
             parts[start] = ""
             parts[-1] += "+"
         else:
             parts.append(")")
 
-    def flags(self, found: "re.Match[str]") -> str:
+    def flags(self, found: re.Match[str]) -> str:
         reader = self.reader
-        if found.group(3) == ")" and found.start():
+        if found[3] == ")" and found.start():
             raise reader.unsupported("flags after the start", found.start())
-        dot_all = ("s", "m") if self.outward else ("m", "s")
-        groups = []
-        for letters, value in ((found.group(1), True), (found.group(2) or "", False)):
-            written = ""
-            for letter in letters:
-                if letter == "i":
-                    reader.ignore_case = value
-                if letter not in ("i", dot_all[0]):
-                    raise reader.unsupported(f"flag {letter!r}", found.start())
-                written += dot_all[1] if letter == dot_all[0] else letter
-            groups.append(written)
-        reader.position = found.end()
-        switched_off = f"-{groups[1]}" if groups[1] else ""
-        return f"(?{groups[0]}{switched_off}{found.group(3)}"
+        dot_all, there = ("s", "m") if self.outward else ("m", "s")
+        reader.apply_flags(found, f"i{dot_all}")
+        return found.group().replace(dot_all, there)
 
-    def quantify(self, found: "re.Match[str]", primary: int) -> None:
+    def quantify(self, found: re.Match[str], primary: int) -> None:
         """Copy a quantifier; Oniguruma has no possessive form of one with braces."""
         count, suffix = found.groups()
         if suffix == "?":
@@ -165,7 +154,7 @@ class _Translator:
         start = reader.position
         reader.read_atom()
         source = reader.pattern[start : reader.position]
-        if reader.ignore_case:
+        if "i" in reader.flags:
             self.check_folding(source, start)
         if source in ("{", "}", "]"):
             return f"\\{source}"
@@ -179,14 +168,14 @@ class _Translator:
         simple = source.isascii() and "\\" not in source
         if not simple or source.startswith("[^"):
             raise reader.unsupported(f"'{source}' where case is ignored", start)
-        leaves = bool(self.outer) and not self.outer[-1][1]
+        leaves = bool(self.outer) and "i" not in self.outer[-1][1]
         alone = reader.peek() in ("", "|") or (leaves and reader.peek() == ")")
         if source in _FOLDED_IN_PAIRS and not alone:
             raise reader.unsupported(
                 f"{source!r} before {reader.peek()!r} where case is ignored", start
             )
 
-    def escape(self, found: "re.Match[str]", start: int, in_class: bool) -> str:
+    def escape(self, found: re.Match[str], start: int, in_class: bool) -> str:
         """Copy an escape, spelled such that both engines read it alike."""
         kind, inverted, name, letter, braced, digits, other = found.groups()
         if kind:

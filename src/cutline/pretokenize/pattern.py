@@ -5,19 +5,16 @@ groups, one-character atoms, greedy and possessive quantifiers, and a
 one-character look-ahead. Everything else is refused by name and position.
 """
 
-import re
 from dataclasses import dataclass, field
 
-from cutline.pretokenize.atoms import AtomReader
+from cutline.pretokenize.atoms import QUANTIFIER, AtomReader
 from cutline.pretokenize.charset import CharSet, union
 
 __all__ = ["Chars", "Choice", "LookAhead", "Node", "Repeat", "Sequence", "parse_pattern"]
 
 _MAX_DEPTH = 50
-_QUANTIFIER = re.compile(r"[?*+]|\{(\d+)(,?)(\d*)\}|\{,(\d+)\}")
 _MAX_QUANTIFIER = len("{999999999,999999999}")
-_FLAGS = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")
-_NAMED_GROUP = re.compile(r"\(\?P?<[A-Za-z_]\w*>")
+_FLAGS = "isu"
 _REFUSED_GROUPS = {
     "(?<=": "look-behind '(?<='",
     "(?<!": "look-behind '(?<!'",
@@ -111,10 +108,8 @@ class _Parser:
         self.depth = 0
 
     def parse(self) -> Node:
-        while flags := _FLAGS.match(self.reader.pattern, self.reader.position):
-            if flags.group(3) != ")":
-                break
-            self._apply_flags(flags)
+        while (flags := self.reader.find_flags()) and flags[3] == ")":
+            self.reader.apply_flags(flags, _FLAGS)
         tree = self._choice()
         if self.reader.peek():
             raise self.reader.invalid("unmatched ')'", self.reader.position)
@@ -138,23 +133,23 @@ class _Parser:
         if reader.peek() in ("?", "*", "+"):
             raise reader.invalid("nothing to repeat", position)
         body = self._primary()
-        found = _QUANTIFIER.match(reader.pattern, reader.position)
+        found = QUANTIFIER.match(reader.pattern, reader.position)
         if found is None:
             return body
+        count, suffix = found.groups()
         if isinstance(body, LookAhead):
             raise reader.unsupported("a repeated look-ahead", position)
-        if len(found.group()) > _MAX_QUANTIFIER:
+        if len(count) > _MAX_QUANTIFIER:
             raise reader.invalid("a repetition count far too large", reader.position)
-        reader.position = found.end()
-        minimum, maximum = _bounds(found)
+        minimum, maximum = _bounds(count)
         if maximum is not None and minimum > maximum:
-            raise reader.invalid(f"repetition {found.group()!r} is reversed", found.start())
-        if reader.peek() == "?":
-            raise reader.unsupported(f"lazy quantifier {found.group() + '?'!r}", found.start())
-        possessive = reader.accept("+")
-        if _QUANTIFIER.match(reader.pattern, reader.position):
+            raise reader.invalid(f"repetition {count!r} is reversed", found.start())
+        if suffix == "?":
+            raise reader.unsupported(f"lazy quantifier {found.group()!r}", found.start())
+        reader.position = found.end()
+        if QUANTIFIER.match(reader.pattern, reader.position):
             raise reader.invalid("multiple repeat", reader.position)
-        return Repeat(body, minimum, maximum, possessive, position)
+        return Repeat(body, minimum, maximum, suffix == "+", position)
 
     def _primary(self) -> Node:
         reader = self.reader
@@ -170,9 +165,9 @@ class _Parser:
 
     def _source(self, written: str) -> str:
         """Write an atom such that it means the same without the flags around it."""
-        if self.reader.ignore_case and (written.isalpha() or len(written) > 1):
+        if "i" in self.reader.flags and (written.isalpha() or len(written) > 1):
             return f"(?i:{written})"
-        return "(?s:.)" if written == "." and self.reader.dot_all else written
+        return "(?s:.)" if written == "." and "s" in self.reader.flags else written
 
     def _group(self) -> Node:
         reader = self.reader
@@ -180,13 +175,13 @@ class _Parser:
         self.depth += 1
         if self.depth > _MAX_DEPTH:
             raise reader.unsupported("a group nested too deeply", start)
-        outer = reader.ignore_case, reader.dot_all
+        outer = reader.flags
         opening = self._open_group()
         body = self._choice()
         if not reader.accept(")"):
             raise reader.invalid("group '(' is not closed, opened", start)
         self.depth -= 1
-        reader.ignore_case, reader.dot_all = outer
+        reader.flags = outer
         if opening == "(?>":
             return _atomic(body, start)
         if opening not in ("(?=", "(?!"):
@@ -200,50 +195,27 @@ class _Parser:
     def _open_group(self) -> str:
         """Read what opens a group, apply its flags, and return it."""
         reader = self.reader
-        for opening in ("(?:", "(?=", "(?!", "(?>"):
-            if reader.accept(opening):
-                return opening
-        if flags := _FLAGS.match(reader.pattern, reader.position):
-            if flags.group(3) == ")":
-                raise reader.unsupported("flags after the start", reader.position)
-            self._apply_flags(flags)
-            return "(?:"
-        if named := _NAMED_GROUP.match(reader.pattern, reader.position):
-            reader.position = named.end()
-            return "(?:"
         for opening, name in _REFUSED_GROUPS.items():
             if reader.peek(len(opening)) == opening:
                 raise reader.unsupported(name, reader.position)
-        if reader.peek(2) in ("(?", "(*"):
-            raise reader.invalid(f"unknown group {reader.peek(3)!r}", reader.position)
-        reader.position += 1
-        return "("
-
-    def _apply_flags(self, found: re.Match[str]) -> None:
-        reader = self.reader
-        for letters, value in ((found.group(1), True), (found.group(2) or "", False)):
-            for letter in letters:
-                if letter == "i":
-                    reader.ignore_case = value
-                elif letter == "s":
-                    reader.dot_all = value
-                elif letter != "u":
-                    raise reader.unsupported(f"flag {letter!r}", found.start())
-        reader.position = found.end()
+        found = reader.read_opening(("(?:", "(?=", "(?!", "(?>"), reader.invalid)
+        if isinstance(found, str):
+            return found
+        if found[3] == ")":
+            raise reader.unsupported("flags after the start", reader.position)
+        reader.apply_flags(found, _FLAGS)
+        return "(?:"
 
 
-def _bounds(found: re.Match[str]) -> tuple[int, int | None]:
+def _bounds(count: str) -> tuple[int, int | None]:
     """Return minimum and maximum of a quantifier."""
     simple: dict[str, tuple[int, int | None]] = {"?": (0, 1), "*": (0, None), "+": (1, None)}
-    if found.group() in simple:
-        return simple[found.group()]
-    at_least, comma, at_most, only_most = found.groups()
-    if only_most is not None:
-        return 0, int(only_most)
+    if count in simple:
+        return simple[count]
+    at_least, comma, at_most = count[1:-1].partition(",")
     if not comma:
-        # "{2}3}" cannot arise: digits without a comma all belong to the minimum.
         return int(at_least), int(at_least)
-    return int(at_least), int(at_most) if at_most else None
+    return int(at_least or 0), int(at_most) if at_most else None
 
 
 def _atomic(body: Node, position: int) -> Node:

@@ -8,7 +8,6 @@ per class, and the module only does what engines agree on: sequence, choice,
 repetition, look-around. Offsets are unchanged, for it is class for character.
 """
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,7 +16,7 @@ import regex
 from numpy.typing import NDArray
 
 from cutline.errors import PatternError
-from cutline.pretokenize.atoms import AtomReader
+from cutline.pretokenize.atoms import QUANTIFIER, AtomReader
 from cutline.pretokenize.charset import CharSet, union
 from cutline.pretokenize.classes import block_tables, partition
 from cutline.pretokenize.compiled import BLOCK_SIZE
@@ -30,7 +29,7 @@ _MAX_DEPTH = 63  # as in tiktoken's engine; the module parses groups by recursio
 _MAX_REPEATS = 8
 _FIRST_CLASS = 0xE000  # class 0 is written as this private-use character
 _PLAIN_OPENINGS = ("(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>")
-_QUANTIFIER = re.compile(r"(?:[?*+]|\{\d+(?:,\d*)?\}|\{,\d+\})[?+]?")
+_FLAGS = "imsu"
 
 _Part = str | CharSet
 _NEWLINE = CharSet.of("\n")
@@ -91,12 +90,11 @@ class _Rewriter:
 
     def __init__(self, pattern: str) -> None:
         self.reader = AtomReader(pattern)
-        self.multi_line = False
 
     def parts(self) -> list[_Part]:
         reader = self.reader
         parts: list[_Part] = []
-        outer: list[tuple[bool, bool, bool]] = []
+        outer: list[frozenset[str]] = []
         # How deep repetitions lie in one another: in each open group, and in what was just read.
         repeats, just_read = [0], 0
         while character := reader.peek():
@@ -104,7 +102,7 @@ class _Rewriter:
             if character == "(":
                 if len(outer) == _MAX_DEPTH:
                     raise reader.unsupported("a group nested too deeply", reader.position)
-                outer.append((reader.ignore_case, reader.dot_all, self.multi_line))
+                outer.append(reader.flags)
                 opening = self.opening()
                 if opening:
                     repeats.append(0)
@@ -114,12 +112,12 @@ class _Rewriter:
             elif character == ")":
                 if not outer:
                     raise reader.invalid("unmatched ')'", reader.position)
-                reader.ignore_case, reader.dot_all, self.multi_line = outer.pop()
+                reader.flags = outer.pop()
                 reader.position += 1
                 parts.append(")")
                 just_read = repeats.pop()
                 repeats[-1] = max(repeats[-1], just_read)
-            elif found := _QUANTIFIER.match(reader.pattern, reader.position):
+            elif found := QUANTIFIER.match(reader.pattern, reader.position):
                 if begun == _MAX_REPEATS:
                     raise reader.unsupported("a repetition nested too deeply", reader.position)
                 repeats[-1] = max(repeats[-1], begun + 1)
@@ -133,29 +131,16 @@ class _Rewriter:
 
     def opening(self) -> str:
         """Read what opens a group; "" for flags that hold from here on."""
-        opening = self.reader.read_opening(_PLAIN_OPENINGS)
+        opening = self.reader.read_opening(_PLAIN_OPENINGS, self.reader.unsupported)
         if isinstance(opening, str):
             return opening
-        self.apply_flags(opening)
-        return "" if opening.group(3) == ")" else "(?:"
-
-    def apply_flags(self, found: re.Match[str]) -> None:
-        reader = self.reader
-        for letters, value in ((found.group(1), True), (found.group(2) or "", False)):
-            for letter in letters:
-                if letter == "i":
-                    reader.ignore_case = value
-                elif letter == "s":
-                    reader.dot_all = value
-                elif letter == "m":
-                    self.multi_line = value
-                elif letter != "u":
-                    raise reader.unsupported(f"flag {letter!r}", found.start())
-        reader.position = found.end()
+        self.reader.apply_flags(opening, _FLAGS)
+        return "" if opening[3] == ")" else "(?:"
 
     def assertion(self) -> list[_Part]:
         """Read an anchor or a word boundary; nothing if none comes next."""
         reader = self.reader
+        multi_line = "m" in reader.flags
         ahead = reader.peek(2)
         simple: dict[str, list[_Part]] = {
             r"\A": [r"\A"],
@@ -168,9 +153,9 @@ class _Rewriter:
             reader.position += 2
             return simple[ahead]
         if reader.accept("^"):
-            return ["(?:\\A|(?<=", _NEWLINE, "))"] if self.multi_line else [r"\A"]
+            return ["(?:\\A|(?<=", _NEWLINE, "))"] if multi_line else [r"\A"]
         if reader.accept("$"):
-            return ["(?=", _NEWLINE, r"|\Z)"] if self.multi_line else [r"\Z"]
+            return ["(?=", _NEWLINE, r"|\Z)"] if multi_line else [r"\Z"]
         return []
 
 

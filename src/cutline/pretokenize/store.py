@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from cutline.atomic import replacing
 from cutline.container import pack, unpack
 from cutline.errors import CorruptDataError
 from cutline.pretokenize.compiled import (
@@ -190,16 +191,10 @@ def _is_private(found: os.stat_result) -> bool:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Put a file in place as a whole: readers see the old one or the new one."""
-    import tempfile  # a cache is written once; every start would pay
-
+    """Put a file into the cache if that can be done."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(data)
-            os.replace(temporary, path)  # noqa: PTH105 (Path.replace is the same call)
-        except OSError:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        path.unlink(missing_ok=True)  # it would hand on its permissions
+        with replacing(path) as sink:
+            Path(sink.name).chmod(0o600)  # `_is_private`, whatever the umask
+            sink.write(data)

@@ -6,10 +6,14 @@
 >>> encode_backtracking(tokens, b"abcb"), IntervalCounter(tokens, b"abcb").count(1, 4)
 ([258, 98], 2)
 
+An encoder takes a vocabulary and the bytes of a piece, and returns token ids. The vocabulary is
+`Tokens`; for `encode_textbook` and `encode_heap` any mapping from a token's bytes to its id, which
+is its rank, all single bytes among them.
+
 To read, to try out, and for tests to compare with; `cutline.Encoding` is what is fast.
 docs/algorithm.md has the definitions and the proofs. Everything, `trainer` aside, works on the
 bytes of one piece and returns token ids: there is nothing here of split patterns, and so nothing of
-settled boundaries and live scans (docs/counting.md). Left out, too, are a table of suffixes,
+safe split points and live scans (docs/counting.md). Left out, too, are a table of suffixes,
 which mirrors that of prefixes, parts of a piece counted from its own tokens (Theorem 10),
 and merging that begins with whole characters (Theorem 11).
 

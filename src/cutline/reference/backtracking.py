@@ -1,7 +1,7 @@
 """Backtracking: encode from left to right, and take back what leads nowhere.
 
 At each place take the longest token that is compatible with the one before. Where none is,
-no encoding has a seam at this place: note that in a field of bits, take the last token back,
+no encoding has a token boundary here: note that in a field of bits, take the last token back,
 and go on there with the next shorter one. No place is reached again after it was ruled out.
 
 Cost: linear in the piece and in the tokens found in it.
@@ -21,13 +21,6 @@ __all__ = ["encode_backtracking"]
 @encodes_pieces
 def encode_backtracking(tokens: Tokens, piece: bytes) -> list[bytes]:
     """Encode by longest matches, taken back where needed.
-
-    Args:
-        tokens: the vocabulary.
-        piece: any bytes.
-
-    Returns:
-        Token ids.
 
     >>> ranks = {bytes([b]): b for b in range(256)} | {b"ab": 256, b"bc": 257, b"abc": 258}
     >>> encode_backtracking(Tokens(ranks), b"abcb")

@@ -4,14 +4,14 @@ They may if merging their bytes ends in just these two. Then a list of tokens is
 of its bytes if and only if each two neighbours are compatible, which is what all the encoders
 that do not merge rest on.
 
-The answer without merging: two parts meet at the seam, at the end the two tokens. Undo the
+The answer without merging: two parts meet at the boundary, at the end the two tokens. Undo the
 tokens' merges, the latest first, and look each time whether the two parts that met there
-before would have joined across the seam earlier than the merge just undone.
+before would have joined across the boundary earlier than the merge just undone.
 
 The order of undoing is known for regular tokens only; a pair with another one is merged.
 
 Cost: one look-up for each merge undone, at most as many as the tokens have bytes. Pairs recur:
-verdicts are remembered.
+results are cached.
 Source: the README of the `bpe` crate in github/rust-gems; docs/algorithm.md, "The pair check".
 """
 
@@ -22,7 +22,7 @@ from cutline.reference.tokens import Tokens
 
 __all__ = ["compatible"]
 
-MOST_VERDICTS = 1 << 17  # then they are forgotten: about 20 MB
+MAX_CACHED_PAIRS = 1 << 17  # about 20 MB; then the cache is cleared
 
 
 def compatible(tokens: Tokens, left: bytes, right: bytes) -> bool:
@@ -39,19 +39,19 @@ def compatible(tokens: Tokens, left: bytes, right: bytes) -> bool:
     (True, False)
     """
     pair = left, right
-    if pair not in tokens.verdicts:
-        if len(tokens.verdicts) >= MOST_VERDICTS:
-            tokens.verdicts.clear()
-        tokens.verdicts[pair] = (
+    if pair not in tokens.pair_cache:
+        if len(tokens.pair_cache) >= MAX_CACHED_PAIRS:
+            tokens.pair_cache.clear()
+        tokens.pair_cache[pair] = (
             _undo(tokens, left, right)
             if tokens.regular.issuperset(pair)
             else merge_by_heap(tokens, left + right) == [left, right]
         )
-    return tokens.verdicts[pair]
+    return tokens.pair_cache[pair]
 
 
 def _undo(tokens: Tokens, left: bytes, right: bytes) -> bool:
-    too_late: float = inf  # the rank from which on a merge across the seam comes too late
+    too_late: float = inf  # the rank from which on a merge across the boundary comes too late
     while True:
         joined = left + right
         if tokens.splits.get(joined) == (left, right) and tokens[joined] < too_late:
@@ -60,7 +60,7 @@ def _undo(tokens: Tokens, left: bytes, right: bytes) -> bool:
             too_late = tokens[left]
             left = tokens.splits[left][1]
         elif len(right) > 1:
-            # Of equal ranks the left one merges first: here that is the one across the seam.
+            # Of equal ranks the left one merges first: here that is the one across the boundary.
             too_late = tokens[right] + 1
             right = tokens.splits[right][0]
         else:

@@ -18,12 +18,7 @@ __all__ = ["encode_greedy"]
 def encode_greedy(tokens: Tokens, piece: bytes) -> list[bytes]:
     """Cut a piece into longest matches from left to right; see above for why not to.
 
-    Args:
-        tokens: the vocabulary; tokens that merging never forms are used too.
-        piece: any bytes.
-
-    Returns:
-        Token ids.
+    Tokens that merging never forms are used too.
 
     >>> from cutline.reference.textbook import encode_textbook
     >>> ranks = {bytes([b]): b for b in range(256)} | {b"cd": 256, b"ab": 257, b"abc": 258}

@@ -25,13 +25,6 @@ Candidate = tuple[int, int, int]
 def encode_heap(ranks: Mapping[bytes, int], piece: bytes) -> list[bytes]:
     """Encode by merging from a heap.
 
-    Args:
-        ranks: the id of every token, which is also its rank; all single bytes among them.
-        piece: any bytes.
-
-    Returns:
-        Token ids.
-
     >>> ranks = {bytes([b]): b for b in range(256)} | {b"ab": 256, b"bc": 257, b"abc": 258}
     >>> encode_heap(ranks, b"abcb")
     [258, 98]
@@ -41,8 +34,8 @@ def encode_heap(ranks: Mapping[bytes, int], piece: bytes) -> list[bytes]:
 
 def merge_by_heap(ranks: Mapping[bytes, int], piece: bytes) -> list[bytes]:
     """Merge until nothing is left to join."""
-    seams = bitarray(len(piece) + 1)
-    seams.setall(True)
+    boundaries = bitarray(len(piece) + 1)
+    boundaries.setall(True)
 
     def candidates(start: int, middle: int, end: int) -> list[Candidate]:
         """Give the pair of parts that meet in the middle, if they spell a token."""
@@ -53,11 +46,11 @@ def merge_by_heap(ranks: Mapping[bytes, int], piece: bytes) -> list[bytes]:
     heapify(heap)
     while heap:
         _, start, end = heappop(heap)
-        if not (seams[start] and seams[end]):
+        if not (boundaries[start] and boundaries[end]):
             continue  # one of the two parts has been joined with another
-        seams[seams.find(True, start + 1)] = False
-        before = seams.find(True, 0, start, right=True)
-        after = seams.find(True, end + 1)
+        boundaries[boundaries.find(True, start + 1)] = False
+        before = boundaries.find(True, 0, start, right=True)
+        after = boundaries.find(True, end + 1)
         for found in candidates(before, start, end) + candidates(start, end, after):
             heappush(heap, found)
-    return [piece[start:end] for start, end in pairwise(seams.search(True))]
+    return [piece[start:end] for start, end in pairwise(boundaries.search(True))]

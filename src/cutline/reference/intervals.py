@@ -3,10 +3,11 @@
 The last tokens of all prefixes make a tree: each prefix hangs below the one that is left
 without its last token. The way from a prefix up to the root is the prefix's encoding.
 
-To count `[start, end)`, encode from `start` until the encoding meets that way: at a seam that
-lies on the way from `end` to the root, and with the same token before it. What follows on the
-way is compatible with that token, so the two join to a list of which all neighbours are
-compatible, and that is the encoding. A meeting at `start` itself needs no token before it.
+To count `[start, end)`, encode from `start` until the encoding meets that way: at a token
+boundary that lies on the way from `end` to the root, and with the same token before it. What
+follows on the way is compatible with that token, so the two join to a list of which all
+neighbours are compatible, and that is the encoding. A meeting at `start` itself needs no token
+before it.
 
 Cost: linear to prepare. Encodings that begin at different places mostly meet after a few
 tokens; where they never do, as in runs of one letter, a count is linear in the interval.
@@ -82,5 +83,5 @@ class IntervalCounter:
                     break
         return head
 
-    def _is_meeting(self, seam: int, end: int, token: bytes) -> bool:
-        return self._table.last[seam] == token and self._tree.is_above(seam, end)
+    def _is_meeting(self, boundary: int, end: int, token: bytes) -> bool:
+        return self._table.last[boundary] == token and self._tree.is_above(boundary, end)

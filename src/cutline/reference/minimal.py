@@ -23,12 +23,7 @@ __all__ = ["encode_minimal"]
 def encode_minimal(tokens: Tokens, piece: bytes) -> list[bytes]:
     """Cut a piece into as few tokens as possible; see above for what that is good for.
 
-    Args:
-        tokens: the vocabulary; tokens that merging never forms are used too.
-        piece: any bytes.
-
-    Returns:
-        Token ids.
+    Tokens that merging never forms are used too.
 
     >>> from cutline.reference.textbook import encode_textbook
     >>> ranks = {bytes([b]): b for b in range(256)} | {b"bc": 256, b"ab": 257, b"cd": 258}

@@ -51,7 +51,7 @@ class PrefixTable:
         return grows
 
     def encoding(self, end: int, start: int = 0) -> list[bytes]:
-        """`E` of the prefix up to `end`, from its seam at `start` on."""
+        """`E` of the prefix up to `end`, from its token boundary at `start` on."""
         encoded = []
         while end > start:
             encoded.append(self.last[end])
@@ -70,13 +70,6 @@ def table_of(tokens: Tokens, piece: bytes) -> PrefixTable:
 @encodes_pieces
 def encode_prefixes(tokens: Tokens, piece: bytes) -> list[bytes]:
     """Encode by way of the last tokens of all prefixes.
-
-    Args:
-        tokens: the vocabulary.
-        piece: any bytes.
-
-    Returns:
-        Token ids.
 
     >>> ranks = {bytes([b]): b for b in range(256)} | {b"ab": 256, b"bc": 257, b"abc": 258}
     >>> encode_prefixes(Tokens(ranks), b"abcb")

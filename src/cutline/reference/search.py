@@ -42,7 +42,7 @@ class Search:
         self._ends = automaton.iter("")
 
     def read(self, text: bytes | memoryview) -> Iterator[tuple[int, bytes]]:
-        """Go on with more text: yield each token found behind the place where it ends.
+        """Go on with more text: yield each token found, after the place where it ends.
 
         Places rise; the tokens that end at one place come the longest first. What is not
         asked for is not searched.

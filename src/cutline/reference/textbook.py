@@ -42,13 +42,6 @@ def merge(ranks: Mapping[bytes, int], piece: bytes, stop_at: int = 1) -> list[by
 def encode_textbook(ranks: Mapping[bytes, int], piece: bytes) -> list[bytes]:
     """Encode by the definition.
 
-    Args:
-        ranks: the id of every token, which is also its rank; all single bytes among them.
-        piece: any bytes.
-
-    Returns:
-        Token ids.
-
     >>> ranks = {bytes([b]): b for b in range(256)} | {b"ab": 256, b"bc": 257, b"abc": 258}
     >>> encode_textbook(ranks, b"abcb")
     [258, 98]

@@ -20,7 +20,7 @@ class Tokens(dict[bytes, int]):
 
     Args:
         vocabulary: a `Vocabulary`, or the rank of every token by its bytes, which is its id as
-            well. Tokens may be irregular, or never be reached by merging.
+            well. Tokens may be non-monotone, or never be reached by merging.
 
     Attributes:
         ids: the id of every token.
@@ -28,7 +28,7 @@ class Tokens(dict[bytes, int]):
             parts of its last merge. A token is *reachable* if it is there or a single byte.
         regular: the reachable tokens in whose merges ranks never fall.
         longest: length in bytes of the longest token.
-        verdicts: pairs of tokens that the pair check has decided; its memory.
+        pair_cache: results of the pair check.
 
     Raises:
         VocabularyError: (a ValueError) an id is given twice, or a single byte has no token.
@@ -49,7 +49,7 @@ class Tokens(dict[bytes, int]):
         super().__init__((token, rank) for rank, token in enumerate(vocabulary.tokens()))
         self.ids = vocabulary.to_ranks()
         self.longest = max(map(len, self))
-        self.verdicts: dict[tuple[bytes, bytes], bool] = {}
+        self.pair_cache: dict[tuple[bytes, bytes], bool] = {}
         self.splits: dict[bytes, tuple[bytes, bytes]] = {}
         self.regular = {token for token in self if len(token) == 1}
         for token in sorted(self, key=len):

@@ -1,19 +1,12 @@
-"""Text -> counts of its pieces -> a vocabulary.
+"""Text -> counts of its pieces -> a vocabulary -> an encoding.
 
-`counting` reads `sources` and counts; `merging` trains on what was counted. An encoding is made
-of it all by `cutline.trainer`.
+`counting` reads `sources` and counts; `merging` trains on what was counted; `trainer` makes an
+encoding of it all, and is imported apart: counting alone needs no encoding.
 """
 
 from cutline.training.counting import count_pieces
-from cutline.training.counts import PieceCounts, checked_special_texts
-from cutline.training.merging import Ties, train_vocabulary
+from cutline.training.counts import PieceCounts
+from cutline.training.merging import Ties
 from cutline.training.progress import Progress
 
-__all__ = [
-    "PieceCounts",
-    "Progress",
-    "Ties",
-    "checked_special_texts",
-    "count_pieces",
-    "train_vocabulary",
-]
+__all__ = ["PieceCounts", "Progress", "Ties", "count_pieces"]

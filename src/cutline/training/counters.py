@@ -6,19 +6,19 @@ so that all scans together stay linear. Short texts are counted many at a time.
 """
 
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from cutline.kernels.scan.scan import ScanTables
 from cutline.kernels.train.piece_counter import Tally
 from cutline.pretokenize import regex_spans
-from cutline.training.reading import character_start
+from cutline.training.file_reader import character_start
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = ["Counter", "MatchCounter", "ScanCounter"]
+__all__ = ["RegexCounter", "ScanCounter"]
 
 BATCH_BYTES: Final = 1 << 20
 """Short texts wait until there are so many bytes, or a thousandth as many texts, of them."""
@@ -31,29 +31,11 @@ GATHERED_BYTES: Final = 1 << 21
 """So much of a long text waits for each thread: threads that meet too often wait in turn."""
 
 
-class Counter(Protocol):
-    """Counts the pieces of texts."""
-
-    def put(self, part: bytes, ends: bool) -> bool:
-        """Take the next part of a text; `ends`: that was all of it.
-
-        Returns:
-            Whether something was counted, which may have taken a while.
-        """
-
-    def finish(self) -> Tally:
-        """Count what waits, and end."""
-
-    @property
-    def total(self) -> int:
-        """Pieces counted so far."""
-
-
 class ScanCounter:
     """Counts with the scanner; `close` ends its threads.
 
     With threads, `put` returns while they are at work, so that the next part is read meanwhile;
-    what they found is settled when the next part is there.
+    what they found is reconciled when the next part is there.
 
     Args:
         scan_tables: of the split pattern.
@@ -80,15 +62,19 @@ class ScanCounter:
         return sum(tally.total for tally in self._tallies)
 
     def put(self, part: bytes, ends: bool) -> bool:
-        """Take the next part of a text: see `Counter`."""
+        """Take the next part of a text; `ends`: that was all of it.
+
+        Returns:
+            Whether something was counted, which may have taken a while.
+        """
         if self._guessed is not None:
-            self._settle()
+            self._reconcile()
         if ends and not self._waiting and len(part) < SHORT_BYTES:
             self._short.append(part)
             self._short_bytes += len(part)
             if self._short_bytes < BATCH_BYTES and len(self._short) < BATCH_BYTES >> 5:
                 return False
-            self._settle()
+            self._reconcile()
             self._count_short()
             return True
         self._waiting.append(part)
@@ -97,15 +83,15 @@ class ScanCounter:
             return False
         text = b"".join(self._waiting)
         self._waiting = []
-        self._settle()
+        self._reconcile()
         self._count_text(text, ends)
         return True
 
     def finish(self) -> Tally:
-        """Count what waits, and end: see `Counter`."""
-        self._settle()
+        """Count what waits, and end."""
+        self._reconcile()
         self._count_short()
-        self._settle()
+        self._reconcile()
         first, *others = self._tallies
         while others:
             first.merge(others.pop())
@@ -129,8 +115,8 @@ class ScanCounter:
         for tally, start, stop in zip(self._tallies[1:], cuts[1:], [*cuts[2:], n], strict=False):
             self._running.append(self._pool.submit(tally.guess, text, start, stop, n, final))
 
-    def _settle(self) -> None:
-        """Wait for the threads, and make true what they counted."""
+    def _reconcile(self) -> None:
+        """Wait for the threads, and replace what they guessed by what is so."""
         running, guessed = self._running, self._guessed
         if not running:
             return
@@ -147,7 +133,7 @@ class ScanCounter:
         """Let what is undecided wait for the next part."""
         self._waiting = [] if final or arrived == len(text) else [text[arrived:]]
         self._waiting_bytes = 0 if final else len(text) - arrived
-        # What waits is scanned from its start again: only once there is as much behind it.
+        # What waits is scanned from its start again: only once there is as much after it.
         self._due_bytes = max(2 * self._waiting_bytes, self._gathered_bytes)
 
     def _count_short(self) -> None:
@@ -173,7 +159,7 @@ class ScanCounter:
         return max(1, min(len(self._tallies), n_bytes // THREAD_BYTES))
 
 
-class MatchCounter:
+class RegexCounter:
     """Counts with the `regex` module, for patterns that the scanner can't run: whole texts."""
 
     def __init__(self, pat_str: str) -> None:
@@ -187,7 +173,7 @@ class MatchCounter:
         return self._tally.total
 
     def put(self, part: bytes, ends: bool) -> bool:
-        """Take the next part of a text: see `Counter`."""
+        """Take the next part of a text: see `ScanCounter.put`."""
         self._waiting.append(part)
         if not ends:
             return False

@@ -2,19 +2,18 @@
 
 import os
 import time
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from typing import Any, Final
 
-from cutline.errors import PatternFallbackWarning, UnsupportedPatternError
-from cutline.pretokenize import regex_spans
+from cutline.errors import UnsupportedPatternError
+from cutline.pretokenize import fall_back
 from cutline.special import SpecialFinder
 from cutline.tables import build_scan_tables
-from cutline.training.counters import MatchCounter, ScanCounter
+from cutline.training.counters import RegexCounter, ScanCounter
 from cutline.training.counts import PieceCounts, checked_special_texts
 from cutline.training.progress import Progress
-from cutline.training.sources import Source, open_source
+from cutline.training.sources import DocumentSource, Files, open_source
 from cutline.vocabulary import O200K_PAT_STR
 
 __all__ = ["count_pieces"]
@@ -27,7 +26,7 @@ Part = tuple[bytes, bool]
 
 
 def count_pieces(
-    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Iterable[str] | Source,
+    source: Files | Iterable[str] | DocumentSource,
     *,
     pat_str: str | None = O200K_PAT_STR,
     special_tokens: Iterable[str] = (),
@@ -127,18 +126,13 @@ def _progress(disk_bytes: int | None, utf8_bytes: int, pieces: int) -> Progress:
     )
 
 
-def _make_counter(pat_str: str | None, num_threads: int) -> ScanCounter | MatchCounter:
+def _make_counter(pat_str: str | None, num_threads: int) -> ScanCounter | RegexCounter:
     try:
         return ScanCounter(build_scan_tables(pat_str), num_threads)
     except UnsupportedPatternError as error:
         assert pat_str is not None
-        regex_spans(pat_str, "")  # refuses what the module can't run either
-        warnings.warn(
-            f"the split pattern runs on the `regex` module, exact but slower: {error}",
-            PatternFallbackWarning,
-            stacklevel=3,
-        )
-        return MatchCounter(pat_str)
+        fall_back(pat_str, error, stacklevel=3)
+        return RegexCounter(pat_str)
 
 
 def _checked_threads(num_threads: int | None) -> int:

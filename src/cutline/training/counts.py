@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Iterator
+from functools import partial
 from operator import index
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, Self
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from cutline.atomic import replacing
 from cutline.errors import CorruptDataError
+from cutline.extras import need
 from cutline.kernels.train.piece_counter import Tally
 from cutline.training.counts_file import read_counts, write_counts
 
@@ -30,7 +32,7 @@ class PieceCounts:
     machines. Pieces are sorted by their bytes, so equal counts are equal arrays.
 
     Args:
-        arena: uint8, the pieces' bytes, one behind the other.
+        arena: uint8, the pieces' bytes, one after the other.
         offsets: int64, where each piece starts, and the end of the last.
         counts: int64, how often each occurs, 1 or more.
         pat_str: the split pattern that made the pieces.
@@ -119,11 +121,10 @@ class PieceCounts:
         arena, offsets, counts = tally.pieces()
         for array in (arena, offsets, counts):
             array.setflags(write=False)
-        object.__setattr__(self, "_arena", arena)
-        object.__setattr__(self, "_offsets", offsets)
-        object.__setattr__(self, "_counts", counts)
-        object.__setattr__(self, "_pat_str", pat_str)
-        object.__setattr__(self, "_special_tokens", checked_special_texts(special_tokens))
+        checked = checked_special_texts(special_tokens)
+        values = (arena, counts, offsets, pat_str, checked)
+        for attribute, value in zip(self.__slots__, values, strict=True):
+            object.__setattr__(self, attribute, value)
 
     # What it holds
 
@@ -238,14 +239,8 @@ class PieceCounts:
         raise AttributeError(f"piece counts are immutable; cannot delete {attribute!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (
-            type(self),
-            self._arena,
-            self._offsets,
-            self._counts,
-            self._pat_str,
-            self._special_tokens,
-        )
+        make = partial(type(self), pat_str=self._pat_str, special_tokens=self._special_tokens)
+        return make, self.arrays()
 
     # Files and tables
 
@@ -308,7 +303,7 @@ class PieceCounts:
         Raises:
             ImportError: pyarrow is not installed.
         """
-        pa = _need_pyarrow()
+        pa = need("pyarrow", "an Arrow table", "arrow")
         pieces = pa.Array.from_buffers(
             pa.large_binary(),
             len(self),
@@ -332,7 +327,7 @@ class PieceCounts:
                 as the constructor.
             ImportError: pyarrow is not installed.
         """
-        pa = _need_pyarrow()
+        pa = need("pyarrow", "an Arrow table", "arrow")
         header = (table.schema.metadata or {}).get(_METADATA_KEY)
         if header is None:
             raise ValueError(
@@ -431,23 +426,3 @@ def _binary_arrays(column: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     offsets = offsets[column.offset : column.offset + len(column) + 1]
     data = np.frombuffer(data_buffer or b"", dtype=np.uint8)
     return data[offsets[0] : offsets[-1]], offsets - offsets[0]
-
-
-def _need_pyarrow() -> Any:
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise ImportError("Arrow tables need pyarrow: pip install cutline[arrow]") from error
-    return pyarrow
-
-
-def _rebuild(
-    cls: type[PieceCounts],
-    arena: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    pat_str: str | None,
-    special_tokens: tuple[str, ...],
-) -> PieceCounts:
-    """Make counts again from their pickle."""
-    return cls(arena, offsets, counts, pat_str=pat_str, special_tokens=special_tokens)

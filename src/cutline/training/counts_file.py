@@ -40,7 +40,6 @@ _START: Final = struct.Struct("<6sHIQQ")
 _MAGIC: Final = b"cutcnt"
 _VERSION: Final = 1
 _DIGEST_BYTES: Final = 32
-_BLOCK_BYTES: Final = 1 << 20
 
 
 def write_counts(sink: BinaryIO, header: Mapping[str, Any], arrays: Arrays) -> None:
@@ -95,12 +94,8 @@ def read_counts(path: str | os.PathLike[str]) -> tuple[Header, Arrays]:
 
 def _read(stream: BinaryIO, n_bytes: int, digest: Any) -> NDArray[np.uint8]:
     """Read so many bytes into an array."""
-    data = np.empty(n_bytes, dtype=np.uint8)
-    view, done = data.data, 0
-    while done < n_bytes:
-        n_read = stream.readinto(view[done : done + _BLOCK_BYTES])  # type: ignore[attr-defined]
-        if not n_read:
-            raise CorruptDataError("it was cut off while it was read")
-        digest.update(view[done : done + n_read])
-        done += n_read
+    data = np.fromfile(stream, dtype=np.uint8, count=n_bytes)
+    if len(data) < n_bytes:
+        raise CorruptDataError("it was cut off while it was read")
+    digest.update(data.data)
     return data

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from cutline.training.reading import character_start
-from cutline.training.sources import Document, FileDocument, FileSource, Source
+from cutline.training.file_reader import character_start
+from cutline.training.sources import Document, DocumentSource, FileDocument, FileSource
 
 __all__ = ["HeldOut"]
 
 MOST_BYTES = 1 << 23
 
 
-class HeldOut(Source):
+class HeldOut(DocumentSource):
     """The documents of files, but for a share of each text file, and some rows.
 
     Of a text file, lines are held out here and there, the last ones of each block that is
@@ -63,7 +63,7 @@ class HeldOut(Source):
     def _stretches(self, document: FileDocument) -> Iterator[Document]:
         cut = self._cut(document)
         while (first := next(cut, None)) is not None:
-            yield _Stretch(document.name, first, cut)
+            yield _Stretch(first, cut)
 
     def _cut(self, document: FileDocument) -> Iterator[tuple[bytes, bool]]:
         """Yield what is left of each block, and whether the text after that is held out."""
@@ -86,10 +86,7 @@ class _Stretch:
 
     text = None
 
-    def __init__(
-        self, name: str, first: tuple[bytes, bool], rest: Iterator[tuple[bytes, bool]]
-    ) -> None:
-        self.name = name
+    def __init__(self, first: tuple[bytes, bool], rest: Iterator[tuple[bytes, bool]]) -> None:
         self._first = first
         self._rest = rest
 

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cutline.errors import SourceError
-from cutline.training.reading import FileReader, invalid_utf8
+from cutline.extras import need
+from cutline.training.file_reader import FileReader, invalid_utf8
 
 if TYPE_CHECKING:
     import pyarrow
     import pyarrow.parquet
 
-__all__ = ["JsonRows", "ParquetRows"]
+__all__ = ["JsonRows", "ParquetRows", "text_type"]
 
 _BYTE_ORDER_MARK = "\ufeff"
 _BATCH_ROWS = 256
@@ -94,6 +95,26 @@ def _no_column(column: str, columns: Iterable[str]) -> str:
     return f"no column {column!r}; there is {shown or 'none'}"
 
 
+def text_type(schema: "pyarrow.Schema", column: str) -> "pyarrow.DataType":
+    """Return the type of a column's strings: of a dictionary, that of its values.
+
+    Raises:
+        SourceError: (a ValueError) there is no such column, or more than one, or it holds no
+            strings.
+    """
+    import pyarrow.types as kinds
+
+    if schema.names.count(column) > 1:
+        raise SourceError(f"more than one column {column!r}")
+    if column not in schema.names:
+        raise SourceError(_no_column(column, schema.names))
+    found = schema.field(column).type
+    kind = found.value_type if kinds.is_dictionary(found) else found
+    if not (kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind)):
+        raise SourceError(f"column {column!r} must hold strings, its type is {found}")
+    return kind
+
+
 class ParquetRows:
     """The texts in a column of a Parquet file.
 
@@ -116,12 +137,16 @@ class ParquetRows:
     unit = "row"
 
     def __init__(self, path: Path, column: str) -> None:
-        _need_pyarrow(path)
+        need("pyarrow.parquet", f"reading {path}", "arrow")
         self.path = path
         self._column = column
         self.bytes_read = 0
         with path.open("rb") as file:
-            self._check_schema(self._open(file).schema_arrow)
+            schema = self._open(file).schema_arrow
+        try:
+            text_type(schema, column)
+        except SourceError as error:
+            raise SourceError(f"{path}: {error}") from None
 
     def _open(self, file: Any) -> "pyarrow.parquet.ParquetFile":
         import pyarrow.parquet
@@ -141,18 +166,6 @@ class ParquetRows:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
             raise SourceError(f"{self.path}: {problem}: {error}") from error
-
-    def _check_schema(self, schema: "pyarrow.Schema") -> None:
-        import pyarrow.types
-
-        if schema.names.count(self._column) != 1:
-            raise SourceError(f"{self.path}: {_no_column(self._column, schema.names)}")
-        found = schema.field(self._column).type
-        kind = found.value_type if pyarrow.types.is_dictionary(found) else found
-        if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
-            raise SourceError(
-                f"{self.path}: column {self._column!r} must hold strings, its type is {found}"
-            )
 
     def rows(self) -> Iterator[tuple[int, str]]:
         """Yield the number of each row, from 1, and its text. Null has none.
@@ -202,12 +215,3 @@ def _as_bytes(values: "pyarrow.Array") -> list[bytes | None]:
 
     plain = values.dictionary_decode() if hasattr(values, "dictionary_decode") else values
     return list(plain.cast(pyarrow.large_binary()).to_pylist())
-
-
-def _need_pyarrow(path: Path) -> None:
-    try:
-        import pyarrow.parquet  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            f"reading {path} needs the package pyarrow: pip install 'cutline[arrow]'"
-        ) from error

@@ -11,15 +11,15 @@ from typing import Protocol, TypeAlias, cast
 
 from cutline.checks import REPAIR, plain_text
 from cutline.errors import SourceError, SurrogateError
-from cutline.training.reading import BLOCK_BYTES, FileReader
+from cutline.training.file_reader import BLOCK_BYTES, FileReader
 from cutline.training.rows import JsonRows, ParquetRows
 
 __all__ = [
     "Document",
+    "DocumentSource",
     "FileDocument",
     "FileSource",
     "Files",
-    "Source",
     "TextSource",
     "find_files",
     "open_source",
@@ -35,11 +35,7 @@ _SHOWN_CHARACTERS = 255  # most that a file's name has
 
 
 class Document(Protocol):
-    """A text that pieces do not reach out of."""
-
-    @property
-    def name(self) -> str:
-        """Which one it is, for errors: a path, perhaps with a line or row, or "item 12"."""
+    """A text of its own: no piece goes on in the next one."""
 
     @property
     def text(self) -> str | None:
@@ -112,7 +108,7 @@ class FileDocument:
             yield block
 
 
-class Source(ABC):
+class DocumentSource(ABC):
     """Documents, one after the other: a document's blocks are read before the next is asked for."""
 
     @property
@@ -130,7 +126,7 @@ class Source(ABC):
         """Yield the documents."""
 
 
-class TextSource(Source):
+class TextSource(DocumentSource):
     """The documents of an iterable of texts."""
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -153,7 +149,7 @@ class TextSource(Source):
             raise SourceError(f"no text to train on: {number} documents, and none holds text")
 
 
-class FileSource(Source):
+class FileSource(DocumentSource):
     """The documents of files: of each its text, or the texts of its rows.
 
     Args:
@@ -222,7 +218,9 @@ class FileSource(Source):
             raise SourceError(f"no text to train on: nothing in {shown}{more}")
 
 
-def open_source(source: Files | Iterable[str] | Source, column: str | None = None) -> Source:
+def open_source(
+    source: Files | Iterable[str] | DocumentSource, column: str | None = None
+) -> DocumentSource:
     """Find the documents of a source.
 
     Args:
@@ -231,7 +229,7 @@ def open_source(source: Files | Iterable[str] | Source, column: str | None = Non
             name and never a text, in a list too: texts in a list go in as `iter(texts)`.
             A pattern's files come sorted. A file is text in UTF-8, unless its name ends in
             .jsonl, .ndjson or .parquet: then each row is a document. All but Parquet may be
-            packed: .gz, .zst or .zstd. A `Source` is taken as it is.
+            packed: .gz, .zst or .zstd. A `DocumentSource` is taken as it is.
         column: which column of the rows holds the text.
 
     Returns:
@@ -247,14 +245,14 @@ def open_source(source: Files | Iterable[str] | Source, column: str | None = Non
     >>> [document.text for document in open_source(iter(["one", "two"]))]
     ['one', 'two']
     """
-    if isinstance(source, Source):
+    if isinstance(source, DocumentSource):
         return source
     if isinstance(source, (str, os.PathLike, list, tuple)):
         try:
             return FileSource(find_files(source), column)
         except FileNotFoundError as error:
-            way_out = "a str is a file name, in a list too: for texts pass iter([text, ...])"
-            problem = f"{error.strerror} ({way_out})"
+            hint = "a str is a file name, in a list too: for texts pass iter([text, ...])"
+            problem = f"{error.strerror} ({hint})"
             raise FileNotFoundError(error.errno, problem, error.filename) from None
     if isinstance(source, (bytes, bytearray)) or not isinstance(source, Iterable):
         raise TypeError(

@@ -7,7 +7,7 @@ report.py     `Report` and `Finding`
 """
 
 from cutline.verification.checking import verify
-from cutline.verification.reading import Tokenizer
+from cutline.verification.duck_typing import Tokenizer
 from cutline.verification.report import Finding, FindingKind, Report
 
 __all__ = ["Finding", "FindingKind", "Report", "Tokenizer", "verify"]

@@ -6,8 +6,8 @@ from operator import index
 from typing import Any
 
 from cutline.checks import plain_text
+from cutline.verification.duck_typing import ReadChunk, Tokenizer, counter_of, read_chunk
 from cutline.verification.locating import Place, locate, span_holds
-from cutline.verification.reading import ReadChunk, Tokenizer, counter_of, read_chunk
 from cutline.verification.report import Finding, FindingKind, Report
 
 __all__ = ["verify"]
@@ -85,9 +85,9 @@ def verify(
     places = locate(text, read, count_shared, chunk_overlap, strip)
     findings += _check_places(text, read, places, count_shared, chunk_overlap)
     lost = list(_lost(text, places))
-    for start, end, behind in lost:
+    for start, end, following in lost:
         if not (strip and text[start:end].isspace()):
-            findings.append(_loss(text, start, end, behind))
+            findings.append(_loss(text, start, end, following))
     last = len(read)
     findings.sort(key=lambda found: last if found.chunk is None else found.chunk)
     blanks = sum(character.isspace() for start, end, _ in lost for character in text[start:end])
@@ -133,11 +133,11 @@ def _check_places(
         if end - start < len(chunk.text):
             message = f"of {_shown(chunk.text)} only {_shown(text[start:end])} is in the text"
             yield Finding("invented text", number, message, start, end)
-        shared = text[start : min(before.reach, end)]
+        shared = text[start : min(before.covered, end)]
         if start < before.last_start:
             message = f"begins at {start}, before the one in front of it, at {before.last_start}"
             yield Finding("out of order", number, message, start, end)
-        elif end <= before.reach or not chunk.text:
+        elif end <= before.covered or not chunk.text:
             message = f"{_shown(chunk.text)} at {start} ends at {end}, no farther than those before"
             yield Finding("nothing new", number, message, start, end)
         elif shared and (not chunk_overlap or count(shared) > chunk_overlap):
@@ -160,19 +160,19 @@ def _check_offsets(text: str, number: int, chunk: ReadChunk, place: Place) -> It
 
 
 def _lost(text: str, places: list[Place]) -> Iterator[tuple[int, int, int | None]]:
-    """Yield the spans of the text that are in no chunk, with the chunk behind each."""
+    """Yield the spans of the text that are in no chunk, with the chunk after each."""
     spans = sorted(
         (place.start, place.end, number)
         for number, place in enumerate(places)
         if place.start is not None and place.end is not None
     )
-    reach = 0
+    covered = 0
     for start, end, number in spans:
-        if start > reach:
-            yield reach, start, number
-        reach = max(reach, end)
-    if reach < len(text):
-        yield reach, len(text), None
+        if start > covered:
+            yield covered, start, number
+        covered = max(covered, end)
+    if covered < len(text):
+        yield covered, len(text), None
 
 
 def _loss(text: str, start: int, end: int, number: int | None) -> Finding:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from cutline.verification.reading import ReadChunk
+from cutline.verification.duck_typing import ReadChunk
 
 __all__ = ["Place", "locate", "span_holds"]
 
@@ -29,29 +29,29 @@ _WHITE_SPACE = re.compile(r"\s*")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a chunk lies, and behind which places of the chunks before it.
+    """Where a chunk lies, and after which places of the chunks before it.
 
     Attributes:
         start: of what was found of the chunk; None: it is nowhere.
         end: of that.
-        reach: the farthest end so far.
+        covered: the farthest end so far.
         last_start: the start of the last chunk that was found.
         previous: the place of the chunk before.
     """
 
     start: int | None
     end: int | None
-    reach: int
+    covered: int
     last_start: int
     previous: "Place | None"
 
     def then(self, start: int, end: int) -> "Place":
         """Return the place of the next chunk."""
-        return Place(start, end, max(self.reach, end), start, self)
+        return Place(start, end, max(self.covered, end), start, self)
 
     def nowhere(self) -> "Place":
         """Return the place of a next chunk that is nowhere."""
-        return Place(None, None, self.reach, self.last_start, self)
+        return Place(None, None, self.covered, self.last_start, self)
 
 
 def span_holds(text: str, chunk: ReadChunk) -> bool:
@@ -108,7 +108,7 @@ class _Search:
             return self._found(_some(chain_ends, expected))
         if said is not None:
             return self._found([_farthest(chains).then(said, said + len(part))])
-        if chain_ends := self._go_on(chains, part, self._behind_white_space):
+        if chain_ends := self._go_on(chains, part, self._after_white_space):
             return self._found(_some(chain_ends, expected))
         place = self._least_wrong(_farthest(chains), part)
         if place.start is not None:
@@ -129,23 +129,23 @@ class _Search:
             for chain in chains
             for start in ways(chain, part)
         }
-        return sorted(found.values(), key=lambda place: place.reach)
+        return sorted(found.values(), key=lambda place: place.covered)
 
     def _follows(self, chain: Place, part: str, start: int) -> bool:
         """Tell whether a start follows on the chain as it should."""
-        if start >= chain.reach:
-            return start == chain.reach or (
-                self._strip and start <= self._white_space_end(chain.reach)
+        if start >= chain.covered:
+            return start == chain.covered or (
+                self._strip and start <= self._white_space_end(chain.covered)
             )
-        adds = start > chain.last_start and start + len(part) > chain.reach
-        return adds and 0 < self._count(self._text[start : chain.reach]) <= self._overlap
+        adds = start > chain.last_start and start + len(part) > chain.covered
+        return adds and 0 < self._count(self._text[start : chain.covered]) <= self._overlap
 
     def _faultless(self, chain: Place, part: str) -> Iterator[int]:
         """Yield the starts that follow on the chain as they should."""
-        if self._text.startswith(part, chain.reach):
-            yield chain.reach
+        if self._text.startswith(part, chain.covered):
+            yield chain.covered
         if self._strip:
-            yield from self._behind_white_space(chain, part)
+            yield from self._after_white_space(chain, part)
         if self._overlap and part:
             yield from self._overlapping(chain, part)
 
@@ -155,21 +155,21 @@ class _Search:
         Where there are many, those that share most, at which chunkers aim, and those that
         share least.
         """
-        lowest = max(chain.last_start + 1, chain.reach - len(part) + 1)
-        last = chain.reach + len(part) - 1  # before here ends what begins before the chain's end
+        lowest = max(chain.last_start + 1, chain.covered - len(part) + 1)
+        last = chain.covered + len(part) - 1  # before here ends what begins before the chain's end
         starts: list[int] = []
-        start = self._shared_start(lowest, chain.reach) - 1
+        start = self._shared_start(lowest, chain.covered) - 1
         while len(starts) < _MOST_PLACES and (start := self._text.find(part, start + 1, last)) >= 0:
             starts.append(start)
         lowest = starts[-1] + 1 if starts else last
-        start = chain.reach
+        start = chain.covered
         for _ in range(_MOST_PLACES):
             start = self._text.rfind(part, lowest, start + len(part) - 1)
             if start < 0:
                 break
             starts.append(start)
         for start in starts:
-            if self._count(self._text[start : chain.reach]) <= self._overlap:
+            if self._count(self._text[start : chain.covered]) <= self._overlap:
                 yield start
 
     def _shared_start(self, lowest: int, end: int) -> int:
@@ -183,13 +183,13 @@ class _Search:
                 low = middle + 1
         return max(lowest, low - _SLACK)
 
-    def _behind_white_space(self, chain: Place, part: str) -> Iterator[int]:
-        """Yield the start behind white space that was left out, if that is all that was."""
-        end = self._white_space_end(chain.reach)
+    def _after_white_space(self, chain: Place, part: str) -> Iterator[int]:
+        """Yield the start after white space that was left out, if that is all that was."""
+        end = self._white_space_end(chain.covered)
         own = len(part) - len(part.lstrip())
         blank = own == len(part)
-        start = self._text.find(part, chain.reach, end) if blank else end - own
-        if start > chain.reach and self._text.startswith(part, start):
+        start = self._text.find(part, chain.covered, end) if blank else end - own
+        if start > chain.covered and self._text.startswith(part, start):
             yield start
 
     def _white_space_end(self, start: int) -> int:
@@ -200,8 +200,8 @@ class _Search:
 
     def _least_wrong(self, chain: Place, part: str) -> Place:
         """Find a chunk that does not follow: overlapping, farther on, in part, or before."""
-        lowest = max(0, chain.last_start + 1, chain.reach - len(part) + 1)
-        start = self._text.rfind(part, lowest, chain.reach + len(part))
+        lowest = max(0, chain.last_start + 1, chain.covered - len(part) + 1)
+        start = self._text.rfind(part, lowest, chain.covered + len(part))
         if start < 0:
             start = self._find_near(chain, part)
         if start >= 0:
@@ -213,25 +213,25 @@ class _Search:
                 return chain.then(start, start + len(core))
         if self._wide_searches:
             self._wide_searches -= 1
-            start = self._text.find(part, chain.reach)
+            start = self._text.find(part, chain.covered)
             if start < 0:
-                start = self._text.rfind(part, 0, chain.reach)
+                start = self._text.rfind(part, 0, chain.covered)
             if start >= 0:
                 return chain.then(start, start + len(part))
         return chain.nowhere()
 
     def _find_near(self, chain: Place, part: str) -> int:
         pending = min(self._pending, _MOST_PENDING) + len(part)
-        return self._text.find(part, chain.reach, chain.reach + pending + _NEAR)
+        return self._text.find(part, chain.covered, chain.covered + pending + _NEAR)
 
 
 def _farthest(chains: list[Place]) -> Place:
-    return max(chains, key=lambda place: place.reach)
+    return max(chains, key=lambda place: place.covered)
 
 
 def _some(chains: list[Place], expected: float) -> list[Place]:
     """Keep some of many chains: those that came about as far as is to be expected, and others."""
     if len(chains) <= _MOST_CHAINS:
         return chains
-    near = sorted(chains, key=lambda place: abs(place.reach - expected))[: _MOST_CHAINS // 2]
+    near = sorted(chains, key=lambda place: abs(place.covered - expected))[: _MOST_CHAINS // 2]
     return near + chains[:: 2 * len(chains) // _MOST_CHAINS]

@@ -26,7 +26,7 @@ class Finding:
 
     Attributes:
         kind: what sort of thing.
-        chunk: the number of the chunk, from 0; of text lost, that of the chunk behind it, and
+        chunk: the number of the chunk, from 0; of text lost, that of the chunk after it, and
             None at the end of the text.
         message: what exactly.
         start: where in the text it lies, in code points, if that is known.

@@ -16,9 +16,9 @@ from importlib.resources import files
 from typing import Any
 
 from cutline.chunks import Chunk
-from cutline.view.facts import Totals, totals_of
-from cutline.view.others import chunks_of
+from cutline.view.foreign_chunks import chunks_of
 from cutline.view.tokens import Tokenizer, tokenizer_of, tokens_of
+from cutline.view.totals import Totals, totals_of
 
 __all__ = ["html_page", "page_data"]
 

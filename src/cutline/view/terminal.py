@@ -10,9 +10,9 @@ from itertools import pairwise
 from typing import Any
 
 from cutline.chunks import Chunk
-from cutline.view.facts import Totals, lost_spans, totals_of
-from cutline.view.others import chunks_of
+from cutline.view.foreign_chunks import chunks_of
 from cutline.view.tokens import ShownTokens, Tokenizer, tokenizer_of, tokens_of
+from cutline.view.totals import Totals, lost_spans, totals_of
 
 __all__ = ["printable", "terminal_view"]
 
@@ -185,9 +185,9 @@ def _signed(text: str, head: int, tail: int) -> str:
     if head == tail:  # nothing is the chunk's alone
         head, tail = len(text), len(text)
     parts = text[:head], text[head:tail], text[tail:]
-    before, own, behind = map(printable, parts)
+    before, own, after = map(printable, parts)
     open_, close = _SHARED_SIGNS
-    return f"{open_}{before}{close}" * bool(before) + own + f"{open_}{behind}{close}" * bool(behind)
+    return f"{open_}{before}{close}" * bool(before) + own + f"{open_}{after}{close}" * bool(after)
 
 
 def _colored(chunk: Chunk, shown: ShownTokens, place: int, head: int, tail: int) -> str:

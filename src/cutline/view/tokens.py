@@ -29,7 +29,7 @@ class Cell:
     Attributes:
         start: where they begin, in code points of the text; `end` is where they end.
         end: see `start`.
-        first: the first of the tokens; `last` is behind the last.
+        first: the first of the tokens; `last` is one past the last.
         last: see `first`.
     """
 

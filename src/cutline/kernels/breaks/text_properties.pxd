@@ -1,6 +1,6 @@
 """Properties of characters that the rules of text boundaries ask for, in one number.
 
-The numbers are those of cutline.chunking.break_tables.
+The numbers are those of tools/build_break_tables.py.
 """
 
 from cutline.kernels.base.common cimport uint8_t, uint16_t, uint32_t, uint64_t

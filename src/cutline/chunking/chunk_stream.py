@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from cutline.checks import plain_text, utf8_of
-from cutline.chunking.cutter import Cut, Cutter
+from cutline.chunking.chunk_finder import ChunkFinder, Cut
 from cutline.chunking.levels import LOOK_AHEAD
 from cutline.chunking.rules import Rules
 from cutline.chunks import Chunk
@@ -13,12 +13,12 @@ from cutline.errors import SurrogateError
 if TYPE_CHECKING:
     from cutline.counting.protocols import TokenCounter
 
-__all__ = ["Run", "chunk_parts"]
+__all__ = ["ChunkStream", "chunk_parts"]
 
 WINDOW_CHARACTERS = 1 << 20
 
 
-class Run:
+class ChunkStream:
     """Goes through a text from chunk to chunk. All places are in the whole text.
 
     Args:
@@ -39,48 +39,48 @@ class Run:
             return min(self._held[0][0], self._held[0][1].start)
         return self._start if self._rules.chunk_overlap else self._floor
 
-    def chunks(self, cutter: Cutter, base: int, until: int, *, final: bool) -> Iterator[Chunk]:
+    def chunks(self, finder: ChunkFinder, base: int, until: int, *, final: bool) -> Iterator[Chunk]:
         """Yield the chunks that come next.
 
         Args:
-            cutter: of a window of the text.
+            finder: of a window of the text.
             base: where the window begins.
             until: only chunks that add text before this place.
             final: that is all of the text.
         """
         while True:
-            yield from self._easy(cutter, base, until)
-            floor = base + cutter.skip_space(self._floor - base)
+            yield from self._easy(finder, base, until)
+            floor = base + finder.skip_space(self._floor - base)
             if floor >= until:
                 break
-            cut = cutter.next_cut(self._start - base, floor - base)
+            cut = finder.next_cut(self._start - base, floor - base)
             self._start, self._floor = base + cut.start, base + cut.end
             if not self._rules.balance:
-                yield self._numbered(cutter, cut)
+                yield self._numbered(finder, cut)
                 continue
             self._held.append((floor, _moved(cut, base)))
             if len(self._held) > 2:
-                yield self._numbered(cutter, _moved(self._held.pop(0)[1], -base))
+                yield self._numbered(finder, _moved(self._held.pop(0)[1], -base))
         if not final:
             self._floor = floor
         elif self._held:
             cuts = [_moved(cut, -base) for _, cut in self._held]
             if len(cuts) == 2:
-                cuts = [*cutter.evened(self._held[0][0] - base, *cuts)]
+                cuts = [*finder.evened(self._held[0][0] - base, *cuts)]
             for cut in cuts:
-                yield self._numbered(cutter, cut)
+                yield self._numbered(finder, cut)
 
-    def _easy(self, cutter: Cutter, base: int, until: int) -> Iterator[Chunk]:
+    def _easy(self, finder: ChunkFinder, base: int, until: int) -> Iterator[Chunk]:
         """Yield the next chunks, as far as that is easy."""
-        while chunks := cutter.next_chunks(self._floor - base, until - base, self._index):
+        while chunks := finder.next_chunks(self._floor - base, until - base, self._index):
             self._index += len(chunks)
             self._start, self._floor = chunks[-1].start_index, chunks[-1].end_index
             yield from chunks
 
-    def _numbered(self, cutter: Cutter, cut: Cut) -> Chunk:
-        """Make the next chunk, of a cut in the cutter's window."""
+    def _numbered(self, finder: ChunkFinder, cut: Cut) -> Chunk:
+        """Make the next chunk, of a cut in the finder's window."""
         self._index += 1
-        return cutter.chunk(cut, self._index - 1)
+        return finder.chunk(cut, self._index - 1)
 
 
 def _moved(cut: Cut, by: int) -> Cut:
@@ -100,9 +100,9 @@ def chunk_parts(parts: Iterable[str], encoding: "TokenCounter", rules: Rules) ->
     Cost: linear. In memory is what some chunks can be at most: no character beyond that has a
     say in where the next chunk ends.
     """
-    run = Run(rules)
-    reach = encoding._max_bytes_of(rules.chunk_size)
-    ahead = None if reach is None else reach + LOOK_AHEAD
+    stream = ChunkStream(rules)
+    max_bytes = encoding._max_bytes_of(rules.chunk_size)
+    ahead = None if max_bytes is None else max_bytes + LOOK_AHEAD
     base, gathered, n_gathered, n_kept = 0, [""], 0, 0
     for number, part in enumerate(parts, start=1):
         if not isinstance(part, str):
@@ -113,20 +113,20 @@ def chunk_parts(parts: Iterable[str], encoding: "TokenCounter", rules: Rules) ->
         if ahead is None or n_gathered < max(WINDOW_CHARACTERS, 4 * ahead, 2 * n_kept):
             continue
         text = "".join(gathered)
-        cutter = _cutter(text, encoding, rules, base)
-        yield from run.chunks(cutter, base, base + len(text) - ahead, final=False)
-        text = text[run.needed_from - base :]
-        base, gathered = run.needed_from, [text]
+        finder = _finder(text, encoding, rules, base)
+        yield from stream.chunks(finder, base, base + len(text) - ahead, final=False)
+        text = text[stream.needed_from - base :]
+        base, gathered = stream.needed_from, [text]
         n_gathered = n_kept = len(text)
     text = "".join(gathered)
-    cutter = _cutter(text, encoding, rules, base)
-    yield from run.chunks(cutter, base, base + len(text), final=True)
+    finder = _finder(text, encoding, rules, base)
+    yield from stream.chunks(finder, base, base + len(text), final=True)
 
 
-def _cutter(text: str, encoding: "TokenCounter", rules: Rules, base: int) -> Cutter:
-    """Make the cutter of a window that begins at `base`; errors name places in the whole text."""
+def _finder(text: str, encoding: "TokenCounter", rules: Rules, base: int) -> ChunkFinder:
+    """Make the finder of a window that begins at `base`; errors name places in the whole text."""
     try:
-        return Cutter(text, encoding.intervals(text), rules, offset=base, encoding=encoding)
+        return ChunkFinder(text, encoding.intervals(text), rules, offset=base, encoding=encoding)
     except SurrogateError:
         utf8_of(text, base)
         raise

@@ -1,7 +1,7 @@
 """Chunks of any maker, as `Chunk` objects: what each says of itself, and where it lies.
 
-What a chunk may be is said in cutline/verification/reading.py. Offsets are believed if all chunks
-have them; else chunks are located as `verify` does it: docs/budgets.md, "Verifying".
+`verification/duck_typing.py` says what a chunk may be. Offsets are believed if all chunks have
+them; else chunks are located as `verify` does it: docs/budgets.md, "Verifying".
 """
 
 import json
@@ -14,8 +14,8 @@ from typing import Any
 
 from cutline.checks import plain_text, utf8_of
 from cutline.chunks import Chunk
+from cutline.verification.duck_typing import METADATA_NAMES, ReadChunk, first_of, read_chunk
 from cutline.verification.locating import locate, span_holds
-from cutline.verification.reading import METADATA_NAMES, ReadChunk, first_of, read_chunk
 from cutline.view.tokens import Tokenizer
 
 __all__ = ["chunks_of"]

@@ -1,20 +1,16 @@
 """Training: from text, or from counts of its pieces, to an encoding of one's own."""
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from operator import index
 from typing import Any, get_args
 
 from cutline.encoding import Encoding
 from cutline.tables import MAX_TOKEN_BYTES
-from cutline.training import (
-    PieceCounts,
-    Progress,
-    Ties,
-    checked_special_texts,
-    count_pieces,
-    train_vocabulary,
-)
+from cutline.training.counting import count_pieces
+from cutline.training.counts import PieceCounts, checked_special_texts
+from cutline.training.merging import Ties, train_vocabulary
+from cutline.training.progress import Progress
+from cutline.training.sources import Files
 from cutline.vocabulary import O200K_PAT_STR
 from cutline.vocabulary.vocabulary import MAX_TOKEN_COUNT
 
@@ -22,7 +18,7 @@ __all__ = ["check_limits", "train", "train_from_counts"]
 
 
 def train(
-    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Iterable[str],
+    source: Files | Iterable[str],
     vocab_size: int,
     *,
     pat_str: str | None = O200K_PAT_STR,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from cutline.errors import SourceError
+from cutline.extras import need
 from cutline.kernels.base.utf8 import valid_bytes
 
 __all__ = ["BLOCK_BYTES", "FileReader", "character_start", "invalid_utf8"]
@@ -41,7 +42,7 @@ class FileReader:
         if packing not in _GZIP_SUFFIXES + _ZSTD_SUFFIXES:
             kind, packing = packing, ""
         if packing in _ZSTD_SUFFIXES:
-            _need_zstandard(path)
+            need("zstandard", f"reading {path}", "zstd")
         self.path = path
         self.kind = kind
         self.packing = packing
@@ -182,12 +183,3 @@ def _zstd_parts(file: BinaryIO) -> Iterator[bytes]:
                 yield part
     if is_begun:
         raise EOFError("the file ends inside a frame")
-
-
-def _need_zstandard(path: Path) -> None:
-    try:
-        import zstandard  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            f"reading {path} needs the package zstandard: pip install 'cutline[zstd]'"
-        ) from error

@@ -10,14 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from cutline.chunking.structure import line_starts, source_bytes
+from cutline.extras import need
 
-if TYPE_CHECKING:
-    from pyromark import Markdown
-
-__all__ = ["MOST_DEPTH", "Block", "Walk"]
+__all__ = ["MOST_DEPTH", "Block", "MarkdownBlocks"]
 
 MOST_DEPTH: Final = 64
 """Blocks in more containers than that are left out; a list and its item are two."""
@@ -40,7 +38,7 @@ class Block:
         kind: "heading", "paragraph", "definition", "break", "table", "code", "html",
             "front matter", "quote", "list" or "item".
         start: where its first line begins, white space and markers of containers too.
-        end: where its last line ends, with its line end and without blank lines behind; of
+        end: where its last line ends, with its line end and without blank lines after it; of
             text right in an item of a tight list, no further than its first part.
         depth: how many containers it is in; a list and its item are two.
         previous: the kind of the block before it in the same container, "" for the first.
@@ -57,7 +55,7 @@ class Block:
     title: str = ""
 
 
-class Walk:
+class MarkdownBlocks:
     r"""Finds the blocks of one text.
 
     Args:
@@ -76,19 +74,19 @@ class Walk:
         self.gaps: list[int] = []
         self._starts = line_starts(text)
         self._ends = [*self._starts[1:], len(text)]
-        # Tabs become spaces: the spans of items behind tabs begin too early, in the line above.
+        # Tabs become spaces: the spans of items after tabs begin too early, in the line above.
         self._source = source_bytes(text.removeprefix("\ufeff").expandtabs(4))
         self._lines = self._source.splitlines(keepends=True)
         self._offsets = [*accumulate(map(len, self._lines), initial=0)]
         self._full_rows = [*self._find_full_rows()]
-        self._path: list[Block] = []  # the last block, behind those it is in
+        self._path: list[Block] = []  # the last block, after those that contain it
         self._depth = 0  # how many containers are open
         self._in_text = False  # right in an item: in tight lists there are no paragraphs
-        self._next_row = 0  # behind the last block outside containers
+        self._next_row = 0  # after the last block outside containers
         self._base = 0  # offset of what is parsed
         self._events: Iterator[tuple[Any, Any]] = iter(())
 
-    def walk(self) -> None:
+    def read(self) -> None:
         """Find all blocks. Cost: linear in the text."""
         self._front_matter()
         source = self._source[self._base :].decode()
@@ -234,14 +232,12 @@ def _name_and_data(event: Any) -> tuple[str, Any]:
 
 
 @cache
-def _parser(*, metadata: bool = False) -> "Markdown":
-    try:
-        from pyromark import Markdown, Options
-    except ImportError as error:
-        raise ImportError("Markdown needs pyromark: pip install 'cutline[markdown]'") from error
+def _parser(*, metadata: bool = False) -> Any:
+    pyromark = need("pyromark", "Markdown", "markdown")
+    known = pyromark.Options
     # Not footnotes: their spans can cross those of the blocks around them.
-    options = Options.ENABLE_TABLES | Options.ENABLE_STRIKETHROUGH
+    options = known.ENABLE_TABLES | known.ENABLE_STRIKETHROUGH
     if metadata:
-        options |= Options.ENABLE_YAML_STYLE_METADATA_BLOCKS
-        options |= Options.ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
-    return Markdown(options=options)
+        options |= known.ENABLE_YAML_STYLE_METADATA_BLOCKS
+        options |= known.ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
+    return pyromark.Markdown(options=options)

@@ -1,7 +1,7 @@
 """Chunks by plain rules, many at a time: a kernel cuts at paragraphs, lines and sentences.
 
-Behind these it knows characters, too, if no other level comes between. Where none of them fills a
-chunk, it has found how far the chunk can reach, so that only the best boundary of another level up
+After these it knows characters, too, if no other level comes between. Where none of them fills a
+chunk, it has found the longest prefix that fits, so that only the best boundary of another level up
 to there is to be found.
 """
 
@@ -24,10 +24,10 @@ from cutline.chunks import Chunk
 from cutline.counting import IntervalCounter
 from cutline.kernels.breaks.chunks import make_chunk, make_chunks
 
-__all__ = ["Elsewhere", "PlainCutter"]
+__all__ = ["Elsewhere", "PlainFinder"]
 
 Elsewhere = Callable[[int, int], tuple[int, int, str]]
-"""From a chunk's start and the greatest end that fits, to the best end, its tokens and level."""
+"""From a chunk's start and the end of what fits at most, to the best end, its tokens and level."""
 
 _NOWHERE = -1
 
@@ -37,8 +37,8 @@ def _is_known(level: Level) -> bool:
     return type(level) in (ParagraphLevel, LineLevel, SentenceLevel, CharacterLevel)
 
 
-class PlainCutter:
-    """Makes the chunks that `Cutter.next_cut` would give.
+class PlainFinder:
+    """Makes the chunks that `ChunkFinder.next_cut` would give.
 
     Args:
         text: the text.
@@ -61,7 +61,7 @@ class PlainCutter:
         self._size = rules.chunk_size
         self.fill = ceil(rules.min_fill * rules.chunk_size)
         self._offset = offset
-        # Where a chunk begins that ends at no break, and its greatest end.
+        # Where a chunk begins that ends at no break, and the end of the longest prefix that fits.
         self._stuck = (_NOWHERE, _NOWHERE)
 
     def chunks(self, floor: int, until: int, index: int, elsewhere: Elsewhere) -> list[Chunk]:
@@ -75,24 +75,28 @@ class PlainCutter:
                 first: what it raises takes no chunk along.
         """
         made: list[Chunk] = []
-        start, reach = self._stuck
+        start, fit_end = self._stuck
         if start != floor:
-            made, reach = self._at_breaks(floor, until, index)
-        if not made and reach != _NOWHERE:
-            end, tokens, level = elsewhere(floor, reach)
+            made, fit_end = self._at_breaks(floor, until, index)
+        if not made and fit_end != _NOWHERE:
+            end, tokens, level = elsewhere(floor, fit_end)
             metadata: dict[str, object] = {"boundary": level}
             first = make_chunk(
                 Chunk, self._text, floor, end, self._offset, tokens, index, (), metadata
             )
-            more, reach = self._at_breaks(end, until, index + 1)
+            more, fit_end = self._at_breaks(end, until, index + 1)
             made = [first, *more]
         self._stuck = (_NOWHERE, _NOWHERE)
-        if made and reach != _NOWHERE:
-            self._stuck = (made[-1].end_index - self._offset, reach)
+        if made and fit_end != _NOWHERE:
+            self._stuck = (made[-1].end_index - self._offset, fit_end)
         return made
 
     def _at_breaks(self, floor: int, until: int, index: int) -> tuple[list[Chunk], int]:
-        """Make the chunks up to one that ends at no break. Returns its greatest end as well."""
-        rows, reach = self._counter._cut_at_breaks(floor, until, self._size, self.fill, self._kinds)
+        """Make the chunks up to one that ends at no break. Returns also where what fits ends."""
+        rows, fit_end = self._counter._cut_at_breaks(
+            floor, until, self._size, self.fill, self._kinds
+        )
         offset = self._offset
-        return make_chunks(Chunk, self._text, rows, self._names, offset=offset, index=index), reach
+        return make_chunks(
+            Chunk, self._text, rows, self._names, offset=offset, index=index
+        ), fit_end

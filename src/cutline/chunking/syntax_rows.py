@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
-__all__ = ["Walk"]
+__all__ = ["SyntaxRows"]
 
 MOST_DEEP: Final = 200
 """Nodes nested deeper than this are not looked at."""
@@ -57,7 +57,7 @@ _IS_OPAQUE = _test_of(r"string|comment|heredoc")
 
 
 @dataclass(slots=True)
-class _Level:
+class _Siblings:
     """The children of a node, as far as they were seen.
 
     Attributes:
@@ -79,7 +79,7 @@ class _Level:
     label_end: int = -1
 
 
-class Walk:
+class SyntaxRows:
     """Collects rows.
 
     Args:
@@ -107,11 +107,11 @@ class Walk:
         self._span_ends: list[int] = []  # the last rows of the spans that are open, outer first
         self._row, self._indent = -1, 0  # of the line at hand
 
-    def walk(self, tree: "Tree") -> None:
+    def collect(self, tree: "Tree") -> None:
         """Collect everything. Cost: linear in the nodes whose parent has several lines."""
         cursor = tree.walk()
         root = tree.root_node
-        levels = [_Level(0, False, False, root.named_child_count)]
+        levels = [_Siblings(0, False, False, root.named_child_count)]
         if not cursor.goto_first_child():
             return
         while levels:
@@ -135,12 +135,12 @@ class Walk:
             if first < length and row not in self._joined and text[first] not in "\r\n)]}":
                 yield start
 
-    def _child(self, level: _Level, node: "Node", field: str | None) -> _Level | None:
+    def _child(self, level: _Siblings, node: "Node", field: str | None) -> _Siblings | None:
         """Take a child of a node in. Returns the level of its own children if they matter."""
         (first, column), (last, end_column) = node.start_point, node.end_point
         if end_column == 0 and last > first:
             last -= 1
-        # What some grammars say of broken code lies behind its last line.
+        # What some grammars say of broken code lies after its last line.
         first, last = min(first, len(self._lines) - 1), min(last, len(self._lines) - 1)
         kind = node.type
         begins = self._begins_line(first, column)
@@ -161,7 +161,9 @@ class Walk:
             return None
         return self._inside(level, node, is_definition, is_element)
 
-    def _inside(self, level: _Level, node: "Node", is_definition: bool, is_element: bool) -> _Level:
+    def _inside(
+        self, level: _Siblings, node: "Node", is_definition: bool, is_element: bool
+    ) -> _Siblings:
         kind, depth = node.type, level.depth
         in_function = level.in_function or (_IS_FUNCTION(kind) and not _IS_PART(kind))
         is_one_of_many = is_element and level.count > 1 and not level.is_definition
@@ -172,7 +174,7 @@ class Walk:
         if in_function and _IS_PARAMETERS(kind):
             depth = _UNCUT  # in a signature no place is better than another line
         wraps = is_definition or (level.is_definition and not _IS_BODY(kind))
-        return _Level(depth, wraps, in_function, node.named_child_count)
+        return _Siblings(depth, wraps, in_function, node.named_child_count)
 
     def _begins_line(self, row: int, column: int) -> bool:
         if row != self._row:
@@ -189,7 +191,7 @@ class Walk:
         # Some languages call what they assign to an attribute.
         return self._text[self._lines[self._row] + self._indent] in _ATTRIBUTE_MARKS
 
-    def _take_label(self, level: _Level, first: int, last: int) -> None:
+    def _take_label(self, level: _Siblings, first: int, last: int) -> None:
         if level.label >= 0 and level.label_end + 1 < first:
             self._cut_before_label(level)
         if level.label < 0:
@@ -198,7 +200,7 @@ class Walk:
         self._label_rows.update(range(first, last + 1))
         self._joined.update(range(first + 1, last + 2))
 
-    def _cut_before_label(self, level: _Level) -> None:
+    def _cut_before_label(self, level: _Siblings) -> None:
         """Let a comment stand for itself: nothing follows it at once."""
         if level.label >= 0:
             if level.first >= 0:
@@ -206,7 +208,7 @@ class Walk:
             level.first, level.last = level.label, level.label_end
             level.kind, level.field, level.is_unit, level.label = "comment", None, False, -1
 
-    def _cut(self, level: _Level, first: int, last: int) -> None:
+    def _cut(self, level: _Siblings, first: int, last: int) -> None:
         """Note a cut between the last child and the rows of the next."""
         if level.depth >= _UNCUT:
             return
@@ -214,7 +216,7 @@ class Walk:
         self.cuts.append((first, max(level.depth, _STATEMENT) if is_group else level.depth))
 
     def _take_element(
-        self, level: _Level, node: "Node", field: str | None, first: int, last: int
+        self, level: _Siblings, node: "Node", field: str | None, first: int, last: int
     ) -> bool:
         """Take a child that begins a line in. Returns whether it is a definition of lines."""
         kind = node.type
@@ -223,7 +225,7 @@ class Walk:
         start = first
         if level.label >= 0:
             start, level.label = level.label, -1
-        elif not level.is_unit:  # some grammars put comments behind a node into it
+        elif not level.is_unit:  # some grammars put comments after a node into it
             while start - 1 in self._label_rows and start - 1 > level.first >= 0:
                 start -= 1
         if level.first < 0:

@@ -12,14 +12,7 @@ from cutline.encoding import Encoding
 from cutline.registry import token_counter_of
 from cutline.wrapping import wrap
 
-__all__ = [
-    "METADATA_NAMES",
-    "ReadChunk",
-    "Tokenizer",
-    "counter_of",
-    "first_of",
-    "read_chunk",
-]
+__all__ = ["METADATA_NAMES", "ReadChunk", "Tokenizer", "counter_of", "first_of", "read_chunk"]
 
 Tokenizer = TokenCounter | str | Callable[[str], int] | Any
 

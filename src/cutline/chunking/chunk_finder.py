@@ -1,6 +1,6 @@
 """Where does the next chunk end? One look at the budget, then the best boundary within it.
 
-`split_at` gives the greatest end that fits, so no boundary behind it does. Each level in turn
+`split_at` gives the longest prefix that fits, so no boundary after it does. Each level in turn
 is asked for its last boundary up to there; the first one that fills the chunk wins. Counts come
 from one `IntervalCounter`: no candidate is encoded. Source: docs/chunking.md.
 """
@@ -15,8 +15,8 @@ import numpy as np
 
 from cutline.chunking.hashing import hashes_around
 from cutline.chunking.levels import Level
-from cutline.chunking.outline import PLAIN, Outline, PlainOutline
-from cutline.chunking.plain_cutter import PlainCutter
+from cutline.chunking.outline import PLAIN, Outline
+from cutline.chunking.plain_finder import PlainFinder
 from cutline.chunking.rules import Rules
 from cutline.chunks import Chunk, too_large
 from cutline.counting import IntervalCounter
@@ -26,7 +26,7 @@ from cutline.errors import BudgetError
 from cutline.kernels.breaks.breaks import keep_graphemes, says_something
 from cutline.kernels.breaks.chunks import make_chunk
 
-__all__ = ["Cut", "Cutter"]
+__all__ = ["ChunkFinder", "Cut"]
 
 _GUESSES = 6  # at the budget that `count_text` leaves; then it is halved
 _ATTEMPTS = 70
@@ -45,7 +45,7 @@ class Cut(NamedTuple):
     fresh: int
 
 
-class Cutter:
+class ChunkFinder:
     """Cuts one text by some rules.
 
     Args:
@@ -62,7 +62,7 @@ class Cutter:
         text: str,
         counter: SliceCounter,
         rules: Rules,
-        outline: Outline | PlainOutline = PLAIN,
+        outline: Outline = PLAIN,
         offset: int = 0,
         encoding: object = None,
     ) -> None:
@@ -73,13 +73,13 @@ class Cutter:
         self._outline = outline
         self._offset = offset
         self._levels = (*outline.levels, *rules.levels)
-        self._plain: PlainCutter | None = None
+        self._plain: PlainFinder | None = None
         is_plain = rules.is_plain and not rules.chunk_overlap and outline is PLAIN
         if is_plain and isinstance(counter, IntervalCounter):
-            self._plain = PlainCutter(text, counter, rules, offset, END)
+            self._plain = PlainFinder(text, counter, rules, offset, END)
 
     def next_chunks(self, floor: int, until: int, index: int) -> list[Chunk]:
-        """Make chunks that `next_cut` would give, as far as that is easy; see `PlainCutter`."""
+        """Make chunks that `next_cut` would give, as far as that is easy; see `PlainFinder`."""
         if self._plain is None:
             return []
         return self._plain.chunks(floor, until, index, self._elsewhere)
@@ -87,7 +87,7 @@ class Cutter:
     def next_cut(self, start: int, floor: int) -> Cut:
         """Find the chunk that comes after the one from `start` to `floor`; the first: 0, 0.
 
-        Its `start` is the farthest that overlap allows, and its end lies behind `floor`. With
+        Its `start` is the farthest that overlap allows, and its end lies after `floor`. With
         `strip`, both may lie on white space that its chunk leaves out. Overlap gives way to a
         grapheme that would not fit with it.
 
@@ -221,8 +221,8 @@ class Cutter:
         middle = max(floor + 1, self._counter.split_at(first.start, half))
         for level in self._levels:
             nearest = level.last(self._text, first.start, floor, middle)
-            behind = level.every(self._text, first.start, middle, first.end)
-            for place in (nearest, *behind[:1]):
+            following = level.every(self._text, first.start, middle, first.end)
+            for place in (nearest, *following[:1]):
                 pair = self._pair(floor, first.start, place, last.end, level)
                 if pair is not None and _smaller(pair) > _smaller(best):
                     best = pair
@@ -256,7 +256,7 @@ class Cutter:
         return self._rules.count_text is None or self._sent(cut) <= size
 
     def _cut_from(self, start: int, floor: int) -> Cut | None:
-        """Find the end of a chunk from `start` on, behind `floor`; None: nothing more fits."""
+        """Find the end of a chunk from `start` on, after `floor`; None: nothing more fits."""
         rules, budget = self._rules, self._rules.chunk_size
         for attempt in range(_ATTEMPTS):
             cut = self._best(start, floor, budget)
@@ -297,52 +297,52 @@ class Cutter:
         return None
 
     def _end_near(self, floor: int) -> int:
-        """Return a place soon behind another one: graphemes up to there are looked at."""
+        """Return how far graphemes after a place are looked at."""
         return min(len(self._text), floor + _NEAR)
 
     def _best(self, start: int, floor: int, budget: int) -> Cut | None:
         """Find the best end within a budget of tokens of the chunk's own."""
         text = self._text
-        reach = self._counter.split_at(self.skip_space(start), budget)
-        if reach <= floor:
+        fit_end = self._counter.split_at(self.skip_space(start), budget)
+        if fit_end <= floor:
             return None
-        if reach == len(text):
-            tokens = self._tokens(start, reach)
+        if fit_end == len(text):
+            tokens = self._tokens(start, fit_end)
             if tokens <= budget:
-                return Cut(start, reach, tokens, END, floor)
-            reach -= 1  # without the white space around it, the text has more tokens
+                return Cut(start, fit_end, tokens, END, floor)
+            fit_end -= 1  # without the white space around it, the text has more tokens
         # From a start that overlaps, what begins at `floor` may be too much; alone it fits.
         first = floor + 1 if start == floor else floor
-        limit = self._outline.limit(self._counter, first, reach, budget)
+        limit = self._outline.limit(self._counter, first, fit_end, budget)
         if limit <= floor:
             return None
-        most = budget if limit == reach else min(budget, self._tokens(start, limit))
+        most = budget if limit == fit_end else min(budget, self._tokens(start, limit))
         fill = ceil(self._rules.min_fill * most)
         return self._at_best_level(self._levels, start, floor, limit, budget, fill)
 
-    def _elsewhere(self, start: int, reach: int) -> tuple[int, int, str]:
-        """Find the best end at the levels that `PlainCutter` does not know."""
+    def _elsewhere(self, start: int, fit_end: int) -> tuple[int, int, str]:
+        """Find the best end at the levels that `PlainFinder` does not know."""
         assert self._plain is not None
         levels, fill, size = self._plain.other_levels, self._plain.fill, self._rules.chunk_size
-        cut = self._at_best_level(levels, start, start, reach, size, fill)
-        assert cut is not None  # of single characters, `reach` itself is an end
+        cut = self._at_best_level(levels, start, start, fit_end, size, fill)
+        assert cut is not None  # of single characters, `fit_end` itself is an end
         return cut.end, cut.tokens, cut.boundary
 
     def _at_best_level(
-        self, levels: Sequence[Level], start: int, floor: int, reach: int, budget: int, fill: int
+        self, levels: Sequence[Level], start: int, floor: int, fit_end: int, budget: int, fill: int
     ) -> Cut | None:
         """Find the best end of some levels; the last of them has all places."""
         for level in levels:
-            cut = self._at_level(level, start, floor, reach, budget, fill)
+            cut = self._at_level(level, start, floor, fit_end, budget, fill)
             if cut is not None and (cut.tokens >= fill or level.is_vital):
                 return cut
         return None
 
     def _at_level(
-        self, level: Level, start: int, floor: int, reach: int, budget: int, fill: int
+        self, level: Level, start: int, floor: int, fit_end: int, budget: int, fill: int
     ) -> Cut | None:
         """Find the last boundary of a level that fits, or the one that its text chooses."""
-        place, tokens = level.last(self._text, start, floor, reach), 0
+        place, tokens = level.last(self._text, start, floor, fit_end), 0
         while place > floor:
             # Neither inside a unit that would fit, nor where the text is too long after all.
             free = place
@@ -358,22 +358,22 @@ class Cutter:
         return Cut(start, place, tokens, level.name, floor)
 
     def _chosen(
-        self, level: Level, start: int, floor: int, reach: int, budget: int, fill: int
+        self, level: Level, start: int, floor: int, fit_end: int, budget: int, fill: int
     ) -> tuple[int, int]:
         """Choose the boundary with the highest hash of the text around it; of two, the last."""
         earliest = max(floor, self._counter.split_at(start, max(fill - 1, 0)))
-        earliest = min(earliest, reach)  # what is longer may have fewer tokens
-        found = level.every(self._text, start, earliest, reach)
+        earliest = min(earliest, fit_end)  # what is longer may have fewer tokens
+        found = level.every(self._text, start, earliest, fit_end)
         if isinstance(found, range):  # of all characters: many, and so 20 times as fast
             places = np.arange(found.start, found.stop)
         else:
             places = np.array(found, dtype=np.int64)
-        hashes = hashes_around(self._text, start, earliest, reach)[places - earliest]
+        hashes = hashes_around(self._text, start, earliest, fit_end)[places - earliest]
         for place in map(int, places[np.argsort(hashes, kind="stable")[::-1]]):
             tokens = self._tokens(start, place)
             if fill <= tokens <= budget:
                 return place, tokens
-        return reach, self._tokens(start, reach)
+        return fit_end, self._tokens(start, fit_end)
 
     # What a chunk has of a slice
 

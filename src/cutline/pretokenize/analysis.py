@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.pretokenize.charset import CODE_POINTS, CharSet
-from cutline.pretokenize.compiled import ACCEPT_HERE, BLOCK_SIZE
+from cutline.pretokenize.compiled import ACCEPT_HERE, BLOCK_SIZE, meets_match
 from cutline.pretokenize.store import compile_pattern
 
 __all__ = ["Tables"]
@@ -21,7 +21,6 @@ class Tables:
         targets: int64, shape (states, classes + 1).
         accepts: int64, the same shape; see `Automaton`.
         end: the number of the end of the text, as a class.
-        is_sure: bool, shape (states,): from there, every way on meets a match.
 
     Args:
         pattern: what `compile_pattern` takes.
@@ -41,29 +40,13 @@ class Tables:
         self._class_of: NDArray[np.uint8] = automaton.block_class[
             blocks * BLOCK_SIZE + points % BLOCK_SIZE
         ]
-        self.is_sure = self._sure_states()
-
-    def _sure_states(self) -> NDArray[np.bool_]:
-        scalar = np.arange(self.end + 1) != self._class_of[0xD800]
-        shared = self._class_of[:0xD800], self._class_of[0xE000:]
-        if self._class_of[0xD800] in np.concatenate(shared):
-            scalar[:] = True
-        sure: NDArray[np.bool_] = np.ones(len(self.targets), dtype=bool)
-        while True:
-            narrowed: NDArray[np.bool_] = np.logical_and.reduce(
-                self._is_met(sure)[:, scalar], axis=1
-            )
-            if (narrowed == sure).all():
-                return sure
-            sure = narrowed
-
-    def _is_met(self, sure: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        met: NDArray[np.bool_] = (self.accepts != 0) | (sure[self.targets] & (self.targets != 0))
-        return met
 
     def meets_match(self) -> NDArray[np.bool_]:
-        """Tell for each state and class whether a match is sure once it is read."""
-        return self._is_met(self.is_sure)
+        """Tell for each state and class whether a match is certain once the class is read."""
+        symbols = np.arange(self.end + 1) != self._class_of[0xD800]
+        scalars = np.concatenate((self._class_of[:0xD800], self._class_of[0xE000:]))
+        symbols |= self._class_of[0xD800] in scalars
+        return meets_match(self.targets, self.accepts, symbols)
 
     def is_dead(self) -> NDArray[np.bool_]:
         """Tell for each state and class whether no match can come any more."""

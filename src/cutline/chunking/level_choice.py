@@ -1,0 +1,95 @@
+"""Levels by what users give: names, patterns and functions."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeAlias
+
+import regex
+
+from cutline.chunking.levels import (
+    BreakLevel,
+    CharacterLevel,
+    FunctionLevel,
+    GraphemeLevel,
+    Level,
+    LineLevel,
+    ParagraphLevel,
+    PatternLevel,
+    SentenceLevel,
+    WholeGraphemes,
+    WordLevel,
+)
+
+__all__ = ["LevelLike", "make_levels"]
+
+LevelLike: TypeAlias = (
+    "str | re.Pattern[str] | regex.Pattern[str] | Callable[[str], Iterable[int]] | Level"
+)
+
+_FINEST: Final = ("grapheme", "character")
+
+
+def _dictionary_words() -> Level:
+    from cutline.chunking.dictionary_words import DictionaryWordLevel  # takes an extra
+
+    return DictionaryWordLevel()
+
+
+_BY_NAME: Final[dict[str, Callable[[], Level]]] = {
+    "paragraph": ParagraphLevel,
+    "line": LineLevel,
+    "sentence": SentenceLevel,
+    "word": WordLevel,
+    "dictionary word": _dictionary_words,
+    "grapheme": GraphemeLevel,
+    "character": CharacterLevel,
+}
+
+
+def make_levels(levels: Sequence[LevelLike], boundary: str) -> tuple[Level, ...]:
+    """Make levels of names, patterns and functions; characters always come last.
+
+    Args:
+        levels: the best first: names, compiled regular expressions, or functions.
+        boundary: "grapheme": these stay whole but where one has more tokens than the budget;
+            or "character".
+
+    Raises:
+        TypeError, ValueError: an item is none of these.
+        ImportError: "dictionary word" needs an extra: pip install 'cutline[icu]'.
+
+    >>> [level.name for level in make_levels(["paragraph", re.compile("; ")], "character")]
+    ['paragraph', '; ', 'character']
+    """
+    if isinstance(levels, str):
+        raise TypeError(f"levels must be several, got one str, {levels!r}: put it into a list")
+    if boundary not in _FINEST:
+        raise ValueError(f"boundary must be 'grapheme' or 'character', got {boundary!r}")
+    made = [_make_level(level) for level in levels if level not in _FINEST]
+    if boundary == "grapheme":
+        made = [level if isinstance(level, BreakLevel) else WholeGraphemes(level) for level in made]
+    finest = _FINEST if boundary == "grapheme" else _FINEST[1:]
+    return (*made, *(_BY_NAME[name]() for name in finest))
+
+
+def _make_level(level: LevelLike) -> Level:
+    if isinstance(level, Level):
+        return level
+    if isinstance(level, str):
+        if level not in _BY_NAME:
+            known = ", ".join(map(repr, _BY_NAME))
+            raise ValueError(
+                f"there is no level {level!r}: there are {known}; for a regular expression pass "
+                "re.compile(...)"
+            )
+        return _BY_NAME[level]()
+    if isinstance(level, (re.Pattern, regex.Pattern)):
+        if isinstance(level.pattern, bytes):
+            raise TypeError(f"the pattern of a level must be str, got bytes {level.pattern!r}")
+        return PatternLevel(level.pattern, level)
+    if callable(level):
+        return FunctionLevel(getattr(level, "__name__", type(level).__name__), level)
+    raise TypeError(
+        "a level must be a name, a compiled regular expression or a function, "
+        f"got {type(level).__name__}"
+    )

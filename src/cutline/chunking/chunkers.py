@@ -344,7 +344,7 @@ class MarkdownChunker(_StructureChunker):
             min_fill=min_fill, strip=strip, balance=balance, stable=stable, count_text=count_text,
         )  # fmt: skip
         self._language, self._isolated = COMMONMARK, isolated
-        parse("", self._language)  # refuses to go without its parser
+        parse("", self._language)  # fails now if the parser is missing
 
 
 class CodeChunker(_StructureChunker):
@@ -391,7 +391,7 @@ class CodeChunker(_StructureChunker):
             min_fill=min_fill, strip=strip, balance=balance, stable=stable, count_text=count_text,
         )  # fmt: skip
         self._language, self._isolated = language, isolated
-        parse("", language)  # refuses an unknown language at once
+        parse("", language)  # fails now if the language is unknown
 
     @property
     def language(self) -> str:

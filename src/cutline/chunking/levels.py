@@ -287,7 +287,7 @@ _FINEST: Final = ("grapheme", "character")
 
 
 def _dictionary_words() -> Level:
-    from cutline.chunking.dictionary_words import DictionaryWordLevel  # takes an extra
+    from cutline.chunking.dictionary_words import DictionaryWordLevel  # needs an extra
 
     return DictionaryWordLevel()
 

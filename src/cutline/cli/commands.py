@@ -51,7 +51,7 @@ def run(
     With `finds_files`, names may also be folders and patterns. With `stream`, large files are
     left to it.
     """
-    # A bar would be torn apart by rows that appear on the same terminal.
+    # Rows on the same terminal would break up a progress bar.
     may_show_progress = is_terminal(sys.stderr) and not writes_to_terminal(output)
     inputs = Inputs(
         files, may_show_progress=may_show_progress, finds_files=finds_files, output=output

@@ -201,7 +201,7 @@ def _failures() -> Iterator[None]:
     """
     try:
         with warnings.catch_warnings():
-            # `_try_output` has said it.
+            # `_try_output` has shown it.
             warnings.simplefilter("ignore", PatternFallbackWarning)
             yield
     except BrokenPipeError:

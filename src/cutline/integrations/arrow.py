@@ -94,7 +94,7 @@ def _chunked(
     pa = need_pyarrow()
     rows, columns = chunk_columns(texts, chunker, num_threads)
     carried = part.select(schema.names[: -len(columns)])
-    # Without columns, there is nothing that tells how many rows to take from.
+    # A table without columns has no row count.
     taken = carried.take(pa.array(rows)).columns if carried.num_columns else []
     return pa.RecordBatch.from_arrays([*taken, *columns], schema=schema)
 
@@ -258,7 +258,7 @@ def _parts(
     """Yield record batches, each with its texts."""
     pa = need_pyarrow()
     first_row = 0
-    # Iterating over one of either would yield its columns.
+    # Iterating over a Table or RecordBatch would yield its columns.
     for part in [batches] if isinstance(batches, (pa.Table, pa.RecordBatch)) else batches:
         for batch in part.to_batches() if isinstance(part, pa.Table) else [part]:
             yield batch, TextColumn(batch, column, first_row)

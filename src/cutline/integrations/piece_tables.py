@@ -134,6 +134,6 @@ def _tally(table: "pyarrow.Table") -> Tally:
     tally = Tally(None)
     for cells in zip(*(table[name] for name in _ARRAYS), strict=True):
         arrays = zip(cells, _ARRAYS.values(), strict=True)
-        # By way of bytes, which are aligned; inside of Arrow's array they need not be.
+        # Copied to bytes: buffers inside an Arrow array need not be aligned.
         tally.add_pieces(*(np.frombuffer(cell.as_py(), kind) for cell, kind in arrays))
     return tally

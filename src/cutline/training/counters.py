@@ -52,7 +52,7 @@ class ScanCounter:
         self._short_bytes = 0
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
-        # As long as less is waiting, it goes on waiting.
+        # A long text is counted once this many bytes are buffered.
         self._gathered_bytes = GATHERED_BYTES * num_threads if num_threads > 1 else 0
         self._due_bytes = self._gathered_bytes
 
@@ -133,7 +133,7 @@ class ScanCounter:
         """Let what is undecided wait for the next part."""
         self._waiting = [] if final or arrived == len(text) else [text[arrived:]]
         self._waiting_bytes = 0 if final else len(text) - arrived
-        # What waits is scanned from its start again: only once there is as much after it.
+        # The rest is rescanned from its start: wait until it has doubled.
         self._due_bytes = max(2 * self._waiting_bytes, self._gathered_bytes)
 
     def _count_short(self) -> None:
@@ -194,7 +194,7 @@ class RegexCounter:
 
 
 def _make_pool(num_threads: int) -> "ThreadPoolExecutor":
-    # Imported here: it brings `logging` along, several milliseconds of every start.
+    # Imported here: it pulls in `logging`, several milliseconds at startup.
     from concurrent.futures import ThreadPoolExecutor
 
     return ThreadPoolExecutor(num_threads)

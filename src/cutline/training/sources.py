@@ -31,7 +31,7 @@ Files: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 _JSON_SUFFIXES = (".jsonl", ".ndjson")
 _PARQUET_SUFFIXES = (".parquet",)
 _MOST_SHOWN = 5
-_SHOWN_CHARACTERS = 255  # most that a file's name has
+_SHOWN_CHARACTERS = 255  # the usual limit of a file name
 
 
 class Document(Protocol):
@@ -306,7 +306,7 @@ def _files_of(name: object) -> list[Path]:
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except OSError:  # a text is too long for a name
+    except OSError:  # too long for a file name
         return False
 
 

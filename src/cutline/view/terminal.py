@@ -58,10 +58,7 @@ def terminal_view(
             sequence, and overlap is shown between the signs ⟪ and ⟫.
 
     Raises:
-        SurrogateError: (a ValueError) the text has a surrogate.
-        TypeError: a chunk has no text; or the encoding is a tokenizer that is not wrapped.
-        ValueError: a chunk is not a slice of the text, or not the one that it says, or begins
-            before the one before it; names the chunk.
+        SurrogateError, TypeError, ValueError: as `html_page`.
 
     >>> import cutline
     >>> enc = cutline.get_encoding("o200k_base")

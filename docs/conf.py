@@ -16,7 +16,7 @@ from sphinx.util.typing import stringify_annotation
 import cutline
 from cutline.chunking.levels import LevelLike
 from cutline.encoding import TiktokenEncoding
-from cutline.integrations.arrow import Batch
+from cutline.integrations.arrow import Tabular
 from cutline.integrations.haystack import Splitter
 from cutline.saving import FileFormat
 from cutline.token_counter import TokenCounter
@@ -74,7 +74,7 @@ SHOWN = {
     as_text(TokenCounter): "~cutline.Encoding | ~cutline.WrappedTokenizer",
     as_text(TiktokenEncoding): "tiktoken.Encoding",
     as_text(DocumentSource): "~cutline.integrations.arrow.ArrowTexts",
-    as_text(Batch): "~pyarrow.RecordBatch | ~pyarrow.Table",
+    as_text(Tabular): "~pyarrow.RecordBatch | ~pyarrow.Table",
     LevelLike: "str | ~re.Pattern[str] | ~collections.abc.Callable"
     "[[str], ~collections.abc.Iterable[int]]",
     as_text(Splitter): "~haystack.DocumentSplitter | ~haystack.RecursiveDocumentSplitter",

@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 __all__ = ["CHUNK_COLUMNS", "ArrowTexts", "chunk_batch", "chunk_schema", "count_batch"]
 
-Batch = TypeVar("Batch", "pyarrow.RecordBatch", "pyarrow.Table")
+Tabular = TypeVar("Tabular", "pyarrow.RecordBatch", "pyarrow.Table")
 
 
 def chunk_batch(
-    batch: Batch,
+    batch: Tabular,
     chunker: Chunker,
     column: str = "text",
     *,
     carry: Sequence[str] | None = None,
     prefix: str = "",
     num_threads: int = 8,
-) -> Batch:
+) -> Tabular:
     """Cut the texts of a column into chunks: a row for each chunk.
 
     Args:
@@ -79,8 +79,8 @@ def chunk_batch(
     parts = _parts(batch, column)
     made = [_chunked(part, texts, chunker, schema, num_threads) for part, texts in parts]
     if isinstance(batch, pa.Table):
-        return cast("Batch", pa.Table.from_batches(made, schema=schema))
-    return cast("Batch", made[0])
+        return cast("Tabular", pa.Table.from_batches(made, schema=schema))
+    return cast("Tabular", made[0])
 
 
 def _chunked(
@@ -145,13 +145,13 @@ def chunk_schema(
 
 
 def count_batch(
-    batch: Batch,
+    batch: Tabular,
     encoding: Encoding | str,
     column: str = "text",
     *,
     name: str = "token_count",
     num_threads: int = 8,
-) -> Batch:
+) -> Tabular:
     """Append a column: how many tokens each text has.
 
     Args:

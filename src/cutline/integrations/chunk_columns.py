@@ -196,7 +196,7 @@ def _slices(utf8: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> 
     """Return slices of a text as a large_string array, its buffer shared where they tile it."""
     pa = need_pyarrow()
     lengths = ends - starts
-    offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
+    offsets = np.append(0, np.cumsum(lengths))
     data = pa.py_buffer(utf8)
     if not np.array_equal(offsets[:-1], starts):
         values = pa.Array.from_buffers(pa.uint8(), len(utf8), [None, data])

@@ -107,7 +107,7 @@ def _grouped(counts: PieceCounts, n_groups: int) -> Iterator[_Row]:
     ends = np.cumsum(lengths)
     moved = np.repeat(offsets[:-1][order] - (ends - lengths), lengths) + np.arange(len(arena))
     arena, numbers = arena[moved], numbers[order]
-    offsets = np.concatenate((np.zeros(1, dtype=np.int64), ends))
+    offsets = np.append(0, ends)
     found, firsts = np.unique(groups[order], return_index=True)
     for group, first, last in zip(
         found.tolist(), firsts.tolist(), [*firsts[1:].tolist(), len(order)], strict=True

@@ -5,7 +5,6 @@ Where that is much, as inside one giant piece, it is scanned again only when it 
 so that all scans together stay linear. Short texts are counted many at a time.
 """
 
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -139,9 +138,7 @@ class ScanCounter:
     def _count_short(self) -> None:
         """Count the short texts that wait, or let threads begin to; each takes some."""
         texts = b"".join(self._short)
-        offsets = np.fromiter(
-            accumulate(map(len, self._short), initial=0), np.int64, len(self._short) + 1
-        )
+        offsets = np.cumsum([0, *map(len, self._short)], dtype=np.int64)
         self._short = []
         self._short_bytes = 0
         n_parts = self._n_parts(len(texts))

@@ -210,7 +210,7 @@ class PieceCounts:
         lengths = np.diff(self._offsets)
         return PieceCounts(
             self._arena[np.repeat(kept, lengths)],
-            np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths[kept]))),
+            np.append(0, np.cumsum(lengths[kept])),
             self._counts[kept],
             pat_str=self._pat_str,
             special_tokens=self._special_tokens,

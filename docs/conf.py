@@ -18,7 +18,7 @@ from cutline.chunking.level_choice import LevelLike
 from cutline.counting.protocols import TokenCounter
 from cutline.encoding import TiktokenEncoding
 from cutline.formats.writing import FileFormat
-from cutline.integrations.arrow import Batch
+from cutline.integrations.arrow import Tabular
 from cutline.integrations.haystack import Splitter
 from cutline.training.sources import DocumentSource
 from cutline.vocabulary import O200K_PAT_STR
@@ -74,7 +74,7 @@ SHOWN = {
     as_text(TokenCounter): "~cutline.Encoding | ~cutline.WrappedTokenizer",
     as_text(TiktokenEncoding): "tiktoken.Encoding",
     as_text(DocumentSource): "~cutline.integrations.arrow.ArrowTexts",
-    as_text(Batch): "~pyarrow.RecordBatch | ~pyarrow.Table",
+    as_text(Tabular): "~pyarrow.RecordBatch | ~pyarrow.Table",
     LevelLike: "str | ~re.Pattern[str] | ~collections.abc.Callable"
     "[[str], ~collections.abc.Iterable[int]]",
     as_text(Splitter): "~haystack.DocumentSplitter | ~haystack.RecursiveDocumentSplitter",

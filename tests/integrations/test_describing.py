@@ -93,13 +93,6 @@ def test_every_level_is_written_by_its_name(boundary: str) -> None:
     assert describe(chunker)["levels"] == names
 
 
-def test_descriptions_of_cutline_0_1_are_read() -> None:
-    """They say nothing of `isolated`, which came later."""
-    written = describe(cutline.MarkdownChunker("gpt2", 16))
-    del written["isolated"]
-    assert describe(chunker_from(written)) == {**written, "isolated": False}
-
-
 # What cannot be made again
 
 
@@ -389,8 +382,6 @@ def test_no_damaged_description_makes_another_chunker(tmp_path: Path) -> None:
             except ValueError:
                 continue
             # Only a description of some other chunker is read, and it is that chunker's.
-            if "isolated" in made:
-                one.setdefault("isolated", False)
             assert made == one
         assert count > 100
     level = {"name": "a", "module": "re", "pattern": "a", "flags": 1 << 31}
@@ -407,10 +398,10 @@ def test_no_damaged_description_makes_another_chunker(tmp_path: Path) -> None:
 def test_a_chunker_is_given_or_made_by_options() -> None:
     chunker = cutline.TokenChunker("gpt2", 16)
     assert chunker_of(chunker, chunk_size=None) is chunker
-    assert describe(chunker_of(None, {"chunk_size": None})) == describe(
+    assert describe(chunker_of(None, chunk_size=None)) == describe(
         cutline.TextChunker("o200k_base")
     )
     with pytest.raises(TypeError, match="chunk_size, encoding and chunker are both given"):
-        chunker_of(chunker, {"chunk_size": 5, "encoding": "gpt2", "strip": None})
+        chunker_of(chunker, chunk_size=5, encoding="gpt2", strip=None)
     with pytest.raises(TypeError, match="chunker must be one of cutline's chunkers, got int"):
-        chunker_of(5, {})  # type: ignore[arg-type]
+        chunker_of(5)  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ __all__ = ["load_tables"]
 BREAKS_MAGIC: Final = b"cutlnBR1"
 DATA_PATH: Final = Path(__file__).with_name("data") / "breaks-16.bin"
 
-# Without their full stop.
+# Without the full stop.
 _ABBREVIATIONS: Final = """
     Mr Mrs Ms Mx Messrs Dr Drs Prof Rev Fr Hon St Ste Mt Jr Sr
     Gen Col Maj Capt Cmdr Lt Sgt Cpl Adm Gov Sen Rep Pres Supt Insp vs viz cf e.g i.e eg ie

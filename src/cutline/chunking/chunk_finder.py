@@ -28,7 +28,7 @@ from cutline.kernels.breaks.chunks import make_chunk
 
 __all__ = ["ChunkFinder", "Cut"]
 
-_GUESSES = 6  # at the budget that `count_text` leaves; then it is halved
+_GUESSES = 6  # tries at estimating the budget that `count_text` leaves; then halve it
 _ATTEMPTS = 70
 _AT_ONCE = 64
 _NEAR = 64
@@ -79,7 +79,7 @@ class ChunkFinder:
             self._plain = PlainFinder(text, counter, rules, offset, END)
 
     def next_chunks(self, floor: int, until: int, index: int) -> list[Chunk]:
-        """Make chunks that `next_cut` would give, as far as that is easy; see `PlainFinder`."""
+        """Make chunks that `next_cut` would give, up to the first that needs a search."""
         if self._plain is None:
             return []
         return self._plain.chunks(floor, until, index, self._elsewhere)
@@ -149,9 +149,9 @@ class ChunkFinder:
         yield floor
 
     def _overlaps(self, start: int, end: int) -> list[int]:
-        """Step back at the best level that gives the overlap more than blanks and signs."""
+        """Step back at the best level whose overlap holds more than white space and punctuation."""
         levels = self._rules.overlap_levels
-        # Where all levels are alike, windows of tokens are wanted, whatever is in them.
+        # Without levels the overlap is a plain window of tokens.
         takes_any = levels[0].is_vital
         for level in levels:
             starts = self._steps_back(level, start, end, takes_any)
@@ -162,7 +162,7 @@ class ChunkFinder:
     def _steps_back(self, level: Level, start: int, end: int, takes_any: bool) -> list[int]:
         """Step from boundary to boundary, as long as the text to `end` fits the overlap."""
         overlap, text = self._rules.chunk_overlap, self._text
-        # As many characters as tokens like the chunk's take, and half as many again.
+        # Estimate from the chunk's characters per token, plus half.
         width = 3 * overlap * (end - start) // (2 * max(self._counter.count(start, end), 1)) + 1
         while True:
             begin = max(start, end - width)
@@ -181,7 +181,7 @@ class ChunkFinder:
             width *= 4
 
     def _steps_from(self, level: Level, start: int, place: int, end: int) -> list[int]:
-        """Step on from a place back: most often, the first step is one too many."""
+        """Step back a boundary at a time: most often, the first one is too far."""
         places = []
         while (place := level.last(self._text, start, start, place)) > start:
             if self._may_overlap(place):
@@ -198,7 +198,7 @@ class ChunkFinder:
         return not self._outline.is_closed(place)
 
     def _counts_to(self, end: int, places: Sequence[int]) -> Iterator[int]:
-        """Count from each place to an end, no more of them at a time than may be wanted."""
+        """Count from each place to an end, in batches, as the counts are asked for."""
         for first in range(0, len(places), _AT_ONCE):
             spans = [(place, end) for place in places[first : first + _AT_ONCE]]
             yield from self._counter.count_many(spans)
@@ -269,7 +269,7 @@ class ChunkFinder:
             if attempt >= _GUESSES:
                 budget //= 2
             else:
-                # What is sent besides is as much again, or it grows with the text.
+                # The overhead is either constant or proportional to the text.
                 less = budget - (sent - rules.chunk_size)
                 scaled = min(budget - 1, budget * rules.chunk_size // sent)
                 budget = less if 2 * less > scaled else scaled
@@ -310,8 +310,8 @@ class ChunkFinder:
             tokens = self._tokens(start, fit_end)
             if tokens <= budget:
                 return Cut(start, fit_end, tokens, END, floor)
-            fit_end -= 1  # without the white space around it, the text has more tokens
-        # From a start that overlaps, what begins at `floor` may be too much; alone it fits.
+            fit_end -= 1  # stripped text can have more tokens
+        # A unit at `floor` may fit alone but not together with the overlap.
         first = floor + 1 if start == floor else floor
         limit = self._outline.limit(self._counter, first, fit_end, budget)
         if limit <= floor:
@@ -325,7 +325,7 @@ class ChunkFinder:
         assert self._plain is not None
         levels, fill, size = self._plain.other_levels, self._plain.fill, self._rules.chunk_size
         cut = self._at_best_level(levels, start, start, fit_end, size, fill)
-        assert cut is not None  # of single characters, `fit_end` itself is an end
+        assert cut is not None  # the character level always has `fit_end`
         return cut.end, cut.tokens, cut.boundary
 
     def _at_best_level(
@@ -344,7 +344,7 @@ class ChunkFinder:
         """Find the last boundary of a level that fits, or the one that its text chooses."""
         place, tokens = level.last(self._text, start, floor, fit_end), 0
         while place > floor:
-            # Neither inside a unit that would fit, nor where the text is too long after all.
+            # Skip places inside units that fit on their own, and those over budget after stripping.
             free = place
             if not level.is_vital:
                 free = self._outline.limit(self._counter, floor, place, budget)
@@ -362,9 +362,9 @@ class ChunkFinder:
     ) -> tuple[int, int]:
         """Choose the boundary with the highest hash of the text around it; of two, the last."""
         earliest = max(floor, self._counter.split_at(start, max(fill - 1, 0)))
-        earliest = min(earliest, fit_end)  # what is longer may have fewer tokens
+        earliest = min(earliest, fit_end)  # counts are not monotone
         found = level.every(self._text, start, earliest, fit_end)
-        if isinstance(found, range):  # of all characters: many, and so 20 times as fast
+        if isinstance(found, range):  # 20 times as fast for the character level
             places = np.arange(found.start, found.stop)
         else:
             places = np.array(found, dtype=np.int64)
@@ -381,7 +381,7 @@ class ChunkFinder:
         return self._counter.count(*self._inner(start, end))
 
     def _inner(self, start: int, end: int) -> tuple[int, int]:
-        """Leave out white space at the ends of a slice, if that is wanted."""
+        """Strip white space from the ends of a slice, with `strip`."""
         if not self._rules.strip:
             return start, end
         part = self._text[start:end]

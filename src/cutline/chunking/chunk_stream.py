@@ -30,11 +30,13 @@ class ChunkStream:
         self._index = 0
         self._start = 0  # of the last chunk
         self._floor = 0  # its end
-        self._held: list[tuple[int, Cut]] = []  # with `balance`: the last two, and the floors
+        self._held: list[
+            tuple[int, Cut]
+        ] = []  # for `balance`: the last two cuts, with their floors
 
     @property
     def needed_from(self) -> int:
-        """Text before this place is not looked at any more."""
+        """Text before this offset is no longer needed."""
         if self._held:
             return min(self._held[0][0], self._held[0][1].start)
         return self._start if self._rules.chunk_overlap else self._floor
@@ -71,7 +73,7 @@ class ChunkStream:
                 yield self._numbered(finder, cut)
 
     def _easy(self, finder: ChunkFinder, base: int, until: int) -> Iterator[Chunk]:
-        """Yield the next chunks, as far as that is easy."""
+        """Yield the next chunks, up to the first that needs a search."""
         while chunks := finder.next_chunks(self._floor - base, until - base, self._index):
             self._index += len(chunks)
             self._start, self._floor = chunks[-1].start_index, chunks[-1].end_index
@@ -109,7 +111,7 @@ def chunk_parts(parts: Iterable[str], encoding: "TokenCounter", rules: Rules) ->
             raise TypeError(f"parts of a text must be str, part {number} is {type(part).__name__}")
         gathered.append(plain_text(part))
         n_gathered += len(part)
-        # What is kept may be long, such as white space: it is not scanned again for little.
+        # The kept tail may be long (white space): rescan it only when enough new text has come.
         if ahead is None or n_gathered < max(WINDOW_CHARACTERS, 4 * ahead, 2 * n_kept):
             continue
         text = "".join(gathered)

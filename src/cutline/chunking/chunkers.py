@@ -336,7 +336,7 @@ class MarkdownChunker(_StructureChunker):
             min_fill=min_fill, strip=strip, balance=balance, stable=stable, count_text=count_text,
         )  # fmt: skip
         self._language, self._isolated = COMMONMARK, isolated
-        parse("", self._language)  # refuses to go without its parser
+        parse("", self._language)  # fails now if the parser is missing
 
 
 class CodeChunker(_StructureChunker):
@@ -383,7 +383,7 @@ class CodeChunker(_StructureChunker):
             min_fill=min_fill, strip=strip, balance=balance, stable=stable, count_text=count_text,
         )  # fmt: skip
         self._language, self._isolated = language, isolated
-        parse("", language)  # refuses an unknown language at once
+        parse("", language)  # fails now if the language is unknown
 
     @property
     def language(self) -> str:

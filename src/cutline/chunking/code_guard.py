@@ -1,4 +1,4 @@
-"""Which source is not parsed, for it would take a grammar time that is quadratic in its length.
+"""Sources that are not parsed: on them, a grammar takes time quadratic in the length.
 
 tree-sitter can be stopped by time only where it reads by a callback, and then it keeps what it
 reads forever; and chunks should not depend on how fast a machine is.
@@ -23,25 +23,25 @@ _C_LIKE: Final = frozenset({
     *("tsx", "typescript", "verilog"),
 })  # fmt: skip
 _TAG: Final = re.compile(rb"""<(/?)([A-Za-z][^\s/<>]*+)((?:"[^"]*+"|'[^']*+'|[^<>"'])*+)""")
-# Broken quotes can be read in either way.
+# With unbalanced quotes, either reading is possible.
 _TAG_WITHOUT_QUOTES: Final = re.compile(rb"<(/?)([A-Za-z][^\s/<>]*+)([^<>]*+)")
 _COMMENT: Final = re.compile(rb"<!--(?:[^-]++|-(?!->))*+-->")
 _MARKUP_MARK: Final = re.compile(rb"(<!--)|-->")
 _C_MARK: Final = re.compile(rb"(/\*)|\*/")
 _RAW: Final = frozenset({b"script", b"style"})
-# What has no end.
+# Void elements: no closing tag.
 _VOID: Final = frozenset(
     b"area base basefont bgsound br col command embed frame hr image img input isindex keygen "
     b"link menuitem meta nextid param source track wbr".split()
 )
-# What the next one of its kind ends; others may lie in it.
+# Closed implicitly by the next one of their kind.
 _ENDED: Final = frozenset(b"dd dt li p rb rp rt td th tr".split())
-# Where comments lie in one another, each opening wants an end of its own.
+# Languages with nested block comments.
 _NESTING: Final = frozenset({"dart", "kotlin", "rust", "scala", "swift"})
 
 
 def is_parsed(source: bytes, language: str) -> bool:
-    """Tell whether a grammar can be let loose on a source.
+    """Tell whether a source can be parsed in linear time.
 
     Args:
         source: UTF-8.
@@ -66,7 +66,7 @@ def is_parsed(source: bytes, language: str) -> bool:
 
 
 def _n_unclosed(source: bytes, mark: "re.Pattern[bytes]", *, nesting: bool) -> int:
-    """Count the comments without an end.
+    """Count unclosed comments.
 
     Args:
         source: UTF-8.
@@ -88,7 +88,7 @@ def _are_closed(source: bytes, tag_pattern: "re.Pattern[bytes]") -> bool:
         at = tag.end()
         name = tag[2].lower()
         if tag[1]:
-            # It ends what is open in it, too.
+            # Closes inner elements, too.
             while n_of[name]:
                 inner = is_open.pop()
                 n_of[inner] -= 1
@@ -96,7 +96,7 @@ def _are_closed(source: bytes, tag_pattern: "re.Pattern[bytes]") -> bool:
                     break
             continue
         if name in _RAW:
-            # What is in it is no tag; without an end it takes all.
+            # Raw text up to its closing tag, or to the end.
             end = source.find(b"</" + name, at)
             at = end if end >= 0 else len(source)
         ends_last = name in _ENDED and is_open[-1:] == [name]

@@ -1,4 +1,4 @@
-"""What an error in source code hides: one lone quote turns strings and code about to the end.
+"""Repair of what a syntax error hides: one stray quote swaps strings and code up to the end.
 
 Code is looked at in blocks, each from a line after a blank one to the next such line that is
 indented as little. Most blocks parse alone. Of one that does not, blocks in it are found without
@@ -24,7 +24,7 @@ __all__ = ["Code", "repaired"]
 
 _MOST_REPAIRS: Final = 4
 _MOST_DEEP: Final = 4
-_MOST_LOST: Final = 2  # definitions in a block that is made blank
+_MOST_LOST: Final = 2  # definitions that a blanked block may hold
 _OPENING = re.compile(rb"([ \t]*)[^ \t\r\n)\]}]").match
 _NOT_LINE_END: Final = re.compile(rb"[^\r\n]")
 
@@ -46,7 +46,7 @@ class Code:
     parse: Callable[[bytes], "Tree | None"]
 
     def rows_of(self, tree: "Tree") -> SyntaxRows:
-        """Collect the rows of a tree of it."""
+        """Collect the rows of its tree."""
         rows = SyntaxRows(self.text, self.source, self.lines)
         rows.collect(tree)
         return rows
@@ -72,7 +72,7 @@ class _Block:
 
 
 def repaired(code: Code, tree: "Tree") -> SyntaxRows:
-    """Collect the rows of a tree; of one of less code, if errors hide much in this one.
+    """Collect the rows of a tree, or of a repaired one where errors hide much.
 
     Args:
         code: the source.
@@ -136,7 +136,7 @@ class _Blocks:
         seen = {(first, kind): last for first, last, kind in rows.regions}
 
         def is_seen(block: _Block) -> bool:
-            # What parses alone can go on in the next block, after a comment.
+            # What parses alone may continue in the next block, after a comment.
             lasts = [(seen.get((first, kind), -1), last) for first, last, kind in block.defined]
             return all(there == last or (there > last and not block.bad) for there, last in lasts)
 
@@ -156,7 +156,7 @@ class _Blocks:
             place = bisect_right(self._bad_firsts, first) - 1
             if place >= 0 and first < self._bad[place].end <= last:
                 found.add(self._bad[place])
-        # Where the parser finds its way, as in C with macros, nothing must be done without.
+        # Where the parser recovers by itself, as with C macros, keep all code.
         firsts = sorted(first for first, _ in rows.units)
         return {
             block
@@ -178,7 +178,7 @@ class _Blocks:
     def _judged(
         self, first: int, end: int, openings: Sequence[tuple[int, int]], least: int, depth: int
     ) -> list[_Block]:
-        """Judge the blocks of some rows that begin with the first, or are indented so little."""
+        """Split rows into blocks at the openings of least indent, and parse each alone."""
         starts = [first, *(row for row, indent in openings if indent == least), end]
         blocks = [self._alone(*rows) for rows in pairwise(starts)]
         judged: list[_Block] = []
@@ -207,7 +207,7 @@ class _Blocks:
         return replace(block, defined=defined)
 
     def _cleared(self, run: list[_Block]) -> list[_Block]:
-        """Put no blame on blocks between definitions that parse together."""
+        """Clear blocks between definitions that parse when joined."""
         if len(run) == 1 or not any(block.is_bad for block in run):
             return run
         both = _Block(run[0].first, run[-1].end)
@@ -215,10 +215,10 @@ class _Blocks:
         return run if defined is None else [replace(both, defined=defined)]
 
     def _divided(self, block: _Block, openings: Sequence[tuple[int, int]], depth: int) -> _Block:
-        """Look for what is bad in a block that does not parse alone."""
+        """Narrow down the bad part of a block that does not parse alone."""
         least = min(indent for _, indent in openings)
         inner = self._judged(block.first, block.end, openings, least, depth + 1)
-        bad = [one for part in inner[1:] for one in part.bad]  # what it begins with must stay
+        bad = [one for part in inner[1:] for one in part.bad]  # the first part holds the header
         defined = self._defined(block, bad) if bad else None
         return block if defined is None else replace(block, defined=defined, bad=tuple(bad))
 

@@ -91,11 +91,11 @@ def code_structure(text: str, language: str) -> Structure:
     """
     parse = _parser(_name(language))
     lines, problem = line_starts(text), ""
-    # Same lines and columns of white space, which is all that is asked of the tree. A NUL ends
-    # the text for some grammars.
+    # Rows and indentation are all that is read from the tree. A NUL ends the text for some
+    # grammars.
     source = source_bytes(text).replace(b"\0", b" ")
     rows = SyntaxRows(text, source, lines)
-    if b"\n" in source.rstrip(b"\n"):  # one line has nothing to tell
+    if b"\n" in source.rstrip(b"\n"):  # a single line has no structure
         tree = parse(source)
         if tree is None:
             problem = "it has too much without an end, or too deep in one another"
@@ -147,7 +147,7 @@ def _parser(name: str) -> Callable[[bytes], "Tree | None"]:
 
     try:
         language = get_language(name)  # type: ignore[arg-type]  # it is one of them
-    except Exception as error:  # of any kind: later versions of the pack fetch grammars
+    except Exception as error:  # any: later versions of the pack download grammars
         raise ImportError(
             f"the grammar of {name!r} cannot be loaded ({type(error).__name__}: {error}): "
             "pip install 'cutline[code]' installs a version that holds all"

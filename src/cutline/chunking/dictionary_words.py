@@ -1,4 +1,4 @@
-"""Words as dictionaries have them, for scripts that put no blanks between words: by ICU."""
+"""Dictionary words by ICU, for scripts without spaces between words."""
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, takewhile
@@ -46,7 +46,7 @@ class DictionaryWordLevel(Level):
         while True:
             begin = until - width
             if begin - start < width:
-                begin = start  # at once: a second look costs more
+                begin = start  # a second search would cost more
             found = self._places(text, begin, until)
             near = [place for place in found if max(begin, after) < place < searched]
             for place in reversed(near):
@@ -54,7 +54,7 @@ class DictionaryWordLevel(Level):
                     return place
             if begin <= after:
                 return -1
-            # What the context of a later beginning refuses is refused again.
+            # A wider window refuses what a narrower one refused.
             searched = begin + 1
             width *= _WIDER
 

@@ -1,4 +1,4 @@
-"""Numbers that the text around each place decides, for cuts that stay where they are."""
+"""Content-defined hashes of places, for cuts that are stable under edits."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ HASHED_CHARACTERS: Final = 16
 """On each side of a place."""
 
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
-# Odd numbers without a pattern, one for each character around a place.
+# Pseudo-random odd multipliers, one for each character around a place.
 _FACTORS: Final = (
     np.arange(1, 2 * HASHED_CHARACTERS + 1, dtype=np.uint64) ** np.uint64(7) * _MIX
 ) | np.uint64(1)

@@ -209,16 +209,14 @@ class FunctionLevel(Level):
     def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
         """Yield the function's offsets: see `Level`."""
         part = text[start:limit]
-        marks = bitarray(len(part) + 1)
-        for offset in self._offsets(part):
+        offsets = self._offsets(part)
+        for offset in offsets:
             if not 0 <= offset <= len(part):
                 raise ValueError(
                     f"level {self.name!r} gave the offset {offset!r} for a text of {len(part)} "
                     "characters: offsets must lie in the text that the function is given"
                 )
-            marks[offset] = 1
-        for offset in marks.search(1, 1, end - start + 1):
-            yield start + offset
+        yield from (start + place for place in sorted(set(offsets)) if 0 < place <= end - start)
 
     def _offsets(self, part: str) -> list[int]:
         found = self._function(part)

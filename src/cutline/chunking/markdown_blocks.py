@@ -74,16 +74,16 @@ class MarkdownBlocks:
         self.gaps: list[int] = []
         self._starts = line_starts(text)
         self._ends = [*self._starts[1:], len(text)]
-        # Tabs become spaces: the spans of items after tabs begin too early, in the line above.
+        # With tabs, pulldown-cmark reports spans of items that begin in the line above.
         self._source = source_bytes(text.removeprefix("\ufeff").expandtabs(4))
         self._lines = self._source.splitlines(keepends=True)
         self._offsets = [*accumulate(map(len, self._lines), initial=0)]
         self._full_rows = [*self._find_full_rows()]
-        self._path: list[Block] = []  # the last block, after those that contain it
+        self._path: list[Block] = []  # open containers, then the last block
         self._depth = 0  # how many containers are open
-        self._in_text = False  # right in an item: in tight lists there are no paragraphs
-        self._next_row = 0  # after the last block outside containers
-        self._base = 0  # offset of what is parsed
+        self._in_text = False  # directly in an item: tight lists have no paragraph events
+        self._next_row = 0  # first row after the last top-level block
+        self._base = 0  # offset of the parsed part, after front matter
         self._events: Iterator[tuple[Any, Any]] = iter(())
 
     def read(self) -> None:
@@ -106,7 +106,7 @@ class MarkdownBlocks:
         self._definitions(len(self._lines))
 
     def _front_matter(self) -> None:
-        """Take metadata at the beginning; what looks like it further down is none."""
+        """Take front matter; only the beginning of a document has it."""
         if not self._source.startswith((b"---", b"+++")):
             return
         event, span = next(_parser(metadata=True).events_with_range(self._source.decode()))
@@ -138,7 +138,7 @@ class MarkdownBlocks:
             self._text(span)
 
     def _text(self, span: Any) -> None:
-        """Take in what no leaf holds: text right in an item."""
+        """Take text that stands directly in an item, outside any leaf."""
         if not self._in_text:
             self._add("paragraph", span)
             self._in_text = True
@@ -171,7 +171,7 @@ class MarkdownBlocks:
         for _, span in self._until_end(tag):
             start, end = self._base + span["start"], self._base + span["end"]
             for row in range(self._row(span["start"]), self._row(span["end"] - 1) + 1):
-                # Without the markers of containers, which are outside the span.
+                # The span leaves out container markers.
                 piece = slice(max(start, self._offsets[row]), min(end, self._offsets[row + 1]))
                 if row > above and self._source[piece].strip():
                     yield (above := row)
@@ -206,7 +206,7 @@ class MarkdownBlocks:
     def _append(self, kind: str, first: int, last: int) -> Block:
         start, depth = self._starts[first], self._depth
         before = self._path[depth:]
-        for block in before:  # containers take in what is left of the marker that ends them
+        for block in before:  # container spans can include part of the marker that ends them
             block.end = min(block.end, start)
         block = Block(kind, start, self._ends[last], depth, before[0].kind if before else "")
         self._path[depth:] = [block]
@@ -227,7 +227,7 @@ class MarkdownBlocks:
 
 
 def _name_and_data(event: Any) -> tuple[str, Any]:
-    """Return what an event or a tag is, and what belongs to it if there is something."""
+    """Return the name of an event or a tag, and its data, if any."""
     return (event, "") if isinstance(event, str) else next(iter(event.items()))
 
 
@@ -235,7 +235,7 @@ def _name_and_data(event: Any) -> tuple[str, Any]:
 def _parser(*, metadata: bool = False) -> Any:
     pyromark = need("pyromark", "Markdown", "markdown")
     known = pyromark.Options
-    # Not footnotes: their spans can cross those of the blocks around them.
+    # Footnotes stay off: their spans can cross those of enclosing blocks.
     options = known.ENABLE_TABLES | known.ENABLE_STRIKETHROUGH
     if metadata:
         options |= known.ENABLE_YAML_STYLE_METADATA_BLOCKS

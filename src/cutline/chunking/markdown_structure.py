@@ -95,7 +95,10 @@ def _units(blocks: Iterable[Block], groups: Sequence[list[Block]]) -> Iterable[t
             start, first = group[0].start, following[0]
             headed[first.start] = start
             yield start, first.end
-            yield start, first.start + 1  # even when that is too much: no cut right after it
+            yield (
+                start,
+                first.start + 1,
+            )  # never cut right after a heading, even where its block is too large
     for block in blocks:
         if block.kind in _WHOLE:
             yield headed.get(block.start, block.start), block.end

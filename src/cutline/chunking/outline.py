@@ -8,7 +8,7 @@ from cutline.counting.protocols import SliceCounter
 
 __all__ = ["PLAIN", "Outline"]
 
-# Of Markdown: without its first line, fenced code is read as text and the text after it as code.
+# An overlap inside one of these would be misread: fenced code without its fence is prose.
 _CLOSED_KINDS = frozenset({"code", "front matter", "html", "table"})
 
 
@@ -25,7 +25,7 @@ class Outline:
         self.metadata = structure.metadata
         self._kind_around = structure.kind_around
         self._has_closed = any(kind in _CLOSED_KINDS for _, _, kind in structure.regions)
-        # Starts and ends of units by how deep they lie in others.
+        # Starts and ends of units, by nesting depth.
         self._starts: list[list[int]] = []
         self._ends: list[list[int]] = []
         open_ends: list[int] = []
@@ -40,7 +40,7 @@ class Outline:
             open_ends.append(end)
 
     def is_closed(self, place: int) -> bool:
-        """Tell whether overlap must not begin here: what is cut off would be read wrongly."""
+        """Tell whether overlap must not begin here: its text would be misread."""
         return self._has_closed and self._kind_around(place) in _CLOSED_KINDS
 
     def limit(self, counter: SliceCounter, first: int, fit_end: int, budget: int) -> int:

@@ -1,4 +1,4 @@
-"""What goes between a program and the process that parses for it: bytes, and no code."""
+"""Messages between a program and its parser process: bytes, never pickles."""
 
 import json
 import os
@@ -49,17 +49,9 @@ def _read(pipe: int, size: int) -> bytes:
 
 def structure_to(structure: Structure) -> bytes:
     """Write a structure."""
-    n_bits = len(structure.marks[0])
-    head = json.dumps(
-        [
-            structure.names,
-            n_bits,
-            structure.units,
-            structure.headings,
-            structure.regions,
-            structure.problem,
-        ]
-    ).encode()
+    spans = structure.units, structure.headings, structure.regions
+    fields = structure.names, len(structure.marks[0]), *spans, structure.problem
+    head = json.dumps(fields).encode()
     marks = b"".join(marks.tobytes() for marks in structure.marks)
     return _SIZE.pack(len(head)) + head + marks
 

@@ -1,4 +1,4 @@
-"""Processes that parse: kept while they last, replaced when a document was too much for them.
+"""A pool of parser processes: reused, and replaced when a document crashes one or times out.
 
 A worker has limits of its own: of memory, and of processor time for each text. It gets a text
 and gives back numbers, so that whatever happens to it is no more than a missing answer.
@@ -30,7 +30,7 @@ _START: Final = (
 _IS_WORKER: Final = "CUTLINE_PARSE_WORKER"
 _ENVIRONMENT: Final = {
     _IS_WORKER: "1",
-    # NumPy's threads are of no use there, and take memory.
+    # BLAS threads would only cost memory there.
     **dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
 }
 
@@ -44,10 +44,10 @@ class _Worker:
 
     def __init__(self) -> None:
         if not sys.executable or getattr(sys, "frozen", False) or _IS_WORKER in os.environ:
-            # It would be this program once more, not a Python.
+            # sys.executable would start this program again, not Python.
             raise ValueError(f"sys.executable is {sys.executable!r}, no Python to run")
         paths = ascii([path for path in sys.path if isinstance(path, str)])
-        # -P: nothing is imported from the folder that this program happens to be in.
+        # -P keeps the working directory off sys.path.
         arguments = [sys.executable, "-P", "-c", _START.format(paths=paths)]
         # Ctrl-C is for the program only; when that ends, so does the worker.
         self.process = subprocess.Popen(
@@ -84,7 +84,7 @@ class _Worker:
             if timed_out or self.process.returncode == -_signal_of_time():
                 raise ParserError("its parser took too long") from None
             raise ParserError("its parser crashed, or ran out of memory") from None
-        except BaseException:  # Ctrl-C: the answer is still to come
+        except BaseException:  # Ctrl-C: the reply is still in the pipe
             self.close()
             raise
         finally:
@@ -92,18 +92,19 @@ class _Worker:
 
     def close(self) -> None:
         """End the process."""
-        for pipe in (self.process.stdin, self.process.stdout):
-            assert pipe is not None
-            pipe.close()
+        self._close_pipes()
         self.process.kill()
         self.process.wait()
 
     def forget(self) -> None:
         """Leave the process to the one that this one was forked from."""
+        self._close_pipes()
+        self.process.returncode = 0  # not our child: do not wait for it
+
+    def _close_pipes(self) -> None:
         for pipe in (self.process.stdin, self.process.stdout):
             assert pipe is not None
             pipe.close()
-        self.process.returncode = 0  # or it would be waited for
 
 
 def _signal_of_time() -> int:
@@ -126,7 +127,7 @@ class _Pool:
                 worker = self._idle.pop()
                 if worker.process.poll() is None:
                     return worker
-                worker.close()  # it was ended from elsewhere
+                worker.close()  # killed from outside
         try:
             return _Worker()
         except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""The process that parses for another one: see `parse_pool`.
+"""The parser process: see `parse_pool`.
 
 It ends when nobody writes to it any more.
 """
@@ -15,13 +15,13 @@ from cutline.chunking.parsing import parse
 
 __all__ = ["main"]
 
-_MOST_MEMORY: Final = 2 << 30  # besides that of the interpreter and its modules
+_MOST_MEMORY: Final = 2 << 30  # on top of what the interpreter has mapped
 
 
 def main() -> None:
     """Answer one message after the other."""
     _limit()
-    # What a parser prints must not come between.
+    # Parsers may print: keep that out of the messages.
     source, sink = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
@@ -45,12 +45,12 @@ def _reply(text: str, language: str) -> bytes:
         return b"m" + str(error).encode(errors="replace")
     except MemoryError:
         return b"f" + b"its parser ran out of memory"
-    except BaseException as error:  # a panic of Rust's is no Exception
+    except BaseException as error:  # a Rust panic is a BaseException
         return b"f" + f"its parser failed: {type(error).__name__}: {error}".encode(errors="replace")
 
 
 def _limit() -> None:
-    """Limit memory, and leave no core behind."""
+    """Limit memory, and disable core dumps."""
     if sys.platform != "win32":
         import resource
 
@@ -62,7 +62,7 @@ def _limit() -> None:
 
 
 def _mapped_bytes() -> int:
-    """Bytes of address space that are taken already; 0 where the system does not say."""
+    """Bytes of address space in use; 0 where the system does not say."""
     try:
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
@@ -71,6 +71,6 @@ def _mapped_bytes() -> int:
 
 
 def _end_after(seconds: float) -> None:
-    """Have a signal end this process after so much processor time; 0: not any more."""
+    """Set a timer that ends this process after this much processor time; 0 clears it."""
     if sys.platform != "win32":
         signal.setitimer(signal.ITIMER_PROF, seconds)

@@ -1,4 +1,4 @@
-"""What a text's syntax says, found in this process or in one of its own.
+"""The structure of a text, parsed in this process or in one of its own.
 
 Parsers are other people's C and Rust, and documents are anybody's. In this process, a document
 that a parser cannot stand ends the program; in one of its own, it costs that document its

@@ -33,7 +33,7 @@ _NOWHERE = -1
 
 
 def _is_known(level: Level) -> bool:
-    """Tell whether a kernel knows a level: a class of a user's may find other places."""
+    """Tell whether a kernel implements a level; a subclass may differ."""
     return type(level) in (ParagraphLevel, LineLevel, SentenceLevel, CharacterLevel)
 
 
@@ -61,7 +61,7 @@ class PlainFinder:
         self._size = rules.chunk_size
         self.fill = ceil(rules.min_fill * rules.chunk_size)
         self._offset = offset
-        # Where a chunk begins that ends at no break, and the end of the longest prefix that fits.
+        # A chunk that ends at no break: its start, and the end of the longest prefix that fits.
         self._stuck = (_NOWHERE, _NOWHERE)
 
     def chunks(self, floor: int, until: int, index: int, elsewhere: Elsewhere) -> list[Chunk]:

@@ -45,7 +45,7 @@ class Structure:
     _outer: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # For each region the place of the one around it, or -1.
+        # Index of the enclosing region of each, or -1.
         outer: list[int] = []
         for start, _, _ in self.regions:
             around = len(outer) - 1
@@ -94,7 +94,7 @@ class Structure:
 
     def _around(self, offset: int) -> tuple[int, int, str] | None:
         """Return the innermost region that the offset divides."""
-        # The last region that begins before the offset lies in every one that the offset divides.
+        # Every region that the offset divides encloses the last one that begins before it.
         place = bisect_left(self.regions, offset, key=_OFFSET) - 1
         while place >= 0 and self.regions[place][1] <= offset:
             place = self._outer[place]

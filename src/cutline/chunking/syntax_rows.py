@@ -37,7 +37,7 @@ def _test_of(pattern: str) -> Callable[[str], bool]:
 
 _IS_NAMED = _test_of(_NAME)
 _IS_DEFINITION = _test_of(rf"{_NAME}|module|namespace|definition|declaration|export|_item$")
-# Kinds that have such a word in them and are only a part or a use of one.
+# Kinds with such a word in their name that are only parts or uses of definitions.
 _IS_PART = _test_of(
     r"(?:^|_)(?:call|expression|type|literal|body|list|clause|block|name|identifier|parameters?|"
     r"arguments?|signature|specifiers|heritage|invocation|element|reference|variant|forward)$"
@@ -46,7 +46,7 @@ _IS_PART = _test_of(
 _IS_PARAMETERS = _test_of(r"(?:^|_)parameters?(?:_list)?$")
 _IS_FUNCTION = _test_of(r"function|method|constructor|procedure|subroutine")
 _IS_SEEN_THROUGH = _test_of(r"namespace|module|mod_item|preproc_if|linkage|package|^document$")
-# What belongs to what follows it, and what is not a part of its own beside the others.
+# Nodes that belong to the next sibling, or are no element of their own.
 _IS_LABEL = _test_of(r"comment|(?:decorator|annotation|modifiers?|access_specifier|selectors)$")
 _ATTRIBUTE_MARKS: Final = "@#["
 _IS_BODY = _test_of(
@@ -75,7 +75,7 @@ class _Siblings:
     first: int = -1  # its rows
     last: int = -1
     is_unit: bool = False
-    label: int = -1  # the rows of comments and the like above the next
+    label: int = -1  # first row of the comments or decorators above the next child
     label_end: int = -1
 
 
@@ -105,7 +105,7 @@ class SyntaxRows:
         self._joined: set[int] = set()  # rows that belong to the row above
         self._label_rows: set[int] = set()
         self._span_ends: list[int] = []  # the last rows of the spans that are open, outer first
-        self._row, self._indent = -1, 0  # of the line at hand
+        self._row, self._indent = -1, 0  # the current line
 
     def collect(self, tree: "Tree") -> None:
         """Collect everything. Cost: linear in the nodes whose parent has several lines."""
@@ -140,7 +140,7 @@ class SyntaxRows:
         (first, column), (last, end_column) = node.start_point, node.end_point
         if end_column == 0 and last > first:
             last -= 1
-        # What some grammars say of broken code lies after its last line.
+        # On broken code, some grammars report rows past the last line.
         first, last = min(first, len(self._lines) - 1), min(last, len(self._lines) - 1)
         kind = node.type
         begins = self._begins_line(first, column)
@@ -172,7 +172,7 @@ class SyntaxRows:
         if in_function:
             depth = max(depth, _STATEMENT)
         if in_function and _IS_PARAMETERS(kind):
-            depth = _UNCUT  # in a signature no place is better than another line
+            depth = _UNCUT  # never prefer a cut inside a signature
         wraps = is_definition or (level.is_definition and not _IS_BODY(kind))
         return _Siblings(depth, wraps, in_function, node.named_child_count)
 
@@ -188,7 +188,7 @@ class SyntaxRows:
             return True
         if not begins or "attribute" not in kind:
             return False
-        # Some languages call what they assign to an attribute.
+        # In some grammars, "attribute" is the target of an assignment.
         return self._text[self._lines[self._row] + self._indent] in _ATTRIBUTE_MARKS
 
     def _take_label(self, level: _Siblings, first: int, last: int) -> None:
@@ -225,11 +225,11 @@ class SyntaxRows:
         start = first
         if level.label >= 0:
             start, level.label = level.label, -1
-        elif not level.is_unit:  # some grammars put comments after a node into it
+        elif not level.is_unit:  # some grammars attach trailing comments to the node before
             while start - 1 in self._label_rows and start - 1 > level.first >= 0:
                 start -= 1
         if level.first < 0:
-            self._joined.add(start)  # what begins a body stays with what the body belongs to
+            self._joined.add(start)  # keep the first row of a body with its header
         is_alike = kind == level.kind or (field is not None and field == level.field)
         if level.first >= 0 and (is_alike or (field is None and not level.is_definition)):
             self._cut(level, start, last)

@@ -22,7 +22,7 @@ __all__ = ["Chunkers", "Cutting", "chunking_options"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-# What does not look at the whole text, and how many tokens no character exceeds.
+# Chunkers that can stream, and the most tokens that one character can have.
 _STREAMED = frozenset({"token", "text"})
 _ALWAYS_FITS = 4
 _MARKDOWN_ENDINGS = frozenset({".md", ".markdown", ".mdown", ".mkd"})
@@ -68,18 +68,10 @@ class Cutting:
     @property
     def keywords(self) -> dict[str, Any]:
         """What chunkers are made with, besides the encoding; without what they know better."""
-        chosen = {
-            "boundary": self.boundary,
-            "strip": self.strip,
-            "min_fill": self.min_fill,
-            "balance": self.balance,
-            "stable": self.stable,
-        }
-        return {
-            "chunk_size": self.chunk_size,
-            "chunk_overlap": self.overlap,
-            **{name: value for name, value in chosen.items() if value is not None},
-        }
+        names = ("chunk_size", "boundary", "strip", "min_fill", "balance", "stable")
+        chosen = {name: getattr(self, name) for name in names}
+        chosen["chunk_overlap"] = self.overlap
+        return {name: value for name, value in chosen.items() if value is not None}
 
 
 class Chunkers:

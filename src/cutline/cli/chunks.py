@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cutline.cli.chunkers import Chunkers, Cutting, chunking_options
-from cutline.cli.commands import examples, json_line, main, run
+from cutline.cli.commands import command, json_line, run
 from cutline.cli.inputs import decode_utf8
 from cutline.cli.options import encoding_choice, input_output, output_format, text_errors
 from cutline.cli.streams import writes_to_terminal
@@ -22,14 +22,12 @@ COLUMNS = (
 Results = Iterable[tuple[str, Iterable["Chunk"]]]
 
 
-@main.command(
-    epilog=examples(
-        "cutline chunk --chunk-size 256 --overlap 32 book.txt > chunks.jsonl",
-        "cutline chunk --by auto --format parquet -o chunks.parquet docs src",
-        "cutline chunk --by markdown 'docs/**/*.md' > chunks.jsonl",
-        "cutline chunk --format text --separator ---- -o chunks.txt book.txt",
-        "cat book.txt | cutline chunk --model gpt-4o | head -1",
-    )
+@command(
+    "cutline chunk --chunk-size 256 --overlap 32 book.txt > chunks.jsonl",
+    "cutline chunk --by auto --format parquet -o chunks.parquet docs src",
+    "cutline chunk --by markdown 'docs/**/*.md' > chunks.jsonl",
+    "cutline chunk --format text --separator ---- -o chunks.txt book.txt",
+    "cat book.txt | cutline chunk --model gpt-4o | head -1",
 )
 @chunking_options
 @output_format(

@@ -51,7 +51,7 @@ def run(
     With `finds_files`, names may also be folders and patterns. With `stream`, large files are
     left to it.
     """
-    # A bar would be torn apart by rows that appear on the same terminal.
+    # Rows on the same terminal would break up a progress bar.
     may_show_progress = is_terminal(sys.stderr) and not writes_to_terminal(output)
     inputs = Inputs(
         files, may_show_progress=may_show_progress, finds_files=finds_files, output=output
@@ -93,12 +93,15 @@ def main() -> None:
     """
 
 
-@main.command(
-    epilog=examples(
-        "cutline encode prompt.txt",
-        "cutline encode --format jsonl *.txt > ids.jsonl",
-        "printf 'a<|endoftext|>' | cutline encode --allow-special",
-    )
+def command(*lines: str) -> Callable[[Callable[..., None]], click.Command]:
+    """Add a command, with examples for its help text."""
+    return main.command(epilog=examples(*lines))
+
+
+@command(
+    "cutline encode prompt.txt",
+    "cutline encode --format jsonl *.txt > ids.jsonl",
+    "printf 'a<|endoftext|>' | cutline encode --allow-special",
 )
 @click.option(
     "--allow-special",
@@ -143,12 +146,10 @@ def _id_lines(results: Named[list[int]]) -> Iterator[str]:
         yield " ".join(map(str, tokens)) + "\n"
 
 
-@main.command(
-    epilog=examples(
-        "cutline encode notes.txt | cutline decode",
-        "echo '[24912, 2375]' | cutline decode --encoding o200k_base",
-        "cutline decode -o notes.txt notes.ids",
-    )
+@command(
+    "cutline encode notes.txt | cutline decode",
+    "echo '[24912, 2375]' | cutline decode --encoding o200k_base",
+    "cutline decode -o notes.txt notes.ids",
 )
 @encoding_choice
 @input_output
@@ -166,7 +167,7 @@ def decode(files: tuple[str, ...], output: str, encoding: "Encoding") -> None:
     )
 
 
-@main.command(epilog=examples("cutline encodings"))
+@command("cutline encodings")
 def encodings() -> None:
     """List the encodings: name, vocabulary size, models.
 

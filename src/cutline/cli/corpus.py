@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Corpus", "count", "count_and_save"]
 
-# With --counts, files are counted together up to this, or to a share of those before: an
-# interruption loses little, and adding up takes little even for many files.
+# With --counts, a batch of files has this many bytes, or this share of those counted before:
+# an interruption loses little, and merging stays cheap for many files.
 COUNTED_AT_ONCE_BYTES = 1 << 22
 COUNTED_AT_ONCE_SHARE = 1 / 16
 
@@ -90,7 +90,7 @@ def _count_missing(corpus: Corpus, saved: SavedCounts) -> None:
 
     paths = saved.missing(corpus.paths)
     done_bytes = 0
-    # All files are opened before the first is counted, to find early what is wrong.
+    # Open all files before counting, so that errors show early.
     files = FileSource(paths, corpus.column)
     size_bytes = files.size_bytes
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from cutline.cli.commands import examples, json_line, main, run
+from cutline.cli.commands import command, json_line, run
 from cutline.cli.inputs import decode_utf8, shown_name
 from cutline.cli.options import encoding_choice, input_output, output_format, text_errors
 
@@ -33,13 +33,11 @@ _ORDERS: dict[str, Callable[[tuple[str, Size]], object]] = {
 }
 
 
-@main.command(
-    epilog=examples(
-        "cutline count *.md",
-        "cutline count --format table --sort tokens docs src",
-        "cutline count --encoding cl100k_base < prompt.txt",
-        "cutline count --format jsonl notes.txt",
-    )
+@command(
+    "cutline count *.md",
+    "cutline count --format table --sort tokens docs src",
+    "cutline count --encoding cl100k_base < prompt.txt",
+    "cutline count --format jsonl notes.txt",
 )
 @output_format(
     "text",

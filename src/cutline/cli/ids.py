@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 # Ids are uint32: at most 4,294,967,295.
 _MAX_ID_DIGITS = 10
 _MAX_SHOWN_CHARACTERS = 40
-# Brackets and commas separate like white space, so that JSON arrays are read too.
+# Brackets and commas count as white space, so that JSON arrays are read.
 _SEPARATORS_TO_SPACES = bytes.maketrans(b"[],", b"   ")
 
 

@@ -133,13 +133,13 @@ class Inputs:
             yield from found
         elif not Path(name).exists() and glob.has_magic(name):
             matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 (keeps "./" in names)
-            # Not what blocks, such as a named pipe.
+            # Regular files only: a named pipe would block.
             files = [path for path in matches if Path(path).is_file()]
             if not files:
                 self._unread.append((name, FileNotFoundError(0, "no file fits this pattern")))
             yield from (path for path in files if not _is_same(path, output))
         else:
-            # A file, or what will be reported when it is read.
+            # A file; one that is missing is reported when read.
             yield name
 
     def _files_in(self, folder: str) -> Iterator[str]:

@@ -112,13 +112,11 @@ def _load(path: str) -> "Encoding":
 
     try:
         return cutline.load(path)
-    except OSError as error:
-        problem = f"{error.filename or path}: {message_of(error)}"
+    except (OSError, TypeError, ValueError) as error:
+        problem = str(error)
+        if isinstance(error, OSError):
+            problem = f"{error.filename or path}: {message_of(error)}"
+        elif isinstance(error, TypeError):
+            hint = "load it in Python, and save it as .cutline"
+            problem = f"{path} does not hold the split pattern: {hint}"
         raise click.BadParameter(problem, param_hint="--encoding") from error
-    except TypeError as error:
-        problem = (
-            f"{path} does not hold the split pattern: load it in Python, and save it as .cutline"
-        )
-        raise click.BadParameter(problem, param_hint="--encoding") from error
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--encoding") from error

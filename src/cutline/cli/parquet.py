@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["need_pyarrow", "parquet"]
 
-# Together in a row group, which is held in memory.
+# Limits of a row group, which is held in memory.
 _GROUP_ROWS = 16_384
 _GROUP_CHARACTERS = 1 << 23
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SavedCounts", "need_folder"]
 
-# Size in bytes, and when the file was last changed, in nanoseconds.
+# Size in bytes, and modification time in nanoseconds.
 Version = tuple[int, int]
 
 

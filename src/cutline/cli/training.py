@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cutline.cli.commands import examples, main
+from cutline.cli.commands import command
 from cutline.cli.corpus import Corpus, count, count_and_save
 from cutline.cli.failure import Failure, message_of
 from cutline.cli.inputs import STDIN
@@ -29,13 +29,11 @@ NO_PATTERN = "none"
 _NAME = re.compile(r"[\w-]+")
 
 
-@main.command(
-    epilog=examples(
-        "cutline train corpus/*.txt --vocab-size 32000 --out mine.cutline",
-        "cutline train 'corpus/**/*.jsonl.gz' --column text -n 50000 -o tokenizer.json",
-        "cutline train book.txt -n 8192 --pattern cl100k_base --special '<|end|>' -o b.tiktoken",
-        "cutline train big/*.txt -n 100000 --counts big.counts -o big.cutline",
-    )
+@command(
+    "cutline train corpus/*.txt --vocab-size 32000 --out mine.cutline",
+    "cutline train 'corpus/**/*.jsonl.gz' --column text -n 50000 -o tokenizer.json",
+    "cutline train book.txt -n 8192 --pattern cl100k_base --special '<|end|>' -o b.tiktoken",
+    "cutline train big/*.txt -n 100000 --counts big.counts -o big.cutline",
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
 @click.option(
@@ -201,7 +199,7 @@ def _failures() -> Iterator[None]:
     """
     try:
         with warnings.catch_warnings():
-            # `_try_output` has said it.
+            # `_try_output` has shown it.
             warnings.simplefilter("ignore", PatternFallbackWarning)
             yield
     except BrokenPipeError:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cutline.cli.commands import examples, main, run
+from cutline.cli.commands import command, run
 from cutline.cli.inputs import decode_utf8
 from cutline.cli.options import encoding_choice, input_output, text_errors
 
@@ -12,12 +12,10 @@ if TYPE_CHECKING:
     from cutline import Encoding
 
 
-@main.command(
-    epilog=examples(
-        "cutline truncate --max-tokens 8000 book.txt > prompt.txt",
-        "cutline truncate -n 500 --keep end --marker '[...] ' app.log",
-        "git diff | cutline truncate -n 4000 --keep both",
-    )
+@command(
+    "cutline truncate --max-tokens 8000 book.txt > prompt.txt",
+    "cutline truncate -n 500 --keep end --marker '[...] ' app.log",
+    "git diff | cutline truncate -n 4000 --keep both",
 )
 @click.option(
     "--max-tokens",

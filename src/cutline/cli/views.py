@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cutline.cli.chunkers import Chunkers, Cutting, chunking_options
-from cutline.cli.commands import examples, main, run
+from cutline.cli.commands import command, run
 from cutline.cli.failure import Failure
 from cutline.cli.inputs import STDIN, decode_utf8
 from cutline.cli.options import encoding_choice, output_option, text_errors
@@ -21,13 +21,11 @@ if TYPE_CHECKING:
 Results = Iterable[tuple[str, tuple[str, list["Chunk"]]]]
 
 
-@main.command(
-    epilog=examples(
-        "cutline view --chunk-size 256 notes.txt",
-        "cutline view --by markdown --open README.md",
-        "cutline view --by code -o page.html src/app.py",
-        "cutline view --color always book.txt | less -R",
-    )
+@command(
+    "cutline view --chunk-size 256 notes.txt",
+    "cutline view --by markdown --open README.md",
+    "cutline view --by code -o page.html src/app.py",
+    "cutline view --color always book.txt | less -R",
 )
 @click.argument("file", metavar="[FILE]", default=STDIN, type=click.Path())
 @chunking_options

@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 __all__ = ["CHUNK_COLUMNS", "ArrowTexts", "chunk_batch", "chunk_schema", "count_batch"]
 
-Batch = TypeVar("Batch", "pyarrow.RecordBatch", "pyarrow.Table")
+Tabular = TypeVar("Tabular", "pyarrow.RecordBatch", "pyarrow.Table")
 
 
 def chunk_batch(
-    batch: Batch,
+    batch: Tabular,
     chunker: Chunker,
     column: str = "text",
     *,
     carry: Sequence[str] | None = None,
     prefix: str = "",
     num_threads: int = 8,
-) -> Batch:
+) -> Tabular:
     """Cut the texts of a column into chunks: a row for each chunk.
 
     Args:
@@ -79,8 +79,8 @@ def chunk_batch(
     parts = _parts(batch, column)
     made = [_chunked(part, texts, chunker, schema, num_threads) for part, texts in parts]
     if isinstance(batch, pa.Table):
-        return cast("Batch", pa.Table.from_batches(made, schema=schema))
-    return cast("Batch", made[0])
+        return cast("Tabular", pa.Table.from_batches(made, schema=schema))
+    return cast("Tabular", made[0])
 
 
 def _chunked(
@@ -94,7 +94,7 @@ def _chunked(
     pa = need_pyarrow()
     rows, columns = chunk_columns(texts, chunker, num_threads)
     carried = part.select(schema.names[: -len(columns)])
-    # Without columns, there is nothing that tells how many rows to take from.
+    # A table without columns has no row count.
     taken = carried.take(pa.array(rows)).columns if carried.num_columns else []
     return pa.RecordBatch.from_arrays([*taken, *columns], schema=schema)
 
@@ -145,13 +145,13 @@ def chunk_schema(
 
 
 def count_batch(
-    batch: Batch,
+    batch: Tabular,
     encoding: Encoding | str,
     column: str = "text",
     *,
     name: str = "token_count",
     num_threads: int = 8,
-) -> Batch:
+) -> Tabular:
     """Append a column: how many tokens each text has.
 
     Args:
@@ -258,7 +258,7 @@ def _parts(
     """Yield record batches, each with its texts."""
     pa = need_pyarrow()
     first_row = 0
-    # Iterating over one of either would yield its columns.
+    # Iterating over a Table or RecordBatch would yield its columns.
     for part in [batches] if isinstance(batches, (pa.Table, pa.RecordBatch)) else batches:
         for batch in part.to_batches() if isinstance(part, pa.Table) else [part]:
             yield batch, TextColumn(batch, column, first_row)

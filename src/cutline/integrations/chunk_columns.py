@@ -34,7 +34,7 @@ CHUNK_COLUMNS = (
     "metadata",
 )
 
-# Row numbers of the texts, one for each chunk; and the columns.
+# The row of each chunk's text, and the columns.
 Columns = tuple[NDArray[np.int64], "list[pyarrow.Array]"]
 
 
@@ -58,7 +58,7 @@ def chunk_columns(column: TextColumn, chunker: Chunker, num_threads: int) -> Col
     if (encoding := _plain_encoding(chunker)) is not None:
         cuts = _cut(column, chunker, encoding, num_threads)
         return cuts.rows, _columns_of_cuts(column, cuts)
-    # A document must not end a whole job.
+    # One bad document must not end a whole job.
     cut = partial(_chunk_row, column, chunker._apart())
     chunks = map_threads(cut, range(len(column)), num_threads)
     rows = np.repeat(np.arange(len(column)), np.fromiter(map(len, chunks), np.int64, len(column)))
@@ -68,7 +68,7 @@ def chunk_columns(column: TextColumn, chunker: Chunker, num_threads: int) -> Col
 def _plain_encoding(chunker: Chunker) -> Encoding | None:
     """Return the encoding of a chunker that does no more than its kernel; else None."""
     encoding = chunker.encoding
-    # One of another class, such as one that normalizes, may split otherwise.
+    # Subclasses may split differently.
     if type(chunker) is not TokenChunker or type(encoding) is not Encoding:
         return None
     return encoding if chunker._is_plain else None
@@ -117,7 +117,7 @@ def _as_type(texts: "pyarrow.Array", column: TextColumn) -> "pyarrow.Array":
         ) from error
 
 
-# Chunks as rows of numbers
+# Chunks as arrays
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +165,11 @@ def _cut_block(
     offsets = column.offsets[block.start : block.stop + 1].tolist()
     for row, (start, end) in zip(block, pairwise(offsets), strict=True):
         cutter = Cutter(encoding, column.utf8[start:end])
-        most = end - start + 1  # more tokens than the text has: one has a byte at least
+        most = end - start + 1  # an upper bound of its tokens
         cuts = cutter.cut_all(min(chunker.chunk_size, most), min(chunker.chunk_overlap, most))
         cutter.close()
         if start + (cuts[-1, 1] if len(cuts) else 0) < end:
-            _chunk_row(column, chunker, row)  # says which character does not fit
+            _chunk_row(column, chunker, row)  # raises for the character that does not fit
         found.append(cuts)
     return found
 
@@ -196,7 +196,7 @@ def _slices(utf8: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> 
     """Return slices of a text as a large_string array, its buffer shared where they tile it."""
     pa = need_pyarrow()
     lengths = ends - starts
-    offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
+    offsets = np.append(0, np.cumsum(lengths))
     data = pa.py_buffer(utf8)
     if not np.array_equal(offsets[:-1], starts):
         values = pa.Array.from_buffers(pa.uint8(), len(utf8), [None, data])

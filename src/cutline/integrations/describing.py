@@ -45,7 +45,6 @@ _KINDS: Final[dict[str, type[Chunker]]] = {
     "code": CodeChunker,
 }
 _NAMED: Final = (ParagraphLevel, LineLevel, SentenceLevel, WordLevel, DictionaryWordLevel)
-_LATER: Final = {"isolated"}  # descriptions that cutline 0.1 wrote lack it
 _HINT: Final = "make it in code where the pipeline is loaded, or pickle it"
 
 _identities: dict[int, str] = {}
@@ -150,7 +149,7 @@ def _checked(description: Any) -> dict[str, Any]:
 
 def _check_same(made: Mapping[str, Any], description: Mapping[str, Any]) -> None:
     """Refuse a description that lacks something, or of which something was read otherwise."""
-    if missing := made.keys() - description.keys() - _LATER:
+    if missing := made.keys() - description.keys():
         raise ValueError(
             f"the description of a chunker is damaged: it lacks {', '.join(sorted(missing))}"
         )
@@ -260,7 +259,7 @@ def _write_pattern(level: PatternLevel) -> dict[str, Any]:
     }
     if lists := getattr(pattern, "named_lists", None):
         written["named_lists"] = {name: sorted(texts) for name, texts in lists.items()}
-    # LlamaIndex leaves what looks like an address in memory out of what it compares.
+    # LlamaIndex strips what looks like a memory address before it compares.
     return {**written, "content_hash": sha256(json.dumps(written).encode()).hexdigest()}
 
 
@@ -280,7 +279,7 @@ def _identity(thing: Any) -> str:
         identity = uuid4().hex
         try:
             weakref.finalize(thing, _identities.pop, id(thing), None)
-        except TypeError:  # no weak references: another one each time
+        except TypeError:  # not weakly referenceable: a new identity each time
             return identity
         _identities[id(thing)] = identity
     return _identities[id(thing)]

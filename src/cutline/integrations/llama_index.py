@@ -122,8 +122,8 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        # LlamaIndex leaves out what does not pickle, of the parser too, and what is unpickled would
-        # cut by the usual options.
+        # LlamaIndex drops fields that do not pickle; without this one, the copy would cut by
+        # default options.
         chunker = self.chunker
         state: dict[str, Any] = super().__getstate__()
         state["__dict__"]["chunker"] = chunker
@@ -186,8 +186,8 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
     def _postprocess_parsed_nodes(
         self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]
     ) -> list[BaseNode]:
-        # What LlamaIndex does here finds offsets by searching, and repeated text at its first
-        # place: so the true ones are put back.
+        # LlamaIndex finds offsets by search, and repeated text at its first occurrence: restore
+        # ours.
         places = {
             node.node_id: (node.start_char_idx, node.end_char_idx)
             for node in nodes

@@ -107,7 +107,7 @@ def _grouped(counts: PieceCounts, n_groups: int) -> Iterator[_Row]:
     ends = np.cumsum(lengths)
     moved = np.repeat(offsets[:-1][order] - (ends - lengths), lengths) + np.arange(len(arena))
     arena, numbers = arena[moved], numbers[order]
-    offsets = np.concatenate((np.zeros(1, dtype=np.int64), ends))
+    offsets = np.append(0, ends)
     found, firsts = np.unique(groups[order], return_index=True)
     for group, first, last in zip(
         found.tolist(), firsts.tolist(), [*firsts[1:].tolist(), len(order)], strict=True
@@ -134,6 +134,6 @@ def _tally(table: "pyarrow.Table") -> Tally:
     tally = Tally(None)
     for cells in zip(*(table[name] for name in _ARRAYS), strict=True):
         arrays = zip(cells, _ARRAYS.values(), strict=True)
-        # By way of bytes, which are aligned; inside of Arrow's array they need not be.
+        # Copied to bytes: buffers inside an Arrow array need not be aligned.
         tally.add_pieces(*(np.frombuffer(cell.as_py(), kind) for cell, kind in arrays))
     return tally

@@ -119,7 +119,7 @@ def count_pieces(
     if num_partitions is None:
         num_partitions = DataContext.get_current().default_hash_shuffle_parallelism
     tables = PieceTables(column, pat_str, tuple(special_tokens), num_partitions)
-    tables.empty()  # refuses special tokens that are none, here and not in a worker
+    tables.empty()  # validates the special tokens here, not in a worker
     counted = dataset.select_columns([column]).map_batches(
         tables.counted, batch_format="pyarrow", batch_size=None, **options
     )

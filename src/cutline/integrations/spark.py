@@ -133,7 +133,7 @@ def count_pieces(
     """
     n_groups = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
     tables = PieceTables(column, pat_str, tuple(special_tokens), n_groups)
-    tables.empty()  # refuses special tokens that are none, here and not in a worker
+    tables.empty()  # validates the special tokens here, not in a worker
     chunk_schema(_names_and_texts(frame), column, carry=[])
 
     def count(batches: "Batches") -> "Batches":

@@ -46,7 +46,7 @@ class TextColumn:
         self._first_row = first_row
         found = batch.column(name)
         try:
-            # Arrow checks neither when an array is made; the kernels trust both.
+            # Offsets and UTF-8: Arrow checks neither on construction; the kernels trust both.
             found.validate(full=True)
         except pa.ArrowInvalid as error:
             raise self._invalid(found, error) from error
@@ -103,7 +103,7 @@ class TextColumn:
         }
         try:
             found.view(bytes_of[found.type]).validate(full=True)
-        except pa.ArrowInvalid:  # by its offsets: to look at a row could end the process
+        except pa.ArrowInvalid:  # bad offsets: reading a row could crash
             return damaged
         for row in range(len(found)):
             try:

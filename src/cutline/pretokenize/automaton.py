@@ -121,7 +121,7 @@ def _determinize(nfa: Nfa, symbols: list[list[bool]], n_symbols: int) -> _Machin
         targets.append([numbers[reached] for reached, _ in rows])
         accepts.append([accept for _, accept in rows])
     machine = _Machine(np.array(targets), np.array(accepts))
-    # "One character ago" at the end symbol is the end of the text itself.
+    # At the end symbol, "one character ago" is the end of the text.
     machine.accepts[:, -1] = machine.accepts[:, -1] != 0
     return machine
 

@@ -162,7 +162,7 @@ def _with_matches(runs: tuple[Run, ...], final: Matches) -> str:
         if run.limit == DROPPED:
             continue
         inner = final.pat_str if run.members == ANY else restrict(tree, run.members)
-        if not inner:  # no match: all is kept, or nothing
+        if not inner:  # it never matches: keep the whole run, or nothing
             inner = _written(run) if final.keeps_gaps else ""
         elif run.limit is not None:
             _check_whole(inner, run, final)

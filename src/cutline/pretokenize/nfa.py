@@ -134,7 +134,7 @@ class _Builder:
                 entry = self.nfa.add(None, False, (self.build(tree.body, entry), following))
         for _ in range(required):
             before, entry = entry, self.build(tree.body, entry)
-            if entry == before:  # an empty body: once is as good as a billion times
+            if entry == before:  # an empty body: more copies change nothing
                 break
         return entry
 

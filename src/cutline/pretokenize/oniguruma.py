@@ -32,7 +32,7 @@ _ESCAPE = re.compile(
     re.DOTALL,
 )
 _KEPT_LETTERS = frozenset("sSdDnrtfvae")
-_FOLDED_IN_PAIRS = frozenset("sSfF")  # ss, st, ff, fi, fl: case variants of one character
+_FOLDED_IN_PAIRS = frozenset("sSfF")  # ss, st, ff, fi, fl fold to one character
 
 
 def to_oniguruma(pat_str: str) -> str:
@@ -72,12 +72,12 @@ class _Translator:
         self.reader = AtomReader(pattern)
         self.outward = to_oniguruma
         self.parts: list[str] = []
-        # Of each open group: where it begins in parts, and the flags around it.
+        # For each open group: its index in parts, and the flags outside.
         self.outer: list[tuple[int, frozenset[str]]] = []
 
     def translate(self) -> str:
         reader, parts, outer = self.reader, self.parts, self.outer
-        primary = 0  # where in parts begins what a quantifier would repeat
+        primary = 0  # index in parts of what a quantifier would repeat
         while character := reader.peek():
             if character == "(":
                 outer.append((len(parts), reader.flags))
@@ -101,13 +101,13 @@ class _Translator:
         return "".join(parts)
 
     def opening(self) -> str:
-        """Read what opens a group; groups that capture need not."""
+        """Read what opens a group; capturing groups become plain ones."""
         plain = ("(?:", "(?=", "(?!", "(?>")
         opening = self.reader.read_opening(plain, self.reader.unsupported)
         return opening if isinstance(opening, str) else self.flags(opening)
 
     def close(self, start: int, primary: int) -> None:
-        """Close a group; one that keeps what braces took becomes a possessive quantifier."""
+        """Close a group; an atomic one around a braced quantifier becomes possessive."""
         parts, reader = self.parts, self.reader
         in_braces = primary == start + 1 and re.fullmatch(r"\{[\d,]+\}", parts[-1])
         repeated = QUANTIFIER.match(reader.pattern, reader.position)
@@ -138,7 +138,7 @@ class _Translator:
             self.parts.append(found.group())
 
     def anchor(self) -> str:
-        """Read an end of the text or of the line; nothing if none comes next."""
+        """Read an anchor; "" if none comes next."""
         reader = self.reader
         if reader.peek() == "^":
             raise reader.unsupported("anchor '^'", reader.position)
@@ -163,7 +163,7 @@ class _Translator:
         return _ESCAPE.sub(lambda found: self.escape(found, start, source[0] == "["), source)
 
     def check_folding(self, source: str, start: int) -> None:
-        """Refuse what may match other than one character when case is ignored."""
+        """Refuse what may match several characters under case folding."""
         reader = self.reader
         simple = source.isascii() and "\\" not in source
         if not simple or source.startswith("[^"):

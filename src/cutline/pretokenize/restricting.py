@@ -1,4 +1,4 @@
-"""A pattern on text of which nothing but some characters can be seen.
+"""A pattern restricted to runs of some characters, as if there were no others.
 
 Where an earlier splitting has cut the text into runs of a class of characters, a later one
 sees each run as a text of its own. The pattern that matches the same in the whole text has

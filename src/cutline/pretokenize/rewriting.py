@@ -24,8 +24,8 @@ from cutline.pretokenize.unicode import WORD, find_property
 
 __all__ = ["Splitter", "splitter"]
 
-_MAX_DEPTH = 63  # as in tiktoken's engine; the module parses groups by recursion
-# The module compiles repetitions of repetitions in time that doubles with each.
+_MAX_DEPTH = 63  # as in tiktoken's engine; `regex` parses groups recursively
+# Compile time of `regex` doubles with each nested repetition.
 _MAX_REPEATS = 8
 _FIRST_CLASS = 0xE000  # class 0 is written as this private-use character
 _PLAIN_OPENINGS = ("(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>")
@@ -86,7 +86,7 @@ def _write_set(members: NDArray[np.bool_]) -> str:
 
 
 class _Rewriter:
-    """Reads a pattern into what the module sees literally and sets of characters."""
+    """Splits a pattern into literal syntax and sets of characters."""
 
     def __init__(self, pattern: str) -> None:
         self.reader = AtomReader(pattern)
@@ -95,7 +95,7 @@ class _Rewriter:
         reader = self.reader
         parts: list[_Part] = []
         outer: list[frozenset[str]] = []
-        # How deep repetitions lie in one another: in each open group, and in what was just read.
+        # Nesting depth of repetitions: in each open group, and in the part just read.
         repeats, just_read = [0], 0
         while character := reader.peek():
             begun, just_read = just_read, 0

@@ -133,7 +133,7 @@ def _identity(pat_str: str) -> bytes:
 
 
 def _find_problem(automaton: Automaton) -> str:
-    """Return what a kernel must not be given, or an empty string."""
+    """Say what makes the tables unsafe for a kernel; "" if nothing does."""
     stride, transitions = automaton.stride, automaton.transitions
     numbers = (automaton.n_classes, stride)
     if not all(type(number) is int for number in numbers) or type(automaton.has_gaps) is not bool:
@@ -155,7 +155,7 @@ def _find_problem(automaton: Automaton) -> str:
         return "a transition is out of range"
     if transitions[:stride].any():
         return "the dead state is left"
-    # An empty match would keep a scanner in place for ever.
+    # An empty match would loop forever.
     if (accepts[stride : 2 * stride] == ACCEPT_ONE_AGO).any() or transitions[2 * stride - 1]:
         return "the start matches the empty string"
     return ""
@@ -165,7 +165,7 @@ def _cache_folder() -> Path | None:
     """Return the folder for cached automata; None if the user turned it off."""
     chosen = os.environ.get(CACHE_VARIABLE)
     if chosen is None:
-        import platformdirs  # only reached with a pattern that is not packaged
+        import platformdirs  # not needed for packaged patterns
 
         return Path(platformdirs.user_cache_dir("cutline", appauthor=False))
     return Path(chosen) if chosen else None
@@ -185,7 +185,7 @@ def _read(path: Path, pat_str: str, *, private: bool = False) -> Automaton | Non
 def _is_private(found: os.stat_result) -> bool:
     """Tell whether nobody but this user, or root, can write a file or folder."""
     if not hasattr(os, "geteuid"):
-        return True  # Windows keeps other users out of a profile's folders
+        return True  # on Windows, profile folders are private
     others = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     return found.st_uid in (0, os.geteuid()) and not others
 
@@ -194,7 +194,7 @@ def _write(path: Path, data: bytes) -> None:
     """Put a file into the cache if that can be done."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)  # it would hand on its permissions
+        path.unlink(missing_ok=True)  # its permissions would be kept
         with replacing(path) as sink:
-            Path(sink.name).chmod(0o600)  # `_is_private`, whatever the umask
+            Path(sink.name).chmod(0o600)  # private whatever the umask
             sink.write(data)

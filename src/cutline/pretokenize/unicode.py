@@ -35,7 +35,7 @@ WORD = "Word"
 
 DATA_PATH = Path(__file__).with_name("data") / "unicode-16.bin"
 
-# Groups of General_Category: their members' short names start with the letter.
+# General_Category groups: members' short names start with the letter.
 _GROUPS = {
     "L": "Letter",
     "LC": "Cased_Letter",

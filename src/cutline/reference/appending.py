@@ -56,7 +56,7 @@ class Appender:
             raise IndexError(f"length must be from 0 to {len(self)}, got {length}")
         del self._table.last[length + 1 :]
         del self._table.counts[length + 1 :]
-        # Tokens to come begin less than the longest token before the end: read that again.
+        # Later tokens begin less than the longest token before the end: reread only that.
         context = self._tail(self._tokens.longest)
         self._search = Search(self._tokens.reachable, length - len(context))
         for _ in self._search.read(context):

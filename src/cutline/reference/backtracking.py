@@ -53,5 +53,5 @@ def _longest_at_each_place(tokens: Tokens, piece: bytes) -> list[bytes]:
     """Find the longest token that begins at each place; an empty one at the end."""
     longest = [b""] * (len(piece) + 1)
     for end, token in Search(tokens.reachable).read(piece):
-        longest[end - len(token)] = token  # ends rise, so longer ones come later
+        longest[end - len(token)] = token  # ends increase, so the longest comes last
     return longest

@@ -51,7 +51,7 @@ def compatible(tokens: Tokens, left: bytes, right: bytes) -> bool:
 
 
 def _undo(tokens: Tokens, left: bytes, right: bytes) -> bool:
-    too_late: float = inf  # the rank from which on a merge across the boundary comes too late
+    too_late: float = inf  # merges across the boundary from this rank on come too late
     while True:
         joined = left + right
         if tokens.splits.get(joined) == (left, right) and tokens[joined] < too_late:
@@ -60,7 +60,7 @@ def _undo(tokens: Tokens, left: bytes, right: bytes) -> bool:
             too_late = tokens[left]
             left = tokens.splits[left][1]
         elif len(right) > 1:
-            # Of equal ranks the left one merges first: here that is the one across the boundary.
+            # Ties merge leftmost first: here, the one across the boundary.
             too_late = tokens[right] + 1
             right = tokens.splits[right][0]
         else:

@@ -47,7 +47,7 @@ def merge_by_heap(ranks: Mapping[bytes, int], piece: bytes) -> list[bytes]:
     while heap:
         _, start, end = heappop(heap)
         if not (boundaries[start] and boundaries[end]):
-            continue  # one of the two parts has been joined with another
+            continue  # stale: one of the two parts was merged
         boundaries[boundaries.find(True, start + 1)] = False
         before = boundaries.find(True, 0, start, right=True)
         after = boundaries.find(True, end + 1)

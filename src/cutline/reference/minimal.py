@@ -13,6 +13,7 @@ Source: dynamic programming over prefixes; shortest paths in an acyclic graph.
 """
 
 from cutline.reference.pieces import encodes_pieces
+from cutline.reference.prefixes import follow_back
 from cutline.reference.search import Search
 from cutline.reference.tokens import Tokens
 
@@ -37,9 +38,4 @@ def encode_minimal(tokens: Tokens, piece: bytes) -> list[bytes]:
         count = fewest[end - len(token)] + 1
         if count < fewest[end]:
             fewest[end], last[end] = count, token
-    encoded = []
-    end = len(piece)
-    while end:
-        encoded.append(last[end])
-        end -= len(last[end])
-    return encoded[::-1]
+    return follow_back(last, len(piece))

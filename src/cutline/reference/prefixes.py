@@ -9,6 +9,8 @@ Source: the README of the `bpe` crate in github/rust-gems; docs/algorithm.md, "P
 suffixes".
 """
 
+from collections.abc import Sequence
+
 from cutline.reference.compatibility import compatible
 from cutline.reference.pieces import encodes_pieces
 from cutline.reference.search import Search
@@ -52,11 +54,16 @@ class PrefixTable:
 
     def encoding(self, end: int, start: int = 0) -> list[bytes]:
         """`E` of the prefix up to `end`, from its token boundary at `start` on."""
-        encoded = []
-        while end > start:
-            encoded.append(self.last[end])
-            end -= len(self.last[end])
-        return encoded[::-1]
+        return follow_back(self.last, end, start)
+
+
+def follow_back(last: Sequence[bytes], end: int, start: int = 0) -> list[bytes]:
+    """List tokens from `start` to `end`, given the last token of each prefix."""
+    encoded = []
+    while end > start:
+        encoded.append(last[end])
+        end -= len(last[end])
+    return encoded[::-1]
 
 
 def table_of(tokens: Tokens, piece: bytes) -> PrefixTable:

@@ -13,7 +13,7 @@ from ahocorasick import Automaton
 
 __all__ = ["Automaton", "Search", "automaton_of"]
 
-PART_BYTES = 1 << 12  # pyahocorasick copies a part at four bytes a character
+PART_BYTES = 1 << 12  # pyahocorasick copies its input at four bytes a character
 
 
 def automaton_of(tokens: Iterable[bytes]) -> Automaton:

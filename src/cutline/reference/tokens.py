@@ -53,7 +53,7 @@ class Tokens(dict[bytes, int]):
         self.splits: dict[bytes, tuple[bytes, bytes]] = {}
         self.regular = {token for token in self if len(token) == 1}
         for token in sorted(self, key=len):
-            # The last merge is the only one that makes one part of two: stop before it.
+            # Stop before the last merge: its two parts are the canonical pair.
             parts = merge(self, token, stop_at=2)
             if len(parts) == 2:
                 self.splits[token] = parts[0], parts[1]

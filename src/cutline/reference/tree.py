@@ -28,7 +28,7 @@ class Tree:
         for node in range(len(parents), 0, -1):
             self._size[parents[node - 1]] += self._size[node]
         self._number = [0]
-        free = [1]  # for each node, the number that its next child's subtree begins with
+        free = [1]  # the number of each node's next child
         for node, parent in enumerate(parents, start=1):
             self._number.append(free[parent])
             free.append(free[parent] + 1)

@@ -5,7 +5,6 @@ Where that is much, as inside one giant piece, it is scanned again only when it 
 so that all scans together stay linear. Short texts are counted many at a time.
 """
 
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -52,7 +51,7 @@ class ScanCounter:
         self._short_bytes = 0
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
-        # As long as less is waiting, it goes on waiting.
+        # A long text is counted once this many bytes are buffered.
         self._gathered_bytes = GATHERED_BYTES * num_threads if num_threads > 1 else 0
         self._due_bytes = self._gathered_bytes
 
@@ -133,15 +132,13 @@ class ScanCounter:
         """Let what is undecided wait for the next part."""
         self._waiting = [] if final or arrived == len(text) else [text[arrived:]]
         self._waiting_bytes = 0 if final else len(text) - arrived
-        # What waits is scanned from its start again: only once there is as much after it.
+        # The rest is rescanned from its start: wait until it has doubled.
         self._due_bytes = max(2 * self._waiting_bytes, self._gathered_bytes)
 
     def _count_short(self) -> None:
         """Count the short texts that wait, or let threads begin to; each takes some."""
         texts = b"".join(self._short)
-        offsets = np.fromiter(
-            accumulate(map(len, self._short), initial=0), np.int64, len(self._short) + 1
-        )
+        offsets = np.cumsum([0, *map(len, self._short)], dtype=np.int64)
         self._short = []
         self._short_bytes = 0
         n_parts = self._n_parts(len(texts))
@@ -194,7 +191,7 @@ class RegexCounter:
 
 
 def _make_pool(num_threads: int) -> "ThreadPoolExecutor":
-    # Imported here: it brings `logging` along, several milliseconds of every start.
+    # Imported here: it pulls in `logging`, several milliseconds at startup.
     from concurrent.futures import ThreadPoolExecutor
 
     return ThreadPoolExecutor(num_threads)

@@ -20,8 +20,7 @@ __all__ = ["count_pieces"]
 
 PROGRESS_SECONDS: Final = 0.1
 
-# A stretch of a document without special tokens, or a part of one: its UTF-8, and whether the
-# stretch ends there.
+# UTF-8 of a part of a stretch without special tokens, and whether the stretch ends with it.
 Part = tuple[bytes, bool]
 
 
@@ -107,7 +106,7 @@ def _cut_at_special(parts: Iterable[Part], finder: SpecialFinder, longest: int) 
     held = ""
     for part, ends in parts:
         text = held + part.decode("latin-1")
-        # Where one may start of which the end, or a longer one, is not there yet.
+        # From here on a special token, or a longer one, may continue in the next part.
         undecided = len(text) if ends else max(0, len(text) - longest + 1)
         done = 0
         for start, found in finder.find_all(text):

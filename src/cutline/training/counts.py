@@ -126,7 +126,7 @@ class PieceCounts:
         for attribute, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, attribute, value)
 
-    # What it holds
+    # Contents
 
     def arrays(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
         """Return arena, offsets and counts, as the constructor takes them; read-only."""
@@ -175,7 +175,7 @@ class PieceCounts:
             for k in order.tolist()
         ]
 
-    # Counts of counts
+    # Arithmetic
 
     def __add__(self, other: object) -> "PieceCounts":
         """Add up the counts of two corpora, which must have been split alike.
@@ -210,7 +210,7 @@ class PieceCounts:
         lengths = np.diff(self._offsets)
         return PieceCounts(
             self._arena[np.repeat(kept, lengths)],
-            np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths[kept]))),
+            np.append(0, np.cumsum(lengths[kept])),
             self._counts[kept],
             pat_str=self._pat_str,
             special_tokens=self._special_tokens,

@@ -16,9 +16,9 @@ __all__ = ["BLOCK_BYTES", "FileReader", "character_start", "invalid_utf8"]
 BLOCK_BYTES = 1 << 20
 _GZIP_SUFFIXES = (".gz",)
 _ZSTD_SUFFIXES = (".zst", ".zstd")
-# One byte of zstd can unpack to 32 kB: more at once, and a hostile file fills the memory.
+# One byte of zstd can expand to 32 kB: small reads bound the memory on hostile files.
 _ZSTD_INPUT_BYTES = 1 << 12
-# As much as `zstd --long=31` asks for; the package stops at 2**27 unless told.
+# The window of `zstd --long=31`; the default limit is 2**27.
 _ZSTD_WINDOW_BYTES = 1 << 31
 
 

@@ -27,14 +27,10 @@ class HeldOut(DocumentSource):
 
     def __init__(self, source: FileSource, share: float) -> None:
         self._source = source
+        self.size_bytes: int = source.size_bytes
         self._share = min(share, MOST_BYTES / max(source.size_bytes, 1))
         self._room_bytes = MOST_BYTES
         self.texts: list[str] = []
-
-    @property
-    def size_bytes(self) -> int:
-        """Of all files, as they lie on the disk."""
-        return self._source.size_bytes
 
     @property
     def bytes_read(self) -> int:

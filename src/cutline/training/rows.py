@@ -152,7 +152,7 @@ class ParquetRows:
         import pyarrow.parquet
 
         with self._refused("not a parquet file"):
-            # Buffering ahead would hold a whole row group.
+            # Pre-buffering would hold a whole row group in memory.
             return pyarrow.parquet.ParquetFile(file, pre_buffer=False)
 
     @contextmanager

@@ -31,7 +31,7 @@ Files: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 _JSON_SUFFIXES = (".jsonl", ".ndjson")
 _PARQUET_SUFFIXES = (".parquet",)
 _MOST_SHOWN = 5
-_SHOWN_CHARACTERS = 255  # most that a file's name has
+_SHOWN_CHARACTERS = 255  # the usual limit of a file name
 
 
 class Document(Protocol):
@@ -109,16 +109,17 @@ class FileDocument:
 
 
 class DocumentSource(ABC):
-    """Documents, one after the other: a document's blocks are read before the next is asked for."""
+    """Documents, one after the other: a document's blocks are read before the next is asked for.
 
-    @property
-    def size_bytes(self) -> int | None:
-        """Of all files, as they lie on the disk; None where none do."""
-        return None
+    Attributes:
+        size_bytes: of all files on the disk, without pipes and the like; None without files.
+    """
+
+    size_bytes: int | None = None
 
     @property
     def bytes_read(self) -> int | None:
-        """How much of that was read so far; None where nothing lies on the disk."""
+        """How much of that was read so far; None without files."""
         return None
 
     @abstractmethod
@@ -178,12 +179,7 @@ class FileSource(DocumentSource):
         self._current: FileReader | JsonRows | ParquetRows | None = None
         self._bytes_before = 0
         self._has_text = may_be_empty
-        self._size_bytes = sum(size_of(path) or 0 for path in paths)
-
-    @property
-    def size_bytes(self) -> int:
-        """Of all files, as they lie on the disk; pipes and the like count nothing."""
-        return self._size_bytes
+        self.size_bytes: int = sum(size_of(path) or 0 for path in paths)
 
     @property
     def bytes_read(self) -> int:
@@ -306,7 +302,7 @@ def _files_of(name: object) -> list[Path]:
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except OSError:  # a text is too long for a name
+    except OSError:  # too long for a file name
         return False
 
 

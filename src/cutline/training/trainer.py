@@ -37,8 +37,7 @@ def train(
     threads or on how the text is read.
 
     Args:
-        source: a file name, a pattern such as `corpus/**/*.txt`, or a list of these; or any
-            other iterable, whose items are texts. See `count_pieces`.
+        source: files, or an iterable of texts: see `count_pieces`.
         vocab_size: tokens in all: 256 bytes, merges and special tokens.
         pat_str: the split pattern; None: each document is one piece.
         special_tokens: texts that cut documents and take no part in merging. Their ids follow
@@ -78,14 +77,9 @@ def train(
         progress=progress,
     )
     return train_from_counts(
-        counts,
-        vocab_size,
-        min_frequency=min_frequency,
-        ties=ties,
-        max_token_length=max_token_length,
-        progress=progress,
-        name=name,
-    )
+        counts, vocab_size, min_frequency=min_frequency, ties=ties,
+        max_token_length=max_token_length, progress=progress, name=name,
+    )  # fmt: skip
 
 
 def train_from_counts(

@@ -1,9 +1,9 @@
 """Proofs for chunks: `verify` says what is wrong with them, whoever made them.
 
-reading.py    chunks and tokenizers of many makes
-locating.py   where in the text chunks without offsets lie
-checking.py   `verify`: counts, offsets, what is lost
-report.py     `Report` and `Finding`
+duck_typing.py  chunks and tokenizers of other libraries
+locating.py     where in the text chunks without offsets lie
+checking.py     `verify`: counts, offsets, what is lost
+report.py       `Report` and `Finding`
 """
 
 from cutline.verification.checking import verify

@@ -7,7 +7,7 @@ from typing import Any
 
 from cutline.checks import plain_text
 from cutline.verification.duck_typing import ReadChunk, Tokenizer, counter_of, read_chunk
-from cutline.verification.locating import Place, locate, span_holds
+from cutline.verification.locating import Place, locate, span_holds, uncovered
 from cutline.verification.report import Finding, FindingKind, Report
 
 __all__ = ["verify"]
@@ -81,10 +81,15 @@ def verify(
         tokens = count(chunk.text)
         sent.append(tokens if count_text is None else count_text(given[number]))
         findings += _check_counts(number, chunk, tokens, sent[-1], chunk_size)
-    count_shared = lru_cache(count)  # repeated text is shared again and again
+    count_shared = lru_cache(count)  # repeated overlaps are counted once
     places = locate(text, read, count_shared, chunk_overlap, strip)
     findings += _check_places(text, read, places, count_shared, chunk_overlap)
-    lost = list(_lost(text, places))
+    found = (
+        (place.start, place.end, number)
+        for number, place in enumerate(places)
+        if place.start is not None and place.end is not None
+    )
+    lost = list(uncovered(found, len(text)))
     for start, end, following in lost:
         if not (strip and text[start:end].isspace()):
             findings.append(_loss(text, start, end, following))
@@ -157,22 +162,6 @@ def _check_offsets(text: str, number: int, chunk: ReadChunk, place: Place) -> It
     elif place.start != start:
         message = f"{_shown(chunk.text)} is at {start} too, but what follows is at {place.start}"
         yield Finding("wrong offsets", number, message, place.start, place.end)
-
-
-def _lost(text: str, places: list[Place]) -> Iterator[tuple[int, int, int | None]]:
-    """Yield the spans of the text that are in no chunk, with the chunk after each."""
-    spans = sorted(
-        (place.start, place.end, number)
-        for number, place in enumerate(places)
-        if place.start is not None and place.end is not None
-    )
-    covered = 0
-    for start, end, number in spans:
-        if start > covered:
-            yield covered, start, number
-        covered = max(covered, end)
-    if covered < len(text):
-        yield covered, len(text), None
 
 
 def _loss(text: str, start: int, end: int, number: int | None) -> Finding:

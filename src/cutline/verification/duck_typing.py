@@ -1,4 +1,4 @@
-"""Chunks and tokenizers of many makes, read by what they offer.
+"""Chunks and tokenizers of other libraries, by duck typing.
 
 No package is imported for that: an object with the right attributes is a chunk.
 """
@@ -71,8 +71,8 @@ def counter_of(encoding: Tokenizer) -> Callable[[str], int]:
     if isinstance(encoding, str | Encoding | TokenCounter):
         return token_counter_of(encoding).count
     if hasattr(getattr(encoding, "backend_tokenizer", encoding), "no_truncation"):
-        return wrap(encoding).count  # what it is set to truncate and pad would be miscounted
-    if hasattr(encoding, "encode_ordinary"):  # tiktoken: special text is ordinary text
+        return wrap(encoding).count  # ignores its truncation and padding
+    if hasattr(encoding, "encode_ordinary"):  # tiktoken: special tokens as ordinary text
         return lambda text: len(encoding.encode_ordinary(text))
     if hasattr(encoding, "encode"):
         return _encoder_counter(encoding.encode)
@@ -85,7 +85,7 @@ def counter_of(encoding: Tokenizer) -> Callable[[str], int]:
 
 
 def _encoder_counter(encode: Callable[..., Any]) -> Callable[[str], int]:
-    """Count with an `encode` that may put special tokens around the text unless told not to."""
+    """Count with an `encode`, without the special tokens that it may add."""
     options: dict[str, Any] = {"add_special_tokens": False}
     try:
         encode("", **options)

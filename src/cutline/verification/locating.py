@@ -8,20 +8,20 @@ chains suffices; and offsets that were found by searching, and are those of a re
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from cutline.verification.duck_typing import ReadChunk
 
-__all__ = ["Place", "locate", "span_holds"]
+__all__ = ["Place", "locate", "span_holds", "uncovered"]
 
 Count = Callable[[str], int]
 
 _MOST_CHAINS = 32
-# Places tried at either end of where one chunk's overlap can begin in one chain, and how much
-# farther back than halving finds, for counts are not monotonic.
+# Candidate places at either end of the range where an overlap can begin, and how much farther
+# back than bisection finds: counts are not monotone.
 _MOST_PLACES, _SLACK = 32, 16
-# What is not found near where it should be is looked for in the whole text so many times.
+# Searches of the whole text for chunks that are not near where they should be.
 _WIDE_SEARCHES = 32
 _NEAR, _MOST_PENDING = 10_000, 100_000
 _WHITE_SPACE = re.compile(r"\s*")
@@ -64,13 +64,26 @@ def span_holds(text: str, chunk: ReadChunk) -> bool:
     return text.startswith(chunk.text, start) and start + len(chunk.text) <= len(text)
 
 
+def uncovered(
+    spans: Iterable[tuple[int, int, int]], length: int
+) -> Iterator[tuple[int, int, int | None]]:
+    """Yield what numbered spans leave out of a text, each with the number of the span after it."""
+    covered = 0
+    for start, end, number in sorted(spans):
+        if start > covered:
+            yield covered, start, number
+        covered = max(covered, end)
+    if covered < length:
+        yield covered, length, None
+
+
 def locate(
     text: str, chunks: Sequence[ReadChunk], count: Count, chunk_overlap: int, strip: bool
 ) -> list[Place]:
     """Find a place for every chunk, from left to right."""
     search = _Search(text, count, chunk_overlap, strip)
     chains = [Place(None, None, 0, -1, None)]
-    # If all chunks share equally much, what is shared is what they are longer than the text.
+    # Assume equal overlaps: what the chunks have more than the text, shared out.
     excess = sum(len(chunk.text) for chunk in chunks) - len(text)
     shared_each = excess / max(1, len(chunks) - 1)
     passed = 0
@@ -93,13 +106,13 @@ class _Search:
         self._overlap = chunk_overlap
         self._strip = strip
         self._wide_searches = _WIDE_SEARCHES
-        self._pending = 0  # characters of the chunks since the last that was found
+        self._pending = 0  # characters of chunks since the last one found
         self._white: tuple[int, int] = (0, -1)
 
     def next_places(
         self, chains: list[Place], part: str, said: int | None, expected: float
     ) -> list[Place]:
-        """Go on with all chains that leave nothing to object to, else with the least wrong."""
+        """Extend all chains without findings; if there are none, the least wrong one."""
         if said is not None:
             following = [chain for chain in chains if self._follows(chain, part, said)]
             if following:
@@ -123,7 +136,7 @@ class _Search:
     def _go_on(
         self, chains: list[Place], part: str, ways: Callable[[Place, str], Iterator[int]]
     ) -> list[Place]:
-        """Put the chunk to every chain in all the ways, those with the same end once."""
+        """Append the chunk to every chain at every candidate start; keep one chain for each end."""
         found = {
             start + len(part): chain.then(start, start + len(part))
             for chain in chains
@@ -141,7 +154,7 @@ class _Search:
         return adds and 0 < self._count(self._text[start : chain.covered]) <= self._overlap
 
     def _faultless(self, chain: Place, part: str) -> Iterator[int]:
-        """Yield the starts that follow on the chain as they should."""
+        """Yield the starts that lead to no finding."""
         if self._text.startswith(part, chain.covered):
             yield chain.covered
         if self._strip:
@@ -156,7 +169,9 @@ class _Search:
         share least.
         """
         lowest = max(chain.last_start + 1, chain.covered - len(part) + 1)
-        last = chain.covered + len(part) - 1  # before here ends what begins before the chain's end
+        last = (
+            chain.covered + len(part) - 1
+        )  # a match that begins before the chain's end must end before this
         starts: list[int] = []
         start = self._shared_start(lowest, chain.covered) - 1
         while len(starts) < _MOST_PLACES and (start := self._text.find(part, start + 1, last)) >= 0:
@@ -173,7 +188,7 @@ class _Search:
                 yield start
 
     def _shared_start(self, lowest: int, end: int) -> int:
-        """Find about how far back the overlap can begin; counts being what they are, and more."""
+        """Bisect for how far back the overlap can begin, and some more: counts are not monotone."""
         low, high = lowest, end
         while low < high:
             middle = (low + high) // 2
@@ -206,7 +221,7 @@ class _Search:
             start = self._find_near(chain, part)
         if start >= 0:
             return chain.then(start, start + len(part))
-        core = part.strip("\ufffd")  # what decoding half a character leaves at the ends
+        core = part.strip("\ufffd")  # left at the ends by decoding a partial character
         if core and core != part:
             start = self._find_near(chain, core)
             if start >= 0:
@@ -230,7 +245,7 @@ def _farthest(chains: list[Place]) -> Place:
 
 
 def _some(chains: list[Place], expected: float) -> list[Place]:
-    """Keep some of many chains: those that came about as far as is to be expected, and others."""
+    """Keep some of many chains: those nearest to the expected end, and a sample of the rest."""
     if len(chains) <= _MOST_CHAINS:
         return chains
     near = sorted(chains, key=lambda place: abs(place.covered - expected))[: _MOST_CHAINS // 2]

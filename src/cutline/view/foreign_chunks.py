@@ -20,7 +20,7 @@ from cutline.view.tokens import Tokenizer
 
 __all__ = ["chunks_of"]
 
-_NOT_FOUND = -1  # what LangChain writes where its own search failed
+_NOT_FOUND = -1  # LangChain's value for an offset that it did not find
 
 
 def chunks_of(text: str, chunks: Iterable[Any], encoding: Tokenizer) -> list[Chunk]:
@@ -109,7 +109,7 @@ def _starts(text: str, chunks: list[ReadChunk]) -> list[int]:
 def _located(text: str, chunks: list[ReadChunk]) -> Iterator[int]:
     """Search for the chunks from left to right; what they say is believed where it follows."""
     before = 0
-    # What two chunks share may be anything.
+    # Any overlap is accepted.
     places = locate(text, chunks, len, chunk_overlap=len(text), strip=True)
     for number, (chunk, place) in enumerate(zip(chunks, places, strict=True)):
         found = -1

@@ -79,7 +79,7 @@ def html_page(
         "script_hash": _csp_hash(script),
         "data": _json_for_html(page_data(text, read, encoding, chunk_size)),
     }
-    # One pass: what is put in is not searched for places.
+    # One pass: inserted content is not searched for placeholders.
     return _PLACE.sub(lambda match: content[match[1]], _asset("page.html"))
 
 
@@ -112,7 +112,7 @@ def _shown_value(value: Any) -> str:
         return value
     try:
         return json.dumps(value, ensure_ascii=False, default=str)
-    except (TypeError, ValueError):  # keys that JSON has not, or it holds itself
+    except (TypeError, ValueError):  # keys of other types, or a cycle
         return repr(value)
 
 
@@ -142,7 +142,7 @@ def _visible(title: str) -> str:
 def _json_for_html(data: dict[str, Any]) -> str:
     """Write JSON in which no HTML parser finds an end of the script or a comment."""
     written = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    # A surrogate, which metadata may have, becomes what JSON writes for it, too.
+    # Lone surrogates in metadata become JSON escapes.
     return written.encode(errors="backslashreplace").decode()
 
 

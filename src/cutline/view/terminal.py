@@ -31,7 +31,7 @@ _SHOWN_LOST = 80
 _WHITE_SPACE = str.maketrans({" ": "·", "\n": "↵", "\t": "→"})
 _BAR_CELLS = 10
 _EIGHTHS = " ▏▎▍▌▋▊▉"
-# Controls but for tab and line feed, what changes the direction of text, and surrogates.
+# Control characters but tab and line feed, bidirectional controls, and surrogates.
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufff9-\ufffb]"
 )
@@ -58,10 +58,7 @@ def terminal_view(
             sequence, and overlap is shown between the signs ⟪ and ⟫.
 
     Raises:
-        SurrogateError: (a ValueError) the text has a surrogate.
-        TypeError: a chunk has no text; or the encoding is a tokenizer that is not wrapped.
-        ValueError: a chunk is not a slice of the text, or not the one that it says, or begins
-            before the one before it; names the chunk.
+        SurrogateError, TypeError, ValueError: as `html_page`.
 
     >>> import cutline
     >>> enc = cutline.get_encoding("o200k_base")
@@ -128,7 +125,7 @@ def _many(count: int, thing: str) -> str:
 
 
 def _paint(text: str, color: str) -> str:
-    # Over the end of a line a background would fill the rest of it.
+    # A background that spans a line end would fill the rest of the line.
     lines = text.split("\n")
     return "\n".join(f"{color}{line}{_RESET}" if line else "" for line in lines)
 
@@ -182,7 +179,7 @@ def _lost_line(text: str, lost: dict[int, int], start: int, paint: Paint) -> Ite
 
 def _signed(text: str, head: int, tail: int) -> str:
     """Put signs around what other chunks hold, too: a head, and what is from the tail on."""
-    if head == tail:  # nothing is the chunk's alone
+    if head == tail:  # all of it is shared
         head, tail = len(text), len(text)
     parts = text[:head], text[head:tail], text[tail:]
     before, own, after = map(printable, parts)

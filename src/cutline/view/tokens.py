@@ -156,11 +156,11 @@ def _placed(
         spans = [(0, len(text))] * len(tokens)
     spans = _without_empty(spans, len(text))
     starts = (start for start, _ in reversed(spans))
-    # The first character of all the tokens from each on.
+    # The least start of each token and all after it.
     begins = [*accumulate(starts, min, initial=len(text))][::-1]
     shown: list[int] = []
     widths: list[int] = []
-    done = reached = 0  # characters in cells, without and with the one that is begun
+    done = reached = 0  # end of the last full cell, and of the open one
     for token, (_, end), (begin, next_begin) in zip(tokens, spans, pairwise(begins), strict=True):
         if reached == done < begin:
             shown.append(-len(text[done:begin].encode()))

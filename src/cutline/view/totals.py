@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cutline.chunks import Chunk
+from cutline.verification.locating import uncovered
 
 __all__ = ["Totals", "lost_spans", "totals_of"]
 
@@ -42,15 +43,8 @@ def lost_spans(text: str, chunks: Sequence[Chunk]) -> list[tuple[int, int]]:
     >>> lost_spans("ab cd", [Chunk("ab", 0, 2, 1, 0), Chunk("cd", 3, 5, 1, 1)])
     [(2, 3)]
     """
-    spans = []
-    reached = 0
-    for chunk in chunks:
-        if chunk.start_index > reached:
-            spans.append((reached, chunk.start_index))
-        reached = max(reached, chunk.end_index)
-    if reached < len(text):
-        spans.append((reached, len(text)))
-    return spans
+    spans = ((chunk.start_index, chunk.end_index, chunk.index) for chunk in chunks)
+    return [(start, end) for start, end, _ in uncovered(spans, len(text))]
 
 
 def totals_of(text: str, chunks: Sequence[Chunk], chunk_size: int | None) -> Totals:

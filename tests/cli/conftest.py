@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ from tests.oracles import real_tiktoken
 
 Invoke = Callable[..., Result]
 Command = Callable[..., "subprocess.CompletedProcess[bytes]"]
+
+# Before click 8.2, standard error goes into standard output unless this is said.
+APART = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}
 
 TEXTS = {
     "ascii": "The quick brown fox jumps over the lazy dog. " * 5,
@@ -43,7 +47,7 @@ def text(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def invoke() -> Invoke:
     def call(*args: str | Path, stdin: bytes | str | None = None) -> Result:
-        return CliRunner().invoke(
+        return CliRunner(**APART).invoke(
             main,
             list(map(str, args)),
             input=stdin,

@@ -15,13 +15,35 @@ from sphinx.util.typing import stringify_annotation
 
 import cutline
 from cutline.chunking.level_choice import LevelLike
-from cutline.counting.protocols import TokenCounter
+from cutline.counting.truncating import Boundary, Keep
 from cutline.encoding import TiktokenEncoding
 from cutline.formats.writing import FileFormat
 from cutline.integrations.arrow import Tabular
 from cutline.integrations.haystack import Splitter
+from cutline.protocols import TokenCounter
+from cutline.spec import TokenizerSpec
+from cutline.text_encoder import TextEncoder
 from cutline.training.sources import DocumentSource
-from cutline.vocabulary import O200K_PAT_STR
+from cutline.vocabulary import O200K_PAT_STR, Vocabulary
+
+# What only type checkers import, and annotations name: autodoc evaluates these.
+for module in (cutline.encoding, cutline.decoding, cutline.registry):
+    for name, kind in {
+        "ArrayLike": ArrayLike,
+        "NDArray": NDArray,
+        "Appender": cutline.Appender,
+        "Boundary": Boundary,
+        "Chunk": cutline.Chunk,
+        "DecodeStream": cutline.DecodeStream,
+        "FileFormat": FileFormat,
+        "IntervalCounter": cutline.IntervalCounter,
+        "Keep": Keep,
+        "Prepender": cutline.Prepender,
+        "TokenCounter": TokenCounter,
+        "TokenizerSpec": TokenizerSpec,
+        "Vocabulary": Vocabulary,
+    }.items():
+        vars(module).setdefault(name, kind)
 
 project = "Cutline"
 author = project_copyright = "The Cutline developers"
@@ -72,6 +94,7 @@ SHOWN = {
     },
     as_text(ArrayLike): "~numpy.typing.ArrayLike",
     as_text(TokenCounter): "~cutline.Encoding | ~cutline.WrappedTokenizer",
+    as_text(TextEncoder): "~cutline.Encoding",
     as_text(TiktokenEncoding): "tiktoken.Encoding",
     as_text(DocumentSource): "~cutline.integrations.arrow.ArrowTexts",
     as_text(Tabular): "~pyarrow.RecordBatch | ~pyarrow.Table",
@@ -97,6 +120,8 @@ nitpick_ignore = [
         "llama_index.core.callbacks.base.CallbackManager",
         "llama_index.core.schema.BaseNode",
         "tiktoken.Encoding",
+        "Step",
+        as_text(TextEncoder)[1:],
         as_text(TokenCounter)[1:],
     )
 ]

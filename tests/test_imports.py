@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "cutline"
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors", "version", "atomic", "extras", "threads", "decode_stream", "kernels"),
     ("checks", "chunks", "container", "decoding", "normalizing", "special", "vocabulary"),
-    ("spec", "pretokenize", "reference"),
+    ("spec", "pretokenize", "protocols", "reference", "text_encoder"),
     ("tables", "counting"),
     ("pipeline", "wrapping"),
     ("formats",),

@@ -12,9 +12,6 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from cutline.chunks import Chunk
-from cutline.counting import Appender, IntervalCounter, Prepender
-from cutline.decode_stream import DecodeStream
 from cutline.encoding import Encoding
 from cutline.errors import (
     BudgetError,
@@ -34,7 +31,6 @@ from cutline.errors import (
 )
 from cutline.registry import encoding_for_model, get_encoding, load
 from cutline.version import __version__
-from cutline.vocabulary import encoding_name_for_model, list_encoding_names
 
 if TYPE_CHECKING:
     from cutline.chunking import (
@@ -44,9 +40,13 @@ if TYPE_CHECKING:
         TokenChunker,
         code_languages,
     )
+    from cutline.chunks import Chunk
+    from cutline.counting import Appender, IntervalCounter, Prepender
+    from cutline.decode_stream import DecodeStream
     from cutline.training import PieceCounts, Progress, count_pieces
     from cutline.training.trainer import train, train_from_counts
     from cutline.verification import Finding, Report, verify
+    from cutline.vocabulary import encoding_name_for_model, list_encoding_names
     from cutline.wrapping import WrappedTokenizer, wrap
 
 __all__ = [
@@ -100,6 +100,13 @@ __all__ = [
 
 # Imported when first asked for: most programs encode and never train.
 _LATE = {
+    "Appender": "cutline.counting",
+    "Chunk": "cutline.chunks",
+    "DecodeStream": "cutline.decode_stream",
+    "IntervalCounter": "cutline.counting",
+    "Prepender": "cutline.counting",
+    "encoding_name_for_model": "cutline.vocabulary",
+    "list_encoding_names": "cutline.vocabulary",
     "CodeChunker": "cutline.chunking",
     "Finding": "cutline.verification",
     "Item": "cutline.packing",

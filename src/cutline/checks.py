@@ -1,5 +1,7 @@
 """What a text must be before it is cut, and its UTF-8 as the kernels take it."""
 
+from __future__ import annotations
+
 from operator import index
 from typing import Protocol
 

@@ -1,15 +1,20 @@
 """Token ids back to text: the half of `Encoding` that needs no split pattern."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cutline.decode_stream import DecodeStream
 from cutline.errors import UnknownTokenError
 from cutline.kernels.encode.decode import Decoder
 from cutline.threads import map_threads
+
+if TYPE_CHECKING:
+    from cutline.decode_stream import DecodeStream
 
 __all__ = ["Decoding"]
 
@@ -146,6 +151,8 @@ class Decoding:
         >>> stream.feed(31373) + stream.feed([995, 0]) + stream.finish()
         'hello world!'
         """
+        from cutline.decode_stream import DecodeStream
+
         return DecodeStream(self.decode_bytes, errors)
 
     def _unknown_id(self, error: KeyError | OverflowError) -> UnknownTokenError:

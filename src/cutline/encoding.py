@@ -5,44 +5,59 @@ The names are tiktoken's where the concept is. `encode_ordinary`, `count` and
 costs no more than one call.
 """
 
-import warnings
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
+from importlib import import_module
 from itertools import chain
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cutline.checks import checked_budget, plain_text
-from cutline.chunks import Chunk
-from cutline.counting import Appender, IntervalCounter, Prepender, cutting, truncating
-from cutline.counting.text_encoder import TextEncoder
-from cutline.counting.truncating import Boundary, Keep
 from cutline.decoding import Decoding
 from cutline.errors import (
-    PatternFallbackWarning,
     SpecialTokenError,
     UnknownTokenError,
-    UnsupportedPatternError,
     VocabularyError,
 )
 from cutline.kernels.encode.decode import Decoder
-from cutline.kernels.scan.scan import ScanTables
-from cutline.pretokenize import regex_spans
-from cutline.spec import TokenizerSpec
 from cutline.special import SpecialFinder, disallowed_error
-from cutline.tables import build_bpe_tables, build_decoder, build_scan_tables
+from cutline.text_encoder import TextEncoder
 from cutline.threads import map_blocks, map_threads
-from cutline.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cutline import counting
+    from cutline.chunks import Chunk
+    from cutline.counting import Appender, IntervalCounter, Prepender
+    from cutline.counting.truncating import Boundary, Keep
     from cutline.formats.writing import FileFormat
     from cutline.pipeline import Pipeline
+    from cutline.spec import TokenizerSpec
+    from cutline.vocabulary import Vocabulary
 
 __all__ = ["Encoding"]
+
+
+class _Late:
+    """A module that is imported with the first use of it; each name is looked up once."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(import_module(self._module), name)
+        setattr(self, name, found)
+        return found
+
+
+if not TYPE_CHECKING:
+    counting = _Late("cutline.counting")  # slices, cuts, growing texts: a plain count needs none
 
 AllowedSpecial = Literal["all"] | AbstractSet[str]
 DisallowedSpecial = Literal["all"] | Collection[str]
@@ -95,7 +110,7 @@ class Encoding(TextEncoder, Decoding):
 
     name: str
     _spec: TokenizerSpec
-    _pipeline: "Pipeline | None"
+    _pipeline: Pipeline | None
     _special_tokens: dict[str, int]
     _special_finder: SpecialFinder
     _special_token_values: frozenset[int]
@@ -112,6 +127,9 @@ class Encoding(TextEncoder, Decoding):
         special_tokens: Mapping[str, int],
         explicit_n_vocab: int | None = None,
     ) -> None:
+        from cutline.spec import TokenizerSpec
+        from cutline.vocabulary import Vocabulary
+
         vocabulary = Vocabulary.from_ranks(mergeable_ranks)
         self._assemble(TokenizerSpec.plain(name, vocabulary, pat_str, special_tokens))
         if explicit_n_vocab is not None:
@@ -131,6 +149,8 @@ class Encoding(TextEncoder, Decoding):
         Raises:
             VocabularyError, PatternError: as the constructor.
         """
+        from cutline.spec import TokenizerSpec
+
         return cls.from_spec(TokenizerSpec.plain(name, vocabulary, pat_str, special_tokens))
 
     @classmethod
@@ -164,7 +184,7 @@ class Encoding(TextEncoder, Decoding):
         )
 
     @classmethod
-    def from_tokenizers(cls, tokenizer: Any, name: str | None = None) -> "Encoding":
+    def from_tokenizers(cls, tokenizer: Any, name: str | None = None) -> Encoding:
         """Make the encoding of a `tokenizers.Tokenizer`, or of a fast one of transformers.
 
         Args:
@@ -185,6 +205,8 @@ class Encoding(TextEncoder, Decoding):
             return cls.from_spec(read_tokenizer(tokenizer, str(name)))
 
     def _assemble(self, spec: TokenizerSpec) -> None:
+        from cutline.tables import build_bpe_tables, build_scanner  # not for `import cutline` alone
+
         special_tokens = spec.special_tokens
         pipeline = None
         if not spec.is_plain:
@@ -203,7 +225,7 @@ class Encoding(TextEncoder, Decoding):
             ("_pickled", ()),
         ):
             object.__setattr__(self, attribute, value)
-        scan_tables, find_spans = _piece_finder(spec.pat_str)
+        scan_tables, find_spans = build_scanner(spec.pat_str, stacklevel=4)
         changing = pipeline if spec.changes_texts else None
         self._bind(build_bpe_tables(spec.vocabulary), scan_tables, find_spans, pipeline=changing)
 
@@ -522,7 +544,7 @@ class Encoding(TextEncoder, Decoding):
             from cutline.pipeline import slices
 
             return slices.split_at(pipeline, self, text, n, start)
-        return cutting.split_at(self, text, n, start)
+        return counting.cutting.split_at(self, text, n, start)
 
     def intervals(self, text: str, *, byte_offsets: bool = False) -> IntervalCounter:
         """Scan a text once, to count the tokens of any slice of it in constant time.
@@ -548,7 +570,7 @@ class Encoding(TextEncoder, Decoding):
 
             counter = slices.intervals(pipeline, self, text, byte_offsets=byte_offsets)
             return cast("IntervalCounter", counter)  # has all that is public
-        return IntervalCounter(self, text, byte_offsets=byte_offsets)
+        return counting.IntervalCounter(self, text, byte_offsets=byte_offsets)
 
     def split(self, text: str, chunk_size: int, chunk_overlap: int = 0) -> list[Chunk]:
         """Cut a text into chunks of at most `chunk_size` tokens, each as long as it can be.
@@ -582,7 +604,7 @@ class Encoding(TextEncoder, Decoding):
             from cutline.pipeline import slices
 
             return slices.split(pipeline, self, text, chunk_size, chunk_overlap)
-        return cutting.split(self, text, chunk_size, chunk_overlap)
+        return counting.cutting.split(self, text, chunk_size, chunk_overlap)
 
     def truncate(
         self,
@@ -599,7 +621,7 @@ class Encoding(TextEncoder, Decoding):
         >>> cutline.get_encoding("gpt2").truncate("one two three four five", 4, boundary="word")
         'one two three…'
         """
-        return truncating.truncate(self, text, max_tokens, keep, marker, boundary).text
+        return counting.truncating.truncate(self, text, max_tokens, keep, marker, boundary).text
 
     # Texts that grow
 
@@ -626,7 +648,7 @@ class Encoding(TextEncoder, Decoding):
             from cutline.counting.recounted import RecountedAppender
 
             return cast("Appender", RecountedAppender(self, text))  # has all that is public
-        return Appender(self, text)
+        return counting.Appender(self, text)
 
     def prepender(self, text: str = "") -> Prepender:
         """Make a `Prepender`: a text that grows at its beginning, counted all the time.
@@ -651,14 +673,14 @@ class Encoding(TextEncoder, Decoding):
             from cutline.counting.recounted import RecountedPrepender
 
             return cast("Prepender", RecountedPrepender(self, text))  # has all that is public
-        return Prepender(self, text)
+        return counting.Prepender(self, text)
 
     # What it consists of
 
     def save(
         self,
         path: str | PathLike[str],
-        format: "FileFormat | None" = None,  # noqa: A002 (what such an argument is called)
+        format: FileFormat | None = None,  # noqa: A002 (what such an argument is called)
     ) -> None:
         """Write the encoding to a file, for `cutline.load`.
 
@@ -780,7 +802,7 @@ class Encoding(TextEncoder, Decoding):
     # Texts that a pipeline changes
 
     @property
-    def _changing_pipeline(self) -> "Pipeline | None":
+    def _changing_pipeline(self) -> Pipeline | None:
         return self._pipeline if self._changes_texts else None
 
     def _changes(self, text: str) -> bool:
@@ -810,6 +832,8 @@ class Encoding(TextEncoder, Decoding):
     def _decoder(self) -> Decoder:
         decoder: Decoder | None = self._memo.get("decoder")
         if decoder is None:
+            from cutline.tables import build_decoder
+
             spec = self._spec
             decoder = self._remember(
                 "decoder",
@@ -852,23 +876,6 @@ class Encoding(TextEncoder, Decoding):
             done = start + len(found)
         if done < len(text):
             yield text[done:]
-
-
-def _piece_finder(
-    pat_str: str | None,
-) -> tuple[ScanTables | None, Any]:
-    """Return the scanner's tables for a split pattern, or the function that stands in for them."""
-    try:
-        return build_scan_tables(pat_str), None
-    except UnsupportedPatternError as error:
-        assert pat_str is not None
-        regex_spans(pat_str, "")  # refuses what the module can't run either
-        warnings.warn(
-            f"the split pattern runs on the `regex` module, exact but slower: {error}",
-            PatternFallbackWarning,
-            stacklevel=4,
-        )
-        return None, partial(regex_spans, pat_str)
 
 
 def _check_n_vocab(encoding: Encoding, n_tokens: int, explicit_n_vocab: int) -> None:

@@ -11,8 +11,8 @@ from typing import Literal
 
 from cutline.checks import plain_text
 from cutline.counting import truncating
-from cutline.counting.protocols import TokenCounter
 from cutline.counting.truncating import Boundary, Keep, check_options
+from cutline.protocols import TokenCounter
 from cutline.registry import token_counter_of
 
 __all__ = ["Boundary", "Item", "Keep", "Packed", "PackedItem", "pack", "truncate"]

@@ -1,18 +1,16 @@
 """Encodings by name: the packaged ones, by model too, and those in files."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from os import PathLike
-from pathlib import Path
 from types import EllipsisType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cutline.counting.protocols import TokenCounter
 from cutline.encoding import Encoding
-from cutline.vocabulary import (
-    encoding_name_for_model,
-    packaged_encoding,
-    packaged_vocabulary,
-)
+
+if TYPE_CHECKING:
+    from cutline.protocols import TokenCounter
 
 __all__ = [
     "encoding_for_model",
@@ -53,6 +51,8 @@ def get_encoding(encoding_name: str) -> Encoding:
 
 def new_encoding(encoding_name: str) -> Encoding:
     """Load a packaged encoding that nobody shares, with caches of its own; see `get_encoding`."""
+    from cutline.vocabulary import packaged_encoding, packaged_vocabulary
+
     spec = packaged_encoding(encoding_name)
     return Encoding.from_vocabulary(
         spec.name,
@@ -71,7 +71,11 @@ def token_counter_of(encoding: TokenCounter | str) -> TokenCounter:
     """
     if isinstance(encoding, str):
         return get_encoding(encoding)
-    if isinstance(encoding, Encoding | TokenCounter):  # to ask the protocol takes a while
+    if isinstance(encoding, Encoding):
+        return encoding
+    from cutline.protocols import TokenCounter
+
+    if isinstance(encoding, TokenCounter):
         return encoding
     way_out = "use cutline.wrap(...)" if hasattr(encoding, "encode") else "use get_encoding(...)"
     raise TypeError(
@@ -98,6 +102,8 @@ def encoding_for_model(model_name: str) -> Encoding:
     >>> encoding_for_model("gpt-4o").name
     'o200k_base'
     """
+    from cutline.vocabulary import encoding_name_for_model
+
     return get_encoding(encoding_name_for_model(model_name))
 
 
@@ -130,6 +136,8 @@ def load(
 
     Source: docs/formats.md, docs/tokenizers.md.
     """
+    from pathlib import Path
+
     from cutline.formats import reading  # few programs read encodings from files
 
     path = Path(path)

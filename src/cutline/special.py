@@ -1,5 +1,7 @@
 """Where do special tokens stand in a text? The search behind `Encoding.encode`."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterator
 from os.path import commonprefix
 

@@ -1,5 +1,7 @@
 """How a batch is spread over threads: in blocks, each of them one call of a kernel."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 

@@ -20,11 +20,11 @@ from cutline.chunking.plain_finder import PlainFinder
 from cutline.chunking.rules import Rules
 from cutline.chunks import Chunk, too_large
 from cutline.counting import IntervalCounter
-from cutline.counting.protocols import SliceCounter
 from cutline.encoding import Encoding
 from cutline.errors import BudgetError
 from cutline.kernels.breaks.breaks import keep_graphemes, says_something
 from cutline.kernels.breaks.chunks import make_chunk
+from cutline.protocols import SliceCounter
 
 __all__ = ["ChunkFinder", "Cut"]
 

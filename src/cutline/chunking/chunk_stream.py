@@ -11,7 +11,7 @@ from cutline.chunks import Chunk
 from cutline.errors import SurrogateError
 
 if TYPE_CHECKING:
-    from cutline.counting.protocols import TokenCounter
+    from cutline.protocols import TokenCounter
 
 __all__ = ["ChunkStream", "chunk_parts"]
 

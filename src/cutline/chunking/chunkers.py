@@ -15,7 +15,7 @@ from cutline.chunking.outline import PLAIN, Outline
 from cutline.chunking.parsing import COMMONMARK, parse, structure_of
 from cutline.chunking.rules import CountText, Rules
 from cutline.chunks import Chunk
-from cutline.counting.protocols import TokenCounter
+from cutline.protocols import TokenCounter
 from cutline.registry import token_counter_of
 from cutline.threads import map_threads
 

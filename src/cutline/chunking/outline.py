@@ -4,7 +4,7 @@ from bisect import bisect_left
 
 from cutline.chunking.levels import MarkLevel
 from cutline.chunking.structure import Structure
-from cutline.counting.protocols import SliceCounter
+from cutline.protocols import SliceCounter
 
 __all__ = ["PLAIN", "Outline"]
 

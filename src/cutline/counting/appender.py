@@ -14,8 +14,8 @@ from cutline.checks import (
     need_unchanged,
     utf8_of_part,
 )
-from cutline.counting.text_encoder import TextEncoder
 from cutline.kernels.index.append import Growing
+from cutline.text_encoder import TextEncoder
 
 __all__ = ["Appender"]
 

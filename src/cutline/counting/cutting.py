@@ -7,11 +7,11 @@ import numpy as np
 
 from cutline.checks import checked_budget, need_automaton, plain_text, utf8_of
 from cutline.chunks import Chunk, checked_sizes, too_large
-from cutline.counting.protocols import SliceCounter
-from cutline.counting.text_encoder import TextEncoder
 from cutline.errors import OffsetError
 from cutline.kernels.breaks.chunks import make_chunks
 from cutline.kernels.cut.windows import Cutter, code_points
+from cutline.protocols import SliceCounter
+from cutline.text_encoder import TextEncoder
 
 __all__ = ["split", "split_at", "split_by_counting"]
 

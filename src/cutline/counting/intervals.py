@@ -14,10 +14,10 @@ from cutline.checks import (
     plain_text,
     utf8_of,
 )
-from cutline.counting.text_encoder import TextEncoder
 from cutline.errors import OffsetError
 from cutline.kernels.cut.windows import Cutter
 from cutline.kernels.index.interval import Intervals
+from cutline.text_encoder import TextEncoder
 
 __all__ = ["IntervalCounter"]
 

@@ -3,8 +3,8 @@
 from typing import Self
 
 from cutline.checks import checked_length, need_encoding, need_unchanged, utf8_of_part
-from cutline.counting.text_encoder import TextEncoder
 from cutline.kernels.index.prepend import Prepending
+from cutline.text_encoder import TextEncoder
 
 __all__ = ["Prepender"]
 

@@ -14,7 +14,7 @@ from cutline.checks import checked_budget, plain_text
 from cutline.errors import BudgetError
 
 if TYPE_CHECKING:
-    from cutline.counting.protocols import TokenCounter
+    from cutline.protocols import TokenCounter
 
 __all__ = ["Boundary", "Keep", "Truncated", "check_options", "truncate"]
 

@@ -71,7 +71,7 @@ def _plain_encoding(chunker: Chunker) -> Encoding | None:
     # Subclasses may split differently.
     if type(chunker) is not TokenChunker or type(encoding) is not Encoding:
         return None
-    return encoding if chunker._is_plain else None
+    return encoding if chunker._is_plain and not encoding._changes_texts else None
 
 
 def _chunk_row(column: TextColumn, chunker: Chunker, row: int) -> list[Chunk]:

@@ -30,8 +30,8 @@ from cutline.chunking.levels import (
     WholeGraphemes,
     WordLevel,
 )
-from cutline.counting.protocols import TokenCounter
 from cutline.encoding import Encoding
+from cutline.protocols import TokenCounter
 from cutline.registry import get_encoding, load
 from cutline.vocabulary import list_encoding_names
 from cutline.wrapping import WrappedTokenizer

@@ -10,9 +10,9 @@ from typing import Any, Self, TypeVar
 
 from cutline.chunking.chunkers import Chunker
 from cutline.chunks import Chunk
-from cutline.counting.protocols import TokenCounter
 from cutline.encoding import Encoding
 from cutline.integrations.describing import chunker_from, chunker_of, describe
+from cutline.protocols import TokenCounter
 from cutline.registry import encoding_of
 
 try:

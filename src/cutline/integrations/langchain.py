@@ -10,8 +10,8 @@ from typing import Any, Literal, Self
 
 from cutline.chunking.chunkers import Chunker
 from cutline.chunks import Chunk
-from cutline.counting.protocols import TokenCounter
 from cutline.integrations.describing import chunker_of
+from cutline.protocols import TokenCounter
 from cutline.registry import encoding_for_model, get_encoding
 from cutline.wrapping import wrap
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Self
 from cutline.chunking.chunkers import Chunker
 from cutline.chunking.rules import CountText
 from cutline.chunks import Chunk
-from cutline.counting.protocols import TokenCounter
 from cutline.integrations.describing import chunker_from, chunker_of, describe
+from cutline.protocols import TokenCounter
 
 try:
     from llama_index.core.bridge.pydantic import (

@@ -8,10 +8,10 @@ the ends are tried in a text that shrinks and grows, instead of encoding each sl
 import numpy as np
 
 from cutline.checks import utf8_of_part
-from cutline.counting.text_encoder import TextEncoder
 from cutline.kernels.index.append import Growing
 from cutline.normalizing import Form, Lower, Traced, normalize, trace
 from cutline.pipeline.pipeline import Pipeline
+from cutline.text_encoder import TextEncoder
 
 __all__ = ["longest_fit_by_letters"]
 

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.checks import utf8_of
-from cutline.counting.text_encoder import TextEncoder
 from cutline.kernels.encode.decode import Decoder
 from cutline.kernels.scan.scan import scan_pieces
 from cutline.normalizing import Prepend, Traced, trace
@@ -14,6 +13,7 @@ from cutline.pipeline.pipeline import Pipeline
 from cutline.spec import TokenizerSpec
 from cutline.special import SpecialFinder
 from cutline.tables import build_scan_tables
+from cutline.text_encoder import TextEncoder
 
 __all__ = ["trim", "untrimmed_offsets"]
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.checks import plain_text
-from cutline.counting.text_encoder import TextEncoder
 from cutline.normalizing import Form, Lower, Prepend, normalize
 from cutline.pipeline.added import AddedFinder
 from cutline.spec import AddedToken, TokenizerSpec
+from cutline.text_encoder import TextEncoder
 
 if TYPE_CHECKING:
     from cutline.pipeline.safe_points import SafePoints

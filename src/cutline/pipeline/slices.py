@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from cutline.checks import checked_budget, plain_text, utf8_of
 from cutline.chunks import Chunk
 from cutline.counting import IntervalCounter, cutting
-from cutline.counting.text_encoder import TextEncoder
 from cutline.errors import BudgetError, OffsetError
 from cutline.pipeline.longest_fit import longest_fit_by_letters
 from cutline.pipeline.pipeline import Pipeline
+from cutline.text_encoder import TextEncoder
 
 __all__ = ["SliceCounter", "intervals", "split", "split_at"]
 

@@ -1,16 +1,17 @@
 """What scanning needs: the automaton of a split pattern, or the word that there is none."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.errors import PatternError
+from cutline.errors import PatternError, UnsupportedPatternError
 from cutline.kernels.scan.scan import ScanTables
-from cutline.pretokenize import Automaton, compile_pattern
+from cutline.pretokenize import Automaton, compile_pattern, fall_back, regex_spans
 from cutline.vocabulary import list_encoding_names
 
-__all__ = ["WHOLE_TEXT_PATTERN", "FindSpans", "build_scan_tables"]
+__all__ = ["WHOLE_TEXT_PATTERN", "FindSpans", "build_scan_tables", "build_scanner"]
 
 WHOLE_TEXT_PATTERN = r"(?s:.+)"
 """The split pattern that does not split: for `pat_str=None`."""
@@ -45,3 +46,23 @@ def build_scan_tables(pat_str: str | None) -> ScanTables:
         automaton.stride,
         automaton.has_gaps,
     )
+
+
+def build_scanner(
+    pat_str: str | None, *, stacklevel: int
+) -> tuple[ScanTables | None, FindSpans | None]:
+    """Build the scanner's tables, or the function that stands in for them, with a warning.
+
+    Args:
+        pat_str: as for `build_scan_tables`.
+        stacklevel: as of `warnings.warn`, of the caller.
+
+    Raises:
+        PatternError, UnsupportedPatternError, TypeError: the `regex` module refuses it, too.
+    """
+    try:
+        return build_scan_tables(pat_str), None
+    except UnsupportedPatternError as error:
+        assert pat_str is not None
+        fall_back(pat_str, error, stacklevel=stacklevel + 1)
+        return None, partial(regex_spans, pat_str)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from numbers import Integral
 from typing import Any, NamedTuple
 
-from cutline.counting.protocols import TokenCounter
 from cutline.encoding import Encoding
+from cutline.protocols import TokenCounter
 from cutline.registry import token_counter_of
 from cutline.wrapping import wrap
 

@@ -5,12 +5,17 @@ mind: to find the page takes longer than to fetch what is on it. One of two mega
 at once. docs/algorithm.md, "Huge pages".
 """
 
+from __future__ import annotations
+
 import mmap
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["LINE_BYTES", "in_large_pages", "zeroed_memory"]
 

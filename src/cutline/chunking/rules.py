@@ -48,7 +48,7 @@ class Rules:
     def __post_init__(self) -> None:
         size, overlap = checked_sizes(self.chunk_size, self.chunk_overlap)
         object.__setattr__(self, "chunk_size", min(size, _ENDLESS))
-        object.__setattr__(self, "chunk_overlap", min(overlap, _ENDLESS))
+        object.__setattr__(self, "chunk_overlap", min(overlap, _ENDLESS - 1))
         object.__setattr__(self, "overlap_levels", _overlap_levels(self.levels))
         if not 0 <= self.min_fill <= 1:
             raise ValueError(

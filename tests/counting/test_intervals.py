@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import cutline
 from cutline.counting.intervals import IntervalCounter
+from tests.conftest import short_or_long
 from tests.oracles import (
     DISTINCT,
     PACKAGED,
@@ -275,9 +276,10 @@ def test_slices_count_with_any_vocabulary_and_pattern() -> None:
         assert_counts(encoding.intervals(text), count, text, spans_of(rng, text))
 
 
-def test_slices_count_where_token_trees_are_grown() -> None:
+@short_or_long("n_grown", 5, 100)
+def test_slices_count_where_token_trees_are_grown(n_grown: int) -> None:
     rng, grown = random.Random(16), 0
-    while grown < 25:
+    while grown < n_grown:
         letters = rng.choice(("ab", "abc", "abcd ", "ab\n", "aé", "日a ")).encode()
         ranks = random_ranks(rng, letters)
         encoding, count = with_count(ranks, None)
@@ -311,13 +313,14 @@ def assert_cuts(
     starts: Iterable[int],
     budgets: Sequence[int],
 ) -> None:
-    """Each cut is the greatest end whose slice fits, all of them tried."""
+    """Each cut, by slices and by the encoding, is the greatest end that fits, all of them tried."""
     intervals = encoding.intervals(text)
     for start in starts:
         counts = [count(text[start:end]) for end in range(start, len(text) + 1)]
         for n in budgets:
             want = start + max(at for at, tokens in enumerate(counts) if tokens <= n)
             assert (text, start, n, intervals.split_at(start, n)) == (text, start, n, want)
+            assert (text, start, n, encoding.split_at(text, n, start)) == (text, start, n, want)
 
 
 # Encoding, text, budget, the first length that exceeds it, the greatest that fits: found in
@@ -359,6 +362,15 @@ FALLING: tuple[tuple[str, str, int, int, int], ...] = (
     ("r50k_base", "\u00a0" * 112, 2, 13, 32),
     ("r50k_base", "o" * 112, 2, 13, 32),
     ("r50k_base", "=" * 192, 3, 53, 192),
+    ("o200k_base", " plötzlich", 1, 4, 10),
+    ("cl100k_base", " informações", 1, 6, 12),
+    ("cl100k_base", "jwt", 1, 2, 3),
+    ("r50k_base", "'ll", 1, 2, 3),
+    ("o200k_base", "-" * 112, 1, 17, 112),
+    ("o200k_base", " " * 128, 1, 80, 128),
+    ("o200k_base", "\n \n", 1, 2, 3),
+    ("o200k_base", "don't", 1, 4, 5),
+    ("o200k_base", " I've", 1, 3, 5),
 )
 
 
@@ -371,6 +383,7 @@ def test_a_longer_slice_with_fewer_tokens_is_found(
     for before in ("", "x ", "(\n", "日"):
         whole = before + text
         assert encoding.intervals(whole).split_at(len(before), n) == len(before) + last
+        assert encoding.split_at(whole, n, len(before)) == len(before) + last
         assert_cuts(encoding, count, whole, (0, len(before), len(before) + 1), range(9))
 
 
@@ -379,6 +392,7 @@ def test_split_at_is_the_greatest_cut_from_every_start(name: str) -> None:
     encoding, count, rng = cutline.get_encoding(name), counter(name), random.Random(16)
     nasty = [nasty_text(rng) for _ in range(60)]
     texts = [*COUNTING_CASES.values(), *PEER_BREAKERS.values(), *nasty, *random_texts(17, 60)]
+    texts += list(lookahead_texts())[::7]
     for text in (text[:45] for text in texts):
         assert_cuts(encoding, count, text, range(len(text) + 1), (0, 1, 2, 3, 4, 6, 9))
 

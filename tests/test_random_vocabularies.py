@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import cutline
+from tests.conftest import short_or_long
 from tests.oracles import (
     greatest_cut,
     greedy_spans,
@@ -94,33 +95,24 @@ def test_toy_vocabularies_encode_long_pieces_exactly(tokens: tuple[bytes, ...]) 
     check_pieces(ranks, [*sample_pieces(rng, ranks, alphabet), *sample_pieces(rng, ranks, b"abc")])
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_random_vocabularies_encode_exactly(seed: int) -> None:
-    rng = random.Random(seed)
-    alphabet = rng.choice(ASCII_ALPHABETS + UTF8_ALPHABETS)
-    ranks = random_ranks(rng, alphabet)
-    check_pieces(ranks, sample_pieces(rng, ranks, alphabet))
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("block", range(20))
-def test_very_many_random_vocabularies_encode_exactly(block: int) -> None:
-    for seed in range(1_000 + 100 * block, 1_100 + 100 * block):
+@short_or_long("n_seeds", 60, 2_000)
+def test_random_vocabularies_encode_exactly(n_seeds: int) -> None:
+    for seed in range(n_seeds):
         rng = random.Random(seed)
         alphabet = rng.choice(ASCII_ALPHABETS + UTF8_ALPHABETS)
         ranks = random_ranks(rng, alphabet)
         check_pieces(ranks, sample_pieces(rng, ranks, alphabet))
 
 
-@pytest.mark.parametrize("seed", range(100))
-def test_characters_and_words_encode_exactly_wherever_tokens_lie_across(seed: int) -> None:
-    rng = random.Random(seed)
-    letters = "".join(
-        rng.sample("ab \u00e9\u0448\u0e01\u4e2d\u6587\u5b57\uac00\U0001f600\u200d", 6)
-    )
-    ranks = character_ranks(rng, letters)
-    lengths = [*range(1, 30), 40, 80, 300]
-    check_texts(ranks, None, ["".join(rng.choices(letters, k=length)) for length in lengths])
+@short_or_long("n_seeds", 60, 1_000)
+def test_characters_and_words_encode_exactly_wherever_tokens_lie_across(n_seeds: int) -> None:
+    characters = "ab \u00e9\u0448\u0e01\u4e2d\u6587\u5b57\uac00\U0001f600\u200d"
+    for seed in range(n_seeds):
+        rng = random.Random(seed)
+        letters = "".join(rng.sample(characters, 6))
+        ranks = character_ranks(rng, letters)
+        lengths = [*range(1, 30), 40, 80, 300]
+        check_texts(ranks, None, ["".join(rng.choices(letters, k=length)) for length in lengths])
 
 
 @pytest.mark.parametrize(
@@ -217,7 +209,7 @@ def split_subjects() -> Iterator[Subject]:
         yield random_ranks(rng, alphabet), pat_str, alphabet.decode()
 
 
-@pytest.mark.parametrize("subject", split_subjects())
+@pytest.mark.parametrize("subject", list(split_subjects()))
 def test_cuts_follow_their_definitions_in_any_vocabulary(subject: Subject) -> None:
     (ranks, pattern, letters), rng = subject, random.Random(5)
     (ours, count), longest = with_count(ranks, pattern), max(map(len, ranks))

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = chosen
+
+
+def short_or_long(argument: str, short: object, long: object) -> pytest.MarkDecorator:
+    """One test of two sizes: the long one is exhaustive."""
+    return pytest.mark.parametrize(argument, [short, exhaustive(long)])
+
+
+def exhaustive(*values: object) -> Any:
+    """A row of a table that is left to the exhaustive run."""
+    return pytest.param(*values, marks=pytest.mark.exhaustive)
 
 
 def corpora_folder() -> Path | None:

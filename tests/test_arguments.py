@@ -53,6 +53,7 @@ def test_special_token_ids_become_plain_integers() -> None:
         ({"\ud800": 300}, "without surrogates"),
         ({"<s>": 97}, "is that of the ordinary token b'a'"),
         ({"<s>": -1}, "ids must be from 0"),
+        ({"<s>": 2**32}, "ids must be from 0"),
     ],
 )
 def test_what_is_no_special_token_is_refused(special: Any, message: str) -> None:

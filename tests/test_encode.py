@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import cutline
+from tests.conftest import short_or_long
 from tests.oracles import DISTINCT, PACKAGED, real_tiktoken
 from tests.texts import (
     NAMED_TEXTS,
@@ -20,7 +21,6 @@ from tests.texts import (
 
 CODE_POINTS = [*range(0xD800), *range(0xE000, 0x110000)]
 CONTEXTS = ("{}", "a{}", " {}", "1{}", "'{}", "\n{}", "{}a", "a{} {}'s", " \n{}\n")
-N_RANDOM = 700
 BLOCK = 50_000
 
 
@@ -44,15 +44,15 @@ def in_contexts(code_points: list[int]) -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("name", PACKAGED)
-@pytest.mark.parametrize("text", NAMED_TEXTS.values(), ids=NAMED_TEXTS.keys())
-def test_named_texts_encode_as_tiktoken_does(name: str, text: str) -> None:
+def test_named_texts_encode_as_tiktoken_does(name: str) -> None:
     ours = cutline.get_encoding(name)
-    want = real_tiktoken(name).encode_ordinary(text)
-    assert ours.encode_ordinary(text) == want
-    assert ours.encode(text, disallowed_special=()) == want
-    assert ours.encode_to_numpy(text, disallowed_special=()).tolist() == want
-    assert ours.count(text) == len(want)
-    assert ours.decode_bytes(want) == text.encode()
+    for text in NAMED_TEXTS.values():
+        want = real_tiktoken(name).encode_ordinary(text)
+        assert (text, ours.encode_ordinary(text)) == (text, want)
+        assert ours.encode(text, disallowed_special=()) == want
+        assert ours.encode_to_numpy(text, disallowed_special=()).tolist() == want
+        assert (text, ours.count(text)) == (text, len(want))
+        assert ours.decode_bytes(want) == text.encode()
 
 
 @pytest.mark.parametrize("name", PACKAGED)
@@ -63,9 +63,10 @@ def test_every_prefix_and_suffix_of_named_texts_encodes_as_tiktoken_does(name: s
     assert_same_encodings(name, prefixes + suffixes)
 
 
+@short_or_long("n_texts", 700, 40_000)
 @pytest.mark.parametrize("name", PACKAGED)
-def test_random_texts_encode_as_tiktoken_does(name: str) -> None:
-    assert_same_encodings(name, list(random_texts(1, N_RANDOM)))
+def test_random_texts_encode_as_tiktoken_does(name: str, n_texts: int) -> None:
+    assert_same_encodings(name, list(random_texts(1, n_texts)))
 
 
 @pytest.mark.parametrize("name", DISTINCT)
@@ -75,11 +76,11 @@ def test_joined_named_texts_encode_as_tiktoken_does(name: str) -> None:
     assert_same_encodings(name, ["".join(rng.choices(texts, k=8)) for _ in range(200)])
 
 
+@short_or_long("n_texts", 60, 600)
 @pytest.mark.parametrize("name", DISTINCT)
-def test_run_length_texts_encode_as_tiktoken_does(name: str) -> None:
-    rng = random.Random(3)
-    texts = [run_length_text(rng, rng.choice((50, 500, 3_000))) for _ in range(60)]
-    assert_same_encodings(name, texts)
+def test_run_length_texts_encode_as_tiktoken_does(name: str, n_texts: int) -> None:
+    rng, lengths = random.Random(3), (50, 500, 3_000, *[20_000] * (n_texts > 60))
+    assert_same_encodings(name, [run_length_text(rng, rng.choice(lengths)) for _ in range(n_texts)])
 
 
 @pytest.mark.parametrize("name", DISTINCT)
@@ -121,33 +122,11 @@ def test_alternating_encodings_do_not_disturb_each_other() -> None:
     assert alternating == [list(row) for row in zip(*alone, strict=True)]
 
 
+@short_or_long("n_points", 2_500, len(CODE_POINTS))
 @pytest.mark.parametrize("name", DISTINCT)
-def test_a_sample_of_code_points_encodes_as_tiktoken_does(name: str) -> None:
-    sample = random.Random(8).sample(CODE_POINTS, 2_500)
-    for texts in in_contexts(sample):
+def test_code_points_in_every_context_encode_as_tiktoken_does(name: str, n_points: int) -> None:
+    for texts in in_contexts(random.Random(8).sample(CODE_POINTS, n_points)):
         assert_same_encodings(name, texts)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("name", DISTINCT)
-def test_every_code_point_in_every_context_encodes_as_tiktoken_does(name: str) -> None:
-    for texts in in_contexts(CODE_POINTS):
-        assert_same_encodings(name, texts)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("name", PACKAGED)
-def test_very_many_random_texts_encode_as_tiktoken_does(name: str) -> None:
-    for seed in range(100, 108):
-        assert_same_encodings(name, list(random_texts(seed, 5_000)))
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("name", DISTINCT)
-def test_many_run_length_texts_encode_as_tiktoken_does(name: str) -> None:
-    rng = random.Random(9)
-    texts = [run_length_text(rng, rng.choice((100, 1_000, 20_000))) for _ in range(600)]
-    assert_same_encodings(name, texts)
 
 
 @pytest.mark.exhaustive

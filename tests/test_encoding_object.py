@@ -162,19 +162,6 @@ def test_a_tiktoken_file_loads(tmp_path: Path) -> None:
     assert by_text_path.encode(TEXT) == ours.encode_ordinary(TEXT)
 
 
-@pytest.mark.parametrize("content", [b"", b"not base64!\n", b"YQ==\n", b"YQ== x\n", b"YQ== 0\n"])
-def test_a_broken_tiktoken_file_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "broken.tiktoken"
-    path.write_bytes(content)
-    with pytest.raises(VocabularyError):
-        cutline.load(path, pat_str=WORD_PATTERN)
-
-
-def test_a_missing_file_is_file_not_found(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        cutline.load(tmp_path / "none.tiktoken", pat_str=WORD_PATTERN)
-
-
 BAD_RANKS: dict[str, dict[Any, Any]] = {
     "nothing": {},
     "no byte 65": {token: rank for token, rank in TOY_RANKS.items() if token != b"A"},
@@ -194,14 +181,6 @@ BAD_RANKS: dict[str, dict[Any, Any]] = {
 def test_a_vocabulary_without_an_exact_encoder_is_refused(ranks: dict[bytes, int]) -> None:
     with pytest.raises(VocabularyError):
         cutline.Encoding("bad", pat_str=None, mergeable_ranks=ranks, special_tokens={})
-
-
-@pytest.mark.parametrize("special_tokens", [{"<s>": -1}, {"<s>": 2**32}, {"": 500}, {"<s>": 97}])
-def test_special_tokens_that_cannot_work_are_refused(special_tokens: dict[str, int]) -> None:
-    with pytest.raises(VocabularyError):
-        cutline.Encoding(
-            "bad", pat_str=None, mergeable_ranks=TOY_RANKS, special_tokens=special_tokens
-        )
 
 
 def test_the_size_of_the_vocabulary_is_checked_when_given() -> None:
@@ -364,29 +343,19 @@ def test_other_processes_count_the_same(method: str) -> None:
 
 
 @pytest.mark.parametrize("name", PACKAGED)
-@pytest.mark.parametrize("text", SURROGATE_TEXTS.values(), ids=SURROGATE_TEXTS.keys())
-def test_surrogates_are_replaced_as_in_tiktoken(name: str, text: str) -> None:
-    ours, real = cutline.get_encoding(name), real_tiktoken(name)
-    want = real.encode_ordinary(text)
-    assert ours.encode_ordinary(text) == want
-    assert ours.encode(text, disallowed_special=()) == want
-    assert ours.encode_to_numpy(text, disallowed_special=()).tolist() == want
-    assert ours.count(text) == len(want)
-    assert ours.count_till_limit(text, len(want)) == len(want)
-    assert ours.fits(text, len(want))
-    assert ours.count_batch(["a", text]).tolist() == [1, len(want)]
-    assert ours.encode_ordinary_batch(["a", text])[1] == want
-    special = real.encode(text, allowed_special="all")
-    assert ours.encode(text, allowed_special="all") == special
-
-
-def test_surrogates_in_random_places_are_replaced_as_in_tiktoken() -> None:
-    rng = random.Random(4)
-    ours, real = cutline.get_encoding("o200k_base"), real_tiktoken("o200k_base")
-    for text in random_texts(5, 300):
+def test_surrogates_are_replaced_as_in_tiktoken(name: str) -> None:
+    ours, real, rng = cutline.get_encoding(name), real_tiktoken(name), random.Random(4)
+    texts = list(SURROGATE_TEXTS.values())
+    for text in random_texts(5, 150):
         place = rng.randint(0, len(text))
-        broken = text[:place] + chr(rng.randrange(0xD800, 0xE000)) + text[place:]
-        assert (broken, ours.encode_ordinary(broken)) == (broken, real.encode_ordinary(broken))
+        texts.append(text[:place] + chr(rng.randrange(0xD800, 0xE000)) + text[place:])
+    for text in texts:
+        want = real.encode_ordinary(text)
+        assert (text, ours.encode_ordinary(text)) == (text, want)
+        assert ours.encode_to_numpy(text, disallowed_special=()).tolist() == want
+        assert ours.count_batch(["a", text]).tolist() == [1, len(want)]
+        special = real.encode(text, allowed_special="all")
+        assert ours.encode(text, allowed_special="all") == special
 
 
 def test_a_name_is_no_split_pattern_but_has_one() -> None:

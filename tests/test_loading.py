@@ -2,11 +2,13 @@
 
 import contextlib
 import copy
+import functools
 import json
 import pickle
 import random
 from base64 import b64encode
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from cutline.formats.huggingface import read_vocab_and_merges
 from cutline.formats.tokenizer_json import parse_tokenizer_json
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.vocabulary import Vocabulary
-from tests.oracles import DISTINCT
+from tests.conftest import exhaustive, short_or_long
 from tests.texts import NAMED_TEXTS, random_texts
 from tests.vocabularies import TOY_TOKENS, random_ranks, with_bytes
 
@@ -54,6 +56,19 @@ def reloaded(
     )
 
 
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The tokenizer.json of a packaged encoding: to find the merges takes seconds."""
+    folder = tmp_path_factory.mktemp("packaged")
+
+    @functools.cache
+    def write(name: str) -> Path:
+        cutline.get_encoding(name).save(folder / f"{name}.json")
+        return folder / f"{name}.json"
+
+    return write
+
+
 def assert_equal(found: cutline.Encoding, expected: cutline.Encoding) -> None:
     assert found._vocabulary == expected._vocabulary
     assert found._pat_str == expected._pat_str
@@ -62,6 +77,11 @@ def assert_equal(found: cutline.Encoding, expected: cutline.Encoding) -> None:
 
 def tokenizer_of(path: Path) -> Any:
     return pytest.importorskip("tokenizers").Tokenizer.from_file(str(path))
+
+
+@functools.cache
+def packaged_tokenizer(path: Path) -> Any:
+    return tokenizer_of(path)
 
 
 def assert_same_tokens(tokenizer: Any, encoding: cutline.Encoding, text: str) -> None:
@@ -76,17 +96,32 @@ def assert_same_tokens(tokenizer: Any, encoding: cutline.Encoding, text: str) ->
 # Every encoding, every format
 
 
-@pytest.mark.parametrize("file_format", FORMATS)
-@pytest.mark.parametrize("name", [*DISTINCT, "p50k_edit", "o200k_harmony"])
+def test_special_tokens_that_share_an_id_have_no_tokenizer_json(tmp_path: Path) -> None:
+    with pytest.raises(VocabularyError, match="share the id 200018"):
+        cutline.get_encoding("o200k_harmony").save(tmp_path / "x.json")
+
+
+SMALL = ("r50k_base", "p50k_edit")
+
+
+@pytest.mark.parametrize(
+    ("name", "file_format"),
+    [
+        *product(("o200k_base", "o200k_harmony", *SMALL), ("cutline", "tiktoken")),
+        *product(SMALL, ("tokenizer.json", "vocab.json")),
+        ("o200k_base", "tokenizer.json"),
+        *(exhaustive(name, kind) for name in ("cl100k_base", "p50k_base") for kind in FORMATS),
+        *(exhaustive(name, "vocab.json") for name in ("o200k_base", "o200k_harmony")),
+    ],
+)
 def test_packaged_encodings_load_as_they_were_saved(
-    name: str, file_format: str, tmp_path: Path
+    name: str, file_format: str, tmp_path: Path, written: Callable[[str], Path]
 ) -> None:
     encoding = cutline.get_encoding(name)
-    if (name, file_format) == ("o200k_harmony", "tokenizer.json"):
-        with pytest.raises(VocabularyError, match="share the id 200018"):
-            encoding.save(tmp_path / "x.json")
-        return
-    loaded = reloaded(encoding, tmp_path, file_format)
+    if file_format == "tokenizer.json":
+        loaded = cutline.load(written(name))
+    else:
+        loaded = reloaded(encoding, tmp_path, file_format)
     assert_equal(loaded, encoding)
     text = "".join(NAMED_TEXTS.values())
     assert loaded.encode(text, allowed_special="all") == encoding.encode(
@@ -158,10 +193,10 @@ def test_a_pattern_without_automaton_is_kept_in_a_native_file(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", ["r50k_base", "p50k_edit", "cl100k_base", "o200k_base"])
-def test_tokenizers_gives_the_same_tokens_for_packaged_encodings(name: str, tmp_path: Path) -> None:
-    encoding = cutline.get_encoding(name)
-    encoding.save(tmp_path / "x.json")
-    tokenizer = tokenizer_of(tmp_path / "x.json")
+def test_tokenizers_gives_the_same_tokens_for_packaged_encodings(
+    name: str, written: Callable[[str], Path]
+) -> None:
+    encoding, tokenizer = cutline.get_encoding(name), packaged_tokenizer(written(name))
     special = "".join(f" {text}{text}x" for text in encoding.special_tokens_set)
     for text in [special, *NAMED_TEXTS.values(), *random_texts(47, 300)]:
         assert_same_tokens(tokenizer, encoding, text)
@@ -172,22 +207,22 @@ def test_tokenizers_gives_the_same_tokens_for_packaged_encodings(name: str, tmp_
 
 @pytest.mark.parametrize("name", ["r50k_base", "cl100k_base", "o200k_base"])
 def test_tokenizers_gives_the_same_tokens_on_corpora(
-    name: str, corpus: str, tmp_path: Path
+    name: str, corpus: str, written: Callable[[str], Path]
 ) -> None:
-    encoding = cutline.get_encoding(name)
-    encoding.save(tmp_path / "x.json")
-    assert_same_tokens(tokenizer_of(tmp_path / "x.json"), encoding, corpus[:300_000])
+    tokenizer = packaged_tokenizer(written(name))
+    assert_same_tokens(tokenizer, cutline.get_encoding(name), corpus[:300_000])
 
 
 @pytest.mark.parametrize("pat_str", [WORD_PATTERN, None, GAPPY_PATTERN, r"\p{L}{2,4}+|(?s:.)"])
+@short_or_long("n_drawn", 5, 50)
 def test_tokenizers_gives_the_same_tokens_for_random_vocabularies(
-    pat_str: str | None, tmp_path: Path
+    pat_str: str | None, n_drawn: int, tmp_path: Path
 ) -> None:
     """With tokens that merging never makes, ids with gaps, and ids against their lengths."""
     pytest.importorskip("tokenizers")
     numbers = random.Random(53)
     vocabularies = [with_bytes(tokens) for tokens in TOY_TOKENS.values()]
-    vocabularies += [random_ranks(numbers, b"abc \xb8\xad") for _ in range(25)]
+    vocabularies += [random_ranks(numbers, b"abc \xb8\xad") for _ in range(n_drawn)]
     for ranks in vocabularies:
         free = [number for number in range(300, 900) if number not in ranks.values()]
         special_tokens = dict(zip(("<s>", "<|é|>", " x"), numbers.sample(free, 3), strict=True))
@@ -407,8 +442,9 @@ def test_a_cut_tokenizer_json_is_refused_with_its_place(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("place", ["model", "normalizer", "pre_tokenizer", "decoder", "more"])
 @pytest.mark.parametrize("kind", ["list", "sequence", "object"])
+@short_or_long("step", 39, 13)
 def test_a_deeply_nested_tokenizer_json_is_read_or_refused_by_name(
-    place: str, kind: str, tmp_path: Path
+    place: str, kind: str, step: int, tmp_path: Path
 ) -> None:
     """Near the limit of recursion, too: whatever reads goes deeper than the parser did."""
     path = tmp_path / "tokenizer.json"
@@ -422,7 +458,7 @@ def test_a_deeply_nested_tokenizer_json_is_read_or_refused_by_name(
             '],"decoders":[]}',
         ),
     }[kind]
-    for depth in (50, 200, 300, 350, 450, *range(880, 1_000, 13), 5_000):
+    for depth in (50, 200, 300, 350, 450, *range(880, 1_000, step), 5_000):
         text = json.dumps({**document, place: "here"})
         path.write_text(text.replace('"here"', around[0] * depth + "null" + around[1] * depth))
         try:

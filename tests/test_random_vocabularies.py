@@ -2,16 +2,18 @@
 
 import itertools
 import random
+from collections.abc import Iterator
 
 import pytest
 
 import cutline
+from tests.conftest import short_or_long
 from tests.oracles import (
-    Renumbered,
     greatest_cut,
     greedy_spans,
     textbook_merge,
     tiktoken_of,
+    with_count,
     with_oracle,
 )
 from tests.vocabularies import (
@@ -93,33 +95,24 @@ def test_toy_vocabularies_encode_long_pieces_exactly(tokens: tuple[bytes, ...]) 
     check_pieces(ranks, [*sample_pieces(rng, ranks, alphabet), *sample_pieces(rng, ranks, b"abc")])
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_random_vocabularies_encode_exactly(seed: int) -> None:
-    rng = random.Random(seed)
-    alphabet = rng.choice(ASCII_ALPHABETS + UTF8_ALPHABETS)
-    ranks = random_ranks(rng, alphabet)
-    check_pieces(ranks, sample_pieces(rng, ranks, alphabet))
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("block", range(20))
-def test_very_many_random_vocabularies_encode_exactly(block: int) -> None:
-    for seed in range(1_000 + 100 * block, 1_100 + 100 * block):
+@short_or_long("n_seeds", 60, 2_000)
+def test_random_vocabularies_encode_exactly(n_seeds: int) -> None:
+    for seed in range(n_seeds):
         rng = random.Random(seed)
         alphabet = rng.choice(ASCII_ALPHABETS + UTF8_ALPHABETS)
         ranks = random_ranks(rng, alphabet)
         check_pieces(ranks, sample_pieces(rng, ranks, alphabet))
 
 
-@pytest.mark.parametrize("seed", range(100))
-def test_characters_and_words_encode_exactly_wherever_tokens_lie_across(seed: int) -> None:
-    rng = random.Random(seed)
-    letters = "".join(
-        rng.sample("ab \u00e9\u0448\u0e01\u4e2d\u6587\u5b57\uac00\U0001f600\u200d", 6)
-    )
-    ranks = character_ranks(rng, letters)
-    lengths = [*range(1, 30), 40, 80, 300]
-    check_texts(ranks, None, ["".join(rng.choices(letters, k=length)) for length in lengths])
+@short_or_long("n_seeds", 60, 1_000)
+def test_characters_and_words_encode_exactly_wherever_tokens_lie_across(n_seeds: int) -> None:
+    characters = "ab \u00e9\u0448\u0e01\u4e2d\u6587\u5b57\uac00\U0001f600\u200d"
+    for seed in range(n_seeds):
+        rng = random.Random(seed)
+        letters = "".join(rng.sample(characters, 6))
+        ranks = character_ranks(rng, letters)
+        lengths = [*range(1, 30), 40, 80, 300]
+        check_texts(ranks, None, ["".join(rng.choices(letters, k=length)) for length in lengths])
 
 
 @pytest.mark.parametrize(
@@ -202,33 +195,24 @@ def test_a_giant_token_is_one_token_and_one_count() -> None:
     check_pieces(ranks, [giant, giant + b"a", b"a" + giant, giant[:-1], giant * 2])
 
 
-Subject = tuple[Ranks, cutline.Encoding, Renumbered, str]
+Subject = tuple[Ranks, str | None, str]
 
 
-def split_subjects() -> list[Subject]:
-    """Vocabularies, their oracle, patterns and letters for cuts that are easy to get wrong."""
-    subjects = []
+def split_subjects() -> Iterator[Subject]:
+    """Vocabularies, patterns and letters for cuts that are easy to get wrong."""
     for tokens in TOY_TOKENS.values():
-        letters = "ab中文 " if b"\xad\xe6" in tokens else "abcd"
-        subjects.append((with_bytes(tokens), None, letters))
+        yield with_bytes(tokens), None, "ab中文 " if b"\xad\xe6" in tokens else "abcd"
     for seed in range(24):
         rng = random.Random(seed)
         alphabet = rng.choice((b"ab", b"abc", "中文a".encode()))
         pat_str = rng.choice(PATTERNS)
-        subjects.append((random_ranks(rng, alphabet), pat_str, alphabet.decode()))
-    return [(ranks, *with_oracle(ranks, pattern), letters) for ranks, pattern, letters in subjects]
+        yield random_ranks(rng, alphabet), pat_str, alphabet.decode()
 
 
-@pytest.mark.parametrize("subject", split_subjects())
-def test_split_at_is_the_greatest_cut_in_any_vocabulary(
-    subject: Subject,
-) -> None:
-    (ranks, ours, real, letters), rng = subject, random.Random(5)
-    longest = max(map(len, ranks))
-
-    def count(text: str) -> int:
-        return len(real.encode_ordinary(text))
-
+@pytest.mark.parametrize("subject", list(split_subjects()))
+def test_cuts_follow_their_definitions_in_any_vocabulary(subject: Subject) -> None:
+    (ranks, pattern, letters), rng = subject, random.Random(5)
+    (ours, count), longest = with_count(ranks, pattern), max(map(len, ranks))
     for _ in range(40):
         some = rng.sample(letters, rng.randint(1, len(letters)))
         text = "".join(rng.choices(some, k=rng.randint(1, 30)))
@@ -236,22 +220,10 @@ def test_split_at_is_the_greatest_cut_in_any_vocabulary(
         want = greatest_cut(count, text, n, start, longest)
         end = start if want is None else want
         assert (text, n, start, ours.split_at(text, n, start)) == (text, n, start, end)
-
-
-@pytest.mark.parametrize("subject", split_subjects())
-def test_split_follows_its_definition_in_any_vocabulary(
-    subject: Subject,
-) -> None:
-    (ranks, ours, real, letters), rng = subject, random.Random(6)
-    longest = max(map(len, ranks))
-
-    def count(text: str) -> int:
-        return len(real.encode_ordinary(text))
-
     for _ in range(15):
         text = "".join(rng.choices(letters, k=rng.randint(1, 30)))
         n = rng.choice((4, 5, 6))
         overlap = rng.randrange(n)
-        want = greedy_spans(count, text, n, overlap, longest)
-        got = [(c.start_index, c.end_index) for c in ours.split(text, n, overlap)]
-        assert (text, n, overlap, got) == (text, n, overlap, want)
+        spans = [(c.start_index, c.end_index) for c in ours.split(text, n, overlap)]
+        want_spans = greedy_spans(count, text, n, overlap, longest)
+        assert (text, n, overlap, spans) == (text, n, overlap, want_spans)

@@ -4,7 +4,7 @@ import dataclasses
 import pickle
 import random
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 import cutline
 from cutline.errors import BudgetError
+from tests.conftest import short_or_long
 from tests.oracles import (
     DISTINCT,
     PACKAGED,
     Count,
     counter,
-    greatest_cut,
     greedy_spans,
     longest_token_bytes,
 )
@@ -29,7 +29,6 @@ from tests.texts import (
     NAMED_TEXTS,
     PEER_BREAKERS,
     base64_text,
-    lookahead_texts,
     random_texts,
     run_length_text,
 )
@@ -72,11 +71,10 @@ def assert_no_longer_cut(count: Count, text: str, chunk: cutline.Chunk, n: int) 
 
 
 @pytest.mark.parametrize("name", PACKAGED)
-@pytest.mark.parametrize("text", PEER_BREAKERS.values(), ids=PEER_BREAKERS.keys())
-def test_what_breaks_peers_is_cut_within_every_budget(name: str, text: str) -> None:
+def test_what_breaks_peers_is_cut_within_every_budget(name: str) -> None:
     ours, count = cutline.get_encoding(name), counter(name)
-    for n in BUDGETS:
-        if n >= 4:
+    for n in BUDGETS[3:]:
+        for text in PEER_BREAKERS.values():
             chunks = ours.split(text, n)
             assert_contract(count, text, chunks, n)
             assert "".join(chunk.text for chunk in chunks) == text
@@ -118,55 +116,24 @@ def test_overlap_follows_its_definition(name: str, n: int, overlap: int) -> None
         assert (text, spans_of(ours.split(text, n, overlap))) == (text, want)
 
 
-@pytest.mark.parametrize("name", DISTINCT)
-def test_split_at_is_the_greatest_cut_from_every_start(name: str) -> None:
-    ours, count = cutline.get_encoding(name), counter(name)
-    longest = longest_token_bytes(name)
-    texts = [*COUNTING_CASES.values(), *list(lookahead_texts())[::7], *random_texts(1, 60)]
-    for text in (text[:50] for text in texts):
-        for start in range(len(text)):
-            n = 1 + (start + len(text)) % 6
-            want = greatest_cut(count, text, n, start, longest)
-            end = start if want is None else want
-            assert (text, n, start, ours.split_at(text, n, start)) == (text, n, start, end)
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "n", "end"),
-    [
-        ("o200k_base", " plötzlich", 1, 10),
-        ("cl100k_base", " informações", 1, 12),
-        ("cl100k_base", "jwt", 1, 3),
-        ("r50k_base", "'ll", 1, 3),
-        ("r50k_base", "=" * 192, 3, 192),
-        ("o200k_base", "-" * 112, 1, 112),
-        ("o200k_base", " " * 128, 1, 128),
-        ("o200k_base", "\n \n", 1, 3),
-        ("o200k_base", "don't", 1, 5),
-        ("o200k_base", " I've", 1, 5),
-    ],
-)
-def test_a_longer_prefix_with_fewer_tokens_is_found(name: str, text: str, n: int, end: int) -> None:
-    assert any(counter(name)(text[:i]) > n for i in range(len(text)))
-    assert cutline.get_encoding(name).split_at(text, n) == end
-
-
 def test_an_overlap_that_could_add_nothing_is_given_up() -> None:
     chunks = cutline.get_encoding("r50k_base").split("a\n\n𓀀", 5, 1)
     assert_contract(counter("r50k_base"), "a\n\n𓀀", chunks, 5, 1)
     assert chunks[-1].end_index == 4
 
 
+@short_or_long("every", 4, 1)
 @pytest.mark.parametrize("name", DISTINCT)
-@pytest.mark.parametrize("n", BUDGETS[3:])
-def test_random_texts_are_cut_within_every_budget(name: str, n: int) -> None:
-    ours, count, rng = cutline.get_encoding(name), counter(name), random.Random(n)
-    for text in [*random_texts(n, 12), "".join(random_texts(n + 1, 20))]:
-        chunks = ours.split(text, n)
-        assert_contract(count, text, chunks, n)
-        assert_contract(count, text, ours.split(text, n, n - 1), n, n - 1)
-        for chunk in rng.sample(chunks, min(1, len(chunks))):
-            assert_no_longer_cut(count, text, chunk, n)
+def test_random_texts_are_cut_within_every_budget(name: str, every: int) -> None:
+    ours, count = cutline.get_encoding(name), counter(name)
+    for n in BUDGETS[3 + DISTINCT.index(name) % every :: every]:
+        rng = random.Random(n)
+        for text in [*random_texts(n, 12), "".join(random_texts(n + 1, 20))]:
+            chunks = ours.split(text, n)
+            assert_contract(count, text, chunks, n)
+            assert_contract(count, text, ours.split(text, n, n - 1), n, n - 1)
+            for chunk in rng.sample(chunks, min(1, len(chunks))):
+                assert_no_longer_cut(count, text, chunk, n)
 
 
 @pytest.mark.parametrize("name", DISTINCT)
@@ -195,25 +162,21 @@ def test_any_text_is_cut_as_defined_or_refused(text: str, n: int, overlap: int, 
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("name", DISTINCT)
-@pytest.mark.parametrize(("n", "overlap"), [(4, 0), (16, 5), (64, 0), (256, 32), (1024, 0)])
+@pytest.mark.parametrize(
+    ("name", "n", "overlap"),
+    [
+        *((DISTINCT[n % len(DISTINCT)], n, 0) for n in BUDGETS),
+        *product(DISTINCT[1:], (4, 64, 1024), (0,)),  # those of the first stand above
+        *product(DISTINCT, (16,), (5,)),
+        *product(DISTINCT, (256,), (32,)),
+    ],
+)
 def test_corpora_are_cut_exactly(name: str, n: int, overlap: int, corpus: str) -> None:
-    ours, count, rng = cutline.get_encoding(name), counter(name), random.Random(n)
-    chunks = ours.split(corpus, n, overlap)
-    assert_contract(count, corpus, chunks, n, overlap)
-    for chunk in rng.sample(chunks, 20):
-        assert_no_longer_cut(count, corpus, chunk, n)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("n", BUDGETS)
-def test_corpora_are_cut_exactly_with_every_budget(n: int, corpus: str) -> None:
-    name = DISTINCT[n % len(DISTINCT)]
     ours, count, rng = cutline.get_encoding(name), counter(name), random.Random(n)
     too_long = {character for character in set(corpus) if count(character) > n}
     text = corpus.translate(dict.fromkeys(map(ord, too_long)))
-    chunks = ours.split(text, n)
-    assert_contract(count, text, chunks, n)
+    chunks = ours.split(text, n, overlap)
+    assert_contract(count, text, chunks, n, overlap)
     for chunk in rng.sample(chunks, 20):
         assert_no_longer_cut(count, text, chunk, n)
 
@@ -261,15 +224,9 @@ GIANT_RUNS = {
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
 @pytest.mark.parametrize("text", GIANT_RUNS.values(), ids=GIANT_RUNS.keys())
 def test_giant_runs_are_cut_exactly(name: str, text: str) -> None:
-    chunks = cutline.get_encoding(name).split(text, 64)
-    assert_contract(counter(name), text, chunks, 64)
-
-
-@pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
-@pytest.mark.parametrize("text", GIANT_RUNS.values(), ids=GIANT_RUNS.keys())
-def test_giant_runs_are_cut_with_overlap(name: str, text: str) -> None:
-    chunks = cutline.get_encoding(name).split(text, 64, 16)
-    assert_contract(counter(name), text, chunks, 64, 16)
+    for overlap in (0, 16):
+        chunks = cutline.get_encoding(name).split(text, 64, overlap)
+        assert_contract(counter(name), text, chunks, 64, overlap)
 
 
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base", "r50k_base"])

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import Any
 
 from cutline import Chunk
 
@@ -36,3 +37,18 @@ def check(
             assert after.start_index >= before.end_index
         elif after.start_index < before.end_index:
             assert count(text[after.start_index : before.end_index]) <= chunk_overlap
+
+
+def json_row(chunk: Chunk, file: str) -> dict[str, Any]:
+    """A chunk as `cutline chunk` writes it."""
+    return {
+        "file": file,
+        "index": chunk.index,
+        "start_index": chunk.start_index,
+        "end_index": chunk.end_index,
+        "token_count": chunk.token_count,
+        "text": chunk.text,
+        "headings": list(chunk.headings),
+        "metadata": dict(chunk.metadata),
+        "content_hash": chunk.content_hash,
+    }

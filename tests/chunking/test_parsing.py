@@ -25,6 +25,7 @@ from cutline.errors import UnparsedWarning
 from tests.chunking.drawing import check
 from tests.chunking.hostile import SHAPES
 from tests.chunking.sources import SOURCES
+from tests.conftest import exhaustive
 from tests.texts import NAMED_TEXTS
 
 POSIX_ONLY = pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
@@ -269,21 +270,22 @@ def test_what_is_not_parsed_says_so_in_this_process_too() -> None:
     assert "too much without an end" in chunks[0].metadata["unparsed"]
 
 
-@pytest.mark.filterwarnings("ignore::cutline.errors.UnparsedWarning")
-@pytest.mark.parametrize("language", [COMMONMARK, *code_languages()])
-def test_no_grammar_takes_anything_along(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parse_pool, "LEAST_SECONDS", 0.5)
-    for shape in SHAPES.values():
-        text = shape(2_000)
-        check(structure_of(text, language, isolated=True), text)
+LANGUAGES = [COMMONMARK, *code_languages()]
 
 
-@pytest.mark.exhaustive
 @pytest.mark.filterwarnings("ignore::cutline.errors.UnparsedWarning")
-@pytest.mark.parametrize("language", [COMMONMARK, *code_languages()])
-@pytest.mark.parametrize("size", [60_000, 1_000_000])
-def test_no_grammar_takes_anything_along_with_it(language: str, size: int) -> None:
-    for shape in SHAPES.values():
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    ("size", "every"), [(2_000, 4), *(exhaustive(size, 1) for size in (2_000, 60_000, 1_000_000))]
+)
+def test_no_grammar_takes_anything_along(
+    language: str, size: int, every: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if size == 2_000:
+        monkeypatch.setattr(parse_pool, "LEAST_SECONDS", 0.5)
+    for shape in list(SHAPES.values())[LANGUAGES.index(language) % every :: every]:
         text = shape(size)
         structure = structure_of(text, language, isolated=True)
+        if size == 2_000:
+            check(structure, text)
         assert len(structure.marks[0]) == len(text) + 1

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from cutline.chunking import TextChunker, TokenChunker, chunk_stream
 from cutline.errors import SurrogateError
 from tests.chunking.test_contract import CHUNKERS, OPTIONS, Make
+from tests.conftest import short_or_long
 from tests.texts import NAMED_TEXTS, random_texts
 
 
@@ -29,19 +30,22 @@ def in_parts(text: str, rng: random.Random) -> Iterator[str]:
         start = end
 
 
-def long_text(seed: int) -> str:
+def long_text(seed: int, n_characters: int) -> str:
     """Longer than some windows of small chunks are."""
     parts = [*random_texts(seed, 150), *(text[:400] for text in NAMED_TEXTS.values())]
     random.Random(seed).shuffle(parts)
-    return "".join(parts)
+    return "".join(parts)[:n_characters]
 
 
+@short_or_long("n_characters", 6_000, 20_000)
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 @pytest.mark.parametrize("make", CHUNKERS.values(), ids=CHUNKERS)
-def test_chunks_of_parts_are_those_of_the_whole(make: Make, options: dict[str, Any]) -> None:
+def test_chunks_of_parts_are_those_of_the_whole(
+    make: Make, options: dict[str, Any], n_characters: int
+) -> None:
     rng = random.Random(5)
     for seed, (size, overlap) in enumerate([(4, 0), (8, 3), (20, 0), (20, 6)]):
-        text = long_text(seed)
+        text = long_text(seed, n_characters)
         assert len(text) > 4 * (128 * size + 256) or size == 20
         chunker = make("o200k_base", size, overlap, **options)
         assert list(chunker.iter_chunks(in_parts(text, rng))) == chunker.chunk(text)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cutline.chunking import Chunker, TextChunker, TokenChunker
+from tests.chunking.contract import json_row
 from tests.chunking.hostile import SHAPES
 from tests.cli.conftest import Command, Invoke
 
@@ -38,20 +39,7 @@ def rows_of(output: bytes) -> list[dict[str, Any]]:
 def test_rows_are_what_the_chunker_makes(invoke: Invoke, options: str, chunker: Chunker) -> None:
     result = invoke("chunk", "--chunk-size", "16", *options.split(), stdin=TEXT)
     assert (result.exit_code, result.stderr) == (0, "")
-    assert rows_of(result.stdout_bytes) == [
-        {
-            "file": "-",
-            "index": chunk.index,
-            "start_index": chunk.start_index,
-            "end_index": chunk.end_index,
-            "token_count": chunk.token_count,
-            "text": chunk.text,
-            "headings": list(chunk.headings),
-            "metadata": dict(chunk.metadata),
-            "content_hash": chunk.content_hash,
-        }
-        for chunk in chunker.chunk(TEXT)
-    ]
+    assert rows_of(result.stdout_bytes) == [json_row(chunk, "-") for chunk in chunker.chunk(TEXT)]
 
 
 def test_auto_goes_by_the_ending_of_the_name(invoke: Invoke, tmp_path: Path) -> None:

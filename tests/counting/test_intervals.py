@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterable, Sequence
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 import cutline
 from cutline.counting.intervals import IntervalCounter
+from tests.conftest import exhaustive, short_or_long
 from tests.oracles import (
     DISTINCT,
     PACKAGED,
@@ -121,18 +123,11 @@ def test_every_slice_of_random_texts_counts_as_on_its_own(name: str) -> None:
     assert_every_text(name, [*random_texts(7, 120), *list(lookahead_texts())[::5]])
 
 
+@short_or_long("n_texts", 200, 10_000)
 @pytest.mark.parametrize("name", DISTINCT)
-def test_every_slice_of_nasty_texts_counts_as_on_its_own(name: str) -> None:
+def test_every_slice_of_nasty_texts_counts_as_on_its_own(name: str, n_texts: int) -> None:
     rng = random.Random(8)
-    assert_every_text(name, [nasty_text(rng) for _ in range(200)])
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("name", DISTINCT)
-def test_every_slice_of_many_nasty_texts_counts_as_on_its_own(name: str) -> None:
-    encoding, count, rng = cutline.get_encoding(name), counter(name), random.Random(9)
-    for text in [nasty_text(rng)[:80] for _ in range(2_000)]:
-        assert_counts(encoding.intervals(text), count, text, all_spans(len(text)))
+    assert_every_text(name, [nasty_text(rng) for _ in range(n_texts)])
 
 
 @pytest.mark.parametrize("name", DISTINCT)
@@ -141,21 +136,20 @@ def test_slices_of_runs_count_as_on_their_own(name: str) -> None:
     assert_every_text(name, [run_length_text(rng, 1_500) for _ in range(12)])
 
 
-@pytest.mark.parametrize("name", DISTINCT)
-def test_slices_of_corpora_count_as_on_their_own(name: str, corpus: str) -> None:
-    encoding, rng = cutline.get_encoding(name), random.Random(11)
-    place = rng.randrange(len(corpus) // 2)
-    text = corpus[place : place + 200_000]
-    spans = some_spans(rng, len(text), 2_500, 10_000)
-    assert_counts(encoding.intervals(text), counter(name), text, spans)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("name", PACKAGED)
-def test_many_slices_of_corpora_count_as_on_their_own(name: str, corpus: str) -> None:
-    intervals, rng = cutline.get_encoding(name).intervals(corpus), random.Random(12)
-    assert intervals.total == counter(name)(corpus)
-    assert_counts(intervals, counter(name), corpus, some_spans(rng, len(corpus), 80_000, 10_000))
+@pytest.mark.parametrize(
+    ("name", "most", "n_spans"),
+    [
+        *product(DISTINCT, (200_000,), (1_000,)),
+        *(exhaustive(name, None, 80_000) for name in PACKAGED),
+    ],
+)
+def test_slices_of_corpora_count_as_on_their_own(
+    name: str, most: int | None, n_spans: int, corpus: str
+) -> None:
+    rng, text = random.Random(11), corpus[:most]
+    intervals = cutline.get_encoding(name).intervals(text)
+    assert intervals.total == counter(name)(text)
+    assert_counts(intervals, counter(name), text, some_spans(rng, len(text), n_spans, 10_000))
 
 
 @settings(deadline=None, derandomize=True, max_examples=150)
@@ -268,16 +262,19 @@ def random_case(rng: random.Random) -> tuple[cutline.Encoding, Count, str]:
     return encoding, count, text[:700]
 
 
-def test_slices_count_with_any_vocabulary_and_pattern() -> None:
+@short_or_long("n_cases", 150, 10_000)
+def test_slices_and_cuts_with_any_vocabulary_and_pattern(n_cases: int) -> None:
     rng = random.Random(15)
-    for _ in range(150):
+    for _ in range(n_cases):
         encoding, count, text = random_case(rng)
         assert_counts(encoding.intervals(text), count, text, spans_of(rng, text))
+        assert_cuts(encoding, count, text[:60], range(0, min(len(text), 60) + 1, 4), range(7))
 
 
-def test_slices_count_where_token_trees_are_grown() -> None:
+@short_or_long("n_grown", 5, 100)
+def test_slices_count_where_token_trees_are_grown(n_grown: int) -> None:
     rng, grown = random.Random(16), 0
-    while grown < 25:
+    while grown < n_grown:
         letters = rng.choice(("ab", "abc", "abcd ", "ab\n", "aé", "日a ")).encode()
         ranks = random_ranks(rng, letters)
         encoding, count = with_count(ranks, None)
@@ -291,16 +288,6 @@ def test_slices_count_where_token_trees_are_grown() -> None:
             assert_counts(intervals, count, text, spans)
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("seed", range(4))
-def test_slices_and_cuts_with_very_many_vocabularies_and_patterns(seed: int) -> None:
-    rng = random.Random(1_000 + seed)
-    for _ in range(2_500):
-        encoding, count, text = random_case(rng)
-        assert_counts(encoding.intervals(text), count, text, spans_of(rng, text))
-        assert_cuts(encoding, count, text[:40], range(0, min(len(text), 40), 3), (0, 1, 2, 5))
-
-
 # Cuts
 
 
@@ -311,13 +298,14 @@ def assert_cuts(
     starts: Iterable[int],
     budgets: Sequence[int],
 ) -> None:
-    """Each cut is the greatest end whose slice fits, all of them tried."""
+    """Each cut, by slices and by the encoding, is the greatest end that fits, all of them tried."""
     intervals = encoding.intervals(text)
     for start in starts:
         counts = [count(text[start:end]) for end in range(start, len(text) + 1)]
         for n in budgets:
             want = start + max(at for at, tokens in enumerate(counts) if tokens <= n)
             assert (text, start, n, intervals.split_at(start, n)) == (text, start, n, want)
+            assert (text, start, n, encoding.split_at(text, n, start)) == (text, start, n, want)
 
 
 # Encoding, text, budget, the first length that exceeds it, the greatest that fits: found in
@@ -359,6 +347,15 @@ FALLING: tuple[tuple[str, str, int, int, int], ...] = (
     ("r50k_base", "\u00a0" * 112, 2, 13, 32),
     ("r50k_base", "o" * 112, 2, 13, 32),
     ("r50k_base", "=" * 192, 3, 53, 192),
+    ("o200k_base", " plötzlich", 1, 4, 10),
+    ("cl100k_base", " informações", 1, 6, 12),
+    ("cl100k_base", "jwt", 1, 2, 3),
+    ("r50k_base", "'ll", 1, 2, 3),
+    ("o200k_base", "-" * 112, 1, 17, 112),
+    ("o200k_base", " " * 128, 1, 80, 128),
+    ("o200k_base", "\n \n", 1, 2, 3),
+    ("o200k_base", "don't", 1, 4, 5),
+    ("o200k_base", " I've", 1, 3, 5),
 )
 
 
@@ -371,32 +368,19 @@ def test_a_longer_slice_with_fewer_tokens_is_found(
     for before in ("", "x ", "(\n", "日"):
         whole = before + text
         assert encoding.intervals(whole).split_at(len(before), n) == len(before) + last
+        assert encoding.split_at(whole, n, len(before)) == len(before) + last
         assert_cuts(encoding, count, whole, (0, len(before), len(before) + 1), range(9))
 
 
+@short_or_long("n_texts", 60, 1_500)
 @pytest.mark.parametrize("name", DISTINCT)
-def test_split_at_is_the_greatest_cut_from_every_start(name: str) -> None:
+def test_split_at_is_the_greatest_cut_from_every_start(name: str, n_texts: int) -> None:
     encoding, count, rng = cutline.get_encoding(name), counter(name), random.Random(16)
-    nasty = [nasty_text(rng) for _ in range(60)]
-    texts = [*COUNTING_CASES.values(), *PEER_BREAKERS.values(), *nasty, *random_texts(17, 60)]
+    nasty = [nasty_text(rng) for _ in range(n_texts)]
+    texts = [*COUNTING_CASES.values(), *PEER_BREAKERS.values(), *nasty, *random_texts(17, n_texts)]
+    texts += list(lookahead_texts())[:: 7 if n_texts == 60 else 1]
     for text in (text[:45] for text in texts):
         assert_cuts(encoding, count, text, range(len(text) + 1), (0, 1, 2, 3, 4, 6, 9))
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("name", DISTINCT)
-def test_split_at_is_the_greatest_cut_in_all_short_texts(name: str) -> None:
-    encoding, count, rng = cutline.get_encoding(name), counter(name), random.Random(18)
-    nasty = [nasty_text(rng) for _ in range(1_500)]
-    for text in [*nasty, *lookahead_texts(), *random_texts(19, 600)]:
-        assert_cuts(encoding, count, text[:45], range(len(text[:45]) + 1), range(8))
-
-
-def test_split_at_is_the_greatest_cut_with_any_vocabulary_and_pattern() -> None:
-    rng = random.Random(20)
-    for _ in range(150):
-        encoding, count, text = random_case(rng)
-        assert_cuts(encoding, count, text[:60], range(0, min(len(text), 60) + 1, 4), range(7))
 
 
 def assert_same_cuts(name: str, text: str, rng: random.Random, n_cuts: int) -> None:
@@ -412,17 +396,17 @@ def assert_same_cuts(name: str, text: str, rng: random.Random, n_cuts: int) -> N
             assert end - start >= (greatest_cut(count, window, n, 0, longest) or 0)
 
 
-@pytest.mark.parametrize("name", DISTINCT)
-def test_split_at_equals_that_of_the_encoding(name: str, corpus: str) -> None:
-    rng = random.Random(21)
-    start = rng.randrange(len(corpus) // 2)
-    assert_same_cuts(name, corpus[start : start + 50_000], rng, 60)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("name", PACKAGED)
-def test_split_at_equals_that_of_the_encoding_all_over(name: str, corpus: str) -> None:
-    assert_same_cuts(name, corpus[:1_000_000], random.Random(22), 1_500)
+@pytest.mark.parametrize(
+    ("name", "most", "n_cuts"),
+    [
+        *product(DISTINCT, (50_000,), (60,)),
+        *(exhaustive(name, 1_000_000, 1_500) for name in PACKAGED),
+    ],
+)
+def test_split_at_equals_that_of_the_encoding(
+    name: str, most: int, n_cuts: int, corpus: str
+) -> None:
+    assert_same_cuts(name, corpus[:most], random.Random(21), n_cuts)
 
 
 @pytest.mark.parametrize("name", DISTINCT)

@@ -11,6 +11,7 @@ import pytest
 
 import cutline
 from cutline.errors import UnsupportedPatternError, VocabularyError
+from tests.conftest import exhaustive
 from tests.oracles import DISTINCT
 from tests.pipeline.families import AddedToken, added, build, sequence, tokenizers
 from tests.texts import NAMED_TEXTS, random_texts
@@ -193,7 +194,9 @@ def test_truncation_and_padding_are_left_aside() -> None:
     assert encoding.encode(text) == build("gpt 2").encode(text).ids
 
 
-@pytest.mark.parametrize("name", DISTINCT)
+@pytest.mark.parametrize(
+    "name", ["r50k_base", *(exhaustive(name) for name in DISTINCT if name != "r50k_base")]
+)
 def test_ranks_converted_with_all_splits_of_each_token_load(name: str, tmp_path: Path) -> None:
     """As converters from tiktoken write merges: every way to cut a token in two, by its rank."""
     packaged = cutline.get_encoding(name)

@@ -5,6 +5,7 @@ import regex
 
 from cutline.pretokenize import compile_pattern, regex_spans
 from cutline.pretokenize.automaton import generate
+from tests.conftest import short_or_long
 from tests.pretokenize.alphabets import ITEMS, WHOLE_ALPHABET, run_length_texts, short_texts
 from tests.pretokenize.oracles import (
     members_by_tiktoken,
@@ -33,9 +34,10 @@ def assert_equal_everywhere(pattern: str, texts: list[str]) -> None:
     assert texts_split_otherwise(pattern, texts, spans) == []
 
 
+@short_or_long("count", 400, 20_000)
 @pytest.mark.parametrize("name", PATTERNS)
-def test_automaton_splits_random_texts_as_tiktoken(name: str) -> None:
-    assert_equal_everywhere(PATTERNS[name], short_texts(seed=1, count=400))
+def test_automaton_splits_random_texts_as_tiktoken(name: str, count: int) -> None:
+    assert_equal_everywhere(PATTERNS[name], short_texts(1, count))
 
 
 @pytest.mark.parametrize("name", PATTERNS)
@@ -65,13 +67,6 @@ def test_automaton_splits_pairs_and_triples_of_characters_as_tiktoken(name: str)
 @pytest.mark.parametrize("name", PACKAGED)
 def test_automaton_splits_corpora_as_tiktoken(name: str, corpus: str) -> None:
     assert_equal_everywhere(PATTERNS[name], [corpus[:40_000], corpus[-40_000:]])
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("name", PATTERNS)
-def test_automaton_splits_many_random_texts_as_tiktoken(name: str) -> None:
-    for seed in range(10, 15):
-        assert_equal_everywhere(PATTERNS[name], short_texts(seed, 4_000))
 
 
 @pytest.mark.exhaustive

@@ -18,6 +18,7 @@ from cutline.reference import (
 )
 from cutline.reference.heap import merge_by_heap
 from cutline.reference.textbook import merge
+from tests.conftest import short_or_long
 from tests.oracles import DISTINCT, Renumbered, real_tiktoken
 from tests.pretokenize.oracles import regex_spans_of
 from tests.reference.samples import (
@@ -64,9 +65,10 @@ def check_small(ranks: Ranks, letters: bytes, rng: random.Random) -> None:
         check_piece(tokens, piece, want)
 
 
-def test_encoders_agree_on_small_vocabularies() -> None:
+@short_or_long("n_random", 40, 500)
+def test_encoders_agree_on_small_vocabularies(n_random: int) -> None:
     rng = random.Random(1)
-    for ranks, letters in all_small_ranks(40):
+    for ranks, letters in all_small_ranks(n_random):
         check_small(ranks, letters, rng)
 
 
@@ -74,13 +76,6 @@ def test_heap_makes_the_merges_of_the_textbook_where_one_token_is_left_too() -> 
     for ranks, _ in all_small_ranks(10):
         for token in [token for token in ranks if 1 < len(token) < 50]:
             assert merge_by_heap(ranks, token) == merge(ranks, token)
-
-
-@pytest.mark.exhaustive
-def test_encoders_agree_on_many_random_vocabularies() -> None:
-    rng = random.Random(2)
-    for ranks, letters in all_small_ranks(500):
-        check_small(ranks, letters, rng)
 
 
 @pytest.mark.parametrize("toy", TOY_TOKENS.values(), ids=TOY_TOKENS.keys())
@@ -157,15 +152,10 @@ def check_kernels(ranks: Ranks, text: str, n_cuts: int) -> None:
         assert (start, n, encoding.split_at(text, n, start)) == (start, n, end)
 
 
+@short_or_long("length", 20_000, 1_000_000)
 @pytest.mark.parametrize("name", worst_texts(0))
-def test_kernels_do_worst_texts_like_the_reference(name: str) -> None:
-    check_kernels(worst_ranks()[name], worst_texts(20_000)[name], 3)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("name", worst_texts(0))
-def test_kernels_do_worst_texts_of_a_megabyte_like_the_reference(name: str) -> None:
-    check_kernels(worst_ranks()[name], worst_texts(1_000_000)[name], 1)
+def test_kernels_do_worst_texts_like_the_reference(name: str, length: int) -> None:
+    check_kernels(worst_ranks()[name], worst_texts(length)[name], 3 if length < 1_000_000 else 1)
 
 
 def test_kernels_cut_random_vocabularies_like_the_reference() -> None:

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from cutline.errors import CorruptDataError
 from cutline.training.counts import PieceCounts
 from cutline.training.counts_file import write_counts
+from tests.conftest import short_or_long
 
 pieces_and_counts = st.dictionaries(st.binary(min_size=1, max_size=40), st.integers(1, 2**40))
 
@@ -219,13 +220,16 @@ def sealed(start: bytes) -> bytes:
     return start + hashlib.sha256(start).digest()
 
 
-def test_a_file_with_a_true_checksum_is_refused_or_says_what_it_holds(tmp_path: Path) -> None:
+@short_or_long("n_files", 400, 6_000)
+def test_a_file_with_a_true_checksum_is_refused_or_says_what_it_holds(
+    tmp_path: Path, n_files: int
+) -> None:
     """Whatever the numbers, the header and the sizes are made to say."""
     path = tmp_path / "corpus.counts"
     SOME.save(path)
     data, rng = path.read_bytes()[:-32], random.Random(8)
     values = (0, 1, 0x22, 0x5B, 0x7F, 0x80, 0xFF)
-    for _ in range(6_000):
+    for _ in range(n_files):
         damaged = bytearray(data)
         for _ in range(rng.choice((1, 1, 2, 4))):
             damaged[rng.randrange(len(data))] = rng.choice(values)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from itertools import product
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from cutline import Chunk, SurrogateError
 from cutline.view import html_page, terminal_view
 from cutline.view.foreign_chunks import chunks_of
+from tests.chunking.contract import json_row
 from tests.view.samples import NASTY, TEXTS, encoding, overlapping, stripped
 
 Chunks = list[Chunk]
@@ -36,21 +38,6 @@ class Row(NamedTuple):
     end_index: np.int64
 
 
-def row(chunk: Chunk) -> dict[str, Any]:
-    """As `cutline chunk` writes them."""
-    return {
-        "file": "a.txt",
-        "index": chunk.index,
-        "start_index": chunk.start_index,
-        "end_index": chunk.end_index,
-        "token_count": chunk.token_count,
-        "text": chunk.text,
-        "headings": list(chunk.headings),
-        "metadata": dict(chunk.metadata),
-        "content_hash": chunk.content_hash,
-    }
-
-
 SHAPES: dict[str, Callable[[Chunk], Any]] = {
     "chunk": lambda c: c,
     "str": lambda c: c.text,
@@ -58,8 +45,8 @@ SHAPES: dict[str, Callable[[Chunk], Any]] = {
     "list of offset and str": lambda c: [c.start_index, c.text],
     "offsets": lambda c: (c.start_index, c.end_index),
     "offsets of NumPy": lambda c: np.array([c.start_index, c.end_index]).tolist(),
-    "row of JSON": row,
-    "row of Parquet": lambda c: {**row(c), "metadata": json.dumps(dict(c.metadata))},
+    "row of JSON": lambda c: json_row(c, "a.txt"),
+    "row of Parquet": lambda c: {**json_row(c, "a.txt"), "metadata": json.dumps(dict(c.metadata))},
     "row of a frame": lambda c: Row(c.text, np.int64(c.start_index), np.int64(c.end_index)),
     "small dict": lambda c: {"text": c.text, "start": c.start_index, "end": c.end_index},
     "LangChain": lambda c: Document(c.text, {"start_index": c.start_index, "source": "a"}),
@@ -90,18 +77,15 @@ def read(text: str, chunks: Iterable[Any]) -> Chunks:
 
 
 @EVERY_SHAPE
-@pytest.mark.parametrize("cut", [overlapping, stripped])
-@pytest.mark.parametrize("text", [STORY, NASTY, "", "hello"], ids=["story", "nasty", "", "hello"])
-def test_chunks_of_every_shape_are_read(
-    text: str, cut: Callable[[str], Chunks], shape: Callable[[Chunk], Any]
-) -> None:
-    chunks = cut(text)
-    found = read(text, map(shape, chunks))
-    assert [chunk.text for chunk in found] == [chunk.text for chunk in chunks]
-    assert [chunk.token_count for chunk in found] == [chunk.token_count for chunk in chunks]
-    assert all(text[chunk.start_index : chunk.end_index] == chunk.text for chunk in found)
-    if text is not STORY:  # which repeats, so that without offsets there are several places
-        assert spans(found) == spans(chunks)
+def test_chunks_of_every_shape_are_read(shape: Callable[[Chunk], Any]) -> None:
+    for text, cut in product((STORY, NASTY, "", "hello"), (overlapping, stripped)):
+        chunks = cut(text)
+        found = read(text, map(shape, chunks))
+        assert [chunk.text for chunk in found] == [chunk.text for chunk in chunks]
+        assert [chunk.token_count for chunk in found] == [chunk.token_count for chunk in chunks]
+        assert all(text[chunk.start_index : chunk.end_index] == chunk.text for chunk in found)
+        if text is not STORY:  # which repeats, so that without offsets there are several places
+            assert spans(found) == spans(chunks)
 
 
 @EVERY_SHAPE

@@ -180,8 +180,3 @@ def test_a_missing_vocabulary_is_named_with_its_place(tmp_path: Path) -> None:
     path.write_bytes(sealed(len(header).to_bytes(4, "little") + header))
     with pytest.raises(VocabularyError, match=f"holds no vocabulary from byte {44 + len(header)}"):
         read_cutline(path)
-
-
-def test_a_missing_file_is_file_not_found(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        read_cutline(tmp_path / "x.cutline")

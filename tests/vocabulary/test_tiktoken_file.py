@@ -75,11 +75,6 @@ def test_a_token_of_no_bytes_is_left_out(tmp_path: Path) -> None:
     assert read_tiktoken(path) == Vocabulary.from_ranks(SINGLE_BYTES | {b"ab": 257})
 
 
-def test_a_missing_file_is_file_not_found(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        read_tiktoken(tmp_path / "x.tiktoken")
-
-
 REFUSED_FILES: dict[str, tuple[list[bytes], str]] = {
     "bad base64": (
         [*LINES[:9], b"!!!! 9", *LINES[10:], b""],

@@ -67,7 +67,7 @@ def test_wrapped_counts_are_those_of_the_tokenizer(name: str) -> None:
 @pytest.mark.parametrize("size", [6, 16])
 def test_wrapped_chunks_keep_their_budget_and_lose_nothing(name: str, size: int) -> None:
     ours, real = cutline.wrap(loaded(name)), unlimited(name)
-    for text in TEXTS:
+    for text in (*TEXTS[:: 4 if size == 6 else 1], ""):
         for make in (cutline.TokenChunker, cutline.TextChunker):
             for overlap in (0, 2):
                 chunks = make(ours, size, overlap)(text)

@@ -128,7 +128,7 @@ class TokenizerSpec:
     @property
     def content_hash(self) -> str:
         """SHA-256 in hex over everything that determines tokens and ids, not the name."""
-        # The order matters: an id shared by two special tokens decodes to the later one.
+        # The order matters: an id shared by two special tokens decodes to the first one.
         special = sorted(self.special_tokens.items(), key=itemgetter(1))
         content: list[Any] = [self.vocabulary.fingerprint, self.pat_str, special]
         if not self.is_plain:

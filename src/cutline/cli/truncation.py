@@ -1,4 +1,4 @@
-"""`cutline truncate`: as much of a text as fits."""
+"""`cutline truncate`: cuts texts to a token budget."""
 
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     help="What of the text is kept.",
 )
 @click.option(
-    "--marker", metavar="TEXT", default="…", help="Stands where text was cut out; may be empty."
+    "--marker", metavar="TEXT", default="…", help="Replaces the removed text; may be empty."
 )
 @click.option(
     "--boundary",

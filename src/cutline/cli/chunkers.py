@@ -164,7 +164,7 @@ class Chunkers:
         if by == "code" and language is None:
             if ending not in _LANGUAGES:
                 raise InputError(
-                    f"which language is it? its name's ending {ending!r} does not tell: "
+                    f"its language is not known from the ending {ending!r} of its name: "
                     "pass --language, such as --language python"
                 )
             return by, _LANGUAGES[ending]
@@ -191,46 +191,46 @@ _OPTIONS = [
         type=click.Choice(["token", "text", "markdown", "code", "auto"]),
         default="token",
         help="Where to cut: anywhere; at paragraphs, sentences or words; at Markdown blocks; "
-        "at functions and statements; or as the file's name ends.",
+        "at functions and statements; or by the ending of the file's name.",
     ),
     click.option(
         "--language",
         metavar="NAME",
-        help="With --by code, such as python.  [default: as the file's name ends]",
+        help="With --by code, such as python.  [default: by the ending of the file's name]",
     ),
     click.option(
         "--chunk-size",
         metavar="TOKENS",
         type=click.IntRange(min=1),
         default=512,
-        help="Most tokens in a chunk, overlap included.",
+        help="Maximum tokens of a chunk, overlap included.",
     ),
     click.option(
         "--overlap",
         metavar="TOKENS",
         type=click.IntRange(min=0),
         default=0,
-        help="Most tokens that a chunk shares with the one before it.",
+        help="Maximum tokens that a chunk shares with the one before it.",
     ),
     click.option(
         "--boundary",
         type=click.Choice(["character", "grapheme"]),
-        help="What is not torn where nothing better fits: code points, or what readers take "
-        "for characters.  [default: character with --by token, else grapheme]",
+        help="What is never split: code points, or graphemes (user-perceived characters) that fit "
+        "a chunk.  [default: character with --by token, else grapheme]",
     ),
-    click.option("--strip", is_flag=True, help="Leave out white space at the ends of chunks."),
+    click.option("--strip", is_flag=True, help="Remove white space at the ends of chunks."),
     click.option(
         "--min-fill",
         metavar="SHARE",
         type=click.FloatRange(0, 1),
-        help="Share of --chunk-size that a cut must reach before a worse kind is tried; with "
+        help="Share of --chunk-size that a cut must reach, or else a worse kind is tried; with "
         "--stable, that every chunk has.  [default: 0.25 with --by text, else 0.5]",
     ),
     click.option("--balance", is_flag=True, help="Even out the last two chunks."),
     click.option(
         "--stable",
         is_flag=True,
-        help="Cut where the text says, so that an edit changes only the chunks around it.",
+        help="Choose cuts by the text around them: an edit changes only the chunks near it.",
     ),
 ]
 

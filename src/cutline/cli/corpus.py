@@ -75,7 +75,7 @@ def count_and_save(corpus: Corpus, saved: SavedCounts) -> "PieceCounts":
         if saved.save():
             click.echo(
                 f"cutline: counts of {saved.n_files} of {len(corpus.paths)} files are kept in "
-                f"{click.format_filename(saved.path)}; the same command goes on from there",
+                f"{click.format_filename(saved.path)}; the same command continues from there",
                 err=True,
             )
         raise

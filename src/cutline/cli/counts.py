@@ -66,7 +66,7 @@ def count(
     Several files get a total. Without a FILE, only the number is written.
     A JSON line has file and token_count; there is no total.
 
-    A folder stands for all files in it and in its folders, but for hidden ones.
+    A folder stands for all files in it and its subfolders, except hidden ones.
     """
 
     def work(_: str, content: bytes) -> Size:

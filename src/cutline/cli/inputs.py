@@ -136,7 +136,7 @@ class Inputs:
             # Regular files only: a named pipe would block.
             files = [path for path in matches if Path(path).is_file()]
             if not files:
-                self._unread.append((name, FileNotFoundError(0, "no file fits this pattern")))
+                self._unread.append((name, FileNotFoundError(0, "no file matches this pattern")))
             yield from (path for path in files if not _is_same(path, output))
         else:
             # A file; one that is missing is reported when read.

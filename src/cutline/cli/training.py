@@ -94,7 +94,7 @@ _NAME = re.compile(r"[\w-]+")
     "counts_path",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Keep counts in FILE, also when interrupted, and go on from those that it holds.",
+    help="Keep counts in FILE, also when interrupted, and continue from those in it.",
 )
 @click.option(
     "--held-out",
@@ -121,7 +121,7 @@ def train(
     """Train an encoding on text.
 
     FILEs are UTF-8 text, .jsonl or .parquet, also packed as .gz or .zst, or
-    patterns of file names in quotes. Each file, or row, is a document of its own.
+    patterns of file names in quotes. Each file, or row, is a separate document.
     A file that fails ends the run. The result depends on the text alone: not on
     threads, nor on the order of files. It appears whole or not at all.
     """
@@ -225,7 +225,7 @@ def _try_output(out: Path, corpus: Corpus) -> None:
 
     if not out.is_dir() and format_by_name(out) is None:
         raise click.BadParameter(
-            f"{click.format_filename(out)} does not tell the format: let it end in .cutline, "
+            f"cannot infer the format from {click.format_filename(out)}: let it end in .cutline, "
             ".tiktoken, tokenizer.json or vocab.json",
             param_hint="--out",
         )

@@ -134,8 +134,8 @@ def chunk_schema(
     both = sorted({field.name for field in new}.intersection(carried))
     if both:
         raise ValueError(
-            f"columns {', '.join(map(repr, both))} would be there twice, carried along and new: "
-            "name the new ones apart, as by prefix='chunk_', or the columns to carry, as by "
+            f"columns {', '.join(map(repr, both))} would occur twice, carried and new: rename the "
+            "new ones, as by prefix='chunk_', or choose the columns to carry, as by "
             "carry=['id']"
         )
     for name in carried:

@@ -129,7 +129,7 @@ def chunker_of(chunker: Chunker | None, **options: Any) -> Chunker:
         )
     if given:
         raise TypeError(
-            f"{', '.join(given)} and chunker are both given: say it to the chunker alone"
+            f"{', '.join(given)} and chunker are both given: set it in the chunker only"
         )
     return chunker
 

@@ -63,7 +63,7 @@ def generate(pattern: str) -> Automaton:
     n_classes = parts.members.shape[1]
     if n_classes > MAX_CLASSES:
         raise UnsupportedPatternError(
-            f"split pattern {pattern!r} tells {n_classes} classes of characters apart; "
+            f"split pattern {pattern!r} distinguishes {n_classes} classes of characters; "
             f"an automaton has at most {MAX_CLASSES}"
         )
     machine = _determinize(nfa, _symbols(nfa, sets, parts.members), n_classes + 1)

@@ -111,7 +111,7 @@ def load(data: bytes, pat_str: str) -> Automaton:
     """
     header, arrays = unpack(_MAGIC, data, _identity(pat_str))
     if {name: array.dtype for name, array in arrays.items()} != _ARRAYS:
-        raise CorruptDataError(f"automaton file holds the arrays {sorted(arrays)}")
+        raise CorruptDataError(f"automaton file contains the arrays {sorted(arrays)}")
     try:
         automaton = Automaton(
             **arrays,

@@ -78,7 +78,7 @@ class PieceCounts:
             raise ValueError(f"{error}") from None
         if tally.distinct != len(counts):
             raise ValueError(
-                f"{len(counts) - tally.distinct} pieces are there twice: add their counts up first"
+                f"{len(counts) - tally.distinct} pieces occur twice: add their counts up first"
             )
         self._set(tally, pat_str, special_tokens)
 
@@ -290,7 +290,7 @@ class PieceCounts:
                 raise ValueError(f"its note is {note!r}")
         except (ValueError, TypeError) as error:
             raise CorruptDataError(
-                f"{os.fspath(path)!r} holds no piece counts, or is damaged: {error}; count again"
+                f"{os.fspath(path)!r} contains no piece counts, or is damaged: {error}; count again"
             ) from error
         return counts, note
 
@@ -373,7 +373,7 @@ def checked_special_texts(special_tokens: Iterable[str]) -> tuple[str, ...]:
         if not text:
             raise ValueError("a special token must not be empty")
         if text in texts[:place]:
-            raise ValueError(f"special token {text!r} is there twice")
+            raise ValueError(f"special token {text!r} occurs twice")
     return texts
 
 

@@ -74,7 +74,7 @@ class JsonRows:
         text = row[self._column]
         if text is None or isinstance(text, str):
             return text
-        problem = f"column {self._column!r} must hold text, got {_json_type(text)}"
+        problem = f"column {self._column!r} must contain text, got {_json_type(text)}"
         raise self._error(number, problem)
 
     def _place(self, number: int) -> str:
@@ -111,7 +111,7 @@ def text_type(schema: "pyarrow.Schema", column: str) -> "pyarrow.DataType":
     found = schema.field(column).type
     kind = found.value_type if kinds.is_dictionary(found) else found
     if not (kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind)):
-        raise SourceError(f"column {column!r} must hold strings, its type is {found}")
+        raise SourceError(f"column {column!r} must contain strings, its type is {found}")
     return kind
 
 

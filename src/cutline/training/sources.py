@@ -147,7 +147,7 @@ class TextSource(DocumentSource):
             n_characters += len(text)
             yield TextDocument(plain_text(text), "item", number)
         if not n_characters:
-            raise SourceError(f"no text to train on: {number} documents, and none holds text")
+            raise SourceError(f"no text to train on: {number} documents, and none has text")
 
 
 class FileSource(DocumentSource):
@@ -292,7 +292,7 @@ def _files_of(name: object) -> list[Path]:
         found = sorted(map(Path, glob.glob(written, recursive=True)))  # noqa: PTH207 (any pattern)
         if files := [path for path in found if not path.is_dir()]:
             return files
-        problem = "no file fits this pattern"
+        problem = "no file matches this pattern"
     else:
         problem = "no such file"
     shown = written if len(written) <= _SHOWN_CHARACTERS else f"{written[:_SHOWN_CHARACTERS]}..."
@@ -319,7 +319,7 @@ def _open_file(
     reader = FileReader(path, block_bytes)
     has_rows = reader.kind in _JSON_SUFFIXES + _PARQUET_SUFFIXES
     if has_rows and column is None:
-        raise SourceError(f"{path}: which column holds the text? pass its name as column")
+        raise SourceError(f"{path}: which column has the text? pass its name as column")
     if not has_rows and column is not None:
         raise SourceError(
             f"{path}: read as plain text, which has no column {column!r}: leave column out, "
@@ -330,7 +330,7 @@ def _open_file(
     if reader.kind in _JSON_SUFFIXES:
         return JsonRows(reader, column)
     if reader.packing:
-        raise SourceError(f"{path}: parquet files are packed in themselves: unpack this one first")
+        raise SourceError(f"{path}: parquet has its own compression: decompress this file first")
     return ParquetRows(path, column)
 
 

@@ -205,7 +205,7 @@ def test_schema_metadata_about_columns_that_are_gone_is_left_out() -> None:
 
 def test_a_column_by_the_name_of_a_new_one_is_refused_with_two_ways_out() -> None:
     table = pa.table({"body": ["one two"], "index": [5], "text": ["title"], "id": [1]})
-    with pytest.raises(ValueError, match=r"'index', 'text' would be .* prefix=.* carry="):
+    with pytest.raises(ValueError, match=r"'index', 'text' would occur .* prefix=.* carry="):
         chunk_batch(table, PLAIN, "body")
     chunks = chunk_batch(table, PLAIN, "body", prefix="chunk_")
     assert chunks.column_names[:5] == ["index", "text", "id", "chunk_text", "chunk_start_index"]

@@ -312,7 +312,7 @@ def test_what_can_be_made_again_is_written_and_read(what: str, tmp_path: Path) -
     [
         (cutline.TextChunker(words_of("fish"), 24), "encoding 'words' cannot be restored"),
         (cutline.TextChunker(trained(FISH), 24), "encoding 'mine' cannot be restored"),
-        (FUNCTIONS["count_text"]("e"), "a chunker with the count_text .*sent.* cannot be made"),
+        (FUNCTIONS["count_text"]("e"), "a chunker with the count_text .*sent.* cannot be restored"),
         (FUNCTIONS["level by function"]("e"), "the level .*ends.* cannot be restored"),
     ],
     ids=["wrapped", "trained", "count_text", "level by function"],

@@ -476,7 +476,7 @@ def test_column_is_asked_for_where_there_are_rows_and_only_there(tmp_path: Path)
     with pytest.raises(SourceError, match="texts have no columns: leave out column='t'"):
         open_source(iter(["one"]), "t")
     (tmp_path / "a.parquet.gz").touch()
-    with pytest.raises(SourceError, match=r"a\.parquet\.gz: parquet files are packed"):
+    with pytest.raises(SourceError, match=r"a\.parquet\.gz: parquet has its own compression"):
         open_source(tmp_path / "a.parquet.gz", "t")
 
 

@@ -307,7 +307,7 @@ REFUSED: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
         changed("model", "end_of_word_suffix", to="</w>"),
         'model: end_of_word_suffix is "</w>"',
     ),
-    "no vocabulary": (changed("model", "vocab", to=None), "vocab holds null"),
+    "no vocabulary": (changed("model", "vocab", to=None), "vocab contains null"),
     "a fraction as id": (changed("model", "vocab", "a", to=1.5), "vocab: token 'a' has id 1.5"),
     "no merges": (changed("model", "merges", to={}), "model: merges is {}"),
     "three in a merge": (

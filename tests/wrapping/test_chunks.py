@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cutline
-from cutline.chunking import run
+from cutline.chunking import chunk_stream
 from cutline.errors import BudgetError
 from tests.chunking.contract import check
 from tests.chunking.test_contract import CHUNKERS, OPTIONS, Make
@@ -64,7 +64,7 @@ def test_any_text(
 
 @pytest.mark.parametrize("kind", ["bert", "unigram_of_t5", "sentence_piece"])
 def test_a_text_in_parts_is_cut_like_the_whole(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "WINDOW_CHARACTERS", 1)
+    monkeypatch.setattr(chunk_stream, "WINDOW_CHARACTERS", 1)
     text = (STORY + " " * 90 + "x" * 90) * 3
     for make in (cutline.TokenChunker, cutline.TextChunker):
         chunker = make(wrapped(kind), 8, 2)

@@ -5,6 +5,7 @@ from libc.stdlib cimport realloc
 
 cdef extern from "native.h":
     const uint32_t NONE "CUTLINE_NONE"     # no token, no node, no rank
+    const Py_ssize_t NO_LIMIT "CUTLINE_NO_LIMIT"    # more than any text has, and room to add one
     const void* settled "cutline_settled"(const void* address) noexcept nogil
     bint likely "cutline_likely"(bint condition) noexcept nogil
     bint unlikely "cutline_unlikely"(bint condition) noexcept nogil
@@ -25,6 +26,16 @@ cdef enum:
 # The longest piece that is merged by arrays; above it, backtracking is faster.
 cdef enum:
     MERGE_LIMIT = 64
+
+# Instead of a place or a number of tokens: all are negative.
+cdef enum:
+    NOT_FOUND = -1          # there is none
+    NO_MEMORY = -2
+    UNKNOWN = -3            # what is at hand does not tell
+    NEED_TREE = -4          # the token tree of a long piece must be built first
+    BAD_OFFSET = -5         # it is outside the text, or inside a character
+    PAUSED = -6             # to look for Ctrl-C
+    TOO_MANY = -7           # the sum of all counts would leave int64
 
 cdef struct Key:
     uint64_t low

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define CUTLINE_NONE UINT32_MAX
+#define CUTLINE_NO_LIMIT ((Py_ssize_t)(SIZE_MAX >> 2))
 
 /* What a condition is most often: the compiler then lays that way out without a jump. */
 #if defined(__GNUC__) || defined(__clang__)

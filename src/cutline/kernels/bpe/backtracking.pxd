@@ -1,7 +1,7 @@
 """Backtracking, for `encode`."""
 
-from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.base.common cimport uint8_t, uint32_t, uint64_t
+from cutline.kernels.bpe.bpe cimport Bpe
 
 
 cdef Py_ssize_t backtrack(

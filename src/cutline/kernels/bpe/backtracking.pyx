@@ -1,7 +1,7 @@
 """Encode a long piece exactly, by backtracking with the pair check. Source: docs/algorithm.md."""
 
-from cutline.kernels.bpe.bpe cimport recall_compatible, token_bytes
 from cutline.kernels.base.common cimport NONE, memset
+from cutline.kernels.bpe.bpe cimport recall_compatible, token_bytes
 from cutline.kernels.bpe.matches cimport Match, longest_beginning, next_match
 
 cdef enum:

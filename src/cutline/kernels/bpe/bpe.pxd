@@ -1,8 +1,8 @@
 """Vocabulary tables, and what needs nothing but them: look-ups and the pair check."""
 
 from cutline.kernels.base.common cimport (
-    LONGER, MERGE_LIMIT, NONE, SHORT_PIECE, Key, char_bytes, decode_char, hash_key, hash_long,
-    memcpy, memmove, same_bytes, scramble, short_key, uint8_t, uint32_t, uint64_t,
+    LONGER, NONE, SHORT_PIECE, Key, char_bytes, decode_char, hash_key, hash_long, same_bytes,
+    scramble, short_key, uint8_t, uint32_t, uint64_t,
 )
 
 cdef enum:

@@ -9,7 +9,7 @@ neighbours are compatible, and when whole characters may be merged beforehand.
 
 import numpy as np
 
-from cutline.kernels.base.common cimport count_dense
+from cutline.kernels.base.common cimport MERGE_LIMIT, count_dense, memcpy
 from cutline.kernels.base.memory import in_large_pages
 
 cdef class BpeTables:

@@ -6,16 +6,16 @@ own last merge) is all that merging needs to know.
 
 import numpy as np
 
+from cutline.kernels.base.common cimport (
+    NONE, char_bytes, decode_char, is_continuation, prefetch, uint8_t, uint32_t, uint64_t,
+)
+from cutline.kernels.base.utf8 cimport valid_width
 from cutline.kernels.bpe.bpe cimport (
     MAX_IRREGULAR_BYTES, NEIGHBOUR_BITS, Bpe, Probe, Slot, compatible_before, find_probed,
     find_token, first_slot, hash_neighbours, hash_pair, merge_parts, probe_of, token_bytes,
 )
-from cutline.kernels.bpe.bpe import shift_of
-from cutline.kernels.base.common cimport (
-    NONE, char_bytes, decode_char, is_continuation, prefetch, uint8_t, uint32_t, uint64_t,
-)
 from cutline.kernels.bpe.matches cimport BEGINS, IS_TOKEN, extended
-from cutline.kernels.base.utf8 cimport valid_width
+from cutline.kernels.bpe.bpe import shift_of
 
 IRREGULAR_LIMIT = MAX_IRREGULAR_BYTES
 

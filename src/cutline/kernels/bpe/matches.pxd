@@ -7,8 +7,8 @@ Aho-Corasick automaton, which finds those that end at each place of a text, is n
 a state is made when a text first needs it. Source: docs/algorithm.md, "Finding tokens".
 """
 
-from cutline.kernels.bpe.bpe cimport Bpe, find_token
 from cutline.kernels.base.common cimport NONE, uint8_t, uint32_t, uint64_t
+from cutline.kernels.bpe.bpe cimport Bpe, find_token
 
 cdef extern from "native.h":
     const uint64_t FACTOR "CUTLINE_MATCH_FACTOR"
@@ -167,11 +167,6 @@ cdef inline bint read_byte(
         node = nodes[node].fail
     reading.node = 1 + text[0]
     return True
-
-
-cdef inline uint32_t shorter_ending(const Automaton* automaton, uint32_t ending) noexcept nogil:
-    """The node of the next shorter token that ends here, or ROOT."""
-    return automaton.nodes[ending].shorter
 
 
 cdef inline uint32_t grown(

@@ -2,7 +2,7 @@
 
 from libc.stdlib cimport calloc, free
 
-from cutline.kernels.base.common cimport grow, memset
+from cutline.kernels.base.common cimport NO_LIMIT, grow, memset
 
 cdef extern from "native.h":
     Py_ssize_t next_stamp "cutline_add"(Py_ssize_t* place, Py_ssize_t added) noexcept nogil
@@ -86,7 +86,7 @@ cdef bint begin_again(
     """Make room for other nodes by forgetting those that texts no longer come to."""
     cdef Py_ssize_t depth = automaton.nodes[reading.node].depth
     cdef bint done
-    automaton.most_nodes = <Py_ssize_t> (<size_t> -1 >> 1)
+    automaton.most_nodes = NO_LIMIT
     done = begin(automaton, bpe) and resume(automaton, bpe, text, depth, reading)
     automaton.most_nodes = max(most_nodes, 2 * automaton.n_nodes)
     return done

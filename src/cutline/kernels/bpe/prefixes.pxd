@@ -1,7 +1,7 @@
 """The tables of a piece's prefixes and suffixes, for `cut`, `growth`, `prepend` and `tree`."""
 
-from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.base.common cimport NONE, uint8_t, uint32_t, uint64_t
+from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.bpe.matches cimport Automaton, Reading
 
 # What a thread's long pieces share: what was found once.

@@ -8,11 +8,9 @@ automaton; suffixes likewise, from the end.
 
 from libc.stdlib cimport free
 
+from cutline.kernels.base.common cimport NO_MEMORY, grow, memmove
 from cutline.kernels.bpe.bpe cimport find_token, recall_compatible, token_bytes
-from cutline.kernels.base.common cimport grow, memmove
-from cutline.kernels.bpe.matches cimport (
-    ROOT, Node, grown, read_byte, resume, shorter_ending,
-)
+from cutline.kernels.bpe.matches cimport ROOT, Node, grown, read_byte, resume
 
 
 cdef inline bint reserve_prefix(Prefixes* prefixes, Py_ssize_t length) noexcept nogil:
@@ -78,20 +76,37 @@ cdef inline bint ends_in(
     return recall_compatible(bpe, verdicts, last[length - n_bytes - 1], ending.token)
 
 
-cdef inline bint try_ending(
-    Prefixes* prefixes, const Bpe* bpe, Py_ssize_t length, uint32_t node, Py_ssize_t budget
+cdef inline uint32_t last_token_node(
+    const Bpe* bpe, const Automaton* automaton, uint64_t* verdicts,
+    const Reading* reading,         # in: after the prefix; `token_node` is that of the one before
+    uint8_t byte,                   # in: the prefix's last one
+    const uint32_t* last,           # in: as for ends_in
+    const uint32_t* counts,         # in: tokens of each prefix, from the empty one on; NULL: any
+    Py_ssize_t budget,              # in: no shorter prefix may have as many
+    uint64_t closed, Py_ssize_t length,
 ) noexcept nogil:
-    """Whether this token is the last one of the prefix, within budget; if so, note it."""
-    cdef const Node* ending = &prefixes.automaton.nodes[node]
-    cdef Py_ssize_t before = length - ending.depth
-    if prefixes.counts[before] >= <uint64_t> budget or not ends_in(
-        bpe, prefixes.automaton, prefixes.verdicts, prefixes.last + 1, prefixes.closed, length,
-        ending,
-    ):
-        return False
-    prefixes.last[length] = ending.token
-    prefixes.counts[length] = prefixes.counts[before] + 1
-    return True
+    """The node of the last token of a prefix; ROOT: it has more tokens than the budget.
+
+    Any order of trying is right, for at most one token is. In long runs the token before, grown
+    by the byte, nearly always is it, where the longest would fail dozens of times.
+    """
+    cdef uint32_t ending = ROOT
+    cdef bint is_grown = True
+    cdef const Node* node
+    if automaton.nodes[reading.node].depth > 1:
+        ending = grown(automaton, bpe, reading.token_node, byte)
+    if ending == ROOT:
+        is_grown = False
+        ending = automaton.nodes[reading.node].ending
+    while ending != ROOT:
+        node = &automaton.nodes[ending]
+        if (counts == NULL or counts[length - node.depth] < <uint64_t> budget) and ends_in(
+            bpe, automaton, verdicts, last, closed, length, node
+        ):
+            break
+        ending = automaton.nodes[reading.node].ending if is_grown else node.shorter
+        is_grown = False
+    return ending
 
 
 cdef bint extend_prefixes(
@@ -114,7 +129,7 @@ cdef inline bint note_prefix(
     """Note last token and count of the next prefix, whose last byte was read. False: no memory."""
     cdef Py_ssize_t length = prefixes.frontier + 1
     cdef const Automaton* automaton = prefixes.automaton
-    cdef uint32_t node = prefixes.reading.node, ending = ROOT
+    cdef uint32_t node = prefixes.reading.node, ending
     if not reserve_prefix(prefixes, length):
         return False
     # Whoever shortens the tables need not care for the seams: none is known to be closed then.
@@ -126,14 +141,13 @@ cdef inline bint note_prefix(
     prefixes.counts[length] = NONE
     if prefixes.keeps_depths:
         prefixes.depths[length] = automaton.nodes[node].depth
-    # Any order of trying is right, for at most one token is. In long runs the token before,
-    # grown by the byte, nearly always is it, where the longest would fail dozens of times.
-    if automaton.nodes[node].depth > 1:
-        ending = grown(automaton, bpe, prefixes.reading.token_node, byte)
-    if ending == ROOT or not try_ending(prefixes, bpe, length, ending, budget):
-        ending = automaton.nodes[node].ending
-        while ending != ROOT and not try_ending(prefixes, bpe, length, ending, budget):
-            ending = shorter_ending(automaton, ending)
+    ending = last_token_node(
+        bpe, automaton, prefixes.verdicts, &prefixes.reading, byte, prefixes.last + 1,
+        prefixes.counts, budget, prefixes.closed, length,
+    )
+    if ending != ROOT:
+        prefixes.last[length] = automaton.nodes[ending].token
+        prefixes.counts[length] = prefixes.counts[length - automaton.nodes[ending].depth] + 1
     prefixes.reading.token_node = ending
     return True
 
@@ -203,7 +217,7 @@ cdef Py_ssize_t suffix_tokens(
     Prefixes* suffixes, const Bpe* bpe, Lookups* lookups,
     const uint8_t* text, Py_ssize_t start, Py_ssize_t end,      # in: the piece
 ) noexcept nogil:
-    """Tokens of the piece text[start:end], by the mirrored table. -1: no memory.
+    """Tokens of the piece text[start:end], by the mirrored table; or NO_MEMORY.
 
     The encoding of a suffix begins with exactly one token: the one that is compatible
     with the first token of the suffix after it. Called with falling starts for the same
@@ -219,7 +233,7 @@ cdef Py_ssize_t suffix_tokens(
         ready = start_prefixes(suffixes, bpe, lookups, True)
     while ready and suffixes.frontier < end - start:
         ready = extend_prefixes(suffixes, bpe, text + end - 1 - suffixes.frontier, NONE)
-    return suffixes.counts[end - start] if ready else -1
+    return suffixes.counts[end - start] if ready else NO_MEMORY
 
 
 cdef Py_ssize_t encode_by_prefixes(
@@ -227,7 +241,7 @@ cdef Py_ssize_t encode_by_prefixes(
     const uint8_t* piece, Py_ssize_t n,     # in: at least one byte
     uint32_t* out,                          # out: n slots
 ) noexcept nogil:
-    """Encode a piece by the last tokens of its prefixes. Their number; -1: no memory.
+    """Encode a piece by the last tokens of its prefixes. Their number, or NO_MEMORY.
 
     The same speed for every text, and no memory but `out`, which holds the table first.
     """
@@ -237,22 +251,14 @@ cdef Py_ssize_t encode_by_prefixes(
     cdef uint64_t closed = 0
     cdef uint32_t ending, token
     if not resume(automaton, bpe, piece, 0, &reading):
-        return -1
+        return NO_MEMORY
     for at in range(n):
         if not read_byte(automaton, bpe, piece + at, &reading):
-            return -1
+            return NO_MEMORY
         closed = closed << 1 | (automaton.nodes[reading.node].depth == 1)
-        ending = ROOT
-        if automaton.nodes[reading.node].depth > 1:
-            ending = grown(automaton, bpe, reading.token_node, piece[at])
-        if ending == ROOT or not ends_in(
-            bpe, automaton, lookups.verdicts, out, closed, at + 1, &automaton.nodes[ending]
-        ):
-            ending = automaton.nodes[reading.node].ending
-            while not ends_in(
-                bpe, automaton, lookups.verdicts, out, closed, at + 1, &automaton.nodes[ending]
-            ):
-                ending = shorter_ending(automaton, ending)
+        ending = last_token_node(
+            bpe, automaton, lookups.verdicts, &reading, piece[at], out, NULL, 0, closed, at + 1
+        )
         out[at] = automaton.nodes[ending].token
         reading.token_node = ending
     # The tokens go behind the prefixes that are still to be read.
@@ -274,7 +280,7 @@ cdef Py_ssize_t furthest(
     """A place in text[start:end] beyond which max_tokens tokens can't reach from `start`.
 
     Whatever the pieces: reached[k] is the furthest end of a token that starts at or
-    before reached[k - 1]. Needs a vocabulary without unreachable tokens. -1: no memory.
+    before reached[k - 1]. Needs a vocabulary without unreachable tokens. Or NO_MEMORY.
     """
     cdef Py_ssize_t at, token_start, level, used = 0
     cdef Reading reading
@@ -283,10 +289,10 @@ cdef Py_ssize_t furthest(
     if max_tokens == 0:
         return start
     if not resume(automaton, bpe, text + start, 0, &reading):
-        return -1
+        return NO_MEMORY
     for at in range(start + 1, end + 1):
         if not read_byte(automaton, bpe, text + at - 1, &reading):
-            return -1
+            return NO_MEMORY
         node = &automaton.nodes[reading.node]
         if used == max_tokens and at - <Py_ssize_t> node.depth > reached[max_tokens - 1]:
             break

@@ -1,8 +1,8 @@
 """The token tree of one long piece."""
 
-from cutline.kernels.bpe.bpe cimport Bpe
-from cutline.kernels.scan.characters cimport Characters
+from cutline.kernels.base.characters cimport Characters
 from cutline.kernels.base.common cimport uint32_t
+from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.bpe.prefixes cimport Lookups
 
 # Node p is the prefix of p bytes; its parent is that prefix without its last token.

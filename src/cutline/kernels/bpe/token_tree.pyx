@@ -13,12 +13,10 @@ from libc.stdlib cimport free, malloc
 
 from cython cimport auto_pickle
 
+from cutline.kernels.base.characters cimport utf8_bytes, utf8_of
+from cutline.kernels.base.common cimport NO_LIMIT, memset, uint8_t
 from cutline.kernels.bpe.bpe cimport token_bytes
-from cutline.kernels.scan.characters cimport utf8_bytes, utf8_of
-from cutline.kernels.base.common cimport memset, uint8_t
 from cutline.kernels.bpe.prefixes cimport Prefixes, extend_prefixes, start_prefixes
-
-cdef Py_ssize_t NO_BUDGET = <Py_ssize_t> (<size_t> -1 >> 2)
 
 
 @auto_pickle(False)
@@ -63,7 +61,7 @@ cdef bint count_all(
     memset(&prefixes, 0, sizeof(Prefixes))
     done = utf8 != NULL and start_prefixes(&prefixes, bpe, lookups, False)
     while done and prefixes.frontier < tree.n_bytes:
-        done = extend_prefixes(&prefixes, bpe, utf8 + prefixes.frontier, NO_BUDGET)
+        done = extend_prefixes(&prefixes, bpe, utf8 + prefixes.frontier, NO_LIMIT)
     free(copied)
     tree.last = prefixes.last
     tree.depth = prefixes.counts

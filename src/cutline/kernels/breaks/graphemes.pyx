@@ -4,7 +4,7 @@ Nothing before `start` counts. Rules are named as in UAX #29, section 3. Guarded
 tests/kernels/test_break_rules.py.
 """
 
-from cutline.kernels.scan.characters cimport char_at
+from cutline.kernels.base.characters cimport char_at
 from cutline.kernels.base.common cimport uint32_t
 from cutline.kernels.breaks.text_properties cimport (
     GB_CONTROL, GB_CR, GB_EXTEND, GB_L, GB_LF, GB_LV, GB_LVT, GB_PREPEND, GB_REGIONAL, GB_SPACING,

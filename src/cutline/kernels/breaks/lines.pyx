@@ -7,9 +7,8 @@ next one has anything but letters and digits at the line end, and it is no short
 Nothing before `start` counts, and nothing as far as 256 characters behind a place.
 """
 
-from cutline.kernels.scan.characters cimport Characters, char_at
-from cutline.kernels.base.common cimport load64, uint8_t, uint16_t, uint32_t, uint64_t
-from cutline.kernels.index.bitmaps cimport NOWHERE
+from cutline.kernels.base.characters cimport char_at
+from cutline.kernels.base.common cimport NOT_FOUND, load64, uint8_t, uint16_t, uint32_t, uint64_t
 from cutline.kernels.breaks.text_properties cimport LETTER, SPACE, properties_of
 
 cdef enum:
@@ -109,7 +108,7 @@ cdef Py_ssize_t last_paragraph(
     while True:
         until = last_candidate(text, True, after, until)
         if until <= after:
-            return NOWHERE
+            return NOT_FOUND
         if has_blank_line_before(text, start, until - 1) and not has_blank_line_behind(text, until):
             return until
         until -= 1
@@ -144,7 +143,7 @@ cdef Py_ssize_t last_line(
     while True:
         until = last_candidate(text, False, after, until)
         if until <= after:
-            return NOWHERE
+            return NOT_FOUND
         is_between = (
             until < text.n and char_at(text, until) == c"\n" and char_at(text, until - 1) == c"\r"
         )

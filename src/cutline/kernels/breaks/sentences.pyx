@@ -7,15 +7,14 @@ What is found depends on little text: on some before a place, where a sentence i
 wherever that text does, and on at most LOOK_AHEAD characters behind it.
 """
 
-from cutline.kernels.scan.characters cimport Characters, char_at
-from cutline.kernels.base.common cimport uint32_t, uint64_t
+from cutline.kernels.base.characters cimport char_at
+from cutline.kernels.base.common cimport NOT_FOUND, uint32_t, uint64_t
 from cutline.kernels.breaks.graphemes cimport is_grapheme_boundary
 from cutline.kernels.breaks.lines cimport is_wrapped
-from cutline.kernels.index.bitmaps cimport NOWHERE
 from cutline.kernels.breaks.text_properties cimport (
-    LETTER, OPENING, SB_ATERM, SB_CLOSE, SB_CR, SB_EXTEND, SB_LF, SB_LOWER, SB_NUMERIC,
-    SB_OLETTER, SB_OTHER, SB_SCONTINUE, SB_SEP, SB_SP, SB_STERM, SB_UPPER, SENTENCE_MASK, SPACE,
-    UPPER_CASE, properties_of, tables,
+    LETTER, OPENING, SB_ATERM, SB_CLOSE, SB_CR, SB_EXTEND, SB_LF, SB_LOWER, SB_NUMERIC, SB_OLETTER,
+    SB_OTHER, SB_SCONTINUE, SB_SEP, SB_SP, SB_STERM, SB_UPPER, SENTENCE_MASK, SPACE, UPPER_CASE,
+    properties_of, tables,
 )
 
 cdef enum:
@@ -66,11 +65,11 @@ cdef inline Py_ssize_t behind_line_end(const Walk* walk, Py_ssize_t at) noexcept
 
 
 cdef Py_ssize_t next_boundary(Walk* walk) noexcept nogil:
-    """Go on to the next boundary of sentences, behind one; NOWHERE: there is no more."""
+    """Go on to the next boundary of sentences, behind one; NOT_FOUND: there is no more."""
     cdef Py_ssize_t at = walk.at
     cdef uint32_t kind, before = SB_OTHER
     if at >= walk.end:
-        return NOWHERE
+        return NOT_FOUND
     while at < walk.end:
         kind = class_at(walk, at)
         if LINE_ENDS >> kind & 1:
@@ -138,28 +137,28 @@ cdef bint goes_on_in_lower_case(const Walk* walk, Py_ssize_t at) noexcept nogil:
 
 
 cdef Py_ssize_t next_end(Walk* walk) noexcept nogil:
-    """Go on to the next end of a sentence; NOWHERE: there is no more. It may be the last again."""
+    """Go on to the next end of a sentence; NOT_FOUND: there is no more. It may be the last again."""
     cdef Py_ssize_t boundary, place
     while True:
         boundary = next_boundary(walk)
-        if boundary == NOWHERE:
-            return NOWHERE
+        if boundary == NOT_FOUND:
+            return NOT_FOUND
         place = sentence_end(walk, boundary)
         if place > walk.until:
-            return NOWHERE
-        if place != NOWHERE:
+            return NOT_FOUND
+        if place != NOT_FOUND:
             return place
 
 
 cdef Py_ssize_t sentence_end(const Walk* walk, Py_ssize_t place) noexcept nogil:
-    """Where a sentence ends by a boundary; NOWHERE: it goes on."""
+    """Where a sentence ends by a boundary; NOT_FOUND: it goes on."""
     while place > walk.first and properties_of(char_at(walk.text, place - 1)) & OPENING:
         place -= 1
     if (
         place == walk.first or is_behind_abbreviation(walk.text, walk.start, place)
         or not is_grapheme_boundary(walk.text, walk.first, place)
     ):
-        return NOWHERE
+        return NOT_FOUND
     return place
 
 
@@ -208,7 +207,7 @@ cdef bint is_abbreviation(uint64_t word) noexcept nogil:
 cdef Py_ssize_t last_sentence(
     const Characters* text, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
 ) noexcept nogil:
-    """The last end b of a sentence with after < b <= until, or NOWHERE; the tables are there."""
+    """The last end b of a sentence with after < b <= until, or NOT_FOUND; the tables are there."""
     cdef Py_ssize_t width = FIRST_WINDOW, searched = until + 1, begin, place, last
     cdef Walk walk
     while True:
@@ -216,13 +215,13 @@ cdef Py_ssize_t last_sentence(
         if begin - start < width:
             begin = start               # at once: a second look costs more
         begin_walk(&walk, text, start, max(start, begin - CONTEXT), until)
-        last = NOWHERE
+        last = NOT_FOUND
         place = next_end(&walk)
-        while place != NOWHERE:
+        while place != NOT_FOUND:
             if max(begin, after) < place < searched:
                 last = place
             place = next_end(&walk)
-        if last != NOWHERE or begin <= after:
+        if last != NOT_FOUND or begin <= after:
             return last
         # What the context of a later beginning refuses is refused again.
         searched = begin + 1
@@ -248,7 +247,7 @@ cdef list list_sentences(
     cdef Walk walk
     begin_walk(&walk, text, start, max(start, after - FIRST_WINDOW), until)
     place = next_end(&walk)
-    while place != NOWHERE:
+    while place != NOT_FOUND:
         if place > last:
             places.append(place)
             last = place

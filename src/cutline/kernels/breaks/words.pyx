@@ -4,14 +4,14 @@ Nothing before `start` counts, and at most LOOK_AHEAD characters behind a place.
 as in UAX #29, section 4. Guarded by tests/kernels/test_break_rules.py.
 """
 
-from cutline.kernels.scan.characters cimport char_at
-from cutline.kernels.base.common cimport uint32_t
+from cutline.kernels.base.characters cimport char_at
+from cutline.kernels.base.common cimport NOT_FOUND, uint32_t
 from cutline.kernels.breaks.graphemes cimport is_grapheme_boundary
 from cutline.kernels.breaks.text_properties cimport (
     CLOSING, OPENING, PICTOGRAPHIC, WB_ALETTER, WB_CR, WB_DOUBLE_QUOTE, WB_EXTEND,
     WB_EXTEND_NUM_LET, WB_HEBREW, WB_KATAKANA, WB_LF, WB_MID_LETTER, WB_MID_NUM, WB_MID_NUM_LET,
-    WB_NEWLINE, WB_NUMERIC, WB_OTHER, WB_REGIONAL, WB_SINGLE_QUOTE, WB_SPACE, WB_ZWJ,
-    properties_of, word_class,
+    WB_NEWLINE, WB_NUMERIC, WB_OTHER, WB_REGIONAL, WB_SINGLE_QUOTE, WB_SPACE, WB_ZWJ, properties_of,
+    word_class,
 )
 
 cdef enum:
@@ -23,9 +23,6 @@ cdef enum:
     JOINED = ALNUM | 1 << WB_KATAKANA       # by what WB_EXTEND_NUM_LET is
     MID_LETTERS = 1 << WB_MID_LETTER | 1 << WB_MID_NUM_LET | 1 << WB_SINGLE_QUOTE
     MID_NUMBERS = 1 << WB_MID_NUM | 1 << WB_MID_NUM_LET | 1 << WB_SINGLE_QUOTE
-
-cdef enum:
-    NOWHERE = -1
 
 
 cdef bint ends_word(
@@ -114,21 +111,21 @@ cdef bint joins_behind(
 
 
 cdef inline uint32_t class_or_other(const Characters* text, Py_ssize_t at) noexcept nogil:
-    return WB_OTHER if at == NOWHERE else class_at(text, at)
+    return WB_OTHER if at == NOT_FOUND else class_at(text, at)
 
 
 cdef Py_ssize_t significant_before(
     const Characters* text, Py_ssize_t start, Py_ssize_t at
 ) noexcept nogil:
-    """WB4: the character before a place, without what extends it; or NOWHERE."""
+    """WB4: the character before a place, without what extends it; or NOT_FOUND."""
     cdef uint32_t kind
     while at > start:
         at -= 1
         kind = class_at(text, at)
         if not ATTACHED >> kind & 1:
             # Behind a line's end, what extends stands for itself.
-            return NOWHERE if NEWLINES >> kind & 1 else at
-    return NOWHERE
+            return NOT_FOUND if NEWLINES >> kind & 1 else at
+    return NOT_FOUND
 
 
 cdef uint32_t class_behind(const Characters* text, Py_ssize_t at) noexcept nogil:

@@ -1,13 +1,9 @@
 """The greatest cut: its state, and what `cut` calls."""
 
-from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.base.common cimport is_continuation, uint8_t, uint32_t
-from cutline.kernels.encode.batches cimport Scratch, Source
+from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.bpe.prefixes cimport Prefixes
-
-cdef enum:
-    FAILED = -2             # no memory
-    NOT_FOUND = -1
+from cutline.kernels.encode.batches cimport Scratch, Source
 
 # The scan of a text from its start: `tokens` come before `at`, and no decision up to
 # there looked at a byte at or beyond `examined`.

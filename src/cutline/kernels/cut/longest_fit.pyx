@@ -8,11 +8,11 @@ with the last token of the prefix before it, so that prefixes are counted one fr
 another, and those over budget need not be followed.
 """
 
+from cutline.kernels.base.common cimport MERGE_LIMIT, NO_MEMORY, NONE, NOT_FOUND, char_bytes, grow
 from cutline.kernels.bpe.bpe cimport find_token, has_sealed_seams, sealed_end
-from cutline.kernels.base.common cimport MERGE_LIMIT, NONE, char_bytes, grow, uint32_t
-from cutline.kernels.encode.batches cimport LEAST_STREAMED, Batch, encode_batch, fill_batch, reserve
 from cutline.kernels.bpe.prefixes cimport count_prefixes, furthest, prefix_tokens
-from cutline.kernels.scan.scan cimport Scanner, char_class, scan_piece
+from cutline.kernels.encode.batches cimport LEAST_STREAMED, Batch, encode_batch, fill_batch, reserve
+from cutline.kernels.scan.scan cimport Scanner, accepted_end, accepts_end, scan_piece, step
 
 cdef enum:
     DIRECT_BYTES = 48       # windows up to this are tried cut by cut
@@ -44,14 +44,14 @@ cdef Cut greatest_cut(State* state, Py_ssize_t start, Py_ssize_t max_tokens) noe
         if not state.has_gaps:
             end = bound_of_reach(state, start, max_tokens)
             if end < 0:
-                return no_cut(FAILED)
+                return no_cut(NO_MEMORY)
     return cut_window(state, start, end, max_tokens)
 
 
 cdef Py_ssize_t bound_of_reach(
     State* state, Py_ssize_t start, Py_ssize_t max_tokens
 ) noexcept nogil:
-    """A place beyond which max_tokens tokens from `start` can't reach; or FAILED."""
+    """A place beyond which max_tokens tokens from `start` can't reach; or NO_MEMORY."""
     cdef Py_ssize_t end = state.n
     if max_tokens < (end - start) // state.bpe.max_token_bytes:
         end = start + max_tokens * state.bpe.max_token_bytes
@@ -59,12 +59,12 @@ cdef Py_ssize_t bound_of_reach(
         if not grow(
             <void**> &state.reached, &state.reached_slots, max_tokens + 1, sizeof(Py_ssize_t)
         ):
-            return FAILED
+            return NO_MEMORY
         end = furthest(
             state.bpe, &state.scratch.lookups.automata[0], state.text, start, end, max_tokens, state.reached
         )
         if end < 0:
-            return FAILED
+            return NO_MEMORY
     return character_start(state, end)
 
 
@@ -142,7 +142,7 @@ cdef Cut scan_until_over(
     cdef Cut cut = no_cut(NOT_FOUND)
     state.n_boundaries = 0
     if not reserve_boundaries(state, 1):
-        return no_cut(FAILED)
+        return no_cut(NO_MEMORY)
     state.boundaries[0].at = state.boundaries[0].examined = start
     state.boundaries[0].tokens = 0
     state.n_boundaries = 1
@@ -154,9 +154,9 @@ cdef Cut scan_until_over(
         most = min(most, 2 * taken)
         added = count_batch(state, at, end, most, max_tokens - total, &batch)
         if added < 0:
-            return no_cut(FAILED)
+            return no_cut(NO_MEMORY)
         if not push_boundaries(state, &batch, total, max_tokens):
-            return no_cut(FAILED)
+            return no_cut(NO_MEMORY)
         if state.boundaries[state.n_boundaries - 1].tokens > max_tokens:
             state.usual_pieces = state.n_boundaries - 1
             return cut
@@ -173,7 +173,7 @@ cdef Py_ssize_t count_batch(
 ) noexcept nogil:
     """Find the next pieces of text[at:end] (at < end), at most so many; count their tokens.
 
-    Returns the tokens of the batch, -1: failed. A piece that is long for the budget makes a
+    Returns the tokens of the batch, or NO_MEMORY. A piece that is long for the budget makes a
     batch of its own; if it is over budget, only that is told, at no greater cost than the
     budget's.
     """
@@ -196,18 +196,18 @@ cdef Py_ssize_t count_batch(
         batch.totals[0] = n
         return n
     if not reserve(state.scratch, batch.ends[batch.count - 1] - at + 4):
-        return -1
+        return NO_MEMORY
     return encode_batch(state.bpe, state.scratch, state.text, end, batch, state.scratch.out)
 
 
 cdef Py_ssize_t count_long_piece(
     State* state, Py_ssize_t start, Py_ssize_t end, Py_ssize_t budget
 ) noexcept nogil:
-    """Tokens of a piece, or budget + 1 if it has more; -1: failed."""
+    """Tokens of a piece, or budget + 1 if it has more; or NO_MEMORY."""
     if find_token(state.bpe, state.text + start, end - start) != NONE:
         return 1
     if not count_prefixes_of(state, start, end, budget):
-        return -1
+        return NO_MEMORY
     return prefix_tokens(&state.prefixes, end - start)
 
 
@@ -233,13 +233,13 @@ cdef Cut best_cut(
         return best_cut_directly(state, start, budget, low, high)
     state.n_tasks = 0
     if not push_task(state, start, 0, low, high):
-        return no_cut(FAILED)
+        return no_cut(NO_MEMORY)
     while state.n_tasks > 0:
         state.n_tasks -= 1
         task = state.tasks[state.n_tasks]
         task.low = max(task.low, best.end + 1)
         if task.low <= task.high and not work_task(state, &task, budget, &best):
-            return no_cut(FAILED)
+            return no_cut(NO_MEMORY)
     return best
 
 
@@ -268,7 +268,7 @@ cdef Cut best_cut_directly(
         if is_character_start(state, cut.end):
             cut.tokens = count_slice(state, start, cut.end, budget)
             if cut.tokens < 0:
-                return no_cut(FAILED)
+                return no_cut(NO_MEMORY)
             if cut.tokens <= budget:
                 return cut
         cut.end -= 1
@@ -278,13 +278,13 @@ cdef Cut best_cut_directly(
 cdef Py_ssize_t count_slice(
     State* state, Py_ssize_t start, Py_ssize_t end, Py_ssize_t budget
 ) noexcept nogil:
-    """Tokens of text[start:end], or any number over budget if it has more; -1: failed."""
+    """Tokens of text[start:end], or any number over budget if it has more; or NO_MEMORY."""
     cdef Batch batch
     cdef Py_ssize_t tokens = 0, added
     while start < end and tokens <= budget:
         added = count_batch(state, start, end, budget - tokens + 1, budget - tokens, &batch)
         if added < 0:
-            return -1
+            return added
         tokens += added
         start = batch.ends[batch.count - 1]
     return tokens
@@ -340,27 +340,21 @@ cdef bint cut_first_piece(State* state, Task* task, Py_ssize_t budget, Cut* best
     """
     cdef const Scanner* scanner = state.source.scanner
     cdef uint32_t row = scanner.start_row, entry
-    cdef Py_ssize_t at = task.at, before, width, tokens
+    cdef Py_ssize_t at = task.at, before, tokens
     cdef Py_ssize_t first_end = NOT_FOUND, shared_end = NOT_FOUND, shared_from = task.low
     cdef bint shared = False, whole
     if not count_prefixes_of(state, task.at, task.high, budget - task.tokens):
         return False
     while at < task.high:
         before = at
-        width = char_bytes(state.text[at])
-        if width == 1:
-            entry = scanner.transitions[row + scanner.ascii_class[state.text[at]]]
-        else:
-            entry = scanner.transitions[row + char_class(scanner, state.text + at, width)]
-        at += width
+        entry = step(scanner, row, state.text, &at)
         if entry == 0:
             break
         row = entry >> 2
-        if entry & 3:
-            first_end = at if entry & 3 == 1 else before
+        first_end = accepted_end(entry, before, at, first_end)
         if at < task.low:
             continue
-        whole = first_end == at or scanner.transitions[row + scanner.end_class] & 3 != 0
+        whole = first_end == at or accepts_end(scanner, row)
         if shared and (whole or first_end != shared_end):
             if not push_shared(state, task, shared_end, shared_from, before, budget):
                 return False

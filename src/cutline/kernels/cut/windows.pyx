@@ -6,15 +6,15 @@ from libc.stdlib cimport free
 import numpy as np
 
 from cutline.kernels.base.common cimport (
-    MERGE_LIMIT, char_bytes, characters_in, grow, int64_t, uint8_t, uint32_t,
+    MERGE_LIMIT, NO_MEMORY, NOT_FOUND, char_bytes, characters_in, grow, int64_t, uint8_t, uint32_t,
+)
+from cutline.kernels.bpe.prefixes cimport free_prefixes, suffix_tokens
+from cutline.kernels.cut.longest_fit cimport (
+    Cut, State, character_start, greatest_cut, scan_until_over,
 )
 from cutline.kernels.encode.batches cimport Batch, Workspace, encode_batch, fill_batch, reserve
 from cutline.kernels.encode.encoder cimport Encoder, utf8_data
-from cutline.kernels.cut.longest_fit cimport (
-    FAILED, NOT_FOUND, Cut, State, character_start, greatest_cut, scan_until_over,
-)
-from cutline.kernels.bpe.prefixes cimport free_prefixes, suffix_tokens
-from cutline.kernels.scan.scan cimport Scanner, char_class
+from cutline.kernels.scan.scan cimport Scanner, accepted_end, accepts_end, step
 
 cdef str NO_MEMORY_LEFT = "no memory for the tables of a long piece of text"
 
@@ -69,7 +69,7 @@ cdef class Cutter:
         cdef Cut cut
         with nogil:
             cut = greatest_cut(&self.state, start, max_tokens)
-        if cut.end == FAILED:
+        if cut.end == NO_MEMORY:
             raise MemoryError(NO_MEMORY_LEFT)
         return cut
 
@@ -79,7 +79,7 @@ cdef class Cutter:
         cdef Py_ssize_t farthest
         with nogil:
             farthest = farthest_overlap(&self.state, start, end, overlap, chunk_size)
-        if farthest == FAILED:
+        if farthest == NO_MEMORY:
             raise MemoryError(NO_MEMORY_LEFT)
         return farthest
 
@@ -143,17 +143,17 @@ cdef Py_ssize_t farthest_overlap(
     State* state, Py_ssize_t start, Py_ssize_t end,     # in: the chunk before
     Py_ssize_t overlap, Py_ssize_t chunk_size,
 ) noexcept nogil:
-    """How far back the next chunk may start; or FAILED.
+    """How far back the next chunk may start; or NO_MEMORY.
 
     Steps back from the end, character by character, while the shared text has at most
     `overlap` tokens and the chunk before starts earlier.
     """
     cdef Py_ssize_t farthest = end, at = end, tokens
     # Pieces of the chunk on its own: from a place where both scans meet, they agree.
-    if scan_until_over(state, start, end, chunk_size).end == FAILED:
-        return FAILED
+    if scan_until_over(state, start, end, chunk_size).end == NO_MEMORY:
+        return NO_MEMORY
     if not grow(<void**> &state.rows, &state.row_slots, end - start + 1, sizeof(uint32_t)):
-        return FAILED
+        return NO_MEMORY
     state.rows_low = state.rows_high = start
     while at > start:
         at = character_start(state, at - 1)
@@ -161,7 +161,7 @@ cdef Py_ssize_t farthest_overlap(
             break
         tokens = count_to_end(state, start, at, end, overlap)
         if tokens < 0:
-            return FAILED
+            return NO_MEMORY
         if tokens > overlap:
             break
         farthest = at
@@ -179,22 +179,17 @@ cdef void first_piece(
     """
     cdef const Scanner* scanner = state.source.scanner
     cdef uint32_t row = scanner.start_row, entry
-    cdef Py_ssize_t at = start, width, piece_end = NOT_FOUND
+    cdef Py_ssize_t at = start, before, piece_end = NOT_FOUND
     batch.count = 1
     while True:
         if at == end:
-            if scanner.transitions[row + scanner.end_class] & 3:
+            if accepts_end(scanner, row):
                 piece_end = end
             break
-        width = char_bytes(state.text[at])
-        if width == 1:
-            entry = scanner.transitions[row + scanner.ascii_class[state.text[at]]]
-        else:
-            entry = scanner.transitions[row + char_class(scanner, state.text + at, width)]
-        if entry & 3:
-            piece_end = at + width if entry & 3 == 1 else at
+        before = at
+        entry = step(scanner, row, state.text, &at)
+        piece_end = accepted_end(entry, before, at, piece_end)
         row = entry >> 2
-        at += width
         if row == 0:
             break
         if (
@@ -218,7 +213,7 @@ cdef Py_ssize_t count_to_end(
     """Tokens of text[at:end], a tail of the scan of text[start:end] that `boundaries` holds; over
     budget: any greater number.
 
-    Scans only until it meets a boundary of that scan. -1: failed.
+    Scans only until it meets a boundary of that scan. Or NO_MEMORY.
     """
     cdef Batch batch
     cdef Py_ssize_t begin = at, tokens = 0, added
@@ -250,8 +245,8 @@ cdef Py_ssize_t count_to_end(
                 state.bpe, state.scratch, state.text, end, &batch, state.scratch.out
             )
         else:
-            added = -1
+            added = NO_MEMORY
         if added < 0:
-            return -1
+            return added
         tokens += added
     return tokens

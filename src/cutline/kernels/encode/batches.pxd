@@ -1,12 +1,9 @@
 """The batch encoder: its state, and what the kernels above it call."""
 
-from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.base.common cimport Key, int64_t, uint8_t, uint32_t, uint64_t
+from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.bpe.prefixes cimport Lookups
 from cutline.kernels.scan.scan cimport Scanner
-
-cdef enum:
-    NO_MEMORY = -1          # instead of a number of tokens
 
 cdef enum:
     BATCH_PIECES = 256

@@ -10,21 +10,18 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cython cimport auto_pickle
 from libc.stdlib cimport free
 
+from cutline.kernels.base.common cimport (
+    LONGER, MERGE_LIMIT, NO_MEMORY, NONE, SHORT_PIECE, char_bytes, grow, hash_key, likely,
+    low_bytes, memcpy, memset, prefetch, scramble, settled, short_key, uint16_t, unlikely,
+)
 from cutline.kernels.bpe.backtracking cimport backtrack
 from cutline.kernels.bpe.bpe cimport (
-    VERDICTS, Probe, char_part, find_probed, find_token, id_of_rank, merge, sealed_end,
-    short_probe,
-)
-from cutline.kernels.base.common cimport (
-    LONGER, MERGE_LIMIT, NONE, SHORT_PIECE, char_bytes, grow, hash_key, likely, low_bytes, memcpy,
-    memset, prefetch, scramble, settled, short_key, uint16_t, unlikely,
+    VERDICTS, Probe, char_part, find_probed, find_token, id_of_rank, merge, sealed_end, short_probe,
 )
 from cutline.kernels.bpe.matches cimport free_automaton
 from cutline.kernels.bpe.prefixes cimport encode_by_prefixes
+from cutline.kernels.scan.scan cimport ENDS, HERE, LATE, ONE_AGO, ScanTables, next_class, scan_piece
 from cutline.kernels.base.memory import zeroed_memory
-from cutline.kernels.scan.scan cimport (
-    ENDS, HERE, LATE, ONE_AGO, ScanTables, Scanner, char_class, scan_piece,
-)
 
 cdef enum:
     PREFILLED_TOKENS = 1 << 16
@@ -142,21 +139,12 @@ cdef inline Py_ssize_t stream_pieces(
     cdef const uint8_t* stream_flags = scanner.stream_flags
     cdef const uint16_t* rows       # the column's, whose address does not wait for the row
     cdef const uint8_t* column_flags
-    cdef const uint8_t* ascii_class = scanner.ascii_class
     cdef size_t row = scanner.stream_start, column
     cdef uint32_t flags
-    cdef Py_ssize_t count = 0, start = at, before, piece_end = at, width
-    cdef uint8_t byte
+    cdef Py_ssize_t count = 0, start = at, before, piece_end = at
     while at < end and count < most:
         before = at
-        byte = text[at]
-        if likely(byte < 0x80):
-            column = ascii_class[byte]
-            at += 1
-        else:
-            width = char_bytes(byte)
-            column = char_class(scanner, text + at, width)
-            at += width
+        column = next_class(scanner, text, &at)
         rows = <const uint16_t*> settled(stream_rows + column)
         column_flags = <const uint8_t*> settled(stream_flags + column)
         flags = column_flags[row]

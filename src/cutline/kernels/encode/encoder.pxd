@@ -1,7 +1,7 @@
 """The kernel class behind `cutline.Encoding`."""
 
-from cutline.kernels.bpe.bpe cimport BpeTables
 from cutline.kernels.base.common cimport uint8_t
+from cutline.kernels.bpe.bpe cimport BpeTables
 from cutline.kernels.encode.batches cimport Source, Workspace
 from cutline.kernels.scan.scan cimport ScanTables
 

@@ -11,20 +11,17 @@ import numpy as np
 
 from cython cimport auto_pickle, critical_section
 
-from cutline.kernels.bpe.bpe cimport Bpe, find_token, id_of_rank
-from cutline.kernels.base.common cimport NONE, char_bytes, int64_t, memcpy, memset, uint32_t
-from cutline.kernels.encode.decode cimport list_of_ids
-from cutline.kernels.encode.batches cimport (
-    NO_MEMORY, Scratch, encode_piece, encode_text, prefill, reserve,
+from cutline.kernels.base.common cimport (
+    NO_LIMIT, NO_MEMORY, NONE, char_bytes, int64_t, memcpy, memset, uint32_t,
 )
-from cutline.kernels.scan.scan cimport scan_piece
 from cutline.kernels.base.utf8 cimport encode_utf8
+from cutline.kernels.bpe.bpe cimport Bpe, find_token, id_of_rank
+from cutline.kernels.encode.batches cimport Scratch, encode_piece, encode_text, prefill, reserve
+from cutline.kernels.encode.decode cimport list_of_ids
+from cutline.kernels.scan.scan cimport scan_piece
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object text)
-
-# More tokens than any text has, with room to add one.
-cdef Py_ssize_t NO_LIMIT = <Py_ssize_t> (<size_t> -1 >> 2)
 
 cdef enum:
     NOGIL_BYTES = 4096          # shorter texts are done before another thread could start

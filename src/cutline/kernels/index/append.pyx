@@ -5,7 +5,7 @@ from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_CheckExact
 
 from cython cimport auto_pickle, critical_section
 
-from cutline.kernels.base.common cimport char_bytes, memcpy, uint8_t
+from cutline.kernels.base.common cimport NO_LIMIT, char_bytes, memcpy, uint8_t
 from cutline.kernels.encode.batches cimport Workspace
 from cutline.kernels.encode.encoder cimport Encoder, utf8_data
 from cutline.kernels.index.live_scans cimport (
@@ -18,9 +18,6 @@ cdef extern from "Python.h":
 
 cdef enum:
     NOGIL_BYTES = 4096          # shorter texts are done before another thread could start
-
-# More tokens than any text has.
-cdef Py_ssize_t NO_LIMIT = <Py_ssize_t> (<size_t> -1 >> 2)
 
 
 @auto_pickle(False)

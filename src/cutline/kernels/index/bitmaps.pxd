@@ -15,7 +15,7 @@ are taken apart at their tokens.
 A boundary of pieces is settled if it stays one for every text that is cut off behind it.
 """
 
-from cutline.kernels.base.common cimport uint64_t
+from cutline.kernels.base.common cimport NOT_FOUND, uint64_t
 
 cdef extern from "native.h":
     int popcount "cutline_popcount"(uint64_t word) noexcept nogil
@@ -30,7 +30,6 @@ cdef enum:
     INNER_ONES = 4
     INNER_TWOS = 5
     WIDE_WORDS = 6
-    NOWHERE = -1
 
 cdef struct Marks:
     uint64_t* words
@@ -59,30 +58,30 @@ cdef inline bint has_bit(const Marks* marks, Py_ssize_t at, Py_ssize_t word) noe
 cdef inline Py_ssize_t next_bit(
     const Marks* marks, Py_ssize_t start, Py_ssize_t end, Py_ssize_t word
 ) noexcept nogil:
-    """The first character from start on, and before end, that has the bit; or NOWHERE."""
+    """The first character from start on, and before end, that has the bit; or NOT_FOUND."""
     cdef uint64_t bits
     while start < end:
         bits = word_at(marks, start, word)[0] & ~below(start)
         if bits != 0:
             start = start & ~<Py_ssize_t> 63 | top_bit(bits & (~bits + 1))
-            return start if start < end else NOWHERE
+            return start if start < end else NOT_FOUND
         start = (start | 63) + 1
-    return NOWHERE
+    return NOT_FOUND
 
 
 cdef inline Py_ssize_t last_bit(
     const Marks* marks, Py_ssize_t start, Py_ssize_t end, Py_ssize_t word
 ) noexcept nogil:
-    """The last character before end, and from start on, that has the bit; or NOWHERE."""
+    """The last character before end, and from start on, that has the bit; or NOT_FOUND."""
     cdef uint64_t bits
     while start < end:
         end -= 1
         bits = word_at(marks, end, word)[0] & (below(end) | <uint64_t> 1 << (end & 63))
         if bits != 0:
             end = end & ~<Py_ssize_t> 63 | top_bit(bits)
-            return end if start <= end else NOWHERE
+            return end if start <= end else NOT_FOUND
         end &= ~<Py_ssize_t> 63
-    return NOWHERE
+    return NOT_FOUND
 
 
 cdef inline Py_ssize_t tokens_in(
@@ -104,6 +103,6 @@ cdef inline Py_ssize_t tokens_before(const Marks* marks, Py_ssize_t at) noexcept
 cdef inline bint has_inner(const Marks* marks, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
     """Whether a token begins inside one of the characters start to end."""
     return marks.stride == WIDE_WORDS and (
-        next_bit(marks, start, end, INNER_ONES) != NOWHERE
-        or next_bit(marks, start, end, INNER_TWOS) != NOWHERE
+        next_bit(marks, start, end, INNER_ONES) != NOT_FOUND
+        or next_bit(marks, start, end, INNER_TWOS) != NOT_FOUND
     )

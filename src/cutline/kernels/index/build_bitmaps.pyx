@@ -1,20 +1,17 @@
 """One pass over a text, that scans and encodes it and marks pieces and tokens."""
 
-from cutline.kernels.bpe.bpe cimport bytes_of_id
-from cutline.kernels.scan.characters cimport Walk, ends_whole, walk
 from cutline.kernels.base.common cimport (
-    MERGE_LIMIT, SHORT_PIECE, char_bytes, characters_in, grow, is_continuation, load64, memset,
-    uint32_t, uint64_t,
+    MERGE_LIMIT, NO_MEMORY, SHORT_PIECE, char_bytes, characters_in, grow, is_continuation, load64,
+    memset, uint32_t, uint64_t,
 )
-from cutline.kernels.encode.batches cimport (
-    BATCH_PIECES, NO_MEMORY, Batch, encode_batch, fill_batch, reserve,
-)
-from cutline.kernels.index.text_index cimport BYTE_STEP, NO_PIECE, ROW_STEP, LongPiece
+from cutline.kernels.bpe.bpe cimport bytes_of_id
+from cutline.kernels.encode.batches cimport BATCH_PIECES, Batch, encode_batch, fill_batch, reserve
 from cutline.kernels.index.bitmaps cimport (
-    INNER_ONES, INNER_TWOS, PIECES, SETTLED, STARTS, TOKENS, Marks, has_bit,
-    set_bit, tokens_in, word_at,
+    INNER_ONES, INNER_TWOS, PIECES, SETTLED, STARTS, TOKENS, Marks, has_bit, set_bit, tokens_in,
+    word_at,
 )
-from cutline.kernels.scan.scan cimport Scanner
+from cutline.kernels.index.text_index cimport BYTE_STEP, ROW_STEP, LongPiece
+from cutline.kernels.scan.scan cimport Scanner, Walk, begin_walk, ends_whole, walk
 
 # How far the pass has come.
 cdef struct Pass:
@@ -163,16 +160,13 @@ cdef bint note_long(
 ) noexcept nogil:
     """Add the long piece that was just passed to the list. False: no memory."""
     cdef LongPiece* piece
-    cdef Py_ssize_t at
     if not grow(
         <void**> &counter.pieces, &done.piece_slots, counter.n_pieces + 1, sizeof(LongPiece)
     ):
         return False
     piece = counter.pieces + counter.n_pieces
     piece.end = done.character
-    piece.start = done.character
-    for at in range(start, done.at):
-        piece.start -= not is_continuation(utf8[at])
+    piece.start = done.character - characters_in(utf8 + start, done.at - start, n - start)
     # One more: the last of a run of blanks goes to the next piece, unless a cut is there.
     piece.stop = min(piece.end + 1, counter.text.n)
     piece.start_byte = start
@@ -180,9 +174,9 @@ cdef bint note_long(
     piece.tree = NULL
     piece.examined = counter.text.n + 1
     if examined <= n:
-        piece.examined = piece.end
-        for at in range(done.at, examined):
-            piece.examined += not is_continuation(utf8[at])
+        piece.examined = piece.end + characters_in(
+            utf8 + done.at, examined - done.at, n - done.at
+        )
     counter.n_pieces += 1
     return remember_scan(counter, done, piece)
 
@@ -208,9 +202,7 @@ cdef bint remember_scan(Counter* counter, Pass* done, LongPiece* piece) noexcept
     counter.n_whole += n_whole
     memset(counter.rows + piece.first_row, 0, n_rows * sizeof(uint32_t))
     memset(counter.whole + piece.first_whole, 0, n_whole * sizeof(uint64_t))
-    scan.row = scanner.start_row
-    scan.at = piece.start
-    scan.piece_end = NO_PIECE
+    begin_walk(scanner, &scan, piece.start)
     for length in range(1, n_chars + 1):
         walk(scanner, &counter.text, &scan, piece.start + length)
         if ends_whole(scanner, &scan):

@@ -6,22 +6,17 @@ from libc.stdlib cimport free
 
 import numpy as np
 
-from cutline.kernels.breaks.breaks cimport need_kind
-from cutline.kernels.scan.characters cimport characters_of
-from cutline.kernels.base.common cimport int64_t, prefetch, uint8_t, uint32_t, uint64_t
-from cutline.kernels.index.text_index cimport (
-    BYTE_STEP, Counter, LongPiece, Query, byte_at, char_at_byte,
+from cutline.kernels.base.characters cimport characters_of
+from cutline.kernels.base.common cimport (
+    BAD_OFFSET, NO_MEMORY, NOT_FOUND, PAUSED, prefetch, uint8_t, uint32_t, uint64_t,
 )
-from cutline.kernels.encode.batches cimport NO_MEMORY, Workspace
-from cutline.kernels.encode.encoder cimport Encoder, utf8_data
-from cutline.kernels.breaks.best_break cimport Break, best_break
-from cutline.kernels.index.build_bitmaps cimport mark_all
-from cutline.kernels.index.bitmaps cimport (
-    NARROW_WORDS, NOWHERE, WIDE_WORDS, Marks, tokens_before, word_at,
-)
-from cutline.kernels.index.subpieces cimport NOT_MET, count_in_tree, forgo_tree
-from cutline.kernels.index.slices cimport Landing, count_slice, flush, forget_row, land, start_query
 from cutline.kernels.bpe.token_tree cimport TokenTree, grow_tree
+from cutline.kernels.encode.encoder cimport utf8_data
+from cutline.kernels.index.bitmaps cimport NARROW_WORDS, WIDE_WORDS, Marks, tokens_before, word_at
+from cutline.kernels.index.build_bitmaps cimport mark_all
+from cutline.kernels.index.slices cimport Landing, count_slice, flush, forget_row, land, start_query
+from cutline.kernels.index.subpieces cimport count_in_tree, forgo_tree
+from cutline.kernels.index.text_index cimport BYTE_STEP, LongPiece, byte_at, char_at_byte
 
 cdef extern from "native.h":
     void publish "cutline_publish"(const void** place, const void* address) noexcept nogil
@@ -31,12 +26,9 @@ cdef extern from "Python.h":
     Py_ssize_t clipped "PyNumber_AsSsize_t"(object offset, void* error) except? -1
 
 cdef enum:
-    BAD_OFFSET = -5
-    PAUSED = -6                 # to look for Ctrl-C
     MOST_SCANNED = 1 << 24      # characters between two looks
     NOGIL_CHARS = 1 << 16       # shorter slices take no longer than another thread to start
     AHEAD = 8                   # rows
-    MOST_CUTS = 256             # at a time
 
 cdef str NO_MEMORY_LEFT = "no memory to count the tokens of a long piece of text"
 
@@ -51,16 +43,6 @@ cdef class Intervals:
         owner: its UTF-8: bytes, or the text itself where it is ASCII. Not kept.
         byte_offsets: offsets are bytes of UTF-8, not characters.
     """
-
-    cdef Encoder encoder
-    cdef str held
-    cdef Counter counter
-    cdef object words
-    cdef object byte_words
-    cdef list trees
-    cdef bint byte_offsets
-    cdef Py_ssize_t length
-    cdef Py_ssize_t tree_bytes
 
     def __cinit__(
         self, Encoder encoder not None, str text not None, owner not None, bint byte_offsets
@@ -122,7 +104,7 @@ cdef class Intervals:
         )
         if tokens == NO_MEMORY:
             raise MemoryError(NO_MEMORY_LEFT)
-        if tokens == NOT_MET:
+        if tokens == NOT_FOUND:
             forgo_tree(piece)
             return 0
         with critical_section(self):
@@ -134,9 +116,9 @@ cdef class Intervals:
         return 0
 
     cdef Py_ssize_t place_of(self, Py_ssize_t offset) noexcept nogil:
-        """The character at an offset; -1: none begins there."""
+        """The character at an offset, or NOT_FOUND: none begins there."""
         if not 0 <= offset <= self.length:
-            return -1
+            return NOT_FOUND
         return char_at_byte(&self.counter, offset) if self.byte_offsets else offset
 
     @property
@@ -256,7 +238,7 @@ cdef class Intervals:
             query.row += 1
         return 0 if flush(&self.counter, query) else NO_MEMORY
 
-    cdef inline void prefetch_row(self, const int64_t* span) noexcept nogil:
+    cdef void prefetch_row(self, const int64_t* span) noexcept nogil:
         cdef const uint8_t* data = <const uint8_t*> self.counter.text.data
         cdef Py_ssize_t end
         if self.byte_offsets:
@@ -279,55 +261,6 @@ cdef class Intervals:
         landing = land(&self.counter, &query, start, n, before)
         self.encoder.release(work)
         return landing.at, landing.tokens
-
-    def _cut_at_breaks(
-        self, Py_ssize_t start, Py_ssize_t until, Py_ssize_t n, Py_ssize_t fill,
-        const int[::1] kinds not None
-    ):
-        """Cut at the last breaks that fit, while they fill chunks; see `best_break`.
-
-        Args:
-            start: of the first chunk, in characters.
-            until: no chunk begins here or later.
-            n: tokens of a chunk at most.
-            fill: and at least, but for a chunk that ends with the text.
-            kinds: of breaks, the best first.
-
-        Returns:
-            int64, shape (chunks, 4): start, end, tokens and place in `kinds` of each; the text's
-            end is behind the last kind. So many at most, and fewer where a chunk takes another
-            kind of boundary. Then the greatest end of that chunk, if it is known; else -1.
-        """
-        cdef int64_t tokens
-        cdef Py_ssize_t row = 0
-        cdef int n_kinds = <int> kinds.shape[0]
-        cdef const int* first_kind = &kinds[0] if n_kinds > 0 else NULL
-        cdef Query query
-        cdef Break found
-        cdef Workspace work
-        cuts = np.empty((MOST_CUTS, 4), dtype=np.int64)
-        cdef int64_t[:, ::1] rows = cuts
-        if start < 0:
-            raise ValueError(f"start must be 0 or more, got {start}")
-        for row in range(n_kinds):
-            need_kind(kinds[row])
-        row = 0
-        until = min(until, self.counter.text.n)
-        found.reach = NOWHERE
-        work = self.encoder.workspace()
-        start_query(&query, work, &tokens)
-        with nogil:
-            while start < until and row < MOST_CUTS:
-                found = best_break(&self.counter, &query, start, n, fill, first_kind, n_kinds)
-                if found.end == NOWHERE:
-                    break
-                rows[row, 0] = start
-                rows[row, 1] = start = found.end
-                rows[row, 2] = found.tokens
-                rows[row, 3] = found.place
-                row += 1
-        self.encoder.release(work)
-        return cuts[:row], found.reach
 
     def _character(self, offset):
         """The character at an offset of the kind that this counter takes; -1: none begins there."""

@@ -1,13 +1,12 @@
 """A text that grows at its end: the state of its scans, and what `append` calls."""
 
-from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.base.common cimport uint8_t, uint32_t
-from cutline.kernels.encode.batches cimport Scratch
+from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.bpe.prefixes cimport Prefixes
+from cutline.kernels.encode.batches cimport Scratch
 from cutline.kernels.scan.scan cimport Scanner
 
 cdef enum:
-    UNKNOWN = -4
     N_TABLES = 4
     N_KNOWN = 8
     BLOCK_BYTES = 512           # read at once; a mark for each, or for as many as there are scans

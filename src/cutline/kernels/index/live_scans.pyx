@@ -19,15 +19,16 @@ The whole state follows from the text, so a copy of it made at a shorter length,
 
 from libc.stdlib cimport free
 
-from cutline.kernels.bpe.bpe cimport find_token
 from cutline.kernels.base.common cimport (
-    MERGE_LIMIT, NONE, char_bytes, grow, is_continuation, memcpy, memset,
+    MERGE_LIMIT, NO_MEMORY, NONE, UNKNOWN, char_bytes, characters_in, grow, is_continuation, memcpy,
+    memset,
 )
-from cutline.kernels.encode.batches cimport BATCH_PIECES, NO_MEMORY, Batch, encode_batch, reserve
+from cutline.kernels.bpe.bpe cimport find_token
 from cutline.kernels.bpe.prefixes cimport (
-    Prefixes, extend_prefixes, free_prefixes, start_prefixes, take_lookups,
+    extend_prefixes, free_prefixes, start_prefixes, take_lookups,
 )
-from cutline.kernels.scan.scan cimport char_class
+from cutline.kernels.encode.batches cimport BATCH_PIECES, Batch, encode_batch, reserve
+from cutline.kernels.scan.scan cimport accepted_end, accepts_end, step
 
 cdef enum:
     KEPT_SLOTS = 1 << 16        # a larger table is given back once its piece is decided
@@ -109,7 +110,7 @@ cdef Py_ssize_t read_block(State* state, Py_ssize_t end) noexcept nogil:
         if scan.accept != accept:
             next_scan = scan.accept
             break
-    state.chars += count_chars(state.text, state.n, end)
+    state.chars += characters_in(state.text + state.n, end - state.n, end - state.n)
     state.n = end
     return cut_on(state, &decided, next_scan, end)
 
@@ -212,13 +213,6 @@ cdef inline Py_ssize_t settle_before(
     return 0
 
 
-cdef Py_ssize_t count_chars(const uint8_t* text, Py_ssize_t at, Py_ssize_t end) noexcept nogil:
-    cdef Py_ssize_t chars = 0
-    for at in range(at, end):
-        chars += not is_continuation(text[at])
-    return chars
-
-
 cdef inline void start_scan(const State* state, Scan* scan, Py_ssize_t start) noexcept nogil:
     scan.start = start
     scan.accept = 0
@@ -238,25 +232,13 @@ cdef inline bint scan_on(
     """Let a scan read text[at:end]. Whether it is still alive; see scan_piece."""
     cdef const Scanner* scanner = state.scanner
     cdef const uint8_t* text = state.text
-    cdef uint32_t row = scan.row, entry, code = 0
-    cdef Py_ssize_t accept = 0, before, width
-    cdef uint8_t byte
+    cdef uint32_t row = scan.row, entry
+    cdef Py_ssize_t accept = 0, before
     while at < end and row != 0:
         before = at
-        byte = text[at]
-        if byte < 0x80:
-            entry = scanner.transitions[row + scanner.ascii_class[byte]]
-            at += 1
-        else:
-            width = char_bytes(byte)
-            entry = scanner.transitions[row + char_class(scanner, text + at, width)]
-            at += width
+        entry = step(scanner, row, text, &at)
         row = entry >> 2
-        code = entry & 3
-        if code == 1:
-            accept = at
-        elif code == 2:
-            accept = before
+        accept = accepted_end(entry, before, at, accept)
     scan.row = row
     if accept > 0 and accept != scan.accept:
         scan.accept = accept
@@ -271,10 +253,7 @@ cdef Py_ssize_t count_pieces(State* state) noexcept nogil:
     cdef Scan* scan
     for level in range(1, state.n_scans):
         scan = &state.scans[level]
-        if (
-            scan.accept != state.n
-            and state.scanner.transitions[scan.row + state.scanner.end_class] & 3
-        ):
+        if scan.accept != state.n and accepts_end(state.scanner, scan.row):
             # The end of the text ends its piece: what is behind it is hidden.
             tokens = count_piece(state, scan.start, state.n)
             return total + tokens if tokens >= 0 else tokens

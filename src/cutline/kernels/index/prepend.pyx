@@ -18,22 +18,22 @@ from cpython.unicode cimport (
 from cython cimport auto_pickle, critical_section
 from libc.stdlib cimport free, malloc
 
-from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.base.common cimport (
-    MERGE_LIMIT, NONE, char_bytes, grow, is_continuation, memcpy, memset, uint8_t, uint32_t,
+    MERGE_LIMIT, NO_MEMORY, NONE, NOT_FOUND, char_bytes, characters_in, grow, is_continuation,
+    memcpy, memset, uint8_t, uint32_t,
 )
+from cutline.kernels.bpe.bpe cimport Bpe
+from cutline.kernels.bpe.prefixes cimport Prefixes, free_prefixes, suffix_tokens
 from cutline.kernels.encode.batches cimport (
-    BATCH_PIECES, NO_MEMORY, Batch, Scratch, Workspace, encode_batch, reserve,
+    BATCH_PIECES, Batch, Scratch, Workspace, encode_batch, reserve,
 )
 from cutline.kernels.encode.encoder cimport Encoder, utf8_data
-from cutline.kernels.bpe.prefixes cimport Prefixes, free_prefixes, suffix_tokens
-from cutline.kernels.scan.scan cimport Scanner, char_class, scan_piece
+from cutline.kernels.scan.scan cimport ACCEPTS, Scanner, accepted_end, accepts_end, scan_piece, step
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object text)
 
 cdef enum:
-    NOT_FOUND = -1
     LOOK_BYTES = 64             # scans that go further into known text keep their rows
     KEPT_START_SLOTS = 1 << 14  # a larger buffer is given back after use
 
@@ -239,7 +239,7 @@ cdef class Prepending:
         self, Scratch* scratch, const uint8_t* added, Py_ssize_t n, bint keep
     ) noexcept:
         """Put n bytes before the text and count all; `keep` them unless that fails."""
-        cdef Py_ssize_t start, total, at
+        cdef Py_ssize_t start, total
         if not self.make_room(n):
             return NO_MEMORY
         start = self.end - self.n_bytes - n
@@ -250,8 +250,7 @@ cdef class Prepending:
             self.forget_beyond(self.n_bytes)
             return total
         self.n_bytes += n
-        for at in range(n):
-            self.n_characters += not is_continuation(added[at])
+        self.n_characters += characters_in(added, n, n)
         return total
 
     cdef Py_ssize_t drop(self, Scratch* scratch, Py_ssize_t n_characters) noexcept:
@@ -365,7 +364,7 @@ cdef class Prepending:
             &self.suffixes, bpe, &scratch.lookups, self.buffer, start, piece_end
         )
         batch.totals[0] = tokens
-        return tokens if tokens >= 0 else NO_MEMORY
+        return tokens
 
     cdef Py_ssize_t piece_end(self, Py_ssize_t start, Py_ssize_t known) noexcept:
         """Where the piece that starts here ends, or NOT_FOUND."""
@@ -387,21 +386,17 @@ cdef class Prepending:
         cdef const Scanner* scanner = self.scanner
         cdef const LongScan* last = &self.long_scan
         cdef LongScan scan
-        cdef Py_ssize_t at = start, width, rest = self.end - start
+        cdef Py_ssize_t at = start, before, rest = self.end - start
         cdef uint32_t row = scanner.start_row, entry
         scan.start = scan.accepted = rest
         scan.stop = 0
         scan.piece_end = NOT_FOUND
         while rest > 0:
-            width = char_bytes(self.buffer[at])
-            if width == 1:
-                entry = scanner.transitions[row + scanner.ascii_class[self.buffer[at]]]
-            else:
-                entry = scanner.transitions[row + char_class(scanner, self.buffer + at, width)]
-            at += width
-            rest -= width
-            if entry & 3:
-                scan.piece_end = rest if entry & 3 == 1 else rest + width
+            before = rest
+            entry = step(scanner, row, self.buffer, &at)
+            rest = self.end - at
+            scan.piece_end = accepted_end(entry, before, rest, scan.piece_end)
+            if entry & ACCEPTS:
                 scan.accepted = rest
             row = entry >> 2
             if row == 0:
@@ -415,7 +410,7 @@ cdef class Prepending:
                 break
             self.rows[rest] = row
         else:
-            if scanner.transitions[row + scanner.end_class] & 3:
+            if accepts_end(scanner, row):
                 scan.piece_end = 0
                 scan.accepted = -1
         self.long_scan = scan

@@ -1,8 +1,8 @@
 """Tokens of a slice of a marked text."""
 
 from cutline.kernels.base.common cimport int64_t
-from cutline.kernels.index.text_index cimport Counter, Query
 from cutline.kernels.encode.batches cimport Workspace
+from cutline.kernels.index.text_index cimport Counter, Query
 
 # A place from which a cut can be looked for, the tokens before it being known.
 cdef struct Landing:

@@ -5,28 +5,26 @@ is met that is settled in the whole text; from there to the last settled boundar
 slice, the tokens are a difference of two ranks; from there to its end it is scanned again.
 """
 
-from cutline.kernels.scan.characters cimport (
-    Walk, copy_utf8, ends_whole, utf8_bytes, walk,
+from cutline.kernels.base.characters cimport copy_utf8, utf8_bytes
+from cutline.kernels.base.common cimport (
+    MERGE_LIMIT, NO_MEMORY, NOT_FOUND, SHORT_PIECE, UNKNOWN, uint8_t, uint32_t,
 )
-from cutline.kernels.base.common cimport MERGE_LIMIT, SHORT_PIECE, uint8_t, uint32_t
-from cutline.kernels.index.text_index cimport (
-    BUFFER_BYTES, NO_PIECE, ROW_STEP, LongPiece, long_piece_at,
-)
-from cutline.kernels.encode.batches cimport BATCH_PIECES, NO_MEMORY, encode_batch, reserve
+from cutline.kernels.encode.batches cimport BATCH_PIECES, encode_batch, reserve
 from cutline.kernels.index.bitmaps cimport (
-    NOWHERE, SETTLED, TOKENS, Marks, has_bit, last_bit, tokens_before, word_at,
+    SETTLED, TOKENS, Marks, has_bit, last_bit, tokens_before, word_at,
 )
 from cutline.kernels.index.subpieces cimport count_part
+from cutline.kernels.index.text_index cimport BUFFER_BYTES, ROW_STEP, LongPiece, long_piece_at
+from cutline.kernels.scan.scan cimport Walk, begin_walk, ends_whole, walk
 
 cdef enum:
-    IS_LONG = -2
     ROW_COST = 8                # of a slice, in characters scanned
 
 
 cdef Py_ssize_t last_settled(
     const Counter* counter, Py_ssize_t start, Py_ssize_t at
 ) noexcept nogil:
-    """The last settled boundary before `at`, and from `start` on; or NOWHERE."""
+    """The last settled boundary before `at`, and from `start` on; or NOT_FOUND."""
     cdef const Marks* marks = &counter.marks
     cdef const LongPiece* piece = NULL
     cdef Py_ssize_t found
@@ -37,7 +35,7 @@ cdef Py_ssize_t last_settled(
             break
         if at > piece.end:
             found = last_bit(marks, max(start, piece.end), at, SETTLED)
-            if found != NOWHERE or piece.end <= start:
+            if found != NOT_FOUND or piece.end <= start:
                 return found
         at = piece.start
         if start <= at and has_bit(marks, at, SETTLED):
@@ -48,20 +46,18 @@ cdef Py_ssize_t last_settled(
 cdef Py_ssize_t next_piece(
     const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t end
 ) noexcept nogil:
-    """End of the piece of text[start:end] (start < end) at its start, or NO_PIECE.
+    """End of the piece of text[start:end] (start < end) at its start, or NOT_FOUND.
 
     A scan that goes on for long is that of a long piece of the text, most often: once it
     is in the row that the text's own scan was in at the same place, the rest is known.
     """
     cdef Walk scan
     cdef Py_ssize_t joint
-    scan.row = counter.source.scanner.start_row
-    scan.at = start
-    scan.piece_end = NO_PIECE
+    begin_walk(counter.source.scanner, &scan, start)
     walk(counter.source.scanner, &counter.text, &scan, min(end, start + MERGE_LIMIT))
     while scan.row != 0 and scan.at < end:
         joint = joined_end(counter, &scan, end)
-        if joint != NO_PIECE:
+        if joint != NOT_FOUND:
             return joint
         walk(counter.source.scanner, &counter.text, &scan, min(end, next_joint(counter, scan.at)))
     query.scanned += scan.at - start
@@ -81,19 +77,19 @@ cdef Py_ssize_t next_joint(const Counter* counter, Py_ssize_t at) noexcept nogil
 cdef Py_ssize_t joined_end(
     const Counter* counter, const Walk* scan, Py_ssize_t end
 ) noexcept nogil:
-    """The end of the piece being scanned, known from the text's own scan; or NO_PIECE."""
+    """The end of the piece being scanned, known from the text's own scan; or NOT_FOUND."""
     cdef const LongPiece* piece = long_piece_at(counter, scan.at)
     cdef Py_ssize_t length
     if piece == NULL or scan.at >= piece.end or (scan.at - piece.start) % ROW_STEP:
-        return NO_PIECE
+        return NOT_FOUND
     if counter.rows[piece.first_row + (scan.at - piece.start) // ROW_STEP] != scan.row:
-        return NO_PIECE
+        return NOT_FOUND
     if piece.examined <= end:
         return piece.end
     length = end - piece.start
     if end <= piece.stop and counter.whole[piece.first_whole + (length >> 6)] >> (length & 63) & 1:
         return end
-    return NO_PIECE
+    return NOT_FOUND
 
 
 cdef bint flush(const Counter* counter, Query* query) noexcept nogil:
@@ -185,7 +181,7 @@ cdef Py_ssize_t count_slice(
             )
             at = right
         piece_end = next_piece(counter, query, at, end)
-        if piece_end == NO_PIECE:
+        if piece_end == NOT_FOUND:
             at += 1
             continue
         query.scanned += piece_end - at
@@ -212,7 +208,7 @@ cdef Landing land(
         if at - start > 4 * MERGE_LIMIT or at >= counter.text.n:
             return landing
         piece_end = scan_short(counter, at, &examined)
-        if piece_end == IS_LONG or (
+        if piece_end == UNKNOWN or (
             piece_end > at and add_piece(counter, query, at, piece_end) < 0
         ):
             return landing
@@ -221,7 +217,7 @@ cdef Landing land(
         return landing
     base = tokens_before(marks, at)
     place = last_within(counter, at, base + n - query.sums[0], before)
-    if place != NOWHERE and place + 1 >= examined:
+    if place != NOT_FOUND and place + 1 >= examined:
         landing.at = place
         landing.tokens = query.sums[0] + tokens_before(marks, place) - base
     return landing
@@ -230,28 +226,26 @@ cdef Landing land(
 cdef Py_ssize_t scan_short(
     const Counter* counter, Py_ssize_t start, Py_ssize_t* examined
 ) noexcept nogil:
-    """End of the text's piece at `start`; start itself where there is none; or IS_LONG.
+    """End of the text's piece at `start`; start itself where there is none; or UNKNOWN.
 
     Raises `examined` to the characters that this looked at.
     """
     cdef Walk scan
-    scan.row = counter.source.scanner.start_row
-    scan.at = start
-    scan.piece_end = NO_PIECE
+    begin_walk(counter.source.scanner, &scan, start)
     walk(
         counter.source.scanner, &counter.text, &scan, min(counter.text.n, start + MERGE_LIMIT)
     )
     if scan.row != 0:
-        return IS_LONG
+        return UNKNOWN
     examined[0] = max(examined[0], scan.at)
-    return start if scan.piece_end == NO_PIECE else scan.piece_end
+    return start if scan.piece_end == NOT_FOUND else scan.piece_end
 
 
 cdef Py_ssize_t last_within(
     const Counter* counter, Py_ssize_t start, Py_ssize_t tokens, Py_ssize_t before
 ) noexcept nogil:
     """The last settled boundary from `start` on, and before `before` (>= 1), with at most so many
-    tokens before it; or NOWHERE.
+    tokens before it; or NOT_FOUND.
     """
     cdef const Marks* marks = &counter.marks
     cdef Py_ssize_t low = 0, high = ((before - 1) >> 6) + 1, middle, place
@@ -262,6 +256,6 @@ cdef Py_ssize_t last_within(
         else:
             high = middle
     place = last_settled(counter, start, min(before, (low + 1) << 6))
-    while place != NOWHERE and tokens_before(marks, place) > tokens:
+    while place != NOT_FOUND and tokens_before(marks, place) > tokens:
         place = last_settled(counter, start, place)
     return place

@@ -1,11 +1,8 @@
 """Tokens of a part of a piece."""
 
-from cutline.kernels.index.text_index cimport Counter, LongPiece, Query
 from cutline.kernels.bpe.prefixes cimport Lookups
 from cutline.kernels.bpe.token_tree cimport Tree
-
-cdef enum:
-    NOT_MET = -4
+from cutline.kernels.index.text_index cimport Counter, LongPiece, Query
 
 
 cdef Py_ssize_t count_part(

@@ -8,16 +8,18 @@ fails, the token tree of the piece may help. Source: docs/counting.md.
 
 from libc.stdlib cimport free
 
-from cutline.kernels.bpe.bpe cimport find_token, merge, recall_compatible
-from cutline.kernels.scan.characters cimport char_at, utf8_bytes, utf8_of, write_utf8
-from cutline.kernels.base.common cimport MERGE_LIMIT, NONE, memset, uint8_t, uint32_t
-from cutline.kernels.encode.batches cimport NO_MEMORY, encode_piece, reserve
-from cutline.kernels.index.text_index cimport NEED_TREE, LongPiece, byte_at, long_piece_at
-from cutline.kernels.index.bitmaps cimport (
-    NOWHERE, PIECES, STARTS, Marks, has_bit, has_inner, last_bit, next_bit, tokens_before,
+from cutline.kernels.base.characters cimport char_at, utf8_bytes, utf8_of, write_utf8
+from cutline.kernels.base.common cimport (
+    MERGE_LIMIT, NEED_TREE, NO_LIMIT, NO_MEMORY, NONE, NOT_FOUND, memset, uint8_t, uint32_t,
 )
-from cutline.kernels.bpe.prefixes cimport Lookups, Prefixes, extend_prefixes, free_prefixes, start_prefixes
-from cutline.kernels.bpe.token_tree cimport Tree, is_ancestor
+from cutline.kernels.bpe.bpe cimport find_token, merge, recall_compatible
+from cutline.kernels.bpe.prefixes cimport Prefixes, extend_prefixes, free_prefixes, start_prefixes
+from cutline.kernels.bpe.token_tree cimport is_ancestor
+from cutline.kernels.encode.batches cimport encode_piece, reserve
+from cutline.kernels.index.bitmaps cimport (
+    PIECES, STARTS, Marks, has_bit, has_inner, last_bit, next_bit, tokens_before,
+)
+from cutline.kernels.index.text_index cimport byte_at, long_piece_at
 
 cdef extern from "native.h":
     Py_ssize_t note_spent "cutline_add"(Py_ssize_t* place, Py_ssize_t added) noexcept nogil
@@ -26,8 +28,6 @@ cdef enum:
     TRIES = 4                   # tokens of the piece tried at each end
     PATIENCE = 16               # times that a piece is encoded before its tree is grown
     MOST_TREE_CHARS = (1 << 30) - 1     # their bytes can be numbered in 32 bits
-
-cdef Py_ssize_t NO_BUDGET = <Py_ssize_t> (<size_t> -1 >> 2)
 
 # Some tokens at one end of a part.
 cdef struct End:
@@ -42,11 +42,11 @@ cdef Py_ssize_t count_part(
     cdef Py_ssize_t tokens
     if n_bytes > counter.bpe.max_unreachable_bytes:
         tokens = count_by_seams(counter, query, start, end)
-        if tokens != NOT_MET:
+        if tokens != NOT_FOUND:
             return tokens
         if n_bytes > MERGE_LIMIT:
             tokens = count_by_tree(counter, query, start, end)
-            if tokens != NOT_MET:
+            if tokens != NOT_FOUND:
                 return tokens
     return encode_afresh(counter, query, start, end, n_bytes)
 
@@ -54,20 +54,20 @@ cdef Py_ssize_t count_part(
 cdef Py_ssize_t count_by_seams(
     const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t end
 ) noexcept nogil:
-    """Tokens of text[start:end] if it lies in one piece of the text and meets its tokens; or NOT_MET.
+    """Tokens of text[start:end] if it lies in one piece of the text and meets its tokens; or NOT_FOUND.
     """
     cdef const Marks* marks = &counter.marks
     cdef End left, right
     if not in_one_piece(counter, start, end):
-        return NOT_MET
+        return NOT_FOUND
     left.seam = start
     left.tokens = 0
     right.seam = end
     right.tokens = 0
     if not has_bit(marks, start, PIECES) and not meet_left(counter, query, start, end, &left):
-        return NOT_MET
+        return NOT_FOUND
     if not has_bit(marks, end, PIECES) and not meet_right(counter, query, left.seam, end, &right):
-        return NOT_MET
+        return NOT_FOUND
     return (
         left.tokens + right.tokens
         + tokens_before(marks, right.seam) - tokens_before(marks, left.seam)
@@ -82,7 +82,7 @@ cdef bint in_one_piece(const Counter* counter, Py_ssize_t start, Py_ssize_t end)
     if end - start > MERGE_LIMIT:
         piece = long_piece_at(counter, end)
         return piece != NULL and piece.start <= start and end <= piece.end
-    return next_bit(&counter.marks, start + 1, end, PIECES) == NOWHERE
+    return next_bit(&counter.marks, start + 1, end, PIECES) == NOT_FOUND
 
 
 cdef Py_ssize_t copy_some(
@@ -133,11 +133,11 @@ cdef bint meet_left(
     cdef uint32_t token
     cdef Py_ssize_t seam = next_bit(marks, start + 1, end, STARTS), behind, tokens, tried
     for tried in range(TRIES):
-        if seam == NOWHERE:
+        if seam == NOT_FOUND:
             return False
         # The token must be one of the part: it may end where the part does if a piece ends there.
         behind = next_bit(marks, seam + 1, end, STARTS)
-        if behind == NOWHERE:
+        if behind == NOT_FOUND:
             if not has_bit(marks, end, PIECES):
                 return False
             behind = end
@@ -150,7 +150,7 @@ cdef bint meet_left(
                 met.seam = seam
                 met.tokens = tokens
                 return True
-        seam = behind if behind < end else NOWHERE
+        seam = behind if behind < end else NOT_FOUND
     return False
 
 
@@ -166,10 +166,10 @@ cdef bint meet_right(
     cdef uint32_t token
     cdef Py_ssize_t seam = last_bit(marks, start, end, STARTS), before, tokens, tried
     for tried in range(TRIES):
-        if seam == NOWHERE:
+        if seam == NOT_FOUND:
             return False
         before = last_bit(marks, start, seam, STARTS)
-        if before == NOWHERE:
+        if before == NOT_FOUND:
             return False
         token = token_between(counter, before, seam)
         if token != NONE:
@@ -187,16 +187,16 @@ cdef bint meet_right(
 cdef Py_ssize_t count_by_tree(
     const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t end
 ) noexcept nogil:
-    """Tokens of text[start:end] if a tree of the text knows them; NOT_MET or a status."""
+    """Tokens of text[start:end] if a tree of the text knows them; NOT_FOUND or a status."""
     cdef const LongPiece* piece = long_piece_at(counter, end)
     if piece == NULL or end > piece.stop or piece.stop - piece.start > MOST_TREE_CHARS:
-        return NOT_MET
+        return NOT_FOUND
     if piece.tree == NULL:
         if (
             note_spent(<Py_ssize_t*> &piece.spent, end - start)
             < PATIENCE * (piece.end - piece.start)
         ):
-            return NOT_MET
+            return NOT_FOUND
         query.wanted, query.start, query.end = piece - counter.pieces, start, end
         return NEED_TREE
     return count_in_tree(counter, piece, piece.tree, &query.scratch.lookups, start, end)
@@ -204,14 +204,14 @@ cdef Py_ssize_t count_by_tree(
 
 cdef void forgo_tree(LongPiece* piece) noexcept nogil:
     """Grow no tree for this piece, however often it is asked for."""
-    piece.spent = -NO_BUDGET
+    piece.spent = -NO_LIMIT
 
 
 cdef Py_ssize_t count_in_tree(
     const Counter* counter, const LongPiece* piece, const Tree* tree, Lookups* lookups,
     Py_ssize_t start, Py_ssize_t end,
 ) noexcept nogil:
-    """Tokens of text[start:end], where a tree knows all prefixes of a piece; NOT_MET, NO_MEMORY.
+    """Tokens of text[start:end], where a tree knows all prefixes of a piece; NOT_FOUND, NO_MEMORY.
 
     What is asked for may start elsewhere: it is encoded from there until both agree on a
     token. In text that repeats itself they never do: so an eighth of it is tried, no more.
@@ -242,10 +242,10 @@ cdef Py_ssize_t count_until_met(
     Py_ssize_t node,                            # in: the start as a node; before the tree: negative
     Py_ssize_t goal,                            # in: where the piece from the start on ends
 ) noexcept nogil:
-    """Tokens from the start to the goal, if both agree within n bytes; NOT_MET, NO_MEMORY."""
+    """Tokens from the start to the goal, if both agree within n bytes; NOT_FOUND, NO_MEMORY."""
     cdef Py_ssize_t at
     for at in range(n):
-        if not extend_prefixes(prefixes, counter.bpe, utf8 + at, NO_BUDGET):
+        if not extend_prefixes(prefixes, counter.bpe, utf8 + at, NO_LIMIT):
             return NO_MEMORY
         node += 1
         # The same last token in both, on the way to the goal: the rest is the tree's.
@@ -254,7 +254,7 @@ cdef Py_ssize_t count_until_met(
             and is_ancestor(tree, node, goal)
         ):
             return prefixes.counts[at + 1] + tree.depth[goal] - tree.depth[node]
-    return NOT_MET
+    return NOT_FOUND
 
 
 cdef Py_ssize_t encode_afresh(

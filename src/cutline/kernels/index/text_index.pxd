@@ -1,15 +1,13 @@
 """What is kept of a text to count any slice of it, and what one query writes."""
 
+from cutline.kernels.base.characters cimport Characters, char_at, utf8_bytes, utf8_width
+from cutline.kernels.base.common cimport NOT_FOUND, int64_t, uint8_t, uint32_t, uint64_t
 from cutline.kernels.bpe.bpe cimport Bpe
-from cutline.kernels.scan.characters cimport Characters, char_at, utf8_bytes, utf8_width
-from cutline.kernels.base.common cimport int64_t, uint8_t, uint32_t, uint64_t
+from cutline.kernels.bpe.token_tree cimport Tree
 from cutline.kernels.encode.batches cimport BATCH_PIECES, Batch, Scratch, Source
 from cutline.kernels.index.bitmaps cimport Marks
-from cutline.kernels.bpe.token_tree cimport Tree
 
 cdef enum:
-    NEED_TREE = -3              # the tree of long piece `wanted` must be grown first
-    NO_PIECE = -1
     BUFFER_BYTES = 8192
     BYTE_STEP = 512
     ROW_STEP = 64               # characters of a long piece from one remembered row to the next
@@ -48,7 +46,7 @@ cdef struct Query:
     Py_ssize_t rows[BATCH_PIECES]
     Batch batch
     Py_ssize_t used
-    Py_ssize_t wanted, start, end   # a long piece, and the slice that wants its tree
+    Py_ssize_t wanted, start, end   # NEED_TREE: a long piece, and the slice that wants its tree
     Py_ssize_t scanned          # characters, by all queries
     uint8_t utf8[BUFFER_BYTES]
 
@@ -75,7 +73,7 @@ cdef inline Py_ssize_t byte_at(const Counter* counter, Py_ssize_t at) noexcept n
 
 
 cdef inline Py_ssize_t char_at_byte(const Counter* counter, Py_ssize_t byte) noexcept nogil:
-    """The character that begins at this byte, or -1."""
+    """The character that begins at this byte, or NOT_FOUND."""
     cdef Py_ssize_t low = 0, high = counter.text.n // BYTE_STEP + 1, middle, at, offset
     if counter.text.is_ascii:
         return byte
@@ -90,4 +88,4 @@ cdef inline Py_ssize_t char_at_byte(const Counter* counter, Py_ssize_t byte) noe
     while offset < byte:
         offset += utf8_width(char_at(&counter.text, at))
         at += 1
-    return at if offset == byte else -1
+    return at if offset == byte else NOT_FOUND

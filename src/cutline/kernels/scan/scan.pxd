@@ -1,6 +1,7 @@
-"""The plain scanner, inlined into the kernels that walk pieces."""
+"""The automaton's step and the plain scanner, inlined into the kernels that walk pieces."""
 
-from cutline.kernels.base.common cimport char_bytes, uint8_t, uint16_t, uint32_t
+from cutline.kernels.base.characters cimport Characters, char_at
+from cutline.kernels.base.common cimport NOT_FOUND, char_bytes, likely, uint8_t, uint16_t, uint32_t
 
 cdef struct Scanner:
     const uint8_t* ascii_class      # 128
@@ -19,6 +20,13 @@ cdef enum:
     LATE = 2        # it ended earlier: what was read since belongs to the next ones
     HERE = 4        # with this character, a piece could end
     ONE_AGO = 8     # without it, it could
+
+
+# In the lowest two bits of an entry of `transitions`: whether a piece may end here.
+cdef enum:
+    ACCEPTS = 3             # mask of the two below
+    ACCEPTS_AFTER = 1       # it may end after the character that was read
+    ACCEPTS_BEFORE = 2      # it may end before that character
 
 
 cdef class ScanTables:
@@ -44,46 +52,105 @@ cdef inline uint32_t char_class(
     return scanner.block_class[<uint32_t> scanner.block_index[block] << 6 | (at[width - 1] & 0x3F)]
 
 
+cdef inline uint32_t next_class(
+    const Scanner* scanner, const uint8_t* text, Py_ssize_t* at
+) noexcept nogil:
+    """Class of the character at text[at], in valid UTF-8. Moves `at` past it."""
+    cdef Py_ssize_t before = at[0], width
+    if likely(text[before] < 0x80):
+        at[0] = before + 1
+        return scanner.ascii_class[text[before]]
+    width = char_bytes(text[before])
+    at[0] = before + width
+    return char_class(scanner, text + before, width)
+
+
+cdef inline uint32_t step(
+    const Scanner* scanner, uint32_t row, const uint8_t* text, Py_ssize_t* at
+) noexcept nogil:
+    """The entry of `transitions` for the character at text[at]. Moves `at` past it."""
+    return scanner.transitions[row + next_class(scanner, text, at)]
+
+
+cdef inline Py_ssize_t accepted_end(
+    uint32_t entry, Py_ssize_t before, Py_ssize_t after, Py_ssize_t piece_end
+) noexcept nogil:
+    """The piece's end after a step over the character from `before` to `after`.
+
+    `piece_end` where the step accepts nothing.
+    """
+    if entry & ACCEPTS == ACCEPTS_AFTER:
+        return after
+    return before if entry & ACCEPTS == ACCEPTS_BEFORE else piece_end
+
+
+cdef inline bint accepts_end(const Scanner* scanner, uint32_t row) noexcept nogil:
+    """Whether a piece ends here if the text does."""
+    return scanner.transitions[row + scanner.end_class] & ACCEPTS != 0
+
+
 cdef inline Py_ssize_t scan_piece(
     const Scanner* scanner,
     const uint8_t* text, Py_ssize_t start, Py_ssize_t end,    # in: valid UTF-8 in text[start:end]
     Py_ssize_t* examined,                                     # out: how far the decision looked
 ) noexcept nogil:
-    """End of the piece that starts at `start` (start < end), or -1 where none does.
+    """End of the piece that starts at `start` (start < end), or NOT_FOUND.
 
     `examined` is one more than the last byte looked at, or end + 1 when the
     decision depends on the text ending at `end`.
     """
-    cdef uint32_t row = scanner.start_row
-    cdef uint32_t entry, code
-    cdef Py_ssize_t at = start, before, width
-    cdef Py_ssize_t piece_end = -1
-    cdef uint8_t byte
+    cdef uint32_t row = scanner.start_row, entry
+    cdef Py_ssize_t at = start, before, piece_end = NOT_FOUND
     while at < end:
         before = at
-        byte = text[at]
-        if byte < 0x80:
-            entry = scanner.transitions[row + scanner.ascii_class[byte]]
-            at += 1
-        else:
-            width = char_bytes(byte)
-            entry = scanner.transitions[row + char_class(scanner, text + at, width)]
-            at += width
-        if entry < 4:
-            # Nothing can follow: the dead state, with or without a last accept.
-            examined[0] = at
-            if entry == 0:
-                return piece_end
-            return at if entry == 1 else before
+        entry = step(scanner, row, text, &at)
+        piece_end = accepted_end(entry, before, at, piece_end)
         row = entry >> 2
-        code = entry & 3
-        if code == 1:
-            piece_end = at
-        elif code == 2:
-            piece_end = before
+        if row == 0:
+            # Nothing can follow.
+            examined[0] = at
+            return piece_end
     examined[0] = end + 1
-    if scanner.transitions[row + scanner.end_class] & 3:
-        return end
-    return piece_end
+    return end if accepts_end(scanner, row) else piece_end
 
 
+# The scan of one piece of a str, which can stop anywhere and go on.
+cdef struct Walk:
+    uint32_t row                # of the automaton; 0: it died
+    Py_ssize_t at
+    Py_ssize_t piece_end        # as far as is known, or NOT_FOUND
+
+
+cdef inline void begin_walk(const Scanner* scanner, Walk* state, Py_ssize_t start) noexcept nogil:
+    state.row = scanner.start_row
+    state.at = start
+    state.piece_end = NOT_FOUND
+
+
+cdef inline void walk(
+    const Scanner* scanner, const Characters* text, Walk* state, Py_ssize_t end
+) noexcept nogil:
+    """Go on to `end`, or to the character on which the automaton dies."""
+    cdef uint32_t row = state.row, entry, code_point, column
+    cdef Py_ssize_t at = state.at
+    while at < end:
+        code_point = char_at(text, at)
+        if code_point < 0x80:
+            column = scanner.ascii_class[code_point]
+        else:
+            column = scanner.block_class[
+                <uint32_t> scanner.block_index[code_point >> 6] << 6 | (code_point & 0x3F)
+            ]
+        entry = scanner.transitions[row + column]
+        at += 1
+        state.piece_end = accepted_end(entry, at - 1, at, state.piece_end)
+        row = entry >> 2
+        if row == 0:
+            break
+    state.row = row
+    state.at = at
+
+
+cdef inline bint ends_whole(const Scanner* scanner, const Walk* state) noexcept nogil:
+    """Whether a text that ends here is one piece."""
+    return state.piece_end == state.at or (state.row != 0 and accepts_end(scanner, state.row))

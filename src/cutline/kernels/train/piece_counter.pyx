@@ -16,18 +16,17 @@ import os
 from cython cimport auto_pickle
 
 from cutline.kernels.base.common cimport (
-    SHORT_PIECE, Key, char_bytes, int64_t, memset, prefetch, short_key, uint8_t,
-)
-from cutline.kernels.train.piece_table cimport (
-    INT64_MAX, NO_MEMORY, ROOM, TOO_MANY, Entry, Table, add_long, add_piece, add_short, add_table,
-    begin_table, count_distinct, end_table, first_slot, make_room, sorted_pieces,
+    NO_LIMIT, NO_MEMORY, SHORT_PIECE, TOO_MANY, UNKNOWN, Key, char_bytes, int64_t, memset, prefetch,
+    settled, short_key, uint8_t,
 )
 from cutline.kernels.scan.scan cimport ScanTables, Scanner, scan_piece
+from cutline.kernels.train.piece_table cimport (
+    INT64_MAX, ROOM, Entry, Table, add_long, add_piece, add_short, add_table, begin_table,
+    count_distinct, end_table, first_slot, make_room, sorted_pieces,
+)
 
 cdef enum:
     NOTED_STEPS = 256       # of a guess
-
-cdef Py_ssize_t NO_LIMIT = <Py_ssize_t> (<size_t> -1 >> 2)
 
 # Short pieces that were found and wait to be counted, and where to look for each first.
 cdef struct Batch:
@@ -315,11 +314,11 @@ cdef Py_ssize_t checked(Py_ssize_t code) except -1:
 cdef inline Py_ssize_t step(
     Scan* scan, Py_ssize_t at, Py_ssize_t* piece_end
 ) noexcept nogil:
-    """End of the piece or the skipped character at a place; -1: it needs more text."""
+    """End of the piece or the skipped character at a place; UNKNOWN: it takes more text."""
     cdef Py_ssize_t examined = 0
     cdef Py_ssize_t end = scan_piece(scan.scanner, scan.text, at, scan.end, &examined)
     if examined > scan.end and not scan.final:
-        return -1
+        return UNKNOWN
     scan.patience -= examined - at
     if end < 0:
         piece_end[0] = at

@@ -9,7 +9,7 @@ from libc.stdlib cimport calloc, free, malloc, qsort
 import numpy as np
 
 from cutline.kernels.base.common cimport (
-    SHORT_PIECE, Key, grow, int64_t, load64, memcmp, memcpy, memset, short_key, uint8_t, uint64_t,
+    NO_MEMORY, SHORT_PIECE, TOO_MANY, grow, load64, memcmp, memcpy, memset, short_key,
 )
 
 cdef enum:

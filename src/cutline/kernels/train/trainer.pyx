@@ -14,8 +14,8 @@ import numpy as np
 
 from cutline.kernels.base.common cimport NONE, grow, int64_t, memcpy, uint8_t, uint32_t, uint64_t
 from cutline.kernels.train.pair_heap cimport (
-    Pair, Pairs, Tokens, add_pair, best_pair, drop_best, free_pairs, lose,
-    reserve_places, start_pairs,
+    Pair, Pairs, Tokens, add_pair, best_pair, drop_best, free_pairs, lose, reserve_places,
+    start_pairs,
 )
 
 cdef enum:

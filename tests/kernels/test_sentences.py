@@ -12,7 +12,7 @@ from icu4py.breakers import SentenceBreaker
 from cutline.chunking.break_tables import pack_abbreviations
 from cutline.kernels.breaks.breaks import SENTENCE, find_breaks, find_last_break, keep_graphemes
 from cutline.pretokenize.unicode import find_property
-from tests.kernels.test_breaks import LINE_ENDS, lines
+from tests.kernels.test_lines import LINE_ENDS, lines
 from tests.texts import NAMED_TEXTS
 
 ABBREVIATIONS = [int(n).to_bytes(8, "little").rstrip(b"\0").decode() for n in pack_abbreviations()]

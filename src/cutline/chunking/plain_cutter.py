@@ -94,8 +94,6 @@ class PlainCutter:
 
     def _at_breaks(self, floor: int, until: int, index: int) -> tuple[list[Chunk], int]:
         """Make the chunks up to one that ends at no break. Returns its greatest end as well."""
-        rows, reach = cut_at_breaks(
-            self._counter, floor, until, self._size, self.fill, self._kinds
-        )
+        rows, reach = cut_at_breaks(self._counter, floor, until, self._size, self.fill, self._kinds)
         offset = self._offset
         return make_chunks(Chunk, self._text, rows, self._names, offset=offset, index=index), reach

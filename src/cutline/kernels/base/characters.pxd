@@ -1,4 +1,7 @@
-"""Characters of a str where they lie in memory: no UTF-8 copy is made."""
+"""Characters of a str where they lie in memory: no UTF-8 copy is made.
+
+Guarded by tests/counting/test_intervals.py.
+"""
 
 from libc.stdlib cimport malloc
 

@@ -1,4 +1,7 @@
-"""Types, constants and the hash of a piece, shared by all kernels."""
+"""Types, constants and the hash of a piece, shared by all kernels.
+
+Guarded by tests/kernels/test_encoders.py.
+"""
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport realloc

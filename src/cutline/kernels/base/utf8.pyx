@@ -1,4 +1,7 @@
-"""A text's UTF-8, and how far bytes are valid UTF-8."""
+"""A text's UTF-8, and how far bytes are valid UTF-8.
+
+Guarded by tests/kernels/test_utf8.py.
+"""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_AsUTF8String

@@ -1,4 +1,7 @@
-"""Encode a long piece exactly, by backtracking with the pair check. Source: docs/algorithm.md."""
+"""Encode a long piece exactly, by backtracking with the pair check. Source: docs/algorithm.md.
+
+Guarded by tests/kernels/test_runs.py.
+"""
 
 from cutline.kernels.base.common cimport NONE, memset
 from cutline.kernels.bpe.bpe cimport recall_compatible, token_bytes

@@ -5,6 +5,8 @@ whose concatenation is a token, the lowest rank merges first, the leftmost on a
 tie. docs/algorithm.md has the proofs: why one recovered split a token is enough
 (canonical pairs), why a list of tokens is the encoding if and only if every two
 neighbours are compatible, and when whole characters may be merged beforehand.
+
+Guarded by tests/kernels/test_encoders.py.
 """
 
 import numpy as np

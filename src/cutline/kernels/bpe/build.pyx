@@ -2,6 +2,8 @@
 
 Tokens are numbered by rank here. docs/algorithm.md says why one split a token (its
 own last merge) is all that merging needs to know.
+
+Guarded by tests/kernels/test_splits.py.
 """
 
 import numpy as np

@@ -1,4 +1,7 @@
-"""The automaton of tokens, state by state."""
+"""The automaton of tokens, state by state.
+
+Guarded by tests/kernels/test_matches.py.
+"""
 
 from libc.stdlib cimport calloc, free
 

@@ -4,6 +4,8 @@ The encoding of a prefix ends in exactly one token: the one that ends there and 
 compatible with the last token of the prefix before it (docs/algorithm.md). So the
 prefixes of a piece are counted one from another, in one pass of an Aho-Corasick
 automaton; suffixes likewise, from the end.
+
+Guarded by tests/kernels/test_matches.py.
 """
 
 from libc.stdlib cimport free

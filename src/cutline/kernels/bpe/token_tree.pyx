@@ -7,6 +7,8 @@ with another's. docs/algorithm.md proves what is made of it; the idea is that of
 crate of GitHub's rust-gems.
 
 A tree takes 16 bytes for each byte of the piece: it is grown when it is first asked for.
+
+Guarded by tests/counting/test_intervals.py.
 """
 
 from libc.stdlib cimport free, malloc

@@ -2,6 +2,8 @@
 
 Where a chunk has no such break, how far it can go; where that is not known, a search that takes
 longer finds both.
+
+Guarded by tests/chunking/test_choice.py.
 """
 
 import numpy as np

@@ -2,6 +2,8 @@
 character.
 
 Nothing before `start` counts, and nothing as far as 256 characters behind a place.
+
+Guarded by tests/kernels/test_lines.py.
 """
 
 from cutline.kernels.base.characters cimport char_at, characters_of

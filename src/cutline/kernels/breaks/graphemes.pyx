@@ -1,7 +1,8 @@
 """Where grapheme clusters end: what a reader takes for a character, by UAX #29.
 
-Nothing before `start` counts. Rules are named as in UAX #29, section 3. Guarded by
-tests/kernels/test_break_rules.py.
+Nothing before `start` counts. Rules are named as in UAX #29, section 3.
+
+Guarded by tests/kernels/test_break_rules.py.
 """
 
 from cutline.kernels.base.characters cimport char_at

@@ -5,6 +5,8 @@ behind a line end, unless the line only wraps: it has 50 characters or more, nei
 next one has anything but letters and digits at the line end, and it is no short line's end.
 
 Nothing before `start` counts, and nothing as far as 256 characters behind a place.
+
+Guarded by tests/kernels/test_lines.py.
 """
 
 from cutline.kernels.base.characters cimport char_at

@@ -5,6 +5,8 @@ sentence. Rules are named as in UAX #29, section 5.
 
 What is found depends on little text: on some before a place, where a sentence is taken to begin
 wherever that text does, and on at most LOOK_AHEAD characters behind it.
+
+Guarded by tests/kernels/test_sentences.py.
 """
 
 from cutline.kernels.base.characters cimport char_at

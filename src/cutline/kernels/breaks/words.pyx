@@ -1,7 +1,9 @@
 """Where words end: by UAX #29, but not before a closing bracket nor behind an opening one.
 
 Nothing before `start` counts, and at most LOOK_AHEAD characters behind a place. Rules are named
-as in UAX #29, section 4. Guarded by tests/kernels/test_break_rules.py.
+as in UAX #29, section 4.
+
+Guarded by tests/kernels/test_break_rules.py.
 """
 
 from cutline.kernels.base.characters cimport char_at

@@ -6,6 +6,8 @@ cut stays a boundary for that cut, so the tokens before it stay too. And inside 
 piece, the last token of a prefix is the one token that ends there and is compatible
 with the last token of the prefix before it, so that prefixes are counted one from
 another, and those over budget need not be followed.
+
+Guarded by tests/test_split.py.
 """
 
 from cutline.kernels.base.common cimport MERGE_LIMIT, NO_MEMORY, NONE, NOT_FOUND, char_bytes, grow

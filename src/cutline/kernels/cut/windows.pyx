@@ -1,4 +1,7 @@
-"""Cut a whole text into chunks, with or without overlap. Source: docs/cutting.md."""
+"""Cut a whole text into chunks, with or without overlap. Source: docs/cutting.md.
+
+Guarded by tests/test_split.py.
+"""
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdlib cimport free

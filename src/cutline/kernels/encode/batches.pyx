@@ -4,6 +4,8 @@ Nearly every piece was seen before. Its bytes fit two words, so a direct-mapped
 cache in front answers in one probe; a batch is worked in two passes, the first of
 which hashes and prefetches. Caches only ever hold what encoding the piece gave:
 the result is the same with every cache of size one, or empty (tests do just that).
+
+Guarded by tests/kernels/test_caches.py.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE

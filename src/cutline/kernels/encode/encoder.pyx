@@ -1,4 +1,7 @@
-"""Texts in; lists, arrays and counts of tokens out: the quick part of `cutline.Encoding`."""
+"""Texts in; lists, arrays and counts of tokens out: the quick part of `cutline.Encoding`.
+
+Guarded by tests/test_encode.py.
+"""
 
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE

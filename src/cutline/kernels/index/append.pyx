@@ -1,4 +1,7 @@
-"""Count the tokens of a text that grows, and is cut, at its end. Its scans: see `growth`."""
+"""Count the tokens of a text that grows, and is cut, at its end. Its scans: see `growth`.
+
+Guarded by tests/counting/test_appender.py.
+"""
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_CheckExact

@@ -13,6 +13,8 @@ In a piece of at most SHORT_PIECE bytes tokens may be said to begin elsewhere: o
 are taken apart at their tokens.
 
 A boundary of pieces is settled if it stays one for every text that is cut off behind it.
+
+Guarded by tests/counting/test_intervals.py.
 """
 
 from cutline.kernels.base.common cimport NOT_FOUND, uint64_t

@@ -1,4 +1,7 @@
-"""One pass over a text, that scans and encodes it and marks pieces and tokens."""
+"""One pass over a text, that scans and encodes it and marks pieces and tokens.
+
+Guarded by tests/counting/test_intervals.py.
+"""
 
 from cutline.kernels.base.common cimport (
     MERGE_LIMIT, NO_MEMORY, SHORT_PIECE, char_bytes, characters_in, grow, is_continuation, load64,

@@ -1,4 +1,7 @@
-"""Counts of the slices of one text: the class behind `cutline.IntervalCounter`."""
+"""Counts of the slices of one text: the class behind `cutline.IntervalCounter`.
+
+Guarded by tests/counting/test_intervals_object.py.
+"""
 
 from cpython.exc cimport PyErr_CheckSignals
 from cython cimport auto_pickle, critical_section

@@ -15,6 +15,8 @@ table that grows with the scan.
 
 The whole state follows from the text, so a copy of it made at a shorter length, a
 *mark*, is where truncating begins again: it reads on from the last mark before the cut.
+
+Guarded by tests/counting/test_appender.py.
 """
 
 from libc.stdlib cimport free

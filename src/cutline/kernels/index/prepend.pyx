@@ -9,6 +9,8 @@ Two things keep that linear where every text makes one giant piece longer. A sca
 goes far into known text keeps the automaton's row behind each character; the next such
 scan, once in the same row at the same place, ends as that one did. And the piece's
 tokens come from the table of its suffixes, which grows to the left as well.
+
+Guarded by tests/counting/test_prepender.py.
 """
 
 from cpython.number cimport PyNumber_Index

@@ -3,6 +3,8 @@
 A slice is counted in three parts. Its pieces are scanned from its start until a boundary
 is met that is settled in the whole text; from there to the last settled boundary in the
 slice, the tokens are a difference of two ranks; from there to its end it is scanned again.
+
+Guarded by tests/counting/test_intervals.py.
 """
 
 from cutline.kernels.base.characters cimport copy_utf8, utf8_bytes

@@ -4,6 +4,8 @@ A list of tokens is an encoding if, and only if, every two neighbours are compat
 part is encoded afresh only up to the first, and from the last, of the piece's own tokens that
 are compatible with what comes out: one or two tokens at each end, nearly always. Where that
 fails, the token tree of the piece may help. Source: docs/counting.md.
+
+Guarded by tests/counting/test_intervals.py.
 """
 
 from libc.stdlib cimport free

@@ -1,4 +1,7 @@
-"""What is kept of a text to count any slice of it, and what one query writes."""
+"""What is kept of a text to count any slice of it, and what one query writes.
+
+Guarded by tests/counting/test_intervals.py.
+"""
 
 from cutline.kernels.base.characters cimport Characters, char_at, utf8_bytes, utf8_width
 from cutline.kernels.base.common cimport NOT_FOUND, int64_t, uint8_t, uint32_t, uint64_t

@@ -2,6 +2,8 @@
 
 The tables come from `cutline.pretokenize`; docs/scanning.md says why a scan with
 them gives the leftmost-first match of the split pattern.
+
+Guarded by tests/kernels/test_scan.py.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE

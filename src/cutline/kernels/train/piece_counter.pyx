@@ -9,6 +9,8 @@ first pieces, without counting them, and counts those that follow. Once it is kn
 part before really ended, `settle` scans from there until it meets a place that was noted:
 what is decided from a place on depends on nothing before it, so from there on both scans
 are the same. Where they never meet, what was counted is taken back.
+
+Guarded by tests/kernels/test_piece_counter.py.
 """
 
 import os

@@ -2,6 +2,8 @@
 
 A piece of at most 15 bytes is its own key, two words that stand in the table beside its
 count. Longer pieces are rare: their bytes lie in an arena, with a table of their own.
+
+Guarded by tests/kernels/test_piece_counter.py.
 """
 
 from libc.stdlib cimport calloc, free, malloc, qsort

@@ -4,6 +4,8 @@ All pieces lie side by side, one place for each byte, NONE between them. A token
 its first place and at its last, so that the neighbours of a place are one step away and no
 links are kept. A merge walks the places that its pair was noted at, when it came to be; where
 one of them was merged otherwise since, something else stands there. docs/training.md.
+
+Guarded by tests/kernels/test_trainer.py.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize

@@ -1,4 +1,4 @@
-"""Sentences end where ICU says, once wrapped lines are joined, but not behind abbreviations."""
+"""Sentences end where ICU says, once wrapped lines are joined, but not after abbreviations."""
 
 from functools import cache
 from itertools import accumulate
@@ -125,7 +125,7 @@ def test_sentences_of_any_text(parts: list[str], places: list[int]) -> None:
 
 @pytest.mark.exhaustive
 def test_sentences_around_each_character() -> None:
-    """Each where the rules look: before and behind a full stop, blanks, and letters."""
+    """Each where the rules look: before and after a full stop, blanks, and letters."""
     assigned = find_property("Assigned")
     assert assigned is not None
     for point in (point for start, end in assigned.ranges() for point in range(start, end)):

@@ -9,7 +9,7 @@ from libc.stdlib cimport realloc
 cdef extern from "native.h":
     const uint32_t NONE "CUTLINE_NONE"     # no token, no node, no rank
     const Py_ssize_t NO_LIMIT "CUTLINE_NO_LIMIT"    # more than any text has, and room to add one
-    const void* settled "cutline_settled"(const void* address) noexcept nogil
+    const void* barrier "cutline_barrier"(const void* address) noexcept nogil
     bint likely "cutline_likely"(bint condition) noexcept nogil
     bint unlikely "cutline_unlikely"(bint condition) noexcept nogil
     void prefetch "cutline_prefetch"(const void* address) noexcept nogil
@@ -93,7 +93,7 @@ cdef inline uint64_t hash_long(const uint8_t* piece, Py_ssize_t n) noexcept nogi
 cdef inline bint same_bytes(
     const uint8_t* left, const uint8_t* right, Py_ssize_t n
 ) noexcept nogil:
-    """Whether n bytes are the same: most are few, and a call would take longer."""
+    """Whether n bytes are equal. Most are few: calling memcmp would take longer."""
     cdef Py_ssize_t at = 0
     while at + 8 <= n:
         if load64(left + at) != load64(right + at):
@@ -160,7 +160,7 @@ cdef inline Py_ssize_t characters_in(
 cdef inline bint grow(
     void** memory, Py_ssize_t* slots, Py_ssize_t needed, size_t slot_bytes
 ) noexcept nogil:
-    """Make room for so many slots, and half as many again; keeps what is there. False: no memory."""
+    """Make room for so many slots, and half as many again; keeps the others. False: no memory."""
     cdef void* grown
     if needed <= slots[0]:
         return True

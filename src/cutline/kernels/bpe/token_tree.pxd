@@ -11,7 +11,7 @@ cdef struct Tree:
     uint32_t* last              # last token
     uint32_t* depth             # tokens
     uint32_t* first             # number of the node; those below it follow,
-    uint32_t* behind            # up to here
+    uint32_t* stop              # up to here
 
 
 cdef class TokenTree:
@@ -21,7 +21,7 @@ cdef class TokenTree:
 
 cdef inline bint is_ancestor(const Tree* tree, Py_ssize_t node, Py_ssize_t below) noexcept nogil:
     """Whether `node` is `below`, or above it."""
-    return tree.first[node] <= tree.first[below] < tree.behind[node]
+    return tree.first[node] <= tree.first[below] < tree.stop[node]
 
 
 cdef TokenTree grow_tree(

@@ -28,7 +28,7 @@ cdef class TokenTree:
         free(self.tree.last)
         free(self.tree.depth)
         free(self.tree.first)
-        free(self.tree.behind)
+        free(self.tree.stop)
 
 
 cdef TokenTree grow_tree(
@@ -76,21 +76,21 @@ cdef bint number(Tree* tree, const Bpe* bpe) noexcept nogil:
     cdef Py_ssize_t node, parent
     cdef uint32_t size
     tree.first = <uint32_t*> malloc(nodes * sizeof(uint32_t))
-    tree.behind = <uint32_t*> malloc(nodes * sizeof(uint32_t))
-    if tree.first == NULL or tree.behind == NULL:
+    tree.stop = <uint32_t*> malloc(nodes * sizeof(uint32_t))
+    if tree.first == NULL or tree.stop == NULL:
         return False
     # First, how many nodes each has below it, itself included.
     for node in range(tree.n_bytes + 1):
         tree.first[node] = 1
     for node in range(tree.n_bytes, 0, -1):
         tree.first[node - token_bytes(bpe, tree.last[node])] += tree.first[node]
-    # Then give every node as many numbers, out of its parent's; `behind` is the next to give.
+    # Then give every node as many numbers, out of its parent's; `stop` is the next to give.
     tree.first[0] = 0
-    tree.behind[0] = 1
+    tree.stop[0] = 1
     for node in range(1, tree.n_bytes + 1):
         parent = node - token_bytes(bpe, tree.last[node])
         size = tree.first[node]
-        tree.first[node] = tree.behind[parent]
-        tree.behind[parent] += size
-        tree.behind[node] = tree.first[node] + 1
+        tree.first[node] = tree.stop[parent]
+        tree.stop[parent] += size
+        tree.stop[node] = tree.first[node] + 1
     return True

@@ -10,14 +10,16 @@ import numpy as np
 
 from cutline.kernels.base.common cimport NOT_FOUND, UNKNOWN, int64_t
 from cutline.kernels.breaks.breaks cimport GRAPHEME, SENTENCE, last_break, need_kind
-from cutline.kernels.encode.batches cimport Workspace
-from cutline.kernels.index.bitmaps cimport SETTLED, next_bit
+from cutline.kernels.encode.batches cimport OwnedState
+from cutline.kernels.index.bitmaps cimport SAFE, next_bit
 from cutline.kernels.index.interval cimport Intervals
-from cutline.kernels.index.slices cimport Landing, count_slice, flush, forget_row, land, start_query
-from cutline.kernels.index.text_index cimport Counter, Query
+from cutline.kernels.index.slices cimport (
+    SafePoint, count_slice, flush, forget_row, seek, start_query,
+)
+from cutline.kernels.index.text_index cimport Query, TextIndex
 
 cdef enum:
-    FAR = 256                   # characters between two settled boundaries
+    FAR = 256                   # characters between two safe split points
     NEAR = 64                   # of them to be tried one by one
     FITS = 1
     DOES_NOT = 0
@@ -27,7 +29,7 @@ cdef struct Break:
     Py_ssize_t end
     Py_ssize_t tokens
     int place                   # of its kind among those asked for; after them: the text's end
-    Py_ssize_t reach            # without an end: the greatest one that any kind could have
+    Py_ssize_t longest          # without an end: the end of the longest that fits
 
 
 def cut_at_breaks(
@@ -47,7 +49,7 @@ def cut_at_breaks(
     Returns:
         int64, shape (chunks, 4): start, end, tokens and place in `kinds` of each; the text's
         end is after the last kind. So many at most, and fewer where a chunk takes another
-        kind of boundary. Then the greatest end of that chunk, if it is known; else -1.
+        kind of boundary. Then the longest end of that chunk, if it is known; else -1.
     """
     cdef int64_t tokens
     cdef Py_ssize_t row
@@ -55,7 +57,7 @@ def cut_at_breaks(
     cdef const int* first_kind = &kinds[0] if n_kinds > 0 else NULL
     cdef Query query
     cdef Break found
-    cdef Workspace work
+    cdef OwnedState owned
     cuts = np.empty((MOST_CUTS, 4), dtype=np.int64)
     cdef int64_t[:, ::1] rows = cuts
     if start < 0:
@@ -63,13 +65,13 @@ def cut_at_breaks(
     for place in range(n_kinds):
         need_kind(kinds[place])
     row = 0
-    until = min(until, counter.counter.text.n)
-    found.reach = NOT_FOUND
-    work = counter.encoder.workspace()
-    start_query(&query, work, &tokens)
+    until = min(until, counter.index.text.n)
+    found.longest = NOT_FOUND
+    owned = counter.encoder.take_state()
+    start_query(&query, owned, &tokens)
     with nogil:
         while start < until and row < MOST_CUTS:
-            found = best_break(&counter.counter, &query, start, n, fill, first_kind, n_kinds)
+            found = best_break(&counter.index, &query, start, n, fill, first_kind, n_kinds)
             if found.end == NOT_FOUND:
                 break
             rows[row, 0] = start
@@ -77,102 +79,102 @@ def cut_at_breaks(
             rows[row, 2] = found.tokens
             rows[row, 3] = found.place
             row += 1
-    counter.encoder.release(work)
-    return cuts[:row], found.reach
+    counter.encoder.release(owned)
+    return cuts[:row], found.longest
 
 
 cdef Break best_break(
-    const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t n, Py_ssize_t fill,
+    const TextIndex* index, Query* query, Py_ssize_t start, Py_ssize_t n, Py_ssize_t fill,
     const int* kinds, int n_kinds
 ) noexcept nogil:
     """The end of a chunk from `start` on, of at most n tokens.
 
     It is the text's end, if it fits; else the last break that fits, of the first kind whose
     last one has at least `fill` tokens, or of graphemes or characters. An end of NOT_FOUND: there
-    is none, and `reach` is the greatest end of all; or that is NOT_FOUND too: it is not known.
+    is none, and `longest` is the end of the longest fitting prefix, or NOT_FOUND: not known.
     """
     cdef Break found
-    cdef Py_ssize_t bound = last_place(counter, query, start, n), size = counter.text.n
+    cdef Py_ssize_t bound = last_place(index, query, start, n), size = index.text.n
     cdef int fit = DOES_NOT
-    found.end = found.reach = NOT_FOUND
+    found.end = found.longest = NOT_FOUND
     found.place = n_kinds
     found.tokens = 0
     if bound == NOT_FOUND:
         return found
     if bound == size:
-        fit = fits(counter, query, start, size, n, &found.tokens)
+        fit = fits(index, query, start, size, n, &found.tokens)
         if fit == FITS:
             found.end = size
     if fit != DOES_NOT:
         return found
     for found.place in range(n_kinds):
-        if kinds[found.place] >= SENTENCE and found.reach == NOT_FOUND:
-            # Where sentences end may depend on where they are searched: nowhere behind this.
-            bound = found.reach = greatest_end(counter, query, start, bound, n)
+        if kinds[found.place] >= SENTENCE and found.longest == NOT_FOUND:
+            # Where sentences end may depend on where they are searched: nowhere after this.
+            bound = found.longest = longest_nearby(index, query, start, bound, n)
             if bound == NOT_FOUND:
                 found.end = NOT_FOUND
                 return found
-        found.end = last_break(&counter.text, kinds[found.place], start, start, bound)
+        found.end = last_break(&index.text, kinds[found.place], start, start, bound)
         while found.end != NOT_FOUND:
-            fit = fits(counter, query, start, found.end, n, &found.tokens)
+            fit = fits(index, query, start, found.end, n, &found.tokens)
             if fit != DOES_NOT:
                 break
             found.end = last_break(
-                &counter.text, kinds[found.place], start, start, found.end - 1
+                &index.text, kinds[found.place], start, start, found.end - 1
             )
         if fit == UNKNOWN:
-            found.end = found.reach = NOT_FOUND
+            found.end = found.longest = NOT_FOUND
             return found
         if found.end != NOT_FOUND and (found.tokens >= fill or kinds[found.place] >= GRAPHEME):
-            found.reach = NOT_FOUND
+            found.longest = NOT_FOUND
             return found
     found.end = NOT_FOUND
-    if found.reach == NOT_FOUND:
-        found.reach = greatest_end(counter, query, start, bound, n)
+    if found.longest == NOT_FOUND:
+        found.longest = longest_nearby(index, query, start, bound, n)
     return found
 
 
-cdef Py_ssize_t greatest_end(
-    const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t bound, Py_ssize_t n
+cdef Py_ssize_t longest_nearby(
+    const TextIndex* index, Query* query, Py_ssize_t start, Py_ssize_t bound, Py_ssize_t n
 ) noexcept nogil:
-    """The greatest end up to `bound` of at most n tokens; NOT_FOUND: it is not found nearby."""
+    """The end of the longest prefix of at most n tokens, up to `bound`; NOT_FOUND: not nearby."""
     cdef Py_ssize_t end, tokens
     cdef int fit
     for end in range(bound, max(start, bound - NEAR), -1):
-        fit = fits(counter, query, start, end, n, &tokens)
+        fit = fits(index, query, start, end, n, &tokens)
         if fit != DOES_NOT:
             return end if fit == FITS else NOT_FOUND
     return NOT_FOUND
 
 
 cdef Py_ssize_t last_place(
-    const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t n
+    const TextIndex* index, Query* query, Py_ssize_t start, Py_ssize_t n
 ) noexcept nogil:
-    """A place behind which nothing fits; NOT_FOUND, if none is known nearby.
+    """A place after which nothing fits; NOT_FOUND, if none is known nearby.
 
-    A boundary that is settled has the same tokens before it for all cuts behind it: once they
+    A safe split point has the same tokens before it for all cuts after it: once they
     are more than n, none of these fits.
     """
-    cdef Py_ssize_t size = counter.text.n, bound
-    cdef Landing landing
+    cdef Py_ssize_t size = index.text.n, bound
+    cdef SafePoint point
     forget_row(query)
-    landing = land(counter, query, start, n, size + 1)
+    point = seek(index, query, start, n, size + 1)
     forget_row(query)
-    if landing.at == start:
+    if point.at == start:
         return NOT_FOUND
-    bound = next_bit(&counter.marks, landing.at + 1, min(size, landing.at + FAR), SETTLED)
-    if bound == NOT_FOUND and size <= landing.at + FAR:
+    bound = next_bit(&index.bitmaps, point.at + 1, min(size, point.at + FAR), SAFE)
+    if bound == NOT_FOUND and size <= point.at + FAR:
         return size
     return bound
 
 
 cdef int fits(
-    const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n,
+    const TextIndex* index, Query* query, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n,
     Py_ssize_t* tokens
 ) noexcept nogil:
     """Whether a slice has at most n tokens. UNKNOWN: that takes tables that are not there."""
     forget_row(query)
-    if count_slice(counter, query, start, end) != 0 or not flush(counter, query):
+    if count_slice(index, query, start, end) != 0 or not flush(index, query):
         return UNKNOWN
     tokens[0] = query.sums[0]
     return FITS if tokens[0] <= n else DOES_NOT

@@ -1,7 +1,7 @@
 """Where a text pauses: the ends of paragraphs, lines, sentences, words and graphemes; or of any
 character.
 
-Nothing before `start` counts, and nothing as far as 256 characters behind a place.
+Nothing before `start` counts, and nothing as far as 256 characters after a place.
 
 Guarded by tests/kernels/test_lines.py.
 """
@@ -77,7 +77,7 @@ def keep_graphemes(str text not None, Py_ssize_t start, places, bint ends_words=
     """Those of some places that tear no grapheme; nothing before `start` counts.
 
     Args:
-        ends_words: words end there: not before a closing bracket nor behind an opening one.
+        ends_words: words end there: not before a closing bracket nor after an opening one.
     """
     cdef Characters characters = characters_of(text)
     cdef Py_ssize_t place

@@ -1,10 +1,10 @@
-"""Where sentences end: by the rules of UAX #29, but not behind abbreviations.
+"""Where sentences end: by the rules of UAX #29, but not after abbreviations.
 
 A line end that only wraps is read as a blank, and a bracket or quote that opens begins the next
 sentence. Rules are named as in UAX #29, section 5.
 
 What is found depends on little text: on some before a place, where a sentence is taken to begin
-wherever that text does, and on at most LOOK_AHEAD characters behind it.
+wherever that text does, and on at most LOOK_AHEAD characters after it.
 
 Guarded by tests/kernels/test_sentences.py.
 """
@@ -43,8 +43,8 @@ cdef struct Walk:
     Py_ssize_t start            # the chunk's
     Py_ssize_t first            # where it began
     Py_ssize_t at
-    Py_ssize_t until            # ends behind this are not wanted
-    Py_ssize_t end              # what is behind this is not looked at
+    Py_ssize_t until            # ends after this are not wanted
+    Py_ssize_t end              # what is after this is not looked at
 
 
 cdef inline uint32_t class_at(const Walk* walk, Py_ssize_t at) noexcept nogil:
@@ -52,13 +52,13 @@ cdef inline uint32_t class_at(const Walk* walk, Py_ssize_t at) noexcept nogil:
     cdef uint32_t kind = properties_of(char_at(walk.text, at)) & SENTENCE_MASK
     cdef Py_ssize_t next_line
     if LINE_ENDS >> kind & 1:
-        next_line = behind_line_end(walk, at)
+        next_line = after_line_end(walk, at)
         if next_line < walk.end and is_wrapped(walk.text, walk.first, next_line):
             return SB_SP
     return kind
 
 
-cdef inline Py_ssize_t behind_line_end(const Walk* walk, Py_ssize_t at) noexcept nogil:
+cdef inline Py_ssize_t after_line_end(const Walk* walk, Py_ssize_t at) noexcept nogil:
     """Where the next line begins: SB3."""
     return at + 1 + (
         at + 1 < walk.end and char_at(walk.text, at) == c"\r"
@@ -67,7 +67,7 @@ cdef inline Py_ssize_t behind_line_end(const Walk* walk, Py_ssize_t at) noexcept
 
 
 cdef Py_ssize_t next_boundary(Walk* walk) noexcept nogil:
-    """Go on to the next boundary of sentences, behind one; NOT_FOUND: there is no more."""
+    """Go on to the next boundary of sentences, after one; NOT_FOUND: there is no more."""
     cdef Py_ssize_t at = walk.at
     cdef uint32_t kind, before = SB_OTHER
     if at >= walk.end:
@@ -75,10 +75,10 @@ cdef Py_ssize_t next_boundary(Walk* walk) noexcept nogil:
     while at < walk.end:
         kind = class_at(walk, at)
         if LINE_ENDS >> kind & 1:
-            at = behind_line_end(walk, at)          # SB4
+            at = after_line_end(walk, at)          # SB4
             break
         if TERMS >> kind & 1:
-            at = behind_term(walk, at, kind, before == SB_LOWER or before == SB_UPPER)
+            at = after_term(walk, at, kind, before == SB_LOWER or before == SB_UPPER)
             if at < 0:
                 at = ~at
                 break
@@ -91,10 +91,10 @@ cdef Py_ssize_t next_boundary(Walk* walk) noexcept nogil:
     return at
 
 
-cdef Py_ssize_t behind_term(
-    const Walk* walk, Py_ssize_t at, uint32_t term, bint behind_letter
+cdef Py_ssize_t after_term(
+    const Walk* walk, Py_ssize_t at, uint32_t term, bint after_letter
 ) noexcept nogil:
-    """Go on behind a full stop or the like, as long as the sentence may end.
+    """Go on after a full stop or the like, as long as the sentence may end.
 
     Returns where it goes on after all; or ~ of where it ends.
     """
@@ -110,16 +110,16 @@ cdef Py_ssize_t behind_term(
         elif TERMS >> kind & 1:                                 # SB8a
             term = kind
             state = AT_TERM
-            behind_letter = False
+            after_letter = False
         elif LINE_ENDS >> kind & 1:
-            return ~behind_line_end(walk, at)                   # SB9 to SB11, SB4
+            return ~after_line_end(walk, at)                   # SB9 to SB11, SB4
         elif kind == SB_SCONTINUE:                                 # SB8a
             return at
         elif kind != SB_EXTEND:                                    # SB5
             if term == SB_ATERM and (
                 (state == AT_TERM and kind == SB_NUMERIC)                          # SB6
-                or (state == AT_TERM and kind == SB_UPPER and behind_letter)       # SB7
-                or goes_on_in_lower_case(walk, at)                              # SB8
+                or (state == AT_TERM and kind == SB_UPPER and after_letter)        # SB7
+                or goes_on_in_lower_case(walk, at)                                 # SB8
             ):
                 return at
             return ~at                                          # SB11
@@ -139,7 +139,7 @@ cdef bint goes_on_in_lower_case(const Walk* walk, Py_ssize_t at) noexcept nogil:
 
 
 cdef Py_ssize_t next_end(Walk* walk) noexcept nogil:
-    """Go on to the next end of a sentence; NOT_FOUND: there is no more. It may be the last again."""
+    """Go on to the next end of a sentence, or the last again; NOT_FOUND: there is no more."""
     cdef Py_ssize_t boundary, place
     while True:
         boundary = next_boundary(walk)
@@ -157,14 +157,14 @@ cdef Py_ssize_t sentence_end(const Walk* walk, Py_ssize_t place) noexcept nogil:
     while place > walk.first and properties_of(char_at(walk.text, place - 1)) & OPENING:
         place -= 1
     if (
-        place == walk.first or is_behind_abbreviation(walk.text, walk.start, place)
+        place == walk.first or is_after_abbreviation(walk.text, walk.start, place)
         or not is_grapheme_boundary(walk.text, walk.first, place)
     ):
         return NOT_FOUND
     return place
 
 
-cdef bint is_behind_abbreviation(
+cdef bint is_after_abbreviation(
     const Characters* text, Py_ssize_t start, Py_ssize_t place
 ) noexcept nogil:
     """Whether an abbreviation or an initial stands before a place, or follows a sign there."""

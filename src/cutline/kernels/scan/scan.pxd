@@ -1,18 +1,19 @@
 """The automaton's step and the plain scanner, inlined into the kernels that walk pieces."""
 
 from cutline.kernels.base.characters cimport Characters, char_at
-from cutline.kernels.base.common cimport NOT_FOUND, char_bytes, likely, uint8_t, uint16_t, uint32_t
+from cutline.kernels.base.common cimport NOT_FOUND, char_bytes, uint8_t, uint16_t, uint32_t
 
+# A state of the automaton is its offset: where its row of `transitions` begins.
 cdef struct Scanner:
     const uint8_t* ascii_class      # 128
     const uint16_t* block_index     # code point >> 6 -> block number
     const uint8_t* block_class      # 64 a block
-    const uint32_t* transitions     # [row + class] = row of the target << 2 | its accept code
-    uint32_t start_row
+    const uint32_t* transitions     # [state + class] = next state << 2 | where the step accepts
+    uint32_t start_state
     uint32_t end_class              # column of the end-of-text symbol
-    const uint16_t* stream_rows     # [row + class] = row of the target, or NULL
-    const uint8_t* stream_flags     # [row + class] = what is said below
-    uint16_t stream_start           # the row behind nothing
+    const uint16_t* stream_states   # [state + class] = next state; or NULL
+    const uint8_t* stream_flags     # [state + class] = what is said below
+    uint16_t stream_start           # the state after nothing
 
 # What a step of the stream says. docs/scanning.md: "The stream".
 cdef enum:
@@ -20,7 +21,6 @@ cdef enum:
     LATE = 2        # it ended earlier: what was read since belongs to the next ones
     HERE = 4        # with this character, a piece could end
     ONE_AGO = 8     # without it, it could
-
 
 # In the lowest two bits of an entry of `transitions`: whether a piece may end here.
 cdef enum:
@@ -33,7 +33,7 @@ cdef class ScanTables:
     """Owns the arrays that a Scanner points to."""
     cdef Scanner scanner
     cdef readonly tuple arrays
-    cdef const uint16_t[:, :, ::1] stream_rows
+    cdef const uint16_t[:, :, ::1] stream_states
     cdef const uint8_t[:, :, ::1] stream_flags
     cdef readonly bint has_gaps
 
@@ -57,19 +57,20 @@ cdef inline uint32_t next_class(
 ) noexcept nogil:
     """Class of the character at text[at], in valid UTF-8. Moves `at` past it."""
     cdef Py_ssize_t before = at[0], width
-    if likely(text[before] < 0x80):
+    cdef uint8_t byte = text[before]
+    if byte < 0x80:
         at[0] = before + 1
-        return scanner.ascii_class[text[before]]
-    width = char_bytes(text[before])
+        return scanner.ascii_class[byte]
+    width = char_bytes(byte)
     at[0] = before + width
     return char_class(scanner, text + before, width)
 
 
 cdef inline uint32_t step(
-    const Scanner* scanner, uint32_t row, const uint8_t* text, Py_ssize_t* at
+    const Scanner* scanner, uint32_t dfa_state, const uint8_t* text, Py_ssize_t* at
 ) noexcept nogil:
     """The entry of `transitions` for the character at text[at]. Moves `at` past it."""
-    return scanner.transitions[row + next_class(scanner, text, at)]
+    return scanner.transitions[dfa_state + next_class(scanner, text, at)]
 
 
 cdef inline Py_ssize_t accepted_end(
@@ -84,55 +85,57 @@ cdef inline Py_ssize_t accepted_end(
     return before if entry & ACCEPTS == ACCEPTS_BEFORE else piece_end
 
 
-cdef inline bint accepts_end(const Scanner* scanner, uint32_t row) noexcept nogil:
+cdef inline bint accepts_end(const Scanner* scanner, uint32_t dfa_state) noexcept nogil:
     """Whether a piece ends here if the text does."""
-    return scanner.transitions[row + scanner.end_class] & ACCEPTS != 0
+    return scanner.transitions[dfa_state + scanner.end_class] & ACCEPTS != 0
 
 
 cdef inline Py_ssize_t scan_piece(
     const Scanner* scanner,
     const uint8_t* text, Py_ssize_t start, Py_ssize_t end,    # in: valid UTF-8 in text[start:end]
-    Py_ssize_t* examined,                                     # out: how far the decision looked
+    Py_ssize_t* lookahead_end,                                # out: how far the decision looked
 ) noexcept nogil:
     """End of the piece that starts at `start` (start < end), or NOT_FOUND.
 
-    `examined` is one more than the last byte looked at, or end + 1 when the
+    `lookahead_end` is one more than the last byte looked at, or end + 1 when the
     decision depends on the text ending at `end`.
     """
-    cdef uint32_t row = scanner.start_row, entry
+    cdef uint32_t dfa_state = scanner.start_state, entry
     cdef Py_ssize_t at = start, before, piece_end = NOT_FOUND
     while at < end:
         before = at
-        entry = step(scanner, row, text, &at)
+        entry = step(scanner, dfa_state, text, &at)
         piece_end = accepted_end(entry, before, at, piece_end)
-        row = entry >> 2
-        if row == 0:
+        dfa_state = entry >> 2
+        if dfa_state == 0:
             # Nothing can follow.
-            examined[0] = at
+            lookahead_end[0] = at
             return piece_end
-    examined[0] = end + 1
-    return end if accepts_end(scanner, row) else piece_end
+    lookahead_end[0] = end + 1
+    return end if accepts_end(scanner, dfa_state) else piece_end
 
 
 # The scan of one piece of a str, which can stop anywhere and go on.
-cdef struct Walk:
-    uint32_t row                # of the automaton; 0: it died
+cdef struct PieceScan:
+    uint32_t dfa_state                # of the automaton; 0: it died
     Py_ssize_t at
-    Py_ssize_t piece_end        # as far as is known, or NOT_FOUND
+    Py_ssize_t piece_end              # as far as is known, or NOT_FOUND
 
 
-cdef inline void begin_walk(const Scanner* scanner, Walk* state, Py_ssize_t start) noexcept nogil:
-    state.row = scanner.start_row
-    state.at = start
-    state.piece_end = NOT_FOUND
+cdef inline void begin_scan(
+    const Scanner* scanner, PieceScan* scan, Py_ssize_t start
+) noexcept nogil:
+    scan.dfa_state = scanner.start_state
+    scan.at = start
+    scan.piece_end = NOT_FOUND
 
 
-cdef inline void walk(
-    const Scanner* scanner, const Characters* text, Walk* state, Py_ssize_t end
+cdef inline void continue_scan(
+    const Scanner* scanner, const Characters* text, PieceScan* scan, Py_ssize_t end
 ) noexcept nogil:
     """Go on to `end`, or to the character on which the automaton dies."""
-    cdef uint32_t row = state.row, entry, code_point, column
-    cdef Py_ssize_t at = state.at
+    cdef uint32_t dfa_state = scan.dfa_state, entry, code_point, column
+    cdef Py_ssize_t at = scan.at
     while at < end:
         code_point = char_at(text, at)
         if code_point < 0x80:
@@ -141,16 +144,18 @@ cdef inline void walk(
             column = scanner.block_class[
                 <uint32_t> scanner.block_index[code_point >> 6] << 6 | (code_point & 0x3F)
             ]
-        entry = scanner.transitions[row + column]
+        entry = scanner.transitions[dfa_state + column]
         at += 1
-        state.piece_end = accepted_end(entry, at - 1, at, state.piece_end)
-        row = entry >> 2
-        if row == 0:
+        scan.piece_end = accepted_end(entry, at - 1, at, scan.piece_end)
+        dfa_state = entry >> 2
+        if dfa_state == 0:
             break
-    state.row = row
-    state.at = at
+    scan.dfa_state = dfa_state
+    scan.at = at
 
 
-cdef inline bint ends_whole(const Scanner* scanner, const Walk* state) noexcept nogil:
+cdef inline bint ends_whole(const Scanner* scanner, const PieceScan* scan) noexcept nogil:
     """Whether a text that ends here is one piece."""
-    return state.piece_end == state.at or (state.row != 0 and accepts_end(scanner, state.row))
+    return scan.piece_end == scan.at or (
+        scan.dfa_state != 0 and accepts_end(scanner, scan.dfa_state)
+    )

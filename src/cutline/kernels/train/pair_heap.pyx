@@ -68,7 +68,7 @@ cdef bint double_table(Pairs* pairs) noexcept nogil:
 
 
 cdef void clear_slot(Pairs* pairs, uint64_t slot) noexcept nogil:
-    """Empty a slot; those behind it that were pushed on by it move up."""
+    """Empty a slot; those after it that were pushed on by it move up."""
     cdef uint64_t at = slot, home
     cdef const Pair* pair
     while True:

@@ -39,7 +39,7 @@ cdef Py_ssize_t add_piece(
 cdef inline uint64_t hash_long(
     const Table* table, const uint8_t* piece, Py_ssize_t n
 ) noexcept nogil:
-    """Hash of a piece of over 15 bytes, each word mixed with what nobody knows."""
+    """Hash of a piece of over 15 bytes, each word mixed with the secret seed."""
     cdef uint64_t hashed = fold(table.seed[0] ^ <uint64_t> n, table.seed[1])
     cdef Py_ssize_t at = 0
     while at < n - 8:

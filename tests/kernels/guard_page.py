@@ -3,7 +3,7 @@
     python -m tests.kernels.guard_page walk     must exit with 0
     python -m tests.kernels.guard_page read     must crash: it reads a byte too far
 
-A `bytes` or `str` is laid such that the byte behind its last one, where CPython has a NUL,
+A `bytes` or `str` is laid such that the byte after its last one, where CPython has a NUL,
 is the first of a page that must not be read: more than a kernel may ask of real objects.
 """
 

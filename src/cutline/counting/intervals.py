@@ -158,7 +158,7 @@ class IntervalCounter(Intervals):
         before, limit = len(self._text) + 1, len(self._text)
         while True:
             # The tokens before this place stand for all cuts behind it.
-            at, tokens = self._land(first, n, before)
+            at, tokens = self._seek(first, n, before)
             end = self._cut_window(at, limit, n - tokens)
             if end > at or at == first or self._count_characters(first, at) <= n:
                 return end

@@ -7,9 +7,7 @@ import copy
 import functools
 import pickle
 import random
-import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from typing import Any
 
@@ -21,6 +19,7 @@ from cutline import Encoding
 from cutline.errors import OffsetError, SurrogateError, UnsupportedPatternError
 from tests.oracles import DISTINCT
 from tests.texts import SURROGATE_TEXTS, long_pieces, random_texts
+from tests.threads import at_once
 from tests.vocabularies import with_bytes
 
 TEXT = "don't stop: cafe\u0301 <|endoftext|> 1234 日本語 👩\u200d👧 'll \n\n end"
@@ -469,18 +468,6 @@ def test_what_raises_leaves_no_trace(name: str, column: str) -> None:
 
 
 # Threads
-
-
-def at_once(work: Callable[[int], None], n_threads: int) -> None:
-    """Begin in all threads at the same time; raise what one of them raised."""
-    barrier = threading.Barrier(n_threads)
-
-    def begin(number: int) -> None:
-        barrier.wait()
-        work(number)
-
-    with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(begin, range(n_threads)))
 
 
 @pytest.mark.parametrize("name", COUNTERS)

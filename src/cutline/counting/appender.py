@@ -10,7 +10,6 @@ from typing import Self
 from cutline.checks import (
     checked_budget,
     checked_length,
-    need_encoding,
     need_unchanged,
     utf8_of_part,
 )
@@ -63,7 +62,6 @@ class Appender(Growing):
 
     def __new__(cls, encoding: TextEncoder, text: str = "") -> Self:
         """Begin with a text; see the class."""
-        need_encoding(encoding, "appender(text)")
         need_unchanged(encoding, "appender(text)")
         appender = super().__new__(cls, encoding, utf8_of_part)
         appender._encoding = encoding

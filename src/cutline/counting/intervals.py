@@ -8,8 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from cutline.checks import (
     checked_budget,
-    need_automaton,
-    need_encoding,
     need_unchanged,
     plain_text,
     utf8_of,
@@ -58,11 +56,8 @@ class IntervalCounter(Intervals):
 
     def __new__(cls, encoding: TextEncoder, text: str, *, byte_offsets: bool = False) -> Self:
         """Check the text, then let the kernel build."""
-        need_encoding(encoding, "intervals(text)")
         text = plain_text(text)
-        if encoding._changes(text):
-            need_unchanged(encoding, "intervals(text)")
-        need_automaton(encoding)
+        need_unchanged(encoding, "intervals(text)", text)
         counter = super().__new__(cls, encoding, text, utf8_of(text), byte_offsets)
         counter._encoding = encoding
         counter._text = text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from operator import index
+from typing import Protocol
 
 from cutline.errors import OffsetError, SurrogateError, UnsupportedPatternError
 from cutline.kernels.base.utf8 import encode_utf8

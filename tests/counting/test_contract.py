@@ -504,12 +504,8 @@ def test_threads_share_fresh_slices(name: str) -> None:
     at_once(work, 8)
 
 
-@pytest.mark.parametrize(
-    ("structure", "told"),
-    [("appender", (OffsetError, RuntimeError)), ("prepender", (OffsetError,))],
-)
-def test_threads_that_race_for_a_growing_text_break_nothing(structure: str, told: Any) -> None:
-    """Of an appender a second thread is told that it comes too soon; a prepender lets it wait."""
+@pytest.mark.parametrize("structure", ["appender", "prepender"])
+def test_threads_that_race_for_a_growing_text_wait_for_each_other(structure: str) -> None:
     counter = cutline.get_encoding("cl100k_base")
     one = getattr(counter, structure)()
     grow = one.append if structure == "appender" else one.prepend
@@ -526,10 +522,10 @@ def test_threads_that_race_for_a_growing_text_break_nothing(structure: str, told
                     one.truncate(rng.choice((0, 0, 900)))
                 assert one.copy().text_length >= 0
                 assert isinstance(one.text, str)
-            except told as error:
+            except OffsetError as error:
                 refused.add(str(error))
 
     at_once(work, 4)
     # The length is refused where another thread has truncated the text first.
-    assert all("another thread" in why or "length must be from 0" in why for why in refused)
+    assert all("length must be from 0" in why for why in refused)
     assert (one.count, one.text_length) == (counter.count(one.text), len(one.text))

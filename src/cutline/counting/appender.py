@@ -38,8 +38,9 @@ class Appender(Growing):
         SurrogateError: (a ValueError) the text has a surrogate code point; an appended text
             could join it to a pair.
 
-    One thread at a time may change it: a second one gets a RuntimeError. Whatever raises
-    leaves it as it was. It can be pickled: the text is what is kept.
+    Threads that change one appender at once do it no harm, for each call is done whole and the
+    others wait; but the order is chance. Whatever raises leaves it as it was. It can be
+    pickled: the text is what is kept.
 
     Cost: `count` and `text_length` are O(1). Memory is the text's UTF-8 and a tenth more, with
     up to half of that in reserve, and not given back by `truncate`; 12 bytes more for each

@@ -3,6 +3,8 @@
 Guarded by tests/counting/test_appender.py.
 """
 
+from time import sleep
+
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
 from cython cimport auto_pickle, critical_section
@@ -18,6 +20,8 @@ from cutline.kernels.index.live_scans cimport (
 cdef enum:
     NOGIL_BYTES = 4096          # shorter texts are done before another thread could start
 
+cdef double WAIT_SECONDS = 5e-5
+
 
 @auto_pickle(False)
 cdef class Growing:
@@ -28,7 +32,7 @@ cdef class Growing:
         as_utf8: gives the UTF-8 of what is no plain text: bytes, or a str that is ASCII. It
             raises where that can't be.
 
-    One thread at a time may change it; another one gets a RuntimeError.
+    Any number of threads may change it: each call is done whole, and the others wait.
     """
 
     cdef Encoder encoder
@@ -52,15 +56,15 @@ cdef class Growing:
         end_live(&self.live)
 
     cdef int enter(self) except -1:
+        """Wait until no other thread is at work: rare, so without a lock to take each time."""
         cdef bint busy
-        with critical_section(self):
-            busy = self.busy
-            self.busy = True
-        if busy:
-            raise RuntimeError(
-                "another thread is at work on this text: use a lock, or a copy for each thread"
-            )
-        return 0
+        while True:
+            with critical_section(self):
+                busy = self.busy
+                self.busy = True
+            if not busy:
+                return 0
+            sleep(WAIT_SECONDS)
 
     cdef object utf8_owner(self, text):
         owner = plain_utf8(text)

@@ -332,7 +332,7 @@ def test_a_path_or_a_format_that_tells_nothing_is_refused(tmp_path: Path) -> Non
 def test_what_a_file_lacks_must_be_given_and_nothing_else(tmp_path: Path) -> None:
     for name in ("x.tiktoken", "x-vocab.json"):
         toy().save(tmp_path / name)
-        with pytest.raises(TypeError, match="does not hold the split pattern: pass pat_str="):
+        with pytest.raises(TypeError, match="does not contain the split pattern: pass pat_str="):
             cutline.load(tmp_path / name)
     for name in ("x.cutline", "x.json"):
         toy().save(tmp_path / name)
@@ -361,13 +361,13 @@ def test_a_missing_half_of_the_pair_is_named(tmp_path: Path) -> None:
 def test_a_model_of_sentencepiece_is_refused_with_a_way_out(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.model"
     path.write_bytes(b"\n\x0e\n\x05<unk>\x15\x00\x00\x00\x00\x18\x02\n\x0c\n\x03<s>")
-    with pytest.raises(VocabularyError, match=r"of SentencePiece, perhaps.* cutline\.wrap\("):
+    with pytest.raises(VocabularyError, match=r"perhaps a SentencePiece model.* cutline\.wrap\("):
         cutline.load(path)
 
 
 def test_a_special_token_of_the_pair_that_is_not_named_is_refused(tmp_path: Path) -> None:
     toy().save(tmp_path)
-    with pytest.raises(VocabularyError, match=r"b'<s>' \(id 500\).* it must be named as one"):
+    with pytest.raises(VocabularyError, match=r"b'<s>' \(id 500\).* it must be listed as one"):
         cutline.load(tmp_path, pat_str=None, special_tokens={"<|é|>": 7000})
 
 

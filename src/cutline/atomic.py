@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Atomic writing of files."""
 
 import os
 from collections.abc import Iterator
@@ -11,16 +11,16 @@ __all__ = ["replace_file", "replacing"]
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Write a file under a temporary name beside it, then rename it into place.
+    """Write a file under a temporary name in the same folder, then rename it into place.
 
-    Whoever reads the path gets the old file or the new one, whatever stops the writing.
-    An existing file keeps its permissions, and a symbolic link goes on leading to it.
+    A reader of the path sees the old file or the new one, even if writing is interrupted.
+    An existing file keeps its permissions, and a symbolic link keeps pointing to it.
     The file can be read back before it is in place.
     """
     target = Path(path).resolve()
     temporary = target.with_name(f".cutline-{os.urandom(8).hex()}.tmp")
     try:
-        # Opened in here: Ctrl-C may come as soon as the file exists.
+        # Opened inside `try`: Ctrl-C may come as soon as the file exists.
         with temporary.open("x+b") as sink:
             yield sink
         if target.exists():
@@ -29,7 +29,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except BaseException as error:
         temporary.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.filename == str(temporary):
-            # The temporary name tells a user nothing.
+            # The temporary name means nothing to a user.
             raise type(error)(error.errno, error.strerror, os.fspath(path)) from error
         raise
 
@@ -44,5 +44,5 @@ def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
         with replacing(path) as sink:
             sink.write(data)
     except OSError as error:
-        # The temporary name tells a user nothing.
+        # The temporary name means nothing to a user.
         raise type(error)(error.errno, error.strerror, os.fspath(path)) from error

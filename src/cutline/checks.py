@@ -1,4 +1,4 @@
-"""What a text must be before it is cut, and its UTF-8 as the kernels take it."""
+"""Checks of arguments, and a text's UTF-8 as the kernels take it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ REPAIR = "repair it with text.encode('utf-16', 'surrogatepass').decode('utf-16',
 
 
 def plain_text(text: str) -> str:
-    """Return a str as it is and a subclass as a str, whose methods can be relied on.
+    """Return a str unchanged, and a str subclass as a plain str, whose methods are reliable.
 
     Raises:
-        TypeError: it is neither.
+        TypeError: it is no str.
     """
     if type(text) is str:
         return text
@@ -34,13 +34,13 @@ def plain_text(text: str) -> str:
     raise TypeError(f"text must be a str, got {type(text).__name__}")
 
 
-def utf8_of(text: str, offset: int = 0, way_out: str = REPAIR) -> str | bytes:
-    """Return the text's UTF-8, as the kernels take it: the text itself where it is ASCII.
+def utf8_of(text: str, offset: int = 0, hint: str = REPAIR) -> str | bytes:
+    """Return the text's UTF-8, as the kernels take it: the text itself if it is ASCII.
 
     Args:
         text: any string.
-        offset: where the text lies in what the user gave, for the error.
-        way_out: what the error says to do.
+        offset: where the text begins in the user's text, for the error.
+        hint: what the error suggests.
 
     Raises:
         SurrogateError: (a ValueError) the text has a surrogate code point.
@@ -52,12 +52,12 @@ def utf8_of(text: str, offset: int = 0, way_out: str = REPAIR) -> str | bytes:
     except UnicodeEncodeError as error:
         raise SurrogateError(
             f"the text has a surrogate code point, {text[error.start]!r}, at offset "
-            f"{offset + error.start}; offsets into such text mean nothing to a tokenizer: {way_out}"
+            f"{offset + error.start}; offsets into such text mean nothing to a tokenizer: {hint}"
         ) from None
 
 
 def utf8_of_part(text: str) -> str | bytes:
-    """Return the UTF-8 of what is put to a growing text, where half a pair is the likely error.
+    """Return the UTF-8 of text added to a growing text; its likely error is half a pair.
 
     Raises:
         TypeError: it is no str.
@@ -65,7 +65,7 @@ def utf8_of_part(text: str) -> str | bytes:
     """
     return utf8_of(
         plain_text(text),
-        way_out=f"if it is half of a pair, join it with its other half first; otherwise {REPAIR}",
+        hint=f"if it is half of a pair, join it with its other half first; otherwise {REPAIR}",
     )
 
 
@@ -83,12 +83,12 @@ def need_automaton(encoding: _Named) -> None:
     """Refuse an encoding whose split pattern runs on the `regex` module.
 
     Raises:
-        UnsupportedPatternError: it does.
+        UnsupportedPatternError: its split pattern does.
     """
     if not encoding._has_automaton:
         raise UnsupportedPatternError(
             f"the split pattern of {encoding.name!r} runs on the `regex` module, which does not "
-            "tell how far it looked: exact cuts need a pattern that compiles to an automaton; "
+            "report how far it looked: exact cuts need a pattern that compiles to an automaton; "
             "encode and count work with any"
         )
 
@@ -116,7 +116,7 @@ def need_unchanged(encoding: _Named, method: str, text: str | None = None) -> No
     if changes:
         raise UnsupportedPatternError(
             f"{encoding.name!r} changes texts before it splits them: use its own {method}, which "
-            "counts what they become"
+            "counts the changed text"
         )
     if not encoding._has_automaton:
         need_automaton(encoding)
@@ -135,7 +135,7 @@ def checked_budget(max_tokens: int, name: str = "max_tokens") -> int:
 
 
 def checked_length(length: int, text_length: int) -> int:
-    """Return how much of a text is kept as an int.
+    """Return the length of the kept part of a text, as an int.
 
     Raises:
         OffsetError: (a ValueError) it is not from 0 to the text's length.

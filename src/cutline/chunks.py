@@ -1,4 +1,4 @@
-"""`Chunk`: a piece of a text with its place in it and its number of tokens; and their sizes."""
+"""`Chunk`: a slice of a text with its offsets and token count; checks of chunk sizes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,12 +17,12 @@ class Chunk:
 
     Attributes:
         text: `source[start_index:end_index]`.
-        start_index: where it begins in the source, in code points.
-        end_index: where it ends.
-        token_count: the tokens that `text` encodes to on its own.
+        start_index: its start in the source, in code points.
+        end_index: its end.
+        token_count: the number of tokens that `text` encodes to on its own.
         index: 0 for the first chunk of the source.
-        headings: the titles that it stands under, the outermost first.
-        metadata: what else the chunker knows; "boundary" tells what it was cut at.
+        headings: the headings above it, the outermost first.
+        metadata: further data from the chunker; "boundary" names the kind of boundary at its end.
     """
 
     text: str
@@ -35,7 +35,7 @@ class Chunk:
 
     @property
     def content_hash(self) -> str:
-        """128 bits in hexadecimal digits that tell the text and its headings, wherever they stand.
+        """A 128-bit hash of text and headings in hex, independent of position.
 
         >>> Chunk("one", 0, 3, 1, 0).content_hash == Chunk("one", 8, 11, 1, 5).content_hash
         True
@@ -80,10 +80,10 @@ def too_large(
 
     Args:
         character: the character.
-        offset: where it is.
-        tokens: how many it has on its own.
-        chunk_size: that was asked for.
-        least: the size that fits any character; None if that is not known.
+        offset: its offset.
+        tokens: its number of tokens on its own.
+        chunk_size: the requested chunk size.
+        least: the smallest size that fits any character; None if that is not known.
     """
     hint = f"a chunk_size of {least} fits any character"
     return BudgetError(

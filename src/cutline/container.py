@@ -1,9 +1,9 @@
-"""The container of every table file of this package: how arrays are stored.
+"""The container format of all table files of this package: a header and arrays.
 
-A file is: 8 bytes magic, 32 bytes SHA-256 of what it belongs to and of the rest, then a
-zlib stream of a length-prefixed JSON header followed by the arrays, little-endian, in the
-order in which the header lists them. Used for the Unicode tables and for the
-compiled automata, shipped or cached.
+A file consists of 8 bytes magic, 32 bytes SHA-256 of `belongs_to` and the rest, then a
+zlib stream of a length-prefixed JSON header followed by the arrays, little-endian, in
+the order in which the header lists them. Used for the Unicode tables and for compiled
+automata, packaged or cached.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ _DIGEST_BYTES = 32
 _DTYPES = frozenset(
     f"{sign}{kind}{size}" for sign in "<|" for kind in "iu" for size in (1, 2, 4, 8)
 )
-_MAX_PAYLOAD_BYTES = 64 << 20  # a damaged stream must not be able to fill the memory
+_MAX_PAYLOAD_BYTES = 64 << 20  # a damaged stream must not exhaust the memory
 
 
 def pack(
@@ -37,9 +37,9 @@ def pack(
 
     Args:
         magic: 8 bytes that name the kind of file.
-        header: anything JSON can hold; the key "arrays" is ours.
+        header: anything JSON can hold; the key "arrays" is reserved.
         arrays: one-dimensional integer arrays by name.
-        belongs_to: what the file is of no use without: only with this it can be read.
+        belongs_to: what the file depends on; it can only be read with the same value.
 
     Returns:
         The file's bytes.
@@ -68,13 +68,13 @@ def unpack(
     Args:
         magic: the 8 bytes that the file must start with.
         data: the file's bytes.
-        belongs_to: as it was packed with.
+        belongs_to: the value it was packed with.
 
     Returns:
         The header, and the arrays by name in native byte order, read-only.
 
     Raises:
-        CorruptDataError: wrong magic, wrong checksum, or not of this form.
+        CorruptDataError: wrong magic, wrong checksum, or malformed content.
 
     Cost: linear in the file; about 0.2 ms for 60 KB of tables.
     """

@@ -1,4 +1,4 @@
-"""`DecodeStream`: text from token ids as they come, a character at a time at the earliest."""
+"""`DecodeStream`: incremental decoding of token ids, in whole characters."""
 
 from codecs import getincrementaldecoder, lookup_error
 from collections.abc import Callable, Iterable
@@ -12,19 +12,18 @@ _Utf8Decoder = getincrementaldecoder("utf-8")
 class DecodeStream:
     r"""Decodes token ids that arrive one by one or in groups; from `Encoding.decode_stream`.
 
-    A token may end inside a character. Its bytes then wait for the rest, so that no
-    U+FFFD stands for a character that is only incomplete yet. All that `feed` and
-    `finish` return, joined, is what `Encoding.decode` makes of all ids, however they
-    were grouped.
+    A token may end inside a character. Its bytes are then held back until the character
+    is complete, instead of giving U+FFFD. The results of `feed` and `finish`, joined, are
+    what `Encoding.decode` returns for all ids, however they were grouped.
 
     Args:
         decode_bytes: turns ids into bytes: `Encoding.decode_bytes`.
-        errors: what to do where the bytes are not UTF-8, as in `bytes.decode`.
+        errors: how to handle bytes that are not UTF-8, as in `bytes.decode`.
 
     Raises:
         LookupError: no error handler has that name.
 
-    One stream is for one text at a time, and for one thread.
+    A stream is for one text at a time and for one thread.
 
     >>> import cutline
     >>> enc = cutline.get_encoding("gpt2")
@@ -50,36 +49,36 @@ class DecodeStream:
         self._decoder = _Utf8Decoder(errors)
 
     def feed(self, tokens: int | Iterable[int]) -> str:
-        """Take further ids and return the text of the characters that are known by now.
+        """Take further ids and return the text of the characters that are complete by now.
 
         Args:
-            tokens: one id, or ids in any iterable or numpy array; special tokens too.
+            tokens: one id, or an iterable or numpy array of ids; special tokens too.
 
         Returns:
-            Their text, after what waited for it; "" where a character is incomplete.
+            Their text, after any bytes held back; "" while a character is incomplete.
 
         Raises:
             UnknownTokenError: (a KeyError) the encoding has no such id; no id is negative, or
                 above 2**32 - 1.
             UnicodeDecodeError: the bytes are not UTF-8, and errors is "strict".
 
-        After an error the stream is as before the call.
+        After an error the stream is unchanged.
 
         Cost: linear in the bytes of these tokens.
         """
         return self._decoder.decode(self._decode_bytes(_as_ids(tokens)))
 
     def finish(self) -> str:
-        """End the text: return what an incomplete character at its end decodes to.
+        """End the text: decode the incomplete character at its end, if there is one.
 
         Returns:
-            "" unless the tokens stopped inside a character. The stream is then ready
+            "" unless the tokens ended inside a character. The stream is then ready
             for another text.
 
         Raises:
-            UnicodeDecodeError: they did, and errors is "strict". Those bytes go on waiting
-                for the rest of their character, so that every further `finish` raises as
-                well: begin another text with a new stream.
+            UnicodeDecodeError: they did, and errors is "strict". The bytes stay held back,
+                so every further `finish` raises as well: begin another text with a new
+                stream.
 
         >>> import cutline
         >>> stream = cutline.get_encoding("gpt2").decode_stream()
@@ -90,7 +89,7 @@ class DecodeStream:
 
 
 def _as_ids(tokens: Any) -> Iterable[int]:
-    """Put a single id, which is what cannot be iterated over, into a list."""
+    """Put a single id into a list; it is recognized by not being iterable."""
     try:
         iter(tokens)
     except TypeError:

@@ -1,4 +1,4 @@
-"""Token ids back to text: the half of `Encoding` that needs no split pattern."""
+"""Decoding: the half of `Encoding` that needs no split pattern."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Decoding"]
 
 
 class Decoding:
-    """Methods that decode; `Encoding` has the tokens."""
+    """The decoding methods of `Encoding`, which has the tokens."""
 
     __slots__ = ()
 
@@ -34,14 +34,14 @@ class Decoding:
     @property
     @abstractmethod
     def _decoder(self) -> Decoder:
-        """The table of all tokens by id."""
+        """The decoder: every token's bytes by id."""
 
     def decode(self, tokens: Iterable[int], errors: str = "replace") -> str:
         """Decode token ids to text.
 
         Args:
             tokens: ids; any iterable of int or a numpy array.
-            errors: what to do where the bytes are not UTF-8, as in `bytes.decode`.
+            errors: how to handle bytes that are not UTF-8, as in `bytes.decode`.
 
         Raises:
             UnknownTokenError: (a KeyError) the encoding has no such id; no id is negative, or
@@ -111,11 +111,11 @@ class Decoding:
         return [self.decode_single_token_bytes(token) for token in tokens]
 
     def decode_with_offsets(self, tokens: Iterable[int]) -> tuple[str, list[int]]:
-        """Decode ids to text, and tell where in it each token begins.
+        """Decode ids to text, and return where in it each token begins.
 
         Returns:
-            The text; for each token the code-point offset of the first character that
-            has bytes of it.
+            The text, and for each token the code-point offset of the first character that
+            contains bytes of it.
 
         Raises:
             UnicodeDecodeError: the tokens do not make valid UTF-8.
@@ -135,10 +135,10 @@ class Decoding:
         return joined.decode(), np.maximum(offsets, 0).tolist()
 
     def decode_stream(self, errors: str = "replace") -> DecodeStream:
-        """Decode ids as they come: text is returned as soon as whole characters are known.
+        """Decode ids incrementally: text is returned as soon as its characters are complete.
 
         Args:
-            errors: what to do where the bytes are not UTF-8, as in `bytes.decode`.
+            errors: how to handle bytes that are not UTF-8, as in `bytes.decode`.
 
         Returns:
             A `DecodeStream`: `feed` it ids one by one or in groups, then `finish` it.

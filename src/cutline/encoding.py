@@ -1,8 +1,8 @@
-"""`Encoding`: a vocabulary, a split pattern and special tokens, and all that one does with them.
+"""`Encoding`: encodes, decodes, counts and cuts text with one vocabulary and split pattern.
 
-The names are tiktoken's where the concept is. `encode_ordinary`, `count` and
-`count_till_limit` live in the kernel that this class extends, so that a short text
-costs no more than one call.
+What tiktoken has is named as in tiktoken. `encode_ordinary`, `count` and
+`count_till_limit` are methods of the kernel class that this class extends, so that a
+short text costs no more than one call.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = ["Encoding"]
 
 
 class _Late:
-    """A module that is imported with the first use of it; each name is looked up once."""
+    """A module that is imported on first use; each name is looked up once."""
 
     def __init__(self, module: str) -> None:
         self._module = module
@@ -57,14 +57,14 @@ class _Late:
 
 
 if not TYPE_CHECKING:
-    counting = _Late("cutline.counting")  # slices, cuts, growing texts: a plain count needs none
+    counting = _Late("cutline.counting")  # a plain count does not need it
 
 AllowedSpecial = Literal["all"] | AbstractSet[str]
 DisallowedSpecial = Literal["all"] | Collection[str]
 
 
 class TiktokenEncoding(Protocol):
-    """What `Encoding.from_tiktoken` reads of a tiktoken encoding."""
+    """The attributes of a tiktoken encoding that `Encoding.from_tiktoken` reads."""
 
     name: str
     _pat_str: str
@@ -76,12 +76,12 @@ class Encoding(TextEncoder, Decoding):
     r"""A byte-level BPE encoding. Immutable; any number of threads may use it at once.
 
     Args:
-        name: what to call it; packaged encodings come from `get_encoding`.
+        name: its name; for packaged encodings use `get_encoding`.
         pat_str: the split pattern; None keeps the whole text in one piece.
         mergeable_ranks: every token's bytes with its id, which is also its merge
             priority. Each of the 256 single bytes must be there.
         special_tokens: ids of the special tokens by their text.
-        explicit_n_vocab: if given, it is checked to be the number of tokens, ids dense.
+        explicit_n_vocab: if given, checked to be the number of tokens, with dense ids.
 
     Raises:
         VocabularyError: names what is wrong with tokens or ids.
@@ -144,7 +144,7 @@ class Encoding(TextEncoder, Decoding):
         vocabulary: Vocabulary,
         special_tokens: Mapping[str, int],
     ) -> Self:
-        """Make an encoding of a `Vocabulary`; otherwise like the constructor.
+        """Make an encoding from a `Vocabulary`; otherwise like the constructor.
 
         Raises:
             VocabularyError, PatternError: as the constructor.
@@ -166,7 +166,7 @@ class Encoding(TextEncoder, Decoding):
 
     @classmethod
     def from_tiktoken(cls, encoding: TiktokenEncoding) -> Self:
-        """Make the encoding that a `tiktoken.Encoding` is.
+        """Make an encoding equal to a `tiktoken.Encoding`.
 
         Args:
             encoding: any tiktoken encoding; its pattern, ranks and special tokens are read.
@@ -175,7 +175,7 @@ class Encoding(TextEncoder, Decoding):
             VocabularyError, PatternError: as the constructor.
         """
         ranks = dict(encoding._mergeable_ranks)
-        ranks.pop(b"", None)  # Whisper has a token of no bytes, which is in no text
+        ranks.pop(b"", None)  # Whisper has an empty token, which no text has
         return cls(
             encoding.name,
             pat_str=encoding._pat_str,
@@ -185,20 +185,20 @@ class Encoding(TextEncoder, Decoding):
 
     @classmethod
     def from_tokenizers(cls, tokenizer: Any, name: str | None = None) -> Encoding:
-        """Make the encoding of a `tokenizers.Tokenizer`, or of a fast one of transformers.
+        """Make the encoding of a `tokenizers.Tokenizer` or a fast tokenizer of transformers.
 
         Args:
-            tokenizer: byte-level BPE; of `tokenizers` 0.21 or later, or what has one as its
-                `backend_tokenizer`.
-            name: what to call it; if not given, `name_or_path` where there is one.
+            tokenizer: byte-level BPE; from `tokenizers` 0.21 or later, or an object that has
+                one as its `backend_tokenizer`.
+            name: its name; by default the tokenizer's `name_or_path`, if it has one.
 
         Raises:
             VocabularyError, PatternError: as `cutline.load` for a tokenizer.json.
-            TypeError: it is no such tokenizer.
+            TypeError: the tokenizer is neither of these.
 
         Source: docs/tokenizers.md.
         """
-        from cutline.formats.reading import naming, read_tokenizer  # few programs need them
+        from cutline.formats.reading import naming, read_tokenizer  # rarely needed
 
         name = name or getattr(tokenizer, "name_or_path", None) or "tokenizer"
         with naming(str(name)):
@@ -210,7 +210,7 @@ class Encoding(TextEncoder, Decoding):
         special_tokens = spec.special_tokens
         pipeline = None
         if not spec.is_plain:
-            from cutline.pipeline import Pipeline  # few programs have such a tokenizer
+            from cutline.pipeline import Pipeline  # rarely needed
 
             pipeline = Pipeline(spec)
         for attribute, value in (
@@ -250,12 +250,12 @@ class Encoding(TextEncoder, Decoding):
         return self._pickled or (_rebuild, (type(self), self._spec, self._source))
 
     def _from(self, source: dict[str, Any]) -> Self:
-        """Keep the arguments with which `cutline.load` made it; returns itself."""
+        """Keep the arguments of the `cutline.load` call that made it; returns itself."""
         object.__setattr__(self, "_source", source)
         return self
 
     def _pickled_as(self, function: Any, arguments: tuple[Any, ...]) -> Self:
-        """Keep the call that gives this very object; returns itself."""
+        """Keep a call that returns this same object, for pickles; returns itself."""
         object.__setattr__(self, "_pickled", (function, arguments))
         return self
 
@@ -273,8 +273,8 @@ class Encoding(TextEncoder, Decoding):
         Args:
             text: any string; lone surrogates count as U+FFFD, as in tiktoken.
             allowed_special: special tokens whose text becomes the token, or "all".
-            disallowed_special: texts that must not occur, "all" for every special token
-                that is not allowed. What is neither is encoded as ordinary text.
+            disallowed_special: texts that must not occur; "all" means every special token
+                that is not allowed. A special token in neither set is encoded as ordinary text.
 
         Returns:
             Token ids.
@@ -296,7 +296,7 @@ class Encoding(TextEncoder, Decoding):
         return self._encode_allowed(text, allowed) if allowed else self.encode_ordinary(text)
 
     def _encode_allowed(self, text: str, allowed: frozenset[str]) -> list[int]:
-        """Encode a text in which some special tokens, one or more, are to be found."""
+        """Encode a text, with at least one special token allowed."""
         if self._pipeline is not None:
             return self._pipeline.encode(self, text, allowed)
         tokens: list[int] = []
@@ -345,7 +345,7 @@ class Encoding(TextEncoder, Decoding):
         allowed_special: AllowedSpecial = frozenset(),
         disallowed_special: DisallowedSpecial = "all",
     ) -> tuple[list[int], NDArray[np.int64]]:
-        """Encode like `encode`, and say which characters each token comes from.
+        """Encode like `encode`, and return the characters that each token comes from.
 
         Args:
             text: the text.
@@ -353,14 +353,15 @@ class Encoding(TextEncoder, Decoding):
             disallowed_special: as for `encode`.
 
         Returns:
-            Token ids, and int64 of shape (tokens, 2), the half-open spans of the text that they
-            come from, in code points. Tokens that share a character both have it in their spans.
+            Token ids, and int64 of shape (tokens, 2): for each token the half-open span of the
+            text that it comes from, in code points. Tokens that share a character both have it
+            in their spans.
 
         Raises:
             SpecialTokenError: (a ValueError) as for `encode`.
             SurrogateError: (a ValueError) the text has surrogate code points.
 
-        Cost: linear in the text, 0.7 MB/s, for each character is traced.
+        Cost: linear in the text, 0.7 MB/s: every character is traced.
 
         >>> import cutline
         >>> tokens, spans = cutline.get_encoding("gpt2").encode_with_offsets("hello wörld")
@@ -378,8 +379,8 @@ class Encoding(TextEncoder, Decoding):
     def _untrimmed_offsets(
         self, text: str, allowed: frozenset[str] = frozenset()
     ) -> tuple[list[int], NDArray[np.int64]]:
-        """Encode like `encode_with_offsets`, with blanks at the ends of tokens in their spans."""
-        from cutline.pipeline.offsets import untrimmed_offsets  # few programs need them
+        """Encode like `encode_with_offsets`, but keep blanks at the ends of tokens in the spans."""
+        from cutline.pipeline.offsets import untrimmed_offsets  # rarely needed
 
         about = self._spec if self._pipeline is None else self._pipeline
         return untrimmed_offsets(self, self._decoder, about, text, allowed)
@@ -431,10 +432,10 @@ class Encoding(TextEncoder, Decoding):
         return tokens
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
-        """Return the id of the token, ordinary or special, with exactly this text.
+        """Return the id of the ordinary or special token with exactly this text.
 
         Raises:
-            UnknownTokenError: (a KeyError) there is none.
+            UnknownTokenError: (a KeyError) no token has this text.
 
         >>> import cutline
         >>> cutline.get_encoding("gpt2").encode_single_token("hello")
@@ -460,9 +461,9 @@ class Encoding(TextEncoder, Decoding):
     def _encode_bytes(self, text: bytes) -> list[int]:
         """Encode bytes that need not be valid UTF-8, as tiktoken does.
 
-        The valid beginning is split as usual; its last piece and all that follows from
-        the first invalid byte on make one piece. White space before that piece could have
-        been part of it: it joins in.
+        The valid prefix is split as usual. Its last piece and everything from the first
+        invalid byte on are encoded as one piece, together with the white space before that
+        piece, which could have been part of it.
         """
         try:
             return self.encode_ordinary(text.decode())
@@ -497,12 +498,12 @@ class Encoding(TextEncoder, Decoding):
         return np.concatenate(map_blocks(self._count_block, texts, num_threads))
 
     def fits(self, text: str, max_tokens: int) -> bool:
-        """Tell whether a text has at most `max_tokens` tokens.
+        """Return whether a text has at most `max_tokens` tokens.
 
         Raises:
             ValueError: max_tokens is negative.
 
-        Cost: linear in the part of the text that makes max_tokens + 1 tokens.
+        Cost: linear in the prefix of the text that has max_tokens + 1 tokens.
 
         >>> import cutline
         >>> cutline.get_encoding("gpt2").fits("hello world", 2)
@@ -515,23 +516,23 @@ class Encoding(TextEncoder, Decoding):
     def split_at(self, text: str, n: int, start: int = 0) -> int:
         """Find the greatest `end` such that `text[start:end]` has at most n tokens.
 
-        Counts are not monotonic: a longer text can have fewer tokens. This is the
-        greatest end all the same.
+        Counts are not monotonic: a longer text can have fewer tokens. The result is
+        nevertheless the greatest such end.
 
         Args:
             text: the text.
             n: the token budget, 0 or more.
-            start: where to begin, in code points.
+            start: the offset to begin at, in code points.
 
         Returns:
-            The end, in code points; `start` itself when not even one character fits.
+            The end, in code points; `start` if not even one character fits.
 
         Raises:
             OffsetError: start lies outside the text.
             ValueError: n is negative.
-            SurrogateError: (a ValueError) there are surrogate code points where it looks.
+            SurrogateError: (a ValueError) the text that is read has surrogate code points.
 
-        Cost: linear in the text from start to the cut, wherever in a text that is; see
+        Cost: linear in the text from start to the cut, independent of start; see
         docs/cutting.md for the worst inputs.
         Source: docs/cutting.md, "The longest fitting prefix".
 
@@ -547,17 +548,17 @@ class Encoding(TextEncoder, Decoding):
         return counting.cutting.split_at(self, text, n, start)
 
     def intervals(self, text: str, *, byte_offsets: bool = False) -> IntervalCounter:
-        """Scan a text once, to count the tokens of any slice of it in constant time.
+        """Scan a text once, to count the tokens of any of its slices in constant time.
 
         Args:
-            text: the text; it is kept, not copied.
-            byte_offsets: take and give offsets in bytes of UTF-8 instead of code points.
+            text: the text; kept, not copied.
+            byte_offsets: take and return offsets in bytes of UTF-8 instead of code points.
 
         Raises:
             SurrogateError: (a ValueError) the text has surrogate code points.
             UnsupportedPatternError: the split pattern runs on the `regex` module.
 
-        Cost: like `count`. See `cutline.IntervalCounter` for that of its methods.
+        Cost: like `count`. For the cost of its methods see `cutline.IntervalCounter`.
         Source: docs/counting.md.
 
         >>> import cutline
@@ -569,26 +570,26 @@ class Encoding(TextEncoder, Decoding):
             from cutline.pipeline import slices
 
             counter = slices.intervals(pipeline, self, text, byte_offsets=byte_offsets)
-            return cast("IntervalCounter", counter)  # has all that is public
+            return cast("IntervalCounter", counter)  # has all its public methods
         return counting.IntervalCounter(self, text, byte_offsets=byte_offsets)
 
     def split(self, text: str, chunk_size: int, chunk_overlap: int = 0) -> list[Chunk]:
-        """Cut a text into chunks of at most `chunk_size` tokens, each as long as it can be.
+        """Cut a text into chunks of at most `chunk_size` tokens, each as long as possible.
 
-        Joined (without overlap), the chunks are the text. Cuts lie between characters,
-        and each chunk's `token_count` is what its text encodes to on its own.
+        Without overlap, the chunks joined are the text. Cuts lie between characters,
+        and each chunk's `token_count` is the number of tokens of its text on its own.
 
         Args:
             text: the text; special-token text in it is ordinary text.
-            chunk_size: tokens of a chunk at most, overlap included.
-            chunk_overlap: tokens that a chunk may share with the one before.
+            chunk_size: maximum number of tokens of a chunk, overlap included.
+            chunk_overlap: maximum number of tokens that a chunk shares with the one before.
 
         Returns:
             The chunks, in order; none for an empty text.
 
         Raises:
             BudgetError: (a ValueError) a character alone has more than chunk_size tokens
-                (possible below 4 only); names it and its place.
+                (possible only below 4); names it and its offset.
             ValueError: chunk_size is below 1, or chunk_overlap is not from 0 to below it.
             SurrogateError: (a ValueError) the text has surrogate code points.
 
@@ -623,19 +624,19 @@ class Encoding(TextEncoder, Decoding):
         """
         return counting.truncating.truncate(self, text, max_tokens, keep, marker, boundary).text
 
-    # Texts that grow
+    # Growing texts
 
     def appender(self, text: str = "") -> Appender:
-        """Make an `Appender`: a text that grows at its end, counted all the time.
+        """Make an `Appender`: a text that grows at its end, with its token count.
 
         Args:
-            text: what to begin with.
+            text: the initial text.
 
         Raises:
             UnsupportedPatternError: the split pattern runs on the `regex` module.
             SurrogateError: (a ValueError) the text has a surrogate code point.
 
-        Cost: like `count`. See `cutline.Appender` for that of its methods.
+        Cost: like `count`. For the cost of its methods see `cutline.Appender`.
         Source: docs/counting.md, "A text that grows at its end".
 
         >>> import cutline
@@ -647,20 +648,20 @@ class Encoding(TextEncoder, Decoding):
         if self._changes_texts:
             from cutline.counting.recounted import RecountedAppender
 
-            return cast("Appender", RecountedAppender(self, text))  # has all that is public
+            return cast("Appender", RecountedAppender(self, text))  # has all its public methods
         return counting.Appender(self, text)
 
     def prepender(self, text: str = "") -> Prepender:
-        """Make a `Prepender`: a text that grows at its beginning, counted all the time.
+        """Make a `Prepender`: a text that grows at its beginning, with its token count.
 
         Args:
-            text: what to begin with.
+            text: the initial text.
 
         Raises:
             UnsupportedPatternError: the split pattern runs on the `regex` module.
             SurrogateError: (a ValueError) the text has a surrogate code point.
 
-        Cost: like `count`. See `cutline.Prepender` for that of its methods.
+        Cost: like `count`. For the cost of its methods see `cutline.Prepender`.
         Source: docs/counting.md, "A text that grows at its beginning".
 
         >>> import cutline
@@ -672,42 +673,42 @@ class Encoding(TextEncoder, Decoding):
         if self._changes_texts:
             from cutline.counting.recounted import RecountedPrepender
 
-            return cast("Prepender", RecountedPrepender(self, text))  # has all that is public
+            return cast("Prepender", RecountedPrepender(self, text))  # has all its public methods
         return counting.Prepender(self, text)
 
-    # What it consists of
+    # Properties and saving
 
     def save(
         self,
         path: str | PathLike[str],
-        format: FileFormat | None = None,  # noqa: A002 (what such an argument is called)
+        format: FileFormat | None = None,  # noqa: A002 (the usual name)
     ) -> None:
         """Write the encoding to a file, for `cutline.load`.
 
         Args:
-            path: the file, which appears whole or not at all; for "vocab.json" that file, or
-                the folder for it and its `merges.txt`.
-            format: "cutline" (all that it is, compact), "tokenizer.json" (for Hugging Face's
+            path: the file, written atomically; for "vocab.json" that file, or the folder for
+                it and its `merges.txt`.
+            format: "cutline" (complete and compact), "tokenizer.json" (for Hugging Face's
                 `tokenizers`), "vocab.json" or "tiktoken" (tokens only: keep pattern and
-                special tokens yourself). If not given, the path's ending tells.
+                special tokens yourself). By default the path's suffix decides.
 
         Raises:
-            ValueError: the path does not tell the format.
-            VocabularyError: (a ValueError) the format cannot hold the vocabulary; says why.
-            UnsupportedPatternError: (a ValueError) a tokenizer.json cannot hold the pattern.
+            ValueError: the format cannot be inferred from the path.
+            VocabularyError: (a ValueError) the format cannot store the vocabulary; says why.
+            UnsupportedPatternError: (a ValueError) a tokenizer.json cannot store the pattern.
             OSError: the file cannot be written.
 
         Source: docs/formats.md.
         """
-        from cutline.formats.writing import write  # few programs write encodings
+        from cutline.formats.writing import write  # rarely needed
 
         write(self._spec, path, format)
 
     def num_special_tokens_to_add(self, pair: bool = False) -> int:
-        """Count the special tokens that the model expects around a text: what to leave room for.
+        """Count the special tokens that the model's template adds around a text.
 
         Args:
-            pair: around two texts that are sent together.
+            pair: count those around two texts that are sent together.
 
         Returns:
             The number; 0 unless the encoding comes from a tokenizer with a template.
@@ -729,9 +730,9 @@ class Encoding(TextEncoder, Decoding):
 
     @property
     def content_hash(self) -> str:
-        """SHA-256 in hex over all that decides on tokens and ids; equal if they are.
+        """SHA-256 in hex over everything that determines tokens and ids; equal if these are.
 
-        The name has no part in it. Cost: linear in the vocabulary at the first use, then kept.
+        The name is not included. Cost: linear in the vocabulary at the first use, then cached.
 
         >>> import cutline, pickle
         >>> enc = cutline.get_encoding("gpt2")
@@ -754,7 +755,7 @@ class Encoding(TextEncoder, Decoding):
 
     @property
     def eot_token(self) -> int:
-        """The id of `<|endoftext|>`; KeyError where the encoding has none."""
+        """The id of `<|endoftext|>`; KeyError if the encoding has none."""
         return self._special_tokens["<|endoftext|>"]
 
     @property
@@ -764,14 +765,14 @@ class Encoding(TextEncoder, Decoding):
 
     @property
     def added_tokens(self) -> dict[str, int]:
-        """Ids by text of all tokens that are looked for before a text is split.
+        """Ids by text of all tokens that are searched for before a text is split.
 
-        The special tokens, and with a tokenizer.json those that are not special, too.
+        These are the special tokens and, from a tokenizer.json, added tokens that are not special.
         """
         return {token.content: token.id for token in self._spec.added_tokens}
 
     def is_special_token(self, token: int) -> bool:
-        """Tell whether an id is that of a special token."""
+        """Return whether an id is that of a special token."""
         return token in self._special_token_values
 
     @property
@@ -788,7 +789,7 @@ class Encoding(TextEncoder, Decoding):
         return self._spec.pat_str
 
     def _most_tokens_of_a_character(self) -> int:
-        """See `TextEncoder`. Cost: a second, once, where texts are changed."""
+        """See `TextEncoder`. Cost: a second, once, if the encoding changes texts."""
         if not self._changes_texts:
             return super()._most_tokens_of_a_character()
 
@@ -799,7 +800,7 @@ class Encoding(TextEncoder, Decoding):
         found: int = self._remember("most tokens of a character", most)
         return found
 
-    # Texts that a pipeline changes
+    # Texts that the pipeline changes
 
     @property
     def _changing_pipeline(self) -> Pipeline | None:
@@ -811,7 +812,7 @@ class Encoding(TextEncoder, Decoding):
         return pipeline is not None and pipeline.changes(text)
 
     def _count_after(self, text: str) -> int:
-        """Count the tokens of a text that goes on from a safe split point."""
+        """Count the tokens of a text that begins at a safe split point."""
         assert self._pipeline is not None
         return self._pipeline.count_after(self, text)
 
@@ -820,10 +821,10 @@ class Encoding(TextEncoder, Decoding):
         assert self._pipeline is not None
         return self._pipeline.safe_points.find(text, begin)
 
-    # Inside
+    # Internals
 
     def _remember(self, key: Any, make: Any) -> Any:
-        """Make a thing once. Two threads may both make it; all get the same one."""
+        """Return a cached object, made once. Two threads may both make it; all get the same one."""
         if key not in self._memo:
             self._memo.setdefault(key, make())
         return self._memo[key]
@@ -842,7 +843,7 @@ class Encoding(TextEncoder, Decoding):
         return decoder
 
     def _finder(self, texts: frozenset[str]) -> SpecialFinder:
-        """Make the finder for some texts; those for special tokens, which are few, are kept."""
+        """Make the finder for some texts; finders of special tokens, which are few, are cached."""
         if texts <= self._special_tokens.keys() and len(self._memo) < 64:
             finder: SpecialFinder = self._remember(texts, lambda: SpecialFinder(texts))
             return finder
@@ -853,7 +854,7 @@ class Encoding(TextEncoder, Decoding):
     ) -> frozenset[str]:
         """Refuse text with disallowed special tokens. Returns the allowed ones."""
         if not allowed and disallowed == "all":
-            # What a plain encode(text) does: kept short, for it counts on short texts.
+            # The path of a plain encode(text): kept short, since short texts feel it.
             if (found := self._special_finder.first(text)) is not None:
                 raise disallowed_error(found)
             return frozenset()
@@ -891,5 +892,5 @@ def _as_bytes(text_or_bytes: str | bytes) -> bytes:
 
 
 def _rebuild(cls: type[Encoding], spec: TokenizerSpec, source: dict[str, Any]) -> Encoding:
-    """Make an encoding again from its pickle."""
+    """Rebuild an encoding from its pickle."""
     return cls.from_spec(spec)._from(source)

@@ -1,4 +1,4 @@
-"""The exceptions: each says what, where, what was got and the way out.
+"""The exceptions: each message says what is wrong, where, the value it got, and a hint.
 
 Every class subclasses the builtin that a caller would catch anyway.
 """
@@ -31,7 +31,7 @@ class VocabularyError(CutlineError, ValueError):
 
 
 class CorruptDataError(CutlineError, ValueError):
-    """A vocabulary or table file whose content is not what it claims to be."""
+    """A damaged or malformed vocabulary or table file."""
 
 
 class PatternError(CutlineError, ValueError):
@@ -47,7 +47,7 @@ class PatternFallbackWarning(UserWarning):
 
 
 class UnparsedWarning(UserWarning):
-    """A text is cut at lines, since its parser cannot be had or did not stand it."""
+    """A text is cut at lines, because its parser is not available or failed on it."""
 
 
 class UnknownEncodingError(CutlineError, ValueError):
@@ -69,15 +69,15 @@ class UnknownTokenError(CutlineError, KeyError):
 
 
 class SpecialTokenError(CutlineError, ValueError):
-    """Text that spells a special token, where that is not allowed."""
+    """Text that contains a special token that is not allowed."""
 
 
 class SurrogateError(CutlineError, ValueError):
-    """Text with surrogate code points, where offsets into it are asked for."""
+    """Text with surrogate code points, in a call that needs offsets into it."""
 
 
 class SourceError(CutlineError, ValueError):
-    """A source of text that holds no text, or that cannot be read as it says."""
+    """A source of text that has no text, or that cannot be read in its format."""
 
 
 class OffsetError(CutlineError, ValueError):

@@ -1,4 +1,4 @@
-"""Packages that an extra of cutline installs: imported when needed, or said how to get."""
+"""Optional packages: imported when needed, with an error that says how to install them."""
 
 from importlib import import_module
 from typing import Any
@@ -11,11 +11,11 @@ def need(module: str, what: str, extra: str) -> Any:
 
     Args:
         module: its dotted name.
-        what: needs it, for the error.
+        what: what needs it, for the error.
         extra: the extra's name.
 
     Raises:
-        ImportError: it is not installed; says how to.
+        ImportError: it is not installed; says how to install it.
     """
     try:
         return import_module(module)

@@ -1,8 +1,8 @@
-"""Steps that change a text before it is split: what each makes of it, and of what.
+"""The steps that normalize a text before it is split, with offsets into the original.
 
-The Unicode version of `tokenizers` is 9 for normal forms: what came later is left alone and
-nothing composes with it (the tests compare all code points). Lower case is that of Unicode
-17, character by character.
+`tokenizers` uses Unicode 9 for normal forms: characters added later are left unchanged and
+compose with nothing (the tests compare all code points). Lower case is that of Unicode 17,
+character by character.
 """
 
 import re
@@ -31,7 +31,7 @@ __all__ = [
 SPACE: Final = " \t\n\v\f\r\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
     map(chr, range(0x2000, 0x200B))
 )
-"""What `tokenizers` takes for white space."""
+"""The characters that `tokenizers` treats as white space."""
 
 _LATER = (
     "558 58B-58C 5C8-5C9 7FD 897-89F 8CA-8D3 9FE C3C D3B-D3C EBA 1715 1ABF-1AF0 1DF6-1DFA "
@@ -44,7 +44,7 @@ _LATER = (
     "1D6A6 1DF95 1DFCD-1DFFF 1E030-1E06D 1E08F 1E130-1E136 1E2AE 1E2EC-1E2EF 1E4EC-1E4EF "
     "1E5EE-1E5EF 1E6E3 1E6E6 1E6EE-1E6EF 1E6F5 1F16C 1FBF0-1FBF9"
 )
-"""Later than Unicode 9, and with a part in some normal form of Unicode 18."""
+"""Added after Unicode 9, and affected by some normal form of Unicode 18."""
 
 # From U+1C89 on: capitals of Unicode 14 to 17, which an older Python lacks.
 _CAPITALS = {
@@ -59,14 +59,14 @@ _JAMO = re.compile("[\u1160-\u11ff\ud7b0-\ud7ff]")
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """A text, and for each of its characters the span it came from in another one."""
+    """A text, and for each of its characters the span of the original that it came from."""
 
     text: str
     spans: list[tuple[int, int]]
 
     @classmethod
     def of(cls, text: str) -> "Traced":
-        """Take a text as it is."""
+        """Trace a text to itself."""
         return cls(text, [(at, at + 1) for at in range(len(text))])
 
     def part(self, start: int, end: int) -> "Traced":
@@ -75,22 +75,22 @@ class Traced:
 
 
 class Step(Protocol):
-    """A change of a text."""
+    """One normalization step."""
 
     def apply(self, text: str) -> str:
         """Change a text."""
 
     def trace(self, traced: Traced) -> Traced:
-        """Change a text and keep track of what came from where."""
+        """Change a text and keep each character's span of the original."""
 
     def keeps(self, character: str) -> bool:
-        """Tell whether a character comes out as it is, whatever stands around it.
+        """Return whether a character stays unchanged, whatever its neighbours are.
 
-        Nor does what stands on one side of it then have a say in the other.
+        The text on one side of it then has no effect on the other side.
         """
 
     def keeps_slices(self, text: str) -> bool:
-        """Tell whether a text and all its slices come out as they are."""
+        """Return whether a text and all its slices stay unchanged."""
 
 
 @cache
@@ -101,7 +101,7 @@ def _later() -> re.Pattern[str]:
 
 @cache
 def _marks(compatible: bool) -> "regex.Pattern[str]":
-    """Find many characters in a row that have a combining class, or are made of such."""
+    """Match long runs of characters that have a combining class, or decompose into such."""
     import regex
 
     made = r"\u0f73\u0f75\u0f81" + r"\uff9e\uff9f" * compatible
@@ -128,13 +128,13 @@ class Form:
         return "".join([*parts, self._normalize(text[done:])])
 
     def _normalize(self, text: str) -> str:
-        # Many marks out of order take `unicodedata` quadratic time: here they come in order.
+        # `unicodedata` takes quadratic time for many unordered marks, so they are sorted first.
         if len(text) >= _MANY_MARKS:
             text = _marks(self.name in ("NFKC", "NFKD")).sub(self._in_order, text)
         return unicodedata.normalize(self.name, text)
 
     def _in_order(self, found: "regex.Match[str]") -> str:
-        """Take marks apart, and sort them by their classes."""
+        """Decompose marks, and sort them by combining class."""
         form: Final = "NFD" if self.name in ("NFC", "NFD") else "NFKD"
         marks = found.group()
         few = (marks[at : at + _MANY_MARKS] for at in range(0, len(marks), _MANY_MARKS))
@@ -142,7 +142,7 @@ class Form:
         return "".join(sorted(written, key=unicodedata.combining))
 
     def trace(self, traced: Traced) -> Traced:
-        """Between characters that nothing joins, each is made of all that stands there."""
+        """Trace each changed stretch, between characters that compose with nothing, as a whole."""
         text, start = traced.text, 0
         written, spans = [], []
         for end in range(1, len(text) + 1):
@@ -163,27 +163,27 @@ class Form:
 
     @staticmethod
     def begins(character: str) -> bool:
-        """Tell whether what stands before a character has no say in it."""
+        """Return whether a character is independent of the text before it."""
         if character < "\u0300" or _later().match(character):
             return True
         is_mark = unicodedata.category(character)[0] == "M" or unicodedata.combining(character)
-        # A mark may come out of what looks like a letter.
+        # A letter can decompose into something that begins with a mark.
         opening = unicodedata.normalize("NFKD", character)[0]
         return not (is_mark or _JAMO.match(character) or unicodedata.category(opening)[0] == "M")
 
     def keeps_slices(self, text: str) -> bool:
         """See `Step.keeps_slices`."""
-        # A later Unicode version only knows more changes: see docs/tokenizers.md.
+        # A later Unicode version only has more changes: see docs/tokenizers.md.
         return text.isascii() or unicodedata.is_normalized(self.name, text)
 
 
 @dataclass(frozen=True, slots=True)
 class Lower:
-    """Lower case, each character on its own."""
+    """Lowercases each character on its own."""
 
     def apply(self, text: str) -> str:
         """See `Step.apply`."""
-        # What str.lower does to the letter sigma depends on where it stands.
+        # str.lower makes the letter sigma depend on its position.
         return text.lower() if text.isascii() else "".join(map(_lower, text))
 
     def trace(self, traced: Traced) -> Traced:
@@ -210,7 +210,7 @@ def _lower(character: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """White space at the ends is left out."""
+    """Removes white space at the ends."""
 
     left: bool
     right: bool
@@ -239,7 +239,7 @@ class Strip:
 
 @dataclass(frozen=True, slots=True)
 class Replace:
-    """A text is written for another one."""
+    """Replaces one string by another."""
 
     old: str
     new: str
@@ -270,7 +270,7 @@ class Replace:
 
 @dataclass(frozen=True, slots=True)
 class Prepend:
-    """Something is put before a text that is not empty."""
+    """Puts a prefix before a text that is not empty."""
 
     prefix: str
 
@@ -295,12 +295,12 @@ class Prepend:
 
 
 def normalize(text: str, steps: Iterable[Step], *, at_start: bool = True) -> str:
-    """Change a text that has no added tokens.
+    """Normalize a text that has no added tokens.
 
     Args:
         text: the text.
-        steps: what changes it, the first one first.
-        at_start: it stands at the start of the text or after an added token.
+        steps: the steps, in order.
+        at_start: whether it is at the start of the text or after an added token.
     """
     for step in steps:
         if at_start or not isinstance(step, Prepend):
@@ -309,7 +309,7 @@ def normalize(text: str, steps: Iterable[Step], *, at_start: bool = True) -> str
 
 
 def trace(traced: Traced, steps: Iterable[Step]) -> Traced:
-    """Change a text that stands at the start, and keep track of what came from where."""
+    """Normalize a text at the start, and keep each character's span of the original."""
     for step in steps:
         traced = step.trace(traced)
     return traced

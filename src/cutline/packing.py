@@ -1,6 +1,6 @@
-"""Prompts that fit: `truncate` cuts one text to a token budget, `pack` puts many into one.
+"""Prompts that fit: `truncate` cuts one text to a token budget, `pack` joins many within one.
 
-What they promise, and how to check it: docs/budgets.md.
+docs/budgets.md says what they promise and how to check it.
 """
 
 from bisect import bisect_left
@@ -17,7 +17,7 @@ from cutline.registry import token_counter_of
 
 __all__ = ["Boundary", "Item", "Keep", "Packed", "PackedItem", "pack", "truncate"]
 
-# What a text costs between its neighbours is counted with this many characters of them.
+# The cost of joining a text with its neighbours is counted on this many of their characters.
 _CONTEXT = 128
 
 Status = Literal["whole", "truncated", "dropped"]
@@ -34,21 +34,21 @@ def truncate(
 ) -> str:
     """Cut a text to a token budget, and mark where text is missing.
 
-    A text that fits is returned as it is. Else what is kept has at most `max_tokens` tokens
-    together with the marker, counted as the one text that is returned, and is as long as it can
-    be: no result with up to 64 more characters fits. Without a marker, a start is the longest
-    of all. With "both", one more character of the end would not fit.
+    A text that fits is returned unchanged. Otherwise the result, marker included and counted as
+    one text, has at most `max_tokens` tokens, and is as long as possible: no result with up to
+    64 more characters fits. Without a marker, a start is the longest of all. With "both", one
+    more character of the end would not fit.
 
     Args:
         text: the text; special-token text in it is ordinary text.
         max_tokens: the budget, 0 or more.
         keep: the "start" of the text, its "end", or "both", with about as many tokens each.
-        marker: what stands where text was cut out; may be empty.
-        encoding: what counts: an `Encoding`, its name, or a wrapped tokenizer.
-        boundary: cut only between "character"s (code points), "grapheme"s (what readers take
-            for characters) or "word"s, by the default rules of Unicode; a word's cut leaves no
-            white space at the marker. Where no boundary within 4,096 characters leaves any
-            text, the next finer kind is taken.
+        marker: replaces the removed text; may be empty.
+        encoding: an `Encoding`, its name, or a wrapped tokenizer.
+        boundary: cut only between "character"s (code points), "grapheme"s (user-perceived
+            characters) or "word"s, by the default rules of Unicode; a cut between words leaves
+            no white space at the marker. If no boundary within 4,096 characters leaves any
+            text, the next finer kind is used.
 
     Raises:
         BudgetError: (a ValueError) text must be cut, and the marker alone is over budget.
@@ -57,7 +57,7 @@ def truncate(
         UnsupportedPatternError: (a ValueError) text must be cut, and the encoding's split
             pattern runs on the `regex` module.
 
-    Cost: linear in what is kept, wherever in a text that is; see docs/budgets.md.
+    Cost: linear in the kept text, not in the whole text; see docs/budgets.md.
     Source: docs/budgets.md, "Truncating".
 
     >>> truncate("The quick brown fox jumps over the lazy dog.", 6)
@@ -71,15 +71,15 @@ def truncate(
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A text that asks for room in a budget.
+    """A text to place within a budget.
 
     Attributes:
         text: the text.
         priority: items of higher priority are placed first; of equal ones, the earlier.
-        min_tokens: what must be left of the text, marker included, if it is truncated: it is
-            dropped otherwise. None: it is never truncated.
-        overhead_tokens: what it costs besides its text, such as the frame of a chat message.
-        keep: which part a truncated one keeps: "start", "end" or "both".
+        min_tokens: the fewest tokens it may be truncated to, marker included; otherwise it is
+            dropped. None: it is never truncated.
+        overhead_tokens: its cost besides its text, such as the template of a chat message.
+        keep: which part to keep if it is truncated: "start", "end" or "both".
     """
 
     text: str
@@ -99,15 +99,15 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class PackedItem:
-    """What became of an item.
+    """The outcome for one item: whole, truncated or dropped.
 
     Attributes:
         item: the item.
         status: "whole", "truncated" or "dropped".
-        text: what was placed of it, with the marker if it was truncated.
+        text: the placed text, with the marker if it was truncated.
         token_count: the tokens of `text` on its own, without the item's overhead.
-        start_index: where `text` begins in the packed text, in code points.
-        end_index: where it ends. A dropped item has no place: both are None.
+        start_index: the start of `text` in the packed text, in code points.
+        end_index: its end. Both are None for a dropped item.
         kept: the half-open spans of the item's own text that were placed.
     """
 
@@ -122,11 +122,11 @@ class PackedItem:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A text within its budget, and what became of each item.
+    """A text within its budget, and the outcome for each item.
 
     Attributes:
         text: the placed texts with the separator between them.
-        items: one for each item given, in the same order.
+        items: one for each given item, in the same order.
         token_count: the tokens of `text`, counted as one text; with separator=None, the sum of
             the placed texts' own.
         overhead_tokens: the overheads of the items that were placed.
@@ -141,7 +141,7 @@ class Packed:
 
     @property
     def total_tokens(self) -> int:
-        """The tokens of text and overheads, at most `max_tokens`."""
+        """The tokens of the text and the overheads together, at most `max_tokens`."""
         return self.token_count + self.overhead_tokens
 
     @property
@@ -150,7 +150,7 @@ class Packed:
         return self.max_tokens - self.total_tokens
 
     def report(self) -> str:
-        """Say in lines what became of each item, and what is left."""
+        """Return a report: a line for each item, and a line with the totals."""
         lines = [
             f"{place:>5}  {one.status:<9}  {one.token_count + one.item.overhead_tokens:>8} tokens"
             if one.status != "dropped"
@@ -172,20 +172,20 @@ def pack(
 ) -> Packed:
     r"""Join as many texts as fit a token budget, the most important ones first.
 
-    The items are offered room by falling priority, and stand in the given order. One that fits
-    is placed whole; one that does not is truncated to the room that is left, if its
-    `min_tokens` allow that, and dropped otherwise. The next one is offered what is left then.
+    Items are placed by priority, highest first, and keep their order. An item that fits is
+    placed whole; one that does not is truncated to what is left of the budget, if its
+    `min_tokens` allows that, and dropped otherwise. The next item gets what is left then.
 
-    The budget holds for the joined text, counted as one text, with the overheads of the items
-    placed: this count decides at the end, and nothing over budget is returned.
+    The budget holds for the joined text, counted as one text, plus the overheads of the placed
+    items: this count is checked at the end, and nothing over budget is returned.
 
     Args:
         items: texts or `Item`s; a str is `Item(text)`, which is never truncated.
         max_tokens: the budget, 0 or more.
-        encoding: what counts: an `Encoding`, its name, or a wrapped tokenizer.
-        separator: what stands between two placed texts. None: nothing does, and each text is
-            counted on its own, as is right where special tokens stand between them.
-        marker: what stands where text was cut out; see `truncate`.
+        encoding: an `Encoding`, its name, or a wrapped tokenizer.
+        separator: text between two placed texts. None: there is none, and each text is counted
+            on its own, which is correct if special tokens separate them.
+        marker: replaces the removed text; see `truncate`.
         boundary: where texts may be cut; see `truncate`.
 
     Raises:
@@ -193,7 +193,7 @@ def pack(
         SurrogateError, UnsupportedPatternError: (ValueErrors) as `truncate`, for an item that
             is truncated.
 
-    Cost: linear in the texts' lengths, and some tens of microseconds an item.
+    Cost: linear in the texts' lengths, plus some tens of microseconds per item.
     Source: docs/budgets.md, "Packing".
 
     >>> notes = Item("A long note that may be cut to its start.", min_tokens=4, overhead_tokens=2)
@@ -205,20 +205,20 @@ def pack(
     """
     counting, max_tokens = token_counter_of(encoding), index(max_tokens)
     marker = check_options(max_tokens, "start", marker, boundary)
-    offered = [one if isinstance(one, Item) else Item(one) for one in items]
+    given = [one if isinstance(one, Item) else Item(one) for one in items]
     if separator is not None:
         separator = plain_text(separator)
-    by_priority = sorted(range(len(offered)), key=lambda place: (-offered[place].priority, place))
+    by_priority = sorted(range(len(given)), key=lambda place: (-given[place].priority, place))
     counts: dict[int, int] = {}
     less = 0
     while True:
         room = _Room(counting, separator, max_tokens - less, counts)
         for place in by_priority:
-            room.offer(place, offered[place], marker, boundary)
-        packed = room.packed(offered, max_tokens)
+            room.add(place, given[place], marker, boundary)
+        packed = room.packed(given, max_tokens)
         if packed.tokens_left >= 0:
             return packed
-        # Some neighbours merged farther than was looked: pack again with that much less room.
+        # Some neighbours merged across more than _CONTEXT: pack again with that much less room.
         less = max(2 * less, less - packed.tokens_left)
 
 
@@ -235,11 +235,11 @@ class _Room:
         self._encoding = encoding
         self._separator = separator
         self._left = max_tokens
-        self._counts = counts  # of whole items, by their place; kept from one try to the next
+        self._counts = counts  # of whole items, by place; shared by all attempts
         self._places: list[int] = []  # sorted
         self._placed: dict[int, PackedItem] = {}
 
-    def offer(self, place: int, item: Item, marker: str, boundary: Boundary) -> None:
+    def add(self, place: int, item: Item, marker: str, boundary: Boundary) -> None:
         """Place an item, whole or truncated, if it fits."""
         tokens = self._counts.get(place)
         if tokens is None:
@@ -264,7 +264,7 @@ class _Room:
                 self._place(place, PackedItem(item, "truncated", text, tokens, kept=kept), over)
                 return
 
-    def packed(self, offered: Sequence[Item], max_tokens: int) -> Packed:
+    def packed(self, given: Sequence[Item], max_tokens: int) -> Packed:
         """Join what was placed, and count it as one text."""
         separator = self._separator or ""
         placed = [self._placed[place] for place in self._places]
@@ -280,7 +280,7 @@ class _Room:
             text,
             tuple(
                 self._placed.get(place) or PackedItem(item, "dropped")
-                for place, item in enumerate(offered)
+                for place, item in enumerate(given)
             ),
             tokens,
             sum(one.item.overhead_tokens for one in placed),
@@ -293,13 +293,13 @@ class _Room:
         self._left = -over
 
     def _over(self, place: int, item: Item, text: str, tokens: int) -> int:
-        """Tell by how much a text of so many tokens would exceed what is left."""
-        return item.overhead_tokens + tokens + self._seams(place, text) - self._left
+        """Return by how much a text with this many tokens would exceed what is left."""
+        return item.overhead_tokens + tokens + self._joining_tokens(place, text) - self._left
 
-    def _seams(self, place: int, text: str) -> int:
-        """Count what a text at a place adds to the joined text besides its own tokens.
+    def _joining_tokens(self, place: int, text: str) -> int:
+        """Count the tokens that joining a text at a place adds to its own tokens.
 
-        Exact if the pieces of a text do not depend on what is farther away than the context.
+        Exact if the pieces of a text do not depend on text farther away than the context.
         """
         if self._separator is None or not self._places:
             return 0
@@ -316,18 +316,18 @@ class _Room:
         return joined - apart
 
     def _left_context(self, at: int) -> str | None:
-        """Return the end of what stands before; None: nothing does."""
+        """Return the end of the placed text before; None if there is none."""
         places = reversed(self._places[max(0, at - _CONTEXT) : at])
         near = self._near(places, slice(-_CONTEXT, None))
         return None if near is None else (self._separator or "").join(reversed(near))
 
     def _right_context(self, at: int) -> str | None:
-        """Return the beginning of what stands behind; None: nothing does."""
+        """Return the beginning of the placed text after; None if there is none."""
         near = self._near(self._places[at : at + _CONTEXT], slice(_CONTEXT))
         return None if near is None else (self._separator or "").join(near)
 
     def _near(self, places: Iterable[int], part: slice) -> list[str] | None:
-        """Collect texts from the nearest on until there is enough of them."""
+        """Collect texts, the nearest first, until they have _CONTEXT characters."""
         texts: list[str] = []
         length = 0
         for place in places:

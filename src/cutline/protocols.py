@@ -1,7 +1,7 @@
-"""`TokenCounter`: what chunkers, budgets and `verify` ask of whatever counts tokens.
+"""`TokenCounter`: the interface that chunkers, budgets and `verify` need from a tokenizer.
 
-`Encoding` answers from tables, `WrappedTokenizer` by encoding again. There is no other list of
-what a tokenizer has to be able to do, and no other place that decides what is one.
+`Encoding` implements it with tables, `WrappedTokenizer` by encoding slices. It is defined
+only here, and nothing else decides what a token counter is.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,33 +22,33 @@ class SliceCounter(Protocol):
         """Count the tokens of many slices."""
 
     def split_at(self, start: int, n: int) -> int:
-        """Find the greatest end within n tokens."""
+        """Find the greatest end whose slice has at most n tokens."""
 
 
 class GrowsAtEnd(Protocol):
     """A text that grows at its end, as an `Appender` does."""
 
     def append(self, text: str, /) -> None:
-        """Put more to its end."""
+        """Add text at the end."""
 
     def truncate(self, length: int) -> None:
-        """Keep its first characters."""
+        """Keep the first `length` characters."""
 
     def fits(self, text: str, max_tokens: int, /) -> bool:
-        """Tell whether it would have at most so many tokens with more at its end."""
+        """Return whether it would have at most `max_tokens` tokens after `append(text)`."""
 
 
 class GrowsAtStart(Protocol):
     """A text that grows at its beginning, as a `Prepender` does."""
 
     def prepend(self, text: str, /) -> None:
-        """Put more before it."""
+        """Add text at the beginning."""
 
     def truncate(self, length: int) -> None:
-        """Keep its last characters."""
+        """Keep the last `length` characters."""
 
     def fits(self, text: str, max_tokens: int, /) -> bool:
-        """Tell whether it would have at most so many tokens with more before it."""
+        """Return whether it would have at most `max_tokens` tokens after `prepend(text)`."""
 
 
 @runtime_checkable
@@ -62,22 +62,22 @@ class TokenCounter(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name."""
 
     def count(self, text: str, /) -> int:
         """Count the tokens of a text on its own."""
 
     def count_till_limit(self, text: str, limit: int, /) -> int | None:
-        """Count them, or return None if they are more than `limit`."""
+        """Count the tokens, or return None if there are more than `limit`."""
 
     def split_at(self, text: str, n: int, start: int = 0) -> int:
-        """Find an end such that `text[start:end]` has at most n tokens, the greatest known."""
+        """Find the greatest known end such that `text[start:end]` has at most n tokens."""
 
     def split(self, text: str, chunk_size: int, chunk_overlap: int = 0) -> list[Chunk]:
-        """Cut a text into chunks as long as the budget allows."""
+        """Cut a text into chunks, each as long as the budget allows."""
 
     def intervals(self, text: str) -> SliceCounter:
-        """Return what counts slices of a text."""
+        """Return a counter for the slices of a text."""
 
     def appender(self, text: str = "") -> GrowsAtEnd:
         """Begin a text that grows at its end."""
@@ -86,4 +86,4 @@ class TokenCounter(Protocol):
         """Begin a text that grows at its beginning."""
 
     def _max_bytes_of(self, n: int, /) -> int | None:
-        """Tell how far `split_at` may go with n tokens, in bytes or less; None: without end."""
+        """Return an upper bound in bytes for `split_at` with n tokens; None: unbounded."""

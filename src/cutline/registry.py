@@ -1,4 +1,4 @@
-"""Encodings by name: the packaged ones, by model too, and those in files."""
+"""Encodings by name or by model, and those loaded from files."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _encodings: dict[str, Encoding] = {}
 
 
 def get_encoding(encoding_name: str) -> Encoding:
-    """Return a packaged encoding: offline, and the same object each time.
+    """Return a packaged encoding, offline; the same object each time.
 
     Args:
         encoding_name: one of `list_encoding_names()`.
 
     Raises:
-        UnknownEncodingError: (a ValueError) no encoding has this name; suggests near ones.
+        UnknownEncodingError: (a ValueError) no encoding has this name; suggests similar ones.
         CorruptDataError: the installed vocabulary is damaged.
 
-    Cost: at first some tens of milliseconds, then a dictionary look-up.
+    Cost: some tens of milliseconds the first time, then a dictionary lookup.
 
     >>> get_encoding("o200k_base")
     <Encoding 'o200k_base'>
@@ -43,14 +43,14 @@ def get_encoding(encoding_name: str) -> Encoding:
     if encoding is None:
         loaded = new_encoding(encoding_name)
         loaded._pickled_as(get_encoding, (loaded.name,))
-        # Threads may race to here, but all leave with one object. A lock would have to
+        # Threads may race to here, but all return the same object. A lock would have to
         # survive a fork while another thread holds it.
         encoding = _encodings.setdefault(loaded.name, loaded)
     return encoding
 
 
 def new_encoding(encoding_name: str) -> Encoding:
-    """Load a packaged encoding that nobody shares, with caches of its own; see `get_encoding`."""
+    """Load a packaged encoding that is not shared, with its own caches; see `get_encoding`."""
     from cutline.vocabulary import packaged_encoding, packaged_vocabulary
 
     spec = packaged_encoding(encoding_name)
@@ -63,11 +63,11 @@ def new_encoding(encoding_name: str) -> Encoding:
 
 
 def token_counter_of(encoding: TokenCounter | str) -> TokenCounter:
-    """Return what counts, given itself or as the name of a packaged encoding.
+    """Return a token counter, given as one or as the name of a packaged encoding.
 
     Raises:
         UnknownEncodingError: (a ValueError) no encoding has this name.
-        TypeError: it cannot count; a tokenizer of another make must be wrapped first.
+        TypeError: it is no token counter; other tokenizers must be wrapped first.
     """
     if isinstance(encoding, str):
         return get_encoding(encoding)
@@ -77,15 +77,15 @@ def token_counter_of(encoding: TokenCounter | str) -> TokenCounter:
 
     if isinstance(encoding, TokenCounter):
         return encoding
-    way_out = "use cutline.wrap(...)" if hasattr(encoding, "encode") else "use get_encoding(...)"
+    hint = "use cutline.wrap(...)" if hasattr(encoding, "encode") else "use get_encoding(...)"
     raise TypeError(
         "encoding must be an Encoding, its name, or a wrapped tokenizer, got "
-        f"{type(encoding).__name__}: {way_out}"
+        f"{type(encoding).__name__}: {hint}"
     )
 
 
 def encoding_of(encoding: Encoding | str) -> Encoding:
-    """Return an encoding that was given itself or by its name.
+    """Return an encoding, given as one or by its name.
 
     Raises:
         UnknownEncodingError: (a ValueError) no encoding has this name.
@@ -94,7 +94,7 @@ def encoding_of(encoding: Encoding | str) -> Encoding:
 
 
 def encoding_for_model(model_name: str) -> Encoding:
-    """Return the encoding that a model uses, by tiktoken's table.
+    """Return the encoding that a model uses, according to tiktoken's table.
 
     Raises:
         UnknownModelError: (a KeyError) no encoding is known for this model.
@@ -116,29 +116,29 @@ def load(
 ) -> Encoding:
     """Load an encoding from a file or a folder.
 
-    What can be read: a `.cutline` file; a Hugging Face `tokenizer.json` of byte-level BPE;
-    Mistral's `tekken.json`; `vocab.json` with `merges.txt` beside it; a `.tiktoken` file. The
-    first three hold pattern and special tokens; for the others, say them.
+    It reads a `.cutline` file; a Hugging Face `tokenizer.json` of byte-level BPE; Mistral's
+    `tekken.json`; `vocab.json` with `merges.txt` next to it; a `.tiktoken` file. The first
+    three contain split pattern and special tokens; for the others, pass them.
 
     Args:
         path: the file, or a folder with a `tokenizer.json`, `vocab.json` or `tekken.json`.
-        pat_str: the split pattern, where the file does not hold it; None does not split.
-        special_tokens: ids by text, where the file does not tell.
-        name: what to call the encoding; the stored name, or else the file's.
+        pat_str: the split pattern, if the file does not contain it; None: do not split.
+        special_tokens: ids by text, if the file does not contain them.
+        name: the encoding's name; by default the stored name, or else the file's.
 
     Raises:
         FileNotFoundError: there is no such file.
-        VocabularyError: (a ValueError) the file is damaged, or holds what is not supported;
-            names it and the place.
+        VocabularyError: (a ValueError) the file is damaged or not supported; names the
+            file and the place.
         PatternError: (a ValueError) the pattern is no valid regular expression, or, in a
             tokenizer.json, not known to mean the same here.
-        TypeError: pat_str or special_tokens are missing, or given although the file has them.
+        TypeError: pat_str or special_tokens is missing, or given although the file has it.
 
     Source: docs/formats.md, docs/tokenizers.md.
     """
     from pathlib import Path
 
-    from cutline.formats import reading  # few programs read encodings from files
+    from cutline.formats import reading  # rarely needed
 
     path = Path(path)
     with reading.naming(str(path)):

@@ -1,6 +1,6 @@
-"""`TokenizerSpec`: what a tokenizer is, as one plain value.
+"""`TokenizerSpec`: the complete description of a tokenizer, as one plain value.
 
-Files are read into it and written from it, an `Encoding` is made of it, and pickles hold it.
+Files are read into it and written from it, an `Encoding` is made from it, and pickles hold it.
 """
 
 import json
@@ -22,16 +22,17 @@ __all__ = ["AddedToken", "TokenizerSpec", "checked_special_tokens"]
 
 
 class AddedToken(NamedTuple):
-    """A token that is looked for in the text before anything else happens.
+    """A token that is searched for in the text before anything else happens.
 
     Attributes:
         content: its text.
         id: its id.
-        special: it is not for users to write; `skip_special_tokens` leaves it out.
-        normalized: it is looked for in normalized text.
-        lstrip: it takes the white space before it.
-        rstrip: it takes the white space after it.
-        single_word: it counts only where no word character touches it.
+        special: it is a control token that users should not write; `skip_special_tokens`
+            leaves it out.
+        normalized: it is searched for in normalized text.
+        lstrip: its match includes the white space before it.
+        rstrip: its match includes the white space after it.
+        single_word: it matches only where no word character is next to it.
     """
 
     content: str
@@ -45,19 +46,19 @@ class AddedToken(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TokenizerSpec:
-    """A byte-level BPE tokenizer, described. Immutable; `Encoding.from_spec` makes it work.
+    """The description of a byte-level BPE tokenizer. Immutable; input of `Encoding.from_spec`.
 
     Attributes:
-        name: what it is called.
-        vocabulary: the tokens that merging makes; with left lengths it loads fast.
+        name: its name.
+        vocabulary: the mergeable tokens; loads faster with left lengths.
         pat_str: the split pattern; None: texts are not split.
-        added_tokens: what is looked for in a text before it is split, special tokens above all.
-        normalizer: what changes the text between added tokens, the first step first.
-        prefix_space: a blank is put before such text, unless it begins with one.
-        unreachable_tokens: tokens with ids that no text has; they can be decoded.
+        added_tokens: tokens that are searched for before a text is split, mostly special tokens.
+        normalizer: the steps that change the text between added tokens, in order.
+        prefix_space: such text gets a leading blank, unless it begins with one.
+        unreachable_tokens: ids of tokens that no text encodes to; they can be decoded.
         n_template_tokens: special tokens that a model expects around one text, and around two.
-        trims: for each time that blanks are left out of offsets, whether one before the text is
-            taken for one that was put there.
+        trims: for each post-processor that trims blanks from offsets, whether it takes a blank
+            before the text for an inserted one.
     """
 
     name: str
@@ -78,7 +79,7 @@ class TokenizerSpec:
         pat_str: str | None,
         special_tokens: Mapping[str, int],
     ) -> Self:
-        """Describe a tokenizer that splits and merges, and nothing else.
+        """Describe a tokenizer that only splits and merges.
 
         Raises:
             VocabularyError: names the special token that is empty or no text, or whose id is
@@ -94,7 +95,7 @@ class TokenizerSpec:
 
     @property
     def own_tokens(self) -> dict[str, int]:
-        """Ids by text of the added tokens that are not in the vocabulary as well."""
+        """Ids by text of the added tokens that are not in the vocabulary."""
         ids = np.array([token.id for token in self.added_tokens], dtype=np.int64)
         taken = np.isin(ids, self.vocabulary.ids).tolist()
         return {
@@ -105,7 +106,7 @@ class TokenizerSpec:
 
     @property
     def is_plain(self) -> bool:
-        """Whether pattern, vocabulary and special tokens are all that there is to it."""
+        """Whether it consists of pattern, vocabulary and special tokens only."""
         return self._is_only_split and len(self.own_tokens) == len(self.added_tokens)
 
     @property
@@ -117,7 +118,7 @@ class TokenizerSpec:
 
     @property
     def changes_texts(self) -> bool:
-        """Whether ordinary text can be other than the tokens of its own pieces."""
+        """Whether the tokens of ordinary text can differ from those of its own pieces."""
         return (
             bool(self.normalizer)
             or self.prefix_space
@@ -126,8 +127,8 @@ class TokenizerSpec:
 
     @property
     def content_hash(self) -> str:
-        """SHA-256 in hex over all that decides on tokens and ids; the name has no part in it."""
-        # Of two that share an id, the later one is what it decodes to: their order counts.
+        """SHA-256 in hex over everything that determines tokens and ids, not the name."""
+        # The order matters: an id shared by two special tokens decodes to the first one.
         special = sorted(self.special_tokens.items(), key=itemgetter(1))
         content: list[Any] = [self.vocabulary.fingerprint, self.pat_str, special]
         if not self.is_plain:
@@ -143,7 +144,7 @@ class TokenizerSpec:
 def checked_special_tokens(
     vocabulary: Vocabulary, special_tokens: Mapping[str, int]
 ) -> dict[str, int]:
-    """Refuse special tokens that cannot be told from other tokens, or not be written.
+    """Refuse special tokens that clash with ordinary tokens, or are no valid text.
 
     Two special tokens may share an id, as two of o200k_harmony do.
 
@@ -160,7 +161,7 @@ def checked_special_tokens(
     for text, token_id in special_tokens.items():
         if not isinstance(text, str) or not text or not _is_unicode(text):
             raise VocabularyError(
-                f"special token {text!r} is no text: it must be a str of at least a character, "
+                f"special token {text!r} is no text: it must be a str of at least one character, "
                 "without surrogates"
             )
         try:

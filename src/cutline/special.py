@@ -1,4 +1,4 @@
-"""Where do special tokens stand in a text? The search behind `Encoding.encode`."""
+"""Finding special tokens in a text, for `Encoding.encode`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["SpecialFinder", "disallowed_error"]
 
 
 class SpecialFinder:
-    """Finds any of some texts in a text, in one pass however many they are.
+    """Finds occurrences of several strings in a text, in one pass however many they are.
 
-    Nearly all text holds none of them, and all special tokens of a tokenizer tend to
-    begin alike (`<|`): so a plain search for that beginning comes first.
+    Nearly all texts contain none of them, and the special tokens of a tokenizer usually
+    share a prefix (`<|`), so a plain search for that prefix comes first.
     """
 
     __slots__ = ("_automaton", "_longest", "_prefix", "_texts")
@@ -24,11 +24,11 @@ class SpecialFinder:
     def __init__(self, texts: Collection[str]) -> None:
         self._texts = [text for text in texts if text]
         self._longest = max(map(len, self._texts), default=0)
-        self._prefix = commonprefix(self._texts)  # noqa: RUF071 (by character, as is meant)
+        self._prefix = commonprefix(self._texts)  # noqa: RUF071 (by character, as intended)
         self._automaton: ahocorasick.Automaton | None = None
 
     def _build(self) -> ahocorasick.Automaton:
-        """Build the automaton when it is first needed: for most encodings, never."""
+        """Build the automaton on first use; most encodings never need it."""
         if self._automaton is None:
             automaton = ahocorasick.Automaton()
             for text in self._texts:
@@ -38,9 +38,9 @@ class SpecialFinder:
         return self._automaton
 
     def find_all(self, text: str) -> Iterator[tuple[int, str]]:
-        """Yield start and text of each find: leftmost first, the longest of those, no overlaps.
+        """Yield start and text of each match: leftmost, longest, without overlaps.
 
-        Cost: linear in the text; a substring search where the common beginning is absent.
+        Cost: linear in the text; a substring search if the common prefix does not occur.
 
         >>> list(SpecialFinder({"<a>", "<ab>"}).find_all("x<ab><a>"))
         [(1, '<ab>'), (5, '<a>')]
@@ -59,7 +59,7 @@ class SpecialFinder:
                 covered = start + len(found)
 
     def first(self, text: str) -> str | None:
-        """Return the leftmost find, the longest of those; or None. Stops where it is known."""
+        """Return the leftmost-longest match, or None. Stops as soon as it is known."""
         begin = text.find(self._prefix)
         if begin < 0 or not self._texts:
             return None
@@ -73,7 +73,7 @@ class SpecialFinder:
 
 
 def disallowed_error(token: str) -> SpecialTokenError:
-    """Build the error for text that spells a special token where that is not allowed."""
+    """Build the error for text that contains a disallowed special token."""
     return SpecialTokenError(
         f"the text holds {token!r}, which is a disallowed special token; "
         f"to encode it as that token, pass allowed_special={{{token!r}, ...}} or 'all'; "

@@ -1,4 +1,4 @@
-"""What slices, cuts and growing texts ask of an encoding."""
+"""`TextEncoder`: the interface of an encoding for slices, cuts and growing texts."""
 
 from cutline.kernels.encode.encoder import Encoder
 
@@ -6,10 +6,10 @@ __all__ = ["TextEncoder"]
 
 
 class TextEncoder(Encoder):
-    """The kernel's encoder with a name; `Encoding` is the only one.
+    """The kernel's encoder with a name; base class of `Encoding` only.
 
     Attributes:
-        name: what it is called.
+        name: its name.
     """
 
     __slots__ = ()
@@ -17,9 +17,9 @@ class TextEncoder(Encoder):
     name: str
 
     def _most_tokens_of_a_character(self) -> int:
-        """Tell what size of a chunk fits any character: a token has a byte at least."""
+        """Return a chunk size that fits any character: each token has at least one byte."""
         return 4
 
     def _changes(self, text: str) -> bool:
-        """Tell whether a text, or a slice of it, is changed before it is split."""
+        """Return whether a text, or a slice of it, is changed before it is split."""
         return self._changes_texts and bool(text)

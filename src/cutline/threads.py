@@ -1,4 +1,4 @@
-"""How a batch is spread over threads: in blocks, each of them one call of a kernel."""
+"""Batches in threads: in blocks of texts, one kernel call for each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TypeVar
 
 __all__ = ["map_blocks", "map_threads"]
 
-BLOCK_CHARACTERS = 1 << 18  # about a millisecond of work: more than starting it costs
+BLOCK_CHARACTERS = 1 << 18  # about a millisecond of work: more than the overhead of a task
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -16,10 +16,10 @@ Result = TypeVar("Result")
 def map_blocks(
     work: Callable[[list[str]], Result], texts: Sequence[str], num_threads: int
 ) -> list[Result]:
-    """Apply `work` to consecutive blocks of the texts, in threads where there are several.
+    """Apply `work` to consecutive blocks of the texts, in threads if there are several.
 
     Raises:
-        TypeError: a text is not a str; names its place. Or all is one str.
+        TypeError: a text is not a str; names its place. Or `texts` is one str.
         ValueError: num_threads is below 1.
     """
     if isinstance(texts, str):
@@ -40,14 +40,14 @@ def map_blocks(
 def map_threads(
     work: Callable[[Item], Result], items: Sequence[Item], num_threads: int
 ) -> list[Result]:
-    """Apply `work` to every item, in threads; in order; without any for a single item."""
+    """Apply `work` to every item, in threads unless there is only one; results in order."""
     if num_threads < 1:
         raise ValueError(f"num_threads must be 1 or more, got {num_threads}")
     if len(items) < 2 or num_threads == 1:
         return [work(item) for item in items]
-    # Imported here: it brings `logging` along, several milliseconds of every start.
+    # Imported here: it imports `logging`, which would add milliseconds to every start.
     from concurrent.futures import ThreadPoolExecutor
 
-    # A pool of its own for each call: none is there to be broken by a fork.
+    # One pool for each call: no pool lives on that a fork could break.
     with ThreadPoolExecutor(min(num_threads, len(items))) as pool:
         return list(pool.map(work, items))

@@ -119,7 +119,7 @@ def test_an_encoding_that_cannot_be_loaded_is_one_line(invoke: Invoke, tmp_path:
     for name, message in (
         ("none.cutline", "no such file or directory"),
         ("empty", "a folder without tokenizer.json, vocab.json or tekken.json"),
-        ("x.tiktoken", "does not hold the split pattern: load it in Python, and save it as"),
+        ("x.tiktoken", "does not contain the split pattern: load it in Python, and save it as"),
         ("bert.json", 'model: type is "WordPiece", which is not supported; only byte-level BPE'),
     ):
         result = invoke("count", "--encoding", tmp_path / name, tmp_path / "a.txt")

@@ -142,7 +142,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "nothing": (b"", "begins with b'' instead of b'cutenc'"),
     "another file": (b"PK\3\4 or so", r"begins with b'PK\x03\x04 o' instead of b'cutenc'"),
     "cut off": (b"cutenc\1\0abc", "ends after 11 bytes, inside its first fields"),
-    "later version": (b"cutenc\2\0" + bytes(40), "is of version 2 of the format"),
+    "later version": (b"cutenc\2\0" + bytes(40), "has version 2 of the format"),
     "no json": (with_header(b"{"), "holds no JSON in its header from byte 44"),
     "deep json": (with_header(b"[" * 100_000), "holds no JSON in its header from byte 44"),
     "no object": (with_header([1]), "holds something else than name, pat_str and special_tokens"),

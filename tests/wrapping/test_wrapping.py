@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tokenizers import NormalizedString, PreTokenizedString, Tokenizer, models, pre_tokenizers
 
 import cutline
-from cutline.wrapping.slices import LOOK_AHEAD, REACH
+from cutline.wrapping.slices import LOOK_AHEAD, MAX_TOKEN_CHARACTERS
 from tests.texts import NAMED_TEXTS, random_texts
 from tests.wrapping.made import (
     ANY_KIND,
@@ -96,10 +96,12 @@ def test_seams_are_those_of_tokenizers_that_take_blanks_out() -> None:
 def check_cut(kind: str, text: str, n: int, start: int) -> None:
     tokenizer, count = wrapped(kind), counter(kind)
     end = tokenizer.split_at(text, n, start)
-    assert start <= end <= min(len(text), start + REACH * (n + 1))
+    assert start <= end <= min(len(text), start + MAX_TOKEN_CHARACTERS * (n + 1))
     assert count(text[start:end]) <= n
     assert tokenizer.intervals(text).split_at(start, n) == end
-    followers = range(end + 1, min(len(text), end + LOOK_AHEAD, start + REACH * (n + 1)) + 1)
+    followers = range(
+        end + 1, min(len(text), end + LOOK_AHEAD, start + MAX_TOKEN_CHARACTERS * (n + 1)) + 1
+    )
     if end - start <= 64:
         assert not [place for place in followers if count(text[start:place]) <= n]
 
@@ -125,7 +127,7 @@ def test_the_greatest_cut_is_found_where_words_stand_apart(kind: str) -> None:
         if max(map(len, text.split()), default=0) > LOOK_AHEAD:
             continue
         for n in (1, 6):
-            ends = range(min(len(text), REACH * (n + 1)) + 1)
+            ends = range(min(len(text), MAX_TOKEN_CHARACTERS * (n + 1)) + 1)
             greatest = max(end for end in ends if count(text[:end]) <= n)
             assert (text, n, tokenizer.split_at(text, n)) == (text, n, greatest)
 

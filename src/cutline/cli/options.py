@@ -118,5 +118,5 @@ def _load(path: str) -> "Encoding":
             problem = f"{error.filename or path}: {message_of(error)}"
         elif isinstance(error, TypeError):
             hint = "load it in Python, and save it as .cutline"
-            problem = f"{path} does not hold the split pattern: {hint}"
+            problem = f"{path} does not contain the split pattern: {hint}"
         raise click.BadParameter(problem, param_hint="--encoding") from error

@@ -1,4 +1,4 @@
-"""Counts that are kept while a text grows, and counts of any part of it."""
+"""Counting slices of a text and growing texts; cutting and truncating."""
 
 from cutline.counting import cutting, truncating
 from cutline.counting.appender import Appender

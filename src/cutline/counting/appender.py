@@ -1,7 +1,7 @@
 """`Appender`: the tokens of a text that grows at its end.
 
-`append`, `count` and `text_length` live in the kernel that it extends, so that appending a
-few characters costs no more than one call.
+`append`, `count` and `text_length` are methods of the kernel class that it extends, so that
+appending a few characters costs no more than one call.
 """
 
 import sys
@@ -20,14 +20,14 @@ __all__ = ["Appender"]
 
 
 class Appender(Growing):
-    """A text that grows at its end, and how many tokens it has; made by `Encoding.appender`.
+    """A text that grows at its end, with its token count; made by `Encoding.appender`.
 
     After any sequence of `append` and `truncate`, `count` and `tokens()` are those of the
-    whole text so far, although appending can change the tokens, and the pieces, before it.
+    whole text so far, although appending can change earlier tokens and pieces.
 
     Args:
         encoding: its split pattern must compile to an automaton.
-        text: what to begin with.
+        text: the initial text.
 
     Attributes:
         count: the tokens of the text, `len(tokens())`.
@@ -35,16 +35,16 @@ class Appender(Growing):
 
     Raises:
         UnsupportedPatternError: (a ValueError) the split pattern runs on the `regex` module.
-        SurrogateError: (a ValueError) the text has a surrogate code point; an appended text
-            could join it to a pair.
+        SurrogateError: (a ValueError) the text has a surrogate code point; appending could
+            complete it to a pair.
 
     Threads that change one appender at once do it no harm, for each call is done whole and the
     others wait; but the order is chance. Whatever raises leaves it as it was. It can be
     pickled: the text is what is kept.
 
-    Cost: `count` and `text_length` are O(1). Memory is the text's UTF-8 and a tenth more, with
-    up to half of that in reserve, and not given back by `truncate`; 12 bytes more for each
-    byte of a piece of over 64 bytes that the next character may still change.
+    Cost: `count` and `text_length` are O(1). Memory is the text's UTF-8 plus a tenth, with up
+    to half of that in reserve, and not released by `truncate`; 12 bytes more for each byte of
+    a piece of over 64 bytes that the next character may still change.
     Source: docs/counting.md, "A text that grows at its end".
 
     >>> import cutline
@@ -78,18 +78,17 @@ class Appender(Growing):
         return self._utf8().decode()
 
     def fits(self, text: str, max_tokens: int) -> bool:
-        """Tell whether there would be at most `max_tokens` tokens after `append(text)`.
+        """Return whether there would be at most `max_tokens` tokens after `append(text)`.
 
-        Nothing is changed. Appending can lower the count: where a text does not fit, a longer
-        one that begins with it may.
+        Nothing is changed. Appending can lower the count: if a text does not fit, a longer one
+        that begins with it may.
 
         Raises:
             ValueError: max_tokens is negative.
             SurrogateError: (a ValueError) the text has a surrogate code point.
 
-        Cost: that of `append(text)`; less where the tokens that nothing can change any more
-        are too many before its end. The memory of the largest text asked about stays in
-        reserve.
+        Cost: that of `append(text)`; less if the final tokens exceed the budget before its
+        end. The memory for the largest text of such a call stays in reserve.
 
         >>> import cutline
         >>> appender = cutline.get_encoding("o200k_base").appender("don")
@@ -104,11 +103,11 @@ class Appender(Growing):
         Raises:
             OffsetError: (a ValueError) length is not from 0 to `text_length`.
 
-        Cost: about a kilobyte is read again, wherever the cut is. Two things are not amortised
-        where truncating and appending alternate: a cut inside a piece of over 64 bytes that
-        two or more appends have left behind counts that piece again, from its start; and with
-        a split pattern that keeps many scans alive at once (`a*b|a` on a run of "a"; none in
-        public use) there are fewer places to read on from.
+        Cost: about a kilobyte is read again, independent of the cut. Two cases are not
+        amortised if truncating and appending alternate: a cut inside a piece of over 64 bytes
+        that ended two or more appends ago counts that piece again, from its start; and with a
+        split pattern that has many live scans at once (`a*b|a` on a run of "a"; none in public
+        use) there are fewer checkpoints to continue from.
 
         >>> import cutline
         >>> appender = cutline.get_encoding("o200k_base").appender(" plötzlich")
@@ -125,7 +124,7 @@ class Appender(Growing):
     def copy(self) -> Self:
         """Return an independent appender with the same text.
 
-        Cost: linear in the text, but only to copy memory.
+        Cost: linear in the text, for copying memory only.
 
         >>> import cutline
         >>> appender = cutline.get_encoding("gpt2").appender("hello")
@@ -143,7 +142,7 @@ class Appender(Growing):
     def tokens(self) -> list[int]:
         """Return the token ids of the text.
 
-        Cost: linear in the text, which is encoded anew: tokens are not kept.
+        Cost: linear in the text, which is encoded from scratch: tokens are not stored.
 
         >>> import cutline
         >>> cutline.get_encoding("gpt2").appender("hello world").tokens()

@@ -1,4 +1,4 @@
-"""Cuts in code points: checks the arguments, then asks the kernel, which works in bytes."""
+"""Cuts in code points: checks the arguments and calls the kernel, which works in bytes."""
 
 from collections.abc import Callable
 from operator import index
@@ -17,16 +17,16 @@ __all__ = ["split", "split_at", "split_by_counting"]
 
 
 def split_at(encoding: TextEncoder, text: str, n: int, start: int) -> int:
-    """Find the greatest cut; see `Encoding.split_at`."""
+    """Find the longest fitting prefix; see `Encoding.split_at`."""
     text, n, start = plain_text(text), checked_budget(n, "n"), index(start)
     if not 0 <= start <= len(text):
         raise OffsetError(f"start must be from 0 to {len(text)}, the text's length, got {start}")
-    # No more characters than this can fit, so no more are looked at.
-    reach = encoding._max_normalized_bytes_of(n)
-    window = text[start : start + reach] if reach is not None else text[start:]
+    # Upper bound in characters: no more can fit, so no more are read.
+    bound = encoding._max_normalized_bytes_of(n)
+    window = text[start : start + bound] if bound is not None else text[start:]
     owner = utf8_of(window, start)
     cutter = _cutter(encoding, owner)
-    byte_end = cutter.greatest_cut(0, min(n, len(owner)))  # a token has a byte at least
+    byte_end = cutter.greatest_cut(0, min(n, len(owner)))  # a token has at least one byte
     cutter.close()
     return start + (byte_end if isinstance(owner, str) else len(owner[:byte_end].decode()))
 
@@ -37,7 +37,7 @@ def split(encoding: TextEncoder, text: str, chunk_size: int, chunk_overlap: int)
     chunk_size, chunk_overlap = checked_sizes(chunk_size, chunk_overlap)
     owner = utf8_of(text)
     cutter = _cutter(encoding, owner)
-    most = len(owner) + 1  # more tokens than the text has: one has a byte at least
+    most = len(owner) + 1  # more tokens than the text has: each has at least one byte
     rows = cutter.cut_all(min(chunk_size, most), min(chunk_overlap, most))
     cutter.close()
     ends = code_points(owner, rows[:, 1])
@@ -60,23 +60,23 @@ def split_by_counting(
     chunk_overlap: int,
     least: Callable[[], int] | None,
 ) -> list[Chunk]:
-    """Cut a text like `split`, by counts of its slices: for what has no kernel.
+    """Cut a text like `split`, by counting slices: for token counters without a kernel.
 
     Args:
-        counter: of the text.
+        counter: counts slices of the text.
         text: a plain str.
         chunk_size: as for `split`.
         chunk_overlap: as for `split`.
-        least: tells the size that fits any character, for an error; None if that is not known.
+        least: returns the smallest size that fits any character, for an error; None if unknown.
 
-    Cost: a `split_at` and a count a chunk; with overlap, a count for each character of it.
+    Cost: a `split_at` and a count per chunk; with overlap, a count per character of it.
     """
     chunk_size, chunk_overlap = checked_sizes(chunk_size, chunk_overlap)
     rows, start, end = [], 0, 0
     while (floor := end) < len(text):
         start = _farthest_overlap(counter, start, floor, chunk_overlap)
         end = counter.split_at(start, chunk_size)
-        # Of the places to start from, take the farthest that adds something.
+        # Take the earliest start whose chunk adds new text.
         while end <= floor and start < floor:
             start += 1
             end = counter.split_at(start, chunk_size)
@@ -89,7 +89,7 @@ def split_by_counting(
 
 
 def _farthest_overlap(counter: SliceCounter, start: int, end: int, overlap: int) -> int:
-    """Step back from a chunk's end, as far as the shared text has at most `overlap` tokens."""
+    """Step back from a chunk's end while the shared text has at most `overlap` tokens."""
     farthest = end
     while overlap and farthest - 1 > start and counter.count(farthest - 1, end) <= overlap:
         farthest -= 1

@@ -1,4 +1,4 @@
-"""`IntervalCounter`: the tokens of any slice of one text, after one pass over it."""
+"""`IntervalCounter`: token counts of any slice of one text, after one pass over it."""
 
 from operator import index
 from typing import Any, Self
@@ -23,23 +23,22 @@ __all__ = ["IntervalCounter"]
 class IntervalCounter(Intervals):
     """Counts the tokens of any slice of a text as if the slice were encoded on its own.
 
-    Made by `Encoding.intervals`. Immutable; any number of threads may use it at once. Pickles
-    as encoding and text, and is built again.
+    Made by `Encoding.intervals`. Immutable; any number of threads may use it at once. Its
+    pickle contains encoding and text; unpickling builds it again.
 
     Args:
         encoding: its split pattern must compile to an automaton.
-        text: any string without surrogates. It is kept, not copied.
-        byte_offsets: take and give offsets in bytes of the text's UTF-8, not in code points.
+        text: any string without surrogates; kept, not copied.
+        byte_offsets: take and return offsets in bytes of the text's UTF-8, not in code points.
 
     Raises:
         SurrogateError: (a ValueError) the text has a surrogate.
         UnsupportedPatternError: the split pattern runs on the `regex` module.
 
-    Cost: building encodes the text once. Memory is 0.5 bytes a character, 0.77 where the
-    text is not ASCII; and for each piece of more than 64 bytes, about 100 and a fifth of its
-    bytes. Where it helps slices that begin or end in such a piece, and once they have encoded
-    it 16 times over, a tree of 16 bytes for each of its bytes is kept. `nbytes` says how much
-    it all is.
+    Cost: building encodes the text once. Memory is 0.5 bytes per character, 0.77 if the
+    text is not ASCII; and for each piece of more than 64 bytes, about 100 bytes and a fifth of
+    its length. If it helps slices that begin or end in such a piece, and once these have encoded
+    it 16 times over, a tree of 16 bytes for each of its bytes is stored. `nbytes` is the total.
 
     >>> import cutline
     >>> text = "one two three"
@@ -71,7 +70,7 @@ class IntervalCounter(Intervals):
 
     @property
     def text(self) -> str:
-        """The text that slices are of."""
+        """The text."""
         return self._text
 
     def count_many(self, spans: ArrayLike) -> NDArray[np.int64]:
@@ -86,7 +85,7 @@ class IntervalCounter(Intervals):
         Raises:
             OffsetError: (a ValueError) names the first row that is out of range.
 
-        Cost: that of `count` for each slice, without the way through Python.
+        Cost: that of `count` for each slice, without the overhead of Python.
 
         >>> import cutline
         >>> counter = cutline.get_encoding("o200k_base").intervals("hello world")
@@ -118,24 +117,24 @@ class IntervalCounter(Intervals):
                 raise self._offset_error(start, end, number)
 
     def split_at(self, start: int, n: int) -> int:
-        """Find how far the text can go within a token budget.
+        """Find the longest slice from a start that fits a token budget.
 
         Args:
-            start: where the slice begins.
+            start: the start of the slice.
             n: the budget in tokens, 0 or more.
 
         Returns:
-            The greatest end such that `count(start, end) <= n`; start itself, if not even one
-            character fits. A longer slice can have fewer tokens: none beyond has few enough.
+            The greatest end such that `count(start, end) <= n`; start if not even one character
+            fits. A longer slice can have fewer tokens, but none after this end fits.
 
         Raises:
             OffsetError: (a ValueError) start is out of range, or inside a character.
             ValueError: n is negative.
 
         Cost: constant in ordinary text, whatever n: some microseconds. Like
-        `Encoding.split_at`, linear in n, where the slice never meets the text's own pieces,
-        or begins or ends in a piece of many tokens, or in one whose end was found by looking
-        far ahead. Linear in the rest of the text, where the pattern leaves text out.
+        `Encoding.split_at`, linear in n if the slice never meets the text's own pieces, or
+        begins or ends in a piece of many tokens, or in one whose end took a long lookahead.
+        Linear in the rest of the text if the pattern has gaps.
 
         >>> import cutline
         >>> cutline.get_encoding("o200k_base").intervals("one two three").split_at(3, 1)
@@ -145,11 +144,11 @@ class IntervalCounter(Intervals):
         first = self._character(start)
         if first < 0:
             raise self._start_error(start)
-        end = self._greatest_end(first, min(n, 4 * len(self._text)))
+        end = self._longest_fit(first, min(n, 4 * len(self._text)))
         return self._offset(end) if self._byte_offsets else end
 
-    def _greatest_end(self, first: int, n: int) -> int:
-        """Find the greatest cut from a character on, in characters."""
+    def _longest_fit(self, first: int, n: int) -> int:
+        """Find the longest fitting prefix from a character on, in characters."""
         before, limit = len(self._text) + 1, len(self._text)
         while True:
             # The tokens before this place stand for all cuts behind it.
@@ -164,9 +163,9 @@ class IntervalCounter(Intervals):
         return self.count(self._offset(first), self._offset(last))
 
     def _cut_window(self, at: int, limit: int, n: int) -> int:
-        """Find the greatest cut of `text[at:limit]`, no further than n tokens reach."""
-        reach = self._encoding._max_normalized_bytes_of(n)
-        window = self._text[at : limit if reach is None else min(limit, at + reach)]
+        """Find the longest prefix of `text[at:limit]` that fits n tokens."""
+        bound = self._encoding._max_normalized_bytes_of(n)
+        window = self._text[at : limit if bound is None else min(limit, at + bound)]
         if not window:
             return at
         owner = utf8_of(window)
@@ -176,7 +175,7 @@ class IntervalCounter(Intervals):
         return at + (end if isinstance(owner, str) else len(owner[:end].decode()))
 
     def _start_error(self, start: int) -> OffsetError:
-        """Say what is wrong with where a cut is to begin."""
+        """Build the error for an invalid start of a cut."""
         if not 0 <= start <= len(self):
             return OffsetError(
                 f"start must be from 0 to {len(self)}, the text's length in {self._unit}, "
@@ -185,7 +184,7 @@ class IntervalCounter(Intervals):
         return OffsetError(f"start must not lie inside a character, got byte {start}")
 
     def _offset_error(self, start: int, end: int, row: int | None = None) -> OffsetError:
-        """Say what is wrong with a slice's offsets; the kernel raises it."""
+        """Build the error for invalid offsets of a slice; the kernel raises it."""
         where = "" if row is None else f"row {row}: "
         got = f"got start {start}, end {end}"
         if not 0 <= start <= end <= len(self):
@@ -206,11 +205,11 @@ class IntervalCounter(Intervals):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what the counter is built of."""
+        """Pickle the counter's arguments."""
         return _rebuild, (self._encoding, self._text, self._byte_offsets)
 
     def __repr__(self) -> str:
-        """Name the encoding, the text's length and its tokens."""
+        """Show the encoding, the text's length and its tokens."""
         size = f"{len(self)} {self._unit}, {self.total} tokens"
         return f"<IntervalCounter {self._encoding.name!r}: {size}>"
 

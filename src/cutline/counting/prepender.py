@@ -10,7 +10,7 @@ __all__ = ["Prepender"]
 
 
 class Prepender(Prepending):
-    """A text that grows at its beginning, and how many tokens it has.
+    """A text that grows at its beginning, with its token count.
 
     Made by `Encoding.prepender`, for a context that is filled from its newest message
     backwards. After any sequence of `prepend` and `truncate`, `count` and `tokens()` are
@@ -18,20 +18,20 @@ class Prepender(Prepending):
 
     Args:
         encoding: its split pattern must compile to an automaton.
-        text: what to begin with.
+        text: the initial text.
 
     Raises:
         UnsupportedPatternError: (a ValueError) the split pattern runs on the `regex` module.
-        SurrogateError: (a ValueError) the text has a surrogate code point; a prepended text
-            could join it to a pair.
+        SurrogateError: (a ValueError) the text has a surrogate code point; prepending could
+            complete it to a pair.
 
-    Threads that change one prepender at once do it no harm, for each call is done whole and
-    the others wait; but the order is chance. Whatever raises leaves it as it was. It can be
-    pickled: the text is what is kept.
+    Threads may change one prepender at once: calls are atomic, and other threads wait, but
+    their order is not defined. Methods that raise leave it unchanged. It can be pickled: the
+    pickle contains the text.
 
-    Cost: `count` and `text_length` are O(1). Memory is 5 to 8 bytes a byte of text, and 12 to
-    18 more a byte of a giant piece; `truncate` does not give it back, and the memory of the
-    largest text that `fits` was asked about stays in reserve.
+    Cost: `count` and `text_length` are O(1). Memory is 5 to 8 bytes per byte of text, and 12 to
+    18 more per byte of a giant piece; `truncate` does not release it, and the memory for the
+    largest text that `fits` was called with stays in reserve.
 
     >>> import cutline
     >>> prepender = cutline.get_encoding("o200k_base").prepender()
@@ -62,7 +62,7 @@ class Prepender(Prepending):
         Raises:
             OffsetError: (a ValueError) length is not from 0 to text_length.
 
-        Cost: linear in the text that is dropped, and in the piece that is cut.
+        Cost: linear in the removed text, and in the piece that is cut.
 
         >>> import cutline
         >>> prepender = cutline.get_encoding("o200k_base").prepender("hello world")
@@ -73,7 +73,7 @@ class Prepender(Prepending):
         self._keep_last(checked_length(length, self.text_length))
 
     def tokens(self) -> list[int]:
-        """Encode the text. Cost: linear in the whole text; the tokens are not kept.
+        """Encode the text. Cost: linear in the whole text; tokens are not stored.
 
         >>> import cutline
         >>> cutline.get_encoding("o200k_base").prepender("hello world").tokens()

@@ -1,7 +1,7 @@
-"""Texts that grow, for what has no kernel: only what a safe split point parts is counted once.
+"""Growing texts without a kernel: text up to a safe split point is counted only once.
 
-Such a point lies between two characters; the tokens of any text are those before it and those
-after it. A tokenizer that knows of none counts the whole text each time.
+The tokens of a text are those before such a point followed by those after it. If a tokenizer
+has no safe split points, the whole text is counted each time.
 """
 
 from collections.abc import Iterable
@@ -18,14 +18,14 @@ class _Tokenizer(Protocol):
     def encode_ordinary(self, text: str, /) -> list[int]: ...
     def count(self, text: str, /) -> int: ...
     def _count_after(self, text: str, /) -> int:
-        """Count the tokens of a text that goes on from a safe split point."""
+        """Count the tokens of a text that begins at a safe split point."""
 
     def _safe_points(self, text: str, begin: int, /) -> Iterable[int]:
-        """Yield safe split points after `begin`, where the text begins or one is, in order."""
+        """Yield safe split points after `begin`, which is 0 or such a point, in order."""
 
 
 class _Recounted:
-    """A text and what counts it.
+    """A text and its counter.
 
     Attributes:
         text: the text.
@@ -34,7 +34,7 @@ class _Recounted:
     def __init__(self, tokenizer: _Tokenizer, text: str = "") -> None:
         self._tokenizer = tokenizer
         self.text = _checked(text)
-        # Characters up to a safe split point, from the end that stays, and the tokens there.
+        # (characters, tokens) up to each safe split point, counted from the end that stays.
         self._counted = [(0, 0)]
 
     @property
@@ -59,7 +59,7 @@ class _Recounted:
         return f"<{type(self).__name__} of {self._tokenizer.name!r}: {len(self.text)} code points>"
 
     def _forget(self, length: int) -> None:
-        """Drop the points that a shorter text lacks; the character after one makes it one, too."""
+        """Drop the points that a shorter text lacks; a point needs the character after it."""
         while len(self._counted) > 1 and self._counted[-1][0] >= length:
             self._counted.pop()
 
@@ -67,11 +67,11 @@ class _Recounted:
 class RecountedAppender(_Recounted):
     """A text that grows at its end, like an `Appender`.
 
-    Cost: of `count`, linear in the text after the last safe split point that was counted.
+    Cost: `count` is linear in the text after the last safe split point that was counted.
     """
 
     def append(self, text: str) -> None:
-        """Put more at the end."""
+        """Add text at the end."""
         self.text += _checked(text)
 
     def truncate(self, length: int) -> None:
@@ -89,7 +89,7 @@ class RecountedAppender(_Recounted):
         return self._count_with("")
 
     def fits(self, text: str, max_tokens: int) -> bool:
-        """Tell whether there would be at most `max_tokens` tokens after `append(text)`."""
+        """Return whether there would be at most `max_tokens` tokens after `append(text)`."""
         return self._count_with(_checked(text)) <= checked_budget(max_tokens)
 
     def _count_with(self, more: str) -> int:
@@ -107,11 +107,11 @@ class RecountedAppender(_Recounted):
 class RecountedPrepender(_Recounted):
     """A text that grows at its beginning, like a `Prepender`.
 
-    Cost: of `count`, linear in the text before the first safe split point that was counted.
+    Cost: `count` is linear in the text before the first safe split point that was counted.
     """
 
     def prepend(self, text: str) -> None:
-        """Put more at the beginning."""
+        """Add text at the beginning."""
         self.text = _checked(text) + self.text
 
     def truncate(self, length: int) -> None:
@@ -130,7 +130,7 @@ class RecountedPrepender(_Recounted):
         return self._count_with("")
 
     def fits(self, text: str, max_tokens: int) -> bool:
-        """Tell whether there would be at most `max_tokens` tokens after `prepend(text)`."""
+        """Return whether there would be at most `max_tokens` tokens after `prepend(text)`."""
         return self._count_with(_checked(text)) <= checked_budget(max_tokens)
 
     def _count_with(self, more: str) -> int:

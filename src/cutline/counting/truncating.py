@@ -1,8 +1,8 @@
-"""What of a text stays within a token budget: its start, its end, or both, with a marker.
+"""Truncation to a token budget: keeps the start of a text, its end, or both, with a marker.
 
-Counts are not monotonic, and a marker can merge with the text beside it; so every candidate is
-counted as the text that it would be. An appender (for a start) or a prepender (for an end) holds
-what is kept so far, which makes a candidate cost what is added, not what is kept.
+Counts are not monotonic, and a marker can merge with the text next to it; so every candidate is
+counted as the text that would be returned. An appender (for a start) or a prepender (for an end)
+has the text kept so far, so that a candidate costs only what it adds.
 """
 
 from abc import ABC, abstractmethod
@@ -21,17 +21,17 @@ __all__ = ["Boundary", "Keep", "Truncated", "check_options", "truncate"]
 Keep = Literal["start", "end", "both"]
 Boundary = Literal["character", "grapheme", "word"]
 
-# A cut is given up only if none of the next so many characters can be had as well.
+# The search for more text stops if none of this many next lengths fits.
 LOOK_AHEAD = 64
-# How far from a cut to look for the next boundary, and for a safe place to tell them apart from.
-_REACH = 4096
+# Characters from a cut within which a boundary, and a safe start to find it from, are sought.
+_WINDOW = 4096
 _CLUSTER, _WORD_EDGE = r"\X", r"(?w)\b"
-# Behind a line feed, and between a blank and an ASCII letter or digit, both always end.
+# After a line feed, and between a blank and an ASCII letter or digit: always boundaries.
 _SAFE = r"(?r)(?<=\n)|(?<= )(?=[A-Za-z0-9])"
 
 
 class Truncated(NamedTuple):
-    """A text within its budget, and the half-open spans of the source that are in it."""
+    """A text within its budget, and the half-open spans of the source that it contains."""
 
     text: str
     kept: tuple[tuple[int, int], ...]
@@ -70,10 +70,10 @@ def truncate(
 
 
 def check_options(max_tokens: int, keep: str, marker: str, boundary: str) -> str:
-    """Refuse options that mean nothing; return the marker as a plain str.
+    """Refuse invalid options; return the marker as a plain str.
 
     Raises:
-        ValueError: names the option, and the values that there are.
+        ValueError: names the option and its valid values.
         TypeError: the marker is no str.
     """
     checked_budget(max_tokens)
@@ -97,7 +97,7 @@ def _both(
     _grow(head, marker, head_budget, most)
     _step_back(head, marker, head_budget, boundary)
     before = head.joined(marker)
-    # The head is counted with each candidate: so begin with the tail that would fit if nothing
+    # Each candidate counts the head again: so begin with the tail that would fit if nothing
     # merged across the marker, and try few.
     tail = _End(encoding, text)
     most -= head.kept
@@ -131,11 +131,11 @@ class _Side(ABC):
     @property
     @abstractmethod
     def span(self) -> tuple[int, int]:
-        """Where the part lies in the text."""
+        """The span of the part in the text."""
 
     @abstractmethod
     def fits(self, length: int, marker: str, max_tokens: int) -> bool:
-        """Tell whether a part of this length, at least `kept`, fits with the marker."""
+        """Return whether a part of this length, at least `kept`, fits with the marker."""
 
     @abstractmethod
     def keep(self, length: int) -> None:
@@ -174,7 +174,7 @@ class _Start(_Side):
 
     def cuts(self, boundary: Boundary) -> Iterator[int]:
         high = self.kept
-        lowest = max(0, high - _REACH)
+        lowest = max(0, high - _WINDOW)
         while high > lowest:
             low = _safe_before(self.text, high)
             inside = [cut for cut in _cuts_from(self.text, low, boundary, high) if cut > low]
@@ -210,7 +210,7 @@ class _End(_Side):
     def cuts(self, boundary: Boundary) -> Iterator[int]:
         start = len(self.text) - self.kept
         safe = _safe_before(self.text, start + 1) if start else 0
-        last = min(start + _REACH, len(self.text) - 1)
+        last = min(start + _WINDOW, len(self.text) - 1)
         for cut in _cuts_from(self.text, safe, boundary, last):
             if cut >= start and (boundary != "word" or not self.text[cut].isspace()):
                 yield len(self.text) - cut
@@ -219,7 +219,7 @@ class _End(_Side):
 def _grow(
     side: _Side, marker: str, max_tokens: int, most: int, look_ahead: int = LOOK_AHEAD
 ) -> None:
-    """Keep as much as fits with the marker: none of the next `look_ahead` lengths fits too."""
+    """Keep as much as fits with the marker: none of the next `look_ahead` lengths fits."""
     step, growing = 1, True
     while step:
         length = side.kept + step
@@ -236,7 +236,7 @@ def _grow(
 
 
 def _step_back(side: _Side, marker: str, max_tokens: int, boundary: Boundary) -> None:
-    """Go back to the boundary, if there is one that leaves something; else to a finer one."""
+    """Step back to a boundary that leaves some text, or else to a finer one."""
     if boundary == "character" or not side.kept:
         return
     finer: tuple[Boundary, ...] = ("word", "grapheme") if boundary == "word" else ("grapheme",)
@@ -250,21 +250,21 @@ def _step_back(side: _Side, marker: str, max_tokens: int, boundary: Boundary) ->
 
 
 def _cuts_from(text: str, start: int, boundary: Boundary, last: int) -> Iterator[int]:
-    """Yield the boundaries from a safe place on up to `last`, in order."""
-    import regex  # takes a while to import, and is needed for these boundaries alone
+    """Yield the boundaries from a safe start up to `last`, in order."""
+    import regex  # slow to import, and needed for these boundaries only
 
     pattern = regex.compile(_CLUSTER if boundary == "grapheme" else _WORD_EDGE)
-    # What follows `last` decides about it; more than a little of it never does.
-    for match in pattern.finditer(text, start, last + _REACH):
+    # Whether `last` is a boundary depends on at most `_WINDOW` characters after it.
+    for match in pattern.finditer(text, start, last + _WINDOW):
         if match.start() > last:
             return
         yield match.start()
 
 
 def _safe_before(text: str, cut: int) -> int:
-    """Find a place before a cut where clusters and words surely end, if one is near."""
+    """Find a position near before a cut at which clusters and words certainly end, if any."""
     import regex
 
-    lowest = max(0, cut - _REACH)
+    lowest = max(0, cut - _WINDOW)
     match = regex.compile(_SAFE).search(text, lowest, cut - 1)
     return lowest if match is None else match.start()

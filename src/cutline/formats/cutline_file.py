@@ -1,4 +1,4 @@
-"""`.cutline` files: all that an encoding is, in one compact file.
+"""`.cutline` files: a complete plain encoding in one compact file.
 
 Layout, integers little-endian:
 
@@ -34,11 +34,11 @@ def write_cutline(spec: TokenizerSpec, path: str | os.PathLike[str]) -> None:
     """Write a `.cutline` file.
 
     Args:
-        spec: a plain one; with left lengths it loads fast.
+        spec: a plain spec; loads faster with left lengths.
         path: the file.
 
     Raises:
-        OSError: the file cannot be written; it appears whole or not at all.
+        OSError: the file cannot be written; it is written atomically.
 
     Cost: O(bytes); about 150 ms for o200k_base, nearly all of it in zlib.
     """
@@ -58,7 +58,7 @@ def read_cutline(path: str | os.PathLike[str]) -> TokenizerSpec:
 
     Raises:
         FileNotFoundError: there is no such file.
-        VocabularyError: it is damaged, cut off, of a later version or no such file at all;
+        VocabularyError: it is damaged, truncated, of a later version or no `.cutline` file;
             names the path and the place.
 
     Cost: O(bytes); about 20 ms for o200k_base.
@@ -73,7 +73,7 @@ def read_cutline(path: str | os.PathLike[str]) -> TokenizerSpec:
     if version != _VERSION:
         number = int.from_bytes(version, "little")
         raise VocabularyError(
-            f"{path} is of version {number} of the format, and this cutline reads "
+            f"{path} has version {number} of the format, and this cutline reads "
             f"{int.from_bytes(_VERSION, 'little')}: update cutline, or save the file again"
         )
     digest = data[len(MAGIC) + len(_VERSION) : _BODY_START]
@@ -93,7 +93,7 @@ def read_cutline(path: str | os.PathLike[str]) -> TokenizerSpec:
 
 
 def _header(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read the header's fields, checked to be of their types."""
+    """Read the header's fields, with their types checked."""
     where = f"in its header from byte {_BODY_START + _SIZE.size}"
     try:
         header = json.loads(data)

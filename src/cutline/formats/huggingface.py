@@ -1,7 +1,7 @@
 """Hugging Face's files: `vocab.json` with `merges.txt`, and `tokenizer.json`.
 
-Written such that the `tokenizers` package gives the same ids. What a `tokenizer.json` says
-is read by tokenizer_json.py.
+They are written so that the `tokenizers` package gives the same ids. A `tokenizer.json` is
+parsed by tokenizer_json.py.
 """
 
 import json
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 GPT2_REGEX: Final = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-"""What the pre-tokenizer ByteLevel splits by itself."""
+"""The built-in split pattern of the pre-tokenizer ByteLevel."""
 
 _VOCAB_NAME: Final = "vocab.json"
 _MERGES_NAME: Final = "merges.txt"
@@ -60,8 +60,8 @@ class SplitRegex:
     """How a pre-tokenizer splits.
 
     Attributes:
-        pattern: for the engine Oniguruma.
-        keeps_gaps: what lies between matches is a piece too, instead of being dropped.
+        pattern: a regular expression for Oniguruma.
+        keeps_gaps: the text between matches is a piece too, instead of being dropped.
     """
 
     pattern: str
@@ -82,26 +82,26 @@ def _merges_path(ids_path: Path) -> Path:
 
 
 def write_vocab_and_merges(spec: TokenizerSpec, path: Path) -> None:
-    """Write `vocab.json`, special tokens included, and `merges.txt` beside it.
+    """Write `vocab.json`, special tokens included, and `merges.txt` next to it.
 
     Args:
         spec: a plain one, with left lengths.
         path: the file for the ids; its name ends in `vocab.json`.
 
     Raises:
-        VocabularyError: merging never reaches a token, a special token would be taken for an
+        VocabularyError: a token is unreachable, a special token would be taken for an
             ordinary one, or a merge begins with "#version".
-        OSError: a file cannot be written; each appears whole or not at all.
+        OSError: a file cannot be written; each is written atomically.
     """
     if token := unreachable(spec.vocabulary):
         raise VocabularyError(
-            f"merging never makes {token}, so merges.txt cannot say how; "
+            f"merging never makes {token}, so merges.txt cannot have its merge; "
             "save as tokenizer.json or in another format"
         )
     merges = list_merges(spec.vocabulary)
     if dropped := next((left for left, _ in merges if left.startswith(COMMENT)), None):
         raise VocabularyError(
-            f"merges.txt cannot hold a merge of {dropped!r}: tokenizers takes the line for a "
+            f"merges.txt cannot store a merge of {dropped!r}: tokenizers takes the line for a "
             "comment; save as tokenizer.json or in another format"
         )
     ids = _ids_by_text(spec)
@@ -111,7 +111,7 @@ def write_vocab_and_merges(spec: TokenizerSpec, path: Path) -> None:
 
 
 def read_vocab_and_merges(path: Path) -> MergeModel:
-    """Read `vocab.json` and the `merges.txt` beside it.
+    """Read `vocab.json` and the `merges.txt` next to it.
 
     Raises:
         FileNotFoundError: one of them is missing.
@@ -145,13 +145,13 @@ def write_tokenizer_json(
 
     Args:
         spec: a plain one, with left lengths.
-        split: how to split; None does not.
+        split: how to split; None: do not split.
         path: the file.
 
     Raises:
         VocabularyError: two special tokens share an id, or one would be taken for an
             ordinary token.
-        OSError: the file cannot be written; it appears whole or not at all.
+        OSError: the file cannot be written; it is written atomically.
     """
     by_id: dict[int, str] = {}
     for text, token_id in sorted(spec.special_tokens.items(), key=lambda item: item[1]):
@@ -178,7 +178,7 @@ def write_tokenizer_json(
             "fuse_unk": False,
             "ignore_merges": bool(unreachable(spec.vocabulary)),
             "vocab": _ids_by_text(spec),
-            # As pairs: of the older form, the package drops what begins with "#version".
+            # As pairs: in the older form, the package drops merges that begin with "#version".
             "merges": list(map(list, list_merges(spec.vocabulary))),
         },
     }
@@ -186,11 +186,11 @@ def write_tokenizer_json(
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a file that holds a JSON object.
+    """Read a file that contains a JSON object.
 
     Raises:
         FileNotFoundError: there is no such file.
-        VocabularyError: it holds something else; names the path and the place.
+        VocabularyError: it contains something else; names the path and the place.
     """
     try:
         document = json.loads(path.read_bytes())
@@ -208,7 +208,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def _ids_by_text(spec: TokenizerSpec) -> dict[str, int]:
-    """Join ordinary and special tokens, in the order of ids."""
+    """Join ordinary and special tokens, sorted by id."""
     vocabulary, special_tokens = spec.vocabulary, spec.special_tokens
     ids = dict(zip(list_texts(vocabulary), vocabulary.ids.tolist(), strict=True))
     for text in special_tokens:

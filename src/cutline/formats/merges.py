@@ -1,7 +1,7 @@
-"""Byte-level BPE the way Hugging Face writes it: tokens as text, and a list of merges.
+"""Byte-level BPE in Hugging Face's form: tokens as text, and a list of merges.
 
-A vocabulary here is an order of tokens; there it is ids by token and, apart from them,
-pairs in the order in which they merge. docs/formats.md shows when both say the same.
+A `Vocabulary` is an order of tokens. Hugging Face has ids by token and, separately, pairs
+in the order in which they merge. docs/formats.md shows when both mean the same.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from cutline.errors import VocabularyError
 from cutline.vocabulary.vocabulary import Vocabulary
 
 __all__ = [
-    "WAY_OUT",
+    "WRAP_HINT",
     "MergeModel",
     "as_text",
     "check_merges",
@@ -29,14 +29,14 @@ __all__ = [
 
 Merge = tuple[str, str]
 
-WAY_OUT: Final = "cutline.wrap(tokenizer) counts and cuts with any tokenizer, more slowly"
+WRAP_HINT: Final = "cutline.wrap(tokenizer) counts and cuts with any tokenizer, more slowly"
 
 _PRINTED: Final = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
 _REST: Final = [byte for byte in range(256) if byte not in _PRINTED]
 _LETTER: Final = {byte: chr(byte) for byte in _PRINTED} | {
     byte: chr(0x100 + place) for place, byte in enumerate(_REST)
 }
-"""GPT-2's letter for each byte: itself where it prints, else one from U+0100 on."""
+"""GPT-2's letter for each byte: itself if it is printable, otherwise one from U+0100 on."""
 
 _TO_TEXT: Final = {byte: ord(letter) for byte, letter in _LETTER.items()}
 _TO_BYTE: Final = {letter: byte for byte, letter in _LETTER.items()}
@@ -44,13 +44,13 @@ _TO_BYTE: Final = {letter: byte for byte, letter in _LETTER.items()}
 
 @dataclass(frozen=True, slots=True)
 class MergeModel:
-    """What `vocab.json` and `merges.txt`, or a `tokenizer.json`, say of merging.
+    """The model in `vocab.json` and `merges.txt`, or in a `tokenizer.json`.
 
     Attributes:
-        ids: by token, as text; special tokens may be among them.
-        merges: pairs of tokens, as text; the earlier merges first.
-        ignore_merges: a piece that is a token becomes it, whatever merging would give.
-        source: where it was read, for errors.
+        ids: ids by token, as text; may include special tokens.
+        merges: pairs of tokens, as text, in merge order.
+        ignore_merges: a piece that is a token is encoded as that token, whatever merging gives.
+        source: the file's name, for errors.
     """
 
     ids: dict[str, int]
@@ -69,16 +69,16 @@ def as_text(token: bytes) -> str:
 
 
 def list_texts(vocabulary: Vocabulary) -> list[str]:
-    """Write every token like `as_text`, in the order of merging."""
+    """Write every token like `as_text`, in merge order."""
     letters = as_text(vocabulary.arena)
     return [letters[start:end] for start, end in pairwise(vocabulary.offsets.tolist())]
 
 
 def list_merges(vocabulary: Vocabulary) -> list[Merge]:
-    """List the last merge of every token that merging reaches, in the order of merging.
+    """List the last merge of every reachable token, in merge order.
 
     Args:
-        vocabulary: with left lengths.
+        vocabulary: a vocabulary with left lengths.
     """
     assert vocabulary.left_lengths is not None
     return [
@@ -89,10 +89,10 @@ def list_merges(vocabulary: Vocabulary) -> list[Merge]:
 
 
 def unreachable(vocabulary: Vocabulary) -> str:
-    """Name the first token of several bytes that merging never reaches; "" if there is none.
+    """Describe the first unreachable token of several bytes; "" if there is none.
 
     Args:
-        vocabulary: with left lengths.
+        vocabulary: a vocabulary with left lengths.
     """
     assert vocabulary.left_lengths is not None
     found = np.flatnonzero((vocabulary.left_lengths == 0) & (vocabulary.lengths > 1))
@@ -107,12 +107,12 @@ def read_ranks(model: MergeModel, added_tokens: Mapping[str, int]) -> dict[bytes
 
     Args:
         model: as read.
-        added_tokens: ids by text. What is named there and takes no part in merging is left
-            out: it is found in the text before anything merges.
+        added_tokens: ids by text. Those that take no part in merging are left out: they are
+            found in the text before anything is merged.
 
     Raises:
-        VocabularyError: a token is written in other than GPT-2's letters, or an added
-            token has another id in the model.
+        VocabularyError: a token is not written in GPT-2's letters, or an added token has
+            another id in the model.
     """
     merging = set(chain.from_iterable(model.merges)) | set(map("".join, model.merges))
     ranks: dict[bytes, int] = {}
@@ -130,14 +130,14 @@ def read_ranks(model: MergeModel, added_tokens: Mapping[str, int]) -> dict[bytes
         except KeyError:
             raise VocabularyError(
                 f"{model.source}: token {text!r} (id {token_id!r}) is not written in GPT-2's "
-                "letters for bytes; special tokens must be named as such, and else only "
-                f"byte-level BPE can be read: {WAY_OUT}"
+                "letters for bytes; special tokens must be listed as such, and otherwise only "
+                f"byte-level BPE can be read: {WRAP_HINT}"
             ) from None
     return ranks
 
 
 def merge_order(model: MergeModel, tokens: Iterable[bytes]) -> list[bytes]:
-    """Sort tokens as the list of merges does: single bytes, what merges make, the others."""
+    """Sort tokens by the list of merges: single bytes, tokens that merges make, the others."""
     places: dict[str, int] = {}
     for place, (left, right) in enumerate(model.merges):
         places.setdefault(left + right, place)
@@ -154,10 +154,10 @@ def never_made(model: MergeModel, tokens: Iterable[bytes]) -> list[bytes]:
 
 
 def check_merges(vocabulary: Vocabulary, model: MergeModel) -> None:
-    """Refuse a list of merges that does not mean merging in the order of the vocabulary.
+    """Refuse a list of merges that is not equivalent to merging in vocabulary order.
 
     Args:
-        vocabulary: made of the model's ordinary tokens, with left lengths.
+        vocabulary: the model's ordinary tokens, with left lengths.
         model: as read.
 
     Raises:
@@ -166,17 +166,17 @@ def check_merges(vocabulary: Vocabulary, model: MergeModel) -> None:
     Source: docs/formats.md, "Ids and merges".
     """
     expected = list_merges(vocabulary)
-    if model.merges != expected:  # nearly all files are equal
+    if model.merges != expected:  # rarely: in nearly all files they are equal
         _check_order(expected, _merge_places(model), model)
     if not model.ignore_merges and (token := unreachable(vocabulary)):
         raise VocabularyError(
             f"{model.source}: merging never makes {token}, and without ignore_merges no text "
-            "has it; if it is a special token, it must be named as one"
+            "has it; if it is a special token, it must be listed as one"
         )
 
 
 def _check_order(expected: Sequence[Merge], places: Mapping[Merge, int], model: MergeModel) -> None:
-    """Refuse a list that lacks an expected merge or has it too early; others never apply."""
+    """Refuse a list in which an expected merge is missing or too early; others never apply."""
     last, last_text = -1, ""
     for merge in expected:
         text = "".join(merge)
@@ -185,19 +185,19 @@ def _check_order(expected: Sequence[Merge], places: Mapping[Merge, int], model: 
             raise VocabularyError(
                 f"{model.source}: no merge of {merge[0]!r} and {merge[1]!r} makes the token "
                 f"{text!r} (id {model.ids[text]}), although its other merges lead there; only "
-                f"vocabularies in which a token merges in one way can be read: {WAY_OUT}"
+                f"vocabularies in which a token merges in one way can be read: {WRAP_HINT}"
             )
         if place < last:
             raise VocabularyError(
                 f"{model.source}: merge {place + 1} makes {text!r} (id {model.ids[text]}), but "
                 f"merge {last + 1} makes {last_text!r}, which also merges before it; only "
-                f"vocabularies in which a token merges in one way can be read: {WAY_OUT}"
+                f"vocabularies in which a token merges in one way can be read: {WRAP_HINT}"
             )
         last, last_text = place, text
 
 
 def _merge_places(model: MergeModel) -> dict[Merge, int]:
-    """Give each merge its place, and refuse one that repeats or joins what are no tokens."""
+    """Return each merge's place; refuse merges that repeat or join strings that are no tokens."""
     places: dict[Merge, int] = {}
     for place, merge in enumerate(model.merges):
         for text in (*merge, "".join(merge)):

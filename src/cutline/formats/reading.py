@@ -1,4 +1,4 @@
-"""Tokenizers from files: which format, and what the caller must add."""
+"""Reading tokenizers from files: detects the format and checks the caller's arguments."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from cutline.errors import CorruptDataError, PatternError, VocabularyError
 from cutline.formats.cutline_file import MAGIC, read_cutline
 from cutline.formats.huggingface import read_json, read_vocab_and_merges, vocab_path
 from cutline.formats.merges import (
-    WAY_OUT,
+    WRAP_HINT,
     MergeModel,
     check_merges,
     merge_order,
@@ -35,7 +35,7 @@ __all__ = ["naming", "read", "read_tokenizer"]
 
 @contextmanager
 def naming(source: str) -> Iterator[None]:
-    """Have every error that a file's content can cause name the file."""
+    """Make every error caused by a file's content name the file."""
     try:
         yield
     except (CorruptDataError, PatternError, VocabularyError) as error:
@@ -53,12 +53,12 @@ def read(
     special_tokens: Mapping[str, int] | None,
     name: str | None,
 ) -> TokenizerSpec:
-    """Read what a file says of a tokenizer; see `cutline.load`."""
+    """Read a tokenizer's spec from a file; see `cutline.load`."""
     file_format = _format_of(path)
     holds_all = file_format in ("cutline", "tokenizer.json")
     if holds_all and not (isinstance(pat_str, EllipsisType) and special_tokens is None):
         raise TypeError(
-            f"{path} holds the split pattern and the special tokens: "
+            f"{path} contains the split pattern and the special tokens: "
             "leave pat_str and special_tokens out"
         )
     if file_format == "cutline":
@@ -68,7 +68,7 @@ def read(
         return _from_json(path, name)
     if isinstance(pat_str, EllipsisType):
         raise TypeError(
-            f"{path} does not hold the split pattern: pass pat_str=, or pat_str=None for an "
+            f"{path} does not contain the split pattern: pass pat_str=, or pat_str=None for an "
             "encoding that does not split"
         )
     special_tokens = dict(special_tokens or {})
@@ -82,7 +82,7 @@ def read(
 
 
 def _format_of(path: Path) -> FileFormat:
-    """Tell the format by the name, and by the content where the name does not tell."""
+    """Detect the format by the file's name, or else by its content."""
     if path.is_dir():
         if (path / "tokenizer.json").is_file():
             return "tokenizer.json"
@@ -101,20 +101,20 @@ def _format_of(path: Path) -> FileFormat:
         return "cutline"
     if not start.isascii() or b"\0" in start:
         raise VocabularyError(
-            f"{path} is neither JSON nor lines of text: of SentencePiece, perhaps; only "
-            f"byte-level BPE can be read: {WAY_OUT}"
+            f"{path} is neither JSON nor lines of text, perhaps a SentencePiece model; only "
+            f"byte-level BPE can be read: {WRAP_HINT}"
         )
     return "tokenizer.json" if start.startswith(b"{") else "tiktoken"
 
 
 def read_tokenizer(tokenizer: Any, name: str) -> TokenizerSpec:
-    """Read what a tokenizer object says of itself; see `Encoding.from_tokenizers`."""
+    """Read the spec of a tokenizer object; see `Encoding.from_tokenizers`."""
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     document = document_of(backend)
     if document is None:
         raise TypeError(
             "tokenizer must be a tokenizers.Tokenizer or a fast tokenizer of transformers, got "
-            f"{type(tokenizer).__name__}: {WAY_OUT}"
+            f"{type(tokenizer).__name__}: {WRAP_HINT}"
         )
     return _from_document(document, name, name)
 
@@ -157,9 +157,9 @@ def _from_document(document: Part, name: str, source: str) -> TokenizerSpec:
 
 
 def _check_normalized(spec: TokenizerSpec, source: str, *, is_done: bool) -> None:
-    """Refuse added tokens that normalizing makes nothing, or one like the other.
+    """Refuse added tokens that become empty or equal to another one when normalized.
 
-    Where they are written as normalized, refuse what that would change once more.
+    If they are stored in their normal form, refuse those that normalizing would change.
     """
     seen: dict[str, str] = {}
     for token in spec.added_tokens:
@@ -178,13 +178,13 @@ def _check_normalized(spec: TokenizerSpec, source: str, *, is_done: bool) -> Non
 
 
 def _merged_pair(model: MergeModel, special_tokens: Mapping[str, int]) -> Vocabulary:
-    """Make the vocabulary of `vocab.json`, where a token that no text has is forgotten."""
+    """Make the vocabulary of `vocab.json`, which may not have unreachable tokens."""
     vocabulary, silent = _merged(model, special_tokens)
     if silent:
         token, number = next(iter(silent.items()))
         raise VocabularyError(
             f"{model.source}: merging never makes token {token!r} (id {number}), and without "
-            "ignore_merges no text has it; if it is a special token, it must be named as one"
+            "ignore_merges no text has it; if it is a special token, it must be listed as one"
         )
     return vocabulary
 
@@ -192,10 +192,10 @@ def _merged_pair(model: MergeModel, special_tokens: Mapping[str, int]) -> Vocabu
 def _merged(
     model: MergeModel, added_tokens: Mapping[str, int]
 ) -> tuple[Vocabulary, dict[bytes, int]]:
-    """Make the vocabulary of a model, and list the tokens that no text has.
+    """Make the vocabulary of a model, and list its unreachable tokens.
 
-    Tokens merge in the order of ids, in that of the list of merges, or else not in any that
-    can be read. Without `ignore_merges`, a token that merging does not make is in no text.
+    Tokens merge in the order of ids or in that of the list of merges; other models are
+    refused. Without `ignore_merges`, no text encodes to a token that merging does not make.
     """
     ranks = read_ranks(model, added_tokens)
     silent: dict[bytes, int] = {}
@@ -218,4 +218,4 @@ def _ordered(
         vocabulary = Vocabulary.from_ranks(ranks, order)
         return vocabulary.with_left_lengths(recover_left_lengths(vocabulary))
     except VocabularyError as error:
-        raise VocabularyError(f"{model.source}: {error}; {WAY_OUT}") from error
+        raise VocabularyError(f"{model.source}: {error}; {WRAP_HINT}") from error

@@ -1,4 +1,4 @@
-"""The parts of a `tokenizer.json` that change and split text, as steps and a split pattern."""
+"""Normalizers and pre-tokenizers of a `tokenizer.json`, as steps and a split pattern."""
 
 import string
 from collections.abc import Callable, Sequence
@@ -6,7 +6,7 @@ from typing import Final
 
 from cutline.errors import PatternError
 from cutline.formats.huggingface import GPT2_REGEX
-from cutline.formats.merges import WAY_OUT
+from cutline.formats.merges import WRAP_HINT
 from cutline.formats.tokenizer_json import Part, refused
 from cutline.normalizing import Form, Lower, Prepend, Replace, Step, Strip
 from cutline.pretokenize.charset import CharSet
@@ -26,14 +26,14 @@ _NEWER_MARKS: Final = (
     "11C70-11C71 11EF7-11EF8 11F43-11F4F 11FFF 12FF1-12FF2 16D6D-16D6F 16E97-16E9A 16FE2 1E5FF "
     "1E95E-1E95F"
 )
-r"""What `\p{P}` has and the pre-tokenizer Punctuation, with an older Unicode version, has not."""
+r"""In `\p{P}`, but not in the pre-tokenizer Punctuation, which has an older Unicode version."""
 
 
 def make_steps(parts: Sequence[Part], source: str) -> tuple[Step, ...]:
-    """Say what normalizers do.
+    """Turn normalizers into steps.
 
     Raises:
-        VocabularyError: one does what is not supported; shows it.
+        VocabularyError: one is not supported; shows it.
     """
     steps: list[Step] = []
     for part in parts:
@@ -58,15 +58,15 @@ def make_steps(parts: Sequence[Part], source: str) -> tuple[Step, ...]:
 
 
 def make_pattern(parts: Sequence[Part], source: str) -> tuple[str | None, bool]:
-    """Say how pre-tokenizers split.
+    """Turn pre-tokenizers into a split pattern.
 
     Returns:
-        The split pattern, and whether a blank is put before texts.
+        The split pattern, and whether texts get a leading blank.
 
     Raises:
-        VocabularyError: text is not turned into bytes, or in an order that is not supported.
+        VocabularyError: text is not turned into bytes, or the order is not supported.
         PatternError: a pattern is not known to mean the same here, or several are not known to
-            be one pattern.
+            be equivalent to one pattern.
     """
     *before, last = parts or [{}]
     if last.get("type") != "ByteLevel" or any(part["type"] == "ByteLevel" for part in before):
@@ -84,7 +84,7 @@ def make_pattern(parts: Sequence[Part], source: str) -> tuple[str | None, bool]:
             stages.append(Matches(GPT2_REGEX, keeps_gaps=True))
         return compose(stages), prefix_space
     except PatternError as error:
-        raise type(error)(f"{source}: {error}; {WAY_OUT}") from error
+        raise type(error)(f"{source}: {error}; {WRAP_HINT}") from error
 
 
 def _stage(part: Part, source: str) -> Stage:
@@ -109,7 +109,7 @@ def _stage(part: Part, source: str) -> Stage:
 
 
 def _split(pattern: str, how: str, invert: bool, part: Part, source: str) -> Stage:
-    """Read what a Split does with the matches of a pattern and with what is between them."""
+    """Read how a Split treats the matches of a pattern and the text between them."""
     if how == "Isolated":
         return Matches(pattern, keeps_gaps=True)
     if how == "Removed" and invert:
@@ -160,7 +160,7 @@ def _punctuation() -> CharClass:
 
 
 def _atom(pattern: str) -> CharClass | None:
-    """Read a pattern that matches one character, whichever of a set."""
+    """Read a pattern that matches any one character of a set."""
     tree = parse_pattern(pattern)
     return CharClass(tree.chars, tree.source) if isinstance(tree, Chars) else None
 

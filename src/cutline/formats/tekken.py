@@ -12,16 +12,16 @@ __all__ = ["is_tekken", "parse_tekken"]
 
 
 def is_tekken(document: Any) -> bool:
-    """Tell whether a JSON object is of this kind."""
+    """Return whether a JSON object is a `tekken.json`."""
     return isinstance(document, dict) and "config" in document and "vocab" in document
 
 
 def parse_tekken(document: dict[str, Any], name: str, source: str) -> TokenizerSpec:
-    """Take apart what `read_json` read.
+    """Parse the object that `read_json` returned.
 
-    Ids begin with the special tokens, of which there are `default_num_special_tokens`; those
-    without a name are called `<SPECIAL_20>` and so on. The id of an ordinary token is its
-    rank and that number, and only as many ranks are used as `default_vocab_size` leaves.
+    The first `default_num_special_tokens` ids are special tokens; those without a name are
+    called `<SPECIAL_20>` and so on. The id of an ordinary token is its rank plus that number,
+    and only as many ranks are used as `default_vocab_size` leaves.
 
     Raises:
         VocabularyError: names the place that is wrong.
@@ -60,7 +60,7 @@ def parse_tekken(document: dict[str, Any], name: str, source: str) -> TokenizerS
 
 
 def _special_tokens(entries: Any, n_special: int, source: str) -> dict[str, int]:
-    """Give ids to the special tokens; older files do not list them."""
+    """Assign ids to the special tokens; older files do not list them."""
     if entries is None:
         entries = [{"rank": rank, "token_str": text} for rank, text in enumerate(_OLDER)]
     found: dict[int, str] = {}

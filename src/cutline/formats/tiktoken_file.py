@@ -15,13 +15,13 @@ def read_tiktoken(path: str | os.PathLike[str]) -> Vocabulary:
     """Read the vocabulary in a `.tiktoken` file.
 
     Args:
-        path: the file; its lines may come in any order, and empty ones are skipped. So is a
-            token of no bytes, "=", which one of Whisper's files has.
+        path: the file; its lines may be in any order. Empty lines are skipped, and so is an
+            empty token, "=", which one of Whisper's files has.
 
     Raises:
         FileNotFoundError: there is no such file.
         VocabularyError: names the path and the line that is not a token and its rank, or
-            that repeats an earlier one; or says why all of them make no vocabulary.
+            that repeats an earlier one; or says why the tokens do not make a vocabulary.
 
     Cost: O(bytes); about 180 ms for the 3.6 MB of o200k_base.
     """
@@ -45,7 +45,7 @@ def read_tiktoken(path: str | os.PathLike[str]) -> Vocabulary:
     token_count = len(lines) - empty_count
     if len(ranks) < token_count or len(set(ranks.values())) < token_count:
         raise VocabularyError(f"{path}, {_repetition(lines)}")
-    ranks.pop(b"", None)  # it is in no text
+    ranks.pop(b"", None)  # no text has it
     try:
         return Vocabulary.from_ranks(ranks)
     except VocabularyError as error:
@@ -55,20 +55,20 @@ def read_tiktoken(path: str | os.PathLike[str]) -> Vocabulary:
 def write_tiktoken(vocabulary: Vocabulary, path: str | os.PathLike[str]) -> None:
     """Write a vocabulary as a `.tiktoken` file, in the order of ids.
 
-    Only the tokens and their ids: such a file has no place for a split pattern or special
-    tokens. The same vocabulary gives the same bytes; those of the packaged ones are the
-    published files.
+    It contains only the tokens and their ids, no split pattern or special tokens. The same
+    vocabulary gives the same bytes; for the packaged vocabularies these are the published
+    files.
 
     Raises:
-        VocabularyError: the tokens merge in another order than that of their ids.
-        OSError: the file cannot be written; it appears whole or not at all.
+        VocabularyError: the tokens do not merge in the order of their ids.
+        OSError: the file cannot be written; it is written atomically.
 
     Cost: O(bytes); about 150 ms for o200k_base.
     """
     if not vocabulary.merges_by_id:
         raise VocabularyError(
-            "the tokens do not merge in the order of their ids, and a .tiktoken file cannot say "
-            "so: save as .cutline or tokenizer.json"
+            "the tokens do not merge in the order of their ids, and a .tiktoken file has no other "
+            "order: save as .cutline or tokenizer.json"
         )
     lines = (
         b"%b %d\n" % (b2a_base64(token, newline=False), token_id)
@@ -82,7 +82,7 @@ def _bytes_of(field: bytes) -> bytes:
 
 
 def _complaint(line: bytes) -> str:
-    """Say what keeps a line from being a token and its rank."""
+    """Say why a line is not a token and its rank."""
     fields = line.split()
     if len(fields) != 2:
         return f"expected a base64 token, a space and its rank, got {_shown(line)}"
@@ -95,7 +95,7 @@ def _complaint(line: bytes) -> str:
 
 
 def _repetition(lines: list[bytes]) -> str:
-    """Say where a token or a rank comes for the second time, and where for the first."""
+    """Name the lines of the first repeated token or rank."""
     first_lines: dict[bytes | int, int] = {}
     for number, line in enumerate(lines, start=1):
         if not line:

@@ -1,10 +1,10 @@
-"""What a Hugging Face `tokenizer.json` says, part by part; what it means comes later.
+"""Parsing a Hugging Face `tokenizer.json` into its parts; stages.py interprets them.
 
-There are two versions of the file: that of `tokenizers` 0.x, and 2.0, in which the model says
-that it works on bytes, templates have ids, and added tokens are written in their normal form.
+There are two versions of the file: that of `tokenizers` 0.x, and 2.0, in which the model
+declares that it works on bytes, templates have ids, and added tokens are stored in their normal
+form.
 
-Only a model BPE that works on bytes is of use here, so everything that shows that a file
-is of another kind is refused in this place, with the way out.
+Only byte-level BPE is supported; files of other models are refused here, with a hint.
 """
 
 import json
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from cutline.errors import VocabularyError
-from cutline.formats.merges import WAY_OUT, MergeModel
+from cutline.formats.merges import WRAP_HINT, MergeModel
 from cutline.spec import AddedToken
 
 __all__ = [
@@ -29,7 +29,7 @@ __all__ = [
 Part = Mapping[str, Any]
 
 COMMENT: Final = "#version"
-"""Begins a merge that the package skips, wherever it stands; pairs aside."""
+"""The package skips merges that begin with this, except those written as pairs."""
 
 _PLAIN_MODEL: Final = {
     "dropout": None,
@@ -45,17 +45,17 @@ _FLAGS: Final = ("special", "normalized", "lstrip", "rstrip", "single_word")
 
 @dataclass(frozen=True, slots=True)
 class TokenizerJson:
-    """What a `tokenizer.json` holds.
+    """The parts of a `tokenizer.json`.
 
     Attributes:
         model: tokens and merges.
         added_tokens: in the file's order.
-        normalizers: what happens to the text before it is split, sequences taken apart.
-        pre_tokenizers: how it is split, likewise.
-        n_template_tokens: special tokens that are put around one text, and around two.
-        is_normalized: added tokens are written in their normal form.
-        trims: for each post-processor that leaves blanks out of offsets, whether it takes one
-            before the text for one that was put there.
+        normalizers: the steps before splitting, sequences flattened.
+        pre_tokenizers: the steps of splitting, sequences flattened.
+        n_template_tokens: special tokens that are added around one text, and around two.
+        is_normalized: added tokens are stored in their normal form.
+        trims: for each post-processor that trims blanks from offsets, whether it takes a blank
+            before the text for an inserted one.
     """
 
     model: MergeModel
@@ -68,7 +68,7 @@ class TokenizerJson:
 
 
 def parse_tokenizer_json(document: Part, source: str) -> TokenizerJson:
-    """Take apart what `read_json` read. Truncation and padding are left aside.
+    """Parse the object that `read_json` returned. Truncation and padding are ignored.
 
     Raises:
         VocabularyError: names the part that is damaged or not supported.
@@ -99,10 +99,10 @@ def parse_tokenizer_json(document: Part, source: str) -> TokenizerJson:
 
 
 def checked_ids(part: Any, source: str) -> dict[str, int]:
-    """Refuse what is no mapping from tokens to ids.
+    """Return a mapping from tokens to ids, or refuse it.
 
     Raises:
-        VocabularyError: it is none.
+        VocabularyError: it is no such mapping.
     """
     if not isinstance(part, dict):
         raise VocabularyError(f"{source} holds {shown(part)} instead of ids by token")
@@ -116,18 +116,18 @@ def refused(source: str, part: str, got: Any, why: str = "") -> VocabularyError:
     """Build the error for a part that cannot be expressed exactly."""
     reason = why or "only byte-level BPE can be read"
     return VocabularyError(
-        f"{source}: {part} is {shown(got)}, which is not supported; {reason}: {WAY_OUT}"
+        f"{source}: {part} is {shown(got)}, which is not supported; {reason}: {WRAP_HINT}"
     )
 
 
 def shown(value: Any) -> str:
-    """Write a value as JSON, cut where it is long."""
+    """Write a value as JSON, shortened if it is long."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 80 else f"{text[:80]}..."
 
 
 def _flat(part: Any, members: str, source: str, place: str) -> Iterator[Part]:
-    """Yield the parts of a sequence, and those of sequences in it, in their order."""
+    """Yield the parts of a sequence in order, nested sequences flattened."""
     if part is None:
         return
     if not isinstance(part, dict) or not isinstance(part.get("type"), str):
@@ -145,11 +145,11 @@ def _flat(part: Any, members: str, source: str, place: str) -> Iterator[Part]:
 def _parse_model(part: Any, source: str) -> MergeModel:
     if not isinstance(part, dict):
         raise refused(source, "model", part)
-    # Older files leave the type out.
+    # Older files have no type.
     if (kind := part.get("type", "BPE")) != "BPE":
         raise refused(source, "model: type", kind)
     for key, plain in _PLAIN_MODEL.items():
-        if part.get(key, plain) != plain and part[key]:  # "" and 0 say the same as null
+        if part.get(key, plain) != plain and part[key]:  # "" and 0 mean the same as null
             raise refused(source, f"model: {key}", part[key])
     ids = checked_ids(part.get("vocab"), f"{source}, vocab")
     merges = part.get("merges")
@@ -171,7 +171,7 @@ def _parse_model(part: Any, source: str) -> MergeModel:
 
 
 def _parse_added_tokens(parts: Any, model: MergeModel) -> Iterator[AddedToken]:
-    """Read the added tokens; refuse what `tokenizers` would number otherwise."""
+    """Read the added tokens; refuse ids that `tokenizers` would assign differently."""
     highest = -1
     seen: set[str] = set()
     for place, part in enumerate(parts if isinstance(parts, list) else [parts]):
@@ -183,7 +183,7 @@ def _parse_added_tokens(parts: Any, model: MergeModel) -> Iterator[AddedToken]:
         flags = {flag: part.get(flag, False) for flag in _FLAGS}
         if not all(isinstance(value, bool) for value in flags.values()) or text in seen:
             raise refused(model.source, f"added_tokens, place {place}", part)
-        # A token that the vocabulary lacks gets the next id, whatever the file says.
+        # A token that is not in the vocabulary gets the next id, whatever the file says.
         assigned = model.ids.get(text, max(len(model.ids), highest + 1))
         if token_id != assigned:
             raise VocabularyError(
@@ -196,7 +196,7 @@ def _parse_added_tokens(parts: Any, model: MergeModel) -> Iterator[AddedToken]:
 
 
 def _count_template(part: Part, source: str) -> tuple[int, int]:
-    """Count the tokens that a post-processor puts around one text, and around two."""
+    """Count the tokens that a post-processor adds around one text, and around two."""
     match part:
         case {"type": "ByteLevel"}:
             return 0, 0

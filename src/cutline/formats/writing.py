@@ -1,4 +1,4 @@
-"""Tokenizers into files: which format, and what it takes."""
+"""Writing tokenizers to files: chooses the format and checks that it fits."""
 
 from dataclasses import replace
 from os import PathLike
@@ -33,13 +33,13 @@ _BY_SUFFIX: dict[str, FileFormat] = {
 
 
 def write(spec: TokenizerSpec, path: str | PathLike[str], file_format: FileFormat | None) -> None:
-    """Write what a tokenizer is to a file; see `Encoding.save`."""
+    """Write a tokenizer's spec to a file; see `Encoding.save`."""
     path = Path(path)
     file_format = _checked_format(path, file_format)
     if not spec.is_plain:
         raise VocabularyError(
             f"{spec.name!r} comes from a tokenizer that does more than split and merge, and "
-            "no file that cutline writes says so: keep the tokenizer.json it was loaded from "
+            "cutline writes no such files: keep the tokenizer.json it was loaded from "
             "(tokenizers and transformers write one), and load that"
         )
     if file_format == "tiktoken":
@@ -58,7 +58,7 @@ def write(spec: TokenizerSpec, path: str | PathLike[str], file_format: FileForma
 
 
 def format_by_name(path: Path) -> FileFormat | None:
-    """Tell the format of a file by its name; None where that does not tell."""
+    """Infer the format of a file from its name; None if that is not possible."""
     if path.name.endswith(("vocab.json", "merges.txt")):
         return "vocab.json"
     return _BY_SUFFIX.get(path.suffix)
@@ -84,7 +84,7 @@ def _split_regex(pat_str: str | None) -> SplitRegex | None:
     if pat_str == R50K_PAT_STR:
         return SplitRegex(GPT2_REGEX, keeps_gaps=True)
     try:
-        # Without gaps both ways mean the same, and that of most files is to keep them.
+        # Without gaps both settings mean the same; most files keep gaps.
         return SplitRegex(to_oniguruma(pat_str), keeps_gaps=not compile_pattern(pat_str).has_gaps)
     except UnsupportedPatternError as error:
         error.add_note(

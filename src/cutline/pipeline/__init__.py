@@ -1,11 +1,11 @@
-"""What a tokenizer does to a text besides splitting it and merging.
+"""What a tokenizer does besides splitting and merging: added tokens and normalizers.
 
-    added.py         tokens that are looked for in the text first, and the text between them
-    pipeline.py      all of it, for an encoding, which leaves alone the texts that nothing changes
-    safe_points.py   where a text can be split, and counted in parts, whatever stands around
-    slices.py        counts of slices, from such a point to the next
-    upper_bound.py   how far a budget can go where there is none
-    longest_fit.py   the longest slice that fits there, where letters change on their own
+    added.py         finding added tokens in a text, and the text between them
+    pipeline.py      the whole pipeline of an encoding; unchanged texts bypass it
+    safe_points.py   safe split points: where a text can be split and counted in parts
+    slices.py        counts of slices, from one safe split point to the next
+    upper_bound.py   an upper bound for the end of a slice without safe split points
+    longest_fit.py   the longest fitting slice there, if steps work on single letters
     offsets.py       the characters that each token comes from
 
 docs/tokenizers.md says what is exact, and why.

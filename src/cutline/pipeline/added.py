@@ -1,4 +1,4 @@
-"""Where added tokens stand in a text: `tokenizers` finds them before anything else."""
+"""Finding added tokens in a text: `tokenizers` does this before anything else."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -16,27 +16,27 @@ _FEW = 64
 class AddedFinder:
     """Finds tokens in a text the way `tokenizers` does.
 
-    Of all that occur the leftmost is taken, the longest of those, and then what follows it.
-    Only then is it asked whether it counts: a text that does not still hides those within it.
+    Matches are leftmost-longest and do not overlap. Whether a match counts is checked only
+    afterwards: one that does not count still hides the matches inside it.
 
     Args:
-        tokens: by how each is written where it is looked for.
+        tokens: the tokens by the text that is searched for.
     """
 
     def __init__(self, tokens: Mapping[str, AddedToken]) -> None:
         self._by_text = tokens
         written = sorted(filter(None, self._by_text), key=len, reverse=True)
-        # Of few texts, a pattern is quicker; above all where each holds others, as blanks do.
+        # For few texts a pattern is faster, especially if some contain others, such as blanks.
         self._pattern = re.compile("|".join(map(re.escape, written)) or r"\Z.")
         self._finder = SpecialFinder(written) if len(written) > _FEW else None
 
     @property
     def texts(self) -> Mapping[str, AddedToken]:
-        """The tokens by what is looked for."""
+        """The tokens by the text that is searched for."""
         return self._by_text
 
     def may_find(self, text: str) -> bool:
-        """Tell whether any token occurs, whether it counts or not."""
+        """Return whether any token occurs, whether it counts or not."""
         if self._finder is not None:
             return self._finder.first(text) is not None
         return self._pattern.search(text) is not None
@@ -49,17 +49,17 @@ class AddedFinder:
     def cut(
         self, text: str, counts: Callable[[AddedToken], bool]
     ) -> Iterator[tuple[int, int, AddedToken | None]]:
-        """Yield the stretches of a text: tokens, and what is between them (None).
+        """Yield the spans of a text: tokens, and the text between them (None).
 
         Args:
             text: not empty.
-            counts: whether a token may be found; with others, text stays text.
+            counts: whether a token may be found; the text of others is ordinary text.
         """
         done = 0
         for start, written in self._find_all(text):
             token = self._by_text[written]
             end = start + len(written)
-            if start < done:  # white space that the token before has taken
+            if start < done:  # white space that belongs to the token before
                 continue
             if not counts(token) or (token.single_word and _touches_word(text, start, end)):
                 continue

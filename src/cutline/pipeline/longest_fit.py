@@ -1,8 +1,8 @@
-"""The longest fitting slice without safe split points, where steps work on letters and marks.
+"""The longest fitting slice without safe split points, if steps work on letters and marks.
 
-What such a slice becomes is then what comes of its whole letters, the beginning of what comes
-of the longer text, and what comes of the last letter, if the slice ends between its marks. So
-the ends are tried in a text that shrinks and grows, instead of encoding each slice.
+A normalized slice is then a prefix of the normalized text, for its complete letters, followed by
+the normalized last letter, if the slice ends between that letter's marks. So ends are tried with
+an appender that is truncated and appended to, instead of encoding each slice.
 """
 
 import numpy as np
@@ -15,25 +15,25 @@ from cutline.text_encoder import TextEncoder
 
 __all__ = ["longest_fit_by_letters"]
 
-_MANY_MARKS = 32  # to change and append these is no less work than to encode the slice
+_MANY_MARKS = 32  # normalizing and appending these is no less work than encoding the slice
 
 
 def longest_fit_by_letters(
     pipeline: Pipeline, encoder: TextEncoder, text: str, n: int, *, inside: bool
 ) -> int | None:
-    """Find the greatest end such that a text has at most n tokens up to there.
+    """Find the longest prefix of a text that has at most n tokens.
 
     Args:
-        pipeline: that changes the text.
-        encoder: that counts what it becomes.
-        text: what is tried whole first, then with a character less each time.
+        pipeline: changes the text.
+        encoder: counts the changed text.
+        text: tried whole first, then with one character less each time.
         n: the budget.
-        inside: the text goes on from a safe split point.
+        inside: whether the text begins at a safe split point.
 
     Returns:
-        The end; None if it has to be found in another way.
+        The end; None if this method does not apply.
 
-    Cost: linear in the text, and for each end that has too many tokens, in the marks before it.
+    Cost: linear in the text, and for each end with too many tokens, in the marks before it.
     """
     spec, finders = pipeline.spec, pipeline.ordinary_finders
     by_letters = all(isinstance(step, Form | Lower) for step in spec.normalizer)
@@ -52,7 +52,7 @@ def longest_fit_by_letters(
         last = text[int(whole[kept - 1]) if kept else 0 : end]
         begun = normalize(last, spec.normalizer)
         near = traced.text[max(0, kept - longest) : kept] + begun
-        # Added tokens can be found where a letter lacks its marks.
+        # An added token can match a letter without its marks.
         if len(last) > _MANY_MARKS or any(finder.may_find(near) for finder in finders):
             tokens = pipeline.count_after(encoder, text[:end])
         else:

@@ -33,12 +33,12 @@ def untrimmed_offsets(
     text: str,
     allowed: frozenset[str],
 ) -> tuple[list[int], Spans]:
-    """Encode a text and say where each token is, blanks at its ends among it.
+    """Encode a text and return each token's span, blanks at its ends included.
 
     Args:
-        encoder: encodes what is normalized.
-        decoder: of its tokens.
-        about: the pipeline, or what the tokenizer is where it has none.
+        encoder: encodes normalized text.
+        decoder: decodes its tokens.
+        about: the pipeline, or the spec of a tokenizer without one.
         text: the text.
         allowed: the special tokens to find.
 
@@ -72,11 +72,11 @@ def untrimmed_offsets(
 
 
 Part = tuple[int, int, int | Traced | None]
-"""Where a part of a text is, and a token's id, what it becomes, or None if that is the same."""
+"""The span of a part of a text, with a token's id, the changed text, or None if unchanged."""
 
 
 def _plain_parts(spec: TokenizerSpec, text: str, allowed: frozenset[str]) -> Iterator[Part]:
-    """Cut a text into special tokens and what is between them."""
+    """Cut a text into special tokens and the text between them."""
     ids, done = spec.special_tokens, 0
     for start, found in SpecialFinder(allowed).find_all(text):
         yield done, start, None
@@ -86,7 +86,7 @@ def _plain_parts(spec: TokenizerSpec, text: str, allowed: frozenset[str]) -> Ite
 
 
 def _changed_parts(pipeline: Pipeline, text: str, allowed: frozenset[str]) -> Iterator[Part]:
-    """Cut a text into added tokens and what is between them, traced to the text."""
+    """Cut a text into added tokens and the text between them, traced to the original."""
     whole, counts = Traced.of(text), pipeline.counting(allowed)
     for start, end, token in pipeline.finder_of_raw.cut(text, counts):
         if token is not None:
@@ -104,7 +104,7 @@ def _changed_parts(pipeline: Pipeline, text: str, allowed: frozenset[str]) -> It
 
 
 def _places(decoder: Decoder, pat_str: str | None, text: str, tokens: list[int]) -> Spans:
-    """Tell the characters that each token of an ordinary text has a byte of."""
+    """Return for each token of an ordinary text the characters that it has bytes of."""
     utf8 = text.encode()
     edges = decoder.starts_of(tokens)
     starts, ends = edges[:-1], edges[1:]
@@ -121,7 +121,7 @@ def _places(decoder: Decoder, pat_str: str | None, text: str, tokens: list[int])
 
 
 def trim(spec: TokenizerSpec, decoder: Decoder, tokens: list[int], spans: Spans) -> None:
-    """Leave blanks at the ends of tokens out of their spans, which are changed."""
+    """Trim blanks at the ends of tokens from their spans, in place."""
     added = {token.id: token.content for token in spec.added_tokens}
     blanks = [
         _blanks_of_added(added[token]) if token in added else _blanks(decoder.bytes_of(token))
@@ -132,12 +132,12 @@ def trim(spec: TokenizerSpec, decoder: Decoder, tokens: list[int], spans: Spans)
 
 
 def _blanks(token: bytes) -> tuple[int, int]:
-    """Count the blanks at both ends of a token; other white space has letters of its own."""
+    """Count the blanks at both ends of a token; other white space is not trimmed."""
     return len(token) - len(token.lstrip(b" ")), len(token) - len(token.rstrip(b" "))
 
 
 def _blanks_of_added(token: str) -> tuple[int, int]:
-    """Count the white space at both ends of an added token, and the letter for a blank."""
+    """Count white space and GPT-2's letter for a blank at both ends of an added token."""
     return len(token) - len(token.lstrip(_WHITE)), len(token) - len(token.rstrip(_WHITE))
 
 
@@ -145,9 +145,9 @@ def _trim(spans: Spans, blanks: Sequence[tuple[int, int]], takes_prefix: bool) -
     """Trim once, as `tokenizers` does it.
 
     Args:
-        spans: of the tokens; changed.
-        blanks: at both ends of each.
-        takes_prefix: a single one before the text was put there, and is in no span.
+        spans: the tokens' spans; changed in place.
+        blanks: the number of blanks at both ends of each token.
+        takes_prefix: a single blank before the text was inserted, and is in no span.
     """
     for place, (leading, trailing) in enumerate(blanks):
         start, end = spans[place].tolist()

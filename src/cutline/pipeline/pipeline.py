@@ -1,7 +1,7 @@
-"""`Pipeline`: what an encoding does to a text around splitting and merging.
+"""`Pipeline`: the steps of an encoding around splitting and merging.
 
-A text that nothing changes, whole or in slices, is encoded as it is, so everything is as fast as
-without a pipeline. Other texts are encoded as changed, and counted in parts: slices.py.
+A text that no step changes, whole or in slices, is encoded directly, as fast as without a
+pipeline. Other texts are changed and then encoded, and counted in parts: see slices.py.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,15 +27,15 @@ __all__ = ["Pipeline"]
 class Pipeline:
     """Finds added tokens, and changes the text between them.
 
-    Methods that encode or count are given the encoder that does it with normalized text.
+    Methods that encode or count take the encoder for normalized text as an argument.
 
     Args:
         spec: the tokenizer.
 
     Attributes:
         spec: the tokenizer.
-        ordinary_finders: of the added tokens that are not special, in the text as it is given
-            and as it is normalized.
+        ordinary_finders: find the added tokens that are not special, in the given text and in
+            the normalized text.
     """
 
     def __init__(self, spec: TokenizerSpec) -> None:
@@ -60,28 +60,28 @@ class Pipeline:
 
     @cached_property
     def safe_points(self) -> "SafePoints":
-        """What finds the safe split points of texts."""
+        """Finds the safe split points of texts."""
         from cutline.pipeline.safe_points import SafePoints
 
         return SafePoints(self.spec)
 
     @cached_property
     def upper_bound(self) -> "UpperBound":
-        """What bounds how far a budget can go."""
+        """Bounds the ends of slices within a budget."""
         from cutline.pipeline.upper_bound import UpperBound
 
         return UpperBound(self.spec, self.ordinary_finders)
 
     def changes(self, text: str) -> bool:
-        """Tell whether anything changes a text, or a slice of it."""
+        """Return whether any step changes a text, or a slice of it."""
         return bool(text) if self._changes_starts else self.changes_after(text)
 
     def changes_after(self, text: str) -> bool:
-        """Tell the same of a text that goes on from a safe split point."""
+        """Return the same for a text that begins at a safe split point."""
         for step in self._steps_inside:
             if not step.keeps_slices(text):
                 return True
-        for finder in self.ordinary_finders:  # noqa: SIM110 (short texts are many)
+        for finder in self.ordinary_finders:  # noqa: SIM110 (faster for short texts)
             if finder.may_find(text):
                 return True
         return False
@@ -91,12 +91,12 @@ class Pipeline:
     def pieces(
         self, text: str, allowed: frozenset[str], *, at_start: bool = True
     ) -> Iterator[str | AddedToken]:
-        """Cut a text into added tokens and what is encoded between them.
+        """Cut a text into added tokens and the normalized text between them.
 
         Args:
             text: any text.
             allowed: the special tokens to find.
-            at_start: it stands at the start of a text.
+            at_start: whether it is at the start of a text.
         """
         spec, counts = self.spec, self.counting(allowed)
         for start, end, token in self.finder_of_raw.cut(text, counts):
@@ -116,11 +116,11 @@ class Pipeline:
 
     @staticmethod
     def counting(allowed: frozenset[str]) -> Callable[[AddedToken], bool]:
-        """Tell of a token whether it is to be found."""
+        """Return a test whether a token may be found."""
         return lambda token: not token.special or token.content in allowed
 
     def encode(self, encoder: TextEncoder, text: str, allowed: frozenset[str]) -> list[int]:
-        """Encode a text in which some special tokens are to be found."""
+        """Encode a text, with some special tokens allowed."""
         tokens: list[int] = []
         for piece in self.pieces(text, allowed):
             if isinstance(piece, AddedToken):
@@ -130,7 +130,7 @@ class Pipeline:
         return tokens
 
     def encode_ordinary(self, encoder: TextEncoder, text: str) -> list[int]:
-        """Do what `Encoding.encode_ordinary` promises."""
+        """Implement `Encoding.encode_ordinary`."""
         text = plain_text(text)
         if self.changes(text):
             return self.encode(encoder, text, frozenset())
@@ -151,7 +151,7 @@ class Pipeline:
         return encoder._count_normalized(text)
 
     def count_after(self, encoder: TextEncoder, text: str) -> int:
-        """Count the tokens of a text that goes on from a safe split point."""
+        """Count the tokens of a text that begins at a safe split point."""
         if self.changes_after(text):
             return self._count_pieces(encoder, text, at_start=False)
         return encoder._count_normalized(text)
@@ -171,9 +171,9 @@ class Pipeline:
         return total if total <= limit else None
 
     def max_characters_of(self, encoder: TextEncoder, n: int) -> int | None:
-        """Tell how many characters n tokens cover at most; None where that is not known.
+        """Return how many characters n tokens cover at most; None if that is not known.
 
-        No normal form makes one character of more than four, and lower case keeps each.
+        A normal form composes at most four characters into one, and lower case keeps their number.
         """
         added, bytes_of_one = self.spec.added_tokens, encoder._max_normalized_bytes_of(1)
         if bytes_of_one is None:

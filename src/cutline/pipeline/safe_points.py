@@ -1,14 +1,15 @@
-"""Where a text can be split in two that are encoded apart, whatever stands on either side.
+"""Safe split points: where a text can be split into parts that are encoded separately.
 
-A safe split point lies between two characters, and these two alone tell that it is one:
+A safe split point lies between two characters, and these two alone determine it:
 
-1. no piece of the split pattern holds the one before the other, and whether a piece ends
-   between them is the same whether the second one follows or nothing;
+1. no piece of the split pattern contains the two in this order, and a piece ends between
+   them if and only if it would end there at the end of the text;
 2. no step of the tokenizer changes either because of the other; and
-3. no added token can lie across, or take white space or look for a word across.
+3. no added token can match across the point, or strip white space or check for a word
+   across it.
 
-Then of any slice the tokens are those up to the point and those after it. The proof is in
-docs/tokenizers.md.
+Then the tokens of any slice are those before the point followed by those after it. The
+proof is in docs/tokenizers.md.
 """
 
 from itertools import pairwise
@@ -24,24 +25,24 @@ from cutline.tables import WHOLE_TEXT_PATTERN
 
 __all__ = ["SafePoints"]
 
-_LEAST_GAP = 24  # characters between points that are used: a balance of steps and their length
+_LEAST_GAP = 24  # characters between used points: balances their number and the length of the parts
 
 
 class SafePoints:
     """Finds safe split points in texts.
 
     Args:
-        spec: of the tokenizer.
+        spec: the tokenizer.
     """
 
     def __init__(self, spec: TokenizerSpec) -> None:
         self._spec = spec
         pattern = WHOLE_TEXT_PATTERN if spec.pat_str is None else spec.pat_str
         self._tables = Tables(pattern)
-        self._parted = _parted(self._tables)
-        # After any character but white space: for what a normal form may have joined.
+        self._never_joined = _never_joined(self._tables)
+        # After any character but white space: for characters that a normal form may have composed.
         solid = [one for one in range(self._tables.end) if not self._is_space_class(one)]
-        self._parted_from_all = np.logical_and.reduce(self._parted[solid], axis=0)
+        self._always_begins = np.logical_and.reduce(self._never_joined[solid], axis=0)
         texts = [
             text
             for token in spec.added_tokens
@@ -58,14 +59,14 @@ class SafePoints:
         self._known: dict[tuple[str, str], bool] = {}
 
     def find(self, text: str, begin: int = 0) -> list[int]:
-        """List points after `begin`, not all of them but never two that are near.
+        """List points after `begin`: not all of them, but none closer than _LEAST_GAP.
 
         Cost: linear in the text.
         """
         classes = self._tables.classes_in(text[begin:])
-        parted = self._parted[classes[:-1], classes[1:]] | self._parted_from_all[classes[1:]]
+        apart = self._never_joined[classes[:-1], classes[1:]] | self._always_begins[classes[1:]]
         found, last = [], begin
-        for place in (np.flatnonzero(parted) + begin + 1).tolist():
+        for place in (np.flatnonzero(apart) + begin + 1).tolist():
             if place - last >= _LEAST_GAP and self._is_point(text[place - 1], text[place]):
                 found.append(place)
                 last = place
@@ -86,9 +87,9 @@ class SafePoints:
             return False
         if all(step.keeps(before) for step in steps):
             first, second = self._tables.classes_in(before + after).tolist()
-            if not self._parted[first, second]:
+            if not self._never_joined[first, second]:
                 return False
-        elif not self._is_solid(before) or not self._is_parted_from_all(after):
+        elif not self._is_solid(before) or not self._begins_a_piece(after):
             return False
         if (before, after) in self._within or before in self._last:
             return False
@@ -96,25 +97,25 @@ class SafePoints:
             return False
         return not self._may_strip(before, after)
 
-    def _is_parted_from_all(self, after: str) -> bool:
-        return bool(self._parted_from_all[self._tables.classes_in(after)[0]])
+    def _begins_a_piece(self, after: str) -> bool:
+        return bool(self._always_begins[self._tables.classes_in(after)[0]])
 
     def _is_solid(self, character: str) -> bool:
-        """Tell whether whatever a character becomes is no white space."""
+        """Return whether a character can never become white space."""
         steps = self._spec.normalizer
         return character not in SPACE and all(
             isinstance(step, Form) and step.name in ("NFC", "NFD") for step in steps
         )
 
     def _may_strip(self, before: str, after: str) -> bool:
-        """Tell whether a token on one side may take white space on the other."""
+        """Return whether a token on one side may strip white space on the other."""
         if self._strips_left and before in SPACE:
             return True
         strips = self._last_of_strippers
         return bool(strips) and after in SPACE and (before in SPACE or before in strips)
 
     def _is_space_class(self, number: int) -> bool:
-        """Tell whether a class holds white space and nothing else."""
+        """Return whether a class contains white space only."""
         if number not in self._tables.classes_in(SPACE):
             return False
         inside = self._tables.members([number]).contains(np.arange(CODE_POINTS))
@@ -123,24 +124,24 @@ class SafePoints:
         )
 
 
-def _parted(tables: Tables) -> NDArray[np.bool_]:
-    """Tell of each two classes whether no piece holds them in this order; rule 1.
+def _never_joined(tables: Tables) -> NDArray[np.bool_]:
+    """Return for each pair of classes whether no piece contains them in this order; rule 1.
 
-    In whatever state the first one leaves the automaton: the second one must end the piece,
-    without being part of it, and like the end of the text.
+    From every state after the first class, the second one must end the piece without being
+    part of it, and exactly as the end of the text would.
     """
     n = tables.end
     ends = tables.accepts != 0
     stops = (tables.targets == 0) & (tables.accepts != 1)
     stops &= ends == ends[:, n : n + 1]
     stops[:, n] = False
-    parted = np.zeros((n, n), dtype=bool)
+    apart = np.zeros((n, n), dtype=bool)
     for first in range(n):
         reached = np.unique(tables.targets[START:, first])
-        parted[first] = stops[reached[reached != 0], :n].all(axis=0)
-    return parted
+        apart[first] = stops[reached[reached != 0], :n].all(axis=0)
+    return apart
 
 
 def _changes_after(spec: TokenizerSpec) -> bool:
-    """Tell whether text begins otherwise after an added token."""
+    """Return whether text after an added token is changed like the start of a text."""
     return spec.prefix_space or any(isinstance(one, Prepend | Strip) for one in spec.normalizer)

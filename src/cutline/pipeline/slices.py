@@ -1,4 +1,4 @@
-"""Slices of a text that a tokenizer changes: counted from one safe split point to the next."""
+"""Slices of a text that a tokenizer changes, counted from one safe split point to the next."""
 
 import sys
 from bisect import bisect_left, bisect_right
@@ -20,26 +20,26 @@ from cutline.text_encoder import TextEncoder
 
 __all__ = ["SliceCounter", "intervals", "split", "split_at"]
 
-_SHORT = 128  # characters: trying all ends costs less than looking for a bound
+_SHORT = 128  # characters: trying all ends costs less than finding a bound
 
 
 class SliceCounter:
     """Counts the tokens of any slice of a text as if the slice were encoded on its own.
 
-    What `Encoding.intervals` gives for a text that the tokenizer changes: like
-    `IntervalCounter`, in code points of the text as it was given.
+    The result of `Encoding.intervals` for a text that the tokenizer changes: like
+    `IntervalCounter`, in code points of the given text.
 
     Args:
-        pipeline: that changes the text.
-        encoding: that counts what it becomes.
-        text: any string without surrogates. It is kept, not copied.
+        pipeline: changes the text.
+        encoding: counts the changed text.
+        text: any string without surrogates; kept, not copied.
 
     Raises:
         SurrogateError: (a ValueError) the text has a surrogate.
 
-    Cost: building encodes the text once, some 9 MB/s. A count encodes what is left of the
-    slice before its first safe split point and after its last one: a few words of most text,
-    and all of it where a text has none, as in a run of one letter.
+    Cost: building encodes the text once, some 9 MB/s. A count encodes the parts of the slice
+    before its first safe split point and after its last one: a few words of most texts, and
+    the whole slice if it has none, as in a run of one letter.
     """
 
     def __init__(self, pipeline: Pipeline, encoding: TextEncoder, text: str) -> None:
@@ -59,7 +59,7 @@ class SliceCounter:
 
     @property
     def text(self) -> str:
-        """The text that slices are of."""
+        """The text."""
         return self._text
 
     @property
@@ -69,7 +69,7 @@ class SliceCounter:
 
     @property
     def nbytes(self) -> int:
-        """The memory that it takes, without the text."""
+        """The memory it uses in bytes, without the text."""
         return int(self._before.nbytes) + sys.getsizeof(self._points)
 
     def __len__(self) -> int:
@@ -106,7 +106,7 @@ class SliceCounter:
         )
 
     def _count_after(self, start: int, end: int) -> int:
-        """Count the tokens of a slice that goes on from a safe split point."""
+        """Count the tokens of a slice that begins at a safe split point."""
         return self._pipeline.count_after(self._encoding, self._text[start:end])
 
     def count_many(self, spans: ArrayLike) -> NDArray[np.int64]:
@@ -115,18 +115,18 @@ class SliceCounter:
         return np.array([self.count(start, end) for start, end in rows], dtype=np.int64)
 
     def split_at(self, start: int, n: int) -> int:
-        """Find how far the text can go within a token budget.
+        """Find the longest slice from a start that fits a token budget.
 
         Returns:
-            The greatest end such that `count(start, end) <= n`; start itself, if not even one
+            The greatest end such that `count(start, end) <= n`; start if not even one
             character fits.
 
         Raises:
             OffsetError: (a ValueError) start is out of range.
             ValueError: n is negative.
 
-        Cost: some slices from one safe split point to the next are encoded; where the text has
-        none for long, as many as n tokens have characters.
+        Cost: encodes some slices from one safe split point to the next; if the text has none for
+        a long stretch, as many as n tokens have characters.
         """
         start, n = index(start), checked_budget(n, "n")
         if not 0 <= start <= len(self._text):
@@ -134,8 +134,8 @@ class SliceCounter:
                 f"start must be from 0 to {len(self._text)}, the text's length in code points, "
                 f"got {start}"
             )
-        # What is after a point adds to what is before it. So of those that fit the last one
-        # counts, and no end after the next one fits.
+        # Counts before and after a point add up. So the last point that fits decides, and no
+        # end after the next point fits.
         points, text = self._points, self._text
         first = bisect_right(points, start)
         if first == len(points):
@@ -150,7 +150,7 @@ class SliceCounter:
         return self._longest_fit(start, points[last], end, left)
 
     def _longest_fit(self, start: int, point: int, end: int, n: int) -> int:
-        """Find the greatest end of a slice that goes on from a safe split point, up to `end`."""
+        """Find the greatest end, up to `end`, of a slice that begins at a safe split point."""
         pipeline, encoding, text = self._pipeline, self._encoding, self._text
         most = pipeline.max_characters_of(encoding, n)
         end = end if most is None else min(end, point + most)
@@ -172,7 +172,7 @@ class SliceCounter:
 def intervals(
     pipeline: Pipeline, encoding: TextEncoder, text: str, *, byte_offsets: bool = False
 ) -> IntervalCounter | SliceCounter:
-    """Return what counts the slices of a text; see `Encoding.intervals`."""
+    """Return a counter for the slices of a text; see `Encoding.intervals`."""
     text = plain_text(text)
     if not pipeline.changes(text):
         return IntervalCounter(encoding, text, byte_offsets=byte_offsets)
@@ -205,7 +205,7 @@ def split(
     """Cut a text into chunks; see `Encoding.split`."""
     text = plain_text(text)
     if not pipeline.changes(text):
-        with suppress(BudgetError):  # which would not say what size fits all other texts
+        with suppress(BudgetError):  # its message would not name a size that fits all texts
             return cutting.split(encoding, text, chunk_size, chunk_overlap)
     counter, least = intervals(pipeline, encoding, text), encoding._most_tokens_of_a_character
     return cutting.split_by_counting(counter, text, chunk_size, chunk_overlap, least)

@@ -1,10 +1,10 @@
-"""How far n tokens can go into a text without safe split points: no end beyond need be tried.
+"""An upper bound for the end of a slice with n tokens, in a text without safe split points.
 
-Each token covers at most as many bytes as the longest one that is made of bytes of the text.
-At the end of a slice, a step may write a few characters otherwise than in the whole text: one
-token may reach into these, which the longest token of all allows for. Many marks on one letter
-come in an order of their own, so that one more can stand before the others: what is sure of these
-is that the tokens within them are made of marks.
+Each token covers at most as many bytes as the longest one that consists of bytes of the text.
+At the end of a slice, a step may change a few characters otherwise than in the whole text. One
+token may extend into these, so the length of the longest token of all is added. Many marks on
+one letter are sorted, so that a later one can move before the others: of these it is only
+certain that the tokens inside them consist of marks.
 """
 
 import re
@@ -24,8 +24,8 @@ class UpperBound:
     """Bounds the ends of slices that have at most n tokens.
 
     Args:
-        spec: of the tokenizer.
-        finders: of the added tokens that ordinary text can hold.
+        spec: the tokenizer.
+        finders: find the added tokens that ordinary text can contain.
     """
 
     def __init__(self, spec: TokenizerSpec, finders: tuple[AddedFinder, ...]) -> None:
@@ -38,7 +38,7 @@ class UpperBound:
         self._most = int(self._lengths.max())
         found = {text: token for one in finders for text, token in one.texts.items()}
         self._longest_added = max((len(text.encode()) for text in found), default=0)
-        # No token between added ones has the text of one within it.
+        # No token of the text between added tokens contains the text of an added token.
         sure = [
             text.encode() for text, token in found.items()
             if (token.normalized or not steps) and not token.single_word
@@ -47,7 +47,7 @@ class UpperBound:
             holds = re.compile(b"|".join(map(re.escape, sure))).search
             held = [place for place, token in enumerate(vocabulary.tokens()) if holds(token)]
             self._lengths[held] = 1
-        # White space may be left out, or be part of an added token, in any number.
+        # Any amount of white space may be removed, or belong to an added token.
         self._skips_space = any(isinstance(step, Strip) for step in steps) or any(
             token.lstrip or token.rstrip for token in found.values()
         )
@@ -59,9 +59,9 @@ class UpperBound:
         self._known: dict[bytes, int] = {}
 
     def limit(self, text: str, n: int) -> int:
-        """Tell an end after which no beginning of a text has at most n tokens.
+        """Return an end such that no longer prefix of a text has at most n tokens.
 
-        Cost: linear in that end, and in the text where a text leaves out what it has.
+        Cost: linear in that end, or in the text if steps remove characters.
         """
         marks = self._bytes_of_marks(text) if self._sorts_marks else set()
         size = 2 * n + 32
@@ -74,7 +74,7 @@ class UpperBound:
         return len(text) if end is None else end
 
     def _limit_in(self, text: str, n: int, marks: set[int]) -> int | None:
-        """Tell the same if it can be told from a beginning of the text."""
+        """Return the bound if this prefix of the text determines it, else None."""
         has_added = any(finder.may_find(text) for finder in self._finders)
         traced = trace(Traced.of(text), self._spec.normalizer)
         written = set(traced.text.encode())
@@ -93,7 +93,7 @@ class UpperBound:
             return traced.spans[beyond][1]
         if not marks:
             return None
-        # Marks that come later may stand before all these, so their bytes count, too.
+        # Later marks may be sorted before all these, so their bytes count, too.
         longest = max(self._longest(bytes(sorted(marks))), self._longest_added)
         at_ends = 2 * (self._longest_with(marks) + self._longest_added)
         if _length_of_marks(traced.text) > n * longest + at_ends:
@@ -107,7 +107,7 @@ class UpperBound:
         return set("".join(unicodedata.normalize("NFKD", marks) + marks).encode())
 
     def _longest(self, present: bytes) -> int:
-        """Find the longest token of bytes that are present."""
+        """Find the length of the longest token that consists of these bytes."""
         if present not in self._known:
             if len(self._known) > 1 << 10:
                 self._known.clear()
@@ -118,7 +118,7 @@ class UpperBound:
         return self._known[present]
 
     def _longest_with(self, marks: set[int]) -> int:
-        """Find the longest token that can have a part of a mark at an end."""
+        """Find the length of the longest token that can have part of a mark at an end."""
         first = np.zeros(256, dtype=bool)
         first[[byte for byte in marks if byte >= 0xC0]] = True
         begun = np.logical_or.reduceat(first[self._arena], self._starts)
@@ -126,6 +126,6 @@ class UpperBound:
 
 
 def _length_of_marks(text: str) -> int:
-    """Count the bytes of the marks at the end, less of what may join a letter before."""
+    """Count the bytes of the marks at the end, minus those that may compose with a letter."""
     marks = list(takewhile(unicodedata.combining, reversed(text)))
     return len("".join(marks).encode()) - 16

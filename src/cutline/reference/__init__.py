@@ -1,4 +1,4 @@
-"""Byte pair encoding of one piece in plain Python: each algorithm in a small file of its own.
+"""Byte pair encoding of one piece in plain Python: one algorithm in each small file.
 
 >>> from cutline.reference import IntervalCounter, Tokens, encode_backtracking
 >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256, b"bc": 257, b"abc": 258}
@@ -10,29 +10,29 @@ An encoder takes a vocabulary and the bytes of a piece, and returns token ids. T
 `Tokens`; for `encode_textbook` and `encode_heap` any mapping from a token's bytes to its id, which
 is its rank, all single bytes among them.
 
-To read, to try out, and for tests to compare with; `cutline.Encoding` is what is fast.
+To read, to experiment with, and as an oracle for tests; for speed use `cutline.Encoding`.
 docs/algorithm.md has the definitions and the proofs. Everything, `trainer` aside, works on the
-bytes of one piece and returns token ids: there is nothing here of split patterns, and so nothing of
-safe split points and live scans (docs/counting.md). Left out, too, are a table of suffixes,
+bytes of one piece and returns token ids: there are no split patterns here, and so no
+safe split points and live scans (docs/counting.md). Also left out are a table of suffixes,
 which mirrors that of prefixes, parts of a piece counted from its own tokens (Theorem 10),
 and merging that begins with whole characters (Theorem 11).
 
 | file | question | cost for n bytes |
 |---|---|---|
 | `textbook` | what is the encoding? | n^2 |
-| `heap` | how to merge without looking at everything again? | n log n |
-| `compatibility` | may these two tokens stand side by side? | length of the two |
-| `prefixes` | how does every prefix end? | n |
+| `heap` | how to merge without a full search for every merge? | n log n |
+| `compatibility` | can these two tokens be neighbours in an encoding? | length of the two |
+| `prefixes` | what is the last token of every prefix? | n |
 | `backtracking` | how to encode from left to right? | n |
-| `appending` | how many tokens is the text by now? | n for all appends |
+| `appending` | how many tokens does a growing text have? | n for all appends |
 | `intervals` | how many tokens has this part? | n, then mostly a few steps a part |
 | `greedy`, `minimal` | what is *not* byte pair encoding? | n |
 | `trainer` | where do the merges come from? | n for each merge |
 
-They stand on `tokens` (the vocabulary and what follows from it), `search` (finding tokens in
-a text), `tree` (which node lies above which) and `pieces` (the whole-piece rule).
+They use `tokens` (the vocabulary and what follows from it), `search` (finding tokens in
+a text), `tree` (which node is an ancestor of which) and `pieces` (the whole-piece rule).
 
-A packaged vocabulary, whose `Tokens` would take some seconds to make:
+With a packaged vocabulary, whose `Tokens` would take some seconds to build:
 
 >>> from cutline.vocabulary import packaged_encoding, packaged_vocabulary
 >>> vocabulary = packaged_vocabulary(packaged_encoding("r50k_base"))

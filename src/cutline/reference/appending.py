@@ -1,10 +1,10 @@
 """Counting while a text grows, and shrinks again at its end.
 
-The last token of a prefix depends on that prefix alone, so text that is appended changes
-nothing in the table of prefixes: it only makes it longer.
+The last token of a prefix depends on that prefix alone, so appended text does not change the
+table of prefixes, but only extends it.
 
-Cost: linear in all that is appended. Truncation costs as much as the longest token has bytes,
-for the automaton's state, and the bytes that it drops.
+Cost: linear in all appended text. Truncation is linear in the length of the longest token, for
+the automaton's state, plus the removed bytes.
 Source: the README of the `bpe` crate in github/rust-gems; docs/algorithm.md, "Prefixes and
 suffixes".
 """
@@ -17,7 +17,7 @@ __all__ = ["Appender"]
 
 
 class Appender:
-    """The encoding of one piece that is appended to.
+    """The encoding of one piece that grows at its end.
 
     Args:
         tokens: the vocabulary.
@@ -56,7 +56,7 @@ class Appender:
             raise IndexError(f"length must be from 0 to {len(self)}, got {length}")
         del self._table.last[length + 1 :]
         del self._table.counts[length + 1 :]
-        # Later tokens begin less than the longest token before the end: reread only that.
+        # Later tokens begin less than the longest token's length before the end: reread only that.
         context = self._tail(self._tokens.longest)
         self._search = Search(self._tokens.reachable, length - len(context))
         for _ in self._search.read(context):
@@ -75,7 +75,7 @@ class Appender:
         return len(self) <= self._tokens.longest and self._tail(len(self)) in self._tokens
 
     def _tail(self, n_bytes: int) -> bytes:
-        """At least the last `n_bytes` bytes: the tokens are the text."""
+        """At least the last `n_bytes` bytes, taken from the tokens."""
         start = len(self)
         while start > max(0, len(self) - n_bytes):
             start -= len(self._table.last[start])

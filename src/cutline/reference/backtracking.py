@@ -1,8 +1,8 @@
-"""Backtracking: encode from left to right, and take back what leads nowhere.
+"""Backtracking: encode from left to right, and take back tokens that lead nowhere.
 
-At each place take the longest token that is compatible with the one before. Where none is,
-no encoding has a token boundary here: note that in a field of bits, take the last token back,
-and go on there with the next shorter one. No place is reached again after it was ruled out.
+At each position take the longest token that is compatible with the one before. If there is
+none, no encoding has a token boundary here: clear its bit in a bit field, take back the last
+token, and continue with the next shorter one. No position is visited again once ruled out.
 
 Cost: linear in the piece and in the tokens found in it.
 Source: the README of the `bpe` crate in github/rust-gems; docs/algorithm.md, "Backtracking".
@@ -50,7 +50,7 @@ def encode_backtracking(tokens: Tokens, piece: bytes) -> list[bytes]:
 
 
 def _longest_at_each_place(tokens: Tokens, piece: bytes) -> list[bytes]:
-    """Find the longest token that begins at each place; an empty one at the end."""
+    """Find the longest token that begins at each position; an empty one at the end."""
     longest = [b""] * (len(piece) + 1)
     for end, token in Search(tokens.reachable).read(piece):
         longest[end - len(token)] = token  # ends increase, so the longest comes last

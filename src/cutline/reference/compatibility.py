@@ -1,17 +1,17 @@
-"""The pair check: which two tokens may stand side by side in an encoding.
+"""The pair check: which two tokens can be neighbours in an encoding.
 
-They may if merging their bytes ends in just these two. Then a list of tokens is the encoding
-of its bytes if and only if each two neighbours are compatible, which is what all the encoders
-that do not merge rest on.
+Two tokens are compatible if merging their joined bytes ends in exactly these two. A list of
+tokens is the encoding of its bytes if and only if all neighbours are compatible: all encoders
+that do not merge are based on this.
 
-The answer without merging: two parts meet at the boundary, at the end the two tokens. Undo the
-tokens' merges, the latest first, and look each time whether the two parts that met there
-before would have joined across the boundary earlier than the merge just undone.
+The check without merging: two parts meet at the boundary, at the end the two tokens. Undo the
+tokens' merges, the latest first, and check each time whether the two parts that met there
+before would have merged across the boundary earlier than the merge just undone.
 
-The order of undoing is known for regular tokens only; a pair with another one is merged.
+The order of undoing is known for regular tokens only; pairs with another token are merged.
 
-Cost: one look-up for each merge undone, at most as many as the tokens have bytes. Pairs recur:
-results are cached.
+Cost: one lookup for each merge undone, at most as many as the tokens have bytes. Pairs recur,
+so results are cached.
 Source: the README of the `bpe` crate in github/rust-gems; docs/algorithm.md, "The pair check".
 """
 
@@ -26,7 +26,7 @@ MAX_CACHED_PAIRS = 1 << 17  # about 20 MB; then the cache is cleared
 
 
 def compatible(tokens: Tokens, left: bytes, right: bytes) -> bool:
-    """Tell whether `E(left + right)` is `[left, right]`.
+    """Return whether `E(left + right)` is `[left, right]`.
 
     Args:
         tokens: the vocabulary.

@@ -1,6 +1,7 @@
 """Greedy: always the longest token that matches. This is *not* byte pair encoding.
 
-It is often taken for it, and often gives the same, but merging does not look for long tokens.
+It is often confused with it, and often gives the same result, but merging does not prefer long
+tokens.
 With the tokens `cd`, `ab` and `abc`, ranked in this order, the piece `abcd` is `abc|d` here;
 merging joins `cd` first, then `ab`, and is left with `ab|cd`.
 

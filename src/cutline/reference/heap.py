@@ -1,8 +1,8 @@
-"""Textbook merge with a heap: the same merges in the same order, found without searching.
+"""Textbook merge with a heap: the same merges in the same order, without searching for them.
 
-The parts are a field of bits, set where a part begins and at the end. A heap holds the
-candidates by rank, then by place. A merge clears one bit and makes at most two new candidates;
-those that it spoils stay in the heap, and their bits show it when they come up.
+The parts are a bit field, with a bit set where a part begins and at the end. A heap has the
+candidates by rank, then by position. A merge clears one bit and adds at most two candidates;
+stale candidates stay in the heap, and are recognized by their bits when popped.
 
 Cost: O(n log n) for n bytes.
 Source: `encode_via_bitfield` of the `bpe` crate in github/rust-gems.
@@ -38,7 +38,7 @@ def merge_by_heap(ranks: Mapping[bytes, int], piece: bytes) -> list[bytes]:
     boundaries.setall(True)
 
     def candidates(start: int, middle: int, end: int) -> list[Candidate]:
-        """Give the pair of parts that meet in the middle, if they spell a token."""
+        """Return the pair of parts that meet in the middle, if their bytes are a token."""
         rank = ranks.get(piece[start:end]) if 0 <= start < middle < end else None
         return [] if rank is None else [(rank, start, end)]
 

@@ -1,16 +1,15 @@
 """Counting the tokens of any part of a piece without encoding all of it.
 
-The last tokens of all prefixes make a tree: each prefix hangs below the one that is left
-without its last token. The way from a prefix up to the root is the prefix's encoding.
+The last tokens of all prefixes make a tree: the parent of a prefix is the prefix without its
+last token. The path from a prefix up to the root is the prefix's encoding.
 
-To count `[start, end)`, encode from `start` until the encoding meets that way: at a token
-boundary that lies on the way from `end` to the root, and with the same token before it. What
-follows on the way is compatible with that token, so the two join to a list of which all
-neighbours are compatible, and that is the encoding. A meeting at `start` itself needs no token
-before it.
+To count `[start, end)`, encode from `start` until the encoding meets that path: at a token
+boundary on the path from `end` to the root, with the same token before it. The rest of the path
+is compatible with that token, so the two join to a list in which all neighbours are compatible,
+which is the encoding. A meeting at `start` itself needs no token before it.
 
-Cost: linear to prepare. Encodings that begin at different places mostly meet after a few
-tokens; where they never do, as in runs of one letter, a count is linear in the interval.
+Cost: linear to prepare. Encodings that begin at different positions mostly meet after a few
+tokens; if they never do, as in runs of one letter, a count is linear in the interval.
 Source: the README of the `bpe` crate in github/rust-gems; docs/algorithm.md, "When a list of
 tokens is an encoding".
 """
@@ -67,7 +66,7 @@ class IntervalCounter:
         return [self._tokens.ids[token] for token in head.encoding(head.length) + tail]
 
     def _is_token(self, start: int, end: int) -> bool:
-        """Tell whether the whole-piece rule applies, after a look at the arguments."""
+        """Check the arguments, and return whether the whole-piece rule applies."""
         if not 0 <= start <= end <= len(self._bytes):
             raise IndexError(
                 f"interval [{start}, {end}) must lie in a piece of {len(self._bytes)} bytes"

@@ -1,11 +1,11 @@
 """Minimal: as few tokens as possible. This is *not* byte pair encoding.
 
-It says how much shorter an encoding could be; no model was trained on it. With the tokens
+It shows how much shorter an encoding could be; no model was trained on it. With the tokens
 `bc`, `ab` and `cd`, ranked in this order, the piece `abcd` is `ab|cd` here; merging joins `bc`
 first and is left with `a|bc|d`. Nor is it greedy: with `ab` and `bcd` the piece `abcd` is
 `a|bcd` here, and `ab|c|d` there.
 
-The fewest tokens of a prefix are one more than those of some shorter prefix which lacks a
+The fewest tokens of a prefix are one more than those of some shorter prefix which lacks one
 token at the end. Of several last tokens the longest is taken.
 
 Cost: linear in the piece and in the tokens found in it.

@@ -1,8 +1,8 @@
 """From an encoder of byte strings to one of pieces: the whole-piece rule, and ids.
 
-The algorithms compute `E`, pure merging, as a list of tokens, each of them its bytes. A piece
-that is a token is encoded as that token even where merging never forms it. This rule comes
-last: tables that knew of it would be wrong for every longer piece.
+The algorithms compute `E`, pure merging, as a list of tokens given by their bytes. A piece
+that is a token is encoded as that token even if merging never forms it. This rule is applied
+last: tables that included it would be wrong for every longer piece.
 
 Source: docs/algorithm.md, "Unreachable tokens".
 """
@@ -19,7 +19,7 @@ Ranks = TypeVar("Ranks", bound=Mapping[bytes, int])
 def encodes_pieces(
     encode: Callable[[Ranks, bytes], list[bytes]],
 ) -> Callable[[Ranks, bytes], list[int]]:
-    """Put the whole-piece rule on top of a pure encoder, and name its tokens by their ids."""
+    """Add the whole-piece rule to a pure encoder, and return ids."""
 
     @wraps(encode)
     def encode_piece(ranks: Ranks, piece: bytes) -> list[int]:

@@ -1,8 +1,8 @@
-"""The last token of every prefix: one pass tells how each beginning of a piece is encoded.
+"""The last token of every prefix: one pass gives the encodings of all prefixes of a piece.
 
-The encoding of a prefix ends in exactly one token: the only one that ends there and is
-compatible with the last token of the prefix which is left without it. The Aho-Corasick
-automaton yields the tokens to try. Following last tokens backwards gives the encoding.
+The encoding of a prefix has exactly one last token: the only one that ends there and is
+compatible with the last token of the prefix without it. The Aho-Corasick automaton yields
+the tokens to try. Following last tokens backwards gives the encoding.
 
 Cost: linear in the piece and in the tokens found in it.
 Source: the README of the `bpe` crate in github/rust-gems; docs/algorithm.md, "Prefixes and
@@ -20,7 +20,7 @@ __all__ = ["PrefixTable", "encode_prefixes"]
 
 
 class PrefixTable:
-    """How `E` of every prefix of a growing text ends, and how many tokens it has.
+    """The last token and the token count of `E` of every prefix of a growing text.
 
     Attributes:
         last: the last token of each prefix by the prefix's length; `last[0]` is empty.
@@ -34,11 +34,11 @@ class PrefixTable:
 
     @property
     def length(self) -> int:
-        """How many bytes the longest prefix has."""
+        """The length of the longest prefix in bytes."""
         return len(self.last) - 1
 
     def offer(self, end: int, token: bytes) -> bool:
-        """Take a token that ends at `end` if the encoding of the prefix up to there ends in it.
+        """Add a token that ends at `end` if it is the last token of that prefix's encoding.
 
         Returns:
             Whether the table has grown.

@@ -1,7 +1,7 @@
-"""Which tokens end where: the Aho-Corasick automaton, reading a text part by part.
+"""Finding all tokens in a text with the Aho-Corasick automaton, part by part.
 
-pyahocorasick works on `str`; in latin-1 every byte is one character, so places in the string
-are places in the bytes.
+pyahocorasick works on `str`; in latin-1 every byte is one character, so positions in the
+string are positions in the bytes.
 
 Cost: linear in the text and in the tokens found.
 Source: A. V. Aho, M. J. Corasick, "Efficient string matching", Communications of the ACM, 1975.
@@ -29,8 +29,8 @@ class Search:
     """One pass over a text that may come in several parts.
 
     Args:
-        automaton: of the tokens to find.
-        place: where in the text the search begins.
+        automaton: finds the tokens.
+        place: the position in the text at which the search begins.
 
     >>> search = Search(automaton_of([b"a", b"b", b"ab", b"bab"]))
     >>> list(search.read(b"ba")), list(search.read(b"b"))
@@ -42,10 +42,10 @@ class Search:
         self._ends = automaton.iter("")
 
     def read(self, text: bytes | memoryview) -> Iterator[tuple[int, bytes]]:
-        """Go on with more text: yield each token found, after the place where it ends.
+        """Continue with more text: yield the end and the bytes of each token found.
 
-        Places rise; the tokens that end at one place come the longest first. What is not
-        asked for is not searched.
+        Ends are increasing; tokens with the same end come longest first. The search is
+        lazy.
         """
         for start in range(0, len(text), PART_BYTES):
             self._ends.set(str(text[start : start + PART_BYTES], "latin-1"))

@@ -1,7 +1,7 @@
 """Textbook merge: what byte pair encoding means.
 
-Begin with single bytes. While two neighbours spell a token, join those that spell the token
-of the lowest rank, the leftmost of them on a tie.
+Begin with single bytes. While two neighbours form a token, merge those that form the token
+of the lowest rank, the leftmost on a tie.
 
 Cost: quadratic, since every merge looks at all neighbours again.
 Source: P. Gage, "A New Algorithm for Data Compression", The C Users Journal, 1994;

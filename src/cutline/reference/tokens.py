@@ -1,6 +1,6 @@
-"""A vocabulary with what follows from it: canonical pairs, regular tokens, automata.
+"""A vocabulary with derived data: canonical pairs, regular tokens, automata.
 
-Everything here describes `E`, pure merging. The whole-piece rule has no part in it.
+Everything here describes `E`, pure merging, without the whole-piece rule.
 
 Source: docs/algorithm.md, "Canonical pairs".
 """
@@ -16,17 +16,17 @@ __all__ = ["Tokens"]
 
 
 class Tokens(dict[bytes, int]):
-    """The rank of every token. Not to be changed.
+    """The rank of every token. Must not be changed.
 
     Args:
         vocabulary: a `Vocabulary`, or the rank of every token by its bytes, which is its id as
-            well. Tokens may be non-monotone, or never be reached by merging.
+            well. Tokens may be non-monotone or unreachable.
 
     Attributes:
         ids: the id of every token.
-        splits: the canonical pair of every token that merging reaches, bytes aside: the two
-            parts of its last merge. A token is *reachable* if it is there or a single byte.
-        regular: the reachable tokens in whose merges ranks never fall.
+        splits: the canonical pair of every reachable token of several bytes: the two parts of
+            its last merge. A token is *reachable* if it is in here or a single byte.
+        regular: the reachable tokens in whose merges ranks never decrease.
         longest: length in bytes of the longest token.
         pair_cache: results of the pair check.
 
@@ -64,12 +64,12 @@ class Tokens(dict[bytes, int]):
         return part in self.regular and (len(part) == 1 or self[part] < self[token])
 
     def is_reachable(self, token: bytes) -> bool:
-        """Tell whether merging a token's bytes forms it."""
+        """Return whether merging a token's bytes forms it."""
         return len(token) == 1 or token in self.splits
 
     @cached_property
     def reachable(self) -> Automaton:
-        """Finds the tokens that merging reaches. Cost: linear in their bytes."""
+        """Finds the reachable tokens. Cost: linear in their bytes."""
         return automaton_of(filter(self.is_reachable, self))
 
     @cached_property
@@ -79,7 +79,7 @@ class Tokens(dict[bytes, int]):
 
     @cached_property
     def shorter(self) -> dict[bytes, bytes]:
-        """The longest reachable token that each reachable token begins with, itself aside.
+        """For each reachable token the longest reachable token that is a proper prefix of it.
 
         Single bytes have none. Cost: linear in the tokens' bytes.
         """

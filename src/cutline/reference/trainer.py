@@ -1,13 +1,13 @@
-"""How does a vocabulary come from text? Count, pick, replace, repeat.
+"""Training: count pairs, pick the most frequent, merge it, repeat.
 
-Every piece begins as single bytes. Again and again all pairs of neighbours are counted, each
-as often as its piece occurs; the most frequent pair becomes a token; and every piece, read
-from left to right, has the pair joined. Overlapping places count (`aaa` has `a|a` twice) but
-only one of them can be joined.
+Every piece begins as single bytes. In each step all pairs of neighbours are counted, each as
+often as its piece occurs; the most frequent pair becomes a token, and is merged in every piece
+from left to right. Overlapping occurrences count (`aaa` has `a|a` twice) but only one of them
+can be merged.
 
-No two merges make the same bytes. As long as no token reaches over the ends of a span, the
-span's tokens are what its bytes alone would have become; so where a token's bytes stand as
-two neighbours, its own merge has joined them.
+No two merges make the same bytes. As long as no token extends across the ends of a span, the
+span's tokens are those that its bytes alone would have; so if a token's bytes were two
+neighbours, its own merge would have merged them.
 
 Cost: a pass over all pieces for every merge.
 Source: R. Sennrich, B. Haddow, A. Birch, "Neural Machine Translation of Rare Words with
@@ -26,7 +26,7 @@ Ties = Literal["smallest", "largest", "ids"]
 
 
 class Merge(NamedTuple):
-    """Two tokens that became one, and how often they stood side by side."""
+    """Two merged tokens, and how often they were neighbours."""
 
     left: bytes
     right: bytes
@@ -44,11 +44,11 @@ def train(
     """Learn merges from pieces.
 
     Args:
-        pieces: how often each piece occurs.
-        vocab_size: tokens to end with: the 256 bytes and the merges.
+        pieces: the number of occurrences of each piece.
+        vocab_size: the final number of tokens: the 256 bytes and the merges.
         min_frequency: rarer pairs are not merged.
-        ties: which of the most frequent pairs comes first: that of the "smallest" or the
-            "largest" bytes, left before right; or of the lowest "ids", left before right.
+        ties: which of the most frequent pairs comes first: the one with the "smallest" or the
+            "largest" bytes, left before right; or with the lowest "ids", left before right.
         max_token_length: in bytes; pairs that would make a longer token are not merged.
 
     Returns:
@@ -56,7 +56,7 @@ def train(
         then 256 for the first merge, and so on.
 
     Raises:
-        ValueError: no such rule for ties.
+        ValueError: ties is unknown.
 
     >>> train({b"abab": 1, b"bc": 2}, 258, ties="smallest")
     [Merge(left=b'a', right=b'b', frequency=2), Merge(left=b'b', right=b'c', frequency=2)]
@@ -94,7 +94,7 @@ def _first(pairs: list[Pair], ids: Mapping[bytes, int], ties: Ties) -> Pair:
 
 
 def join_pair(parts: list[bytes], left: bytes, right: bytes) -> list[bytes]:
-    """Join a pair wherever it stands, from left to right.
+    """Merge every occurrence of a pair, from left to right.
 
     >>> join_pair([b"a", b"a", b"a", b"b"], b"a", b"a")
     [b'aa', b'a', b'b']

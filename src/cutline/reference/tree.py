@@ -1,9 +1,9 @@
-"""Ancestors in a tree, by numbers: one comparison instead of a walk.
+"""Ancestors in a tree by preorder numbers: one comparison instead of a walk.
 
-Number the nodes such that every subtree has consecutive numbers, its root's the first. Then a
-node lies in the subtree of another if its number lies in that range.
+Number the nodes so that every subtree has consecutive numbers, beginning with its root's. Then
+a node is in the subtree of another if its number is in that range.
 
-Cost: linear in the nodes; a question O(1).
+Cost: linear in the nodes; a query is O(1).
 Source: the preorder numbering of any textbook on data structures.
 """
 
@@ -13,7 +13,7 @@ __all__ = ["Tree"]
 
 
 class Tree:
-    """A tree of nodes 0, 1, ... of which 0 is the root, and parents come before children.
+    """A tree of nodes 0, 1, ..., with root 0; parents come before children.
 
     Args:
         parents: the parent of each node from 1 on.
@@ -35,5 +35,5 @@ class Tree:
             free[parent] += self._size[node]
 
     def is_above(self, node: int, other: int) -> bool:
-        """Tell whether `node` is an ancestor of `other`, or the same."""
+        """Return whether `node` is an ancestor of `other`, or the same."""
         return 0 <= self._number[other] - self._number[node] < self._size[node]

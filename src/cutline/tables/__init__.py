@@ -1,4 +1,4 @@
-"""Vocabulary and split pattern -> the arrays that the kernels read."""
+"""Building the kernels' tables from vocabulary and split pattern."""
 
 from cutline.tables.bpe_tables import MAX_TOKEN_BYTES, build_bpe_tables, recover_left_lengths
 from cutline.tables.decoder import build_decoder

@@ -1,6 +1,6 @@
-"""What encoding a piece needs: hash of the tokens, merges, beginnings and ends, characters.
+"""The tables for encoding a piece: token hash, merges, prefixes and suffixes, characters.
 
-docs/algorithm.md explains what each table is for and why it suffices.
+docs/algorithm.md explains the purpose of each table and why it suffices.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ MAX_TOKEN_BYTES = 1 << 15  # recovering a token's last merge is quadratic in its
 
 @dataclass(frozen=True, slots=True)
 class _Hashed:
-    """A vocabulary with the two tables that finding a token takes."""
+    """A vocabulary with the two tables for finding a token."""
 
     arena: NDArray[np.uint8]
     offsets: NDArray[np.uint64]
@@ -31,7 +31,7 @@ class _Hashed:
     def arrays(
         self,
     ) -> tuple[NDArray[np.uint8], NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint32]]:
-        """Its parts in the order in which the builders take them."""
+        """Its parts in the order of the builders' arguments."""
         return self.arena, self.offsets, self.slots, self.byte_token
 
 
@@ -53,7 +53,7 @@ def build_bpe_tables(vocabulary: Vocabulary) -> BpeTables:
     if isinstance(parts, int):
         raise _wrong_split(vocabulary, parts)
     left, right, pair_slots, pair_filter, irregular = parts
-    # Those of a file that somebody made may be of another vocabulary; kernels trust them.
+    # Left lengths from a file may be wrong, and kernels trust them.
     if vocabulary.left_lengths is not None and not is_packaged(vocabulary):
         if irregular:
             wrong = np.flatnonzero(left_lengths != _recover(hashed))
@@ -90,14 +90,13 @@ def build_bpe_tables(vocabulary: Vocabulary) -> BpeTables:
 
 
 def recover_left_lengths(vocabulary: Vocabulary) -> NDArray[np.uint32]:
-    """Length in bytes of the left part of each token's last merge.
+    """Compute the length in bytes of the left part of each token's last merge.
 
     Args:
         vocabulary: any; its own `left_lengths` are ignored.
 
     Returns:
-        uint32, shape (tokens,); 0 for single bytes and for tokens that merging never
-        reaches.
+        uint32, shape (tokens,); 0 for single bytes and for unreachable tokens.
 
     Raises:
         VocabularyError: two tokens are equal, or one is too long.

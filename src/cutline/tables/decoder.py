@@ -1,4 +1,4 @@
-"""What decoding needs: every token id, special tokens included, and its bytes."""
+"""The decoder's table: every token's bytes by id, special tokens included."""
 
 from collections.abc import Mapping
 
@@ -15,9 +15,9 @@ def build_decoder(
     special_tokens: Mapping[str, int],
     others: Mapping[bytes, int] | None = None,
 ) -> Decoder:
-    """Join vocabulary, special tokens and others into one table by id.
+    """Build one table by id of the vocabulary, special tokens and other tokens.
 
-    Of special tokens that share an id, the first one's text is what it decodes to.
+    An id that special tokens share decodes to the text of the first one.
 
     Cost: O(n log n) in numpy.
     """

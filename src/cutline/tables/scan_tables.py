@@ -1,4 +1,4 @@
-"""What scanning needs: the automaton of a split pattern, or the word that there is none."""
+"""The scanner's tables: the automaton of a split pattern, or a fallback for it."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,18 +14,18 @@ from cutline.vocabulary import list_encoding_names
 __all__ = ["WHOLE_TEXT_PATTERN", "FindSpans", "build_scan_tables", "build_scanner"]
 
 WHOLE_TEXT_PATTERN = r"(?s:.+)"
-"""The split pattern that does not split: for `pat_str=None`."""
+"""A split pattern that matches the whole text, for `pat_str=None`."""
 
 FindSpans = Callable[[str], tuple[NDArray[np.int64], NDArray[np.int64]]]
 """Code-point starts and ends of the pieces of a text."""
 
 
 def build_scan_tables(pat_str: str | None) -> ScanTables:
-    """Tables of the scanner for a split pattern; None: the whole text is one piece.
+    """Build the scanner's tables for a split pattern; None: the whole text is one piece.
 
     Raises:
         UnsupportedPatternError: the pattern is outside the subset that compiles.
-        PatternError: it is no valid regular expression, or surely not what is meant.
+        PatternError: it is no valid regular expression, or certainly a mistake.
         TypeError: it is neither str nor None.
     """
     if not isinstance(pat_str, str | None):
@@ -51,7 +51,7 @@ def build_scan_tables(pat_str: str | None) -> ScanTables:
 def build_scanner(
     pat_str: str | None, *, stacklevel: int
 ) -> tuple[ScanTables | None, FindSpans | None]:
-    """Build the scanner's tables, or the function that stands in for them, with a warning.
+    """Build the scanner's tables, or a function that replaces them, with a warning.
 
     Args:
         pat_str: as for `build_scan_tables`.

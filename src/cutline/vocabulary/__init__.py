@@ -1,4 +1,4 @@
-"""What a tokenizer is: its tokens and ids, how they are stored, the packaged encodings."""
+"""`Vocabulary`: a tokenizer's mergeable tokens; and the packaged encodings."""
 
 from cutline.vocabulary.models import (
     MODEL_PREFIX_TO_ENCODING,

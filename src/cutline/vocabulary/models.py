@@ -78,18 +78,18 @@ MODEL_PREFIX_TO_ENCODING: Final[dict[str, str]] = {
     "ft:davinci-002": "cl100k_base",
     "ft:babbage-002": "cl100k_base",
 }
-"""Dated and fine-tuned models by how their name begins; the first prefix that fits counts."""
+"""Dated and fine-tuned models by the prefix of their name; the first match counts."""
 
 
 def encoding_name_for_model(model: str) -> str:
     """Name the encoding that a model uses.
 
     Args:
-        model: a model's full name, or one that begins like a known family
+        model: a model's full name, or one with the prefix of a known family
             (`gpt-4o-2024-05-13`, `ft:gpt-4o:...`), so that new dated versions work.
 
     Raises:
-        UnknownModelError: no entry fits; suggests the nearest names.
+        UnknownModelError: no entry matches; suggests similar names.
 
     >>> encoding_name_for_model("gpt-4o-mini")
     'o200k_base'

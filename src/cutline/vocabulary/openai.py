@@ -1,7 +1,7 @@
-"""The packaged encodings: what each consists of, and its vocabulary.
+"""The packaged encodings: their definitions and vocabularies.
 
 Names, split patterns, special tokens and rank files are those of tiktoken 0.14
-(`tiktoken_ext/openai_public.py`, MIT license); NOTICE tells where the data is from.
+(`tiktoken_ext/openai_public.py`, MIT license); NOTICE names the sources.
 """
 
 from collections.abc import Mapping
@@ -62,20 +62,20 @@ RANK_FILE_SHA256: Final[Mapping[str, str]] = MappingProxyType(
 """The published sha256 of each `.tiktoken` rank file."""
 
 DATA_DIRECTORY: Final = Path(__file__).parent / "data"
-"""Where the packed vocabularies lie: one `<rank file>.bin` each."""
+"""The folder of the packed vocabularies: one `<rank file>.bin` each."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackagedEncoding:
-    """What a packaged encoding consists of.
+    """The definition of a packaged encoding.
 
     Attributes:
         name: as in `get_encoding(name)`.
-        rank_file: the published rank file that holds its vocabulary, a key of
+        rank_file: the published rank file with its vocabulary, a key of
             `RANK_FILE_SHA256`; encodings can share one.
         pat_str: the split pattern.
         special_tokens: ids by text. o200k_harmony gives id 200018 two texts.
-        explicit_n_vocab: the number of ids, where it is published.
+        explicit_n_vocab: the number of ids, if published.
     """
 
     name: str
@@ -152,10 +152,10 @@ def list_encoding_names() -> list[str]:
 
 
 def packaged_encoding(name: str) -> PackagedEncoding:
-    """Look up what a packaged encoding consists of.
+    """Look up the definition of a packaged encoding.
 
     Raises:
-        UnknownEncodingError: none has this name; suggests what may have been meant.
+        UnknownEncodingError: none has this name; suggests similar names.
 
     >>> packaged_encoding("o200k_harmony").rank_file
     'o200k_base'
@@ -167,28 +167,28 @@ def packaged_encoding(name: str) -> PackagedEncoding:
     names = list_encoding_names()
     near = get_close_matches(name.lower(), names, n=3)
     if name in MODEL_TO_ENCODING:
-        way_out = f"that is a model: encoding_for_model({name!r}) finds its encoding"
+        hint = f"that is a model: encoding_for_model({name!r}) finds its encoding"
     elif near:
-        way_out = f"did you mean {' or '.join(map(repr, near))}?"
+        hint = f"did you mean {' or '.join(map(repr, near))}?"
     else:
-        way_out = (
+        hint = (
             f"packaged are {', '.join(names)}; tiktoken's plugins are not searched, "
-            "Encoding.from_tiktoken takes what they give"
+            "Encoding.from_tiktoken takes their encodings"
         )
     if name.endswith((".cutline", ".json", ".tiktoken")):
-        way_out = f"for a file use cutline.load({name!r})"
-    raise UnknownEncodingError(f"no encoding is named {name!r}; {way_out}")
+        hint = f"for a file use cutline.load({name!r})"
+    raise UnknownEncodingError(f"no encoding is named {name!r}; {hint}")
 
 
 def packaged_vocabulary(spec: PackagedEncoding) -> Vocabulary:
-    """Read the vocabulary of a packaged encoding, once; it is shared from then on.
+    """Read the vocabulary of a packaged encoding, once; later calls share it.
 
     Encodings with the same rank file get the same object, in every thread.
 
     Raises:
         CorruptDataError: the packed file is damaged or missing.
 
-    Cost: about 15 ms at first for o200k_base, then a dictionary lookup.
+    Cost: about 15 ms the first time for o200k_base, then a dictionary lookup.
 
     >>> len(packaged_vocabulary(packaged_encoding("gpt2")))
     50256
@@ -202,12 +202,12 @@ def packaged_vocabulary(spec: PackagedEncoding) -> Vocabulary:
             raise CorruptDataError(
                 f"{path} is missing; reinstall cutline (pip install --force-reinstall cutline)"
             ) from error
-        # Threads may race to here and load twice, but all leave with one object. A lock
+        # Threads may race to here and load twice, but all return the same object. A lock
         # would have to survive a fork while another thread holds it.
         vocabulary = _loaded.setdefault(spec.rank_file, unpack(data, str(path)))
     return vocabulary
 
 
 def is_packaged(vocabulary: Vocabulary) -> bool:
-    """Tell whether this very object was read from the package."""
+    """Return whether this same object was read from the package."""
     return any(vocabulary is packaged for packaged in _loaded.values())

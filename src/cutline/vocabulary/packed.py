@@ -1,21 +1,21 @@
-"""The compact file that a packaged vocabulary is shipped in.
+"""The compact file format of the packaged vocabularies.
 
 Layout, all integers little-endian:
 
     magic         8 bytes   b"cutvoc" and the version of the format, uint16
     sha256       32 bytes   of everything that follows
     token_count   4 bytes   uint32
-    arena_size    4 bytes   uint32, inflated
-    stream_size   4 bytes   uint32, of the first stream as it lies here
+    arena_size    4 bytes   uint32, uncompressed
+    stream_size   4 bytes   uint32, of the first stream, compressed
     widths        3 bytes   bytes per entry of the three arrays: 1, 2 or 4
                             (0 for left_lengths: the array is absent)
     arrays                  zlib stream of lengths, left_lengths and id steps
                             (the first id, then the differences, modulo 2^32)
     arena                   zlib stream
 
-The hash is checked before anything is inflated, so damage ends there. The checks
-after it are for files that somebody made: nothing is allocated beyond what deflate
-streams of their size can hold.
+The hash is checked before anything is decompressed, so damage is detected there. The
+later checks are for crafted files: nothing is allocated beyond what deflate streams of
+their size can contain.
 """
 
 import hashlib
@@ -43,7 +43,7 @@ def pack(vocabulary: Vocabulary) -> bytes:
     """Write a vocabulary in the packed format.
 
     Cost: O(bytes); under a second for 200,000 tokens. The same vocabulary gives the
-    same bytes wherever zlib compresses alike.
+    same bytes with the same zlib.
 
     >>> vocabulary = Vocabulary.from_ranks({bytes([b]): b for b in range(256)})
     >>> unpack(pack(vocabulary)) == vocabulary
@@ -58,8 +58,8 @@ def pack(vocabulary: Vocabulary) -> bytes:
         left_lengths = narrow(vocabulary.left_lengths)
         left_width = left_lengths.itemsize
     arrays = b"".join(array.tobytes() for array in (lengths, left_lengths, id_steps))
-    # The arrays hold runs and skewed bytes but no phrases: run lengths and Huffman
-    # codes alone make them a tenth smaller than a search for matches does.
+    # The arrays have runs and skewed byte frequencies, but few repeated strings: run
+    # lengths and Huffman codes alone make them a tenth smaller than matching does.
     deflater = zlib.compressobj(9, strategy=zlib.Z_RLE)
     stream = deflater.compress(arrays) + deflater.flush()
     counts = _COUNTS.pack(
@@ -79,7 +79,7 @@ def unpack(data: bytes, source: str = "packed vocabulary") -> Vocabulary:
 
     Args:
         data: the whole file.
-        source: what to call it in errors, usually its path.
+        source: its name in errors, usually its path.
 
     Raises:
         CorruptDataError: the data is not what `pack` wrote; names `source`.
@@ -125,7 +125,7 @@ def _inflate(stream: memoryview, size: int, source: str) -> bytes:
 
 
 def _split(arrays: bytes, token_count: int, widths: list[int]) -> list[NDArray[Any]]:
-    """View the arrays that lie one behind the other; one of width 0 is empty."""
+    """View the concatenated arrays; one of width 0 is empty."""
     views: list[NDArray[Any]] = []
     start = 0
     for width in widths:

@@ -1,7 +1,7 @@
-"""What a tokenizer's mergeable tokens are: their bytes, their ids, their order.
+"""`Vocabulary`: the bytes, ids and order of a tokenizer's mergeable tokens.
 
-Whatever the tokens came from, `Vocabulary` holds them in one buffer with arrays
-beside it, which is what tables, kernels and the packed format all work on.
+It has all tokens in one buffer, with arrays of offsets and ids: the form that tables,
+kernels and the packed format work on.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from cutline.errors import VocabularyError
 __all__ = ["MAX_ARENA_BYTES", "MAX_TOKEN_COUNT", "MAX_TOKEN_ID", "Vocabulary"]
 
 MAX_TOKEN_COUNT: Final = 2**21 - 1
-"""Tables keep a token's index in 21 bits and need one value for 'none'."""
+"""Tables store a token's index in 21 bits, and reserve one value for 'none'."""
 
 MAX_TOKEN_ID: Final = 2**32 - 2
 """Ids are uint32; the highest value means 'none'."""
@@ -31,17 +31,17 @@ _NAMED_AT_MOST: Final = 4
 class Vocabulary:
     """The mergeable tokens of a byte-level BPE tokenizer, in rank order. Immutable.
 
-    A token's index is its place in that order; ids may leave gaps (p50k_base
-    skips 50256, the id of `<|endoftext|>`), indices never do.
+    A token's index is its position in that order; ids may have gaps (p50k_base
+    skips 50256, the id of `<|endoftext|>`), indices have none.
 
     Attributes:
-        arena: the tokens' bytes, one after the other.
+        arena: the tokens' bytes, concatenated.
         offsets: uint64, shape (n + 1,); token k is `arena[offsets[k]:offsets[k + 1]]`.
-        ids: uint32, shape (n,), each once. The order of tokens is that of merging; in nearly
-            all vocabularies it is that of ids too.
+        ids: uint32, shape (n,), unique. Tokens are in merge order, which in nearly all
+            vocabularies is the order of ids too.
         left_lengths: uint32, shape (n,); byte length of the left part of each
-            token's last merge, 0 where there is none (single bytes, and tokens that
-            merging never reaches). None when nobody has worked it out.
+            token's last merge, 0 if there is none (single bytes and unreachable
+            tokens). None if they have not been computed.
 
     >>> vocabulary = Vocabulary.from_ranks({bytes([b]): b for b in range(256)} | {b"ab": 256})
     >>> len(vocabulary), vocabulary.token_bytes(256)
@@ -63,12 +63,12 @@ class Vocabulary:
         ids: ArrayLike,
         left_lengths: ArrayLike | None = None,
     ) -> None:
-        """Take the arrays as they are; `from_ranks` is the way in for tokens.
+        """Make a vocabulary from arrays; to make one from tokens, use `from_ranks`.
 
         Args:
-            arena: the tokens' bytes in rank order; trusted to hold no token twice.
+            arena: the tokens' bytes in rank order; trusted to contain no token twice.
             lengths: integers, shape (n,); byte length of each token.
-            ids: integers, shape (n,); each once.
+            ids: integers, shape (n,); unique.
             left_lengths: integers, shape (n,), or None; see the class.
 
         Raises:
@@ -102,9 +102,8 @@ class Vocabulary:
 
         Args:
             mergeable_ranks: every token's bytes with its id, which is also its merge
-                priority; in any order, special tokens not among them.
-            order: the same tokens in the order in which they merge, where that is not the
-                order of ids.
+                priority; in any order, without special tokens.
+            order: the same tokens in merge order, if that is not the order of ids.
 
         Returns:
             The vocabulary, with `left_lengths` None.
@@ -136,7 +135,7 @@ class Vocabulary:
         return cls(b"".join(tokens), lengths, ids)
 
     def with_left_lengths(self, left_lengths: ArrayLike) -> "Vocabulary":
-        """Copy the vocabulary with `left_lengths` filled in.
+        """Copy the vocabulary with the given `left_lengths`.
 
         Raises:
             VocabularyError: the shape differs, or a left part is not shorter than its token.
@@ -145,20 +144,20 @@ class Vocabulary:
 
     @property
     def merges_by_id(self) -> bool:
-        """Whether the token with the lower id merges first, as files of ranks can say alone."""
+        """Whether tokens merge in the order of ids, the only order that rank files can store."""
         return bool((self.ids[1:] > self.ids[:-1]).all())
 
     @property
     def lengths(self) -> NDArray[np.uint64]:
-        """Byte length of each token, as uint64 of shape (n,); computed anew at each use."""
+        """Byte length of each token, as uint64 of shape (n,); computed at each use."""
         return np.diff(self.offsets)
 
     @property
     def fingerprint(self) -> str:
         """SHA-256 in hex over the token bytes, their lengths and ids.
 
-        Equal exactly when the vocabularies are; `left_lengths` follow from the rest
-        and take no part. Cost: O(bytes) at the first use, then kept.
+        Equal if and only if the vocabularies are; `left_lengths` are not included, since they
+        follow from the rest. Cost: O(bytes) at the first use, then cached.
         """
         if self._fingerprint is None:
             digest = hashlib.sha256(len(self).to_bytes(8, "little"))
@@ -170,16 +169,16 @@ class Vocabulary:
         return self._fingerprint
 
     def tokens(self) -> list[bytes]:
-        """Slice out every token, in rank order. Cost: O(n)."""
+        """Return every token, in rank order. Cost: O(n)."""
         arena = self.arena
         return [arena[start:end] for start, end in pairwise(self.offsets.tolist())]
 
     def to_ranks(self) -> dict[bytes, int]:
-        """Give the mapping that `from_ranks` takes, in rank order. Cost: O(n)."""
+        """Return the mapping that `from_ranks` takes, in rank order. Cost: O(n)."""
         return dict(zip(self.tokens(), self.ids.tolist(), strict=True))
 
     def token_bytes(self, index: int) -> bytes:
-        """Slice out the token at a place in rank order (its index, not its id).
+        """Return the token at an index in rank order (not an id).
 
         Raises:
             IndexError: the index is not in `range(len(self))`.
@@ -243,12 +242,12 @@ def _check_ranks(mergeable_ranks: Mapping[bytes, int]) -> None:
             raise VocabularyError(
                 f"token {token!r} has id {token_id}; ids are from 0 to {MAX_TOKEN_ID}"
             )
-    # Before the arrays are built: the shortest way to name what is missing.
+    # Before the arrays are built: here missing bytes are easiest to name.
     _refuse_missing(byte for byte in range(256) if bytes([byte]) not in mergeable_ranks)
 
 
 def _check_arrays(arena: bytes, lengths: NDArray[Any], ids: NDArray[Any]) -> None:
-    """Refuse arrays that do not describe tokens which tile the arena."""
+    """Refuse arrays whose tokens do not tile the arena."""
     if lengths.ndim != 1 or lengths.shape != ids.shape:
         raise VocabularyError(
             f"lengths have shape {lengths.shape} and ids {ids.shape}; "

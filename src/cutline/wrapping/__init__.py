@@ -1,9 +1,9 @@
-"""Tokenizers of other makes, counting and cutting like an encoding. Source: docs/wrap.md.
+"""Other tokenizers, counting and cutting like an encoding. Source: docs/wrap.md.
 
 tokenizer.py    `wrap`, `WrappedTokenizer`
-slices.py       the slices of one text, and how far a budget reaches
-safe_points.py  where a text can be split, and its tokens with it
-versions.py     what versions of `tokenizers` say in different ways
+slices.py       counts of the slices of one text, and the longest that fits
+safe_points.py  safe split points: where a text and its tokens can be split
+versions.py     differences between versions of `tokenizers`
 """
 
 from cutline.wrapping.tokenizer import WrappedTokenizer, wrap

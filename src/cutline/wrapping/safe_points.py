@@ -1,8 +1,8 @@
-"""Where may a text be cut in two such that its tokens are those of both parts? At blanks.
+"""Safe split points of BERT-like tokenizers: before blanks.
 
-Tokenizers of BERT's kind take the white space out and encode words apart: in front of a blank
-nothing depends on what stands beyond it. This is read from what a tokenizer is made of, and
-only believed of parts that are known; proof in docs/wrap.md, "Safe split points".
+Tokenizers like BERT's drop white space and encode words separately: at the position before a
+blank, neither side depends on the other. This is derived from the parts of a tokenizer, and
+only if all of them are known; proof in docs/wrap.md, "Safe split points".
 """
 
 import re
@@ -13,7 +13,7 @@ from unicodedata import normalize
 __all__ = ["find_safe_points"]
 
 _BLANK: Final = re.compile(r"[ \t\n\r]")
-# None of them looks across a blank, or makes or drops anything there but blanks.
+# None of them looks across a blank, or inserts or drops anything there but blanks.
 _NORMALIZERS: Final = frozenset(
     {"BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "StripAccents"}
 )
@@ -22,10 +22,10 @@ _FINER_SPLITTERS: Final = frozenset({"Digits", "Punctuation"})
 
 
 def find_safe_points(document: Mapping[str, Any] | None) -> re.Pattern[str] | None:
-    """Return what finds safe split points, at the starts of its matches; None: nothing does.
+    """Return a pattern whose matches start at safe split points; None if none are known.
 
     Args:
-        document: the tokenizer's `tokenizer.json`; None: it is of another make.
+        document: the tokenizer's `tokenizer.json`; None if it has none.
     """
     if document is None:
         return None
@@ -40,12 +40,12 @@ def find_safe_points(document: Mapping[str, Any] | None) -> re.Pattern[str] | No
 
 
 def _may_have_blanks(content: str) -> bool:
-    """Tell whether an added token has white space, or has some in a normal form."""
+    """Return whether an added token has white space, as written or in a normal form."""
     return any(re.search(r"\s", form) for form in (content, normalize("NFKC", content)))
 
 
 def _kinds(part: Any, members: str) -> list[str]:
-    """List the kinds of parts in order, those of a sequence one by one."""
+    """List the types of parts in order, those of a sequence one by one."""
     if part is None:
         return []
     found = part[members] if part["type"] == "Sequence" else [part]

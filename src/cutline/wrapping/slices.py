@@ -1,7 +1,7 @@
-"""The slices of one text, counted by a tokenizer that knows nothing but to encode.
+"""The slices of one text, counted by a tokenizer that can only encode.
 
-Every count that is given was had by encoding the slice, or the words in it where the tokenizer
-encodes words apart. Source: docs/wrap.md.
+Every count comes from encoding the slice, or its words if the tokenizer encodes words
+separately. Source: docs/wrap.md.
 """
 
 from array import array
@@ -18,22 +18,22 @@ from cutline.errors import OffsetError
 if TYPE_CHECKING:
     import re
 
-__all__ = ["REACH", "SHORT", "TextSlices"]
+__all__ = ["MAX_TOKEN_CHARACTERS", "SHORT", "TextSlices"]
 
-REACH: Final = 64
-"""Characters that a budget reaches at most for each of its tokens and one more."""
+MAX_TOKEN_CHARACTERS: Final = 64
+"""Upper bound of a slice: this many characters for each token of the budget and one more."""
 
 LOOK_AHEAD: Final = 32
-"""Characters behind the end that was found which are tried, too."""
+"""How many characters after a found end are tried as ends, too."""
 
-_CONTEXT: Final = 64  # characters that are encoded anew to try an end, unless they are fewer
-_REFUTED: Final = 4  # ends that seemed to fit, and did not, before no more are tried
-SHORT: Final = 64  # characters of parts that are worth remembering from text to text
-_REMEMBERED: Final = 256
+_CONTEXT: Final = 64  # characters before an end that are encoded again to try it
+_MOST_FAILURES: Final = 4  # failed candidates after which no more ends are tried
+SHORT: Final = 64  # characters: counts of parts up to this length are cached across texts
+_CACHED_PARTS: Final = 256
 
 
 class _Encodes(Protocol):
-    """What of a `WrappedTokenizer` slices are counted by."""
+    """The part of `WrappedTokenizer` that counts slices."""
 
     @property
     def safe_points(self) -> "re.Pattern[str] | None": ...
@@ -46,26 +46,26 @@ class _Encodes(Protocol):
 class TextSlices:
     """Counts slices of a text as if each were encoded on its own.
 
-    Made by `WrappedTokenizer.intervals`, and like `IntervalCounter` but for its cost.
+    Made by `WrappedTokenizer.intervals`; like `IntervalCounter` except for its cost.
 
     Args:
-        tokenizer: encodes.
+        tokenizer: encodes the slices.
         text: any string without surrogates.
 
     Raises:
         SurrogateError: (a ValueError) the text has a surrogate.
 
-    Cost: each count encodes its slice. With a tokenizer of BERT's kind, every word of the
-    text is encoded once at the beginning, then a count encodes at most two parts of words.
+    Cost: each count encodes its slice. With a tokenizer like BERT's, every word of the text
+    is encoded once at the beginning; then a count encodes at most two parts of words.
     """
 
     def __init__(self, tokenizer: _Encodes, text: str) -> None:
         self._tokenizer = tokenizer
         self._text = plain_text(text)
         utf8_of(self._text)
-        self._long = lru_cache(_REMEMBERED)(self._count_long)
+        self._long = lru_cache(_CACHED_PARTS)(self._count_long)
         points = tokenizer.safe_points
-        # The safe split points in the text, and the tokens from the first of them to each.
+        # The safe split points of the text, and the token counts from the first point to each.
         found = () if points is None else points.finditer(self._text)
         self._places = array("q", (match.start() for match in found))
         words = (self._part(start, end) for start, end in pairwise(self._places))
@@ -94,7 +94,7 @@ class TextSlices:
         return head + inside + self._part(self._places[last], end)
 
     def count_many(self, spans: Iterable[tuple[int, int]]) -> Iterator[int]:
-        """Count many slices, each when it is asked for."""
+        """Count many slices lazily."""
         return (self.count(start, end) for start, end in spans)
 
     def split_at(self, start: int, n: int) -> int:
@@ -104,20 +104,20 @@ class TextSlices:
             raise OffsetError(
                 f"start must be from 0 to {len(self._text)}, the text's length, got {start}"
             )
-        limit = min(len(self._text), start + REACH * (n + 1))
+        limit = min(len(self._text), start + MAX_TOKEN_CHARACTERS * (n + 1))
         first, last = bisect_left(self._places, start), bisect_right(self._places, limit) - 1
         if first <= last:
             start, n, limit = self._word(start, n, limit, first, last)
         return self._farthest(start, self._near(start, n, limit), n, limit)
 
     def _word(self, start: int, n: int, limit: int, first: int, last: int) -> tuple[int, int, int]:
-        """Find the word in which the budget runs out, what is left of it there, and its end.
+        """Find the word in which the budget runs out: its start, the tokens left there, its end.
 
         Args:
             start: where the slice begins.
             n: the budget.
-            limit: how far the slice may go.
-            first: the first seam from start on.
+            limit: upper bound of the end.
+            first: the first safe split point from start on.
             last: the last one up to the limit.
         """
         left = n - self._part(start, self._places[first]) + self._before[first]
@@ -129,7 +129,7 @@ class TextSlices:
         return self._places[at], left - self._before[at], limit
 
     def _near(self, start: int, n: int, limit: int) -> int:
-        """Find an end that fits, by where the tokens of a longer slice lie."""
+        """Find an end that fits, from the token offsets of a longer slice."""
         width, step = 6 * n + _CONTEXT, 1
         while True:
             stop = min(limit, start + width)
@@ -148,7 +148,7 @@ class TextSlices:
         return max(start, place)
 
     def _near_by_counts(self, start: int, n: int, limit: int) -> int:
-        """Find an end that fits, and behind which one character more does not, by bisection."""
+        """Find by bisection an end that fits such that one more character does not."""
         fits, step = start, n + 1
         while True:
             stop = min(limit, fits + step)
@@ -166,31 +166,31 @@ class TextSlices:
         return fits
 
     def _farthest(self, start: int, end: int, n: int, limit: int) -> int:
-        """Look for an end behind the one that was found, the farthest first."""
+        """Extend a found end while a later one fits."""
         found: int | None = end
         while found is not None:
             end, found = found, self._farther(start, found, n, limit)
         return end
 
     def _farther(self, start: int, end: int, n: int, limit: int) -> int | None:
-        """Find the farthest of the next ends that fits; None: none does."""
+        """Find the last of the next ends that fits; None if none does."""
         tail = start if end - start <= _CONTEXT else self._context(end)
         spare = n - self.count(start, end) + self.count(tail, end)
-        refuted = 0
+        failures = 0
         for place in range(min(limit, end + LOOK_AHEAD), end, -1):
-            if refuted < _REFUTED and self.count(tail, place) <= spare:
+            if failures < _MOST_FAILURES and self.count(tail, place) <= spare:
                 if self.count(start, place) <= n:
                     return place
-                refuted += 1
+                failures += 1
         return None
 
     def _context(self, end: int) -> int:
-        """Find where to begin to encode for the ends near a place: at a blank, if there is one."""
+        """Find where to start encoding to try ends near a place: at a blank, if there is one."""
         blank = self._text.rfind(" ", end - _CONTEXT, end - _CONTEXT // 4)
         return blank if blank >= 0 else end - _CONTEXT
 
     def _part(self, start: int, end: int) -> int:
-        """Count a slice by encoding it, unless it was encoded before."""
+        """Count a slice by encoding it, with a cache."""
         if end - start <= SHORT:
             return self._tokenizer.count_part(self._text[start:end])
         return self._long(start, end)

@@ -1,4 +1,4 @@
-"""`WrappedTokenizer`: a tokenizer of another make, with what chunkers and budgets ask for."""
+"""`WrappedTokenizer`: any other tokenizer, with the interface of a `TokenCounter`."""
 
 import copy
 import json
@@ -19,7 +19,7 @@ from cutline.counting.truncating import Boundary, Keep
 from cutline.errors import OffsetError
 from cutline.threads import map_threads
 from cutline.wrapping.safe_points import find_safe_points
-from cutline.wrapping.slices import REACH, SHORT, TextSlices
+from cutline.wrapping.slices import MAX_TOKEN_CHARACTERS, SHORT, TextSlices
 from cutline.wrapping.versions import (
     document_of,
     encodes_with_offsets,
@@ -37,26 +37,26 @@ _REMEMBERED_WORDS: Final = 1 << 16
 
 
 def wrap(tokenizer: Any, *, name: str | None = None) -> "WrappedTokenizer":
-    """Make a tokenizer of another make count and cut text as an `Encoding` does.
+    """Wrap another tokenizer, so that it counts and cuts text as an `Encoding` does.
 
-    For what is not byte-level BPE: WordPiece, Unigram, WordLevel, SentencePiece's BPE.
+    For tokenizers that are not byte-level BPE: WordPiece, Unigram, WordLevel, SentencePiece's BPE.
 
     Args:
         tokenizer: a `tokenizers.Tokenizer` (0.21 or later, 1.x too), a fast tokenizer of
             `transformers`, or any object whose `encode(text, add_special_tokens=False)` returns
-            `ids` and `offsets`, these in code points. It is copied, so that changes to it change
-            nothing here.
-        name: what to call it; if not given, the `name_or_path` that transformers knows, or the
-            kind of its model.
+            `ids` and `offsets`, these in code points. It is copied, so later changes to it have
+            no effect.
+        name: its name; by default the `name_or_path` of transformers, or the type of its
+            model.
 
     Returns:
-        What takes the place of an encoding in all chunkers, in `truncate`, `pack` and `verify`,
-        and in `cutline.view`.
+        A tokenizer that can replace an encoding in all chunkers, `truncate`, `pack`, `verify`
+        and `cutline.view`.
 
     Raises:
         TypeError: it does not encode with offsets, as transformers' slow tokenizers do not.
-        ValueError: it gives one text different tokens at random (dropout, sampling); or it
-            truncates or pads, and cannot be copied to turn that off.
+        ValueError: it chooses tokens at random (dropout, sampling); or it truncates or pads,
+            and cannot be copied to turn that off.
 
     >>> from tokenizers import Tokenizer, models, pre_tokenizers
     >>> vocab = {"[UNK]": 0, "un": 1, "##able": 2, "##aff": 3}
@@ -70,11 +70,11 @@ def wrap(tokenizer: Any, *, name: str | None = None) -> "WrappedTokenizer":
 
 
 class WrappedTokenizer:
-    """A tokenizer that knows but to encode, and counts and cuts all the same; see `wrap`.
+    """A tokenizer that can only encode, wrapped so that it counts and cuts; see `wrap`.
 
-    Its counts are those of `encode(text, add_special_tokens=False)`. What it says of a slice is
-    true of the slice on its own. Any number of threads may use it at once; it pickles if the
-    tokenizer does.
+    Its counts are those of `encode(text, add_special_tokens=False)`. Counts of a slice are those
+    of the slice on its own. Any number of threads may use it at once. It can be pickled if the
+    tokenizer can.
 
     Args:
         tokenizer, name: as for `wrap`.
@@ -94,20 +94,20 @@ class WrappedTokenizer:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name."""
         return self._name
 
     @property
     def tokenizer(self) -> Any:
-        """The tokenizer that encodes, a copy of the given one without truncation and padding."""
+        """The wrapped tokenizer, a copy of the given one without truncation and padding."""
         return self._tokenizer
 
     @cached_property
     def content_hash(self) -> str | None:
-        """SHA-256 in hex over all that decides on tokens and ids; the name has no part in it.
+        """SHA-256 in hex over everything that determines tokens and ids, not the name.
 
-        None if that cannot be told: parts of it are written in Python, or it is of another make
-        than the package `tokenizers`, whose version 1 writes the same tokenizer otherwise.
+        None if it is not known: parts of the tokenizer are written in Python, or it is not from
+        the package `tokenizers`. Version 1 of that package serializes tokenizers differently.
         """
         document = _document_of(self._tokenizer)
         if document is None or not is_of_tokenizers(self._tokenizer):
@@ -118,13 +118,13 @@ class WrappedTokenizer:
 
     @property
     def safe_points(self) -> "re.Pattern[str] | None":
-        """What finds the safe split points of a text; None if none are known of."""
+        """A pattern that finds the safe split points of a text; None if none are known."""
         return self._points
 
     def num_special_tokens_to_add(self, pair: bool = False) -> int:
-        """Tell how many tokens the model's template puts around a text, or around two.
+        """Count the tokens that the model's template adds around a text, or around two.
 
-        Such as [CLS] and [SEP]. No count includes them: leave room for them in `chunk_size`.
+        Examples are [CLS] and [SEP]. No count includes them: leave room for them in `chunk_size`.
         """
         return template_tokens(self._tokenizer, pair=pair)
 
@@ -139,8 +139,8 @@ class WrappedTokenizer:
     def encode(self, text: str) -> list[int]:
         """Encode a text, without the special tokens of the template.
 
-        Text that spells an added token is that token, unless the tokenizer was told otherwise
-        (`encode_special_tokens`).
+        Text that spells an added token is encoded as that token, unless the tokenizer's
+        `encode_special_tokens` is set.
 
         Raises:
             SurrogateError: (a ValueError) the text has surrogate code points.
@@ -150,7 +150,7 @@ class WrappedTokenizer:
     encode_ordinary = encode
 
     def offsets_of(self, text: str) -> list[tuple[int, int]] | None:
-        """Tell where each token of a text lies in it, in code points; None: it does not say."""
+        """Return each token's span in a text, in code points; None without offsets."""
         if not self._has_offsets:
             return None
         offsets = self._encode(_checked(text), add_special_tokens=False).offsets
@@ -172,7 +172,7 @@ class WrappedTokenizer:
     def count_till_limit(self, text: str, limit: int) -> int | None:
         """Count the tokens, or return None if there are more than `limit`.
 
-        Cost: that of `count`, whatever the limit.
+        Cost: that of `count`, independent of the limit.
         """
         limit = checked_budget(limit, "limit")
         tokens = self.count(text)
@@ -185,11 +185,11 @@ class WrappedTokenizer:
         return np.array(map_threads(self.count, texts, num_threads), dtype=np.int64)
 
     def fits(self, text: str, max_tokens: int) -> bool:
-        """Tell whether a text has at most `max_tokens` tokens."""
+        """Return whether a text has at most `max_tokens` tokens."""
         return self.count(text) <= checked_budget(max_tokens)
 
     def intervals(self, text: str) -> TextSlices:
-        """Return what counts the slices of a text; see `TextSlices` for the cost."""
+        """Return a counter for the slices of a text; see `TextSlices` for the cost."""
         return TextSlices(self, text)
 
     # Cutting
@@ -197,25 +197,25 @@ class WrappedTokenizer:
     def split_at(self, text: str, n: int, start: int = 0) -> int:
         """Find an end such that `text[start:end]` has at most n tokens, by encoding.
 
-        Never more than n. That no end behind it fits can only be shown by trying them all; what
-        is sure, within 64 characters for each of n tokens and one more:
+        The slice never has more than n. That no later end fits can only be shown by trying them
+        all. What is guaranteed, within 64 characters for each of n tokens and one more:
 
-        - of a tokenizer of BERT's kind, none does, if the word in which the budget runs out has
-          at most 64 characters, and at most 32 of them lie behind the end;
-        - else none of the 32 that follow does, as far as the tokens there depend on the 64
-          characters before the end only.
+        - with a tokenizer like BERT's, no later end fits, if the word in which the budget runs
+          out has at most 64 characters, and at most 32 of them are after the end;
+        - otherwise none of the next 32 ends fits, provided that the tokens there depend only on
+          the 64 characters before the end.
 
         Args:
             text: the text.
             n: the token budget, 0 or more.
-            start: where to begin, in code points.
+            start: the offset to begin at, in code points.
 
         Raises:
             OffsetError: start lies outside the text.
             ValueError: n is negative.
-            SurrogateError: (a ValueError) there are surrogate code points where it looks.
+            SurrogateError: (a ValueError) the text that is read has surrogate code points.
 
-        Cost: encodes about twice what lies between start and end, and short texts besides.
+        Cost: encodes about twice the text between start and end, plus short texts.
         Source: docs/wrap.md, "How a cut is found".
         """
         text, n, start = plain_text(text), checked_budget(n, "n"), index(start)
@@ -230,7 +230,7 @@ class WrappedTokenizer:
     def split(self, text: str, chunk_size: int, chunk_overlap: int = 0) -> list[Chunk]:
         """Cut a text into chunks of at most `chunk_size` tokens, between any two characters.
 
-        What `TokenChunker` does; see `Encoding.split`.
+        The same as `TokenChunker`; see `Encoding.split`.
         """
         text = plain_text(text)
         counter = self.intervals(text)
@@ -247,41 +247,41 @@ class WrappedTokenizer:
     ) -> str:
         """Cut a text to a token budget, with a marker; see `cutline.truncate`.
 
-        Cost: encodes the text once, and what is kept some hundred times.
+        Cost: encodes the text once, and the kept text some hundred times.
         """
         return truncating.truncate(self, text, max_tokens, keep, marker, boundary).text
 
     def appender(self, text: str = "") -> RecountedAppender:
         """Begin a text that grows at its end.
 
-        Cost: each question encodes it; with a tokenizer of BERT's kind, its last word.
+        Cost: each query encodes the text; with a tokenizer like BERT's, its last word.
         """
         return RecountedAppender(self, text)
 
     def prepender(self, text: str = "") -> RecountedPrepender:
         """Begin a text that grows at its beginning.
 
-        Cost: each question encodes it; with a tokenizer of BERT's kind, its first word.
+        Cost: each query encodes the text; with a tokenizer like BERT's, its first word.
         """
         return RecountedPrepender(self, text)
 
     def _safe_points(self, text: str, begin: int) -> Iterator[int]:
-        """Yield the safe split points of a text after a place."""
+        """Yield the safe split points of a text after a position."""
         if self._points is None:
             return iter(())
         return (found.start() for found in self._points.finditer(text, begin + 1))
 
     def _count_after(self, text: str) -> int:
-        """Count the tokens of a text that goes on from a safe split point."""
+        """Count the tokens of a text that begins at a safe split point."""
         return self.count_part(text) if len(text) <= SHORT else self._count(text)
 
     def _max_bytes_of(self, n: int) -> int:
-        """Tell how many characters `split_at` looks at."""
-        return REACH * (n + 1)
+        """Return the upper bound of `split_at` in characters."""
+        return MAX_TOKEN_CHARACTERS * (n + 1)
 
 
 def _checked(text: str) -> str:
-    """Refuse what is no text, or has surrogates, which tokenizers take no offsets into."""
+    """Refuse objects that are no text, and surrogates, which have no offsets in tokenizers."""
     text = plain_text(text)
     utf8_of(text)
     return text
@@ -290,17 +290,17 @@ def _checked(text: str) -> str:
 def _document_of(backend: Any) -> dict[str, Any] | None:
     try:
         return document_of(backend)
-    except Exception:  # a part written in Python, of which nothing is known
+    except Exception:  # a part is written in Python, and unknown
         return None
 
 
 def _check_encodes(backend: Any, kind: str, document: dict[str, Any] | None) -> bool:
-    """Refuse what does not encode as is needed. Returns whether it gives offsets."""
+    """Refuse tokenizers that do not encode as needed. Returns whether they give offsets."""
     try:
         has_offsets = encodes_with_offsets(backend)
     except (AttributeError, TypeError):
         document, has_offsets = None, False
-    # Of what is neither, the ids may be anything.
+    # Without both, the ids may be anything.
     if not has_offsets and document is None:
         raise TypeError(
             "tokenizer must have encode(text, add_special_tokens=False) that returns ids and "
@@ -332,13 +332,13 @@ def _check_certain(backend: Any, document: dict[str, Any] | None) -> None:
 
 
 def _whole_text_copy(backend: Any) -> Any:
-    """Copy a tokenizer and turn off what leaves tokens out or puts some in."""
+    """Copy a tokenizer and turn off truncation and padding."""
     altering = [
         what for what in ("truncation", "padding") if getattr(backend, what, None) is not None
     ]
     try:
         copied = copy.deepcopy(backend)
-    except Exception as error:  # a part written in Python: tokenizers cannot copy those
+    except Exception as error:  # a part is written in Python: tokenizers cannot copy it
         if altering:
             raise ValueError(
                 f"the tokenizer has {' and '.join(altering)} enabled and cannot be copied "
@@ -349,7 +349,7 @@ def _whole_text_copy(backend: Any) -> Any:
 
 
 def _special_text(tokenizer: Any) -> bool:
-    """Tell whether the text of special tokens is ordinary text: copies forget it."""
+    """Whether the text of special tokens is encoded as ordinary text (copies lose this setting)."""
     return bool(getattr(tokenizer, "encode_special_tokens", False))
 
 

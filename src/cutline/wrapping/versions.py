@@ -1,6 +1,6 @@
-"""What the versions of the `tokenizers` package say in different ways: 0.x and 1.x.
+"""Differences between versions 0.x and 1.x of the `tokenizers` package.
 
-Version 1 has no parts to look at, no offsets and no `to_str`; it can be pickled, which gives its
+Version 1 has no components to inspect, no offsets and no `to_str`. Its pickle contains the
 `tokenizer.json`.
 """
 
@@ -17,12 +17,12 @@ __all__ = [
 
 
 def is_of_tokenizers(tokenizer: Any) -> bool:
-    """Tell whether the `tokenizers` package itself made it, not a class of a user's."""
+    """Return whether it is an object of the `tokenizers` package, not of a user's class."""
     return type(tokenizer).__module__.partition(".")[0] == "tokenizers"
 
 
 def document_of(tokenizer: Any) -> dict[str, Any] | None:
-    """Return the `tokenizer.json` of a tokenizer; None if it is of another make.
+    """Return the `tokenizer.json` of a tokenizer; None if it is not from `tokenizers`.
 
     Raises:
         Exception: of any kind, from parts that are written in Python.
@@ -44,7 +44,7 @@ def _object(text: Any) -> dict[str, Any] | None:
 
 
 def encodes_with_offsets(tokenizer: Any) -> bool:
-    """Tell whether encoding says where in the text each token lies.
+    """Return whether encoding gives offsets.
 
     Raises:
         AttributeError, TypeError: it does not encode to ids.
@@ -56,7 +56,7 @@ def encodes_with_offsets(tokenizer: Any) -> bool:
 
 
 def template_tokens(tokenizer: Any, *, pair: bool) -> int:
-    """Count the tokens that the model's template puts around a text, or around two."""
+    """Count the tokens that the model's template adds around a text, or around two."""
     tell = getattr(tokenizer, "num_special_tokens_to_add", None)
     if tell is not None:
         return int(tell(pair))
@@ -70,7 +70,7 @@ def template_tokens(tokenizer: Any, *, pair: bool) -> int:
 
 
 def without_limits(tokenizer: Any) -> Any:
-    """Turn off what leaves tokens out or puts some in; returns the tokenizer."""
+    """Turn off truncation and padding; returns the tokenizer."""
     for what, turn_off in (("truncation", "no_truncation"), ("padding", "no_padding")):
         if getattr(tokenizer, what, None) is not None:
             if hasattr(tokenizer, turn_off):

@@ -17,7 +17,7 @@ from tests.oracles import (
     Count,
     Renumbered,
     counter,
-    greatest_cut,
+    longest_fit,
     longest_token_bytes,
     with_count,
 )
@@ -377,7 +377,7 @@ def assert_same_cuts(name: str, text: str, rng: random.Random, n_cuts: int) -> N
         assert intervals.count(start, end) <= n
         if n <= 3 and at % 10 == 0:
             window = text[start : start + 150]
-            assert end - start >= (greatest_cut(count, window, n, 0, longest) or 0)
+            assert end - start >= (longest_fit(count, window, n, 0, longest) or 0)
 
 
 @pytest.mark.parametrize(

@@ -38,9 +38,9 @@ class Appender(Growing):
         SurrogateError: (a ValueError) the text has a surrogate code point; appending could
             complete it to a pair.
 
-    Threads that change one appender at once do it no harm, for each call is done whole and the
-    others wait; but the order is chance. Whatever raises leaves it as it was. It can be
-    pickled: the text is what is kept.
+    Any number of threads may change it: each call is done whole and the others wait, in no
+    fixed order. Methods that raise leave it unchanged. It can be pickled: the pickle contains
+    the text.
 
     Cost: `count` and `text_length` are O(1). Memory is the text's UTF-8 plus a tenth, with up
     to half of that in reserve, and not released by `truncate`; 12 bytes more for each byte of

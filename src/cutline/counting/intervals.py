@@ -170,7 +170,7 @@ class IntervalCounter(Intervals):
             return at
         owner = utf8_of(window)
         cutter = Cutter(self._encoding, owner)
-        end = cutter.greatest_cut(0, min(n, len(owner)))
+        end = cutter.longest_fit(0, min(n, len(owner)))
         cutter.close()
         return at + (end if isinstance(owner, str) else len(owner[:end].decode()))
 

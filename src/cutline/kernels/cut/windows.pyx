@@ -64,7 +64,7 @@ cdef class Cutter:
         """Hand the encoder state back to the encoder; the cutter must not be used again."""
         self.encoder.release(self.owned)
 
-    def greatest_cut(self, Py_ssize_t start, Py_ssize_t max_tokens):
+    def longest_fit(self, Py_ssize_t start, Py_ssize_t max_tokens):
         """The greatest end with at most max_tokens tokens from `start`, in bytes."""
         return self.cut_from(start, max_tokens).end
 

@@ -52,7 +52,7 @@ def utf8_of(text: str, offset: int = 0, hint: str = REPAIR) -> str | bytes:
     except UnicodeEncodeError as error:
         raise SurrogateError(
             f"the text has a surrogate code point, {text[error.start]!r}, at offset "
-            f"{offset + error.start}; offsets into such text mean nothing to a tokenizer: {hint}"
+            f"{offset + error.start}; tokenizers cannot use offsets into such text: {hint}"
         ) from None
 
 

@@ -280,7 +280,7 @@ class Encoding(TextEncoder, Decoding):
             Token ids.
 
         Raises:
-            SpecialTokenError: (a ValueError) the text holds a disallowed special token.
+            SpecialTokenError: (a ValueError) the text contains a disallowed special token.
 
         Cost: linear in the text.
 
@@ -361,8 +361,8 @@ class Encoding(TextEncoder, Decoding):
             SpecialTokenError: (a ValueError) as for `encode`.
             SurrogateError: (a ValueError) the text has surrogate code points.
 
-        Cost: linear in the text, half the speed of `encode`; 1 MB/s where the tokenizer changes it, as
-        every character is traced.
+        Cost: linear in the text, half the speed of `encode`; 1 MB/s where the tokenizer changes
+        texts, as every character is traced.
 
         >>> import cutline
         >>> tokens, spans = cutline.get_encoding("gpt2").encode_with_offsets("hello wörld")
@@ -481,9 +481,9 @@ class Encoding(TextEncoder, Decoding):
         if reopened and self._is_white(tokens[-reopened]):
             while reopened < len(tokens) and self._is_white(tokens[-reopened - 1]):
                 reopened += 1
-        settled = tokens[: len(tokens) - reopened]
-        rest = self.decode_bytes(tokens[len(settled) :]) + text[len(valid) :]
-        return settled + self._encode_single_piece(rest)
+        kept = tokens[: len(tokens) - reopened]
+        rest = self.decode_bytes(tokens[len(kept) :]) + text[len(valid) :]
+        return kept + self._encode_single_piece(rest)
 
     def _is_white(self, token_id: int) -> bool:
         return not self.decode_single_token_bytes(token_id).strip(b" \n\t")

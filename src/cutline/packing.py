@@ -1,4 +1,4 @@
-"""Prompts that fit: `truncate` cuts one text to a token budget, `pack` joins many within one.
+"""Prompts that fit: `truncate` cuts a text to a token budget, `pack` joins many texts within one.
 
 docs/budgets.md says what they promise and how to check it.
 """

@@ -75,7 +75,7 @@ class SpecialFinder:
 def disallowed_error(token: str) -> SpecialTokenError:
     """Build the error for text that contains a disallowed special token."""
     return SpecialTokenError(
-        f"the text holds {token!r}, which is a disallowed special token; "
+        f"the text contains {token!r}, which is a disallowed special token; "
         f"to encode it as that token, pass allowed_special={{{token!r}, ...}} or 'all'; "
         "to encode it as ordinary text, pass "
         f"disallowed_special=(enc.special_tokens_set - {{{token!r}}}), "

@@ -8,21 +8,21 @@ from cutline.chunking.structure import Structure
 def cuts(structure: Structure, text: str) -> list[tuple[str, str]]:
     """The best level before each line that has one, with the line."""
     found: dict[int, str] = {}
-    for name, marks in reversed(list(zip(structure.names, structure.marks, strict=True))):
-        found.update(dict.fromkeys(marks.search(1), name))
+    for name, bits in reversed(list(zip(structure.names, structure.bitmaps, strict=True))):
+        found.update(dict.fromkeys(bits.search(1), name))
     return [(found[at], text[at:].splitlines()[0].strip()) for at in sorted(found)]
 
 
 def check(structure: Structure, text: str) -> None:
     """Check the promises of `Structure`."""
-    assert len(structure.marks) == len(structure.names)
-    for marks in structure.marks:
-        assert len(marks) == len(text) + 1
-        assert not marks[0]
-        assert not marks[len(text)]
-        assert all(text[at - 1] in "\r\n" for at in marks.search(1))
-        assert all(text[at - 1 : at + 1] != "\r\n" for at in marks.search(1))
-    for better, worse in pairwise(structure.marks):
+    assert len(structure.bitmaps) == len(structure.names)
+    for bits in structure.bitmaps:
+        assert len(bits) == len(text) + 1
+        assert not bits[0]
+        assert not bits[len(text)]
+        assert all(text[at - 1] in "\r\n" for at in bits.search(1))
+        assert all(text[at - 1 : at + 1] != "\r\n" for at in bits.search(1))
+    for better, worse in pairwise(structure.bitmaps):
         assert better & worse == better
     check_nesting(list(structure.units), len(text))
     check_nesting([(start, end) for start, end, _ in structure.regions], len(text))

@@ -157,14 +157,14 @@ def peak_kilobytes() -> int:
 def test_a_long_run_of_brackets_is_cut_at_lines() -> None:
     for language in ("python", "scala", "json"):
         structure = code_structure("a = 1\n" + "[" * 30_000 + "\nb = 2\n", language)
-        assert [list(marks.search(1)) for marks in structure.marks[:-1]] == [[]] * 6
-        assert list(structure.marks[-1].search(1)) == [6, 30_007]
+        assert [list(bits.search(1)) for bits in structure.bitmaps[:-1]] == [[]] * 6
+        assert list(structure.bitmaps[-1].search(1)) == [6, 30_007]
 
 
 def has_structure(text: str, language: str = "html") -> bool:
     structure = code_structure(text, language)
     check(structure, text)
-    return structure.marks[-2].any()
+    return structure.bitmaps[-2].any()
 
 
 @pytest.mark.parametrize("language", ["html", "vue", "svelte"])
@@ -232,7 +232,7 @@ def test_parsing_again_and_again_keeps_no_memory() -> None:
 def test_a_signature_is_no_better_to_cut_than_another_line() -> None:
     text = "def f(\n    a: int,\n    b: int,\n) -> int:\n    a = 1\n\n    b = 2\n\n    return a\n"
     structure = code_structure(text, "python")
-    better = structure.marks[-2]
+    better = structure.bitmaps[-2]
     assert not better[: text.index(") ->")].any()
     assert better.any()
 

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from cutline.chunking.level_choice import make_levels
 from cutline.chunking.levels import (
+    BitmapLevel,
     CharacterLevel,
     FunctionLevel,
     GraphemeLevel,
     Level,
     LineLevel,
-    MarkLevel,
     ParagraphLevel,
     PatternLevel,
     SentenceLevel,
@@ -145,7 +145,7 @@ def test_functions_give_offsets_in_any_order() -> None:
 def test_marks_are_found_where_they_are() -> None:
     from bitarray import bitarray
 
-    level = MarkLevel("block", bitarray("0100101"))
+    level = BitmapLevel("block", bitarray("0100101"))
     assert level.every("abcdef", 0, 0, 6) == [1, 4, 6]
     assert level.every("abcdef", 0, 1, 5) == [4]
     assert [level.last("abcdef", 0, 1, until) for until in range(1, 7)] == [-1, -1, -1, 4, 4, 6]

@@ -135,7 +135,7 @@ def test_without_another_process_documents_are_cut_at_lines(
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with pytest.warns(UnparsedWarning, match="no process could be started for its parser"):
         structure = structure_of("a\nb\n", "python", isolated=True)
-    assert [*structure.marks[0].search(1)] == [2]
+    assert [*structure.bitmaps[0].search(1)] == [2]
 
 
 @pytest.mark.parametrize(("name", "value"), [("executable", None), ("frozen", True)])
@@ -288,4 +288,4 @@ def test_no_grammar_takes_anything_along(
         structure = structure_of(text, language, isolated=True)
         if size == 2_000:
             check(structure, text)
-        assert len(structure.marks[0]) == len(text) + 1
+        assert len(structure.bitmaps[0]) == len(text) + 1

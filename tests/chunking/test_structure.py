@@ -1,6 +1,6 @@
 from bitarray import bitarray
 
-from cutline.chunking.structure import Structure, nested_marks, tidy_units
+from cutline.chunking.structure import Structure, nested_bitmaps, tidy_units
 
 REGIONS = ((10, 50, "list"), (20, 30, "code"), (20, 25, "table"), (60, 70, "quote"))
 
@@ -45,13 +45,13 @@ def test_metadata_agrees_with_a_look_at_all_regions() -> None:
 
 
 def test_each_level_has_the_marks_of_the_better_ones_and_none_at_the_ends() -> None:
-    first, second = nested_marks(9, [[3, 0], [9, 5]])
+    first, second = nested_bitmaps(9, [[3, 0], [9, 5]])
     assert list(first.search(1)) == [3]
     assert list(second.search(1)) == [3, 5]
 
 
 def test_an_empty_text_has_no_mark() -> None:
-    assert nested_marks(0, [[0], []])[1] == bitarray(1)
+    assert nested_bitmaps(0, [[0], []])[1] == bitarray(1)
 
 
 def test_units_are_sorted_outer_first_without_repetition() -> None:

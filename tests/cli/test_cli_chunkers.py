@@ -68,7 +68,9 @@ def test_language_is_that_of_the_name_and_must_be_known(invoke: Invoke, tmp_path
     result = invoke("chunk", "--by", "code", tmp_path)
     assert result.exit_code == 1
     [line] = result.stderr.splitlines()
-    assert line.startswith(f"cutline: {tmp_path / 'b.unknown'}: which language is it? ")
+    assert line.startswith(
+        f"cutline: {tmp_path / 'b.unknown'}: its language is not known from the ending "
+    )
     assert "--language" in line
     assert [row["text"] for row in rows_of(result.stdout_bytes)] == ["x = 1\n"]
 

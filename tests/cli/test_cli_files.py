@@ -59,7 +59,7 @@ def test_names_keep_their_order(invoke: Invoke, folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "problem"),
-    [("empty", "no file in this folder"), ("*.rst", "no file fits this pattern")],
+    [("empty", "no file in this folder"), ("*.rst", "no file matches this pattern")],
 )
 def test_nothing_found_is_reported_and_the_others_are_read(
     invoke: Invoke, folder: Path, name: str, problem: str

@@ -194,7 +194,7 @@ def test_pattern_that_runs_on_the_module_is_warned_of_once(invoke: Invoke) -> No
         (f"a.txt -n 300 -o x.cutline --min-frequency {2**63}", "from 1 to 2**63 - 1, got"),
         ("a.txt -n 300", "Missing option '--out'"),
         ("-n 300 -o x.cutline", "Missing argument 'FILE...'"),
-        ("a.txt -n 300 -o x.bin", "x.bin does not tell the format"),
+        ("a.txt -n 300 -o x.bin", "cannot infer the format from x.bin"),
         ("a.txt -n 300 -o x.cutline --pattern o200k", "did you mean o200k_base or"),
         ("a.txt -n 300 -o x.cutline --ties first", "'first' is not one of"),
         ("a.txt -n 300 -o x.cutline --held-out 1", "1.0 is not in the range"),
@@ -211,12 +211,12 @@ def test_wrong_usage_exits_with_2(invoke: Invoke, options: str, message: str) ->
     ("options", "message"),
     [
         ("missing.txt -o x.cutline", "missing.txt: no such file"),
-        ("*.csv -o x.cutline", "*.csv: no file fits this pattern"),
+        ("*.csv -o x.cutline", "*.csv: no file matches this pattern"),
         ("folder -o x.cutline", "folder: is a folder: name its files"),
         ("empty -o x.cutline", "no text to train on: nothing in empty"),
         ("empty -o x.cutline --counts c", "no text to train on: nothing in any"),
         ("latin1.txt -o x.cutline", "latin1.txt: invalid utf-8 at byte offset 3 (byte 0xe9"),
-        ("a.jsonl -o x.cutline", "a.jsonl: which column holds the text?"),
+        ("a.jsonl -o x.cutline", "a.jsonl: which column has the text?"),
         ("a.jsonl -o x.cutline --column y", "a.jsonl, line 1: no column 'y'; there is 'x'"),
         ("a.txt -o x.cutline --column y", "a.txt: read as plain text, which has no column 'y'"),
         ("cut.gz -o x.cutline", "cut.gz: damaged or incomplete gzip data"),
@@ -224,7 +224,7 @@ def test_wrong_usage_exits_with_2(invoke: Invoke, options: str, message: str) ->
         ("a.txt -o x.cutline --counts missing/c", "missing/c: no such file or directory"),
         ("a.txt -o x.cutline --pattern (", "group '(' is not closed"),
         (f"a.txt -o x.cutline --pattern {'(' * 5_000}", "a group nested too deeply"),
-        ("a.txt -o x.cutline --special <a> --special <a>", "special token '<a>' is there twice"),
+        ("a.txt -o x.cutline --special <a> --special <a>", "special token '<a>' occurs twice"),
     ],
 )
 def test_failure_is_one_line_and_leaves_nothing(
@@ -283,7 +283,7 @@ def test_interrupted_counting_goes_on_from_the_files_that_are_done(
     assert (result.exit_code, result.stdout) == (130, "")
     assert result.stderr == (
         "cutline: counts of 1 of 2 files are kept in kept.counts; "
-        "the same command goes on from there\n"
+        "the same command continues from there\n"
     )
     assert names_in(Path()) == ["a.txt", "b.txt", "kept.counts"]
     assert PieceCounts.load("kept.counts") == count_pieces("a.txt")

@@ -223,7 +223,7 @@ def test_a_column_by_the_name_of_a_new_one_is_refused_with_two_ways_out() -> Non
 def test_a_column_that_holds_no_strings_is_refused(use: str) -> None:
     with pytest.raises(cutline.SourceError, match="no column 'text'; there is 'body'"):
         USES[use](pa.table({"body": ["one"]}))
-    with pytest.raises(cutline.SourceError, match="'text' must hold strings, its type is int64"):
+    with pytest.raises(cutline.SourceError, match="'text' must contain strings, its type is int64"):
         USES[use](pa.table({"text": [1]}))
     with pytest.raises(cutline.SourceError, match="more than one column 'text'"):
         USES[use](pa.Table.from_arrays([pa.array(["a"])] * 2, names=["text", "text"]))

@@ -93,7 +93,7 @@ def test_every_level_is_written_by_its_name(boundary: str) -> None:
     assert describe(chunker)["levels"] == names
 
 
-# What cannot be made again
+# What cannot be restored
 
 
 def twin(number: int) -> Callable[[Any], Any]:
@@ -155,19 +155,19 @@ def own_chunkers() -> dict[str, tuple[Chunker, str]]:
         ),
         "count_text": (
             cutline.MarkdownChunker("gpt2", 8, count_text=len),  # type: ignore[arg-type]
-            "a chunker with the count_text builtins.len cannot be made again: that is a function",
+            "a chunker with the count_text builtins.len cannot be restored: that is a function",
         ),
         "counter": (
             cutline.TextChunker(Sized(), 8),
-            f"encoding 'gpt2' cannot be made again: it is an object of {module}.Sized;",
+            f"encoding 'gpt2' cannot be restored: it is an object of {module}.Sized;",
         ),
         "encoding": (
             cutline.TextChunker(own, 8),
-            f"encoding 'gpt2' cannot be made again: it is an object of {module}.OwnEncoding;",
+            f"encoding 'gpt2' cannot be restored: it is an object of {module}.OwnEncoding;",
         ),
         "class": (
             OwnChunker("gpt2", 8),
-            f"a chunker of {module}.OwnChunker cannot be made again: that is no class of",
+            f"a chunker of {module}.OwnChunker cannot be restored: that is no class of",
         ),
     }
 
@@ -275,13 +275,13 @@ def test_a_file_that_changed_is_refused(tmp_path: Path) -> None:
     after = toy(pat_str=None)
     after.save(path)
     said = (
-        f"encoding 'toy' cannot be made again: {path} has changed: its content hash is "
+        f"encoding 'toy' cannot be restored: {path} has changed: its content hash is "
         f"{after.content_hash}, and {before.content_hash} is written; make it in code"
     )
     with pytest.raises(ValueError, match=re.escape(said)):
         chunker_from(written)
     path.write_bytes(b"cutenc")
-    with pytest.raises(ValueError, match="'toy' cannot be made again: its file cannot be loaded"):
+    with pytest.raises(ValueError, match="'toy' cannot be restored: its file cannot be loaded"):
         chunker_from(written)
     path.unlink()
     with pytest.raises(ValueError, match=r"its file cannot be loaded, .*No such file.*x\.cutline"):
@@ -295,7 +295,7 @@ def test_encodings_of_no_file_are_written_and_refused_when_read() -> None:
         written = describe(cutline.TextChunker(encoding, 16))
         assert written["encoding"] == {"name": encoding.name, "content_hash": content_hash}
         said = (
-            f"encoding {encoding.name!r} cannot be made again: it came from no file that "
+            f"encoding {encoding.name!r} cannot be restored: it came from no file that "
             f"cutline.load reads (content hash {content_hash}); make it in code where"
         )
         with pytest.raises(ValueError, match=re.escape(said)):
@@ -386,7 +386,7 @@ def test_no_damaged_description_makes_another_chunker(tmp_path: Path) -> None:
         assert count > 100
     level = {"name": "a", "module": "re", "pattern": "a", "flags": 1 << 31}
     for damage in (level, level | {"pattern": "(" * 3000 + ")" * 3000, "flags": 32}):
-        with pytest.raises(ValueError, match="the level 'a' cannot be made again"):
+        with pytest.raises(ValueError, match="the level 'a' cannot be restored"):
             chunker_from(describe(cutline.TextChunker("gpt2")) | {"levels": [damage]})
     for nothing in (None, 5, "text", [], {}, [("kind", "text")]):
         with pytest.raises(ValueError, match="kind of a chunker must be one of token, text,"):

@@ -205,14 +205,14 @@ def test_wrapped_tokenizers_count() -> None:
 @pytest.mark.parametrize(
     ("chunker", "said"),
     [
-        (cutline.TextChunker(wrapped("bert"), 8), "encoding 'bert' cannot be made again"),
+        (cutline.TextChunker(wrapped("bert"), 8), "encoding 'bert' cannot be restored"),
         (
             cutline.TextChunker("gpt2", 8, count_text=lambda chunk: 1),
-            "a chunker with the count_text .*lambda> cannot be made again",
+            "a chunker with the count_text .*lambda> cannot be restored",
         ),
         (
             cutline.TextChunker("gpt2", 8, levels=[lambda text: [1]]),
-            "the level .*lambda> cannot be made again",
+            "the level .*lambda> cannot be restored",
         ),
     ],
     ids=["wrapped", "count_text", "level by function"],

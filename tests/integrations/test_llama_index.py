@@ -310,10 +310,10 @@ def test_what_can_be_made_again_is_written_and_read(what: str, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("chunker", "said"),
     [
-        (cutline.TextChunker(words_of("fish"), 24), "encoding 'words' cannot be made again"),
-        (cutline.TextChunker(trained(FISH), 24), "encoding 'mine' cannot be made again"),
+        (cutline.TextChunker(words_of("fish"), 24), "encoding 'words' cannot be restored"),
+        (cutline.TextChunker(trained(FISH), 24), "encoding 'mine' cannot be restored"),
         (FUNCTIONS["count_text"]("e"), "a chunker with the count_text .*sent.* cannot be made"),
-        (FUNCTIONS["level by function"]("e"), "the level .*ends.* cannot be made again"),
+        (FUNCTIONS["level by function"]("e"), "the level .*ends.* cannot be restored"),
     ],
     ids=["wrapped", "trained", "count_text", "level by function"],
 )
@@ -325,7 +325,7 @@ def test_what_cannot_be_made_again_says_so_when_it_is_read(chunker: Chunker, sai
 
 def test_a_function_for_ids_is_to_be_passed_again() -> None:
     written = CutlineNodeParser(id_func=lambda place, whole: f"node-{place}").to_dict()
-    with pytest.raises(ValueError, match="id_func '<lambda>' cannot be made again: pass the fun"):
+    with pytest.raises(ValueError, match="id_func '<lambda>' cannot be restored: pass the fun"):
         CutlineNodeParser.from_dict(written)
     read = CutlineNodeParser.from_dict(written, id_func=lambda place, whole: f"own-{place}")
     assert parse(read, Document(text=FISH))[0].node_id == "own-0"

@@ -76,13 +76,13 @@ def test_what_is_wrong_is_refused_before_spark_computes(frame: Any) -> None:
     chunker = cutline.TokenChunker(ENC, 16)
     with pytest.raises(cutline.SourceError, match="no column 'body'; there is 'id'"):
         spark.chunk_dataframe(frame, chunker, "body")
-    with pytest.raises(cutline.SourceError, match="column 'id' must hold strings"):
+    with pytest.raises(cutline.SourceError, match="column 'id' must contain strings"):
         spark.count_pieces(frame, "id")
-    with pytest.raises(ValueError, match="'text' would be there twice"):
+    with pytest.raises(ValueError, match="'text' would occur twice"):
         spark.chunk_dataframe(frame, chunker, "title")
     with pytest.raises(ValueError, match="there is a column 'title' already"):
         spark.count_dataframe(frame, ENC, name="title")
-    with pytest.raises(ValueError, match="'x' is there twice"):
+    with pytest.raises(ValueError, match="'x' occurs twice"):
         spark.count_pieces(frame, special_tokens=["x", "x"])
 
 

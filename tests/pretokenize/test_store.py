@@ -228,7 +228,7 @@ def test_a_file_that_others_can_write_or_own_is_rebuilt(
         ("block_class", lambda a: a + np.uint8(1), "class is out of range"),
         ("ascii_class", lambda a: a + np.uint8(9), "class is out of range"),
         ("ascii_class", lambda a: a[:127], "wrong length"),
-        ("ascii_class", lambda a: a.astype(np.uint16), "holds the arrays"),
+        ("ascii_class", lambda a: a.astype(np.uint16), "contains the arrays"),
         ("n_classes", lambda _: 251, "classes with a stride"),
         ("n_classes", lambda _: "4", "wrong type"),
         ("n_classes", lambda _: True, "wrong type"),
@@ -274,7 +274,7 @@ def test_a_stream_with_leftover_bytes_is_refused() -> None:
     longer = pack(
         store._MAGIC, header, {**arrays, "more": np.zeros(3, np.uint8)}, store._identity(PATTERN)
     )
-    with pytest.raises(CorruptDataError, match="holds the arrays"):
+    with pytest.raises(CorruptDataError, match="contains the arrays"):
         load(longer, PATTERN)
 
 

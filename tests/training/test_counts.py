@@ -120,7 +120,7 @@ ARRAYS: tuple[tuple[bytes, list[int], list[int], str], ...] = (
     (b"ab", [0, 0, 2], [1, 1], "piece 0 has no bytes, or offsets that fall"),
     (b"ab", [0, 1, 2], [1, 0], "counts must be 1 or more, got 0 for piece 1"),
     (b"ab", [0, 1, 2], [-5, 1], "counts must be 1 or more, got -5 for piece 0"),
-    (b"aa", [0, 1, 2], [1, 1], "1 pieces are there twice"),
+    (b"aa", [0, 1, 2], [1, 1], "1 pieces occur twice"),
     (b"ab", [0, 1, 2], [2**62, 2**62], r"more than 2\*\*63 - 1 pieces"),
 )
 
@@ -151,7 +151,7 @@ def test_arrays_of_other_types_are_refused() -> None:
         ("<end>", TypeError, "special_tokens must be several str, got the str '<end>'"),
         ([b"<end>"], TypeError, "special tokens must be str, got bytes"),
         ([""], ValueError, "a special token must not be empty"),
-        (["a", "b", "a"], ValueError, "special token 'a' is there twice"),
+        (["a", "b", "a"], ValueError, "special token 'a' occurs twice"),
     ],
 )
 def test_bad_special_tokens_are_refused(
@@ -205,13 +205,13 @@ def test_a_damaged_file_is_refused_by_name(tmp_path: Path) -> None:
     data = path.read_bytes()
     for kept in range(len(data)):
         path.write_bytes(data[:kept])
-        with pytest.raises(CorruptDataError, match=r"corpus\.counts' holds no piece counts"):
+        with pytest.raises(CorruptDataError, match=r"corpus\.counts' contains no piece counts"):
             PieceCounts.load(path)
     for place in range(len(data)):
         damaged = bytearray(data)
         damaged[place] ^= 1 << place % 8
         path.write_bytes(damaged)
-        with pytest.raises(CorruptDataError, match=r"corpus\.counts' holds no piece counts"):
+        with pytest.raises(CorruptDataError, match=r"corpus\.counts' contains no piece counts"):
             PieceCounts.load(path)
 
 
@@ -246,7 +246,7 @@ def test_a_file_with_a_true_checksum_is_refused_or_says_what_it_holds(
 def test_another_file_is_refused_by_name(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "corpus.counts"
     path.write_bytes(data)
-    with pytest.raises(CorruptDataError, match=r"corpus\.counts' holds no piece counts"):
+    with pytest.raises(CorruptDataError, match=r"corpus\.counts' contains no piece counts"):
         PieceCounts.load(path)
 
 
@@ -268,7 +268,7 @@ def test_a_file_with_a_strange_header_is_refused(tmp_path: Path, header: object)
     path = tmp_path / "strange.counts"
     with path.open("wb") as sink:
         write_counts(sink, header, SOME.arrays())  # type: ignore[arg-type]
-    with pytest.raises(CorruptDataError, match=r"strange\.counts' holds no piece counts"):
+    with pytest.raises(CorruptDataError, match=r"strange\.counts' contains no piece counts"):
         PieceCounts.load(path)
 
 
@@ -353,7 +353,7 @@ TABLES: dict[str, tuple[Change, str]] = {
         lambda pa, table: table.set_column(1, "count", pa.array([-1] * 5)),
         "counts must be 1 or more, got -1",
     ),
-    "twice": (lambda pa, table: pa.concat_tables([table, table]), "5 pieces are there twice"),
+    "twice": (lambda pa, table: pa.concat_tables([table, table]), "5 pieces occur twice"),
 }
 
 

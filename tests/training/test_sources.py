@@ -240,7 +240,7 @@ def test_name_of_no_file_is_refused_with_the_way_out(text: str) -> None:
 
 
 def test_pattern_without_files_and_folders_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"no file fits this pattern \(.*\*\.txt"):
+    with pytest.raises(FileNotFoundError, match=r"no file matches this pattern \(.*\*\.txt"):
         open_source(tmp_path / "*.txt")
     with pytest.raises(IsADirectoryError, match=r"is a folder: name its files"):
         open_source(tmp_path)
@@ -334,9 +334,9 @@ def test_null_has_no_text(tmp_path: Path) -> None:
     [
         (b'{"id": 1, "body": "x"}', "no column 'text'; there is 'id', 'body'"),
         (b"{}", "no column 'text'; there is none"),
-        (b'{"text": 5}', "column 'text' must hold text, got a number"),
-        (b'{"text": true}', "column 'text' must hold text, got a boolean"),
-        (b'{"text": ["x"]}', "column 'text' must hold text, got a list"),
+        (b'{"text": 5}', "column 'text' must contain text, got a number"),
+        (b'{"text": true}', "column 'text' must contain text, got a boolean"),
+        (b'{"text": ["x"]}', "column 'text' must contain text, got a list"),
         (b'["text"]', "expected a json object, got a list"),
         (b'"text"', "expected a json object, got a string"),
         (b"null", "expected a json object, got null"),
@@ -393,9 +393,9 @@ def test_parquet_without_the_column_or_with_other_types_is_refused_when_opened(
     path = parquet_file(tmp_path / "a.parquet", {"id": [1], "body": [b"x"]})
     with pytest.raises(SourceError, match="no column 'text'; there is 'id', 'body'"):
         open_source(path, "text")
-    with pytest.raises(SourceError, match="column 'id' must hold strings, its type is int64"):
+    with pytest.raises(SourceError, match="column 'id' must contain strings, its type is int64"):
         open_source(path, "id")
-    with pytest.raises(SourceError, match="column 'body' must hold strings, its type is binary"):
+    with pytest.raises(SourceError, match="column 'body' must contain strings, its type is binary"):
         open_source(path, "body")
 
 
@@ -467,9 +467,9 @@ def test_parquet_on_a_failing_disk_raises_the_disks_error(
 def test_column_is_asked_for_where_there_are_rows_and_only_there(tmp_path: Path) -> None:
     for name in ("a.jsonl.gz", "a.parquet", "a.json"):
         (tmp_path / name).touch()
-    with pytest.raises(SourceError, match=r"a\.jsonl\.gz: which column holds the text\?"):
+    with pytest.raises(SourceError, match=r"a\.jsonl\.gz: which column has the text\?"):
         open_source(tmp_path / "a.jsonl.gz")
-    with pytest.raises(SourceError, match=r"a\.parquet: which column holds the text\?"):
+    with pytest.raises(SourceError, match=r"a\.parquet: which column has the text\?"):
         open_source(tmp_path / "a.parquet")
     with pytest.raises(SourceError, match=r"a\.json: read as plain text, which has no column 't'"):
         open_source(tmp_path / "a.json", "t")
@@ -505,7 +505,7 @@ def test_corpus_without_text_is_refused(tmp_path: Path) -> None:
         documents_of([tmp_path / "a.txt"] * 9)
     with pytest.raises(SourceError, match=r"nothing in .*a\.jsonl$"):
         documents_of(tmp_path / "a.jsonl", "t")
-    with pytest.raises(SourceError, match="2 documents, and none holds text"):
+    with pytest.raises(SourceError, match="2 documents, and none has text"):
         documents_of(iter(["", ""]))
     for empty in ([], ()):
         with pytest.raises(SourceError, match="of files is empty"):

@@ -115,7 +115,7 @@ def test_progress_tells_of_both_stages() -> None:
         ({"vocab_size": 300, "max_token_length": 0}, "max_token_length must be from 1 to 32768"),
         ({"vocab_size": 300, "max_token_length": 32_769}, "32768 bytes, got 32769"),
         ({"vocab_size": 300, "min_frequency": 2**63}, "min_frequency must be from 1"),
-        ({"vocab_size": 300, "special_tokens": ["a", "a"]}, "'a' is there twice"),
+        ({"vocab_size": 300, "special_tokens": ["a", "a"]}, "'a' occurs twice"),
         ({"vocab_size": 300, "num_threads": 0}, "num_threads must be 1 or more"),
     ],
 )

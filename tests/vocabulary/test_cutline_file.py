@@ -143,18 +143,21 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "another file": (b"PK\3\4 or so", r"begins with b'PK\x03\x04 o' instead of b'cutenc'"),
     "cut off": (b"cutenc\1\0abc", "ends after 11 bytes, inside its first fields"),
     "later version": (b"cutenc\2\0" + bytes(40), "has version 2 of the format"),
-    "no json": (with_header(b"{"), "holds no JSON in its header from byte 44"),
-    "deep json": (with_header(b"[" * 100_000), "holds no JSON in its header from byte 44"),
-    "no object": (with_header([1]), "holds something else than name, pat_str and special_tokens"),
-    "no name": (with_header(GOOD_HEADER | {"name": None}), "holds something else than name"),
-    "number as pattern": (with_header(GOOD_HEADER | {"pat_str": 1}), "holds something else"),
+    "no json": (with_header(b"{"), "contains no JSON in its header from byte 44"),
+    "deep json": (with_header(b"[" * 100_000), "contains no JSON in its header from byte 44"),
+    "no object": (
+        with_header([1]),
+        "contains something else than name, pat_str and special_tokens",
+    ),
+    "no name": (with_header(GOOD_HEADER | {"name": None}), "contains something else than name"),
+    "number as pattern": (with_header(GOOD_HEADER | {"pat_str": 1}), "contains something else"),
     "id as text": (
         with_header(GOOD_HEADER | {"special_tokens": {"<s>": "1"}}),
-        "holds something else than name",
+        "contains something else than name",
     ),
-    "one field more": (with_header(GOOD_HEADER | {"x": 1}), "holds something else than name"),
-    "header beyond the end": (sealed(b"\xff\xff\xff\xff{}"), "holds something else than name"),
-    "no vocabulary": (sealed(b"\2\0\0\0{}"), "holds something else than name"),
+    "one field more": (with_header(GOOD_HEADER | {"x": 1}), "contains something else than name"),
+    "header beyond the end": (sealed(b"\xff\xff\xff\xff{}"), "contains something else than name"),
+    "no vocabulary": (sealed(b"\2\0\0\0{}"), "contains something else than name"),
 }
 
 
@@ -178,5 +181,7 @@ def test_a_missing_vocabulary_is_named_with_its_place(tmp_path: Path) -> None:
     path = tmp_path / "x.cutline"
     header = json.dumps(GOOD_HEADER).encode()
     path.write_bytes(sealed(len(header).to_bytes(4, "little") + header))
-    with pytest.raises(VocabularyError, match=f"holds no vocabulary from byte {44 + len(header)}"):
+    with pytest.raises(
+        VocabularyError, match=f"contains no vocabulary from byte {44 + len(header)}"
+    ):
         read_cutline(path)

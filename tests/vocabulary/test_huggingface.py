@@ -196,9 +196,9 @@ def test_empty_lines_and_line_endings_do_not_matter(tmp_path: Path) -> None:
         (b"", ", line 1, column 1: not JSON: expecting value"),
         (b'{"a": 1,\n"b"', ", line 2, column 4: not JSON: expecting ':' delimiter"),
         (b'{"\xff": 1}', " is not UTF-8 at byte 2"),
-        (b"[1]", " holds [1] instead of a JSON object"),
-        (b"[" * 100_000, " holds no JSON that can be read: "),
-        (b'{"a": ' + b"1" * 10_000 + b"}", " holds no JSON that can be read: "),
+        (b"[1]", " contains [1] instead of a JSON object"),
+        (b"[" * 100_000, " contains no readable JSON: "),
+        (b'{"a": ' + b"1" * 10_000 + b"}", " contains no readable JSON: "),
     ],
 )
 def test_errors_in_json_name_the_path_and_the_place(

@@ -129,7 +129,7 @@ FORGERIES: dict[str, tuple[bytes, str]] = {
     ),
     "nothing claimed": (
         forged_file((0, 0, 1, 0, 1), b"", b""),
-        "holds no vocabulary: 256 single bytes have no token",
+        "contains no vocabulary: 256 single bytes have no token",
     ),
     "odd width": (
         forged_file((256, 256, 3, 0, 1), ONES + STEPS, ALL_BYTES),
@@ -141,25 +141,25 @@ FORGERIES: dict[str, tuple[bytes, str]] = {
     ),
     "lengths that do not fit": (
         forged_file((256, 256, 1, 0, 1), b"\2" * 256 + STEPS, ALL_BYTES),
-        "holds no vocabulary: the token lengths do not divide",
+        "contains no vocabulary: the token lengths do not divide",
     ),
     "ids that repeat": (
         forged_file((256, 256, 1, 0, 1), ONES + bytes(256), ALL_BYTES),
-        "holds no vocabulary: id 0 is given to two tokens",
+        "contains no vocabulary: id 0 is given to two tokens",
     ),
     "ids out of range": (
         forged_file(
             (256, 256, 1, 0, 4), ONES + struct.pack("<256I", *[2**32 - 1] * 256), ALL_BYTES
         ),
-        "holds no vocabulary: the ids run from 4294967040 to",
+        "contains no vocabulary: the ids run from 4294967040 to",
     ),
     "left parts that do not fit": (
         forged_file((256, 256, 1, 1, 1), ONES + ONES + STEPS, ALL_BYTES),
-        "holds no vocabulary: the left part of token 0",
+        "contains no vocabulary: the left part of token 0",
     ),
     "bytes missing": (
         forged_file((256, 256, 1, 0, 1), ONES + STEPS, bytes(256)),
-        r"holds no vocabulary: token b'\x00' appears twice",
+        r"contains no vocabulary: token b'\x00' appears twice",
     ),
 }
 

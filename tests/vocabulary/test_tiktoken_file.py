@@ -120,8 +120,8 @@ REFUSED_FILES: dict[str, tuple[list[bytes], str]] = {
         [*LINES, b64encode(b"ab") + b" 9", b""],
         ", line 257: rank 9 appears twice, first in line 10; both must be unique",
     ),
-    "nothing": ([], " holds no tokens; was it downloaded in full?"),
-    "empty lines": ([b"", b"", b""], " holds no tokens; was it downloaded in full?"),
+    "nothing": ([], " contains no tokens; was it downloaded in full?"),
+    "empty lines": ([b"", b"", b""], " contains no tokens; was it downloaded in full?"),
     "cut inside a token": (
         [*LINES[:9], b"CQ="],
         ", line 10: expected a base64 token, a space and its rank, got b'CQ='; the file ends "

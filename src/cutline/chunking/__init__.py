@@ -1,4 +1,4 @@
-"""Cut texts into chunks that fit a token budget, where they pause. Source: docs/chunking.md."""
+"""Chunkers: cut texts at natural boundaries within a token budget. Source: docs/chunking.md."""
 
 from cutline.chunking.chunkers import (
     Chunker,

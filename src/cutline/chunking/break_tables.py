@@ -1,8 +1,7 @@
-"""What the rules of text boundaries ask of each character, from Unicode 16's database.
+"""Character properties for the rules of text boundaries, from Unicode 16's database.
 
-One number a character holds the properties that the rules of UAX #29 name, and some categories.
-They are shipped, so that a text is cut alike whatever Python, and whatever version of another
-library, it is cut with.
+One number per character encodes the properties in the rules of UAX #29, and some categories.
+They are packaged, so that cuts do not depend on the version of Python or of another library.
 """
 
 from pathlib import Path
@@ -31,13 +30,13 @@ _ABBREVIATIONS: Final = """
 
 
 def pack_abbreviations() -> NDArray[np.uint64]:
-    """Give the abbreviations, at most 8 ASCII characters each, as numbers: the first the lowest."""
+    """Encode the abbreviations, at most 8 ASCII characters each, as sorted numbers."""
     words = _ABBREVIATIONS.split()
     return np.array([int.from_bytes(word.encode(), "little") for word in words], dtype=np.uint64)
 
 
 def load_tables() -> None:
-    """Give the kernels the tables. Cost: 1 ms, once."""
+    """Load the tables into the kernels. Cost: 1 ms, once."""
     _, arrays = unpack(BREAKS_MAGIC, DATA_PATH.read_bytes())
     set_tables(
         arrays["block_index"], arrays["block_class"], arrays["properties"], pack_abbreviations()

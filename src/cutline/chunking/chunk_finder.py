@@ -1,7 +1,7 @@
-"""Where does the next chunk end? One look at the budget, then the best boundary within it.
+"""Finding the end of the next chunk: the longest fitting prefix, then its best boundary.
 
-`split_at` gives the longest prefix that fits, so no boundary after it does. Each level in turn
-is asked for its last boundary up to there; the first one that fills the chunk wins. Counts come
+`split_at` gives the longest prefix that fits, so no later boundary does. Each level in turn is
+searched for its last boundary up to there; the first one that fills the chunk wins. Counts come
 from one `IntervalCounter`: no candidate is encoded. Source: docs/chunking.md.
 """
 
@@ -28,7 +28,7 @@ from cutline.protocols import SliceCounter
 
 __all__ = ["ChunkFinder", "Cut"]
 
-_GUESSES = 6  # tries at estimating the budget that `count_text` leaves; then halve it
+_GUESSES = 6  # attempts to estimate the budget that `count_text` leaves; then halve it
 _ATTEMPTS = 70
 _AT_ONCE = 64
 _NEAR = 64
@@ -50,11 +50,11 @@ class ChunkFinder:
 
     Args:
         text: the text.
-        counter: of its tokens.
-        rules: what a chunk has to be.
-        outline: what the text's syntax says, if it has one.
-        offset: where the text lies in the source.
-        encoding: that made the counter, to say what size fits any character.
+        counter: counts slices of the text.
+        rules: the chunker's options.
+        outline: the structure of the text, if it has one.
+        offset: the text's offset in the source.
+        encoding: made the counter; used to find a size that fits any character.
     """
 
     def __init__(
@@ -79,17 +79,17 @@ class ChunkFinder:
             self._plain = PlainFinder(text, counter, rules, offset, END)
 
     def next_chunks(self, floor: int, until: int, index: int) -> list[Chunk]:
-        """Make chunks that `next_cut` would give, up to the first that needs a search."""
+        """Make the chunks that `next_cut` would find, up to the first that needs a search."""
         if self._plain is None:
             return []
         return self._plain.chunks(floor, until, index, self._elsewhere)
 
     def next_cut(self, start: int, floor: int) -> Cut:
-        """Find the chunk that comes after the one from `start` to `floor`; the first: 0, 0.
+        """Find the chunk after the one from `start` to `floor`; for the first chunk: 0, 0.
 
-        Its `start` is the farthest that overlap allows, and its end lies after `floor`. With
-        `strip`, both may lie on white space that its chunk leaves out. Overlap gives way to a
-        grapheme that would not fit with it.
+        Its `start` is the earliest that the overlap allows, and its end is after `floor`. With
+        `strip`, both may be at white space that the chunk omits. The overlap is reduced if the
+        next grapheme would not fit with it.
 
         Raises:
             BudgetError: the character at `floor` alone is too large.
@@ -111,7 +111,7 @@ class ChunkFinder:
         return torn
 
     def _tears(self, start: int, place: int) -> bool:
-        """Whether a cut tears a grapheme that is to be kept; nothing before `start` counts."""
+        """Whether a cut splits a grapheme that is to be kept; text before `start` is ignored."""
         if not self._rules.keeps_graphemes:
             return False
         return not keep_graphemes(self._text, start, (place,))
@@ -132,7 +132,7 @@ class ChunkFinder:
         )
 
     def skip_space(self, floor: int) -> int:
-        """Find where text goes on, if white space is stripped."""
+        """Skip white space, if it is stripped."""
         if not self._rules.strip:
             return floor
         text, n = self._text, len(self._text)
@@ -143,13 +143,13 @@ class ChunkFinder:
     # Starts
 
     def _starts(self, start: int, floor: int) -> Iterator[int]:
-        """Yield where the next chunk may begin, the farthest back first."""
+        """Yield the possible starts of the next chunk, the earliest first."""
         if self._rules.chunk_overlap and floor > start:
             yield from self._overlaps(*self._inner(start, floor))[::-1]
         yield floor
 
     def _overlaps(self, start: int, end: int) -> list[int]:
-        """Step back at the best level whose overlap holds more than white space and punctuation."""
+        """Step back at the best level whose overlap has more than white space and punctuation."""
         levels = self._rules.overlap_levels
         # Without levels the overlap is a plain window of tokens.
         takes_any = levels[0].is_vital
@@ -160,7 +160,7 @@ class ChunkFinder:
         return []
 
     def _steps_back(self, level: Level, start: int, end: int, takes_any: bool) -> list[int]:
-        """Step from boundary to boundary, as long as the text to `end` fits the overlap."""
+        """Step back from boundary to boundary while the text up to `end` fits the overlap."""
         overlap, text = self._rules.chunk_overlap, self._text
         # Estimate from the chunk's characters per token, plus half.
         width = 3 * overlap * (end - start) // (2 * max(self._counter.count(start, end), 1)) + 1
@@ -181,7 +181,7 @@ class ChunkFinder:
             width *= 4
 
     def _steps_from(self, level: Level, start: int, place: int, end: int) -> list[int]:
-        """Step back a boundary at a time: most often, the first one is too far."""
+        """Step back one boundary at a time: usually, the first one is already too far."""
         places = []
         while (place := level.last(self._text, start, start, place)) > start:
             if self._may_overlap(place):
@@ -192,13 +192,13 @@ class ChunkFinder:
         return places
 
     def _may_overlap(self, place: int) -> bool:
-        """Whether overlap may begin at a boundary."""
+        """Whether an overlap may begin at a boundary."""
         if self._rules.strip and self._text[place].isspace():
             return False
         return not self._outline.is_closed(place)
 
     def _counts_to(self, end: int, places: Sequence[int]) -> Iterator[int]:
-        """Count from each place to an end, in batches, as the counts are asked for."""
+        """Count from each place to an end, lazily and in batches."""
         for first in range(0, len(places), _AT_ONCE):
             spans = [(place, end) for place in places[first : first + _AT_ONCE]]
             yield from self._counter.count_many(spans)
@@ -209,7 +209,7 @@ class ChunkFinder:
         """Move the cut between the last two chunks, if the last is small.
 
         Args:
-            floor: where the chunk before both ends.
+            floor: the end of the chunk before both.
             first: the last chunk but one.
             last: the last chunk.
         """
@@ -233,7 +233,7 @@ class ChunkFinder:
     def _pair(
         self, floor: int, start: int, place: int, end: int, level: Level
     ) -> tuple[Cut, Cut] | None:
-        """Make two chunks that meet at a place; None: one of them is too large."""
+        """Make two chunks that meet at a place; None if one of them is too large."""
         size = self._rules.chunk_size
         if place <= floor or self._outline.limit(self._counter, start, place, size) < place:
             return None
@@ -256,7 +256,7 @@ class ChunkFinder:
         return self._rules.count_text is None or self._sent(cut) <= size
 
     def _cut_from(self, start: int, floor: int) -> Cut | None:
-        """Find the end of a chunk from `start` on, after `floor`; None: nothing more fits."""
+        """Find the end of a chunk from `start` on, after `floor`; None if nothing more fits."""
         rules, budget = self._rules, self._rules.chunk_size
         for attempt in range(_ATTEMPTS):
             cut = self._best(start, floor, budget)
@@ -278,7 +278,7 @@ class ChunkFinder:
         return self._smallest(start, floor)
 
     def _sent(self, cut: Cut) -> int:
-        """Ask `count_text`."""
+        """Return the tokens that are sent, by `count_text`."""
         assert self._rules.count_text is not None
         sent = self._rules.count_text(self.chunk(cut, 0))
         try:
@@ -288,7 +288,7 @@ class ChunkFinder:
             raise TypeError(f"count_text must return an int, got {kind} {sent!r}") from None
 
     def _smallest(self, start: int, floor: int) -> Cut | None:
-        """Take as little as possible, the last resort of `count_text`."""
+        """Make the smallest possible chunk, the last resort with `count_text`."""
         for level in filter(attrgetter("is_vital"), self._rules.levels):  # the finest
             for place in level.every(self._text, start, floor, self._end_near(floor))[:1]:
                 cut = Cut(start, place, self._tokens(start, place), level.name, floor)
@@ -297,11 +297,11 @@ class ChunkFinder:
         return None
 
     def _end_near(self, floor: int) -> int:
-        """Return how far graphemes after a place are looked at."""
+        """Return the end of the text that is searched for graphemes after a place."""
         return min(len(self._text), floor + _NEAR)
 
     def _best(self, start: int, floor: int, budget: int) -> Cut | None:
-        """Find the best end within a budget of tokens of the chunk's own."""
+        """Find the best end within a budget of the chunk's own tokens."""
         text = self._text
         fit_end = self._counter.split_at(self.skip_space(start), budget)
         if fit_end <= floor:
@@ -321,7 +321,7 @@ class ChunkFinder:
         return self._at_best_level(self._levels, start, floor, limit, budget, fill)
 
     def _elsewhere(self, start: int, fit_end: int) -> tuple[int, int, str]:
-        """Find the best end at the levels that `PlainFinder` does not know."""
+        """Find the best end at the levels that `PlainFinder` does not support."""
         assert self._plain is not None
         levels, fill, size = self._plain.other_levels, self._plain.fill, self._rules.chunk_size
         cut = self._at_best_level(levels, start, start, fit_end, size, fill)
@@ -331,7 +331,7 @@ class ChunkFinder:
     def _at_best_level(
         self, levels: Sequence[Level], start: int, floor: int, fit_end: int, budget: int, fill: int
     ) -> Cut | None:
-        """Find the best end of some levels; the last of them has all places."""
+        """Find the best end at some levels; the last of them has all places."""
         for level in levels:
             cut = self._at_level(level, start, floor, fit_end, budget, fill)
             if cut is not None and (cut.tokens >= fill or level.is_vital):
@@ -341,7 +341,7 @@ class ChunkFinder:
     def _at_level(
         self, level: Level, start: int, floor: int, fit_end: int, budget: int, fill: int
     ) -> Cut | None:
-        """Find the last boundary of a level that fits, or the one that its text chooses."""
+        """Find the last boundary of a level that fits, or with `stable` that of the best hash."""
         place, tokens = level.last(self._text, start, floor, fit_end), 0
         while place > floor:
             # Skip places inside units that fit on their own, and those over budget after stripping.
@@ -360,7 +360,7 @@ class ChunkFinder:
     def _chosen(
         self, level: Level, start: int, floor: int, fit_end: int, budget: int, fill: int
     ) -> tuple[int, int]:
-        """Choose the boundary with the highest hash of the text around it; of two, the last."""
+        """Choose the boundary with the highest hash of the text around it; on a tie, the last."""
         earliest = max(floor, self._counter.split_at(start, max(fill - 1, 0)))
         earliest = min(earliest, fit_end)  # counts are not monotone
         found = level.every(self._text, start, earliest, fit_end)
@@ -375,7 +375,7 @@ class ChunkFinder:
                 return place, tokens
         return fit_end, self._tokens(start, fit_end)
 
-    # What a chunk has of a slice
+    # Tokens and stripping
 
     def _tokens(self, start: int, end: int) -> int:
         return self._counter.count(*self._inner(start, end))

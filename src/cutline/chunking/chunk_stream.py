@@ -1,4 +1,4 @@
-"""Chunks of a text, whole or window by window."""
+"""Chunking a text, whole or window by window."""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -19,10 +19,10 @@ WINDOW_CHARACTERS = 1 << 20
 
 
 class ChunkStream:
-    """Goes through a text from chunk to chunk. All places are in the whole text.
+    """Cuts a text chunk by chunk. All places are offsets in the whole text.
 
     Args:
-        rules: what a chunk has to be.
+        rules: the chunker's options.
     """
 
     def __init__(self, rules: Rules) -> None:
@@ -42,13 +42,13 @@ class ChunkStream:
         return self._start if self._rules.chunk_overlap else self._floor
 
     def chunks(self, finder: ChunkFinder, base: int, until: int, *, final: bool) -> Iterator[Chunk]:
-        """Yield the chunks that come next.
+        """Yield the next chunks.
 
         Args:
-            finder: of a window of the text.
-            base: where the window begins.
+            finder: cuts a window of the text.
+            base: the offset of the window.
             until: only chunks that add text before this place.
-            final: that is all of the text.
+            final: the window is the rest of the text.
         """
         while True:
             yield from self._easy(finder, base, until)
@@ -80,7 +80,7 @@ class ChunkStream:
             yield from chunks
 
     def _numbered(self, finder: ChunkFinder, cut: Cut) -> Chunk:
-        """Make the next chunk, of a cut in the finder's window."""
+        """Make the next chunk, from a cut in the finder's window."""
         self._index += 1
         return finder.chunk(cut, self._index - 1)
 
@@ -92,15 +92,15 @@ def _moved(cut: Cut, by: int) -> Cut:
 
 
 def chunk_parts(parts: Iterable[str], encoding: "TokenCounter", rules: Rules) -> Iterator[Chunk]:
-    """Yield the chunks of a text that comes in parts, each as soon as it is decided.
+    """Yield the chunks of a text that comes in parts, each as soon as it is determined.
 
     Args:
-        parts: joined, they are the text.
+        parts: the parts of the text, in order.
         encoding: counts its tokens.
-        rules: what a chunk has to be.
+        rules: the chunker's options.
 
-    Cost: linear. In memory is what some chunks can be at most: no character beyond that has a
-    say in where the next chunk ends.
+    Cost: linear. Memory is bounded by the maximum length of some chunks: the end of the next
+    chunk depends on no later character.
     """
     stream = ChunkStream(rules)
     max_bytes = encoding._max_bytes_of(rules.chunk_size)
@@ -126,7 +126,7 @@ def chunk_parts(parts: Iterable[str], encoding: "TokenCounter", rules: Rules) ->
 
 
 def _finder(text: str, encoding: "TokenCounter", rules: Rules, base: int) -> ChunkFinder:
-    """Make the finder of a window that begins at `base`; errors name places in the whole text."""
+    """Make the finder of a window that begins at `base`; errors name offsets in the whole text."""
     try:
         return ChunkFinder(text, encoding.intervals(text), rules, offset=base, encoding=encoding)
     except SurrogateError:

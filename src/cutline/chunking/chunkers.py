@@ -1,4 +1,4 @@
-"""The chunkers: one constructor shape, one guarantee."""
+"""The chunkers: the same constructor arguments and the same guarantee."""
 
 import copy
 import os
@@ -35,11 +35,11 @@ _READ_CHARACTERS: Final = 1 << 20
 
 
 class Chunker:
-    """What all chunkers do.
+    """Base class of all chunkers.
 
     For every chunk of every text: `text[chunk.start_index:chunk.end_index] == chunk.text`, and
     `chunk.text` encodes to `chunk.token_count` tokens, at most `chunk_size`. Without overlap
-    and stripping the chunks joined are the text; with stripping only white space is missing.
+    or stripping the chunks joined are the text; with stripping only white space is missing.
     """
 
     def __init__(self, encoding: TokenCounter | str, rules: Rules) -> None:
@@ -48,26 +48,26 @@ class Chunker:
 
     @property
     def encoding(self) -> TokenCounter:
-        """The encoding, or the wrapped tokenizer, that counts."""
+        """The encoding or wrapped tokenizer."""
         return self._encoding
 
     @property
     def chunk_size(self) -> int:
-        """Tokens of a chunk at most."""
+        """The maximum number of tokens of a chunk."""
         return self._rules.chunk_size
 
     @property
     def chunk_overlap(self) -> int:
-        """Tokens at most that a chunk shares with the one before."""
+        """The maximum number of tokens that a chunk shares with the one before."""
         return self._rules.chunk_overlap
 
     @property
     def count_text(self) -> CountText | None:
-        """What counts the tokens that are sent for a chunk; None if its own count."""
+        """Counts the tokens that are sent for a chunk; None: the chunk's own tokens."""
         return self._rules.count_text
 
     def with_count_text(self, count_text: CountText | None) -> Self:
-        """Return a chunker that differs in `count_text` only.
+        """Return a copy with another `count_text`.
 
         >>> chunker = TokenChunker("o200k_base", 4)
         >>> framed = chunker.with_count_text(lambda chunk: chunk.token_count + 2)
@@ -79,9 +79,9 @@ class Chunker:
         return twin
 
     def _apart(self) -> Self:
-        """Return a chunker whose parser, if it has one, runs in another process.
+        """Return a copy whose parser, if it has one, runs in another process.
 
-        What a parser cannot stand then costs a document its structure, and not this process.
+        A document that crashes the parser then loses its structure, and does not end this process.
         """
         return self
 
@@ -92,11 +92,11 @@ class Chunker:
         )
 
     def chunk(self, text: str) -> list[Chunk]:
-        """Cut a text into chunks; an empty one has none.
+        """Cut a text into chunks; an empty text has none.
 
         Raises:
             BudgetError: (a ValueError) a character alone has more tokens than `chunk_size`
-                (possible below 4 only); or `count_text` leaves no room for one.
+                (possible only below 4); or `count_text` leaves no room for one.
             SurrogateError: (a ValueError) the text has surrogate code points.
             UnsupportedPatternError: the encoding's split pattern runs on the `regex` module.
 
@@ -128,11 +128,11 @@ class Chunker:
             raise
 
     def iter_chunks(self, source: Iterable[str] | os.PathLike[str]) -> Iterator[Chunk]:
-        """Yield the chunks of a text that comes in parts, or of a file: as `chunk` cuts it.
+        """Yield the chunks of a text that comes in parts, or of a file, equal to those of `chunk`.
 
         Args:
-            source: parts of one text, such as an open file or what a model streams; or the
-                path of a file in UTF-8, whose line ends are left as they are.
+            source: parts of one text, such as an open file or the output of a model; or the
+                path of a file in UTF-8, whose line ends are kept.
 
         Raises:
             OSError: the file cannot be read.
@@ -149,7 +149,7 @@ class Chunker:
         return chunk_parts(parts, self._encoding, self._rules)
 
     def _outline(self, text: str) -> Outline:
-        """Find what the text's syntax says: nothing."""
+        """Return the structure of a text: plain."""
         return PLAIN
 
 
@@ -163,20 +163,20 @@ class TokenChunker(Chunker):
     """Chunks as long as the budget allows, cut between any two characters.
 
     Args:
-        encoding: an `Encoding`, the name of a packaged one, or any tokenizer that `cutline.wrap`
-            wrapped.
-        chunk_size: tokens of a chunk at most, overlap included.
-        chunk_overlap: tokens at most that a chunk shares with the one before.
+        encoding: an `Encoding`, the name of a packaged one, or a tokenizer wrapped by
+            `cutline.wrap`.
+        chunk_size: maximum number of tokens of a chunk, overlap included.
+        chunk_overlap: maximum number of tokens that a chunk shares with the one before.
         boundary: "character", or "grapheme" to keep joined emoji and letters with their
-            accents whole, but for one that alone has more than chunk_size tokens.
-        strip: leave out white space at both ends of each chunk; it is counted without.
-        balance: even out the last two chunks if the last has less than `min_fill`.
+            accents whole, unless one alone has more than chunk_size tokens.
+        strip: remove white space at both ends of each chunk; it is not counted.
+        balance: even out the last two chunks if the last is filled less than `min_fill`.
         min_fill: the share of chunk_size that the last chunk should have, and with `stable`
-            each chunk. If not given, a half.
-        stable: let the text around each place decide on cuts between min_fill and chunk_size:
-            after an edit, the chunks that are not near it stay the same.
-        count_text: tokens of what is really sent for a chunk, such as its headings, a template
-            and special tokens; takes a `Chunk`. At most chunk_size, too.
+            each chunk. The default is a half.
+        stable: choose cuts between min_fill and chunk_size by the text around them: after an
+            edit, chunks that are not near it stay the same.
+        count_text: returns the tokens that are really sent for a `Chunk`, such as headings, a
+            template and special tokens. At most chunk_size, too.
 
     Raises:
         UnknownEncodingError: (a ValueError) no encoding has this name.
@@ -209,7 +209,7 @@ class TokenChunker(Chunker):
 
     @property
     def _is_plain(self) -> bool:
-        """Whether this does no more than `split` of the encoding."""
+        """Whether the result is that of the encoding's `split`."""
         return len(self._rules.levels) == 1 and self._rules.is_plain
 
     def chunk(self, text: str) -> list[Chunk]:
@@ -222,20 +222,20 @@ class TokenChunker(Chunker):
 
 
 class TextChunker(Chunker):
-    r"""Chunks that end where a text pauses: paragraphs, lines, sentences, words.
+    r"""Chunks that end at paragraphs, lines, sentences or words.
 
-    A chunk ends at the last boundary of the best level that fits the budget and fills
+    A chunk ends at the last boundary of the best level that fits the budget and fills at least
     `min_fill` of it.
 
     Args:
         encoding, chunk_size, chunk_overlap, boundary, strip, balance, stable, count_text: as
             for `TokenChunker`.
-        levels: where chunks may end, the best first: names ("paragraph", "line", "sentence",
+        levels: the kinds of boundaries, the best first: names ("paragraph", "line", "sentence",
             "word"), compiled regular expressions, whose matches end at boundaries, or functions
-            from a text to offsets in it. Graphemes and characters are there in any case.
-        min_fill: the share of chunk_size that a cut must reach before a finer level is tried:
-            0 keeps paragraphs whole wherever one fits, 1 fills chunks. If not given, a quarter;
-            with `stable` a half.
+            from a text to offsets in it. Graphemes and characters are always included.
+        min_fill: the share of chunk_size that a cut must reach, or else a finer level is tried:
+            0 keeps paragraphs whole wherever one fits, 1 fills chunks. The default is a
+            quarter, with `stable` a half.
 
     >>> chunker = TextChunker("o200k_base", 12)
     >>> text = "One fish, two fish. Red fish, blue fish.\n\nBlack fish."
@@ -270,7 +270,7 @@ class TextChunker(Chunker):
 
 
 class _StructureChunker(TextChunker):
-    """A chunker that needs the whole text to know its structure."""
+    """A chunker that parses the whole text for its structure."""
 
     _own_fill = _USUAL_FILL
 
@@ -282,11 +282,11 @@ class _StructureChunker(TextChunker):
 
     @property
     def isolated(self) -> bool:
-        """Whether another process parses."""
+        """Whether the parser runs in another process."""
         return self._isolated
 
     def _apart(self) -> Self:
-        """Return a chunker that differs in `isolated` only."""
+        """Return a copy with `isolated`."""
         twin = copy.copy(self)
         twin._isolated = True
         return twin
@@ -298,14 +298,14 @@ class _StructureChunker(TextChunker):
 class MarkdownChunker(_StructureChunker):
     r"""Chunks of a Markdown document that follow its headings and blocks.
 
-    Sections, tables, lists, fenced code, block quotes and the like stay whole where they fit
-    the budget. Each chunk knows the titles of the sections that it begins in.
+    Sections, tables, lists, fenced code, block quotes and the like stay whole if they fit the
+    budget. Each chunk has the headings of the sections that it begins in.
 
     Args:
         encoding, chunk_size, chunk_overlap, boundary, strip, min_fill: as for `TextChunker`.
         levels: as for `TextChunker`, inside blocks.
         balance, stable, count_text: as for `TextChunker`.
-        isolated: parse in another process, kept for the next text: see `CodeChunker`.
+        isolated: parse in another process, which is reused: see `CodeChunker`.
 
     Raises:
         ImportError: `pyromark` is not installed: pip install 'cutline[markdown]'.
@@ -342,19 +342,20 @@ class MarkdownChunker(_StructureChunker):
 class CodeChunker(_StructureChunker):
     """Chunks of source code that follow its definitions.
 
-    Functions, methods and classes stay whole where they fit the budget, with their comments.
-    Each chunk knows the definitions that it begins in, as `headings`.
+    Functions, methods and classes stay whole if they fit the budget, with their comments.
+    Each chunk has the definitions that it begins in, as `headings`.
 
     Args:
         language: such as "python"; `code_languages()` lists them.
         encoding, chunk_size, chunk_overlap, boundary, strip, min_fill: as for `TextChunker`.
         levels: as for `TextChunker`, inside statements.
         balance, stable, count_text: as for `TextChunker`.
-        isolated: parse in another process, kept for the next text, with limits of memory and
-            time. Grammars are of many authors, and some documents crash one, or keep it busy for
-            hours; here that ends or stops the program. In a process of its own it costs that
-            text its structure: an `UnparsedWarning` says so, and "unparsed" in its chunks'
-            metadata. The command line and the functions for Arrow, Spark and Ray do so.
+        isolated: parse in another process, which is reused, with limits on memory and time.
+            Grammars come from many authors, and some documents crash one, or keep it busy for
+            hours; in this process that ends or blocks the program. In another process only
+            that text loses its structure: an `UnparsedWarning` says so, and "unparsed" in its
+            chunks' metadata. The command line and the functions for Arrow, Spark and Ray use
+            it.
 
     Raises:
         ValueError: no such language.
@@ -387,5 +388,5 @@ class CodeChunker(_StructureChunker):
 
     @property
     def language(self) -> str:
-        """What the code is written in."""
+        """The programming language."""
         return self._language

@@ -1,7 +1,7 @@
-"""Sources that are not parsed: on them, a grammar takes time quadratic in the length.
+"""Detects sources that are not parsed, because a grammar takes quadratic time on them.
 
-tree-sitter can be stopped by time only where it reads by a callback, and then it keeps what it
-reads forever; and chunks should not depend on how fast a machine is.
+tree-sitter can be stopped after some time only if it reads by a callback, and then it never frees
+what it read. Besides, chunks should not depend on the speed of a machine.
 """
 
 import re
@@ -11,9 +11,9 @@ from typing import Final
 __all__ = ["is_parsed"]
 
 MOST_OPEN: Final = 500
-"""Elements that may be open at once; the grammar goes through all of them at every tag."""
+"""Maximum number of open elements; the grammar iterates over all of them at every tag."""
 MOST_UNCLOSED_COMMENTS: Final = 100
-"""Comments without an end; each is looked for to the end of the source."""
+"""Maximum number of unclosed comments; for each, the rest of the source is searched."""
 
 _OPENING_RUN: Final = re.compile(rb"([\[({<])\1{999}")
 _TAGGED: Final = frozenset({"astro", "html", "svelte", "vue"})
@@ -41,11 +41,11 @@ _NESTING: Final = frozenset({"dart", "kotlin", "rust", "scala", "swift"})
 
 
 def is_parsed(source: bytes, language: str) -> bool:
-    """Tell whether a source can be parsed in linear time.
+    """Return whether a source can be parsed in linear time.
 
     Args:
         source: UTF-8.
-        language: as tree-sitter calls it.
+        language: tree-sitter's name for it.
 
     Cost: linear.
 
@@ -70,8 +70,8 @@ def _n_unclosed(source: bytes, mark: "re.Pattern[bytes]", *, nesting: bool) -> i
 
     Args:
         source: UTF-8.
-        mark: finds where one begins, its group, or ends.
-        nesting: an end ends one of them, not all.
+        mark: matches the beginning of a comment, as its group, or the end.
+        nesting: an end closes one open comment, not all.
     """
     n_open = 0
     for found in mark.finditer(source):
@@ -80,7 +80,7 @@ def _n_unclosed(source: bytes, mark: "re.Pattern[bytes]", *, nesting: bool) -> i
 
 
 def _are_closed(source: bytes, tag_pattern: "re.Pattern[bytes]") -> bool:
-    """Tell whether never more than `MOST_OPEN` elements are open."""
+    """Return whether no more than `MOST_OPEN` elements are ever open."""
     is_open: list[bytes] = []
     n_of = Counter[bytes]()
     at = 0

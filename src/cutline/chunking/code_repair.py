@@ -1,11 +1,11 @@
-"""Repair of what a syntax error hides: one stray quote swaps strings and code up to the end.
+"""Repair of trees with syntax errors: one stray quote swaps strings and code up to the end.
 
-Code is looked at in blocks, each from a line after a blank one to the next such line that is
-indented as little. Most blocks parse alone. Of one that does not, blocks in it are found without
-which it does; if there are none, it is bad as a whole. A bad block is suspected where the tree of
-all lacks a definition that parses alone, or lets one reach out of its block. Suspects are made
-blank, and all is parsed again: where that has fewer errors and as many definitions, the rest is
-what it was before somebody broke it.
+Code is divided into blocks, each from a line after a blank one to the next such line with no
+larger indentation. Most blocks parse alone. If one does not, inner blocks are found without which
+it does; if there are none, it is bad as a whole. A bad block is suspected if the tree of the whole
+source lacks a definition that parses alone, or has one that extends beyond its block. Suspects are
+blanked, and the source is parsed again: if that gives fewer errors and as many definitions, the
+rest is taken to be as it was before the error.
 """
 
 import re
@@ -31,13 +31,13 @@ _NOT_LINE_END: Final = re.compile(rb"[^\r\n]")
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Source code, as it is parsed.
+    """Source code and its parser.
 
     Attributes:
         text: the source.
         source: its bytes.
-        lines: where each row begins in the text.
-        parse: makes the tree of such bytes, if it takes no time to speak of.
+        lines: the offset of each row in the text.
+        parse: makes the tree of such bytes, unless that would take too long.
     """
 
     text: str
@@ -46,7 +46,7 @@ class Code:
     parse: Callable[[bytes], "Tree | None"]
 
     def rows_of(self, tree: "Tree") -> SyntaxRows:
-        """Collect the rows of its tree."""
+        """Collect the rows of one of its trees."""
         rows = SyntaxRows(self.text, self.source, self.lines)
         rows.collect(tree)
         return rows
@@ -54,13 +54,13 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Rows of a source, and what is known of them.
+    """Rows of a source, and whether they parse.
 
     Attributes:
         first, end: the rows, half-open.
         defined: first row, last row and kind of the outermost definitions, if it parses alone,
             or without `bad`.
-        bad: the blocks in it without which it parses; itself, if there are none.
+        bad: the inner blocks without which it parses; itself, if there are none.
         is_bad: it does not parse alone.
     """
 
@@ -72,13 +72,13 @@ class _Block:
 
 
 def repaired(code: Code, tree: "Tree") -> SyntaxRows:
-    """Collect the rows of a tree, or of a repaired one where errors hide much.
+    """Collect the rows of a tree, or of a repaired one if errors hide definitions.
 
     Args:
         code: the source.
-        tree: of it.
+        tree: its tree.
 
-    Cost: linear; for a tree with errors some times that of parsing.
+    Cost: linear; for a tree with errors several times that of parsing.
     """
     rows = code.rows_of(tree)
     if not tree.root_node.has_error:
@@ -112,7 +112,7 @@ class _Blocks:
     """The blocks of a source.
 
     Attributes:
-        outer: they are all of the source, in order.
+        outer: the outermost blocks, in order; they cover the source.
     """
 
     def __init__(self, code: Code) -> None:
@@ -132,18 +132,18 @@ class _Blocks:
         self._bad_firsts = [block.first for block in self._bad]
 
     def hidden(self, rows: SyntaxRows) -> list[int]:
-        """Return the places of the blocks whose definitions are not there, or reach too far."""
+        """Return the places of the blocks whose definitions are missing or too long."""
         seen = {(first, kind): last for first, last, kind in rows.regions}
 
         def is_seen(block: _Block) -> bool:
-            # What parses alone may continue in the next block, after a comment.
+            # A definition that parses alone may continue in the next block, after a comment.
             lasts = [(seen.get((first, kind), -1), last) for first, last, kind in block.defined]
             return all(there == last or (there > last and not block.bad) for there, last in lasts)
 
         return [place for place, block in enumerate(self.outer) if not is_seen(block)]
 
     def suspects(self, rows: SyntaxRows, hidden: Sequence[int]) -> set[_Block]:
-        """Return the bad blocks that may hide others, or let a definition reach too far."""
+        """Return the bad blocks that may hide others, or make a definition too long."""
         found: set[_Block] = set()
         for place in hidden:
             found.update(self.outer[place].bad)
@@ -156,7 +156,7 @@ class _Blocks:
             place = bisect_right(self._bad_firsts, first) - 1
             if place >= 0 and first < self._bad[place].end <= last:
                 found.add(self._bad[place])
-        # Where the parser recovers by itself, as with C macros, keep all code.
+        # If the parser recovers by itself, as with C macros, keep all code.
         firsts = sorted(first for first, _ in rows.units)
         return {
             block
@@ -165,7 +165,7 @@ class _Blocks:
         }
 
     def without(self, blocks: Collection[_Block], first: int = 0, end: int = -1) -> bytes:
-        """Return rows of the source; those of some blocks are blank."""
+        """Return rows of the source, with those of some blocks blanked."""
         starts, source = self._starts, self._code.source
         parts: list[bytes] = []
         done = starts[first]
@@ -178,7 +178,7 @@ class _Blocks:
     def _judged(
         self, first: int, end: int, openings: Sequence[tuple[int, int]], least: int, depth: int
     ) -> list[_Block]:
-        """Split rows into blocks at the openings of least indent, and parse each alone."""
+        """Split rows into blocks at the openings with the smallest indent, and parse each alone."""
         starts = [first, *(row for row, indent in openings if indent == least), end]
         blocks = [self._alone(*rows) for rows in pairwise(starts)]
         judged: list[_Block] = []
@@ -199,7 +199,7 @@ class _Blocks:
         return judged
 
     def _alone(self, first: int, end: int) -> _Block:
-        """Judge a block by what is in it."""
+        """Parse a block alone."""
         block = _Block(first, end)
         defined = self._defined(block, ())
         if defined is None:
@@ -225,7 +225,7 @@ class _Blocks:
     def _defined(
         self, block: _Block, bad: Collection[_Block]
     ) -> tuple[tuple[int, int, str], ...] | None:
-        """Return the outermost definitions of a block without some in it, if it parses so."""
+        """Return a block's outermost definitions without some inner blocks, if it then parses."""
         first, end = block.first, block.end
         part = self.without(bad, first, end)
         tree = self._code.parse(part)
@@ -243,7 +243,7 @@ class _Blocks:
 
 
 def _count_errors(tree: "Tree") -> int:
-    """Count the nodes that are no code, and those that are missing."""
+    """Count the error nodes and the missing nodes."""
     cursor = tree.walk()
     n_errors = 0
     while True:

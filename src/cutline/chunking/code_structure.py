@@ -1,4 +1,4 @@
-"""Where source code may be cut: the lines that the nodes of its syntax tree begin on."""
+"""The structure of source code: cuts at lines on which nodes of its syntax tree begin."""
 
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
@@ -10,7 +10,7 @@ from cutline.chunking.code_repair import Code, repaired
 from cutline.chunking.structure import (
     Structure,
     line_starts,
-    nested_marks,
+    nested_bitmaps,
     source_bytes,
     tidy_units,
 )
@@ -32,7 +32,7 @@ _ALIASES: Final = {
 
 
 def code_languages() -> list[str]:
-    """Return the names of the languages that `CodeChunker` knows, sorted.
+    """Return the names of the languages that `CodeChunker` supports, sorted.
 
     Raises:
         ImportError: tree-sitter is not installed: pip install 'cutline[code]'.
@@ -43,56 +43,55 @@ def code_languages() -> list[str]:
 def code_structure(text: str, language: str) -> Structure:
     r"""Find where source code may be cut.
 
-    The rules are the same for all languages, by the shape of tree-sitter's syntax tree. The
-    levels, best first; every cut is at the beginning of a line:
+    The rules are the same for all languages, based on the shape of tree-sitter's syntax tree.
+    The levels, best first; every cut is at the beginning of a line:
 
-    - "definition": between what stands outermost: functions, classes, groups of statements.
+    - "definition": between outermost elements: functions, classes, groups of statements.
       A blank line or a statement of several lines ends a group; namespaces and the like
-      are seen through.
+      are transparent.
     - "member": the same one level down, between the members of classes.
     - "statement": between statements in functions, between single lines at any level above.
-    - "inner 1" to "inner 3": between statements ever deeper, and between the elements of data
-      that spans lines.
+    - "inner 1" to "inner 3": between statements at deeper levels, and between the elements of
+      data that spans lines.
     - "line": before other lines, but not inside strings and comments that span lines, nor
       before closing brackets.
 
-    Comments, decorators, attributes and annotations right above something belong to it, blank
-    lines to what is before them. Units and regions are the definitions (functions, methods,
+    Comments, decorators, attributes and annotations right above an element belong to it, blank
+    lines to the element before them. Units and regions are the definitions (functions, methods,
     classes, declarations) of several lines; comments and strings of several lines are regions
     too. Kinds of regions are tree-sitter's, such as "class_definition".
 
-    The headings are the definitions that a place lies inside, without what they begin on: a
+    The headings of a place are the definitions around it, except those that begin there: a
     chunk that begins with a definition shows its name, and only one that begins further down
-    needs it. Of each: its first line up to the end of the name, without modifiers, such as
-    ("class Tokenizer", "def encode").
+    needs it. A heading is the definition's first line up to the end of the name, without
+    modifiers, such as ("class Tokenizer", "def encode").
 
     Args:
-        text: any text. Where it does not parse, blocks that do are cut as if the others, which
-            have lines alone, were not there.
-        language: one of `code_languages()`, or a usual short form such as "py" or "c++".
+        text: any text. If it does not parse, blocks that do are cut as if the others, which
+            only have lines, were not there.
+        language: one of `code_languages()`, or a common short form such as "py" or "c++".
 
     Raises:
         ImportError: tree-sitter, or the language's grammar, is not installed: pip install
             'cutline[code]'.
         ValueError: there is no such language.
 
-    Cost: linear, some MB/s; where syntax errors are in nearly every line, a tenth of that. Some
-    grammars are quadratic on texts that are not in their language. Not parsed, and with "line"
-    alone, are texts with a thousand equal brackets in a row (Scala's), HTML with more than 500
-    elements open at once, and HTML or code like C with more than a hundred comments without an
-    end. Others are left, such as lines of tags for Bash, Julia and Luau; and some crash on what
-    nobody writes, such as YAML's on 500 levels of indentation.
+    Cost: linear, some MB/s; with syntax errors in nearly every line, a tenth of that. Some
+    grammars are quadratic on texts that are not in their language. Not parsed, so that only
+    "line" remains, are texts with a thousand equal brackets in a row (Scala), HTML with more
+    than 500 open elements, and HTML or C-like code with more than a hundred unclosed comments.
+    Other cases remain, such as lines of tags for Bash, Julia and Luau; and some grammars crash
+    on contrived texts, such as YAML's on 500 levels of indentation.
 
     >>> structure = code_structure("import a\n\n# One.\ndef f():\n    pass\n", "python")
-    >>> list(structure.marks[0].search(1)), structure.units
+    >>> list(structure.bitmaps[0].search(1)), structure.units
     ([10], ((10, 35),))
     >>> structure.headings_at(10), structure.headings_at(26)
     ((), ('def f',))
     """
     parse = _parser(_name(language))
     lines, problem = line_starts(text), ""
-    # Rows and indentation are all that is read from the tree. A NUL ends the text for some
-    # grammars.
+    # Only rows and indentation are read from the tree. A NUL ends the text for some grammars.
     source = source_bytes(text).replace(b"\0", b" ")
     rows = SyntaxRows(text, source, lines)
     if b"\n" in source.rstrip(b"\n"):  # a single line has no structure
@@ -109,7 +108,7 @@ def code_structure(text: str, language: str) -> Structure:
     spans = [(lines[first], ends[last], kind) for first, last, kind in rows.regions]
     return Structure(
         _NAMES,
-        nested_marks(len(text), levels),
+        nested_bitmaps(len(text), levels),
         tidy_units((lines[first], ends[last]) for first, last in rows.units),
         tuple(_paths(rows.titles, lines, ends)),
         tuple(sorted(spans, key=lambda span: (span[0], -span[1]))),
@@ -120,7 +119,7 @@ def code_structure(text: str, language: str) -> Structure:
 def _paths(
     titles: list[tuple[int, int, str]], lines: list[int], ends: list[int]
 ) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yield from where on which definitions are open."""
+    """Yield each offset at which the path of open definitions changes, with that path."""
     found: dict[int, tuple[str, ...]] = {}
     open_: list[tuple[int, tuple[str, ...]]] = []
     for first, last, title in titles:
@@ -137,7 +136,7 @@ def _paths(
 
 
 def _parser(name: str) -> Callable[[bytes], "Tree | None"]:
-    """Return what parses a language, unless that would take too long.
+    """Return a parser for a language that refuses texts that would take too long.
 
     Raises:
         ImportError: its grammar cannot be loaded.
@@ -161,7 +160,7 @@ def _parser(name: str) -> Callable[[bytes], "Tree | None"]:
 
 
 def _name(name: str) -> str:
-    """Return what tree-sitter calls a language."""
+    """Return tree-sitter's name for a language."""
     known = _languages()
     name_there = _ALIASES.get(name.lower(), name.lower())
     if name_there not in known:

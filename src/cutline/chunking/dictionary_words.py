@@ -18,8 +18,8 @@ _LOOK_AHEAD: Final = 32
 class DictionaryWordLevel(Level):
     """Boundaries of words by ICU.
 
-    It has dictionaries for Chinese, Japanese, Thai, Lao, Khmer and Burmese. What they hold
-    depends on its version. Otherwise as `WordLevel`.
+    ICU has dictionaries for Chinese, Japanese, Thai, Lao, Khmer and Burmese, whose content
+    depends on its version. Otherwise like `WordLevel`.
 
     Raises:
         ImportError: `icu4py` is not installed: pip install 'cutline[icu]'.
@@ -35,7 +35,7 @@ class DictionaryWordLevel(Level):
         return keep_graphemes(text, start, self._places(text, start, end), True)
 
     def _places(self, text: str, begin: int, end: int) -> list[int]:
-        """Ask ICU for the boundaries in text[begin:end], of words that begin at `begin`."""
+        """Return ICU's boundaries in text[begin:end], for a text that begins at `begin`."""
         words = self._breaker(text[begin : end + _LOOK_AHEAD], "en")
         places = accumulate(map(len, words), initial=begin)
         return [*takewhile(end.__ge__, places)][1:]
@@ -54,7 +54,7 @@ class DictionaryWordLevel(Level):
                     return place
             if begin <= after:
                 return -1
-            # A wider window refuses what a narrower one refused.
+            # A wider window rejects what a narrower one rejected.
             searched = begin + 1
             width *= _WIDER
 

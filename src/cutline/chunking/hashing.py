@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 __all__ = ["HASHED_CHARACTERS", "hashes_around"]
 
 HASHED_CHARACTERS: Final = 16
-"""On each side of a place."""
+"""Characters that are hashed on each side of a place."""
 
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 # Pseudo-random odd multipliers, one for each character around a place.
@@ -20,7 +20,7 @@ _FACTORS: Final = (
 def hashes_around(text: str, start: int, first: int, last: int) -> NDArray[np.uint64]:
     """Hash the characters around each place from `first` to `last`.
 
-    Nothing before `start` counts. The same characters give the same number everywhere.
+    Text before `start` is ignored. The same characters give the same number everywhere.
 
     Returns:
         uint64, shape (last - first + 1,).

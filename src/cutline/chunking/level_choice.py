@@ -1,4 +1,4 @@
-"""Levels by what users give: names, patterns and functions."""
+"""Making levels from users' arguments: names, patterns and functions."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -47,11 +47,11 @@ _BY_NAME: Final[dict[str, Callable[[], Level]]] = {
 
 
 def make_levels(levels: Sequence[LevelLike], boundary: str) -> tuple[Level, ...]:
-    """Make levels of names, patterns and functions; characters always come last.
+    """Make levels from names, patterns and functions; characters always come last.
 
     Args:
         levels: the best first: names, compiled regular expressions, or functions.
-        boundary: "grapheme": these stay whole but where one has more tokens than the budget;
+        boundary: "grapheme" keeps graphemes whole unless one has more tokens than the budget;
             or "character".
 
     Raises:

@@ -1,8 +1,8 @@
-"""Where may a text be cut? Paragraphs, lines, sentences, words, graphemes, characters.
+"""Levels of boundaries: paragraphs, lines, sentences, words, graphemes, characters.
 
-A level finds boundaries near a place, and looks at no text before the chunk's start nor far
-after the place: so a chunk does not depend on what lies further away, and a text that comes
-in parts is cut like the whole.
+A level finds boundaries near a place, and reads no text before the chunk's start or far after
+the place. So a chunk does not depend on distant text, and a text that comes in parts is cut
+like the whole.
 """
 
 import re
@@ -29,13 +29,13 @@ from cutline.kernels.breaks.breaks import (
 
 __all__ = [
     "LOOK_AHEAD",
+    "BitmapLevel",
     "BreakLevel",
     "CharacterLevel",
     "FunctionLevel",
     "GraphemeLevel",
     "Level",
     "LineLevel",
-    "MarkLevel",
     "ParagraphLevel",
     "PatternLevel",
     "SentenceLevel",
@@ -46,15 +46,15 @@ __all__ = [
 break_tables.load_tables()
 
 LOOK_AHEAD: Final = 256
-"""Characters after a place that may be looked at, to decide on a boundary there."""
+"""How many characters after a place may be read to decide on a boundary there."""
 
 
 class Level(ABC):
     """One kind of boundary.
 
     Attributes:
-        name: what a chunk that is cut there says.
-        is_vital: a finer level is only for texts that have no boundary of this one.
+        name: shown in the metadata of chunks that are cut there.
+        is_vital: finer levels are only used if a text has no boundary of this one.
     """
 
     name: str
@@ -62,9 +62,9 @@ class Level(ABC):
 
     @abstractmethod
     def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
-        """Yield boundaries in text[start:end], rising, `end` among them, `start` not.
+        """Yield boundaries in text[start:end], ascending, `end` included, `start` excluded.
 
-        Looks at text[start:limit] only.
+        Reads text[start:limit] only.
         """
 
     def last(self, text: str, start: int, after: int, until: int) -> int:
@@ -72,7 +72,7 @@ class Level(ABC):
 
         Args:
             text: the text.
-            start: where the chunk starts; nothing before it counts.
+            start: the start of the chunk; text before it is ignored.
             after: `start` or more, in code points.
             until: `after` or more.
 
@@ -92,8 +92,8 @@ class PatternLevel(Level):
 
     Args:
         name: see `Level`.
-        pattern: compiled, of `re` or `regex`. It is searched in a part of the text, from the
-            start of a chunk at the earliest. A lookahead puts a boundary before something:
+        pattern: compiled by `re` or `regex`. It is searched in a part of the text, from the
+            start of a chunk at the earliest. A lookahead puts a boundary before its match:
             `(?=^Chapter )`.
     """
 
@@ -112,7 +112,7 @@ class PatternLevel(Level):
 
 
 class BreakLevel(Level):
-    """A level that a kernel finds: see `kernels/breaks/`."""
+    """A level whose boundaries a kernel finds: see `kernels/breaks/`."""
 
     kind: int
 
@@ -137,10 +137,10 @@ class ParagraphLevel(BreakLevel):
 
 
 class LineLevel(BreakLevel):
-    """The ends of lines, but for those that only wrap a long paragraph.
+    """The ends of lines, except those that only wrap a long paragraph.
 
-    A line is taken for a wrapped one if it has 50 characters or more and neither it nor the
-    next one has anything but letters and digits at the line end.
+    A line is taken for wrapped if it has 50 characters or more, and only letters and digits are
+    next to the line end, on either side.
     """
 
     name = "line"
@@ -150,7 +150,7 @@ class LineLevel(BreakLevel):
 class SentenceLevel(BreakLevel):
     """The ends of sentences by UAX #29, but not after abbreviations.
 
-    Lines that only wrap are read as one.
+    Wrapped lines are read as one.
     """
 
     name = "sentence"
@@ -161,8 +161,8 @@ class WordLevel(BreakLevel):
     """Boundaries of words by UAX #29.
 
     No chunk begins with a closing bracket, a comma or the like, and none ends with an opening
-    bracket, if another boundary is near. In Chinese, Japanese, Thai, Lao, Khmer and Burmese the
-    rules know no words: there, see `DictionaryWordLevel`.
+    bracket, if another boundary is near. The rules do not find words in Chinese, Japanese, Thai,
+    Lao, Khmer and Burmese: for these, see `DictionaryWordLevel`.
     """
 
     name = "word"
@@ -170,7 +170,7 @@ class WordLevel(BreakLevel):
 
 
 class GraphemeLevel(BreakLevel):
-    """Boundaries of grapheme clusters, what a reader takes for a character: UAX #29."""
+    """Boundaries of grapheme clusters, the user-perceived characters, by UAX #29."""
 
     name = "grapheme"
     kind = GRAPHEME
@@ -194,11 +194,11 @@ class CharacterLevel(BreakLevel):
 
 
 class FunctionLevel(Level):
-    """Boundaries that a function of the user's finds.
+    """Boundaries found by a user's function.
 
     Args:
         name: see `Level`.
-        function: takes a text, the part from a chunk's start to beyond its end, and gives
+        function: takes a text, the part from a chunk's start to beyond its end, and returns
             offsets into it, in any order.
     """
 
@@ -227,7 +227,7 @@ class FunctionLevel(Level):
 
 
 class WholeGraphemes(Level):
-    """A level's boundaries that tear no grapheme.
+    """A level's boundaries that split no grapheme.
 
     Args:
         level: any.
@@ -254,22 +254,22 @@ class WholeGraphemes(Level):
         return keep_graphemes(text, start, self._level.every(text, start, after, until))
 
 
-class MarkLevel(Level):
-    """Boundaries that are known for the whole text.
+class BitmapLevel(Level):
+    """Precomputed boundaries of the whole text.
 
     Args:
         name: see `Level`.
-        marks: a bit for each place in the text and its end.
+        bitmap: one bit for each place in the text and its end.
     """
 
-    def __init__(self, name: str, marks: bitarray) -> None:
+    def __init__(self, name: str, bitmap: bitarray) -> None:
         self.name = name
-        self._marks = marks
+        self._bitmap = bitmap
 
     def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
-        """Yield the places of marks: see `Level`."""
-        return self._marks.search(1, start + 1, end + 1)
+        """Yield the set bits: see `Level`."""
+        return self._bitmap.search(1, start + 1, end + 1)
 
     def last(self, text: str, start: int, after: int, until: int) -> int:
-        """Find the last mark: see `Level`."""
-        return int(self._marks.find(1, after + 1, until + 1, right=True))
+        """Find the last set bit: see `Level`."""
+        return int(self._bitmap.find(1, after + 1, until + 1, right=True))

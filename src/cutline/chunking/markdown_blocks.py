@@ -1,8 +1,8 @@
-"""The blocks of a Markdown text, out of the events of a parser (pulldown-cmark).
+"""The blocks of a Markdown text, from the events of a parser (pulldown-cmark).
 
-Events tell where something is in bytes of what was parsed. Cuts are at the beginnings of lines,
-so the row is all that is asked of them: it is the same in the text, and takes in the white space
-and the markers of containers before a block.
+Events have byte offsets into the parsed text. Cuts are at the beginnings of lines, so only rows
+are taken from them: rows are the same in the original text, and include the white space and
+container markers before a block.
 """
 
 from bisect import bisect_right
@@ -18,7 +18,7 @@ from cutline.extras import need
 __all__ = ["MOST_DEPTH", "Block", "MarkdownBlocks"]
 
 MOST_DEPTH: Final = 64
-"""Blocks in more containers than that are left out; a list and its item are two."""
+"""Blocks in more containers are ignored; a list and its item are two."""
 
 _LEAVES: Final = {
     **{"CodeBlock": "code", "HtmlBlock": "html"},
@@ -37,13 +37,13 @@ class Block:
     Attributes:
         kind: "heading", "paragraph", "definition", "break", "table", "code", "html",
             "front matter", "quote", "list" or "item".
-        start: where its first line begins, white space and markers of containers too.
-        end: where its last line ends, with its line end and without blank lines after it; of
-            text right in an item of a tight list, no further than its first part.
-        depth: how many containers it is in; a list and its item are two.
+        start: the beginning of its first line, with white space and container markers.
+        end: the end of its last line, with its line end and without blank lines after it; for
+            text directly in an item of a tight list, no further than its first part.
+        depth: the number of containers around it; a list and its item are two.
         previous: the kind of the block before it in the same container, "" for the first.
-        level: of a heading, 1 to 6.
-        title: of a heading: its plain text.
+        level: for a heading, 1 to 6.
+        title: for a heading, its plain text.
     """
 
     kind: str
@@ -62,9 +62,8 @@ class MarkdownBlocks:
         text: the source; its lines end with \n, \r\n or \r.
 
     Attributes:
-        blocks: in order of their beginnings, containers before what they contain.
-        rows: the beginnings of lines inside tables, code, HTML and front matter that such a
-            block may be cut before.
+        blocks: sorted by start, containers before their content.
+        rows: the beginnings of lines at which tables, code, HTML and front matter may be cut.
         gaps: those of them that follow a blank line.
     """
 
@@ -106,7 +105,7 @@ class MarkdownBlocks:
         self._definitions(len(self._lines))
 
     def _front_matter(self) -> None:
-        """Take front matter; only the beginning of a document has it."""
+        """Read front matter, which is only at the beginning of a document."""
         if not self._source.startswith((b"---", b"+++")):
             return
         event, span = next(_parser(metadata=True).events_with_range(self._source.decode()))
@@ -138,7 +137,7 @@ class MarkdownBlocks:
             self._text(span)
 
     def _text(self, span: Any) -> None:
-        """Take text that stands directly in an item, outside any leaf."""
+        """Read text that is directly in an item, outside any leaf."""
         if not self._in_text:
             self._add("paragraph", span)
             self._in_text = True
@@ -177,14 +176,14 @@ class MarkdownBlocks:
                     yield (above := row)
 
     def _cut_between(self, rows: list[int]) -> None:
-        """Note rows that their block may be cut before; the first one stays with its head."""
+        """Record rows at which their block may be cut; the first one stays with its head."""
         for above, row in pairwise(rows):
             self.rows.append(self._starts[row])
             if row > above + 1:
                 self.gaps.append(self._starts[row])
 
     def _definitions(self, row: int) -> None:
-        """Add link reference definitions, which have no event, out of the lines before a row."""
+        """Add link reference definitions, which have no event, from the lines before a row."""
         above_is_blank = True
         for place in range(self._next_row, row):
             is_blank = self._full_rows[place] != place
@@ -218,7 +217,7 @@ class MarkdownBlocks:
         return bisect_right(self._offsets, self._base + offset) - 1
 
     def _find_full_rows(self) -> Iterator[int]:
-        """Yield for each row the last one up to there that is not blank."""
+        """Yield for each row the last row up to there that is not blank."""
         full = -1
         for row, line in enumerate(self._lines):
             if not line.isspace():

@@ -1,11 +1,11 @@
-"""Where a Markdown document may be cut: before sections, blocks, items, rows."""
+"""The structure of a Markdown document: cuts before sections, blocks, items, rows."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby, pairwise
 from typing import Final
 
 from cutline.chunking.markdown_blocks import Block, MarkdownBlocks
-from cutline.chunking.structure import Structure, nested_marks, tidy_units
+from cutline.chunking.structure import Structure, nested_bitmaps, tidy_units
 
 __all__ = ["markdown_structure"]
 
@@ -22,12 +22,12 @@ _MOST_TITLE: Final = 200
 def markdown_structure(text: str) -> Structure:
     r"""Find where a Markdown document may be cut.
 
-    CommonMark's blocks, GitHub's tables, and front matter between `---` or `+++` count; link
-    reference definitions do outside lists and quotes. The levels, best first; every cut is at
+    It supports CommonMark's blocks, GitHub's tables, and front matter between `---` or `+++`; link
+    reference definitions only outside lists and quotes. The levels, best first; every cut is at
     the beginning of a line:
 
-    - "heading 1" to "heading 6": before a section; before the first heading where headings
-      follow each other, whatever their levels. No level cuts right after a heading.
+    - "heading 1" to "heading 6": before a section; before the first of several headings that
+      follow each other directly, whatever their levels. No level cuts right after a heading.
     - "block": between blocks outside lists and quotes.
     - "item": between the items of such a list, and between the blocks of such a quote.
     - "nested item": the same at any depth below.
@@ -35,14 +35,14 @@ def markdown_structure(text: str) -> Structure:
     - "row": between their lines, and between the rows of a table; the head, the delimiters and
       the first row stay together, as do the first line of code and its fence.
 
-    Blank lines belong to what is before them. Units are all that is in `regions`, list items,
-    and what follows a heading together with the heading. Regions are of the kinds "code",
-    "front matter", "html", "list", "quote" and "table".
+    Blank lines belong to the block before them. Units are all regions, list items, and headings
+    together with the block that follows them. Regions are of the kinds "code", "front matter",
+    "html", "list", "quote" and "table".
 
-    Headings in lists and quotes open no section. A title is plain text, without the marks of
-    its inline Markdown, and is cut at 200 characters. It stands from its heading on; those of
-    directly nested headings all stand from the first of them on, so that a chunk that begins
-    there has all of them.
+    Headings in lists and quotes open no section. A title is plain text, without inline Markdown
+    markup, and is cut at 200 characters. It applies from its heading on; the titles of directly
+    nested headings all apply from the first of them on, so that a chunk that begins there has
+    all of them.
 
     Args:
         text: any text; lines end with \n, \r\n or \r.
@@ -50,10 +50,10 @@ def markdown_structure(text: str) -> Structure:
     Raises:
         ImportError: pyromark is not installed: pip install 'cutline[markdown]'.
 
-    Cost: linear for every input, some MB/s; the nesting counts to a depth of 64.
+    Cost: linear for every input, some MB/s; nesting is followed to a depth of 64.
 
     >>> structure = markdown_structure("# Use `x`\n\nText.\n\n## More\n\n- a\n- b\n")
-    >>> [list(marks.search(1)) for marks in structure.marks[1:8]]
+    >>> [list(bits.search(1)) for bits in structure.bitmaps[1:8]]
     [[18], [18], [18], [18], [18], [18], [18, 31]]
     >>> structure.headings_at(20)
     ('Use x', 'More')
@@ -74,7 +74,7 @@ def markdown_structure(text: str) -> Structure:
             levels[_BLOCK + min(block.depth, 2)].append(block.start)
     return Structure(
         _NAMES,
-        nested_marks(len(text), levels),
+        nested_bitmaps(len(text), levels),
         tidy_units(_units(found.blocks, groups)),
         tuple(_paths(group for group in groups if _is_heading(group[0]))),
         tuple(
@@ -88,7 +88,7 @@ def _is_heading(block: Block) -> bool:
 
 
 def _units(blocks: Iterable[Block], groups: Sequence[list[Block]]) -> Iterable[tuple[int, int]]:
-    """Yield what should stay whole; what follows a heading begins with the heading."""
+    """Yield the spans to keep whole; a block after a heading includes the heading."""
     headed: dict[int, int] = {}
     for group, following in pairwise(groups):
         if _is_heading(group[0]):
@@ -105,7 +105,7 @@ def _units(blocks: Iterable[Block], groups: Sequence[list[Block]]) -> Iterable[t
 
 
 def _paths(groups: Iterable[list[Block]]) -> Iterable[tuple[int, tuple[str, ...]]]:
-    """Yield from where on which titles stand."""
+    """Yield each offset at which the path of titles changes, with that path."""
     path: list[tuple[int, str]] = []
     for group in groups:
         for place, heading in enumerate(group):

@@ -1,8 +1,8 @@
-"""What a text's syntax says while it is cut: levels, what stays whole, headings."""
+"""The structure of a text during chunking: levels, units to keep whole, headings."""
 
 from bisect import bisect_left
 
-from cutline.chunking.levels import MarkLevel
+from cutline.chunking.levels import BitmapLevel
 from cutline.chunking.structure import Structure
 from cutline.protocols import SliceCounter
 
@@ -13,14 +13,14 @@ _CLOSED_KINDS = frozenset({"code", "front matter", "html", "table"})
 
 
 class Outline:
-    """What the structure of a text says about each chunk.
+    """Queries about the structure of a text, for each chunk.
 
     Attributes:
-        levels: of the structure, the best first.
+        levels: the levels of the structure, the best first.
     """
 
     def __init__(self, structure: Structure) -> None:
-        self.levels = tuple(map(MarkLevel, structure.names, structure.marks))
+        self.levels = tuple(map(BitmapLevel, structure.names, structure.bitmaps))
         self.headings_at = structure.headings_at
         self.metadata = structure.metadata
         self._kind_around = structure.kind_around
@@ -40,19 +40,19 @@ class Outline:
             open_ends.append(end)
 
     def is_closed(self, place: int) -> bool:
-        """Tell whether overlap must not begin here: its text would be misread."""
+        """Return whether an overlap must not begin here: its text would be misread."""
         return self._has_closed and self._kind_around(place) in _CLOSED_KINDS
 
     def limit(self, counter: SliceCounter, first: int, fit_end: int, budget: int) -> int:
-        """Find how far a chunk may go and cut no unit that would fit a chunk of its own.
+        """Find the greatest end that cuts no unit which would fit a chunk of its own.
 
         Args:
-            counter: of tokens.
-            first: units that begin before this place are cut already.
-            fit_end: the end of the longest prefix that fits.
-            budget: of a chunk, in tokens.
+            counter: counts tokens.
+            first: units that begin before this place are already cut.
+            fit_end: the end of the longest fitting prefix.
+            budget: the token budget of a chunk.
 
-        Cost: logarithmic in the units, for each unit that `fit_end` lies in.
+        Cost: logarithmic in the units, for each unit around `fit_end`.
         """
         for starts, ends in zip(self._starts, self._ends, strict=True):
             place = bisect_left(starts, fit_end) - 1
@@ -64,4 +64,4 @@ class Outline:
 
 
 PLAIN = Outline(Structure((), ()))
-"""That of a text without a syntax: it may be cut anywhere."""
+"""The outline of a plain text, which may be cut anywhere."""

@@ -1,4 +1,4 @@
-"""Messages between a program and its parser process: bytes, never pickles."""
+"""Messages between a program and its parser process: bytes, no pickles."""
 
 import json
 import os
@@ -19,7 +19,7 @@ def write_message(pipe: int, message: bytes) -> None:
     """Write a message whole.
 
     Raises:
-        OSError: nobody reads it.
+        OSError: the other end is closed.
     """
     rest = memoryview(_SIZE.pack(len(message)) + message)
     while rest:
@@ -30,7 +30,7 @@ def read_message(pipe: int) -> bytes:
     """Read a message whole.
 
     Raises:
-        EOFError: it ends before.
+        EOFError: the message is incomplete.
     """
     (size,) = _SIZE.unpack(_read(pipe, _SIZE.size))
     return _read(pipe, size)
@@ -48,28 +48,28 @@ def _read(pipe: int, size: int) -> bytes:
 
 
 def structure_to(structure: Structure) -> bytes:
-    """Write a structure."""
+    """Serialize a structure."""
     spans = structure.units, structure.headings, structure.regions
-    fields = structure.names, len(structure.marks[0]), *spans, structure.problem
+    fields = structure.names, len(structure.bitmaps[0]), *spans, structure.problem
     head = json.dumps(fields).encode()
-    marks = b"".join(marks.tobytes() for marks in structure.marks)
-    return _SIZE.pack(len(head)) + head + marks
+    bitmaps = b"".join(bits.tobytes() for bits in structure.bitmaps)
+    return _SIZE.pack(len(head)) + head + bitmaps
 
 
 def structure_from(data: bytes) -> Structure:
-    """Read a structure."""
+    """Deserialize a structure."""
     (n_head,) = _SIZE.unpack_from(data)
     start = _SIZE.size + n_head
     names, n_bits, units, headings, regions, problem = json.loads(data[_SIZE.size : start])
     n_bytes = (n_bits + 7) // 8
-    marks = []
+    bitmaps = []
     for place in range(len(names)):
         bits = bitarray(endian="big")
         bits.frombytes(data[start + place * n_bytes : start + (place + 1) * n_bytes])
-        marks.append(bits[:n_bits])
+        bitmaps.append(bits[:n_bits])
     return Structure(
         tuple(names),
-        tuple(marks),
+        tuple(bitmaps),
         tuple(map(tuple, units)),
         tuple((offset, tuple(path)) for offset, path in headings),
         tuple(map(tuple, regions)),

@@ -1,7 +1,7 @@
 """A pool of parser processes: reused, and replaced when a document crashes one or times out.
 
-A worker has limits of its own: of memory, and of processor time for each text. It gets a text
-and gives back numbers, so that whatever happens to it is no more than a missing answer.
+A worker has its own limits on memory, and on processor time for each text. It gets a text and
+returns numbers, so that the worst it can do is not to answer.
 """
 
 import atexit
@@ -19,7 +19,7 @@ __all__ = ["ParserError", "ask"]
 
 LEAST_SECONDS: Final = 5.0
 CHARACTERS_A_SECOND: Final = 1_000_000
-"""Of a long text: a fifth of what parsers do."""
+"""Minimum speed on a long text: a fifth of that of parsers."""
 
 _WALL_CLOCK_FACTOR: Final = 4
 """Elapsed time allowed per second of processor time: the machine may be busy."""
@@ -30,13 +30,13 @@ _START: Final = (
 _IS_WORKER: Final = "CUTLINE_PARSE_WORKER"
 _ENVIRONMENT: Final = {
     _IS_WORKER: "1",
-    # BLAS threads would only cost memory there.
+    # BLAS threads would only cost memory in a worker.
     **dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
 }
 
 
 class ParserError(Exception):
-    """A parser gave no answer; says why."""
+    """A parser gave no answer; the message says why."""
 
 
 class _Worker:
@@ -49,7 +49,7 @@ class _Worker:
         paths = ascii([path for path in sys.path if isinstance(path, str)])
         # -P keeps the working directory off sys.path.
         arguments = [sys.executable, "-P", "-c", _START.format(paths=paths)]
-        # Ctrl-C is for the program only; when that ends, so does the worker.
+        # Ctrl-C is for the program only; the worker ends when the program does.
         self.process = subprocess.Popen(
             arguments,
             bufsize=0,
@@ -65,7 +65,7 @@ class _Worker:
         """Have a text parsed.
 
         Raises:
-            ParserError: the process died of it.
+            ParserError: the process died or took too long.
         """
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -97,7 +97,7 @@ class _Worker:
         self.process.wait()
 
     def forget(self) -> None:
-        """Leave the process to the one that this one was forked from."""
+        """Forget the process: it belongs to the parent of this forked process."""
         self._close_pipes()
         self.process.returncode = 0  # not our child: do not wait for it
 
@@ -146,7 +146,7 @@ class _Pool:
             self._idle.pop().close()
 
     def forget(self) -> None:
-        """Begin anew in a forked process, whatever another thread was doing."""
+        """Start empty in a forked process, whatever other threads were doing."""
         self._lock = Lock()
         for worker in self._idle:
             worker.forget()
@@ -160,13 +160,13 @@ if hasattr(os, "register_at_fork"):
 
 
 def ask(text: str, language: str) -> Structure:
-    """Have a text parsed by a worker: what `parsing.parse` would give.
+    """Have a text parsed by a worker, with the result of `parsing.parse`.
 
     Raises:
         ParserError: the parser crashed, failed, or took too much time or memory.
         ImportError: the parser is not installed.
 
-    Cost: 0.1 to 0.3 s for a new worker; then that of parsing, and of passing the text on.
+    Cost: 0.1 to 0.3 s for a new worker; then that of parsing and of transferring the text.
     """
     worker = _pool.take()
     reply = worker.ask(text, language)

@@ -1,6 +1,6 @@
 """The parser process: see `parse_pool`.
 
-It ends when nobody writes to it any more.
+It ends when its input is closed.
 """
 
 import json
@@ -19,7 +19,7 @@ _MOST_MEMORY: Final = 2 << 30  # on top of what the interpreter has mapped
 
 
 def main() -> None:
-    """Answer one message after the other."""
+    """Answer messages one by one."""
     _limit()
     # Parsers may print: keep that out of the messages.
     source, sink = os.dup(0), os.dup(1)

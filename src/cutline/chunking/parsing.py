@@ -1,25 +1,25 @@
-"""The structure of a text, parsed in this process or in one of its own.
+"""The structure of a text, parsed in this process or in another one.
 
-Parsers are other people's C and Rust, and documents are anybody's. In this process, a document
-that a parser cannot stand ends the program; in one of its own, it costs that document its
-structure: it is cut at lines, and its chunks say why.
+Parsers are third-party C and Rust, and documents are untrusted. In this process, a document that
+crashes a parser ends the program. In another process, only that document loses its structure: it
+is cut at lines, and its chunks say why.
 """
 
 import warnings
 from typing import Final
 
 from cutline.chunking.parse_pool import ParserError, ask
-from cutline.chunking.structure import Structure, line_starts, nested_marks
+from cutline.chunking.structure import Structure, line_starts, nested_bitmaps
 from cutline.errors import UnparsedWarning
 
 __all__ = ["COMMONMARK", "parse", "structure_of"]
 
 COMMONMARK: Final = ""
-"""In place of the name of a programming language: `MarkdownChunker`'s syntax."""
+"""The language of `MarkdownChunker`, instead of a programming language."""
 
 
 def parse(text: str, language: str) -> Structure:
-    """Find where a text may be cut, in this process.
+    """Parse the structure of a text, in this process.
 
     Raises:
         ImportError: the parser is not installed.
@@ -35,12 +35,12 @@ def parse(text: str, language: str) -> Structure:
 
 
 def structure_of(text: str, language: str, *, isolated: bool) -> Structure:
-    """Find where a text may be cut; at lines, with a warning, where its parser fails.
+    """Parse the structure of a text; if its parser fails, only lines, with a warning.
 
     Args:
         text: the text.
         language: a programming language, or `COMMONMARK`.
-        isolated: let another process parse: see `parse_pool`.
+        isolated: parse in another process: see `parse_pool`.
 
     Raises:
         ImportError: the parser is not installed.
@@ -63,4 +63,4 @@ def structure_of(text: str, language: str, *, isolated: bool) -> Structure:
 
 
 def _lines_alone(text: str, problem: str) -> Structure:
-    return Structure(("line",), nested_marks(len(text), [line_starts(text)]), problem=problem)
+    return Structure(("line",), nested_bitmaps(len(text), [line_starts(text)]), problem=problem)

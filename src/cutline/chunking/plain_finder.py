@@ -1,8 +1,8 @@
-"""Chunks by plain rules, many at a time: a kernel cuts at paragraphs, lines and sentences.
+"""Chunks by plain rules, in batches: a kernel cuts at paragraphs, lines and sentences.
 
-After these it knows characters, too, if no other level comes between. Where none of them fills a
-chunk, it has found the longest prefix that fits, so that only the best boundary of another level up
-to there is to be found.
+It also cuts at characters, if no other level comes before them. If none of its levels fills a
+chunk, it returns the end of the longest fitting prefix, and only the best boundary of another level
+up to there remains to be found.
 """
 
 from collections.abc import Callable
@@ -28,25 +28,25 @@ from cutline.kernels.breaks.chunks import make_chunk, make_chunks
 __all__ = ["Elsewhere", "PlainFinder"]
 
 Elsewhere = Callable[[int, int], tuple[int, int, str]]
-"""From a chunk's start and the end of what fits at most, to the best end, its tokens and level."""
+"""From a chunk's start and the end of the longest fitting prefix to best end, tokens, level."""
 
 _NOWHERE = -1
 
 
 def _is_known(level: Level) -> bool:
-    """Tell whether a kernel implements a level; a subclass may differ."""
+    """Return whether a kernel implements a level; a subclass may differ."""
     return type(level) in (ParagraphLevel, LineLevel, SentenceLevel, CharacterLevel)
 
 
 class PlainFinder:
-    """Makes the chunks that `ChunkFinder.next_cut` would give.
+    """Makes the chunks that `ChunkFinder.next_cut` would find.
 
     Args:
         text: the text.
-        counter: of its tokens.
-        rules: plain ones.
-        offset: where the text lies in the source.
-        end: what the last chunk is said to be cut at.
+        counter: counts slices of the text.
+        rules: plain rules.
+        offset: the text's offset in the source.
+        end: the name of the boundary at the end of the last chunk.
     """
 
     def __init__(
@@ -62,18 +62,18 @@ class PlainFinder:
         self._size = rules.chunk_size
         self.fill = ceil(rules.min_fill * rules.chunk_size)
         self._offset = offset
-        # A chunk that ends at no break: its start, and the end of the longest prefix that fits.
+        # A chunk that ends at no break: its start, and the end of the longest fitting prefix.
         self._stuck = (_NOWHERE, _NOWHERE)
 
     def chunks(self, floor: int, until: int, index: int, elsewhere: Elsewhere) -> list[Chunk]:
-        """Make the next chunks, up to the first that takes a longer search.
+        """Make the next chunks, up to the first that needs a longer search.
 
         Args:
-            floor: where the first one begins.
-            until: none begins here or later.
-            index: of the first one.
-            elsewhere: finds the best cut at the other levels. It is asked once, at most, and
-                first: what it raises takes no chunk along.
+            floor: the start of the first chunk.
+            until: no chunk begins here or later.
+            index: the index of the first chunk.
+            elsewhere: finds the best cut at the other levels. It is called at most once, and
+                first, so that no chunk is lost if it raises.
         """
         made: list[Chunk] = []
         start, fit_end = self._stuck
@@ -93,7 +93,7 @@ class PlainFinder:
         return made
 
     def _at_breaks(self, floor: int, until: int, index: int) -> tuple[list[Chunk], int]:
-        """Make the chunks up to one that ends at no break. Returns also where what fits ends."""
+        """Make the chunks up to one without a break. Also returns where its longest fit ends."""
         rows, fit_end = cut_at_breaks(
             self._counter, floor, until, self._size, self.fill, self._kinds
         )

@@ -1,4 +1,4 @@
-"""What a chunk has to be: the options that all chunkers share, checked."""
+"""`Rules`: the options that all chunkers share, checked."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ __all__ = ["CountText", "Rules"]
 CountText: TypeAlias = Callable[[Chunk], int]
 
 _ENDLESS: Final = 1 << 60
-"""Tokens: no text has as many, and sums of such budgets fit a machine word."""
+"""In tokens: no text has as many, and sums of such budgets fit a machine word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,15 +20,15 @@ class Rules:
     """The options of a chunker.
 
     Attributes:
-        chunk_size: tokens of a chunk at most.
-        chunk_overlap: tokens that it may share with the one before.
-        levels: where it may end, the best first; the last one is every character.
+        chunk_size: maximum number of tokens of a chunk.
+        chunk_overlap: maximum number of tokens that it shares with the one before.
+        levels: the levels of its end, the best first; the last one is every character.
         min_fill: the share of the budget that a cut at a better level must reach.
-        strip: whether white space at both ends is left out.
+        strip: whether white space at both ends is removed.
         balance: whether a last chunk below `min_fill` is evened out with the one before.
-        stable: whether the text around the boundaries chooses among them.
-        count_text: tokens of what is sent for a chunk; None: the chunk's own.
-        overlap_levels: where a chunk that overlaps may begin; not inside graphemes that are kept.
+        stable: whether boundaries are chosen by the text around them.
+        count_text: returns the tokens that are sent for a chunk; None: the chunk's own.
+        overlap_levels: the levels of the start of an overlap; not inside kept graphemes.
 
     Raises:
         TypeError: a size is no integer, or count_text is no function.
@@ -59,7 +59,7 @@ class Rules:
 
     @property
     def keeps_graphemes(self) -> bool:
-        """Whether a grapheme is torn only where it is larger than the budget."""
+        """Whether a grapheme is split only if it is larger than the budget."""
         return any(isinstance(level, GraphemeLevel) for level in self.levels)
 
     @property
@@ -69,9 +69,9 @@ class Rules:
 
 
 def _overlap_levels(levels: tuple[Level, ...]) -> tuple[Level, ...]:
-    """Choose where an overlap may begin: lines and paragraphs only where nothing else is.
+    """Choose the levels at which an overlap may begin: lines and paragraphs only without others.
 
-    Nowhere inside of graphemes, where these are kept.
+    Never inside graphemes, if these are kept.
     """
     if any(isinstance(level, GraphemeLevel) for level in levels):
         levels = levels[:-1]

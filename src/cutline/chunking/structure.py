@@ -1,4 +1,4 @@
-"""What a document's syntax says about where to cut: the same answer for every syntax."""
+"""`Structure`: cuts, units and headings of a document, in one form for every syntax."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -9,7 +9,7 @@ from typing import Any
 
 from bitarray import bitarray
 
-__all__ = ["Structure", "line_starts", "nested_marks", "source_bytes", "tidy_units"]
+__all__ = ["Structure", "line_starts", "nested_bitmaps", "source_bytes", "tidy_units"]
 
 _LINE_END = re.compile(r"\r\n?|\n")
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
@@ -18,26 +18,26 @@ _OFFSET = itemgetter(0)
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """Where a text may be cut, what should stay whole, and what each place belongs to.
+    """Where a text may be cut, what should stay whole, and the headings of each place.
 
     All offsets are code points of the source text, all spans half-open.
 
     Attributes:
-        names: of the levels, best first.
-        marks: for each level `len(text) + 1` bits; bit p set: the text may be cut before
-            character p. A level has the marks of all better ones too. The two ends of the
-            text are no cuts and have no mark.
-        units: spans to keep whole when they fit a budget, sorted by (start, -end); any two
+        names: the names of the levels, best first.
+        bitmaps: for each level `len(text) + 1` bits; bit p is set if the text may be cut before
+            character p. A level has the bits of all better ones too. The two ends of the
+            text are no cuts, and their bits are not set.
+        units: spans to keep whole if they fit a budget, sorted by (start, -end); any two
             nest or are disjoint.
-        headings: from which offset on (sorted) which path of headings stands. No path stands
-            before the first.
+        headings: pairs of an offset and the path of headings from there on, sorted. There is no
+            path before the first.
         regions: (start, end, kind) of tables, code, lists, definitions..., sorted by
             (start, -end); any two nest or are disjoint.
-        problem: why the text was not parsed, so that there are lines alone; "" if it was.
+        problem: why the text was not parsed, so that there are only lines; "" if it was.
     """
 
     names: tuple[str, ...]
-    marks: tuple[bitarray, ...]
+    bitmaps: tuple[bitarray, ...]
     units: tuple[tuple[int, int], ...] = ()
     headings: tuple[tuple[int, tuple[str, ...]], ...] = ()
     regions: tuple[tuple[int, int, str], ...] = ()
@@ -55,7 +55,7 @@ class Structure:
         object.__setattr__(self, "_outer", tuple(outer))
 
     def headings_at(self, offset: int) -> tuple[str, ...]:
-        """Return the path of headings that the character at an offset stands under.
+        """Return the path of headings of the character at an offset.
 
         Cost: O(log headings).
         """
@@ -63,18 +63,18 @@ class Structure:
         return self.headings[place - 1][1] if place else ()
 
     def metadata(self, start: int, end: int) -> dict[str, Any]:
-        """Tell what a chunk begins or ends in the middle of.
+        """Return the regions that a chunk begins or ends inside.
 
         A chunk that begins strictly inside a region gets "continues", the kind of the region,
-        and "continues_from", the offset where it begins: what a reader lacks (the head of the
-        table, the opening fence) is `text[continues_from:start]`. One that ends strictly inside
-        a region gets "continued" and "continued_to", the offset where the region ends. Of nested
-        regions it is the innermost: code in a list is code to whoever shows it.
+        and "continues_from", the offset where it begins: the missing part (the head of the
+        table, the opening fence) is in `text[continues_from:start]`. One that ends strictly
+        inside a region gets "continued" and "continued_to", the offset where the region ends. Of
+        nested regions it is the innermost: code in a list is displayed as code.
 
-        Each chunk of a text that was not parsed gets "unparsed", and why.
+        Each chunk of a text that was not parsed gets "unparsed", with the reason.
 
         Returns:
-            Those of the keys that hold; nothing for a chunk that divides no region.
+            The keys that apply; none for a chunk that divides no region.
 
         Cost: O(log regions + nesting).
         """
@@ -104,7 +104,7 @@ class Structure:
 def line_starts(text: str) -> list[int]:
     r"""Return where the lines of a text begin; they end with \n, \r\n or \r.
 
-    After a line end at the end of the text an empty line begins.
+    An empty line begins after a line end at the end of the text.
     """
     return [0, *(match.end() for match in _LINE_END.finditer(text))]
 
@@ -112,17 +112,17 @@ def line_starts(text: str) -> list[int]:
 def source_bytes(text: str) -> bytes:
     r"""Return a text for a parser: UTF-8 with the same lines.
 
-    Lone \r, which parsers know badly, become \n; lone surrogates, which are no Unicode, "?".
+    Lone \r, which parsers support badly, become \n; lone surrogates, which are not Unicode, "?".
     """
     return _LONE_RETURN.sub(b"\n", text.encode(errors="replace"))
 
 
-def nested_marks(length: int, levels: Sequence[Iterable[int]]) -> tuple[bitarray, ...]:
-    """Return the bits of the levels' offsets, each level with those of all better ones.
+def nested_bitmaps(length: int, levels: Sequence[Iterable[int]]) -> tuple[bitarray, ...]:
+    """Return the bitmaps of the levels' offsets, each with those of all better levels.
 
     Args:
-        length: of the text; the offsets 0 and `length` are left out.
-        levels: the offsets of each level's own marks, best level first, in any order.
+        length: the length of the text; the offsets 0 and `length` are left out.
+        levels: the offsets of each level, in any order; the best level first.
     """
     bits = bitarray(length + 1)
     every: list[bitarray] = []
@@ -135,5 +135,5 @@ def nested_marks(length: int, levels: Sequence[Iterable[int]]) -> tuple[bitarray
 
 
 def tidy_units(units: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Return the spans without repetition, outer before inner."""
+    """Return the distinct spans, outer before inner."""
     return tuple(sorted(set(units), key=lambda unit: (unit[0], -unit[1])))

@@ -1,8 +1,8 @@
-"""A walk through a syntax tree that collects what its shape says about lines.
+"""A walk through a syntax tree that collects cuts and spans as rows.
 
 Only nodes of several lines are entered, with a cursor, so that neither a deep tree nor a long
-line costs more than its nodes. All that is collected are row numbers: columns matter only to
-tell whether a node is the first thing on its line.
+line costs more than its nodes. Only row numbers are collected: columns only show whether a node
+is the first on its line.
 """
 
 import re
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["SyntaxRows"]
 
 MOST_DEEP: Final = 200
-"""Nodes nested deeper than this are not looked at."""
+"""Nodes nested deeper than this are ignored."""
 
 _STATEMENT: Final = 2
 _UNCUT: Final = 1 << 20
@@ -30,7 +30,7 @@ _NAME: Final = (
 
 
 def _test_of(pattern: str) -> Callable[[str], bool]:
-    """Make a test of nodes' kinds that remembers: a grammar has some hundreds of them."""
+    """Make a cached test of nodes' kinds: a grammar has some hundreds of them."""
     search = re.compile(pattern).search
     return cache(lambda kind: search(kind) is not None)
 
@@ -58,12 +58,12 @@ _IS_OPAQUE = _test_of(r"string|comment|heredoc")
 
 @dataclass(slots=True)
 class _Siblings:
-    """The children of a node, as far as they were seen.
+    """The children of a node that were visited so far.
 
     Attributes:
-        depth: of cuts between them.
-        is_definition, in_function: of the node.
-        count: of its named children.
+        depth: the depth of cuts between them.
+        is_definition, in_function: whether the node is a definition, or inside a function.
+        count: the number of its named children.
     """
 
     depth: int
@@ -84,8 +84,8 @@ class SyntaxRows:
 
     Args:
         text: the source code.
-        source: its bytes, as they were parsed.
-        lines: where each row begins.
+        source: its bytes, as parsed.
+        lines: the offset of each row.
 
     Attributes:
         cuts: (row, depth): the text may be cut before that row.
@@ -108,7 +108,7 @@ class SyntaxRows:
         self._row, self._indent = -1, 0  # the current line
 
     def collect(self, tree: "Tree") -> None:
-        """Collect everything. Cost: linear in the nodes whose parent has several lines."""
+        """Walk the tree. Cost: linear in the nodes whose parent has several lines."""
         cursor = tree.walk()
         root = tree.root_node
         levels = [_Siblings(0, False, False, root.named_child_count)]
@@ -128,7 +128,7 @@ class SyntaxRows:
                 cursor.goto_parent()
 
     def plain_lines(self) -> Iterator[int]:
-        """Yield where the lines begin that a text may be cut before if nothing better is there."""
+        """Yield the beginnings of the other lines at which a text may be cut."""
         text, length = self._text, len(self._text)
         for row, start in enumerate(self._lines):
             first = _LEADING(text, start).end()  # type: ignore[union-attr]  # matches always
@@ -136,7 +136,7 @@ class SyntaxRows:
                 yield start
 
     def _child(self, level: _Siblings, node: "Node", field: str | None) -> _Siblings | None:
-        """Take a child of a node in. Returns the level of its own children if they matter."""
+        """Process a child of a node. Returns the level of its own children if they matter."""
         (first, column), (last, end_column) = node.start_point, node.end_point
         if end_column == 0 and last > first:
             last -= 1
@@ -201,7 +201,7 @@ class SyntaxRows:
         self._joined.update(range(first + 1, last + 2))
 
     def _cut_before_label(self, level: _Siblings) -> None:
-        """Let a comment stand for itself: nothing follows it at once."""
+        """Treat a comment as an element of its own: nothing follows it directly."""
         if level.label >= 0:
             if level.first >= 0:
                 self._cut(level, level.label, level.label_end)
@@ -209,7 +209,7 @@ class SyntaxRows:
             level.kind, level.field, level.is_unit, level.label = "comment", None, False, -1
 
     def _cut(self, level: _Siblings, first: int, last: int) -> None:
-        """Note a cut between the last child and the rows of the next."""
+        """Record a cut between the last child and the rows of the next."""
         if level.depth >= _UNCUT:
             return
         is_group = first <= level.last + 1 and first == last and level.first == level.last
@@ -218,7 +218,7 @@ class SyntaxRows:
     def _take_element(
         self, level: _Siblings, node: "Node", field: str | None, first: int, last: int
     ) -> bool:
-        """Take a child that begins a line in. Returns whether it is a definition of lines."""
+        """Process a child that begins a line. Returns whether it is a multi-line definition."""
         kind = node.type
         if level.label >= 0 and level.label_end + 1 < first:
             self._cut_before_label(level)
@@ -249,7 +249,7 @@ class SyntaxRows:
         self.regions.append((self._claim(first, last), last, kind))
 
     def _claim(self, first: int, last: int) -> int:
-        """Return the first row of a span that another one may end on, but not leave."""
+        """Open a span. Returns its first row, moved past open spans that end inside it."""
         ends = self._span_ends
         while ends and (ends[-1] < first or ends[-1] < last):
             first = max(first, ends.pop() + 1)

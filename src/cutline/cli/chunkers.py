@@ -1,4 +1,4 @@
-"""Which chunker cuts a file, from the options that say so."""
+"""Chooses the chunker for a file by the command's options."""
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -56,7 +56,7 @@ class Cutting:
         """Refuse options that contradict each other.
 
         Raises:
-            click.UsageError: they do.
+            click.UsageError: two options contradict each other.
         """
         if self.overlap >= self.chunk_size:
             raise click.UsageError(
@@ -67,7 +67,7 @@ class Cutting:
 
     @property
     def keywords(self) -> dict[str, Any]:
-        """What chunkers are made with, besides the encoding; without what they know better."""
+        """Keyword arguments for chunkers, besides the encoding and options that were not given."""
         names = ("chunk_size", "boundary", "strip", "min_fill", "balance", "stable")
         chosen = {name: getattr(self, name) for name in names}
         chosen["chunk_overlap"] = self.overlap
@@ -78,8 +78,8 @@ class Chunkers:
     """Chooses and keeps chunkers.
 
     Args:
-        encoding: what counts.
-        cutting: what was asked for.
+        encoding: counts tokens.
+        cutting: the options.
 
     Raises:
         Failure: there is no such chunker: an extra is missing, or a language is unknown.
@@ -97,10 +97,10 @@ class Chunkers:
                 raise Failure(str(error)) from error
 
     def chunk(self, name: str, text: str) -> list["Chunk"]:
-        """Cut the text of a file; at its lines, with a note, where its parser fails.
+        """Cut the text of a file; if its parser fails, at lines, with a note.
 
         Raises:
-            CutlineError: it cannot be cut, or its language cannot be told.
+            CutlineError: it cannot be cut, or its language is not known.
         """
         chunker = self._for_file(name)
         with warnings.catch_warnings():
@@ -111,13 +111,13 @@ class Chunkers:
         return chunks
 
     def _note(self, what: str) -> None:
-        """Say something on standard error, once."""
+        """Write a note to standard error, once."""
         if what not in self._noted:
             self._noted.add(what)
             click.echo(f"cutline: {what}", err=True)
 
     def stream(self, name: str, path: Path) -> Iterable["Chunk"]:
-        """Cut a large file in UTF-8, as `chunk` does: where it can be, without holding it.
+        """Cut a large file in UTF-8, as `chunk` does; if possible as a stream.
 
         Raises:
             CutlineError: it is not UTF-8, or cannot be cut; before the first chunk.
@@ -142,7 +142,7 @@ class Chunkers:
         """Return the chunker of a file.
 
         Raises:
-            InputError: its language cannot be told, or its parser cannot be had.
+            InputError: its language is not known, or its parser is not available.
         """
         ending = PurePath(name).suffix.lower()
         by, language = self._kind_of(ending)
@@ -164,7 +164,7 @@ class Chunkers:
         if by == "code" and language is None:
             if ending not in _LANGUAGES:
                 raise InputError(
-                    f"which language is it? its name's ending {ending!r} does not tell: "
+                    f"its language is not known from the ending {ending!r} of its name: "
                     "pass --language, such as --language python"
                 )
             return by, _LANGUAGES[ending]
@@ -191,52 +191,52 @@ _OPTIONS = [
         type=click.Choice(["token", "text", "markdown", "code", "auto"]),
         default="token",
         help="Where to cut: anywhere; at paragraphs, sentences or words; at Markdown blocks; "
-        "at functions and statements; or as the file's name ends.",
+        "at functions and statements; or by the ending of the file's name.",
     ),
     click.option(
         "--language",
         metavar="NAME",
-        help="With --by code, such as python.  [default: as the file's name ends]",
+        help="With --by code, such as python.  [default: by the ending of the file's name]",
     ),
     click.option(
         "--chunk-size",
         metavar="TOKENS",
         type=click.IntRange(min=1),
         default=512,
-        help="Most tokens in a chunk, overlap included.",
+        help="Maximum tokens of a chunk, overlap included.",
     ),
     click.option(
         "--overlap",
         metavar="TOKENS",
         type=click.IntRange(min=0),
         default=0,
-        help="Most tokens that a chunk shares with the one before it.",
+        help="Maximum tokens that a chunk shares with the one before it.",
     ),
     click.option(
         "--boundary",
         type=click.Choice(["character", "grapheme"]),
-        help="What is not torn where nothing better fits: code points, or what readers take "
-        "for characters.  [default: character with --by token, else grapheme]",
+        help="What is never split: code points, or graphemes (user-perceived characters) that fit "
+        "a chunk.  [default: character with --by token, else grapheme]",
     ),
-    click.option("--strip", is_flag=True, help="Leave out white space at the ends of chunks."),
+    click.option("--strip", is_flag=True, help="Remove white space at the ends of chunks."),
     click.option(
         "--min-fill",
         metavar="SHARE",
         type=click.FloatRange(0, 1),
-        help="Share of --chunk-size that a cut must reach before a worse kind is tried; with "
+        help="Share of --chunk-size that a cut must reach, or else a worse kind is tried; with "
         "--stable, that every chunk has.  [default: 0.25 with --by text, else 0.5]",
     ),
     click.option("--balance", is_flag=True, help="Even out the last two chunks."),
     click.option(
         "--stable",
         is_flag=True,
-        help="Cut where the text says, so that an edit changes only the chunks around it.",
+        help="Choose cuts by the text around them: an edit changes only the chunks near it.",
     ),
 ]
 
 
 def chunking_options(command: Command) -> Command:
-    """Add the options that say how to cut; the command gets them as `cutting`."""
+    """Add the chunking options; the command gets them as `cutting`."""
 
     @wraps(command)
     def with_cutting(**values: Any) -> Any:

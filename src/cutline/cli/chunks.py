@@ -53,17 +53,17 @@ def chunk(
     """Cut text into chunks of at most --chunk-size tokens.
 
     A row has file, index, start_index, end_index (in code points), token_count,
-    text, headings (the titles it stands under), metadata and content_hash. As
+    text, headings (those above it), metadata and content_hash. As
     text, chunks are joined by a newline, the separator line and a newline; where
-    the text itself may hold that line, use jsonl.
+    the text itself may contain that line, use jsonl.
 
-    A folder stands for all files in it and in its folders, in the order of their
-    names, but for hidden ones.
+    A folder stands for all files in it and its subfolders, in the order of their
+    names, except hidden ones.
     """
     if separator is not None and form != "text":
         raise click.UsageError("--separator needs --format text")
     if output.lower().endswith(".parquet") and form != "parquet":
-        raise click.UsageError(f"{output} would hold {form}: add --format parquet")
+        raise click.UsageError(f"{output} would contain {form}: add --format parquet")
     if form == "parquet":
         if writes_to_terminal(output):
             raise click.UsageError("--format parquet is not for terminals: give --output FILE")

@@ -1,4 +1,4 @@
-"""The commands: what each reads, computes and writes."""
+"""The command group, the simple commands, and `run`, which all commands use."""
 
 import json
 import sys
@@ -46,10 +46,10 @@ def run(
     finds_files: bool = False,
     stream: Callable[[str, Path], T] | None = None,
 ) -> None:
-    """Read every file, do `work` on its content, and output what `write` makes of it all.
+    """Read every file, apply `work` to its content, and output the results with `write`.
 
-    With `finds_files`, names may also be folders and patterns. With `stream`, large files are
-    left to it.
+    With `finds_files`, names may also be folders and patterns. With `stream`, it processes large
+    files.
     """
     # Rows on the same terminal would break up a progress bar.
     may_show_progress = is_terminal(sys.stderr) and not writes_to_terminal(output)

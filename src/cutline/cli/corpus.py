@@ -1,4 +1,4 @@
-"""How `cutline train` counts the pieces of its files."""
+"""Counting the pieces of files for `cutline train`."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ COUNTED_AT_ONCE_SHARE = 1 / 16
 
 @dataclass(frozen=True)
 class Corpus:
-    """What is counted, and how."""
+    """The files to count, and how to count them."""
 
     paths: list[Path]
     column: str | None
@@ -36,7 +36,7 @@ class Corpus:
 
 
 def count(corpus: Corpus, held_out: float | None) -> tuple["PieceCounts", list[str]]:
-    """Count all files, but for a share of their text, which is returned, too."""
+    """Count all files except for a held-out share of their text, which is returned, too."""
     from cutline.training.held_out import HeldOut
     from cutline.training.sources import FileSource
 
@@ -63,7 +63,7 @@ def _count_source(
 
 
 def count_and_save(corpus: Corpus, saved: SavedCounts) -> "PieceCounts":
-    """Count the files that are not counted yet; save what was counted, whatever happens.
+    """Count the files that are not counted yet; save the counts, whatever happens.
 
     Raises:
         Failure: the saved counts are not of these files; or there is no text.
@@ -75,7 +75,7 @@ def count_and_save(corpus: Corpus, saved: SavedCounts) -> "PieceCounts":
         if saved.save():
             click.echo(
                 f"cutline: counts of {saved.n_files} of {len(corpus.paths)} files are kept in "
-                f"{click.format_filename(saved.path)}; the same command goes on from there",
+                f"{click.format_filename(saved.path)}; the same command continues from there",
                 err=True,
             )
         raise

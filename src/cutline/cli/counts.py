@@ -1,4 +1,4 @@
-"""`cutline count`: numbers for people and for scripts."""
+"""`cutline count`: token counts for people and for scripts."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Size(NamedTuple):
-    """How large a text is."""
+    """The size of a text."""
 
     tokens: int = 0
     characters: int = 0
@@ -22,7 +22,7 @@ class Size(NamedTuple):
 
     @property
     def bytes_per_token(self) -> float:
-        """Bytes of UTF-8; 0 where there is no token."""
+        """Bytes of UTF-8 per token; 0 without tokens."""
         return self.n_bytes / self.tokens if self.tokens else 0.0
 
 
@@ -66,7 +66,7 @@ def count(
     Several files get a total. Without a FILE, only the number is written.
     A JSON line has file and token_count; there is no total.
 
-    A folder stands for all files in it and in its folders, but for hidden ones.
+    A folder stands for all files in it and its subfolders, except hidden ones.
     """
 
     def work(_: str, content: bytes) -> Size:

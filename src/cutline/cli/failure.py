@@ -1,4 +1,4 @@
-"""How a run fails: one line on stderr, no traceback, and which exit code."""
+"""Failures of a run: one line on stderr, no traceback, and the exit code."""
 
 from typing import Any
 
@@ -23,10 +23,10 @@ class Program(click.Group):
     """A command group that ends like a Unix tool, whatever stops it."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the subcommand; turn what escapes from it into an exit code.
+        """Run the subcommand; turn its exceptions into exit codes.
 
         Raises:
-            Failure: an error of cutline's that belongs to no single file.
+            Failure: an error of cutline that is not about a single file.
             click.exceptions.Exit: Ctrl-C (130), or a closed pipe (141).
         """
         try:
@@ -40,7 +40,7 @@ class Program(click.Group):
 
 
 def message_of(error: Exception) -> str:
-    """Say what went wrong, without the file name that an `OSError` repeats.
+    """Return the error's message, without the file name that an `OSError` repeats.
 
     >>> message_of(FileNotFoundError(2, "No such file or directory", "a.txt"))
     'no such file or directory'

@@ -1,8 +1,8 @@
-"""What is read: files and standard input, one after the other.
+"""Reading the inputs: files and standard input, one by one.
 
 A file that fails is reported and the next one is processed; the run then ends
-with exit code 1. What is found in folders and by patterns and is no text is
-left out, with a note.
+with exit code 1. Binary files in folders and of patterns are skipped, with a
+note.
 """
 
 import codecs
@@ -35,17 +35,17 @@ T = TypeVar("T")
 
 
 class InputError(CutlineError, ValueError):
-    """An input whose content is not what the command reads."""
+    """An input with content that the command does not support."""
 
 
 class Inputs:
-    """The inputs of one run, and how many of them failed.
+    """The inputs of one run, with the number of failed ones.
 
     Args:
-        names: files, "-" for standard input, which is also meant by no name.
-        may_show_progress: whether to draw a bar when there is much to read.
+        names: files, or "-" for standard input, which is also the default.
+        may_show_progress: whether to draw a bar if there is much to read.
         finds_files: whether a name can be a folder, for all files in it, or a pattern.
-        output: what is written, which is not found in folders nor by patterns.
+        output: the output file, which is ignored in folders and by patterns.
     """
 
     def __init__(
@@ -73,8 +73,8 @@ class Inputs:
         """Yield the name and `work(name, content)` of every input that does not fail.
 
         Args:
-            work: what to do.
-            stream: what to do with files of more than `LARGE_BYTES`, if that is given.
+            work: the function to apply.
+            stream: the function for files of more than `LARGE_BYTES`, if given.
 
         Raises:
             click.exceptions.Exit: code 1, at the end, when every input failed.
@@ -122,7 +122,7 @@ class Inputs:
             click.echo(f"cutline: skipped {files}: {named}{more}", err=True)
 
     def _find(self, name: str, output: str) -> Iterator[str]:
-        """Yield the files that a name stands for, in the order of their names."""
+        """Yield the files of a name, sorted."""
         if name == STDIN:
             yield name
         elif Path(name).is_dir():
@@ -136,14 +136,14 @@ class Inputs:
             # Regular files only: a named pipe would block.
             files = [path for path in matches if Path(path).is_file()]
             if not files:
-                self._unread.append((name, FileNotFoundError(0, "no file fits this pattern")))
+                self._unread.append((name, FileNotFoundError(0, "no file matches this pattern")))
             yield from (path for path in files if not _is_same(path, output))
         else:
             # A file; one that is missing is reported when read.
             yield name
 
     def _files_in(self, folder: str) -> Iterator[str]:
-        """Yield the files of a folder and of those in it, but for hidden ones."""
+        """Yield the files of a folder and its subfolders, except hidden ones."""
         try:
             with os.scandir(folder) as found:
                 entries = sorted(found, key=lambda entry: entry.name)
@@ -189,10 +189,10 @@ def decode_utf8(content: bytes, errors: str) -> str:
 
 
 def check_utf8(path: Path) -> None:
-    """Read a file to see that it is UTF-8, without holding it in memory.
+    """Read a file to check that it is UTF-8, without keeping it in memory.
 
     Raises:
-        InputError: it is not; as `decode_utf8` says.
+        InputError: it is not, with the message of `decode_utf8`.
         OSError: it cannot be read.
     """
     decoder = codecs.getincrementaldecoder("utf-8")()
@@ -211,7 +211,7 @@ def check_utf8(path: Path) -> None:
 
 
 def shown_name(name: str) -> str:
-    r"""Escape what would break the line that a file's name is shown in.
+    r"""Escape characters in a file's name that would break the line.
 
     >>> print(shown_name("a\nb"), shown_name("a b"))
     a\nb a b
@@ -223,7 +223,7 @@ def shown_name(name: str) -> str:
 
 
 def _not_utf8(error: UnicodeDecodeError, offset: int) -> InputError:
-    """Say where a file is not UTF-8, of which what was decoded begins at an offset."""
+    """Build the error for invalid UTF-8 in bytes at an offset of the file."""
     return InputError(
         f"invalid utf-8 at byte offset {offset + error.start} (byte "
         f"{error.object[error.start]:#04x}: {error.reason}); convert the file to utf-8, or pass "
@@ -245,13 +245,13 @@ def _read(path: str) -> bytes:
 
 
 def _is_binary(path: str) -> bool:
-    """Tell whether a file is no text, as grep and git do: by a NUL early in it."""
+    """Return whether a file is binary, as grep and git do: by a NUL near its start."""
     with Path(path).open("rb") as file:
         return b"\0" in file.read(_HEAD_BYTES)
 
 
 def _size_bytes(path: str) -> int:
-    """Size of a regular file; 0 for what cannot be known before it is read."""
+    """Size of a regular file; 0 if it is unknown before reading."""
     try:
         status = Path(path).stat()
     except OSError:

@@ -72,7 +72,7 @@ def input_output(command: Command) -> Command:
 
 
 def encoding_choice(command: Command) -> Command:
-    """Add --encoding and --model; the command gets what they choose as `encoding`."""
+    """Add --encoding and --model; the command gets the chosen encoding as `encoding`."""
 
     @wraps(command)
     def with_encoding(*, encoding_name: str | None, model: str | None, **values: Any) -> Any:
@@ -86,7 +86,7 @@ def choose_encoding(encoding_name: str | None, model: str | None) -> "Encoding":
     """Load the encoding that --encoding or --model names.
 
     Raises:
-        click.UsageError: both are given, or the name is unknown; suggests near names.
+        click.UsageError: both are given, or the name is unknown; suggests similar names.
     """
     # Imported here: `cutline --help` should not wait for the encoder.
     import cutline

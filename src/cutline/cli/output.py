@@ -1,4 +1,4 @@
-"""What is written: stdout, or a file that appears whole or not at all."""
+"""Writing the output: to stdout, or atomically to a file."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,11 +45,11 @@ def _stdout() -> Iterator[BinaryIO]:
 
 @contextmanager
 def _file(path: Path) -> Iterator[BinaryIO]:
-    """Write under a temporary name beside `path`; rename it when all is written."""
+    """Write under a temporary name next to `path`, then rename it."""
     target = path.resolve()
     if _is_device(path) or (target.exists() and not target.is_file()):
-        # A rename would replace a device or a named pipe by a file. Appended to: /dev/stdout may
-        # lead to a file that holds something.
+        # A rename would replace a device or a named pipe by a file. Append mode: /dev/stdout may
+        # be a file with content.
         with path.open("ab") as sink:
             yield sink
         return
@@ -58,5 +58,5 @@ def _file(path: Path) -> Iterator[BinaryIO]:
 
 
 def _is_device(path: Path) -> bool:
-    """Tell whether a path names a device, even one such as /dev/stdout that leads to a file."""
+    """Return whether a path is a device, even one such as /dev/stdout that leads to a file."""
     return path.absolute().parts[:2] in (("/", "dev"), ("/", "proc"))

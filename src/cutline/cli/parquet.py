@@ -1,4 +1,4 @@
-"""Rows of `cutline chunk` as Parquet, written as they come."""
+"""Rows of `cutline chunk` as Parquet, written as a stream."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 __all__ = ["need_pyarrow", "parquet"]
 
-# Limits of a row group, which is held in memory.
+# Limits of a row group, which is kept in memory.
 _GROUP_ROWS = 16_384
 _GROUP_CHARACTERS = 1 << 23
 
 
 def need_pyarrow() -> None:
-    """Say what to install where it is missing.
+    """Check that pyarrow is installed, or say how to install it.
 
     Raises:
         Failure: `pyarrow` cannot be imported.
@@ -30,7 +30,7 @@ def need_pyarrow() -> None:
 
 
 def schema() -> "pyarrow.Schema":
-    """Return the columns: those of the JSON lines; "metadata" is JSON, whose keys differ."""
+    """Return the columns: those of the JSON lines; "metadata" is JSON, since its keys vary."""
     import pyarrow as pa
 
     number, text = pa.int64(), pa.string()
@@ -41,7 +41,7 @@ def schema() -> "pyarrow.Schema":
 
 
 class _Written:
-    """A file to write to, whose content is taken out bit by bit."""
+    """A file object whose content is taken out in parts."""
 
     closed = False
 
@@ -59,10 +59,10 @@ class _Written:
         return self._size_bytes
 
     def flush(self) -> None:
-        """Do nothing: nothing is kept back."""
+        """Do nothing: nothing is buffered."""
 
     def close(self) -> None:
-        """Do nothing: what is not taken yet can still be."""
+        """Do nothing: the rest can still be taken."""
 
     def take(self) -> bytes:
         taken, self._parts = b"".join(self._parts), []
@@ -70,7 +70,7 @@ class _Written:
 
 
 def parquet(rows: Iterable[dict[str, Any]]) -> Iterator[bytes]:
-    """Yield a Parquet file part by part; without rows, one that has only columns."""
+    """Yield a Parquet file in parts; without rows, one that has only columns."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -1,7 +1,7 @@
-"""Counts that outlive the run: `cutline train --counts FILE`.
+"""Counts that are kept between runs: `cutline train --counts FILE`.
 
-The file is what `PieceCounts.save` writes, and `PieceCounts.load` reads it; its note says which
-files were counted.
+The file has the format of `PieceCounts.save`, and `PieceCounts.load` reads it; its note lists the
+counted files.
 """
 
 import os
@@ -28,7 +28,7 @@ def need_folder(path: Path, folder: Path) -> None:
     """Refuse a file that cannot be written, before hours of work.
 
     Raises:
-        Failure: its folder is not there, or nothing can be put into it.
+        Failure: its folder does not exist or is not writable.
     """
     if not folder.is_dir():
         raise Failure(f"{click.format_filename(path)}: no such file or directory")
@@ -37,19 +37,19 @@ def need_folder(path: Path, folder: Path) -> None:
 
 
 class SavedCounts:
-    """The counts of some files, and which these are.
+    """The counts of some files, with the list of these files.
 
     Args:
-        path: where they are, or will be.
-        column: which column holds the text; None for files of text.
+        path: the file of the counts, which may not exist yet.
+        column: the column that has the text; None for files of text.
 
     Attributes:
-        counts: None if nothing was counted so far.
+        counts: the counts; None if nothing was counted so far.
 
     Raises:
-        CorruptDataError: (a ValueError) the file is damaged or something else.
-        Failure: the file holds no such counts, or those of another column; or it could not
-            be written.
+        CorruptDataError: (a ValueError) the file is damaged or of another kind.
+        Failure: the file has no such counts, or those of another column; or it is not
+            writable.
     """
 
     def __init__(self, path: Path, column: str | None) -> None:
@@ -88,14 +88,14 @@ class SavedCounts:
 
     @property
     def n_files(self) -> int:
-        """How many files are counted."""
+        """The number of counted files."""
         return len(self._versions)
 
     def check(self, pat_str: str | None, special_tokens: Sequence[str]) -> None:
-        """Compare what the files were split by.
+        """Check that the files were counted with this pattern and these special tokens.
 
         Raises:
-            Failure: it was something else.
+            Failure: they were counted with others.
         """
         counts = self.counts
         if counts and (counts.pat_str, counts.special_tokens) != (pat_str, tuple(special_tokens)):
@@ -110,7 +110,7 @@ class SavedCounts:
 
         Raises:
             Failure: a file is named twice, is no regular file, or was changed since it was
-                counted; or one that was counted is not among them.
+                counted; or a counted file is missing from the list.
         """
         names = [_name(path) for path in paths]
         times_named = Counter(names)
@@ -140,7 +140,7 @@ class SavedCounts:
         self._is_saved = False
 
     def save(self) -> bool:
-        """Write the file, which appears whole or not at all.
+        """Write the file atomically.
 
         Returns:
             Whether there was anything to write.

@@ -1,4 +1,4 @@
-"""The line on the terminal that says how far training has come."""
+"""The status line on the terminal that shows the progress of training."""
 
 import shutil
 import sys
@@ -23,15 +23,15 @@ _SHOWN_CHARACTERS = 16
 
 
 class StatusLine:
-    """A line on stderr that is written over again and again.
+    """A line on stderr that is overwritten repeatedly.
 
     Args:
         is_shown: whether to write at all.
-        size_bytes: of what is read; 0 where that is not known.
-        bytes_read: how much of it was read so far.
+        size_bytes: the size of the input; 0 if unknown.
+        bytes_read: returns the bytes of it that were read so far.
 
     Attributes:
-        pieces_before: counted before those that a `Progress` tells of.
+        pieces_before: the pieces counted before those of a `Progress`.
     """
 
     def __init__(self, is_shown: bool, size_bytes: int, bytes_read: Callable[[], int]) -> None:
@@ -43,7 +43,7 @@ class StatusLine:
         self.pieces_before = 0
 
     def __call__(self, progress: "Progress") -> None:
-        """Show how far training has come, unless it was shown just before."""
+        """Show the progress of training, unless it was shown just before."""
         now = time.monotonic()
         if progress.stage != self._stage:
             self._stage, self._started = progress.stage, now
@@ -63,7 +63,7 @@ class StatusLine:
         return f"counting  {read} MB  {speed}  {pieces:,.0f} pieces/s"
 
     def erase(self) -> None:
-        """Take the line away."""
+        """Erase the line."""
         if self._written:
             click.echo(_ERASE_LINE, nl=False, err=True)
 
@@ -72,7 +72,7 @@ class StatusLine:
 def status_line(
     is_quiet: bool, size_bytes: int = 0, bytes_read: Callable[[], int] = int
 ) -> Iterator[StatusLine]:
-    """Show a `StatusLine` if a person sees it, and erase it in the end."""
+    """Show a `StatusLine` if stderr is a terminal, and erase it at the end."""
     status = StatusLine(not is_quiet and is_terminal(sys.stderr), size_bytes, bytes_read)
     try:
         yield status
@@ -87,7 +87,7 @@ def _merging(progress: "Progress", seconds: float) -> str:
 
 
 def shown_token(token: bytes) -> str:
-    r"""Show a token as text, in quotes; long ones by their beginning.
+    r"""Show a token as text, in quotes; long tokens shortened.
 
     >>> shown_token(b" the"), shown_token(b"\xff"), shown_token(b"=" * 99)
     ("' the'", "'\ufffd'", "'================'... (99 bytes)")
@@ -99,7 +99,7 @@ def shown_token(token: bytes) -> str:
 
 
 def _cut(line: str) -> str:
-    """Cut a line so that the terminal does not wrap it."""
+    """Shorten a line so that the terminal does not wrap it."""
     room = shutil.get_terminal_size().columns - 1
     for place, character in enumerate(line):
         room -= 2 if east_asian_width(character) in "FW" else 1

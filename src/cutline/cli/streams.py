@@ -1,4 +1,4 @@
-"""The standard streams, which a process can also be started without."""
+"""The standard streams, which may be missing when a process starts."""
 
 import errno
 import os
@@ -19,17 +19,17 @@ def binary_stream(name: Literal["stdin", "stdout"]) -> BinaryIO:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether a person sees what is written to `stream`."""
+    """Whether a stream is a terminal."""
     return stream is not None and stream.isatty()
 
 
 def writes_to_terminal(output: str) -> bool:
-    """Whether a person sees what is written to `output`, "-" for stdout."""
+    """Whether `output`, "-" for stdout, is a terminal."""
     return output == "-" and is_terminal(sys.stdout)
 
 
 def abandon_stdout() -> None:
-    """Send what stdout still buffers to nowhere.
+    """Discard what stdout still buffers.
 
     After a failed write the interpreter would try again at exit, fail again
     and print a second message.

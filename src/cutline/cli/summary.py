@@ -1,4 +1,4 @@
-"""What `cutline train` says at the end."""
+"""The summary that `cutline train` prints at the end."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -20,8 +20,8 @@ def summary(encoding: "Encoding", counts: "PieceCounts", held_out: Sequence[str]
     """Yield the lines: size, compression, longest tokens.
 
     Args:
-        encoding: as trained.
-        counts: what it was trained on.
+        encoding: the trained encoding.
+        counts: the counts that it was trained on.
         held_out: texts that it was not trained on; if none, compression is that of `counts`.
     """
     tokens = encoding.token_byte_values()
@@ -42,7 +42,7 @@ def summary(encoding: "Encoding", counts: "PieceCounts", held_out: Sequence[str]
 
 
 def _sizes(encoding: "Encoding", counts: "PieceCounts") -> tuple[int, int]:
-    """Bytes and tokens of all pieces."""
+    """Return the bytes and the tokens of all pieces."""
     whole = type(encoding).from_vocabulary(
         encoding.name, pat_str=None, vocabulary=encoding._vocabulary, special_tokens={}
     )

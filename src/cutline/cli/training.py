@@ -94,7 +94,7 @@ _NAME = re.compile(r"[\w-]+")
     "counts_path",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Keep counts in FILE, also when interrupted, and go on from those that it holds.",
+    help="Keep counts in FILE, also when interrupted, and continue from those in it.",
 )
 @click.option(
     "--held-out",
@@ -121,7 +121,7 @@ def train(
     """Train an encoding on text.
 
     FILEs are UTF-8 text, .jsonl or .parquet, also packed as .gz or .zst, or
-    patterns of file names in quotes. Each file, or row, is a document of its own.
+    patterns of file names in quotes. Each file, or row, is a separate document.
     A file that fails ends the run. The result depends on the text alone: not on
     threads, nor on the order of files. It appears whole or not at all.
     """
@@ -164,10 +164,10 @@ def train(
 
 
 def _pattern_of(name: str) -> str | None:
-    """Return the pattern that --pattern means.
+    """Return the pattern of --pattern.
 
     Raises:
-        click.BadParameter: it is a name that no encoding has, rather than an expression.
+        click.BadParameter: it looks like a name, but no encoding has it.
     """
     from cutline.vocabulary import list_encoding_names, packaged_encoding
 
@@ -192,10 +192,10 @@ def _input_path(name: str) -> str:
 
 @contextmanager
 def _failures() -> Iterator[None]:
-    """Turn what can go wrong into one line.
+    """Turn errors into one line.
 
     Raises:
-        Failure: it went wrong.
+        Failure: an error occurred.
     """
     try:
         with warnings.catch_warnings():
@@ -212,20 +212,20 @@ def _failures() -> Iterator[None]:
 
 
 def _try_output(out: Path, corpus: Corpus) -> None:
-    """Write an encoding without merges to a folder that is thrown away.
+    """Write an encoding without merges to a temporary folder.
 
-    So that a pattern, a name or a folder that will not do is found before the work.
+    This finds an invalid pattern, name or folder before the work.
 
     Raises:
         click.BadParameter, Failure: the file could not be written.
-        ValueError: the format cannot hold the encoding, or there is no such encoding.
+        ValueError: the format cannot store the encoding, or there is no such encoding.
     """
     from cutline import Encoding
     from cutline.formats.writing import format_by_name
 
     if not out.is_dir() and format_by_name(out) is None:
         raise click.BadParameter(
-            f"{click.format_filename(out)} does not tell the format: let it end in .cutline, "
+            f"cannot infer the format from {click.format_filename(out)}: let it end in .cutline, "
             ".tiktoken, tokenizer.json or vocab.json",
             param_hint="--out",
         )

@@ -1,4 +1,4 @@
-"""`cutline truncate`: as much of a text as fits."""
+"""`cutline truncate`: cuts texts to a token budget."""
 
 from typing import TYPE_CHECKING
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     metavar="TOKENS",
     type=click.IntRange(min=0),
     required=True,
-    help="Most tokens of what is written, marker included.",
+    help="Maximum tokens of the output, marker included.",
 )
 @click.option(
     "--keep",
     type=click.Choice(["start", "end", "both"]),
     default="start",
-    help="What of the text is kept.",
+    help="Which part of the text is kept.",
 )
 @click.option(
-    "--marker", metavar="TEXT", default="…", help="Stands where text was cut out; may be empty."
+    "--marker", metavar="TEXT", default="…", help="Replaces the removed text; may be empty."
 )
 @click.option(
     "--boundary",
     type=click.Choice(["character", "grapheme", "word"]),
     default="character",
-    help="What is not torn at a cut: code points, what readers take for characters, or words.",
+    help="What no cut splits: code points, graphemes (user-perceived characters), or words.",
 )
 @encoding_choice
 @text_errors

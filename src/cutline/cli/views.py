@@ -1,4 +1,4 @@
-"""`cutline view`: chunks to look at, as a page or in the terminal."""
+"""`cutline view`: shows chunks, as a page or in the terminal."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -111,7 +111,7 @@ def _new_page() -> str:
 
 
 def _open(page: Path) -> None:
-    """Show a page in a browser, and say where it is.
+    """Show a page in a browser, and print its path.
 
     Raises:
         Failure: there is no browser.

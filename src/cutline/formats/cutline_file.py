@@ -88,7 +88,9 @@ def read_cutline(path: str | os.PathLike[str]) -> TokenizerSpec:
             bytes(body[header_end:]), f"{path}, from byte {_BODY_START + header_end},"
         )
     except CorruptDataError as error:
-        raise _damaged(path, f"holds no vocabulary from byte {_BODY_START + header_end}") from error
+        raise _damaged(
+            path, f"contains no vocabulary from byte {_BODY_START + header_end}"
+        ) from error
     return TokenizerSpec.plain(vocabulary=vocabulary, **header)
 
 
@@ -98,12 +100,12 @@ def _header(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         header = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise _damaged(path, f"holds no JSON {where}: {error}") from None
+        raise _damaged(path, f"contains no JSON {where}: {error}") from None
     match header:
         case {"name": str(), "pat_str": str() | None, "special_tokens": dict() as specials}:
             if len(header) == 3 and all(type(number) is int for number in specials.values()):
                 return dict(header)
-    raise _damaged(path, f"holds something else than name, pat_str and special_tokens {where}")
+    raise _damaged(path, f"contains something else than name, pat_str and special_tokens {where}")
 
 
 def _damaged(path: str | os.PathLike[str], what: str) -> VocabularyError:

@@ -201,9 +201,9 @@ def read_json(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise VocabularyError(f"{path} is not UTF-8 at byte {error.start}") from None
     except (ValueError, RecursionError) as error:
-        raise VocabularyError(f"{path} holds no JSON that can be read: {error}") from None
+        raise VocabularyError(f"{path} contains no readable JSON: {error}") from None
     if not isinstance(document, dict):
-        raise VocabularyError(f"{path} holds {shown(document)} instead of a JSON object")
+        raise VocabularyError(f"{path} contains {shown(document)} instead of a JSON object")
     return document
 
 

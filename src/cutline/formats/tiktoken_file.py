@@ -41,7 +41,7 @@ def read_tiktoken(path: str | os.PathLike[str]) -> Vocabulary:
             hint = "; the file ends within this line: was it cut off?" if cut else ""
             raise VocabularyError(f"{path}, line {number}: {_complaint(line)}{hint}") from None
     if not ranks:
-        raise VocabularyError(f"{path} holds no tokens; was it downloaded in full?")
+        raise VocabularyError(f"{path} contains no tokens; was it downloaded in full?")
     token_count = len(lines) - empty_count
     if len(ranks) < token_count or len(set(ranks.values())) < token_count:
         raise VocabularyError(f"{path}, {_repetition(lines)}")

@@ -105,7 +105,7 @@ def checked_ids(part: Any, source: str) -> dict[str, int]:
         VocabularyError: it is no such mapping.
     """
     if not isinstance(part, dict):
-        raise VocabularyError(f"{source} holds {shown(part)} instead of ids by token")
+        raise VocabularyError(f"{source} contains {shown(part)} instead of ids by token")
     for text, token_id in part.items():
         if type(token_id) is not int:
             raise VocabularyError(f"{source}: token {text!r} has id {shown(token_id)}")

@@ -70,11 +70,11 @@ def _checked_format(path: Path, file_format: FileFormat | None) -> FileFormat:
         file_format = "vocab.json" if path.is_dir() else format_by_name(path)
     if file_format is None:
         raise ValueError(
-            f"{str(path)!r} does not tell the format: let it end in {', '.join(_BY_SUFFIX)} or "
+            f"cannot infer the format from {str(path)!r}: let it end in {', '.join(_BY_SUFFIX)} or "
             f"vocab.json, or pass format= one of {', '.join(known)}"
         )
     if file_format not in known:
-        raise ValueError(f"no format is named {file_format!r}; known are {', '.join(known)}")
+        raise ValueError(f"unknown format {file_format!r}; known are {', '.join(known)}")
     return file_format
 
 

@@ -1,1 +1,1 @@
-"""Adapters to other packages, each an extra: none is imported before it is asked for."""
+"""Adapters to other packages, each an extra and imported only on request."""

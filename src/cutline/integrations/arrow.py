@@ -1,6 +1,6 @@
-"""Arrow tables of documents -> tables of their chunks, or of their numbers of tokens.
+"""Arrow tables: chunks and token counts of the texts in a column.
 
-Whatever speaks Arrow can use these functions: pandas, Polars, DuckDB, `datasets`, and the
+Everything that supports Arrow can use these functions: pandas, Polars, DuckDB, `datasets`, and the
 engines that `cutline.integrations.spark` and `cutline.integrations.ray` adapt to.
 """
 
@@ -41,29 +41,29 @@ def chunk_batch(
     Args:
         batch: a `pyarrow.RecordBatch` or `pyarrow.Table`, of any size.
         chunker: any chunker of cutline.
-        column: where the texts are: `string`, `large_string`, `string_view`, or a dictionary
-            of these. A null or empty text has no chunks.
-        carry: the names of other columns whose values go along with each chunk of their row;
-            None: all of them. The texts themselves are not carried.
-        prefix: put before the names of the new columns.
-        num_threads: at most so many cut at a time.
+        column: the column of the texts: `string`, `large_string`, `string_view`, or a
+            dictionary of these. A null or empty text has no chunks.
+        carry: the names of other columns whose values are repeated for each chunk of their
+            row; None: all of them. The texts themselves are not carried.
+        prefix: a prefix for the names of the new columns.
+        num_threads: maximum number of threads.
 
     Returns:
-        What was passed, a RecordBatch or a Table, of the carried columns, then `text`,
+        A RecordBatch or a Table, like the argument, with the carried columns, then `text`,
         `start_index`, `end_index`, `token_count`, `index`, `headings`, `boundary` and
-        `metadata`, as `chunk_schema` says; texts in their order, and of each its chunks.
+        `metadata`; see `chunk_schema`. Texts are in their order, and so are their chunks.
 
     Raises:
-        SourceError: (a ValueError) there is no such column, it holds no strings, or invalid
-            UTF-8; names the row.
+        SourceError: (a ValueError) there is no such column, its type is no string, or it has
+            invalid UTF-8; names the row.
         ValueError: a carried column has the name of a new one; or the chunks' texts have 2 GiB
             or more in a batch whose column is of type `string`.
         BudgetError: (a ValueError) as the chunker; a note names the row.
         ImportError: pyarrow is not installed.
 
-    Cost: that of the chunker. No Python object is made for a chunk by a plain `TokenChunker`
-    (without `strip`, `balance`, `stable`, `count_text` and graphemes); other chunkers make their
-    `Chunk` objects, which are then put into columns. Without overlap the plain chunks' texts
+    Cost: that of the chunker. A plain `TokenChunker` (without `strip`, `balance`, `stable`,
+    `count_text` and graphemes) makes no Python object for a chunk; other chunkers make their
+    `Chunk` objects, which are then put into columns. Without overlap, the texts of plain chunks
     share one copy of the column. Carried columns are taken by row number, in Arrow.
     Source: docs/integrations/arrow.md.
 
@@ -106,9 +106,9 @@ def chunk_schema(
     carry: Sequence[str] | None = None,
     prefix: str = "",
 ) -> "pyarrow.Schema":
-    """Return the schema of what `chunk_batch` gives for batches of a schema.
+    """Return the schema of the result of `chunk_batch` for batches of a schema.
 
-    Its metadata, which may describe columns that are gone, is left out.
+    Its metadata is dropped, since it may describe columns that are not carried.
 
     Raises:
         SourceError, ValueError: as `chunk_batch`.
@@ -134,8 +134,8 @@ def chunk_schema(
     both = sorted({field.name for field in new}.intersection(carried))
     if both:
         raise ValueError(
-            f"columns {', '.join(map(repr, both))} would be there twice, carried along and new: "
-            "name the new ones apart, as by prefix='chunk_', or the columns to carry, as by "
+            f"columns {', '.join(map(repr, both))} would occur twice, carried and new: rename the "
+            "new ones, as by prefix='chunk_', or choose the columns to carry, as by "
             "carry=['id']"
         )
     for name in carried:
@@ -152,21 +152,21 @@ def count_batch(
     name: str = "token_count",
     num_threads: int = 8,
 ) -> Tabular:
-    """Append a column: how many tokens each text has.
+    """Append a column with the number of tokens of each text.
 
     Args:
         batch: a `pyarrow.RecordBatch` or `pyarrow.Table`.
         encoding: an `Encoding`, or the name of a packaged one.
-        column: where the texts are; see `chunk_batch`.
-        name: the new column's, of type int64; null where the text is.
-        num_threads: at most so many count at a time.
+        column: the column of the texts; see `chunk_batch`.
+        name: the name of the new column, of type int64; null if the text is null.
+        num_threads: maximum number of threads.
 
     Raises:
         SourceError: (a ValueError) as `chunk_batch`.
-        ValueError: there is a column by the new one's name.
+        ValueError: there is already a column of this name.
         ImportError: pyarrow is not installed.
 
-    Cost: that of `Encoding.count_batch`; a str is made of each text.
+    Cost: that of `Encoding.count_batch`; each text is converted to a str.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"text": ["hello world", None]})
@@ -192,10 +192,10 @@ class ArrowTexts(DocumentSource):
     """The texts of a column, as documents to train on: for `count_pieces` and `train`.
 
     Args:
-        batches: a Table, a RecordBatch, a RecordBatchReader or anything else that yields
-            record batches or tables, one after the other.
-        column: where the texts are; see `chunk_batch`. A null is no document.
-        may_be_empty: whether it is no error that no document has text.
+        batches: a Table, a RecordBatch, a RecordBatchReader or another iterable of record
+            batches or tables.
+        column: the column of the texts; see `chunk_batch`. A null is no document.
+        may_be_empty: whether documents without any text are no error.
 
     Raises, when its documents are read:
         SourceError: (a ValueError) as `chunk_batch`; or no document has text.
@@ -218,7 +218,7 @@ class ArrowTexts(DocumentSource):
         self._may_be_empty = may_be_empty
 
     def __iter__(self) -> Iterator[Document]:
-        """Yield the documents; again, if the batches come again."""
+        """Yield the documents; again only if the batches can be iterated again."""
         has_text = self._may_be_empty
         for _, texts in _parts(self._batches, self._column):
             has_text |= bool(texts.utf8)
@@ -229,7 +229,7 @@ class ArrowTexts(DocumentSource):
 
 
 class _ArrowDocument:
-    """One text of a column, read as the UTF-8 that it is."""
+    """One text of a column, read as UTF-8."""
 
     __slots__ = ("_row", "_texts")
 
@@ -239,11 +239,11 @@ class _ArrowDocument:
 
     @property
     def text(self) -> str:
-        """The whole of it."""
+        """The whole text."""
         return self._texts.text(self._row)
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield parts that make up the text when joined."""
+        """Yield the parts of the text."""
         start, end = self._texts.offsets[self._row : self._row + 2].tolist()
         utf8 = self._texts.utf8
         while start < end:

@@ -1,4 +1,4 @@
-"""The chunks of a column of texts, as columns: without an object for each chunk where it can be."""
+"""The chunks of a column of texts, as columns; if possible without an object for each chunk."""
 
 import json
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ def chunk_fields(text_type: "pyarrow.DataType") -> "list[pyarrow.Field]":
 
 
 def chunk_columns(column: TextColumn, chunker: Chunker, num_threads: int) -> Columns:
-    """Cut texts: the row of each chunk's text, and columns as `chunk_fields` names them.
+    """Cut texts; return the row of each chunk's text, and the columns of `chunk_fields`.
 
     Raises:
         BudgetError, UnsupportedPatternError: as the chunker; a note names the row.
@@ -66,7 +66,7 @@ def chunk_columns(column: TextColumn, chunker: Chunker, num_threads: int) -> Col
 
 
 def _plain_encoding(chunker: Chunker) -> Encoding | None:
-    """Return the encoding of a chunker that does no more than its kernel; else None."""
+    """Return the encoding of a chunker that is equivalent to its kernel; else None."""
     encoding = chunker.encoding
     # Subclasses may split differently.
     if type(chunker) is not TokenChunker or type(encoding) is not Encoding:
@@ -105,7 +105,7 @@ def _other_metadata(chunk: Chunk) -> str:
 
 
 def _as_type(texts: "pyarrow.Array", column: TextColumn) -> "pyarrow.Array":
-    """Give the chunks' texts the type of the column that they were cut of."""
+    """Cast the chunks' texts to the type of their column."""
     pa = need_pyarrow()
     try:
         return texts.cast(column.type)
@@ -125,11 +125,11 @@ class _Cuts:
     """Chunks of a column's texts: arrays of int64, shape (chunks,).
 
     Attributes:
-        rows: of the texts.
-        starts, ends: in the bytes of all texts.
-        tokens: of each.
-        places: 0 for the first of each text.
-        is_last: bool: of a text.
+        rows: the rows of the texts.
+        starts, ends: offsets in the bytes of all texts.
+        tokens: token counts.
+        places: indices in the text, from 0.
+        is_last: bool, whether it is the last chunk of its text.
     """
 
     rows: NDArray[np.int64]
@@ -160,7 +160,7 @@ def _cut(column: TextColumn, chunker: Chunker, encoding: Encoding, num_threads: 
 def _cut_block(
     column: TextColumn, chunker: Chunker, encoding: Encoding, block: range
 ) -> list[NDArray[np.int64]]:
-    """Cut the texts of some rows: of each, starts and ends in its bytes, and tokens."""
+    """Cut the texts of some rows; return starts, ends (in bytes of each text) and tokens."""
     found = []
     offsets = column.offsets[block.start : block.stop + 1].tolist()
     for row, (start, end) in zip(block, pairwise(offsets), strict=True):
@@ -193,7 +193,7 @@ def _columns_of_cuts(column: TextColumn, cuts: _Cuts) -> "list[pyarrow.Array]":
 
 
 def _slices(utf8: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> "pyarrow.Array":
-    """Return slices of a text as a large_string array, its buffer shared where they tile it."""
+    """Return slices of a text as a large_string array, which shares its buffer if they tile it."""
     pa = need_pyarrow()
     lengths = ends - starts
     offsets = np.append(0, np.cumsum(lengths))
@@ -211,7 +211,7 @@ def _slices(utf8: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> 
 def _in_code_points(
     column: TextColumn, cuts: _Cuts, places: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Turn ascending places in the bytes of all texts into offsets in their own text."""
+    """Convert ascending offsets in the bytes of all texts to offsets in their own text."""
     if column.utf8.isascii():
         return places - column.offsets[cuts.rows]
     before = code_points(column.utf8, column.offsets)

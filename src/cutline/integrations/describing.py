@@ -1,7 +1,7 @@
-"""Chunkers as plain data, for frameworks that write their pipelines to JSON or YAML.
+"""Descriptions of chunkers as plain data, for frameworks that serialize pipelines.
 
-What frameworks write they also compare, to know whether they did the same before. So what cannot
-be made again is written too, such that no two are written alike.
+Frameworks also compare descriptions, to know whether a step is the same as before. So objects
+that cannot be restored are described too, each with a unique identity.
 """
 
 import json
@@ -51,12 +51,12 @@ _identities: dict[int, str] = {}
 
 
 def describe(chunker: Chunker) -> dict[str, Any]:
-    """Return what makes the same chunker again with `chunker_from`: strings, numbers and lists.
+    """Describe a chunker for `chunker_from`, in strings, numbers and lists.
 
-    Two that cut differently are described differently. An encoding that is not packaged is told
-    by its content hash, and the file that it was loaded from; a regular expression is written
-    out. A function, and whatever else is of a user's making, is told by its name and an identity
-    that no other has, in no process: `chunker_from` refuses it.
+    Chunkers that cut differently have different descriptions. An encoding that is not packaged is
+    described by its content hash and the file that it was loaded from, a regular expression by
+    its source. A function or another object of a user is described by its name and an identity
+    that is unique across processes: `chunker_from` refuses it.
 
     >>> describe(TextChunker("o200k_base", 256, levels=["paragraph", "sentence"]))
     ... # doctest: +NORMALIZE_WHITESPACE
@@ -94,11 +94,11 @@ def describe(chunker: Chunker) -> dict[str, Any]:
 
 
 def chunker_from(description: Mapping[str, Any]) -> Chunker:
-    """Make a chunker of what `describe` returned.
+    """Restore a chunker from its description.
 
     Raises:
-        ValueError: it has a function or an encoding that cannot be made again; the file of an
-            encoding is gone or has changed; or it is not what `describe` returns.
+        ValueError: it has a function or an encoding that cannot be restored; the file of an
+            encoding is missing or has changed; or it is no result of `describe`.
     """
     options = _checked(description)
     kind = options.pop("kind")
@@ -114,7 +114,7 @@ def chunker_from(description: Mapping[str, Any]) -> Chunker:
 
 
 def chunker_of(chunker: Chunker | None, **options: Any) -> Chunker:
-    """Return the chunker that was given, or a `TextChunker` by options; None is not given.
+    """Return the given chunker, or a `TextChunker` with the options that are not None.
 
     Raises:
         TypeError: both were given, or it is no chunker.
@@ -129,13 +129,13 @@ def chunker_of(chunker: Chunker | None, **options: Any) -> Chunker:
         )
     if given:
         raise TypeError(
-            f"{', '.join(given)} and chunker are both given: say it to the chunker alone"
+            f"{', '.join(given)} and chunker are both given: set it in the chunker only"
         )
     return chunker
 
 
 def _checked(description: Any) -> dict[str, Any]:
-    """Copy a description; refuse what describes no chunker, or one that a user made parts of."""
+    """Copy a description; refuse descriptions of no chunker, or of one with a user's parts."""
     match description:
         case {"object": kind}:
             raise _lost(f"a chunker of {kind}", "that is no class of cutline's")
@@ -148,7 +148,7 @@ def _checked(description: Any) -> dict[str, Any]:
 
 
 def _check_same(made: Mapping[str, Any], description: Mapping[str, Any]) -> None:
-    """Refuse a description that lacks something, or of which something was read otherwise."""
+    """Refuse a description with missing keys, or values that are not those of the restored one."""
     if missing := made.keys() - description.keys():
         raise ValueError(
             f"the description of a chunker is damaged: it lacks {', '.join(sorted(missing))}"
@@ -159,11 +159,11 @@ def _check_same(made: Mapping[str, Any], description: Mapping[str, Any]) -> None
 
 
 def _lost(what: str, why: str) -> ValueError:
-    return ValueError(f"{what} cannot be made again: {why}; {_HINT}")
+    return ValueError(f"{what} cannot be restored: {why}; {_HINT}")
 
 
 def _is_ours(thing: Any) -> bool:
-    """Tell whether its class is cutline's, not one that a user made of it."""
+    """Return whether an object's class is cutline's, not a user's subclass."""
     return type(thing).__module__.partition(".")[0] == "cutline"
 
 
@@ -210,7 +210,7 @@ def _read_encoding(written: Any) -> Encoding:
 
 
 def _write_level(level: Level, boundary: str) -> str | dict[str, Any]:
-    """Write a level as it was given to `make_levels`, which had it keep graphemes whole."""
+    """Write a level as it was given to `make_levels`, without `WholeGraphemes`."""
     given = level._level if isinstance(level, WholeGraphemes) else level
     if type(make_levels([given], boundary)[0]) is not type(level):
         return _write_object(level)
@@ -245,7 +245,7 @@ def _read_level(written: Any) -> str | Level:
     try:
         level = PatternLevel(name, compiler.compile(pattern, flags, **lists))
     except (re.error, regex.error, *wrong) as error:
-        raise ValueError(f"the level {name!r} cannot be made again: {error}") from error
+        raise ValueError(f"the level {name!r} cannot be restored: {error}") from error
     if _write_pattern(level) != written:
         raise ValueError(f"the description of the level {name!r} is damaged: {written!r}")
     return level
@@ -261,7 +261,7 @@ def _write_pattern(level: PatternLevel) -> dict[str, Any]:
     }
     if lists := getattr(pattern, "named_lists", None):
         written["named_lists"] = {name: sorted(texts) for name, texts in lists.items()}
-    # LlamaIndex strips what looks like a memory address before it compares.
+    # LlamaIndex removes what looks like a memory address before it compares.
     return {**written, "content_hash": sha256(json.dumps(written).encode()).hexdigest()}
 
 
@@ -269,14 +269,14 @@ def _write_pattern(level: PatternLevel) -> dict[str, Any]:
 
 
 def _write_object(thing: Any) -> dict[str, Any]:
-    """Tell what has no content to compare: a function does what its globals do, or a file."""
+    """Describe an object without comparable content, such as a function, which has globals."""
     named = thing if isinstance(getattr(thing, "__qualname__", None), str) else type(thing)
     module = getattr(named, "__module__", None) or "builtins"
     return {"object": f"{module}.{named.__qualname__}", "identity": _identity(thing)}
 
 
 def _identity(thing: Any) -> str:
-    """Return what no other object has, in any process; the same for as long as it lives."""
+    """Return an identity that is unique across processes, and constant while the object lives."""
     if id(thing) not in _identities:
         identity = uuid4().hex
         try:

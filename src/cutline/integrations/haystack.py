@@ -1,4 +1,4 @@
-r"""Haystack: a component that splits documents, exact in tokens.
+r"""Haystack: a component that splits documents with exact token counts.
 
 Needs `haystack-ai`: pip install 'cutline[haystack]'. Source: docs/integrations/haystack.md.
 """
@@ -36,19 +36,19 @@ logger = logging.getLogger(__name__)
 class CutlineDocumentSplitter:
     r"""Splits documents with one of cutline's chunkers.
 
-    The metadata of a document's splits are those that Haystack's own splitters give, besides
-    the document's: "source_id", "split_id", "split_idx_start", "page_number" (of pages that end
-    in "\f") and, where chunks may overlap, "_split_overlap". And what the chunk knows:
-    "token_count"; "boundary", what it was cut at; with a `MarkdownChunker` or a `CodeChunker`
-    also "headings", a list, and what `Chunk.metadata` has.
+    A split has the metadata of its document and those of Haystack's own splitters: "source_id",
+    "split_id", "split_idx_start", "page_number" (of pages that end in "\f") and, if chunks may
+    overlap, "_split_overlap". It also has those of its chunk: "token_count"; "boundary", the kind
+    of boundary at its end; with a `MarkdownChunker` or a `CodeChunker` also "headings", a list,
+    and `Chunk.metadata`.
 
     Args:
-        chunker: any chunker. If not given, a `TextChunker` by the options that follow.
-        encoding: what counts: an `Encoding`, its name, or a wrapped tokenizer; if not given,
-            "o200k_base".
-        chunk_size: tokens of a chunk at most; if not given, 512.
-        chunk_overlap: tokens at most that a chunk shares with the one before; if not given, 0.
-        skip_empty_documents: leave out documents without text, instead of passing them on.
+        chunker: any chunker. By default, a `TextChunker` with the following options.
+        encoding: an `Encoding`, its name, or a wrapped tokenizer; by default "o200k_base".
+        chunk_size: maximum number of tokens of a chunk; by default 512.
+        chunk_overlap: maximum number of tokens that a chunk shares with the one before; by
+            default 0.
+        skip_empty_documents: drop documents without text, instead of passing them on.
 
     Raises:
         TypeError: a chunker and options for one are both given.
@@ -84,7 +84,7 @@ class CutlineDocumentSplitter:
             documents: with text as content.
 
         Returns:
-            A dict of the one key "documents", with the splits of all of them, in order.
+            A dict with the key "documents": the splits of all of them, in order.
 
         Raises:
             TypeError: documents is no list of documents.
@@ -114,11 +114,11 @@ class CutlineDocumentSplitter:
             for chunk, page in zip(chunks, pages, strict=True)
         ]
         if self.chunker.chunk_overlap:
-            _tell_overlaps(chunks, splits)
+            _record_overlaps(chunks, splits)
         return splits
 
     def to_dict(self) -> dict[str, Any]:
-        """Write the component down, for `Pipeline.dumps`."""
+        """Serialize the component, for `Pipeline.dumps`."""
         written: dict[str, Any] = default_to_dict(
             self, chunker=describe(self.chunker), skip_empty_documents=self.skip_empty_documents
         )
@@ -126,11 +126,11 @@ class CutlineDocumentSplitter:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Make the component of what `to_dict` returned.
+        """Restore the component from the result of `to_dict`.
 
         Raises:
-            ValueError: the chunker has functions, or an encoding that is neither packaged nor in
-                the file that it was loaded from.
+            ValueError: the chunker has functions, or an encoding that is neither packaged nor
+                still in the file that it was loaded from.
         """
         data = deepcopy(data)
         parameters = data.get("init_parameters", {})
@@ -143,12 +143,12 @@ class CutlineDocumentSplitter:
 def count_with(splitter: Splitter, encoding: Encoding | str = "o200k_base") -> Splitter:
     """Make one of Haystack's own splitters count tokens with cutline, offline.
 
-    They ask for tiktoken by themselves, which fetches its vocabulary from the network.
+    By default they use tiktoken, which downloads its vocabulary.
 
     Args:
         splitter: a `DocumentSplitter` that splits by "token", or a `RecursiveDocumentSplitter`
-            with split_unit "token". It is changed.
-        encoding: what counts, or its name.
+            with split_unit "token". It is modified in place.
+        encoding: an encoding, or its name.
 
     Returns:
         The splitter.
@@ -184,7 +184,7 @@ def _meta(document: Document, chunk: Chunk, page: int) -> dict[str, Any]:
 
 
 def _pages(text: str, chunks: list[Chunk]) -> Iterator[int]:
-    """Yield the page that each chunk's first character other than a page break lies on."""
+    """Yield the page of each chunk's first character that is no page break."""
     page, counted = 1, 0
     for chunk in chunks:
         page += text.count(_PAGE_BREAK, counted, chunk.start_index)
@@ -193,8 +193,8 @@ def _pages(text: str, chunks: list[Chunk]) -> Iterator[int]:
         yield page + (leading if leading < len(chunk.text) else 0)
 
 
-def _tell_overlaps(chunks: list[Chunk], splits: list[Document]) -> None:
-    """Tell each of two neighbours which of its characters it shares with the other."""
+def _record_overlaps(chunks: list[Chunk], splits: list[Document]) -> None:
+    """Record in each of two neighbours which characters it shares with the other."""
     for split in splits:
         split.meta["_split_overlap"] = []
     for (before, split_before), (after, split_after) in pairwise(zip(chunks, splits, strict=True)):

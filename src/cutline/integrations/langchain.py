@@ -1,4 +1,4 @@
-"""LangChain: a text splitter that is exact in tokens and knows where each chunk lies.
+"""LangChain: a text splitter with exact token counts and offsets.
 
 Needs `langchain-text-splitters`: pip install 'cutline[langchain]'. Source:
 docs/integrations/langchain.md.
@@ -30,21 +30,21 @@ __all__ = ["CutlineTextSplitter"]
 class CutlineTextSplitter(TextSplitter):
     """Splits texts and documents with one of cutline's chunkers.
 
-    Every chunk of a document carries in its metadata, besides the document's own: "token_count";
-    "boundary", what it was cut at; with a `MarkdownChunker` or a `CodeChunker` also "headings",
-    the titles above it joined by " > ", and what `Chunk.metadata` has. All values are flat, as
-    vector stores want them.
+    Every chunk of a document has the document's metadata and in addition "token_count";
+    "boundary", the kind of boundary at its end; with a `MarkdownChunker` or a `CodeChunker` also
+    "headings", joined by " > ", and `Chunk.metadata`. All values are flat, as vector stores need
+    them.
 
     Args:
-        chunker: any chunker. If not given, a `TextChunker` by the options that follow.
-        encoding: what counts: an `Encoding`, its name, or a wrapped tokenizer; if not given,
-            "o200k_base".
-        chunk_size: tokens of a chunk at most; if not given, 512.
-        chunk_overlap: tokens at most that a chunk shares with the one before; if not given, 0.
-        add_start_index: also put "start_index" into the metadata: where the chunk lies in the
+        chunker: any chunker. By default, a `TextChunker` with the following options.
+        encoding: an `Encoding`, its name, or a wrapped tokenizer; by default "o200k_base".
+        chunk_size: maximum number of tokens of a chunk; by default 512.
+        chunk_overlap: maximum number of tokens that a chunk shares with the one before; by
+            default 0.
+        add_start_index: also put "start_index" into the metadata: the chunk's offset in the
             document's text, in code points; from the cut itself, not found by searching.
-        strip_whitespace: leave out white space at both ends of each chunk. Unlike in other
-            splitters it is kept if nothing is said: then chunks joined are the text.
+        strip_whitespace: remove white space at both ends of each chunk. Unlike in other
+            splitters it is kept by default: then the chunks joined are the text.
 
     Raises:
         TypeError: a chunker and options for one are both given.
@@ -86,14 +86,14 @@ class CutlineTextSplitter(TextSplitter):
         disallowed_special: Literal["all"] | Collection[str] = "all",
         **kwargs: Any,
     ) -> Self:
-        """Make a splitter that counts as tiktoken does, without tiktoken and offline.
+        """Make a splitter that counts like tiktoken, without tiktoken and offline.
 
         Args:
             encoding_name: the encoding.
-            model_name: a model, whose encoding is taken instead.
-            allowed_special: of no effect: the text of special tokens is ordinary text.
-            disallowed_special: of no effect, either.
-            **kwargs: of the class.
+            model_name: a model, whose encoding is used instead.
+            allowed_special: has no effect: the text of special tokens is ordinary text.
+            disallowed_special: has no effect, either.
+            **kwargs: arguments of the class.
         """
         counting = (
             get_encoding(encoding_name) if model_name is None else encoding_for_model(model_name)
@@ -105,8 +105,8 @@ class CutlineTextSplitter(TextSplitter):
         """Make a splitter that counts with a fast tokenizer of transformers, or a Tokenizer.
 
         Args:
-            tokenizer: what `cutline.wrap` takes. Special tokens of its template are not counted.
-            **kwargs: of the class.
+            tokenizer: as for `cutline.wrap`. Special tokens of its template are not counted.
+            **kwargs: arguments of the class.
         """
         return cls(encoding=wrap(tokenizer), **kwargs)
 
@@ -124,8 +124,8 @@ class CutlineTextSplitter(TextSplitter):
     ) -> list[Document]:
         """Split texts into documents; each has its text's metadata and that of its chunk.
 
-        Where both have a key, the chunk's is taken: of documents that are split again, the
-        metadata is that of the last time.
+        If both have a key, the chunk's value is used: documents that are split again have the
+        metadata of the last split.
         """
         documents = []
         for text, metadata in zip(texts, metadatas or [{}] * len(texts), strict=True):

@@ -1,4 +1,4 @@
-"""LlamaIndex: a node parser that is exact in tokens, metadata included.
+"""LlamaIndex: a node parser with exact token counts, metadata included.
 
 Needs `llama-index-core`: pip install 'cutline[llama-index]'. Source:
 docs/integrations/llama-index.md.
@@ -43,12 +43,12 @@ def _read_chunker(given: Any) -> Any:
 
 
 def _read_id_func(given: Any) -> Any:
-    """Take a function, or what LlamaIndex writes for the one that it usually takes."""
+    """Accept a function, or LlamaIndex's serialized form of its default function."""
     if given is None or given == _USUAL_IDS:
         return default_id_func
     if isinstance(given, dict):
         raise ValueError(
-            f"id_func {given.get('id_func_name')!r} cannot be made again: pass the function itself"
+            f"id_func {given.get('id_func_name')!r} cannot be restored: pass the function itself"
         )
     return given
 
@@ -65,22 +65,23 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
     """Parses documents into nodes with one of cutline's chunkers.
 
     A node's `start_char_idx` and `end_char_idx` are those of the cut itself, not found by
-    searching. Its metadata have, besides the document's: "token_count"; "boundary", what it was
-    cut at; with a `MarkdownChunker` or a `CodeChunker` also "headings", the titles above it
-    joined by " > ", and what `Chunk.metadata` has. Of these only the headings are sent along to
-    models: the other keys are among the excluded ones.
+    searching. Its metadata is the document's and in addition "token_count"; "boundary", the kind
+    of boundary at its end; with a `MarkdownChunker` or a `CodeChunker` also "headings", joined by
+    " > ", and `Chunk.metadata`. Of these only the headings are sent to models: the other keys
+    are excluded.
 
-    With `include_metadata`, the budget holds for what is sent: the text with the metadata, by
+    With `include_metadata`, the budget holds for the text that is sent, with the metadata, by
     the document's templates, for embedding and for a language model.
 
     Args:
-        chunker: any chunker. If not given, a `TextChunker` by the options that follow. One that
-            has a `count_text` keeps it.
-        encoding: what counts: an `Encoding`, its name, or a wrapped tokenizer; if not given,
-            "o200k_base".
-        chunk_size: tokens of a node at most; if not given, LlamaIndex's usual 1024.
-        chunk_overlap: tokens at most that a node shares with the one before; if not given, 20.
-        callback_manager, include_metadata, include_prev_next_rel, id_func: of any node parser.
+        chunker: any chunker. By default, a `TextChunker` with the following options. A chunker
+            that has a `count_text` keeps it.
+        encoding: an `Encoding`, its name, or a wrapped tokenizer; by default "o200k_base".
+        chunk_size: maximum number of tokens of a node; by default LlamaIndex's 1024.
+        chunk_overlap: maximum number of tokens that a node shares with the one before; by
+            default 20.
+        callback_manager, include_metadata, include_prev_next_rel, id_func: as for any node
+            parser.
 
     Raises:
         TypeError: a chunker and options for one are both given.
@@ -122,8 +123,8 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        # LlamaIndex drops fields that do not pickle; without this one, the copy would cut by
-        # default options.
+        # LlamaIndex drops fields that cannot be pickled; without this one, the copy would cut
+        # with default options.
         chunker = self.chunker
         state: dict[str, Any] = super().__getstate__()
         state["__dict__"]["chunker"] = chunker
@@ -131,12 +132,12 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
 
     @classmethod
     def from_defaults(cls, **options: Any) -> Self:
-        """Make the parser: the same as calling the class."""
+        """Make a parser, like calling the class."""
         return cls(**options)
 
     @classmethod
     def class_name(cls) -> str:
-        """Return the name by which LlamaIndex knows the class."""
+        """Return LlamaIndex's name of the class."""
         return "CutlineNodeParser"
 
     def split_text(self, text: str) -> list[str]:
@@ -144,13 +145,13 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
         return [chunk.text for chunk in self.chunker.chunk(text)]
 
     def split_text_metadata_aware(self, text: str, metadata_str: str) -> list[str]:
-        """Split a text such that each chunk, after the metadata and a blank line, fits."""
+        """Split a text so that each chunk fits with the metadata and a blank line before it."""
         count = self.chunker.encoding.count
         chunker = self._with(lambda chunk: count(f"{metadata_str}\n\n{chunk.text}"))
         return [chunk.text for chunk in chunker.chunk(text)]
 
     def _with(self, count_text: CountText) -> Chunker:
-        """Return the chunker; what is sent counts, unless it was told already what that is."""
+        """Return the chunker with this `count_text`, unless it already has one."""
         if self.chunker.count_text is not None:
             return self.chunker
         return self.chunker.with_count_text(count_text)
@@ -170,7 +171,7 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
         return parsed
 
     def _sent_with(self, node: BaseNode) -> CountText:
-        """Return what counts a chunk with the metadata that it will have, as models see it."""
+        """Return a function that counts a chunk with its future metadata, as models see it."""
         count = self.chunker.encoding.count
         (blank,) = build_nodes_from_splits([""], node, id_func=lambda place, whole: "")
 
@@ -186,8 +187,8 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
     def _postprocess_parsed_nodes(
         self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]
     ) -> list[BaseNode]:
-        # LlamaIndex finds offsets by search, and repeated text at its first occurrence: restore
-        # ours.
+        # LlamaIndex searches for offsets, and finds repeated text at its first occurrence:
+        # restore ours.
         places = {
             node.node_id: (node.start_char_idx, node.end_char_idx)
             for node in nodes
@@ -201,7 +202,7 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
 
 
 def _tell(chunk: Chunk, node: TextNode) -> None:
-    """Put into a node what its chunk knows."""
+    """Copy a chunk's data into its node."""
     node.start_char_idx, node.end_char_idx = chunk.start_index, chunk.end_index
     known = {"token_count": chunk.token_count, **chunk.metadata}
     embed, llm = node.excluded_embed_metadata_keys, node.excluded_llm_metadata_keys

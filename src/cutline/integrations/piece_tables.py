@@ -1,9 +1,9 @@
-"""Piece counts of parts of a corpus, as small tables that an engine groups and workers add up.
+"""Distributed piece counts: small tables that an engine groups and workers add up.
 
-A worker counts the texts that it is given in the kernel, `counted`: a row for each group of pieces,
-not for each piece, since engines are slow with many small rows. The engine brings the rows of each
-group together, a worker adds them up in the kernel, `added`, and the driver makes `PieceCounts` of
-all groups, `summed`. No piece is in two groups.
+A worker counts its texts in the kernel (`counted`), with a row for each group of pieces, not for
+each piece, since engines are slow with many small rows. The engine collects the rows of each
+group, a worker adds them up in the kernel (`added`), and the driver makes `PieceCounts` from all
+groups (`summed`). No piece is in two groups.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PieceTables", "piece_schema"]
 
-# Arena, offsets and counts as `PieceCounts` has them.
+# Arena, offsets and counts, as in `PieceCounts`.
 _ARRAYS = {"arena": np.uint8, "offsets": np.int64, "counts": np.int64}
 
 
@@ -35,13 +35,13 @@ def piece_schema() -> "pyarrow.Schema":
 
 @dataclass(frozen=True, slots=True)
 class PieceTables:
-    r"""How pieces are counted: what workers and driver have in common.
+    r"""The counting of pieces, as shared by workers and driver.
 
     Args:
-        column: where the texts are.
+        column: the column of the texts.
         pat_str: the split pattern.
-        special_tokens: texts that cut documents and are not counted.
-        n_groups: how many groups the pieces are spread over.
+        special_tokens: texts that split documents and are not counted.
+        n_groups: the number of groups of pieces.
 
     >>> import pyarrow as pa
     >>> tables = PieceTables("text", r" ?\w+", (), n_groups=3)
@@ -61,12 +61,12 @@ class PieceTables:
         """Return the counts of no text.
 
         Raises:
-            ValueError, TypeError: special tokens are empty or there twice, or no str.
+            ValueError, TypeError: a special token is empty, occurs twice, or is no str.
         """
         return PieceCounts.from_pieces([], pat_str=self.pat_str, special_tokens=self.special_tokens)
 
     def counted(self, batches: "pyarrow.Table | Iterable[pyarrow.RecordBatch]") -> "pyarrow.Table":
-        """Count the pieces of some texts, which may be none: a row for each group that has some."""
+        """Count the pieces of any number of texts; return a row for each group that has some."""
         counts = count_pieces(
             ArrowTexts(batches, self.column, may_be_empty=True),
             pat_str=self.pat_str,
@@ -76,11 +76,11 @@ class PieceTables:
         return _table(_grouped(counts, self.n_groups))
 
     def added(self, table: "pyarrow.Table") -> "pyarrow.Table":
-        """Add up the rows of one group: one row."""
+        """Add up the rows of one group to one row."""
         return _table([(table["group"][0].as_py(), _tally(table).pieces())])
 
     def summed(self, table: "pyarrow.Table") -> PieceCounts:
-        """Make counts of all rows.
+        """Make counts from all rows.
 
         Raises:
             SourceError: (a ValueError) there are none.
@@ -97,7 +97,7 @@ _Row = tuple[int, tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
 def _grouped(counts: PieceCounts, n_groups: int) -> Iterator[_Row]:
-    """Yield the groups that have pieces: those whose bytes add up to equal remainders."""
+    """Yield the groups that have pieces; a piece's group is the sum of its bytes, modulo."""
     arena, offsets, numbers = counts.arrays()
     if not len(counts):
         return

@@ -1,7 +1,8 @@
-"""Ray datasets of documents -> their chunks, their numbers of tokens, counts to train on.
+"""Ray datasets: chunks, token counts and piece counts of the texts in a column.
 
-All by `Dataset.map_batches`, in Arrow batches. Cutline and pyarrow must be installed where the
-workers run. Errors about a column or a text are raised where Ray computes, inside its own.
+All functions use `Dataset.map_batches` with Arrow batches. Cutline and pyarrow must be installed
+on the workers. Errors about a column or a text are raised during Ray's computation, inside its own
+errors.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -37,17 +38,17 @@ def chunk_dataset(
     Args:
         dataset: the documents.
         chunker: any chunker of cutline; each actor loads it once.
-        column: where the texts are. A null or empty text has no chunks.
-        carry: the names of other columns whose values go along with each chunk of their row;
-            None: all of them. The texts themselves are not carried.
-        prefix: put before the names of the new columns.
+        column: the column of the texts. A null or empty text has no chunks.
+        carry: the names of other columns whose values are repeated for each chunk of their
+            row; None: all of them. The texts themselves are not carried.
+        prefix: a prefix for the names of the new columns.
         options: for `Dataset.map_batches`, such as `compute=ActorPoolStrategy(size=8)`.
 
     Returns:
-        The columns of `cutline.integrations.arrow.chunk_batch`. Computed when it is asked for,
-        as with any Dataset.
+        The columns of `cutline.integrations.arrow.chunk_batch`, computed lazily, as in any
+        Dataset.
 
-    Cost: that of `chunk_batch`, and of passing the rows from process to process.
+    Cost: that of `chunk_batch`, plus the transfer of the rows between processes.
     Source: docs/integrations/ray.md, whose example is run by the tests.
     """
     arguments = {"chunker": chunker, "column": column, "carry": carry, "prefix": prefix}
@@ -62,13 +63,13 @@ def count_dataset(
     name: str = "token_count",
     **options: Any,
 ) -> "Dataset":
-    """Append a column: how many tokens each text has.
+    """Append a column with the number of tokens of each text.
 
     Args:
         dataset: the documents.
         encoding: an `Encoding`, or the name of a packaged one; each actor loads it once.
-        column: where the texts are.
-        name: the new column's, of type int64; null where the text is.
+        column: the column of the texts.
+        name: the name of the new column, of type int64; null if the text is null.
         options: for `Dataset.map_batches`.
 
     Raises:
@@ -92,20 +93,20 @@ def count_pieces(
 ) -> PieceCounts:
     """Count the pieces of a column's texts, to train on: `cutline.train_from_counts`.
 
-    Each text is a document of its own; a null is none. A task counts each block, Ray brings the
-    counts of equal pieces together, and the driver gets each distinct piece once.
+    Each text is a document; a null is none. A task counts each block, Ray collects the counts of
+    equal pieces, and the driver gets each distinct piece once.
 
     Args:
         dataset: the documents.
-        column: where the texts are.
+        column: the column of the texts.
         pat_str: the split pattern; None: each text is one piece.
-        special_tokens: texts that cut documents and are not counted.
-        num_partitions: over how many groups the pieces are spread, each added up by a task of its
-            own; None: Ray's own default, 200, which is many for a small machine.
+        special_tokens: texts that split documents and are not counted.
+        num_partitions: the number of groups of pieces, each added up by its own task; None:
+            Ray's default, 200, which is many for a small machine.
         options: for `Dataset.map_batches`, such as `num_cpus` of a worker.
 
     Returns:
-        What `cutline.count_pieces` gives for all texts, whatever the blocks.
+        The result of `cutline.count_pieces` for all texts, independent of the blocks.
 
     Raises:
         SourceError: (a ValueError) there is no text.
@@ -142,7 +143,7 @@ def _map_batches(
 
 
 class _Actor:
-    """Calls a function on batch after batch; its arguments are unpickled once an actor."""
+    """Calls a function on batches; its arguments are unpickled once per actor."""
 
     def __init__(self, function: Callable[..., "pyarrow.Table"], arguments: dict[str, Any]) -> None:
         self._work = partial(function, num_threads=1, **arguments)

@@ -1,8 +1,8 @@
-"""Spark DataFrames of documents -> their chunks, their numbers of tokens, counts to train on.
+"""Spark DataFrames: chunks, token counts and piece counts of the texts in a column.
 
-All by `DataFrame.mapInArrow`: rows go to the Python workers as Arrow batches, and come back so.
-Cutline and pyarrow must be installed where the workers run. Errors about a text are raised
-where Spark computes, inside its own.
+All functions use `DataFrame.mapInArrow`, which passes rows to Python workers and back as Arrow
+batches. Cutline and pyarrow must be installed on the workers. Errors about a text are raised
+during Spark's computation, inside its own errors.
 """
 
 import pickle
@@ -45,20 +45,20 @@ def chunk_dataframe(
     Args:
         frame: the documents.
         chunker: any chunker of cutline; each worker process loads it once.
-        column: where the texts are, of type string. A null or empty text has no chunks.
-        carry: the names of other columns whose values go along with each chunk of their row;
-            None: all of them. The texts themselves are not carried.
-        prefix: put before the names of the new columns.
+        column: the column of the texts, of type string. A null or empty text has no chunks.
+        carry: the names of other columns whose values are repeated for each chunk of their
+            row; None: all of them. The texts themselves are not carried.
+        prefix: a prefix for the names of the new columns.
 
     Returns:
-        The carried columns, then those of `cutline.integrations.arrow.chunk_batch`. Computed
-        when it is asked for, as with any DataFrame.
+        The carried columns, then those of `cutline.integrations.arrow.chunk_batch`, computed
+        lazily, as in any DataFrame.
 
     Raises:
-        ValueError: there is no such column, it holds no strings, or a carried column has the
-            name of a new one.
+        ValueError: there is no such column, its type is no string, or a carried column has
+            the name of a new one.
 
-    Cost: that of `chunk_batch`, and of passing the rows to Python and back.
+    Cost: that of `chunk_batch`, plus the transfer of the rows to Python and back.
     Source: docs/integrations/spark.md, whose example is run by the tests.
     """
     schema = _chunk_schema(frame, column, carry, prefix)
@@ -73,18 +73,18 @@ def chunk_dataframe(
 def count_dataframe(
     frame: "DataFrame", encoding: Encoding | str, column: str = "text", *, name: str = "token_count"
 ) -> "DataFrame":
-    """Append a column: how many tokens each text has.
+    """Append a column with the number of tokens of each text.
 
     Args:
         frame: the documents.
         encoding: an `Encoding`, or the name of a packaged one; each worker process loads it
             once.
-        column: where the texts are, of type string.
-        name: the new column's, of type bigint; null where the text is.
+        column: the column of the texts, of type string.
+        name: the name of the new column, of type bigint; null if the text is null.
 
     Raises:
-        ValueError: there is no such column, it holds no strings, or there is one by the new
-            name.
+        ValueError: there is no such column, its type is no string, or there is already a
+            column of the new name.
 
     Source: docs/integrations/spark.md, whose example is run by the tests.
     """
@@ -111,21 +111,21 @@ def count_pieces(
 ) -> PieceCounts:
     """Count the pieces of a column's texts, to train on: `cutline.train_from_counts`.
 
-    Each text is a document of its own; a null is none. A worker counts its partition, Spark
-    brings the counts of equal pieces together, in as many groups as
-    `spark.sql.shuffle.partitions` says, and the driver gets each distinct piece once.
+    Each text is a document; a null is none. A worker counts its partition, Spark collects the
+    counts of equal pieces, in `spark.sql.shuffle.partitions` groups, and the driver gets each
+    distinct piece once.
 
     Args:
         frame: the documents.
-        column: where the texts are, of type string.
+        column: the column of the texts, of type string.
         pat_str: the split pattern; None: each text is one piece.
-        special_tokens: texts that cut documents and are not counted.
+        special_tokens: texts that split documents and are not counted.
 
     Returns:
-        What `cutline.count_pieces` gives for all texts, whatever the partitions.
+        The result of `cutline.count_pieces` for all texts, independent of the partitions.
 
     Raises:
-        ValueError: there is no such column, it holds no strings, or no text.
+        ValueError: there is no such column, its type is no string, or it has no text.
 
     Cost: linear in the text. The distinct pieces must fit into the memory of a worker, and of the
     driver: `spark.driver.maxResultSize` limits them to 1 GB unless it is set.
@@ -150,7 +150,7 @@ def count_pieces(
 def _on_batches(
     work: "Callable[[pyarrow.RecordBatch, Any], pyarrow.RecordBatch]", needed: object
 ) -> "Callable[[Batches], Batches]":
-    """Make what `mapInArrow` calls for a partition; `needed` comes along as a pickle."""
+    """Make the function that `mapInArrow` calls for a partition; `needed` is pickled."""
     from pyspark import cloudpickle
 
     payload = cloudpickle.dumps(needed)
@@ -170,7 +170,7 @@ def _loaded(payload: bytes) -> Any:
 
 
 def _names_and_texts(frame: "DataFrame") -> "pyarrow.Schema":
-    """Describe a DataFrame to Arrow as far as names are, and which columns hold strings."""
+    """Return an Arrow schema with a DataFrame's names, and which columns are strings."""
     import pyarrow as pa
     from pyspark.sql.types import StringType
 

@@ -22,19 +22,19 @@ class TextColumn:
     """The texts of a record batch, null as the empty text.
 
     Args:
-        batch: has the column once, its values strings: `string`, `large_string`,
-            `string_view`, or a dictionary of these; may be a slice of a larger one.
-        name: the column's.
+        batch: has the column once, with strings: `string`, `large_string`, `string_view`, or
+            a dictionary of these; may be a slice of a larger one.
+        name: the column's name.
         first_row: the number of the batch's first row, for errors.
 
     Attributes:
-        name: the column's.
-        type: that of its strings.
+        name: the column's name.
+        type: the type of its strings.
         is_null: bool, shape (rows,).
 
     Raises:
-        SourceError: (a ValueError) no such column, or it holds no strings or invalid UTF-8;
-            names the row.
+        SourceError: (a ValueError) no such column, or its type is no string, or it has invalid
+            UTF-8; names the row.
 
     Cost: linear in the texts; `string_view`, dictionaries and columns with nulls are copied.
     """
@@ -65,14 +65,14 @@ class TextColumn:
 
     @cached_property
     def utf8(self) -> bytes:
-        """The UTF-8 of all texts, one after the other."""
+        """The UTF-8 of all texts, concatenated."""
         first, end = int(self._places[0]), int(self._places[-1])
         data = self._texts.buffers()[2]
         return b"" if first == end else data.slice(first, end - first).to_pybytes()
 
     @cached_property
     def _places(self) -> NDArray[np.int64]:
-        """Offsets into the data buffer, in which the column may be a slice."""
+        """Offsets into the data buffer, of which the column may be a slice."""
         if not len(self):
             return np.zeros(1, dtype=np.int64)
         buffer, first = self._texts.buffers()[1], self._texts.offset
@@ -87,11 +87,11 @@ class TextColumn:
         return str(self._texts[row].as_py())
 
     def place(self, row: int) -> str:
-        """Say where a text stands."""
+        """Name the place of a text."""
         return f"row {self._first_row + row} of column {self.name!r}"
 
     def _invalid(self, found: Any, error: Exception) -> SourceError:
-        """Name the first row that is not UTF-8; damaged in another way: repeat what Arrow says."""
+        """Name the first row that is not UTF-8; for other damage, repeat Arrow's message."""
         pa = need_pyarrow()
         damaged = SourceError(f"column {self.name!r}: {error}")
         if isinstance(found, pa.DictionaryArray):

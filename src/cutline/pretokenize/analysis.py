@@ -1,4 +1,4 @@
-"""The tables of a compiled pattern, asked for what holds for whole classes of characters."""
+"""Analysis of a compiled pattern: which properties hold for whole classes of characters."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ class Tables:
         end: the number of the end of the text, as a class.
 
     Args:
-        pattern: what `compile_pattern` takes.
+        pattern: as for `compile_pattern`.
     """
 
     targets: NDArray[np.int64]
@@ -42,24 +42,24 @@ class Tables:
         ]
 
     def meets_match(self) -> NDArray[np.bool_]:
-        """Tell for each state and class whether a match is certain once the class is read."""
+        """Return for each state and class whether a match is certain once the class is read."""
         symbols = np.arange(self.end + 1) != self._class_of[0xD800]
         scalars = np.concatenate((self._class_of[:0xD800], self._class_of[0xE000:]))
         symbols |= self._class_of[0xD800] in scalars
         return meets_match(self.targets, self.accepts, symbols)
 
     def is_dead(self) -> NDArray[np.bool_]:
-        """Tell for each state and class whether no match can come any more."""
+        """Return for each state and class whether no match is possible any more."""
         dead: NDArray[np.bool_] = (self.targets == 0) & (self.accepts == 0)
         return dead
 
     def classes_of(self, chars: CharSet) -> list[int]:
-        """List the classes that characters of a set have."""
+        """List the classes of a set's characters."""
         points = np.flatnonzero(chars.contains(np.arange(CODE_POINTS)))
         return [int(number) for number in np.unique(self._class_of[points])]
 
     def members(self, classes: Sequence[int]) -> CharSet:
-        """Join the characters of some classes."""
+        """Return the set of the characters of some classes."""
         inside = np.isin(self._class_of, np.array(classes, dtype=np.int64))
         edges = np.flatnonzero(np.diff(inside, prepend=False, append=False)).tolist()
         return CharSet.from_ranges(zip(edges[::2], edges[1::2], strict=True))
@@ -71,7 +71,7 @@ class Tables:
         return classes
 
     def match_end(self, word: Sequence[int]) -> int:
-        """Match at the start of a text, given as classes. Returns the length; 0: no match."""
+        """Match at the start of a text, given as classes. Returns the length, 0 without a match."""
         state, end = START, 0
         for at, symbol in enumerate((*word, self.end)):
             accept = int(self.accepts[state, symbol])

@@ -1,8 +1,8 @@
-r"""What matches one character: literals, escapes, `\p{..}`, `.` and `[...]`, read to sets.
+r"""Parsing one-character atoms to sets: literals, escapes, `\p{..}`, `.` and `[...]`.
 
 Meanings are those of tiktoken's engine: `\s` is White_Space, `\w` is UTS #18's
 word character, `.` is everything but a newline, and inside a class `&&` and
-`--` combine what stands left and right of them, from left to right.
+`--` combine their operands from left to right.
 """
 
 import re
@@ -15,7 +15,7 @@ from cutline.pretokenize.unicode import DIGIT, WHITE_SPACE, WORD, find_property,
 __all__ = ["QUANTIFIER", "AtomReader"]
 
 QUANTIFIER = re.compile(r"([?*+]|\{\d+(?:,\d*)?\}|\{,\d+\})([?+]?)")
-"""How often, and a sign that says lazily or possessively."""
+"""A quantifier, and a sign that makes it lazy or possessive."""
 
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v", "a": "\a", "e": "\x1b"}
 _SHORTHANDS = {"s": WHITE_SPACE, "d": DIGIT, "w": WORD}
@@ -31,8 +31,8 @@ class AtomReader:
     Attributes:
         pattern: the whole regular expression.
         position: offset of the next character to read.
-        flags: those that hold here. Of "i", sets are closed under simple case folding; of "s",
-            `.` matches a newline too.
+        flags: the flags in force here. With "i", sets are closed under simple case folding; with
+            "s", `.` matches a newline too.
     """
 
     def __init__(self, pattern: str) -> None:
@@ -56,7 +56,7 @@ class AtomReader:
         return self.pattern[self.position : self.position + length]
 
     def accept(self, text: str) -> bool:
-        """Read `text` if it comes next, and say whether it did."""
+        """Read `text` if it comes next; return whether it did."""
         found = self.pattern.startswith(text, self.position)
         self.position += len(text) * found
         return found
@@ -64,11 +64,11 @@ class AtomReader:
     def read_opening(
         self, plain: tuple[str, ...], refusal: Callable[[str, int], PatternError]
     ) -> str | re.Match[str]:
-        """Read what opens a group; captures are not kept. Flags are found, not read.
+        """Read the opening of a group; captures are not kept. Flags are found, not read.
 
         Args:
-            plain: openings that mean what they say.
-            refusal: `invalid` or `unsupported`, for an opening that is not known.
+            plain: the known openings.
+            refusal: `invalid` or `unsupported`, for unknown openings.
         """
         for opening in plain:
             if self.accept(opening):

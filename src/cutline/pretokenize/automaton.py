@@ -1,7 +1,7 @@
-"""From the split pattern to the tables that the scanner kernel runs.
+"""Compiling a split pattern to the tables of the scanner kernel.
 
 A state is the ordered list of threads of the nondeterministic automaton that
-are still alive, cut off after the first match: a thread after a match loses
+are still alive, truncated after the first match: a thread after a match loses
 against it, a thread before it may still override it. So the last end that an
 accepting transition reported before the dead state is the match of a
 backtracking engine (leftmost, first alternative preferred).
@@ -63,7 +63,7 @@ def generate(pattern: str) -> Automaton:
     n_classes = parts.members.shape[1]
     if n_classes > MAX_CLASSES:
         raise UnsupportedPatternError(
-            f"split pattern {pattern!r} tells {n_classes} classes of characters apart; "
+            f"split pattern {pattern!r} distinguishes {n_classes} classes of characters; "
             f"an automaton has at most {MAX_CLASSES}"
         )
     machine = _determinize(nfa, _symbols(nfa, sets, parts.members), n_classes + 1)
@@ -129,7 +129,7 @@ def _determinize(nfa: Nfa, symbols: list[list[bool]], n_symbols: int) -> _Machin
 def _step(
     threads: tuple[int, ...], symbols: list[list[bool]], closures: dict[int, list[int]], symbol: int
 ) -> tuple[tuple[int, ...], int]:
-    """Read one symbol: the threads that live on, and how the match ended, if it did."""
+    """Read one symbol: return the remaining threads, and how the match ended, if it did."""
     alive: dict[int, None] = {}
     for thread in threads:
         if symbols[thread][symbol]:
@@ -143,7 +143,7 @@ def _step(
 
 
 def _minimize(machine: _Machine, pattern: str) -> _Machine:
-    """Merge states that no text tells apart, and number them breadth first."""
+    """Merge equivalent states, and number them breadth first."""
     blocks = np.zeros(len(machine.targets), dtype=np.int64)
     count = 1
     while True:

@@ -1,4 +1,4 @@
-"""Character classes: code points that no set of the pattern tells apart.
+"""Character classes: code points that no set of the pattern distinguishes.
 
 A class is a group of code points that are members of exactly the same sets.
 The automaton reads classes, so its table has a column per class and a two-stage
@@ -30,7 +30,7 @@ class Partition:
         starts: int32, increasing, first 0: where a range starts.
         classes: int64, same length: the range's class, numbered by first range.
         members: bool, shape (sets, classes): which classes make up a set.
-        surrogate_class: the class of U+D800-U+DFFF, which no set holds.
+        surrogate_class: the class of U+D800-U+DFFF, which are in no set.
     """
 
     starts: NDArray[np.int32]
@@ -40,7 +40,7 @@ class Partition:
 
 
 def partition(sets: Sequence[CharSet]) -> Partition:
-    """Split the code points into the classes that the sets tell apart.
+    """Split the code points into the classes that the sets distinguish.
 
     Cost: O(sets x ranges of all sets); about 2 ms for o200k's 3,000 ranges.
     """
@@ -66,8 +66,8 @@ def block_tables(
 ) -> tuple[NDArray[np.uint16], NDArray[Class]]:
     """Return the two-stage table: block number by code point // 64, classes by block.
 
-    Only blocks in which the class changes are looked at code point by code
-    point; the others have one block per class.
+    Only blocks in which the class changes are stored code point by code point;
+    the others share one block per class.
     """
     mixed = np.unique(starts[starts % BLOCK_SIZE != 0] // BLOCK_SIZE)
     uniform = np.setdiff1d(np.arange(BLOCK_COUNT), mixed)

@@ -1,7 +1,7 @@
-"""What a split pattern compiles to: the tables that the scanner kernel runs.
+"""`Automaton`: a compiled split pattern, the tables of the scanner kernel.
 
-Apart from the compiler that makes them, which most programs never need: the tables
-of the packaged patterns are shipped.
+Separate from the compiler, which most programs never need: the tables of the packaged
+patterns are shipped.
 """
 
 from dataclasses import dataclass
@@ -34,22 +34,22 @@ class Automaton:
 
     Scanning from a piece's start: begin with `row = stride`; for each character
     read `e = transitions[row + class]`; stop if e is 0; if `e & 3` is not 0
-    remember the end it tells; go on with `row = e >> 2`. After the last
-    character read the end symbol, class `n_classes`, the same way. The
-    remembered end is the match's end; without one the character is in a gap.
+    store the end that it gives; continue with `row = e >> 2`. After the last
+    character read the end symbol, class `n_classes`, the same way. The last
+    stored end is the match's end; without one the character is in a gap.
 
     Attributes:
         ascii_class: uint8, shape (128,): class of an ASCII character.
         block_index: uint16, shape (17408,): block number by code point >> 6.
         block_class: uint8, shape (64 * blocks,): class by block and code point & 63.
-            Surrogates have a class that no set of the pattern holds.
+            Surrogates have a class that is in no set of the pattern.
         n_classes: classes are 0 to n_classes - 1; the end of the text is n_classes.
         transitions: uint32, shape (states * stride,), row by state, column by class.
             An entry is `(target state * stride) << 2 | accept`: accept 1 is a match
             that ends after the character just read (or at the end of the text),
             2 one that ends before that character, 0 neither. Only a dead entry is 0.
         stride: n_classes + 1.
-        has_gaps: False if at every character of every text a match starts, proven.
+        has_gaps: False if it is proven that a match starts at every character of every text.
 
     Source: the construction is explained at the top of automaton.py.
     """
@@ -66,7 +66,7 @@ class Automaton:
 def meets_match(
     targets: NDArray[np.int64], accepts: NDArray[np.int64], symbols: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Tell for each state and class whether a match is certain once the class is read.
+    """Return for each state and class whether a match is certain once the class is read.
 
     The greatest fixpoint of: a transition is certain if it accepts, or leads to a live state all
     of whose transitions are certain. Texts are finite, and the end is certain only if it accepts.

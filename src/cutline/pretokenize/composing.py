@@ -1,13 +1,13 @@
-r"""Several splittings, one after the other, as one split pattern.
+r"""Composing a sequence of splittings into one split pattern.
 
-Each cuts the pieces of the one before, whose ends it sees as ends of the text. What is
-known to come out right is written as one pattern, and the rest is refused:
+Each splitting cuts the pieces of the one before, whose ends it treats as ends of the text.
+Combinations that are proven to be equivalent to one pattern are accepted, all others refused:
 
-- Runs of classes of characters may come in any number. Cutting runs into runs gives the runs
-  of the classes that both tell apart.
-- A pattern may come last. In runs of a class it matches what it would match if no other
-  character existed (restricting.py). In groups of a few characters it must change nothing.
-- What a pattern leaves unmatched is a piece of its own, if it is to be kept: filling.py.
+- Any number of splittings into runs of character classes. Cutting runs into runs gives the
+  runs of the intersections of the classes.
+- A pattern as the last one. In runs of a class it matches as if no other character existed
+  (restricting.py). In groups of a few characters it must change nothing.
+- Text that a pattern does not match is a separate piece, if it is to be kept: filling.py.
 
 The proof, and the families of models that this covers, are in docs/tokenizers.md.
 """
@@ -33,8 +33,8 @@ class Run:
 
     Attributes:
         members: the class.
-        limit: at most so many of them are, the next ones are the next piece; None: no limit;
-            `DROPPED`: they are left out.
+        limit: maximum length of a piece, after which the next one begins; None: no limit;
+            `DROPPED`: they are dropped.
     """
 
     members: CharClass
@@ -43,7 +43,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """A splitting by classes, which share no character and hold every one."""
+    """A splitting by classes, which are disjoint and cover all characters."""
 
     runs: tuple[Run, ...]
 
@@ -53,8 +53,8 @@ class Matches:
     """A splitting into the matches of a pattern.
 
     Attributes:
-        pat_str: in our dialect.
-        keeps_gaps: what lies between matches is a piece too, instead of being dropped.
+        pat_str: the pattern in our dialect.
+        keeps_gaps: the text between matches is a piece too, instead of being dropped.
     """
 
     pat_str: str
@@ -65,10 +65,10 @@ Stage = Runs | Matches
 
 
 def compose(stages: Sequence[Stage]) -> str | None:
-    r"""Write splittings that follow each other as one split pattern.
+    r"""Write a sequence of splittings as one split pattern.
 
     Args:
-        stages: the first one first.
+        stages: the splittings, in order.
 
     Returns:
         The pattern; None if the text is not split at all.
@@ -104,7 +104,7 @@ def compose(stages: Sequence[Stage]) -> str | None:
 
 
 def _as_runs(stage: Matches) -> Runs | None:
-    """Read a pattern as classes of characters, if that is all it is."""
+    """Read a pattern as runs of character classes, if it is equivalent to that."""
     tree = parse_pattern(stage.pat_str)
     runs = []
     rest = ANY
@@ -139,7 +139,7 @@ def _refine(runs: tuple[Run, ...], stage: Runs) -> tuple[Run, ...]:
 
 
 def _limit(run: Run, limit: int | None, *, is_cut: bool) -> int | None:
-    """Tell how long pieces are in a class of a run that is cut by `limit`."""
+    """Return the limit of pieces in a class of a run that is cut by `limit`."""
     if DROPPED in (run.limit, limit):
         return DROPPED
     if run.limit is None:
@@ -155,7 +155,7 @@ def _limit(run: Run, limit: int | None, *, is_cut: bool) -> int | None:
 
 
 def _with_matches(runs: tuple[Run, ...], final: Matches) -> str:
-    """Write the pattern that a last pattern makes of runs."""
+    """Write the pattern equivalent to a last pattern applied to runs."""
     tree = parse_pattern(final.pat_str)
     options = []
     for run in runs:
@@ -180,7 +180,7 @@ def _written(run: Run) -> str:
 
 
 def _check_whole(pattern: str, run: Run, final: Matches) -> None:
-    """Refuse a last pattern that splits, or drops a part of, a group of characters."""
+    """Refuse a last pattern that splits a group of characters, or drops a part of one."""
     assert run.limit is not None
     tables = Tables(pattern)
     kinds = tables.classes_of(run.members.chars)

@@ -1,6 +1,6 @@
-"""Split patterns that no automaton is generated for: the `regex` module finds the pieces.
+"""Split patterns outside the automaton's subset: the `regex` module finds the pieces.
 
-Nearly no program needs the module: it is imported with the first such pattern.
+Few programs need the module, so it is imported with the first such pattern.
 """
 
 import warnings
@@ -14,7 +14,7 @@ __all__ = ["fall_back", "regex_spans"]
 
 
 def fall_back(pattern: str, problem: UnsupportedPatternError, stacklevel: int) -> None:
-    """Warn that a split pattern runs on the `regex` module, unless that refuses it too.
+    """Warn that a split pattern runs on the `regex` module; raise if that refuses it too.
 
     Args:
         pattern: the regular expression.
@@ -46,8 +46,8 @@ def regex_spans(pattern: str, text: str) -> tuple[NDArray[np.int64], NDArray[np.
     Raises:
         PatternError: not a regular expression.
         UnsupportedPatternError: back-references and other rare constructs; or the pattern
-            matched the empty string, after which engines go on in different ways (and
-            tiktoken's fails, now and then).
+            matched the empty string, after which engines continue differently (and tiktoken's
+            sometimes fails).
 
     Cost: about 5 MB/s; a pattern that backtracks much can take far longer.
 
@@ -61,6 +61,6 @@ def regex_spans(pattern: str, text: str) -> tuple[NDArray[np.int64], NDArray[np.
     if empty.size:
         raise UnsupportedPatternError(
             f"split pattern {pattern!r} matches the empty string, at offset "
-            f"{spans[empty[0], 0]} of a text: a piece has at least a character"
+            f"{spans[empty[0], 0]} of a text: a piece has at least one character"
         )
     return spans[:, 0].copy(), spans[:, 1].copy()

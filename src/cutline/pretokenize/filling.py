@@ -1,8 +1,8 @@
-"""What a pattern leaves unmatched, as further options of the pattern.
+"""Adding options to a pattern that match the text in its gaps.
 
-A splitting that keeps such text makes a piece of it: from one match to the next. That is a
-pattern wherever it is known, from a character and at most the one after it, whether a match
-starts there.
+A splitting that keeps gaps makes each a piece, from one match to the next. This can be written
+as a pattern if a character and at most the one after it determine whether a match starts
+there.
 """
 
 from collections.abc import Iterator
@@ -18,17 +18,17 @@ __all__ = ["fill_gaps"]
 
 
 def fill_gaps(pattern: str, seen: CharClass) -> str:
-    """Add to a pattern what matches the text that it leaves out.
+    """Add options to a pattern that match the text in its gaps.
 
     Args:
-        pattern: for runs of a class of characters, in a longer text.
+        pattern: a pattern for runs of a class of characters, in a longer text.
         seen: the class.
 
     Returns:
-        The pattern, which leaves nothing out of such runs.
+        The pattern, without gaps in such runs.
 
     Raises:
-        UnsupportedPatternError: text is left out that cannot be told by two characters.
+        UnsupportedPatternError: there are gaps that two characters do not determine.
     """
     if _covers(pattern, seen):
         return pattern
@@ -46,17 +46,17 @@ def fill_gaps(pattern: str, seen: CharClass) -> str:
 
 
 def _covers(pattern: str, seen: CharClass) -> bool:
-    """Tell whether at every character of a class a match starts, whatever follows."""
+    """Return whether a match starts at every character of a class, whatever follows."""
     others = "" if seen == ANY else f"|[^{seen.source}]"
     return not compile_pattern(pattern + others).has_gaps
 
 
 def _with_unsure(tables: Tables, gaps: CharSet, unsure: list[int], names: "_Names") -> str:
-    """Match text between matches of which some start with an option such as a blank.
+    """Match gaps before matches that may start with an optional character such as a blank.
 
-    A gap goes on over characters that start no match, and over unsure ones unless the next
-    character confirms that one starts. So of the longest run of both, all is a gap, but for
-    an unsure character at its end with such a next one.
+    A gap continues over characters that start no match, and over unsure ones unless the next
+    character confirms that one starts. So the longest run of both is a gap, except for an
+    unsure character at its end that is followed by such a character.
     """
     confirming: set[int] | None = None
     met, dead = tables.meets_match(), tables.is_dead()
@@ -81,7 +81,7 @@ def _with_unsure(tables: Tables, gaps: CharSet, unsure: list[int], names: "_Name
 
 
 class _Names:
-    """Writes sets of characters, the way a pattern does where it has the same one."""
+    """Writes sets of characters; if a pattern has the same set, in the same way."""
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
@@ -96,7 +96,7 @@ class _Names:
 
 
 def _atoms(tree: Node) -> Iterator[tuple[CharSet, str]]:
-    """Yield the sets of a pattern that can be written within others."""
+    """Yield the sets of a pattern that can be written inside other sets."""
     match tree:
         case Chars(chars, source) if source.startswith(("[", "\\")):
             yield chars, source

@@ -1,9 +1,9 @@
-"""From the tree to a nondeterministic automaton whose branches have priorities.
+"""Building a nondeterministic automaton with prioritized branches from the syntax tree.
 
 Nodes are numbered. Node 0 is the match, node 1 the match one character ago;
 every other node either consumes a character of a set (or the end of the text)
-and goes on, or splits into an ordered list of nodes, the preferred one first.
-A look-ahead consumes what must come next and then matches one character ago.
+and continues, or splits into an ordered list of nodes, the preferred one first.
+A look-ahead consumes the next character and then matches one character ago.
 """
 
 from dataclasses import dataclass, field
@@ -24,10 +24,10 @@ class Nfa:
     """The automaton: parallel lists over the nodes.
 
     Attributes:
-        chars: the set that a consuming node takes; None for the other nodes.
-        at_end: a consuming node takes the end of the text too.
-        targets: what comes next: one node after consuming, several of a split.
-        start: where to begin.
+        chars: the set of a consuming node; None for other nodes.
+        at_end: whether a consuming node consumes the end of the text too.
+        targets: the next nodes: one after consuming, several of a split.
+        start: the start node.
     """
 
     chars: list[CharSet | None] = field(default_factory=lambda: [None, None])
@@ -98,7 +98,7 @@ class _Builder:
         )
 
     def build(self, tree: Node, following: int) -> int:
-        """Add the nodes of a tree that goes on at `following`; return its first node."""
+        """Add the nodes of a tree that continues at `following`; return its first node."""
         match tree:
             case Chars(chars):
                 return self.nfa.add(chars, False, (following,))
@@ -139,11 +139,11 @@ class _Builder:
         return entry
 
     def check_possessives(self) -> None:
-        """Refuse a possessive quantifier that the greedy one would not equal.
+        """Refuse a possessive quantifier that is not equivalent to the greedy one.
 
-        They are equal when what follows can match nothing at all, hence never
-        fails; or, for a repeated character, when what follows cannot begin with
-        that character, so that giving one back never helps.
+        They are equivalent if the rest can match the empty string, so that it never
+        fails; or, for a repeated character, if the rest cannot begin with that
+        character, so that giving one back never helps.
         """
         for tree, following in self.possessives:
             reached = self.nfa.closure(following)

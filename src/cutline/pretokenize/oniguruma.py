@@ -1,10 +1,10 @@
 r"""Split patterns in the dialect of Oniguruma, the engine behind `tokenizers`.
 
-The same text can mean something else there: `$` also matches before a newline,
-`\p{N}{1,3}+` repeats its repetition instead of keeping what it took, `\w` is another
-set, `(?s:.)` is written `(?m:.)`, and `(?i:ss)` matches U+00DF. So only what is known
-to agree is copied, a few constructs are written differently, and the rest is refused.
-Both engines have the classes of Unicode 16; the tests compare them.
+The same pattern can have another meaning there: `$` also matches before a newline,
+`\p{N}{1,3}+` repeats its repetition instead of being possessive, `\w` is another set,
+`(?s:.)` is written `(?m:.)`, and `(?i:ss)` matches U+00DF. So only constructs that are
+known to agree are copied, a few are written differently, and the rest is refused. Both
+engines have the classes of Unicode 16; the tests compare them.
 """
 
 import re
@@ -51,7 +51,7 @@ def to_oniguruma(pat_str: str) -> str:
 
 
 def from_oniguruma(pattern: str) -> str:
-    r"""Read a pattern of Oniguruma's: the inverse, but for `\w` and such in another spelling.
+    r"""Read a pattern of Oniguruma: the inverse, except that `\w` and such are spelled differently.
 
     Raises:
         PatternError: not a regular expression.
@@ -72,7 +72,7 @@ class _Translator:
         self.reader = AtomReader(pattern)
         self.outward = to_oniguruma
         self.parts: list[str] = []
-        # For each open group: its index in parts, and the flags outside.
+        # For each open group: its index in parts, and the flags outside it.
         self.outer: list[tuple[int, frozenset[str]]] = []
 
     def translate(self) -> str:
@@ -101,7 +101,7 @@ class _Translator:
         return "".join(parts)
 
     def opening(self) -> str:
-        """Read what opens a group; capturing groups become plain ones."""
+        """Read the opening of a group; capturing groups become plain ones."""
         plain = ("(?:", "(?=", "(?!", "(?>")
         opening = self.reader.read_opening(plain, self.reader.unsupported)
         return opening if isinstance(opening, str) else self.flags(opening)
@@ -149,7 +149,7 @@ class _Translator:
         return ""
 
     def atom(self) -> str:
-        """Read what matches one character."""
+        """Read a one-character atom."""
         reader = self.reader
         start = reader.position
         reader.read_atom()
@@ -163,7 +163,7 @@ class _Translator:
         return _ESCAPE.sub(lambda found: self.escape(found, start, source[0] == "["), source)
 
     def check_folding(self, source: str, start: int) -> None:
-        """Refuse what may match several characters under case folding."""
+        """Refuse atoms that may match several characters under case folding."""
         reader = self.reader
         simple = source.isascii() and "\\" not in source
         if not simple or source.startswith("[^"):
@@ -176,7 +176,7 @@ class _Translator:
             )
 
     def escape(self, found: re.Match[str], start: int, in_class: bool) -> str:
-        """Copy an escape, spelled such that both engines read it alike."""
+        """Copy an escape, spelled so that both engines read it alike."""
         kind, inverted, name, letter, braced, digits, other = found.groups()
         if kind:
             if (name or letter) not in _SAME_PROPERTIES:

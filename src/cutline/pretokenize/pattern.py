@@ -1,8 +1,8 @@
-"""The split pattern's syntax: regular expression to tree.
+"""Parsing a split pattern: from regular expression to syntax tree.
 
-The subset is what an automaton without look-behind can decide: alternation,
+The subset is that of an automaton without look-behind: alternation,
 groups, one-character atoms, greedy and possessive quantifiers, and a
-one-character look-ahead. Everything else is refused by name and position.
+one-character look-ahead. Everything else is refused, with its name and position.
 """
 
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ _REFUSED_GROUPS = {
 
 @dataclass(frozen=True, slots=True)
 class Chars:
-    """One character out of a set; `source` is how the pattern writes it on its own."""
+    """One character of a set; `source` is its text in the pattern, without flags."""
 
     chars: CharSet
     source: str = field(default="", compare=False, repr=False)
@@ -37,21 +37,21 @@ class Chars:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """One part after the other."""
+    """A concatenation of parts."""
 
     parts: "tuple[Node, ...]"
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The first option that leads to a match, in order."""
+    """Alternatives, in order of preference."""
 
     options: "tuple[Node, ...]"
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A body, as often as possible; `maximum` None is no limit.
+    """A body, repeated as often as possible; `maximum` None is no limit.
 
     An atomic group is the possessive repetition {1,1}.
     """
@@ -65,10 +65,10 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class LookAhead:
-    """What must come next without being part of the match.
+    """A condition on the next character, which is not part of the match.
 
     `$` is no character or the end of the text; `(?!x)` any but x, or the end. `source` is
-    how the pattern writes x on its own, "" for `$`.
+    the text of x in the pattern, "" for `$`.
     """
 
     chars: CharSet
@@ -164,7 +164,7 @@ class _Parser:
         return Chars(chars, self._source(reader.pattern[position : reader.position]))
 
     def _source(self, written: str) -> str:
-        """Write an atom such that it means the same without the flags around it."""
+        """Write an atom so that it means the same without the flags around it."""
         if "i" in self.reader.flags and (written.isalpha() or len(written) > 1):
             return f"(?i:{written})"
         return "(?s:.)" if written == "." and "s" in self.reader.flags else written
@@ -193,7 +193,7 @@ class _Parser:
         return LookAhead(chars, at_end=negative, position=start, source=body.source)
 
     def _open_group(self) -> str:
-        """Read what opens a group, apply its flags, and return it."""
+        """Read the opening of a group, apply its flags, and return it."""
         reader = self.reader
         for opening, name in _REFUSED_GROUPS.items():
             if reader.peek(len(opening)) == opening:

@@ -1,8 +1,8 @@
-"""A pattern restricted to runs of some characters, as if there were no others.
+"""Restricting a pattern to runs of some characters, as if there were no others.
 
-Where an earlier splitting has cut the text into runs of a class of characters, a later one
-sees each run as a text of its own. The pattern that matches the same in the whole text has
-each of its sets without the other characters, and takes these for the end of the text.
+If an earlier splitting has cut the text into runs of a class of characters, a later one sees each
+run as a separate text. To match the same in the whole text, a pattern must have the other
+characters removed from its sets, and treat them as the end of the text.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ __all__ = ["ANY", "CharClass", "restrict", "write_ranges"]
 
 @dataclass(frozen=True, slots=True)
 class CharClass:
-    """A set of characters, and how a pattern writes it: an atom such as `[a-z]`."""
+    """A set of characters, with its source as an atom such as `[a-z]`."""
 
     chars: CharSet
     source: str
@@ -35,8 +35,8 @@ def restrict(tree: Node, seen: CharClass) -> str:
     """Write a pattern for runs of a class in a longer text.
 
     Args:
-        tree: the pattern for a text of such characters alone.
-        seen: the class; what matches takes no other character.
+        tree: the pattern for a text of such characters only.
+        seen: the class; matches have no other character.
 
     Returns:
         The pattern; "" if it can match nothing.
@@ -92,7 +92,7 @@ def _write_chars(chars: CharSet, source: str, seen: CharClass) -> str | None:
 
 
 def _write_look_ahead(chars: CharSet, at_end: bool, source: str, seen: CharClass) -> str | None:
-    """Write a look-ahead; what cannot be seen is the end."""
+    """Write a look-ahead; characters outside the class count as the end."""
     if not at_end:
         written = _write_chars(chars, source, seen)
         return f"(?={written})" if written is not None else None

@@ -1,11 +1,11 @@
-r"""Split patterns rewritten such that the `regex` module finds tiktoken's matches.
+r"""Rewriting split patterns so that the `regex` module finds tiktoken's matches.
 
-The module knows another Unicode version than the engine being matched, folds
-case in another way and reads `$`, `&&` or `\h` differently. So it never sees
-the text: every one-character atom of the pattern becomes a set of character
-classes (classes.py), the text becomes a string with one private-use character
-per class, and the module only does what engines agree on: sequence, choice,
-repetition, look-around. Offsets are unchanged, for it is class for character.
+The module has another Unicode version than tiktoken's engine, other case folding,
+and other meanings of `$`, `&&` and `\h`. So it never sees the text: every
+one-character atom of the pattern becomes a set of character classes (classes.py),
+every character of the text becomes a private-use character for its class, and the
+module only does what engines agree on: sequence, choice, repetition, look-around.
+Offsets are unchanged, since each character becomes one character.
 """
 
 from dataclasses import dataclass
@@ -130,7 +130,7 @@ class _Rewriter:
         return parts
 
     def opening(self) -> str:
-        """Read what opens a group; "" for flags that hold from here on."""
+        """Read the opening of a group; "" for flags that apply from here on."""
         opening = self.reader.read_opening(_PLAIN_OPENINGS, self.reader.unsupported)
         if isinstance(opening, str):
             return opening
@@ -160,6 +160,6 @@ class _Rewriter:
 
 
 def _boundary(after_word: str, after_other: str) -> list[_Part]:
-    """Word characters on one side only (or, the other way round, on both or none)."""
+    """Match where word characters are on one side only (or, inverted, on both or none)."""
     word = find_property(WORD) or union([])
     return ["(?:(?<=", word, ")", after_word, word, ")|(?<!", word, ")", after_other, word, "))"]

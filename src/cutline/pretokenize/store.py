@@ -1,11 +1,11 @@
-"""Where compiled patterns are kept: shipped files, a cache folder, a small memo.
+"""Storage of compiled patterns: packaged files, a cache folder, a small memo.
 
-A pattern's tables are looked for in the package, then in the user's cache
-folder, and are generated otherwise. The cache is optional: a file that is
-damaged, of another version or of another pattern is rebuilt, a folder that cannot be
-written is done without. So is one that another user can write, since its tables
-could split otherwise than the pattern says. Tables that come from a file are checked
-such that a kernel that trusts them cannot read outside its arrays or loop.
+A pattern's tables are searched for in the package, then in the user's cache folder, and
+generated otherwise. The cache is optional: a file that is damaged, of another version or
+of another pattern is rebuilt, and a folder that cannot be written is not used. Neither is
+one that another user can write, since its tables could split differently. Tables from a
+file are checked, so that a kernel that trusts them cannot read outside its arrays or loop
+forever.
 """
 
 import contextlib
@@ -81,7 +81,7 @@ def compile_pattern(pat_str: str) -> Automaton:
 
 
 def generate(pat_str: str) -> Automaton:
-    """Compile a pattern; the compiler is only imported where there is something to compile."""
+    """Compile a pattern; the compiler is only imported when it is needed."""
     from cutline.pretokenize.automaton import generate as compiled
 
     return compiled(pat_str)
@@ -104,14 +104,14 @@ def dump(automaton: Automaton, pat_str: str) -> bytes:
 
 
 def load(data: bytes, pat_str: str) -> Automaton:
-    """Read what `dump` wrote, and check every number in it.
+    """Read data written by `dump`, and check every number in it.
 
     Raises:
         CorruptDataError: damaged, of another version, or of another pattern.
     """
     header, arrays = unpack(_MAGIC, data, _identity(pat_str))
     if {name: array.dtype for name, array in arrays.items()} != _ARRAYS:
-        raise CorruptDataError(f"automaton file holds the arrays {sorted(arrays)}")
+        raise CorruptDataError(f"automaton file contains the arrays {sorted(arrays)}")
     try:
         automaton = Automaton(
             **arrays,
@@ -128,12 +128,12 @@ def load(data: bytes, pat_str: str) -> Automaton:
 
 
 def _identity(pat_str: str) -> bytes:
-    """Return what tables depend on: with another pattern their file cannot be read."""
+    """Return what tables depend on: their file cannot be read with another pattern."""
     return f"{FORMAT_VERSION}/{UNICODE_VERSION}/{pat_str}".encode("utf-8", "surrogatepass")
 
 
 def _find_problem(automaton: Automaton) -> str:
-    """Say what makes the tables unsafe for a kernel; "" if nothing does."""
+    """Describe what makes the tables unsafe for a kernel; "" if they are safe."""
     stride, transitions = automaton.stride, automaton.transitions
     numbers = (automaton.n_classes, stride)
     if not all(type(number) is int for number in numbers) or type(automaton.has_gaps) is not bool:
@@ -172,7 +172,7 @@ def _cache_folder() -> Path | None:
 
 
 def _read(path: Path, pat_str: str, *, private: bool = False) -> Automaton | None:
-    """Return the automaton in a file; None if there is none that can be used."""
+    """Return the automaton in a file; None if there is no usable one."""
     try:
         with path.open("rb") as stream:
             if private and not _is_private(os.fstat(stream.fileno())):
@@ -183,7 +183,7 @@ def _read(path: Path, pat_str: str, *, private: bool = False) -> Automaton | Non
 
 
 def _is_private(found: os.stat_result) -> bool:
-    """Tell whether nobody but this user, or root, can write a file or folder."""
+    """Return whether only this user, or root, can write a file or folder."""
     if not hasattr(os, "geteuid"):
         return True  # on Windows, profile folders are private
     others = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
@@ -191,10 +191,10 @@ def _is_private(found: os.stat_result) -> bool:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Put a file into the cache if that can be done."""
+    """Put a file into the cache, if possible."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)  # its permissions would be kept
+        path.unlink(missing_ok=True)  # else its permissions would be kept
         with replacing(path) as sink:
             Path(sink.name).chmod(0o600)  # private whatever the umask
             sink.write(data)

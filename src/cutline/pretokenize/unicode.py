@@ -1,4 +1,4 @@
-"""Which characters have a property: the shipped Unicode tables.
+"""Sets of characters by Unicode property, from the packaged tables.
 
 The version is that of the regex engine being matched (tiktoken's), not that of
 the running Python. `tools/build_unicode_tables.py` rebuilds the data file; the
@@ -50,7 +50,7 @@ _WORD_PARTS = ("Alphabetic", "M", "Nd", "Pc", "Join_Control")
 
 
 def loose(name: str) -> str:
-    """Return a property name as loose matching sees it.
+    """Normalize a property name for loose matching.
 
     >>> loose("White_Space"), loose("is-Latin")
     ('whitespace', 'latin')
@@ -66,7 +66,7 @@ def _tables() -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 @cache
 def _names() -> dict[str, tuple[str, str]]:
-    """Loose names, each to the kind of property and its key in the data file."""
+    """Map loose names to the kind of property and its key in the data file."""
     header, _ = _tables()
     names: dict[str, tuple[str, str]] = {}
     for short, long in header["binary"]:
@@ -91,7 +91,7 @@ def _category_members(short: str) -> list[str]:
 
 
 def _partition_set(kind: str, members: list[str]) -> CharSet:
-    """Return the code points whose value in a partition of all is one of the members."""
+    """Return the code points whose value in a partition is one of the members."""
     header, arrays = _tables()
     starts, values = arrays[f"{kind}_starts"], arrays[f"{kind}_values"]
     wanted = [index for index, (short, *_) in enumerate(header[kind]) if short in members]
@@ -143,7 +143,7 @@ def find_property(name: str) -> CharSet | None:
 
 @cache
 def _fold_classes() -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Every code point that takes part in simple case folding, and what it folds to."""
+    """Return the sources and targets of simple case folding, and what each folds to."""
     _, arrays = _tables()
     sources, targets = arrays["fold_sources"], arrays["fold_targets"]
     fixed = np.setdiff1d(targets, sources)

@@ -152,7 +152,7 @@ def _recover(hashed: _Hashed) -> NDArray[np.uint32]:
 def _irregular(
     left: NDArray[np.uint32], right: NDArray[np.uint32], lengths: NDArray[np.int64]
 ) -> NDArray[np.uint8]:
-    """Flag the tokens that hold a merge that ranks below one it is made of."""
+    """Flag the non-monotone tokens: those with a merge that ranks below one of its parts."""
     merged = np.flatnonzero(left != NONE)
     irregular = np.zeros(len(left), dtype=np.uint8)
     for part in (left[merged], right[merged]):

@@ -1,7 +1,7 @@
 """Text -> counts of its pieces -> a vocabulary -> an encoding.
 
-`counting` reads `sources` and counts; `merging` trains on what was counted; `trainer` makes an
-encoding of it all, and is imported apart: counting alone needs no encoding.
+`counting` reads `sources` and counts pieces; `merging` trains on the counts; `trainer` makes an
+encoding from both, and is imported separately: counting alone needs no encoding.
 """
 
 from cutline.training.counting import count_pieces

@@ -1,8 +1,8 @@
-"""Texts that come part by part -> tallies of their pieces, in threads where that pays.
+"""Counting the pieces of texts that come in parts, with threads if that is faster.
 
-A text is counted as far as its pieces are decided; what is left waits for the next part.
-Where that is much, as inside one giant piece, it is scanned again only when it has doubled,
-so that all scans together stay linear. Short texts are counted many at a time.
+A text is counted as far as its pieces are decided; the rest waits for the next part. If the
+rest is long, as inside one giant piece, it is scanned again only when it has doubled, so that
+all scans together stay linear. Short texts are counted in batches.
 """
 
 from typing import TYPE_CHECKING, Any, Final
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 __all__ = ["RegexCounter", "ScanCounter"]
 
 BATCH_BYTES: Final = 1 << 20
-"""Short texts wait until there are so many bytes, or a thousandth as many texts, of them."""
+"""Short texts are gathered up to this many bytes, or a thousandth of this number of texts."""
 
 SHORT_BYTES: Final = 1 << 17
 THREAD_BYTES: Final = 1 << 17
-"""Under a millisecond of work: less is not worth handing to a thread."""
+"""Under a millisecond of work: less is not worth a thread."""
 
 GATHERED_BYTES: Final = 1 << 21
-"""So much of a long text waits for each thread: threads that meet too often wait in turn."""
+"""Bytes of a long text to gather per thread: threads that synchronize too often wait."""
 
 
 class ScanCounter:
     """Counts with the scanner; `close` ends its threads.
 
-    With threads, `put` returns while they are at work, so that the next part is read meanwhile;
-    what they found is reconciled when the next part is there.
+    With threads, `put` returns while they work, so that the next part is read meanwhile; their
+    results are reconciled when the next part arrives.
 
     Args:
-        scan_tables: of the split pattern.
-        num_threads: at most so many are at work.
+        scan_tables: the tables of the split pattern.
+        num_threads: maximum number of threads.
     """
 
     def __init__(self, scan_tables: ScanTables, num_threads: int) -> None:
@@ -57,11 +57,11 @@ class ScanCounter:
 
     @property
     def total(self) -> int:
-        """Pieces counted so far; a few may be taken back."""
+        """Pieces counted so far; a few may be revoked."""
         return sum(tally.total for tally in self._tallies)
 
     def put(self, part: bytes, ends: bool) -> bool:
-        """Take the next part of a text; `ends`: that was all of it.
+        """Take the next part of a text; `ends`: it is the last one.
 
         Returns:
             Whether something was counted, which may have taken a while.
@@ -87,7 +87,7 @@ class ScanCounter:
         return True
 
     def finish(self) -> Tally:
-        """Count what waits, and end."""
+        """Count the remaining text, and end."""
         self._reconcile()
         self._count_short()
         self._reconcile()
@@ -97,12 +97,12 @@ class ScanCounter:
         return first
 
     def close(self) -> None:
-        """End the threads, which have no work left but after an error."""
+        """End the threads, which only have work left after an error."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
 
     def _count_text(self, text: bytes, final: bool) -> None:
-        """Count the decided pieces of a text, or let threads begin to."""
+        """Count the decided pieces of a text, or start threads that do."""
         n = len(text)
         n_parts = self._n_parts(n)
         if self._pool is None or n_parts == 1:
@@ -115,7 +115,7 @@ class ScanCounter:
             self._running.append(self._pool.submit(tally.guess, text, start, stop, n, final))
 
     def _reconcile(self) -> None:
-        """Wait for the threads, and replace what they guessed by what is so."""
+        """Wait for the threads, and correct their speculative counts."""
         running, guessed = self._running, self._guessed
         if not running:
             return
@@ -129,14 +129,14 @@ class ScanCounter:
             self._keep(text, at, final)
 
     def _keep(self, text: bytes, arrived: int, final: bool) -> None:
-        """Let what is undecided wait for the next part."""
+        """Keep the undecided text for the next part."""
         self._waiting = [] if final or arrived == len(text) else [text[arrived:]]
         self._waiting_bytes = 0 if final else len(text) - arrived
         # The rest is rescanned from its start: wait until it has doubled.
         self._due_bytes = max(2 * self._waiting_bytes, self._gathered_bytes)
 
     def _count_short(self) -> None:
-        """Count the short texts that wait, or let threads begin to; each takes some."""
+        """Count the waiting short texts, or start threads that do; each takes some."""
         texts = b"".join(self._short)
         offsets = np.cumsum([0, *map(len, self._short)], dtype=np.int64)
         self._short = []
@@ -157,7 +157,7 @@ class ScanCounter:
 
 
 class RegexCounter:
-    """Counts with the `regex` module, for patterns that the scanner can't run: whole texts."""
+    """Counts whole texts with the `regex` module, for patterns that the scanner cannot run."""
 
     def __init__(self, pat_str: str) -> None:
         self._pat_str = pat_str
@@ -183,11 +183,11 @@ class RegexCounter:
         return True
 
     def finish(self) -> Tally:
-        """Give what was counted."""
+        """Return the counts."""
         return self._tally
 
     def close(self) -> None:
-        """Nothing to end."""
+        """Do nothing: there are no threads."""
 
 
 def _make_pool(num_threads: int) -> "ThreadPoolExecutor":

@@ -20,7 +20,7 @@ __all__ = ["count_pieces"]
 
 PROGRESS_SECONDS: Final = 0.1
 
-# UTF-8 of a part of a stretch without special tokens, and whether the stretch ends with it.
+# UTF-8 of a part of the text between special tokens, and whether it is the last part.
 Part = tuple[bytes, bool]
 
 
@@ -35,32 +35,30 @@ def count_pieces(
 ) -> PieceCounts:
     r"""Count the pieces of a corpus: the first half of training.
 
-    Each file, row or text is a document of its own: no piece reaches from one into the next.
+    Each file, row or text is a separate document: no piece extends across two.
 
     Args:
         source: a file name or a pattern such as `corpus/**/*.txt`, or a list of these; or any
-            other iterable, whose items are texts: a list of texts goes in as `iter(texts)`.
-            Files are text in UTF-8, .jsonl, .ndjson or .parquet; .gz, .zst and .zstd are
-            unpacked.
+            other iterable of texts: pass a list of texts as `iter(texts)`. Files are text in
+            UTF-8, .jsonl, .ndjson or .parquet; .gz, .zst and .zstd are decompressed.
         pat_str: the split pattern; None: each document is one piece.
-        special_tokens: texts that cut documents and are not counted; of several that start at
-            one place, the longest.
-        column: which column of JSONL or Parquet files holds the text.
-        num_threads: None: as many as there are processors. The result does not depend on it.
-        progress: called with a `Progress` some times a second, by the thread that called.
+        special_tokens: texts that split documents and are not counted; of several that start
+            at the same place, the longest.
+        column: the column of JSONL or Parquet files that has the text.
+        num_threads: None: the number of processors. The result does not depend on it.
+        progress: called with a `Progress` several times a second, in the calling thread.
 
     Raises:
-        ValueError: the source holds no text, or an argument is out of range.
-        FileNotFoundError, OSError: a file can't be read.
+        ValueError: the source has no text, or an argument is out of range.
+        FileNotFoundError, OSError: a file cannot be read.
         SurrogateError: (a ValueError) a text has a surrogate code point; names the document.
         PatternError: the split pattern is no valid regular expression.
         OverflowError: more than 2**63 - 1 pieces.
 
-    Cost: linear in the text, for a pattern that does not look far ahead again and again.
-    Memory: the distinct pieces, once for each thread, and some blocks of text; more where a
-    single piece is longer than that. A split pattern outside the subset that compiles to an
-    automaton runs on the `regex` module: slower, on whole documents; a
-    `PatternFallbackWarning` says so.
+    Cost: linear in the text, unless the pattern repeatedly needs a long lookahead. Memory: the
+    distinct pieces, once for each thread, and some blocks of text; more if a single piece is
+    longer than that. A split pattern outside the subset that compiles to an automaton runs on
+    the `regex` module: slower, on whole documents; a `PatternFallbackWarning` says so.
 
     >>> counts = count_pieces(iter(["to be or not to be", "to be<end>"]), special_tokens=["<end>"])
     >>> counts.most_common(2)
@@ -89,7 +87,7 @@ def count_pieces(
 
 
 def _parts(blocks: Iterable[bytes]) -> Iterator[Part]:
-    """Make parts of a document's blocks, each one late: only then it is known to be the last."""
+    """Make parts from a document's blocks, one behind: the last one must be known."""
     last = b""
     for block in blocks:
         if last:
@@ -99,9 +97,9 @@ def _parts(blocks: Iterable[bytes]) -> Iterator[Part]:
 
 
 def _cut_at_special(parts: Iterable[Part], finder: SpecialFinder, longest: int) -> Iterator[Part]:
-    """Take special tokens, of at most `longest` bytes, out of a document's parts.
+    """Remove special tokens, of at most `longest` bytes, from a document's parts.
 
-    The finder searches text: here each character of it stands for a byte.
+    The finder searches text, in which each character stands for a byte here.
     """
     held = ""
     for part, ends in parts:

@@ -1,4 +1,4 @@
-"""`PieceCounts`: the distinct pieces of a corpus, each with how often it occurs."""
+"""`PieceCounts`: the distinct pieces of a corpus, with their counts."""
 
 import json
 import os
@@ -26,21 +26,21 @@ _ARRAYS = {"arena": np.uint8, "offsets": np.int64, "counts": np.int64}
 
 
 class PieceCounts:
-    r"""How often each distinct piece occurs in a corpus; from `count_pieces`. Immutable.
+    r"""The counts of the distinct pieces of a corpus; from `count_pieces`. Immutable.
 
-    All that training needs to know of a corpus: counts can be saved, and added up from many
-    machines. Pieces are sorted by their bytes, so equal counts are equal arrays.
+    Training needs nothing else of a corpus. Counts can be saved, and those of many machines
+    added up. Pieces are sorted by their bytes, so equal counts have equal arrays.
 
     Args:
-        arena: uint8, the pieces' bytes, one after the other.
-        offsets: int64, where each piece starts, and the end of the last.
-        counts: int64, how often each occurs, 1 or more.
+        arena: uint8, the pieces' bytes, concatenated.
+        offsets: int64, the start of each piece, and the end of the last.
+        counts: int64, the number of occurrences of each piece, 1 or more.
         pat_str: the split pattern that made the pieces.
-        special_tokens: the texts that were taken out before.
+        special_tokens: the texts that were removed before counting.
 
     Raises:
-        ValueError: the arrays do not fit together, a count is below 1, a piece is empty or
-            there twice, or all counts together exceed 2**63 - 1.
+        ValueError: the arrays are inconsistent, a count is below 1, a piece is empty or
+            occurs twice, or the sum of all counts exceeds 2**63 - 1.
 
     >>> counts = PieceCounts.from_pieces([(b"to", 2), (b" be", 2), (b" or", 1)], pat_str=r" ?\w+")
     >>> len(counts), counts.total, counts.most_common(1)
@@ -78,7 +78,7 @@ class PieceCounts:
             raise ValueError(f"{error}") from None
         if tally.distinct != len(counts):
             raise ValueError(
-                f"{len(counts) - tally.distinct} pieces are there twice: add their counts up first"
+                f"{len(counts) - tally.distinct} pieces occur twice: add their counts up first"
             )
         self._set(tally, pat_str, special_tokens)
 
@@ -86,7 +86,7 @@ class PieceCounts:
     def from_tally(
         cls, tally: Tally, *, pat_str: str | None, special_tokens: Iterable[str] = ()
     ) -> Self:
-        """Take what a kernel counted."""
+        """Make counts from those of a kernel."""
         made = cls.__new__(cls)
         made._set(tally, pat_str, special_tokens)
         return made
@@ -99,7 +99,7 @@ class PieceCounts:
         pat_str: str | None,
         special_tokens: Iterable[str] = (),
     ) -> Self:
-        """Make counts of pairs such as those of `items`, each piece once.
+        """Make counts from pairs such as those of `items`, each piece once.
 
         Raises:
             ValueError: as the constructor.
@@ -139,12 +139,12 @@ class PieceCounts:
 
     @property
     def special_tokens(self) -> tuple[str, ...]:
-        """The texts that were taken out before anything was counted."""
+        """The texts that were removed before counting."""
         return self._special_tokens
 
     @property
     def total(self) -> int:
-        """The number of pieces, each as often as it occurs."""
+        """The total number of pieces, repeated ones included."""
         return int(self._counts.sum())
 
     def __len__(self) -> int:
@@ -154,7 +154,7 @@ class PieceCounts:
         return self.items()
 
     def items(self) -> Iterator[tuple[bytes, int]]:
-        """Yield each piece with its count, in the order of the pieces' bytes."""
+        """Yield each piece with its count, sorted by the pieces' bytes."""
         data = self._arena.tobytes()
         start = 0
         for end, count in zip(self._offsets[1:].tolist(), self._counts.tolist(), strict=True):
@@ -162,10 +162,10 @@ class PieceCounts:
             start = end
 
     def most_common(self, n: int | None = None) -> list[tuple[bytes, int]]:
-        """Return the n most frequent pieces with their counts; of equals, the smaller first.
+        """Return the n most frequent pieces with their counts; on ties, the smaller piece first.
 
         Args:
-            n: how many; None: all.
+            n: the number of pieces; None: all.
         """
         if n is not None and index(n) < 0:
             raise ValueError(f"n must be 0 or more, got {n}")
@@ -178,11 +178,11 @@ class PieceCounts:
     # Arithmetic
 
     def __add__(self, other: object) -> "PieceCounts":
-        """Add up the counts of two corpora, which must have been split alike.
+        """Add up the counts of two corpora with the same pattern and special tokens.
 
         Raises:
             ValueError: split patterns or special tokens differ.
-            OverflowError: all counts together exceed 2**63 - 1.
+            OverflowError: the sum of all counts exceeds 2**63 - 1.
         """
         if not isinstance(other, PieceCounts):
             return NotImplemented
@@ -203,8 +203,8 @@ class PieceCounts:
     def drop_below(self, n: int) -> "PieceCounts":
         """Return the counts without pieces that occur less than n times.
 
-        Training from them takes less memory and time, but is no longer exact: what the
-        pieces left out have in common is not seen.
+        Training from them takes less memory and time, but is no longer exact: pairs in the
+        dropped pieces are not counted.
         """
         kept = self._counts >= index(n)
         lengths = np.diff(self._offsets)
@@ -245,10 +245,10 @@ class PieceCounts:
     # Files and tables
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the counts to a file for `load`; it appears whole or not at all.
+        """Write the counts to a file for `load`, atomically.
 
         Raises:
-            OSError: the file can't be written.
+            OSError: the file cannot be written.
 
         Source: `cutline/training/counts_file.py` has the format.
         """
@@ -256,11 +256,11 @@ class PieceCounts:
             self.write(sink)
 
     def write(self, sink: BinaryIO, **note: object) -> None:
-        """Write what `save` writes to an open file, and a note for `load_with_note`.
+        """Write the content of `save` to an open file, with a note for `load_with_note`.
 
         Args:
             sink: the file.
-            note: what JSON can hold, by name.
+            note: values that JSON can represent, by name.
         """
         write_counts(sink, self._header() | {"note": note}, self.arrays())
 
@@ -269,15 +269,15 @@ class PieceCounts:
         """Read what `save` wrote.
 
         Raises:
-            CorruptDataError: (a ValueError) the file is damaged, cut off or something else;
+            CorruptDataError: (a ValueError) the file is damaged, truncated or of another kind;
                 names it.
-            OSError: the file can't be read.
+            OSError: the file cannot be read.
         """
         return cls.load_with_note(path)[0]
 
     @classmethod
     def load_with_note(cls, path: str | os.PathLike[str]) -> tuple[Self, dict[str, Any]]:
-        """Read what `write` wrote: the counts and the note, empty if there was none.
+        """Read a file that `write` wrote: the counts and the note, empty if there was none.
 
         Raises:
             CorruptDataError, OSError: as `load`.
@@ -290,7 +290,7 @@ class PieceCounts:
                 raise ValueError(f"its note is {note!r}")
         except (ValueError, TypeError) as error:
             raise CorruptDataError(
-                f"{os.fspath(path)!r} holds no piece counts, or is damaged: {error}; count again"
+                f"{os.fspath(path)!r} contains no piece counts, or is damaged: {error}; count again"
             ) from error
         return counts, note
 
@@ -320,7 +320,7 @@ class PieceCounts:
 
     @classmethod
     def from_arrow(cls, table: "pa.Table") -> Self:
-        """Take the counts from a table such as `to_arrow` gives; rows may be in any order.
+        """Make counts from a table such as that of `to_arrow`; rows may be in any order.
 
         Raises:
             ValueError: metadata or columns are missing or of another type, a value is null, or
@@ -350,16 +350,16 @@ class PieceCounts:
         return cls(arena, offsets, counts, **_parsed_metadata(header))
 
     def _header(self) -> dict[str, Any]:
-        """Say what the arrays do not."""
+        """Return the data besides the arrays."""
         return {"pat_str": self._pat_str, "special_tokens": self._special_tokens}
 
 
 def checked_special_texts(special_tokens: Iterable[str]) -> tuple[str, ...]:
-    """Return the special tokens' texts, or refuse them.
+    """Return the texts of the special tokens, checked.
 
     Raises:
-        TypeError: they are one str, or hold something else.
-        ValueError: one is empty, or there twice.
+        TypeError: they are one str, or one of them is no str.
+        ValueError: one is empty, or occurs twice.
     """
     if isinstance(special_tokens, str):
         raise TypeError(
@@ -373,12 +373,12 @@ def checked_special_texts(special_tokens: Iterable[str]) -> tuple[str, ...]:
         if not text:
             raise ValueError("a special token must not be empty")
         if text in texts[:place]:
-            raise ValueError(f"special token {text!r} is there twice")
+            raise ValueError(f"special token {text!r} occurs twice")
     return texts
 
 
 def _check_arrays(arena: NDArray[Any], offsets: NDArray[Any], counts: NDArray[Any]) -> None:
-    """Refuse arrays that the kernel must not be given."""
+    """Refuse arrays that kernels must not get."""
     for name, array in (("arena", arena), ("offsets", offsets), ("counts", counts)):
         if not isinstance(array, np.ndarray) or array.dtype != _ARRAYS[name] or array.ndim != 1:
             got = f"{array.dtype}, {array.ndim}-d" if isinstance(array, np.ndarray) else array
@@ -399,7 +399,7 @@ def _check_arrays(arena: NDArray[Any], offsets: NDArray[Any], counts: NDArray[An
 
 
 def _parsed_metadata(data: bytes) -> dict[str, Any]:
-    """Read the header that stands in the metadata of a table. Raises ValueError."""
+    """Read the header in the metadata of a table. Raises ValueError."""
     try:
         header = json.loads(data)
     except RecursionError as error:
@@ -410,7 +410,7 @@ def _parsed_metadata(data: bytes) -> dict[str, Any]:
 
 
 def _checked_header(header: dict[str, Any]) -> dict[str, Any]:
-    """Take what `_header` says of what a header holds. Raises ValueError."""
+    """Return the fields of `_header` from a header, checked. Raises ValueError."""
     pat_str, special_tokens = header.get("pat_str", ""), header.get("special_tokens")
     if pat_str == "" or not isinstance(pat_str, str | None) or not isinstance(special_tokens, list):
         raise ValueError(f"the header is {header!r}")

@@ -1,4 +1,4 @@
-"""The file that piece counts are kept in.
+"""The file format of piece counts.
 
 Layout, all integers little-endian:
 
@@ -31,10 +31,10 @@ from cutline.errors import CorruptDataError
 __all__ = ["Arrays", "Header", "read_counts", "write_counts"]
 
 Arrays: TypeAlias = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]
-"""Arena, offsets and counts, as `PieceCounts` has them."""
+"""Arena, offsets and counts, as in `PieceCounts`."""
 
 Header: TypeAlias = dict[str, Any]
-"""`pat_str`, `special_tokens`, and what else the writer wants to know again."""
+"""`pat_str`, `special_tokens`, and other fields of the writer."""
 
 _START: Final = struct.Struct("<6sHIQQ")
 _MAGIC: Final = b"cutcnt"
@@ -43,7 +43,7 @@ _DIGEST_BYTES: Final = 32
 
 
 def write_counts(sink: BinaryIO, header: Mapping[str, Any], arrays: Arrays) -> None:
-    """Write a file of counts to an open file. Cost: linear."""
+    """Write counts to an open file. Cost: linear."""
     arena, offsets, counts = arrays
     head = json.dumps(header).encode()
     start = _START.pack(_MAGIC, _VERSION, len(head), len(counts), len(arena))
@@ -57,10 +57,10 @@ def write_counts(sink: BinaryIO, header: Mapping[str, Any], arrays: Arrays) -> N
 
 
 def read_counts(path: str | os.PathLike[str]) -> tuple[Header, Arrays]:
-    """Read what `write_counts` wrote. What the header and the numbers say is not checked.
+    """Read a file of `write_counts`. Header and arrays are not checked.
 
     Raises:
-        CorruptDataError: the file is damaged, cut off or something else; does not name it.
+        CorruptDataError: the file is damaged, truncated or of another kind; does not name it.
         OSError: it cannot be read.
 
     Cost: linear.
@@ -93,7 +93,7 @@ def read_counts(path: str | os.PathLike[str]) -> tuple[Header, Arrays]:
 
 
 def _read(stream: BinaryIO, n_bytes: int, digest: Any) -> NDArray[np.uint8]:
-    """Read so many bytes into an array."""
+    """Read this many bytes into an array."""
     data = np.fromfile(stream, dtype=np.uint8, count=n_bytes)
     if len(data) < n_bytes:
         raise CorruptDataError("it was cut off while it was read")

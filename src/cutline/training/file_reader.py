@@ -1,4 +1,4 @@
-"""The content of a file, packed or not: blocks of bytes, blocks of text in UTF-8, lines."""
+"""The content of a file, compressed or not: blocks of bytes, blocks of UTF-8, lines."""
 
 import codecs
 import gzip
@@ -23,15 +23,15 @@ _ZSTD_WINDOW_BYTES = 1 << 31
 
 
 class FileReader:
-    """A file's content, unpacked if its name ends in .gz, .zst or .zstd.
+    """A file's content, decompressed if its name ends in .gz, .zst or .zstd.
 
     Args:
         path: the file.
-        block_bytes: how much to read at a time.
+        block_bytes: the size of a read.
 
     Attributes:
-        kind: the suffix that tells what the content is, in lower case: without the packing's.
-        bytes_read: how much of the file was read so far, as it lies on the disk.
+        kind: the suffix of the content, in lower case, without that of the compression.
+        bytes_read: the bytes of the file on disk that were read so far.
 
     Raises:
         ImportError: `zstandard` is needed and not installed.
@@ -54,7 +54,7 @@ class FileReader:
 
         Raises:
             OSError: the file cannot be opened or read.
-            SourceError: (a ValueError) packed content is damaged or cut off.
+            SourceError: (a ValueError) compressed content is damaged or truncated.
         """
         with self.path.open("rb") as file:
             unpacked: Iterator[bytes]
@@ -112,14 +112,14 @@ class FileReader:
         self._check_beginning(kept, offset, final=True)
 
     def _check_beginning(self, data: bytes, offset: int, *, final: bool) -> None:
-        """Refuse bytes that do not begin a character, or at the end are not all of it."""
+        """Refuse bytes that do not begin a character, or that end inside one."""
         try:
             codecs.utf_8_decode(data, "strict", final)
         except UnicodeDecodeError as error:
             raise invalid_utf8(str(self.path), error, offset) from error
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Yield number, from 1, and content of each line, without its newline.
+        """Yield the number, from 1, and the content of each line, without its newline.
 
         Raises:
             OSError, SourceError: as `blocks`.
@@ -140,19 +140,19 @@ class FileReader:
 
 
 def character_start(text: bytes, at: int) -> int:
-    """Find the first place from `at` on where a character of UTF-8 starts, or the end."""
+    """Find the first position from `at` on where a UTF-8 character starts, or the end."""
     while at < len(text) and text[at] & 0xC0 == 0x80:
         at += 1
     return at
 
 
 def invalid_utf8(place: str, error: UnicodeDecodeError, offset: int = 0) -> SourceError:
-    """Build the error for what is not UTF-8.
+    """Build the error for invalid UTF-8.
 
     Args:
-        place: which file, and where in it.
-        error: of the decoder.
-        offset: where in `place` the decoded bytes begin.
+        place: the file, and the place in it.
+        error: the decoder's error.
+        offset: the offset in `place` of the decoded bytes.
     """
     byte = error.object[error.start]
     return SourceError(
@@ -162,10 +162,10 @@ def invalid_utf8(place: str, error: UnicodeDecodeError, offset: int = 0) -> Sour
 
 
 def _zstd_parts(file: BinaryIO) -> Iterator[bytes]:
-    """Unpack frame after frame.
+    """Decompress frame after frame.
 
     Raises:
-        EOFError: the last one has no end.
+        EOFError: the last frame is incomplete.
     """
     import zstandard
 

@@ -1,4 +1,4 @@
-"""A part of a corpus that is read and not trained on, to measure on."""
+"""Held-out text: a part of a corpus that is not trained on, to measure compression."""
 
 from collections.abc import Iterator
 
@@ -11,18 +11,18 @@ MOST_BYTES = 1 << 23
 
 
 class HeldOut(DocumentSource):
-    """The documents of files, but for a share of each text file, and some rows.
+    """The documents of files, except for a share of each text file, and some rows.
 
-    Of a text file, lines are held out here and there, the last ones of each block that is
-    read: what the file unpacks to need not be known. So a file becomes several documents.
+    In a text file, the last lines of each block are held out, so that the decompressed size of
+    the file need not be known. So a file becomes several documents.
 
     Args:
         source: the files.
-        share: how much to hold out, more than 0 and less than 1; less where that would be
-            more than 8 MB.
+        share: the share to hold out, more than 0 and less than 1; at most 8 MB are held
+            out.
 
     Attributes:
-        texts: what was held out so far. In memory.
+        texts: the text held out so far, in memory.
     """
 
     def __init__(self, source: FileSource, share: float) -> None:
@@ -34,11 +34,11 @@ class HeldOut(DocumentSource):
 
     @property
     def bytes_read(self) -> int:
-        """How much was read of all files, as they lie on the disk."""
+        """The bytes of all files on disk that were read so far."""
         return self._source.bytes_read
 
     def __iter__(self) -> Iterator[Document]:
-        """Yield what is not held out.
+        """Yield the documents without the held-out text.
 
         Raises:
             OSError, SourceError: as the source.
@@ -62,7 +62,7 @@ class HeldOut(DocumentSource):
             yield _Stretch(first, cut)
 
     def _cut(self, document: FileDocument) -> Iterator[tuple[bytes, bool]]:
-        """Yield what is left of each block, and whether the text after that is held out."""
+        """Yield the rest of each block, and whether the text after it is held out."""
         due_bytes = 0.0
         for block in document.blocks():
             due_bytes += len(block) * self._share
@@ -78,7 +78,7 @@ class HeldOut(DocumentSource):
 
 
 class _Stretch:
-    """A text file from one part that is held out to the next."""
+    """A text file from one held-out part to the next."""
 
     text = None
 
@@ -87,7 +87,7 @@ class _Stretch:
         self._rest = rest
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield the blocks up to a part that is held out."""
+        """Yield the blocks up to a held-out part."""
         block, ends = self._first
         yield block
         while not ends and (following := next(self._rest, None)) is not None:

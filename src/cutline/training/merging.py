@@ -1,4 +1,4 @@
-"""Counts of pieces -> the vocabulary that byte-pair encoding learns from them."""
+"""Learning a vocabulary from counts of pieces, by byte-pair encoding."""
 
 from collections.abc import Callable
 from typing import Any, Final, Literal, get_args
@@ -16,7 +16,7 @@ __all__ = ["Ties", "train_vocabulary"]
 Ties = Literal["smallest", "largest", "ids"]
 
 MERGES_AT_ONCE: Final = 256
-"""Merges between two looks at the clock and for Ctrl-C: a few milliseconds."""
+"""Merges between two checks of the clock and for Ctrl-C: a few milliseconds."""
 
 NEWEST: Final = 5
 
@@ -32,20 +32,20 @@ def train_vocabulary(
     max_token_length: int | None,
     progress: Callable[[Progress], Any] | None,
 ) -> Vocabulary:
-    """Merge the most frequent pair of neighbouring tokens, so many times.
+    """Merge the most frequent pair of neighbouring tokens, `n_merges` times.
 
     Args:
-        arena: the distinct pieces' bytes, one after the other.
+        arena: the distinct pieces' bytes, concatenated.
         offsets: shape (n + 1,); piece k is `arena[offsets[k]:offsets[k + 1]]`.
-        counts: shape (n,); how often each piece occurs.
-        n_merges: how many merges at most.
-        min_frequency: pairs that are rarer are not merged.
-        ties: which of equally frequent pairs goes first.
-        max_token_length: of a token, in bytes; None: MAX_TOKEN_BYTES, as much as tables hold.
+        counts: shape (n,); the number of occurrences of each piece.
+        n_merges: maximum number of merges.
+        min_frequency: rarer pairs are not merged.
+        ties: which of equally frequent pairs is merged first.
+        max_token_length: in bytes; None: MAX_TOKEN_BYTES, the limit of the tables.
         progress: called every few hundred merges.
 
     Returns:
-        The 256 bytes, then the merges' tokens; ids are places.
+        The 256 bytes, then the merges' tokens, with ids in this order.
 
     Cost: near-linear: O((bytes + merges) log pairs). Memory is 30 to 60 bytes for each byte of
     the distinct pieces. docs/training.md has proofs.
@@ -67,7 +67,7 @@ def train_vocabulary(
 
 
 def _check_sum(offsets: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
-    """Refuse counts whose pairs could exceed int64; half of it, for floats are not exact."""
+    """Refuse counts whose pairs could exceed int64; half of it, since floats are not exact."""
     if float(np.dot(counts.astype(np.float64), np.diff(offsets))) > 2.0**62:
         raise OverflowError(
             "the pieces have more than 2**62 bytes, repeated ones counted: divide the counts"

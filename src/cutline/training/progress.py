@@ -1,4 +1,4 @@
-"""`Progress`: how far training has come, as its callbacks are told."""
+"""`Progress`: the argument of training's progress callbacks."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,14 +8,14 @@ __all__ = ["Progress"]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far `train`, `count_pieces` or `train_from_counts` has come.
+    """The progress of `train`, `count_pieces` or `train_from_counts`.
 
     Attributes:
         stage: "count" while pieces are counted, then "merge".
-        bytes_read: of the source, as it lies on the disk; of texts, their UTF-8.
-        pieces: counted so far, repeated ones too.
-        merges: made so far.
-        most_merges: how many there will be, unless pairs become too rare before.
+        bytes_read: the bytes read so far: of files, on disk; of texts, in UTF-8.
+        pieces: pieces counted so far, repeated ones included.
+        merges: merges made so far.
+        most_merges: the number of merges, unless pairs become too rare before.
         newest: the last few tokens made, oldest first.
     """
 

@@ -1,4 +1,4 @@
-"""Rows with text in one of their columns: JSON Lines and Parquet."""
+"""Rows with a column of text: JSON Lines and Parquet."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -22,15 +22,15 @@ _MOST_SHOWN = 20
 
 
 class JsonRows:
-    """The texts of a JSON Lines file: an object on each line, one of its values the text.
+    """The texts of a JSON Lines file: in each line an object with the text as one of its values.
 
     Args:
-        reader: of the file.
+        reader: reads the file.
         column: the key of the text.
 
     Attributes:
-        path: the file's.
-        unit: what a row of it is called.
+        path: the file's path.
+        unit: what a row is called in errors.
     """
 
     unit = "line"
@@ -42,16 +42,16 @@ class JsonRows:
 
     @property
     def bytes_read(self) -> int:
-        """How much of the file was read so far, as it lies on the disk."""
+        """The bytes of the file on disk that were read so far."""
         return self._reader.bytes_read
 
     def rows(self) -> Iterator[tuple[int, str]]:
-        """Yield the number of each line, from 1, and its text. Blank lines and null have none.
+        """Yield the number of each line, from 1, and its text, except for blank lines and nulls.
 
         Raises:
             OSError: the file cannot be read.
-            SourceError: (a ValueError) a line is no JSON object in UTF-8, lacks the column or
-                has no text there; names the line.
+            SourceError: (a ValueError) a line is no JSON object in UTF-8, or has no such column
+                or no text in it; names the line.
         """
         for number, line in self._reader.lines():
             if line and not line.isspace():
@@ -74,7 +74,7 @@ class JsonRows:
         text = row[self._column]
         if text is None or isinstance(text, str):
             return text
-        problem = f"column {self._column!r} must hold text, got {_json_type(text)}"
+        problem = f"column {self._column!r} must contain text, got {_json_type(text)}"
         raise self._error(number, problem)
 
     def _place(self, number: int) -> str:
@@ -96,11 +96,11 @@ def _no_column(column: str, columns: Iterable[str]) -> str:
 
 
 def text_type(schema: "pyarrow.Schema", column: str) -> "pyarrow.DataType":
-    """Return the type of a column's strings: of a dictionary, that of its values.
+    """Return the type of a column's strings; for a dictionary, that of its values.
 
     Raises:
-        SourceError: (a ValueError) there is no such column, or more than one, or it holds no
-            strings.
+        SourceError: (a ValueError) there is no such column, or more than one, or its type is
+            no string.
     """
     import pyarrow.types as kinds
 
@@ -111,7 +111,7 @@ def text_type(schema: "pyarrow.Schema", column: str) -> "pyarrow.DataType":
     found = schema.field(column).type
     kind = found.value_type if kinds.is_dictionary(found) else found
     if not (kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind)):
-        raise SourceError(f"column {column!r} must hold strings, its type is {found}")
+        raise SourceError(f"column {column!r} must contain strings, its type is {found}")
     return kind
 
 
@@ -120,18 +120,18 @@ class ParquetRows:
 
     Args:
         path: the file.
-        column: a name at the top of the schema.
+        column: a top-level name of the schema.
 
     Attributes:
         path: the file's.
         unit: what a row of it is called.
-        bytes_read: how much of the file was read so far, estimated by its rows.
+        bytes_read: the bytes of the file that were read so far, estimated from its rows.
 
     Raises:
         ImportError: `pyarrow` is not installed.
         OSError: the file cannot be read.
-        SourceError: (a ValueError) it is no Parquet file or lacks a column of strings by this
-            name; names the columns that are there.
+        SourceError: (a ValueError) it is no Parquet file, or has no string column of this
+            name; names its columns.
     """
 
     unit = "row"
@@ -157,7 +157,7 @@ class ParquetRows:
 
     @contextmanager
     def _refused(self, problem: str) -> Iterator[None]:
-        """Name the file in what pyarrow says of its content; a failing disk speaks for itself."""
+        """Add the file's name to pyarrow's errors about its content, not to those of the disk."""
         import pyarrow
 
         try:
@@ -168,7 +168,7 @@ class ParquetRows:
             raise SourceError(f"{self.path}: {problem}: {error}") from error
 
     def rows(self) -> Iterator[tuple[int, str]]:
-        """Yield the number of each row, from 1, and its text. Null has none.
+        """Yield the number of each row, from 1, and its text, except for nulls.
 
         Raises:
             OSError: the file cannot be read.

@@ -1,4 +1,4 @@
-"""What a source of text is: files, patterns of file names, or texts; and its documents."""
+"""Sources of text: files, patterns of file names, or texts; and their documents."""
 
 import errno
 import glob
@@ -35,16 +35,16 @@ _SHOWN_CHARACTERS = 255  # the usual limit of a file name
 
 
 class Document(Protocol):
-    """A text of its own: no piece goes on in the next one."""
+    """One text: no piece extends into the next document."""
 
     @property
     def text(self) -> str | None:
-        """The whole of it if it is in memory anyway, None if only `blocks` has it."""
+        """The whole text if it is in memory, None if it must be read by `blocks`."""
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield parts of some MB at most that make up the document when joined.
+        """Yield the parts of the document, each of some MB at most.
 
-        Each is whole characters in UTF-8.
+        Each consists of whole characters in UTF-8.
         """
 
 
@@ -60,11 +60,11 @@ class TextDocument:
 
     @property
     def name(self) -> str:
-        """As "item 12", or "corpus.jsonl, line 12"."""
+        """Such as "item 12", or "corpus.jsonl, line 12"."""
         return f"{self._unit} {self._number}"
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield parts that make up the text when joined.
+        """Yield the parts of the text.
 
         Raises:
             SurrogateError: (a ValueError) it has a surrogate code point; names the place.
@@ -81,7 +81,7 @@ class TextDocument:
 
 
 class FileDocument:
-    """A document that is a file of text."""
+    """A file of text as one document."""
 
     __slots__ = ("_reader", "has_text")
 
@@ -101,7 +101,7 @@ class FileDocument:
 
         Raises:
             OSError: the file cannot be read.
-            SourceError: (a ValueError) it is not UTF-8, or packed data is damaged.
+            SourceError: (a ValueError) it is not UTF-8, or compressed data is damaged.
         """
         for block in self._reader.utf8_blocks():
             self.has_text = True
@@ -109,17 +109,17 @@ class FileDocument:
 
 
 class DocumentSource(ABC):
-    """Documents, one after the other: a document's blocks are read before the next is asked for.
+    """A sequence of documents; each one's blocks are read before the next document is.
 
     Attributes:
-        size_bytes: of all files on the disk, without pipes and the like; None without files.
+        size_bytes: the size of all files on disk, without pipes and the like; None without files.
     """
 
     size_bytes: int | None = None
 
     @property
     def bytes_read(self) -> int | None:
-        """How much of that was read so far; None without files."""
+        """The bytes of these files that were read so far; None without files."""
         return None
 
     @abstractmethod
@@ -134,11 +134,11 @@ class TextSource(DocumentSource):
         self._texts = texts
 
     def __iter__(self) -> Iterator[Document]:
-        """Yield them, once if the texts come only once.
+        """Yield the documents; again only if the texts can be iterated again.
 
         Raises:
             TypeError: an item is no str; names it.
-            SourceError: (a ValueError) at the end, if no item held text.
+            SourceError: (a ValueError) at the end, if no item had text.
         """
         number = n_characters = 0
         for number, text in enumerate(self._texts, start=1):
@@ -147,23 +147,23 @@ class TextSource(DocumentSource):
             n_characters += len(text)
             yield TextDocument(plain_text(text), "item", number)
         if not n_characters:
-            raise SourceError(f"no text to train on: {number} documents, and none holds text")
+            raise SourceError(f"no text to train on: {number} documents, and none has text")
 
 
 class FileSource(DocumentSource):
-    """The documents of files: of each its text, or the texts of its rows.
+    """The documents of files: the text of a file, or the texts of its rows.
 
     Args:
         paths: the files, none of them a folder.
-        column: where rows have their text.
+        column: the column with the text of rows.
         may_be_empty: whether files without any text are no error.
-        block_bytes: how much to read at a time.
+        block_bytes: the size of a read.
 
     Raises:
         ImportError: an optional package is needed and not installed.
         OSError: a Parquet file cannot be read.
-        SourceError: (a ValueError) no column is given where one is needed, or one is given
-            where there are none.
+        SourceError: (a ValueError) a column is missing for a file with columns, or given for
+            one without.
     """
 
     def __init__(
@@ -183,16 +183,16 @@ class FileSource(DocumentSource):
 
     @property
     def bytes_read(self) -> int:
-        """How much was read of all files, as they lie on the disk."""
+        """The bytes of all files on disk that were read so far."""
         return self._bytes_before + (self._current.bytes_read if self._current else 0)
 
     def __iter__(self) -> Iterator[Document]:
-        """Yield them in the order of the files; read one's blocks before asking for the next.
+        """Yield the documents in the order of the files; read one's blocks before the next one.
 
         Raises:
             OSError: a file cannot be read.
-            SourceError: (a ValueError) a file is not what its name says, or not UTF-8; names
-                the place. At the end, if no file held text.
+            SourceError: (a ValueError) a file is not of the kind of its name, or not UTF-8;
+                names the place. At the end, if no file had text.
         """
         self._bytes_before = 0
         for part in self._parts:
@@ -217,22 +217,22 @@ class FileSource(DocumentSource):
 def open_source(
     source: Files | Iterable[str] | DocumentSource, column: str | None = None
 ) -> DocumentSource:
-    """Find the documents of a source.
+    """Return the documents of a source.
 
     Args:
         source: a file name, or a pattern such as "corpus/**/*.txt"; or a list or tuple of
-            these; or any other iterable, whose items are texts. So a `str` is always a file
-            name and never a text, in a list too: texts in a list go in as `iter(texts)`.
-            A pattern's files come sorted. A file is text in UTF-8, unless its name ends in
-            .jsonl, .ndjson or .parquet: then each row is a document. All but Parquet may be
-            packed: .gz, .zst or .zstd. A `DocumentSource` is taken as it is.
-        column: which column of the rows holds the text.
+            these; or any other iterable of texts. So a `str` is always a file name and never
+            a text, in a list too: pass a list of texts as `iter(texts)`. A pattern's files
+            are sorted. A file is text in UTF-8, unless its name ends in .jsonl, .ndjson or
+            .parquet: then each row is a document. All but Parquet may be compressed: .gz, .zst
+            or .zstd. A `DocumentSource` is returned unchanged.
+        column: the column of the rows that has the text.
 
     Returns:
         The documents, and how much of them was read.
 
     Raises:
-        FileNotFoundError: no file has this name, or none fits the pattern.
+        FileNotFoundError: no file has this name or matches the pattern.
         IsADirectoryError: it is a folder.
         ImportError: an optional package is needed and not installed.
         TypeError: it is no source.
@@ -261,12 +261,12 @@ def open_source(
 
 
 def find_files(files: Files) -> list[Path]:
-    """Find the files that names and patterns stand for; those of a pattern sorted.
+    """Find the files of names and patterns; those of a pattern sorted.
 
-    A file that is named twice is there twice.
+    A file that is named twice is returned twice.
 
     Raises:
-        FileNotFoundError: no file has this name, or none fits the pattern.
+        FileNotFoundError: no file has this name or matches the pattern.
         IsADirectoryError: it is a folder.
         TypeError: a name is neither str nor os.PathLike.
         SourceError: (a ValueError) the list is empty.
@@ -292,7 +292,7 @@ def _files_of(name: object) -> list[Path]:
         found = sorted(map(Path, glob.glob(written, recursive=True)))  # noqa: PTH207 (any pattern)
         if files := [path for path in found if not path.is_dir()]:
             return files
-        problem = "no file fits this pattern"
+        problem = "no file matches this pattern"
     else:
         problem = "no such file"
     shown = written if len(written) <= _SHOWN_CHARACTERS else f"{written[:_SHOWN_CHARACTERS]}..."
@@ -307,7 +307,7 @@ def _exists(path: Path) -> bool:
 
 
 def size_of(path: Path) -> int | None:
-    """Bytes on the disk; None for what is no regular file."""
+    """Return the size on disk in bytes; None if it is no regular file."""
     status = path.stat()
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
@@ -319,7 +319,7 @@ def _open_file(
     reader = FileReader(path, block_bytes)
     has_rows = reader.kind in _JSON_SUFFIXES + _PARQUET_SUFFIXES
     if has_rows and column is None:
-        raise SourceError(f"{path}: which column holds the text? pass its name as column")
+        raise SourceError(f"{path}: which column has the text? pass its name as column")
     if not has_rows and column is not None:
         raise SourceError(
             f"{path}: read as plain text, which has no column {column!r}: leave column out, "
@@ -330,7 +330,7 @@ def _open_file(
     if reader.kind in _JSON_SUFFIXES:
         return JsonRows(reader, column)
     if reader.packing:
-        raise SourceError(f"{path}: parquet files are packed in themselves: unpack this one first")
+        raise SourceError(f"{path}: parquet has its own compression: decompress this file first")
     return ParquetRows(path, column)
 
 

@@ -1,4 +1,4 @@
-"""Training: from text, or from counts of its pieces, to an encoding of one's own."""
+"""Training an encoding from text, or from counts of its pieces."""
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import index
@@ -33,29 +33,29 @@ def train(
 ) -> Encoding:
     r"""Train a byte-level BPE encoding.
 
-    Deterministic: the result depends on the text alone, not on the order of files, on
+    The result is deterministic: it depends only on the text, not on the order of files, on
     threads or on how the text is read.
 
     Args:
         source: files, or an iterable of texts: see `count_pieces`.
-        vocab_size: tokens in all: 256 bytes, merges and special tokens.
+        vocab_size: the total number of tokens: 256 bytes, merges and special tokens.
         pat_str: the split pattern; None: each document is one piece.
-        special_tokens: texts that cut documents and take no part in merging. Their ids follow
-            the last merge.
-        min_frequency: training stops where no pair occurs as often, and the vocabulary is
-            smaller then.
+        special_tokens: texts that split documents and are not merged. Their ids follow the
+            last merge.
+        min_frequency: training stops when no pair occurs as often; the vocabulary is then
+            smaller.
         ties: which of equally frequent pairs is merged first: "smallest", the pair of byte
-            strings that comes first in order; "largest", that which comes last; "ids", the
-            pair with the lower ids (left, then right).
-        max_token_length: the most bytes that a token may have; None: 32,768.
-        column: which column of JSONL or Parquet files holds the text.
-        num_threads: for counting; None: as many as there are processors.
-        progress: called with a `Progress` some times a second.
-        name: the encoding's.
+            strings that sorts first; "largest", the pair that sorts last; "ids", the pair
+            with the lower ids (left, then right).
+        max_token_length: maximum length of a token in bytes; None: 32,768.
+        column: the column of JSONL or Parquet files that has the text.
+        num_threads: for counting; None: the number of processors.
+        progress: called with a `Progress` several times a second.
+        name: the encoding's name.
 
     Raises:
-        ValueError: an argument is out of range, the source holds no text, or its distinct pieces
-            have about 4 GiB or more in all: their bytes, and one more for each, must be less.
+        ValueError: an argument is out of range, the source has no text, or its distinct pieces
+            have about 4 GiB or more in total: their bytes, and one more for each, must be less.
         FileNotFoundError, OSError: a file cannot be read.
         PatternError: the split pattern is no valid regular expression.
 
@@ -92,25 +92,25 @@ def train_from_counts(
     progress: Callable[[Progress], Any] | None = None,
     name: str = "trained",
 ) -> Encoding:
-    r"""Train on counts of pieces: what `train` does once it has counted.
+    r"""Train on counts of pieces; the second half of `train`.
 
     Args:
-        counts: from `count_pieces`, of one machine or the sum of many; split pattern and
-            special tokens are those that it was counted with.
-        vocab_size: as in `train`, and so are the others.
-        min_frequency: training stops where no pair occurs as often.
+        counts: from `count_pieces`, of one machine or the sum of many; with their split
+            pattern and special tokens.
+        vocab_size: as for `train`, like the other arguments.
+        min_frequency: training stops when no pair occurs as often.
         ties: which of equally frequent pairs is merged first.
-        max_token_length: the most bytes that a token may have.
-        progress: called with a `Progress` some times a second.
-        name: the encoding's.
+        max_token_length: maximum length of a token in bytes.
+        progress: called with a `Progress` several times a second.
+        name: the encoding's name.
 
     Raises:
         ValueError: an argument is out of range, or the distinct pieces have about 4 GiB or more
-            in all: their bytes, and one more for each, must be less.
+            in total: their bytes, and one more for each, must be less.
         OverflowError: the pieces have more than 2**62 bytes, repeated ones counted.
 
-    Cost: near-linear in the distinct pieces and the merges. One merge touches the places where
-    its pair stands, and keeps its neighbours' counts up to date; a heap gives the next pair.
+    Cost: near-linear in the distinct pieces and the merges. A merge visits the occurrences of
+    its pair, and updates the counts of the pairs next to them; a heap has the next pair.
 
     >>> import cutline
     >>> counts = cutline.count_pieces(iter(["low low low lower lowest"]), pat_str=r" ?\w+")
@@ -143,7 +143,7 @@ def check_limits(
     ties: Ties,
     max_token_length: int | None,
 ) -> None:
-    """Refuse what is out of range before hours of counting.
+    """Refuse arguments out of range before hours of counting.
 
     Raises:
         ValueError: names the argument of `train` and its limits.

@@ -1,8 +1,8 @@
-"""Proofs for chunks: `verify` says what is wrong with them, whoever made them.
+"""Checking chunks: `verify` lists what is wrong with the chunks of any library.
 
 duck_typing.py  chunks and tokenizers of other libraries
-locating.py     where in the text chunks without offsets lie
-checking.py     `verify`: counts, offsets, what is lost
+locating.py     locating chunks without offsets in the text
+checking.py     `verify`: counts, offsets, lost text
 report.py       `Report` and `Finding`
 """
 

@@ -1,4 +1,4 @@
-"""`verify`: whether chunks are slices of their text, within budget, and nothing is lost."""
+"""`verify`: checks that chunks are slices of their text, within budget, and lose nothing."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
@@ -25,40 +25,41 @@ def verify(
     strip: bool = False,
     count_text: Callable[[Any], int] | None = None,
 ) -> Report:
-    """Prove that chunks are what they should be, or say what is wrong; any chunks of any maker.
+    """Check the chunks of a text, from any library, and report everything that is wrong.
 
-    That every chunk is within budget, is a slice of the text at the offsets that it gives, and
-    has the tokens that it says; that all the text is in the chunks, in order; that chunks share
-    no more than `chunk_overlap` tokens, and each adds something.
+    It checks that every chunk is within budget, is the slice of the text at its offsets, and
+    has its `token_count`; that all the text is in the chunks, in order; that chunks share no
+    more than `chunk_overlap` tokens, and each adds new text.
 
     Args:
         text: the text that was cut.
-        chunks: of each its text, and where it says so its offsets and tokens: a str; a pair of
+        chunks: for each chunk its text, and if known its offsets and tokens: a str; a pair of
             offset and str, or of offsets; or a mapping or an object with `text`, `page_content`
             or `content`, with `start_index`, `start_char_idx`, `split_idx_start` or `start`, with
             `end_index`, `end_char_idx` or `end`, and with `token_count`. All but the text may
-            stand in `metadata` or `meta`.
-        encoding: what counts: an `Encoding`, its name, a wrapped tokenizer, a function from text to
-            number of tokens, or an object with `encode` (of tiktoken, tokenizers, transformers); no
-            special tokens are added.
+            be in `metadata` or `meta`.
+        encoding: an `Encoding`, its name, a wrapped tokenizer, a function from text to number of
+            tokens, or an object with `encode` (of tiktoken, tokenizers, transformers); no special
+            tokens are added.
         chunk_size: the budget.
-        chunk_overlap: tokens that a chunk may share with what is before it.
+        chunk_overlap: maximum number of tokens that a chunk shares with the text before it.
         strip: white space between chunks may be missing.
-        count_text: of a chunk as it was given, the tokens that are really sent for it, which
-            count against the budget: the one that the chunker had. If not given, the chunk's own.
+        count_text: returns the tokens that are really sent for a given chunk, which count
+            against the budget; the same function that the chunker had. By default the chunk's
+            own tokens.
 
     Returns:
-        The report, true if all is well.
+        The report, true if there are no findings.
 
     Raises:
         TypeError: a chunk has no text, or the encoding cannot count.
         ValueError: chunk_size is below 1, or chunk_overlap negative.
 
-    Chunks without offsets, or with wrong ones, are located from left to right. Repeated text
-    can lie at several places: then a place is believed that leaves nothing to object to.
+    Chunks without offsets, or with wrong ones, are located from left to right. If repeated text
+    occurs at several positions, a position without findings is taken.
 
-    Cost: each chunk is counted, and found where it should be: linear in the text. What is not
-    found there is searched for: see docs/budgets.md.
+    Cost: each chunk is counted and compared at its expected position: linear in the text. Chunks
+    that are not found there are searched for: see docs/budgets.md.
     Source: docs/budgets.md, "Verifying".
 
     >>> report = verify("one two three", ["one two", "three"], chunk_size=2)
@@ -125,7 +126,7 @@ def _check_places(
     count: Callable[[str], int],
     chunk_overlap: int,
 ) -> Iterator[Finding]:
-    """Check each chunk's place against what it says, and against those before it."""
+    """Check each chunk's position against its offsets, and against the chunks before it."""
     for number, (chunk, place) in enumerate(zip(chunks, places, strict=True)):
         if chunk.start is not None:
             yield from _check_offsets(text, number, chunk, place)
@@ -171,7 +172,7 @@ def _loss(text: str, start: int, end: int, number: int | None) -> Finding:
 
 
 def _shown(text: str) -> str:
-    """Return the text as the findings show it."""
+    """Return the text as shown in findings."""
     if len(text) <= _SHOWN:
         return repr(text)
     return f"{text[:_SHOWN]!r}… ({len(text)} characters)"

@@ -1,6 +1,6 @@
 """Chunks and tokenizers of other libraries, by duck typing.
 
-No package is imported for that: an object with the right attributes is a chunk.
+No package is imported for this: any object with the right attributes is a chunk.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ METADATA_NAMES = ("metadata", "meta")
 
 
 class ReadChunk(NamedTuple):
-    """What a chunk says of itself; None: nothing."""
+    """A chunk's own data; None: not given."""
 
     text: str
     start: int | None
@@ -36,9 +36,9 @@ def read_chunk(chunk: Any, number: int, source: str) -> ReadChunk:
     """Read a chunk: a str, a pair, a mapping, or an object with attributes.
 
     Args:
-        chunk: what is read.
-        number: which of the chunks it is, for the error.
-        source: what it is a slice of, for a pair of offsets.
+        chunk: the chunk.
+        number: its number, for the error.
+        source: the text that it is a slice of, for a pair of offsets.
 
     Raises:
         TypeError: it has no text; names the chunk.
@@ -63,7 +63,7 @@ def read_chunk(chunk: Any, number: int, source: str) -> ReadChunk:
 
 
 def counter_of(encoding: Tokenizer) -> Callable[[str], int]:
-    """Return what counts the tokens of a text, special-token templates left out.
+    """Return a function that counts the tokens of a text, without special-token templates.
 
     Raises:
         TypeError: the object neither counts nor encodes.
@@ -85,7 +85,7 @@ def counter_of(encoding: Tokenizer) -> Callable[[str], int]:
 
 
 def _encoder_counter(encode: Callable[..., Any]) -> Callable[[str], int]:
-    """Count with an `encode`, without the special tokens that it may add."""
+    """Count with an `encode` method, without the special tokens that it may add."""
     options: dict[str, Any] = {"add_special_tokens": False}
     try:
         encode("", **options)
@@ -109,7 +109,7 @@ def _number(chunk: Any, names: tuple[str, ...]) -> int | None:
 
 
 def first_of(holder: Any, names: tuple[str, ...], kind: type | tuple[type, ...]) -> Any:
-    """Return the first of some attributes or keys that is of a kind; None: there is none."""
+    """Return the first of some attributes or keys that has a type; None if there is none."""
     values = (_get(holder, name) for name in names)
     return next((value for value in values if isinstance(value, kind)), None)
 

@@ -1,10 +1,10 @@
-"""Where in a text its chunks lie, when they do not say so, or say so wrongly.
+"""Locating chunks in their text, if they have no offsets or wrong ones.
 
-A chunk of text that repeats could lie at many places. All chains of places that leave nothing to
-object to are followed side by side, a bounded number of them; only when there is none left, the
-chain that has come farthest goes on with what is least wrong: with where the chunk says that it
-lies, if it does lie there. So repetition alone never makes a finding, as long as the number of
-chains suffices; and offsets that were found by searching, and are those of a repetition, do.
+A chunk of repeated text can occur at many positions. All chains of positions without findings are
+followed in parallel, up to a bounded number. Only if none is left, the chain that has come
+farthest continues with the least wrong position: the chunk's own offset, if the chunk occurs
+there. So repetition alone never makes a finding, as long as the number of chains suffices; offsets
+that were found by searching, and are those of another occurrence, do.
 """
 
 import re
@@ -18,10 +18,10 @@ __all__ = ["Place", "locate", "span_holds", "uncovered"]
 Count = Callable[[str], int]
 
 _MOST_CHAINS = 32
-# Candidate places at either end of the range where an overlap can begin, and how much farther
-# back than bisection finds: counts are not monotone.
+# Candidate positions at either end of the range in which an overlap can begin, and how much
+# farther back than found by bisection, since counts are not monotone.
 _MOST_PLACES, _SLACK = 32, 16
-# Searches of the whole text for chunks that are not near where they should be.
+# Searches of the whole text for chunks that are not near their expected position.
 _WIDE_SEARCHES = 32
 _NEAR, _MOST_PENDING = 10_000, 100_000
 _WHITE_SPACE = re.compile(r"\s*")
@@ -29,11 +29,11 @@ _WHITE_SPACE = re.compile(r"\s*")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a chunk lies, and after which places of the chunks before it.
+    """A chunk's position, linked to those of the chunks before it.
 
     Attributes:
-        start: of what was found of the chunk; None: it is nowhere.
-        end: of that.
+        start: the start of the found part of the chunk; None: it was not found.
+        end: the end of that part.
         covered: the farthest end so far.
         last_start: the start of the last chunk that was found.
         previous: the place of the chunk before.
@@ -50,12 +50,12 @@ class Place:
         return Place(start, end, max(self.covered, end), start, self)
 
     def nowhere(self) -> "Place":
-        """Return the place of a next chunk that is nowhere."""
+        """Return the place of a next chunk that was not found."""
         return Place(None, None, self.covered, self.last_start, self)
 
 
 def span_holds(text: str, chunk: ReadChunk) -> bool:
-    """Tell whether a chunk says where it lies, and does lie there."""
+    """Return whether a chunk has offsets and occurs there."""
     start, end = chunk.start, chunk.end
     if start is None or start < 0:
         return False
@@ -67,7 +67,7 @@ def span_holds(text: str, chunk: ReadChunk) -> bool:
 def uncovered(
     spans: Iterable[tuple[int, int, int]], length: int
 ) -> Iterator[tuple[int, int, int | None]]:
-    """Yield what numbered spans leave out of a text, each with the number of the span after it."""
+    """Yield the parts of a text outside numbered spans, with the number of the next span."""
     covered = 0
     for start, end, number in sorted(spans):
         if start > covered:
@@ -83,7 +83,7 @@ def locate(
     """Find a place for every chunk, from left to right."""
     search = _Search(text, count, chunk_overlap, strip)
     chains = [Place(None, None, 0, -1, None)]
-    # Assume equal overlaps: what the chunks have more than the text, shared out.
+    # Assume equal overlaps: distribute the characters that the chunks have beyond the text.
     excess = sum(len(chunk.text) for chunk in chunks) - len(text)
     shared_each = excess / max(1, len(chunks) - 1)
     passed = 0
@@ -112,7 +112,7 @@ class _Search:
     def next_places(
         self, chains: list[Place], part: str, said: int | None, expected: float
     ) -> list[Place]:
-        """Extend all chains without findings; if there are none, the least wrong one."""
+        """Extend all chains without findings, or if there are none, the least wrong one."""
         if said is not None:
             following = [chain for chain in chains if self._follows(chain, part, said)]
             if following:
@@ -145,7 +145,7 @@ class _Search:
         return sorted(found.values(), key=lambda place: place.covered)
 
     def _follows(self, chain: Place, part: str, start: int) -> bool:
-        """Tell whether a start follows on the chain as it should."""
+        """Return whether a start continues the chain without a finding."""
         if start >= chain.covered:
             return start == chain.covered or (
                 self._strip and start <= self._white_space_end(chain.covered)
@@ -154,7 +154,7 @@ class _Search:
         return adds and 0 < self._count(self._text[start : chain.covered]) <= self._overlap
 
     def _faultless(self, chain: Place, part: str) -> Iterator[int]:
-        """Yield the starts that lead to no finding."""
+        """Yield the starts without findings."""
         if self._text.startswith(part, chain.covered):
             yield chain.covered
         if self._strip:
@@ -163,10 +163,10 @@ class _Search:
             yield from self._overlapping(chain, part)
 
     def _overlapping(self, chain: Place, part: str) -> Iterator[int]:
-        """Yield the starts before the chain's end that share no more than they may.
+        """Yield the starts before the chain's end whose overlap is within its limit.
 
-        Where there are many, those that share most, at which chunkers aim, and those that
-        share least.
+        If there are many: those with the largest overlap, which chunkers aim at, and those
+        with the smallest.
         """
         lowest = max(chain.last_start + 1, chain.covered - len(part) + 1)
         last = (
@@ -188,7 +188,7 @@ class _Search:
                 yield start
 
     def _shared_start(self, lowest: int, end: int) -> int:
-        """Bisect for how far back the overlap can begin, and some more: counts are not monotone."""
+        """Bisect for the first start of the overlap, with slack: counts are not monotone."""
         low, high = lowest, end
         while low < high:
             middle = (low + high) // 2
@@ -199,7 +199,7 @@ class _Search:
         return max(lowest, low - _SLACK)
 
     def _after_white_space(self, chain: Place, part: str) -> Iterator[int]:
-        """Yield the start after white space that was left out, if that is all that was."""
+        """Yield the start after stripped white space, if nothing else is missing."""
         end = self._white_space_end(chain.covered)
         own = len(part) - len(part.lstrip())
         blank = own == len(part)
@@ -214,7 +214,7 @@ class _Search:
         return self._white[1]
 
     def _least_wrong(self, chain: Place, part: str) -> Place:
-        """Find a chunk that does not follow: overlapping, farther on, in part, or before."""
+        """Locate a chunk with a finding: overlapping, later, in part, or earlier."""
         lowest = max(0, chain.last_start + 1, chain.covered - len(part) + 1)
         start = self._text.rfind(part, lowest, chain.covered + len(part))
         if start < 0:

@@ -1,4 +1,4 @@
-"""What `verify` found."""
+"""`Report` and `Finding`: the results of `verify`."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -22,15 +22,15 @@ _MOST_SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong.
+    """One problem with a chunk.
 
     Attributes:
-        kind: what sort of thing.
-        chunk: the number of the chunk, from 0; of text lost, that of the chunk after it, and
+        kind: the kind of problem.
+        chunk: the number of the chunk, from 0; for lost text, that of the chunk after it, and
             None at the end of the text.
-        message: what exactly.
-        start: where in the text it lies, in code points, if that is known.
-        end: where it ends.
+        message: the details.
+        start: its start in the text, in code points, if known.
+        end: its end, if known.
     """
 
     kind: FindingKind
@@ -46,11 +46,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that is wrong with the chunks of a text. True if nothing is.
+    """All findings about the chunks of a text. True if there are none.
 
     Attributes:
         findings: in the order of the chunks.
-        chunk_count: how many chunks there are.
+        chunk_count: the number of chunks.
         text_length: the length of the text in code points.
         mean_fill: the mean share of the budget that a chunk uses; 0 without chunks.
         most_tokens: the tokens of the largest chunk.
@@ -68,21 +68,21 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether there is nothing wrong."""
+        """Whether there are no findings."""
         return not self.findings
 
     def __bool__(self) -> bool:
         return self.ok
 
     def counts(self) -> dict[FindingKind, int]:
-        """Return how many findings there are of each kind that occurs."""
+        """Return the number of findings of each kind that occurs."""
         return dict(Counter(finding.kind for finding in self.findings))
 
     def raise_for_findings(self) -> None:
-        """Raise if anything is wrong.
+        """Raise an error if there are findings.
 
         Raises:
-            AssertionError: the report. What failed is a check of a program's promise, not an
+            AssertionError: with the report. A program's own guarantee has failed, not an
                 argument: there is nothing to handle, and test runners show it as a failure.
         """
         if self.findings:

@@ -1,4 +1,4 @@
-"""Chunks to look at: a page for the browser, and colours for the terminal."""
+"""Viewing chunks: a page for the browser, and colours for the terminal."""
 
 from cutline.view.page import html_page
 from cutline.view.terminal import terminal_view

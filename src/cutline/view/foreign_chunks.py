@@ -1,7 +1,7 @@
-"""Chunks of any maker, as `Chunk` objects: what each says of itself, and where it lies.
+"""Chunks of any library as `Chunk` objects, with their offsets.
 
-`verification/duck_typing.py` says what a chunk may be. Offsets are believed if all chunks have
-them; else chunks are located as `verify` does it: docs/budgets.md, "Verifying".
+`verification/duck_typing.py` says what a chunk may be. Offsets are used if all chunks have
+them; otherwise chunks are located as by `verify`: docs/budgets.md, "Verifying".
 """
 
 import json
@@ -20,25 +20,25 @@ from cutline.view.tokens import Tokenizer
 
 __all__ = ["chunks_of"]
 
-_NOT_FOUND = -1  # LangChain's value for an offset that it did not find
+_NOT_FOUND = -1  # LangChain's value for an unknown offset
 
 
 def chunks_of(text: str, chunks: Iterable[Any], encoding: Tokenizer) -> list[Chunk]:
     """Read the chunks of a text, locate those without offsets, and count their tokens.
 
     Args:
-        text: what the chunks are slices of.
-        chunks: in the order of the text, of any maker.
-        encoding: what counts; what chunks say of their tokens is not used.
+        text: the text of which the chunks are slices.
+        chunks: in the order of the text, from any library.
+        encoding: counts tokens; the chunks' own counts are not used.
 
     Raises:
         SurrogateError: (a ValueError) the text has a surrogate.
         TypeError: the text is no str, or a chunk has none.
-        ValueError: a chunk is not the slice of the text that its offsets name, is nowhere in
-            it, or begins before the one before it; names the chunk.
+        ValueError: a chunk is not the slice of the text at its offsets, does not occur in
+            the text, or begins before the previous one; names the chunk.
 
-    Cost: linear in the chunks. Of those without offsets, what does not follow on the chunk
-    before is searched for; where text repeats and chunks overlap, that takes milliseconds each.
+    Cost: linear in the chunks. A chunk without offsets that does not follow the previous one
+    is searched for; if text repeats and chunks overlap, that takes milliseconds each.
 
     >>> import cutline
     >>> found = chunks_of("one, two", ["one", "two"], cutline.get_encoding("o200k_base"))
@@ -79,7 +79,7 @@ def _read(chunk: Any, number: int, text: str) -> ReadChunk:
 
 
 def _not_there(text: str, number: int, own: str, start: int, end: int | None) -> str:
-    """Tell where a chunk and the text at its offsets begin to differ."""
+    """Build the error that shows where a chunk and the text at its offsets begin to differ."""
     end = start + len(own) if end is None else end
     there = text[max(start, 0) : max(end, 0)]
     differ = (at for at, (one, other) in enumerate(zip(own, there, strict=False)) if one != other)
@@ -92,7 +92,7 @@ def _not_there(text: str, number: int, own: str, start: int, end: int | None) ->
 
 
 def _starts(text: str, chunks: list[ReadChunk]) -> list[int]:
-    """Tell where the chunks begin, and see that they do so in order."""
+    """Return the starts of the chunks, and check their order."""
     starts = [chunk.start for chunk in chunks if chunk.start is not None]
     if len(starts) < len(chunks):
         starts = list(_located(text, chunks))
@@ -107,7 +107,7 @@ def _starts(text: str, chunks: list[ReadChunk]) -> list[int]:
 
 
 def _located(text: str, chunks: list[ReadChunk]) -> Iterator[int]:
-    """Search for the chunks from left to right; what they say is believed where it follows."""
+    """Search for the chunks from left to right; an own offset that follows is used."""
     before = 0
     # Any overlap is accepted.
     places = locate(text, chunks, len, chunk_overlap=len(text), strip=True)
@@ -135,7 +135,7 @@ def _headings(chunk: Any) -> tuple[str, ...]:
 
 
 def _metadata(chunk: Any) -> Mapping[str, Any]:
-    """Return what else a chunk knows; in rows of tables it is written as JSON."""
+    """Return a chunk's metadata; rows of tables have it as JSON."""
     found = first_of(chunk, METADATA_NAMES, (Mapping, str))
     if isinstance(found, str):
         with suppress(ValueError, RecursionError):

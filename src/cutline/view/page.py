@@ -1,9 +1,9 @@
-"""`html_page`: a text and its chunks as one HTML file that needs nothing else.
+"""`html_page`: a text and its chunks as one self-contained HTML file.
 
-The page holds the text once and, for each chunk, its offsets and token ids; its script makes
-the elements, and those of tokens only near what is in view. So a page for 1 MB of text has
-some 3 MB, and opens and scrolls like a short one. A content security policy keeps the page
-from the network, whatever the text holds.
+The page contains the text once and, for each chunk, its offsets and token ids; its script makes
+the elements, and those of tokens only near the viewport. So a page for 1 MB of text has some
+3 MB, and opens and scrolls like a short one. A content security policy keeps the page from the
+network, whatever the text contains.
 """
 
 import hashlib
@@ -32,19 +32,19 @@ def html_page(
     title: str = "Chunks",
     chunk_size: int | None = None,
 ) -> str:
-    """Show a text and its chunks: tokens, overlap, how full they are, what they were cut at.
+    """Show a text and its chunks with tokens, overlap, fill and boundaries.
 
     Args:
-        text: what the chunks are slices of.
-        chunks: in the order of the text, ours or those of others; they may overlap and leave
-            something out. Each is its text, or has it (`text`, `page_content`, `content`), and
-            may say where it begins (`start_index`, `start_char_idx`, `split_idx_start`, `start`,
-            also in its metadata) and ends, in code points; or it is a pair of offset and str, or
-            of offsets. Unless all say where they begin, they are searched for from left to right.
+        text: the text of which the chunks are slices.
+        chunks: in the order of the text, from cutline or another library; they may overlap and
+            omit text. Each is its text, or has it (`text`, `page_content`, `content`), and may
+            have its start (`start_index`, `start_char_idx`, `split_idx_start`, `start`, also in
+            its metadata) and end, in code points; or it is a pair of offset and str, or of
+            offsets. Unless all have their start, they are searched for from left to right.
         encoding: an `Encoding`, the name of one, or a wrapped tokenizer; each chunk is encoded
-            on its own. Where a wrapped one does not tell the places of tokens, none are marked.
-        title: what the page is called, such as the file's name.
-        chunk_size: the budget in tokens, for telling how full chunks are.
+            on its own. If a wrapped one gives no offsets, tokens are not shown.
+        title: the title of the page, such as the file's name.
+        chunk_size: the budget in tokens, to show how full chunks are.
 
     Returns:
         An HTML document. It loads nothing from the network.
@@ -52,8 +52,8 @@ def html_page(
     Raises:
         SurrogateError: (a ValueError) the text has a surrogate.
         TypeError: a chunk has no text; or the encoding is a tokenizer that is not wrapped.
-        ValueError: a chunk is not a slice of the text, or not the one that it says, or begins
-            before the one before it; names the chunk.
+        ValueError: a chunk is not a slice of the text, or not the one at its offsets, or begins
+            before the previous one; names the chunk.
 
     Cost: that of encoding the chunks, and about three bytes for each byte of the text.
 
@@ -86,7 +86,7 @@ def html_page(
 def page_data(
     text: str, chunks: Sequence[Chunk], encoding: Tokenizer, chunk_size: int | None
 ) -> dict[str, Any]:
-    """Collect what the script draws; a list has an entry for each chunk."""
+    """Collect the data for the script; lists have an entry for each chunk."""
     shown = tokens_of(encoding, chunks)
     return {
         "text": text,
@@ -135,12 +135,12 @@ def _totals_html(totals: Totals, encoding_name: str, chunk_size: int | None) -> 
 
 
 def _visible(title: str) -> str:
-    """Show what cannot be printed, such as a line end in a file's name, as escapes."""
+    """Escape unprintable characters, such as a line end in a file's name."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in title)
 
 
 def _json_for_html(data: dict[str, Any]) -> str:
-    """Write JSON in which no HTML parser finds an end of the script or a comment."""
+    """Write JSON that cannot end the script element or begin a comment in HTML."""
     written = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     # Lone surrogates in metadata become JSON escapes.
     return written.encode(errors="backslashreplace").decode()

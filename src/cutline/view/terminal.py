@@ -1,7 +1,7 @@
 """`terminal_view`: a text and its chunks in the colours of a terminal.
 
-Colours are set for letters and background together, so that they can be read on light and
-on dark terminals. Nothing that a text holds reaches the terminal as a command.
+Foreground and background colours are set together, so that they are readable on light and dark
+terminals. No text can send commands to the terminal.
 """
 
 import re
@@ -20,7 +20,7 @@ Paint = Callable[[str, str], str]
 
 _RESET = "\x1b[0m"
 _BOLD = "\x1b[1m"
-# Black on two tints, each in two shades that tokens take in turns; greys for what is repeated.
+# Black on two tints, each in two shades that alternate by token; greys for repeated text.
 _EVEN, _ODD, _SHARED = (
     tuple(f"\x1b[38;5;16;48;5;{shade}m" for shade in shades)
     for shades in ((230, 223), (195, 153), (254, 250))
@@ -31,7 +31,7 @@ _SHOWN_LOST = 80
 _WHITE_SPACE = str.maketrans({" ": "·", "\n": "↵", "\t": "→"})
 _BAR_CELLS = 10
 _EIGHTHS = " ▏▎▍▌▋▊▉"
-# Control characters but tab and line feed, bidirectional controls, and surrogates.
+# Control characters except tab and line feed, bidirectional controls, and surrogates.
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufff9-\ufffb]"
 )
@@ -46,16 +46,16 @@ def terminal_view(
     chunk_size: int | None = None,
     has_colors: bool = True,
 ) -> Iterator[str]:
-    r"""Yield what to print: totals, then each chunk under a line that tells of it.
+    r"""Yield the lines to print: totals, then each chunk under a line about it.
 
     Args:
-        text: what the chunks are slices of.
-        chunks: in the order of the text, ours or those of others; see `html_page`.
+        text: the text of which the chunks are slices.
+        chunks: in the order of the text, from any library; see `html_page`.
         encoding: for the tokens; see `html_page`.
-        title: what it is, such as the file's name.
-        chunk_size: the budget in tokens, for telling how full chunks are.
-        has_colors: whether to show tokens and overlap in colours; without, there is no escape
-            sequence, and overlap is shown between the signs ⟪ and ⟫.
+        title: the title, such as the file's name.
+        chunk_size: the budget in tokens, to show how full chunks are.
+        has_colors: whether to show tokens and overlap in colours; without colours there is no
+            escape sequence, and overlap is shown between the signs ⟪ and ⟫.
 
     Raises:
         SurrogateError, TypeError, ValueError: as `html_page`.
@@ -100,7 +100,7 @@ def terminal_view(
 
 
 def printable(text: str) -> str:
-    r"""Show controls, but for tab and line feed, as characters that a terminal only prints.
+    r"""Replace control characters, except tab and line feed, by printable ones.
 
     >>> printable("a\x1b[31m\r\n"), printable("\u202eabc")
     ('a␛[31m␍\n', '<U+202E>abc')
@@ -109,7 +109,7 @@ def printable(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    """Show a text on one line, too."""
+    """Make a text printable, and put it on one line."""
     return printable(text.replace("\n", "␊"))
 
 
@@ -178,7 +178,7 @@ def _lost_line(text: str, lost: dict[int, int], start: int, paint: Paint) -> Ite
 
 
 def _signed(text: str, head: int, tail: int) -> str:
-    """Put signs around what other chunks hold, too: a head, and what is from the tail on."""
+    """Put signs around the text shared with other chunks: a head, and the text from the tail on."""
     if head == tail:  # all of it is shared
         head, tail = len(text), len(text)
     parts = text[:head], text[head:tail], text[tail:]
@@ -188,7 +188,7 @@ def _signed(text: str, head: int, tail: int) -> str:
 
 
 def _colored(chunk: Chunk, shown: ShownTokens, place: int, head: int, tail: int) -> str:
-    """Paint the tokens of a chunk; what other chunks hold, too, can begin or end in a token."""
+    """Paint the tokens of a chunk; text shared with other chunks can begin or end in a token."""
     tint = _ODD if place % 2 else _EVEN
     painted = []
     for number, cell in enumerate(shown.cells(chunk.text)):

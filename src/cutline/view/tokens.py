@@ -1,11 +1,11 @@
-"""The tokens of each chunk, and the characters that they make up.
+"""The tokens of each chunk, and their characters.
 
-A token can hold a part of a character, or share one with others, so what can be shown is a
+A token can be a part of a character, or share one with others, so the unit that is shown is a
 *cell*: the fewest neighbouring tokens that together are whole characters. Nearly always that
 is one token.
 
-Most tokens are the bytes of the text. Where a tokenizer changes the text first, or is of
-another make, tokens are where it says that they come from.
+Usually the tokens' bytes are the text. If a tokenizer changes the text first, or is not byte-level
+BPE, its offsets are used.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,13 +24,13 @@ Tokenizer = Encoding | WrappedTokenizer
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Whole characters, and the tokens that they are made of.
+    """Whole characters and their tokens.
 
     Attributes:
-        start: where they begin, in code points of the text; `end` is where they end.
-        end: see `start`.
-        first: the first of the tokens; `last` is one past the last.
-        last: see `first`.
+        start: the start of the characters, in code points of the text.
+        end: their end.
+        first: the index of the first token.
+        last: one past that of the last token.
     """
 
     start: int
@@ -44,11 +44,12 @@ class ShownTokens:
     """Tokens of several texts, each encoded on its own.
 
     Attributes:
-        of_texts: for each text its token ids. A number below zero is no token: it says how many
-            bytes have none.
-        sizes_bytes: the length of each id that occurs in a text whose bytes its tokens are.
-        widths: for each text None if its tokens are its bytes; else for each of its tokens how
-            many code points end with it: 0 if it shares all of its own with the next.
+        of_texts: for each text its token ids. A negative number is no token, but the number of
+            bytes without a token.
+        sizes_bytes: the length of each id in the texts that consist of their tokens' bytes.
+        widths: for each text None if it consists of its tokens' bytes; otherwise for each token
+            the number of code points that end with it: 0 if it shares all of its own with the
+            next.
     """
 
     of_texts: list[list[int]]
@@ -56,7 +57,7 @@ class ShownTokens:
     widths: list[list[int] | None]
 
     def cells(self, text: str, place: int = 0) -> Iterator[Cell]:
-        """Yield the cells of a text, which is the one at a place.
+        """Yield the cells of a text, given with its place in `of_texts`.
 
         >>> shown = ShownTokens([[1, 2, 3]], {1: 1, 2: 2, 3: 1}, [None])
         >>> list(shown.cells("a古"))
@@ -78,11 +79,11 @@ class ShownTokens:
 
 
 def tokenizer_of(encoding: Tokenizer | str) -> Tokenizer:
-    """Return what encodes, given itself or as the name of a packaged encoding.
+    """Return a tokenizer, given as one or as the name of a packaged encoding.
 
     Raises:
         UnknownEncodingError: (a ValueError) no encoding has this name.
-        TypeError: it is of another make, which must be wrapped first, or only counts.
+        TypeError: it is another tokenizer, which must be wrapped first, or only counts.
     """
     found = token_counter_of(encoding)
     if isinstance(found, Tokenizer):
@@ -117,10 +118,10 @@ def tokens_of(encoding: Tokenizer, chunks: Sequence[Chunk]) -> ShownTokens:
 
 
 def _with_gaps(utf8: bytes, tokens: list[int], token_bytes: dict[int, bytes]) -> list[int]:
-    """Put in what has no token, for patterns that do not match everywhere.
+    """Insert the bytes without tokens, for patterns with gaps.
 
-    Each token goes to the first place that holds its bytes. As none then ends later than it
-    really does, there is a place for all of them.
+    Each token is put at the first place with its bytes. So none ends later than it really does,
+    and there is a place for all of them.
     """
     shown = []
     done = 0
@@ -138,13 +139,13 @@ def _with_gaps(utf8: bytes, tokens: list[int], token_bytes: dict[int, bytes]) ->
 def _placed(
     text: str, tokens: Sequence[int], spans: Sequence[tuple[int, int]] | None
 ) -> tuple[list[int], list[int]]:
-    """Put in what has no token, by the spans that tokens come from.
+    """Insert the bytes without tokens, by the spans of the tokens.
 
     Args:
-        text: what was encoded.
+        text: the encoded text.
         tokens: its tokens.
         spans: half-open, in code points, one for each token; they may overlap, be empty and
-            leave something out. None: all tokens are one cell.
+            have gaps. None: all tokens are one cell.
 
     Returns:
         One of `ShownTokens.of_texts`, and of `ShownTokens.widths`.
@@ -178,9 +179,9 @@ def _placed(
 
 
 def _without_empty(spans: Sequence[tuple[int, int]], length: int) -> list[tuple[int, int]]:
-    """Put tokens that come from nothing, such as a blank put before, to the next that does not.
+    """Give tokens with empty spans, such as an inserted blank, the span of the next token.
 
-    Those at the end are put to the last, and all to the whole text if it is all of them.
+    At the end they get that of the last token, and if all are empty, the whole text.
     """
     clipped = [(start, min(end, length)) for start, end in reversed(spans)]
     known = next((span for span in clipped if span[0] < span[1]), (0, length))

@@ -1,4 +1,4 @@
-"""What can be said about chunks as a whole: sizes, overlap, and what no chunk holds."""
+"""Totals over all chunks: sizes, overlap, and lost text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ class Totals:
     """Sums over all chunks of a text.
 
     Attributes:
-        chunk_count: how many there are.
+        chunk_count: the number of chunks.
         character_count: code points of the text.
-        token_count: tokens of all chunks; what overlaps is counted in each.
+        token_count: tokens of all chunks; overlaps are counted in each.
         smallest: tokens of the smallest chunk; 0 without chunks.
         largest: tokens of the largest chunk; 0 without chunks.
-        mean_fill: mean share of the budget that is used; None where no budget is known.
-        overlap_characters: code points that a chunk repeats from those before it.
-        lost_characters: code points that no chunk holds.
+        mean_fill: mean share of the budget that is used; None without a budget.
+        overlap_characters: code points that chunks repeat from earlier ones.
+        lost_characters: code points that are in no chunk.
     """
 
     chunk_count: int
@@ -35,7 +35,7 @@ class Totals:
 
 
 def lost_spans(text: str, chunks: Sequence[Chunk]) -> list[tuple[int, int]]:
-    """Find what no chunk holds.
+    """Find the parts of a text that are in no chunk.
 
     Returns:
         Half-open spans of code points, in order, none of them empty.
@@ -48,7 +48,7 @@ def lost_spans(text: str, chunks: Sequence[Chunk]) -> list[tuple[int, int]]:
 
 
 def totals_of(text: str, chunks: Sequence[Chunk], chunk_size: int | None) -> Totals:
-    """Add up what the chunks say.
+    """Compute the totals of a text's chunks.
 
     >>> totals = totals_of("abc", [Chunk("ab", 0, 2, 1, 0), Chunk("bc", 1, 3, 2, 1)], 2)
     >>> totals.token_count, totals.mean_fill, totals.overlap_characters, totals.lost_characters

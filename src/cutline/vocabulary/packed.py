@@ -108,7 +108,7 @@ def unpack(data: bytes, source: str = "packed vocabulary") -> Vocabulary:
             left_lengths if widths[1] else None,
         )
     except VocabularyError as error:
-        raise _corrupt(source, f"holds no vocabulary: {error}") from error
+        raise _corrupt(source, f"contains no vocabulary: {error}") from error
 
 
 def _inflate(stream: memoryview, size: int, source: str) -> bytes:

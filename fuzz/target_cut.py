@@ -5,7 +5,7 @@ Input: subject, budget, start or overlap (a byte each), then the text as UTF-8.
 
 from cutline.errors import BudgetError
 from fuzz.subjects import Subject, reference_count, subject
-from tests.oracles import greatest_cut, greedy_spans
+from tests.oracles import greedy_spans, longest_fit
 
 MAX_CHARACTERS = 48
 
@@ -20,7 +20,7 @@ def run(data: bytes) -> None:
 
 
 def check_cut(chosen: Subject, text: str, n: int, start: int) -> None:
-    want = greatest_cut(chosen.count, text, n, start, chosen.token_reach)
+    want = longest_fit(chosen.count, text, n, start, chosen.token_reach)
     assert chosen.ours.split_at(text, n, start) == (start if want is None else want)
 
 

@@ -138,7 +138,7 @@ def textbook_merge(ranks: Mapping[bytes, int], piece: bytes) -> list[int]:
         parts[i : i + 2] = [parts[i] + parts[i + 1]]
 
 
-def greatest_cut(count: Count, text: str, n: int, start: int, token_bytes: int) -> int | None:
+def longest_fit(count: Count, text: str, n: int, start: int, token_bytes: int) -> int | None:
     """The greatest j > start with count(text[start:j]) <= n, every j tried; None: no such j.
 
     A token has at most `token_bytes` bytes, so n tokens hold at most n times as many characters.
@@ -163,7 +163,7 @@ def overlap_start(
     best = position = end
     while position - 1 > start and count(text[position - 1 : end]) <= overlap:
         position -= 1
-        reach = greatest_cut(count, text, n, position, token_bytes)
+        reach = longest_fit(count, text, n, position, token_bytes)
         if reach is not None and reach > end:
             best = position
     return best
@@ -176,7 +176,7 @@ def greedy_spans(
     spans: list[tuple[int, int]] = []
     start = 0
     while start < len(text):
-        end = greatest_cut(count, text, n, start, token_bytes)
+        end = longest_fit(count, text, n, start, token_bytes)
         if end is None:
             return None
         spans.append((start, end))

@@ -4,7 +4,6 @@ import base64
 import multiprocessing
 import pickle
 import random
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from cutline.errors import (
 )
 from tests.oracles import DISTINCT, PACKAGED, real_tiktoken, tiktoken_of
 from tests.texts import SURROGATE_TEXTS, random_texts
+from tests.threads import at_once
 from tests.vocabularies import with_bytes
 
 WORD_PATTERN = r" ?\w+|\s+|[^\w\s]+"
@@ -303,18 +303,7 @@ def test_an_encoding_without_pattern_pickles() -> None:
 
 
 def test_threads_that_ask_first_at_once_get_one_object() -> None:
-    barrier, found = threading.Barrier(8), []
-
-    def ask() -> None:
-        barrier.wait()
-        found.append(cutline.get_encoding("p50k_edit"))
-
-    threads = [threading.Thread(target=ask) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 8
+    found = at_once(lambda _: cutline.get_encoding("p50k_edit"), 8)
     assert len(set(map(id, found))) == 1
 
 

@@ -9,8 +9,8 @@ import pytest
 import cutline
 from tests.conftest import short_or_long
 from tests.oracles import (
-    greatest_cut,
     greedy_spans,
+    longest_fit,
     textbook_merge,
     tiktoken_of,
     with_count,
@@ -217,7 +217,7 @@ def test_cuts_follow_their_definitions_in_any_vocabulary(subject: Subject) -> No
         some = rng.sample(letters, rng.randint(1, len(letters)))
         text = "".join(rng.choices(some, k=rng.randint(1, 30)))
         n, start = rng.choice((1, 2, 3, 4, 7)), rng.choice((0, 0, rng.randrange(len(text))))
-        want = greatest_cut(count, text, n, start, longest)
+        want = longest_fit(count, text, n, start, longest)
         end = start if want is None else want
         assert (text, n, start, ours.split_at(text, n, start)) == (text, n, start, end)
     for _ in range(15):

@@ -72,6 +72,23 @@ TOY_TOKENS: dict[str, tuple[bytes, ...]] = {
     "all pairs of ab": (b"ba", b"ab", b"bb", b"aa"),
 }
 
+# What no published pattern does: scans that look far, meet late or never, or in step only, and
+# leave gaps; None: one piece for all.
+SCANS: tuple[str | None, ...] = (
+    None,
+    r"ab*c|\w",
+    r"a*b|a",
+    r"a*b|\w",
+    r"(?:aa)*b|a",
+    r"(?:ab)+c|[abc]",
+    r"a{1,70}|b+",
+    r"a*ba*|a*c+|a|b|c",
+    r"a+(?!\S)|\w| +",
+    r"\S+|\s+(?!\S)|\s",
+    r"b+",
+    r"\p{L}+",
+)
+
 
 def with_bytes(tokens: tuple[bytes, ...]) -> Ranks:
     """The 256 bytes first, then the tokens in order."""

@@ -12,7 +12,6 @@ __all__ = [
     "checked_budget",
     "checked_length",
     "need_automaton",
-    "need_encoding",
     "need_unchanged",
     "plain_text",
     "utf8_of",
@@ -70,19 +69,6 @@ def utf8_of_part(text: str) -> str | bytes:
     )
 
 
-def need_encoding(encoding: object, method: str) -> None:
-    """Refuse an object that is no encoding; `method` of `Encoding` is the one to use instead.
-
-    Raises:
-        TypeError: it is no encoding.
-    """
-    if not hasattr(encoding, "_has_automaton"):
-        raise TypeError(
-            f"encoding must be an Encoding, got {type(encoding).__name__}: "
-            f"use get_encoding(...).{method}"
-        )
-
-
 class _Named(Protocol):
     name: str
 
@@ -90,6 +76,7 @@ class _Named(Protocol):
     def _has_automaton(self) -> bool: ...
     @property
     def _changes_texts(self) -> bool: ...
+    def _changes(self, text: str, /) -> bool: ...
 
 
 def need_automaton(encoding: _Named) -> None:
@@ -106,18 +93,33 @@ def need_automaton(encoding: _Named) -> None:
         )
 
 
-def need_unchanged(encoding: _Named, method: str) -> None:
-    """Refuse an encoding that changes texts; `method` of `Encoding` is the one to use instead.
+def need_unchanged(encoding: _Named, method: str, text: str | None = None) -> None:
+    """Refuse what is no encoding, and one that changes texts.
+
+    Args:
+        encoding: anything.
+        method: the one of `Encoding` to use instead, for the error.
+        text: the only text that is meant; None: any may come.
 
     Raises:
-        UnsupportedPatternError: it changes texts, or its pattern runs on the `regex` module.
+        TypeError: it is no encoding.
+        UnsupportedPatternError: it changes the text, or its split pattern runs on the `regex`
+            module.
     """
-    if encoding._changes_texts:
+    try:
+        changes = encoding._changes_texts and (text is None or encoding._changes(text))
+    except AttributeError:
+        raise TypeError(
+            f"encoding must be an Encoding, got {type(encoding).__name__}: "
+            f"use get_encoding(...).{method}"
+        ) from None
+    if changes:
         raise UnsupportedPatternError(
             f"{encoding.name!r} changes texts before it splits them: use its own {method}, which "
             "counts the changed text"
         )
-    need_automaton(encoding)
+    if not encoding._has_automaton:
+        need_automaton(encoding)
 
 
 def checked_budget(max_tokens: int, name: str = "max_tokens") -> int:

@@ -111,8 +111,8 @@ def test_a_parser_that_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch
 
 @POSIX_ONLY
 def test_a_worker_that_hangs_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parse_pool, "LEAST_SECONDS", 0.2)
     assert not structure_of("a", "python", isolated=True).problem
+    monkeypatch.setattr(parse_pool, "LEAST_SECONDS", 0.2)
     [worker] = parse_pool._pool._idle
     os.kill(worker.process.pid, signal.SIGSTOP)
     with pytest.warns(UnparsedWarning, match="its parser took too long"):

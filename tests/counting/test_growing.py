@@ -19,30 +19,21 @@ from tests.texts import (
     random_texts,
     run_length_text,
 )
-from tests.vocabularies import TOY_TOKENS, encoding_of, random_ranks, with_bytes
+from tests.vocabularies import SCANS, TOY_TOKENS, encoding_of, random_ranks, with_bytes
 
 Encode = Callable[[str], list[int]]
 Subject = tuple[str, str | None]
 
-# What no published pattern does: many scans alive at once, scans that look far, meet late or
-# never, ends that come and go, gaps. None is one piece for all.
+# And many scans alive at once, and ends that come and go.
 PATTERNS: tuple[str | None, ...] = (
-    None,
+    *SCANS,
     r"ab*c|\w|\s",
     r"a*b|a|c",
-    r"\p{L}+",
     r"ab+c|x",
     r"\s+(?!\S)|\s+|\S",
     r"(?:ab)+$|a|[ab]+|\W",
     r"a+b+c|a+b|b*c*d|\S|\s",
-    r"ab*c|\w",
-    r"a*b|a",
-    r"(?:aa)*b|a",
-    r"a{1,70}|b+",
-    r"a*ba*|a*c+|a|b|c",
-    r"b+",
     r"a+(?!\S)|\S|\s+",
-    r"\S+|\s+(?!\S)|\s",
 )
 RANDOM = "random"  # tokens that are drawn
 SUBJECTS = [
@@ -184,7 +175,7 @@ class GrowingMachine(RuleBasedStateMachine):
             self.twin.check()
 
 
-few_steps = settings(deadline=None, derandomize=True, max_examples=150, stateful_step_count=25)
+few_steps = settings(deadline=None, derandomize=True, max_examples=100, stateful_step_count=25)
 GrowingMachine.TestCase.settings = few_steps
 TestGrowing = GrowingMachine.TestCase
 

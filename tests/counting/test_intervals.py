@@ -17,7 +17,7 @@ from tests.oracles import (
     Count,
     Renumbered,
     counter,
-    greatest_cut,
+    longest_fit,
     longest_token_bytes,
     with_count,
 )
@@ -34,25 +34,9 @@ from tests.texts import (
     run_length_text,
     word_text,
 )
-from tests.vocabularies import TOY_TOKENS, random_ranks, token_text, with_bytes
+from tests.vocabularies import SCANS, TOY_TOKENS, random_ranks, token_text, with_bytes
 
 Spans = Sequence[tuple[int, int]]
-
-# Scans that look far, meet late or never, or in step only, and leave gaps; None: one piece for all.
-PATTERNS: tuple[str | None, ...] = (
-    None,
-    r"ab*c|\w",
-    r"a*b|a",
-    r"a*b|\w",
-    r"(?:aa)*b|a",
-    r"(?:ab)+c|[abc]",
-    r"a{1,70}|b+",
-    r"a*ba*|a*c+|a|b|c",
-    r"a+(?!\S)|\w| +",
-    r"\S+|\s+(?!\S)|\s",
-    r"b+",
-    r"\p{L}+",
-)
 
 # What a scan from inside meets wrongly or late, and what encodes to more tokens than characters.
 NASTY: tuple[str, ...] = (
@@ -224,7 +208,7 @@ def test_a_decision_that_looks_far_is_made_for_the_slice(text: str) -> None:
     assert_counts(intervals, count, text, [*spans, *some_spans(rng, len(text), 50, 3_000)])
 
 
-@pytest.mark.parametrize("pat_str", PATTERNS)
+@pytest.mark.parametrize("pat_str", SCANS)
 @pytest.mark.parametrize("tokens", TOY_TOKENS.values(), ids=TOY_TOKENS)
 def test_every_slice_counts_with_toys(tokens: tuple[bytes, ...], pat_str: str | None) -> None:
     encoding, count = with_count(with_bytes(tokens), pat_str)
@@ -252,7 +236,7 @@ def random_case(rng: random.Random) -> tuple[cutline.Encoding, Count, str]:
     """A random vocabulary, a pattern, and a text that is hard for them."""
     letters = rng.choice(("a", "ab", "abc", "abc \n", "aé", "日a ", "😀\u200d a", "ab1"))
     ranks = random_ranks(rng, letters.encode())
-    encoding, count = with_count(ranks, rng.choice(PATTERNS))
+    encoding, count = with_count(ranks, rng.choice(SCANS))
     if rng.random() < 0.3:
         text = token_text(rng, ranks, 12).decode("utf-8", "ignore")
     else:
@@ -393,7 +377,7 @@ def assert_same_cuts(name: str, text: str, rng: random.Random, n_cuts: int) -> N
         assert intervals.count(start, end) <= n
         if n <= 3 and at % 10 == 0:
             window = text[start : start + 150]
-            assert end - start >= (greatest_cut(count, window, n, 0, longest) or 0)
+            assert end - start >= (longest_fit(count, window, n, 0, longest) or 0)
 
 
 @pytest.mark.parametrize(

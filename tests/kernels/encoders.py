@@ -16,7 +16,7 @@ DEFAULT_CACHES = (17, 14)
 def encoder_of(
     vocabulary: Vocabulary, pat_str: str | None, cache_bits: tuple[int, int] = NO_CACHES
 ) -> Encoder:
-    """The kernel's own encoder, without the face that `cutline.Encoding` gives it."""
+    """The kernel's own encoder, without what `cutline.Encoding` adds."""
     encoder = Encoder()
     encoder._bind(build_bpe_tables(vocabulary), build_scan_tables(pat_str), None, cache_bits)
     return encoder

@@ -3,7 +3,7 @@
     python -m tests.kernels.guard_page walk     must exit with 0
     python -m tests.kernels.guard_page read     must crash: it reads a byte too far
 
-A `bytes` or `str` is laid such that the byte behind its last one, where CPython has a NUL,
+A `bytes` or `str` is laid such that the byte after its last one, where CPython has a NUL,
 is the first of a page that must not be read: more than a kernel may ask of real objects.
 """
 
@@ -80,7 +80,7 @@ def encode(memory: GuardedMemory, encoder: Encoder, utf8: bytes) -> None:
 def cut(memory: GuardedMemory, encoder: Encoder, utf8: bytes) -> None:
     for max_tokens in (1, 4, 100):
         wanted, placed = Cutter(encoder, utf8), Cutter(encoder, memory.place(utf8))
-        assert placed.greatest_cut(0, max_tokens) == wanted.greatest_cut(0, max_tokens)
+        assert placed.longest_fit(0, max_tokens) == wanted.longest_fit(0, max_tokens)
         rows = placed.cut_all(max_tokens + 3, max_tokens - 1)
         assert rows.tolist() == wanted.cut_all(max_tokens + 3, max_tokens - 1).tolist()
         # Before the next text takes the memory.

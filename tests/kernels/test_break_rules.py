@@ -21,6 +21,7 @@ from cutline.kernels.breaks.breaks import (
     says_something,
 )
 from cutline.pretokenize.unicode import find_property
+from tests.conftest import short_or_long
 from tests.texts import NAMED_TEXTS, random_texts
 
 CLOSING_MARKS = ".,;:!?%…。、，．：；？！・ー々"
@@ -95,8 +96,9 @@ def test_graphemes_and_words_of_named_and_random_texts() -> None:
         check(text[:800], min(7, len(text)), min(7, len(text)), min(len(text), 800))
 
 
-def test_graphemes_and_words_of_a_corpus(corpus: str) -> None:
-    for start in range(0, len(corpus) - 500, len(corpus) // 200):
+@short_or_long("n_parts", 40, 400)
+def test_graphemes_and_words_of_a_corpus(corpus: str, n_parts: int) -> None:
+    for start in range(0, len(corpus) - 500, len(corpus) // n_parts):
         part = corpus[start : start + 500]
         check(part, 0, 0, len(part))
 
@@ -135,7 +137,7 @@ def assigned() -> list[int]:
 
 
 def test_characters_drawn_from_all() -> None:
-    for point in random.Random(5).sample(assigned(), 1_500):
+    for point in random.Random(5).sample(assigned(), 400):
         text = around(chr(point))
         check(text, 0, 0, len(text))
 

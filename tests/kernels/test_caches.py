@@ -17,7 +17,7 @@ LETTER_RANKS = with_bytes(tuple(b"a" * n for n in range(2, 41)))
 
 
 def check(cached: Encoder, fresh: Encoder, texts: list[str]) -> None:
-    """Three times over, so that what the first and the second time left behind is used."""
+    """Three times over, so that what the first and the second time left is used."""
     want = [fresh.encode_ordinary(text) for text in texts]
     for _ in range(3):
         for text, tokens in zip(texts, want, strict=True):

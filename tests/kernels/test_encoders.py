@@ -67,7 +67,7 @@ def test_pieces_of_toy_vocabularies(tokens: tuple[bytes, ...]) -> None:
 
 
 @pytest.mark.parametrize("alphabet", UTF8_ALPHABETS)
-def test_characters_merged_whole_whatever_tokens_cross_their_seams(alphabet: str) -> None:
+def test_characters_merged_whole_whatever_tokens_cross_their_boundaries(alphabet: str) -> None:
     rng = random.Random(alphabet)
     for _ in range(30):
         ranks = random_ranks(rng, alphabet.encode())

@@ -1,4 +1,4 @@
-"""No kernel reads behind a text's last byte."""
+"""No kernel reads after a text's last byte."""
 
 import subprocess
 import sys
@@ -22,12 +22,12 @@ def run_guarded(what: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def test_kernels_read_nothing_behind_a_text() -> None:
+def test_kernels_read_nothing_after_a_text() -> None:
     done = run_guarded("walk")
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_reading_behind_a_text_would_be_noticed() -> None:
+def test_reading_after_a_text_would_be_noticed() -> None:
     done = run_guarded("read")
     # Killed by the system, or by the address sanitizer of a checked build; not by an exception.
     assert done.returncode != 0

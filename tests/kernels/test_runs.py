@@ -1,4 +1,4 @@
-"""Long runs: backtracking gives up on them once it has lost its patience. The tokens stay."""
+"""Long runs: backtracking gives up on them once its budget is spent. The tokens stay."""
 
 import random
 
@@ -9,7 +9,7 @@ from cutline.vocabulary import packaged_encoding, packaged_vocabulary
 from tests.kernels.encoders import DEFAULT_CACHES, NO_CACHES, encoder_of, whole_piece
 from tests.vocabularies import TOY_TOKENS, merged_tokens, random_ranks, with_bytes
 
-# Enough of them in one piece that the patience with backtracking ends.
+# Enough of them in one piece that the budget of backtracking is spent.
 TIRING = "-" * 300_000
 NAMES = ("o200k_base", "cl100k_base", "r50k_base")
 LENGTHS = (65, 100, 1_000, 4_099)
@@ -30,7 +30,9 @@ def run_texts(alphabet: str) -> list[str]:
 
 @pytest.mark.parametrize("cache_bits", [NO_CACHES, DEFAULT_CACHES], ids=str)
 @pytest.mark.parametrize("name", NAMES)
-def test_runs_are_the_same_after_patience_is_lost(name: str, cache_bits: tuple[int, int]) -> None:
+def test_runs_are_the_same_once_backtracking_gives_up(
+    name: str, cache_bits: tuple[int, int]
+) -> None:
     patient, tired = unsplit(name, cache_bits), unsplit(name, cache_bits)
     texts = run_texts("-=#*/\t ;")
     want = [patient.encode_ordinary(text) for text in texts]
@@ -40,7 +42,7 @@ def test_runs_are_the_same_after_patience_is_lost(name: str, cache_bits: tuple[i
     assert [tired.count(text) for text in texts] == [len(tokens) for tokens in want]
 
 
-def test_runs_of_any_vocabulary_are_the_same_after_patience_is_lost() -> None:
+def test_runs_of_any_vocabulary_are_the_same_once_backtracking_gives_up() -> None:
     rng = random.Random(62)
     odd_runs = rng.sample([b"a" * n for n in range(2, 130)], 90)
     drawn = [random_ranks(rng, b"ab") for _ in range(4)]
@@ -53,7 +55,7 @@ def test_runs_of_any_vocabulary_are_the_same_after_patience_is_lost() -> None:
         assert [tired.encode_ordinary(text) for text in texts] == want
 
 
-def test_a_first_piece_of_bytes_may_lose_patience() -> None:
+def test_a_first_piece_of_bytes_may_exhaust_the_budget() -> None:
     dashes = b"-" * 300_000
     tokens = unsplit("cl100k_base", NO_CACHES)._encode_bytes_as_piece(dashes)
     assert tokens == unsplit("cl100k_base", NO_CACHES).encode_ordinary(dashes.decode())

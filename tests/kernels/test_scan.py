@@ -93,7 +93,7 @@ def assert_batches_find_the_pieces(tables: ScanTables, text: str) -> None:
             text, most, [step[:2] for step in want],
         )  # fmt: skip
         if tables.has_gaps:
-            continue  # what was looked at for text in no piece is told there, not behind it
+            continue  # what was looked at for text in no piece is told there, not after it
         for (_, end, looked), (_, _, least) in zip(found, want, strict=True):
             assert least <= looked <= max(least, next_place.get(end, end)), (text, most, end)
 

@@ -1,4 +1,4 @@
-"""Sentences end where ICU says, once wrapped lines are joined, but not behind abbreviations."""
+"""Sentences end where ICU says, once wrapped lines are joined, but not after abbreviations."""
 
 from functools import cache
 from itertools import accumulate
@@ -12,7 +12,7 @@ from icu4py.breakers import SentenceBreaker
 from cutline.chunking.break_tables import pack_abbreviations
 from cutline.kernels.breaks.breaks import SENTENCE, find_breaks, find_last_break, keep_graphemes
 from cutline.pretokenize.unicode import find_property
-from tests.kernels.test_breaks import LINE_ENDS, lines
+from tests.kernels.test_lines import LINE_ENDS, lines
 from tests.texts import NAMED_TEXTS
 
 ABBREVIATIONS = [int(n).to_bytes(8, "little").rstrip(b"\0").decode() for n in pack_abbreviations()]
@@ -125,7 +125,7 @@ def test_sentences_of_any_text(parts: list[str], places: list[int]) -> None:
 
 @pytest.mark.exhaustive
 def test_sentences_around_each_character() -> None:
-    """Each where the rules look: before and behind a full stop, blanks, and letters."""
+    """Each where the rules look: before and after a full stop, blanks, and letters."""
     assigned = find_property("Assigned")
     assert assigned is not None
     for point in (point for start, end in assigned.ranges() for point in range(start, end)):

@@ -11,7 +11,7 @@ import pytest
 
 import cutline
 from cutline.errors import UnsupportedPatternError, VocabularyError
-from tests.conftest import exhaustive
+from tests.conftest import exhaustive, short_or_long
 from tests.oracles import DISTINCT
 from tests.pipeline.families import AddedToken, added, build, sequence, tokenizers
 from tests.texts import NAMED_TEXTS, random_texts
@@ -215,8 +215,11 @@ def test_ranks_converted_with_all_splits_of_each_token_load(name: str, tmp_path:
 
 
 @pytest.mark.parametrize("name", ["qwen 2.5", "gpt neox, olmo", "deepseek v3", "starcoder"])
-def test_tokens_spans_and_chunks_of_corpora_are_those_of_tokenizers(name: str, corpus: str) -> None:
-    tokenizer, text = build(name), corpus[:100_000]
+@short_or_long("most", 30_000, 300_000)
+def test_tokens_spans_and_chunks_of_corpora_are_those_of_tokenizers(
+    name: str, most: int, corpus: str
+) -> None:
+    tokenizer, text = build(name), corpus[:most]
     encoding = cutline.Encoding.from_tokenizers(tokenizer)
     tokenizer.encode_special_tokens = True
     found = tokenizer.encode(text, add_special_tokens=False)

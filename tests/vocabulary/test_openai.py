@@ -1,5 +1,4 @@
 import hashlib
-import threading
 from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +20,7 @@ from cutline.vocabulary import (
     packaged_encoding,
     packaged_vocabulary,
 )
+from tests.threads import at_once
 
 CONSTRUCTORS: dict[str, Callable[[], dict[str, Any]]] = published.ENCODING_CONSTRUCTORS
 RANK_FILES = sorted(RANK_FILE_SHA256)
@@ -122,19 +122,7 @@ def test_encodings_with_one_rank_file_share_the_vocabulary() -> None:
 
 def test_all_threads_get_the_same_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openai, "_loaded", {})
-    barrier = threading.Barrier(8)
-    got: list[Vocabulary] = []
-
-    def load() -> None:
-        barrier.wait()
-        got.append(vocabulary_of("gpt2"))
-
-    threads = [threading.Thread(target=load) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(got) == 8
+    got = at_once(lambda _: vocabulary_of("gpt2"), 8)
     assert len(set(map(id, got))) == 1
 
 

@@ -22,6 +22,7 @@ from cutline.chunking.levels import (
 from cutline.chunking.rules import Rules
 from cutline.chunks import Chunk
 from cutline.counting import IntervalCounter
+from cutline.kernels.breaks.best_break import cut_at_breaks
 from cutline.kernels.breaks.chunks import make_chunk, make_chunks
 
 __all__ = ["Elsewhere", "PlainFinder"]
@@ -93,8 +94,8 @@ class PlainFinder:
 
     def _at_breaks(self, floor: int, until: int, index: int) -> tuple[list[Chunk], int]:
         """Make the chunks up to one without a break. Also returns where its longest fit ends."""
-        rows, fit_end = self._counter._cut_at_breaks(
-            floor, until, self._size, self.fill, self._kinds
+        rows, fit_end = cut_at_breaks(
+            self._counter, floor, until, self._size, self.fill, self._kinds
         )
         offset = self._offset
         return make_chunks(

@@ -10,7 +10,6 @@ from typing import Self
 from cutline.checks import (
     checked_budget,
     checked_length,
-    need_encoding,
     need_unchanged,
     utf8_of_part,
 )
@@ -39,8 +38,9 @@ class Appender(Growing):
         SurrogateError: (a ValueError) the text has a surrogate code point; appending could
             complete it to a pair.
 
-    One thread at a time may change it: a second one gets a RuntimeError. Methods that raise
-    leave it unchanged. It can be pickled: the pickle contains the text.
+    Any number of threads may change it: each call is done whole and the others wait, in no
+    fixed order. Methods that raise leave it unchanged. It can be pickled: the pickle contains
+    the text.
 
     Cost: `count` and `text_length` are O(1). Memory is the text's UTF-8 plus a tenth, with up
     to half of that in reserve, and not released by `truncate`; 12 bytes more for each byte of
@@ -63,7 +63,6 @@ class Appender(Growing):
 
     def __new__(cls, encoding: TextEncoder, text: str = "") -> Self:
         """Begin with a text; see the class."""
-        need_encoding(encoding, "appender(text)")
         need_unchanged(encoding, "appender(text)")
         appender = super().__new__(cls, encoding, utf8_of_part)
         appender._encoding = encoding

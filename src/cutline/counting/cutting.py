@@ -26,7 +26,7 @@ def split_at(encoding: TextEncoder, text: str, n: int, start: int) -> int:
     window = text[start : start + bound] if bound is not None else text[start:]
     owner = utf8_of(window, start)
     cutter = _cutter(encoding, owner)
-    byte_end = cutter.greatest_cut(0, min(n, len(owner)))  # a token has at least one byte
+    byte_end = cutter.longest_fit(0, min(n, len(owner)))  # a token has at least one byte
     cutter.close()
     return start + (byte_end if isinstance(owner, str) else len(owner[:byte_end].decode()))
 

@@ -8,8 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from cutline.checks import (
     checked_budget,
-    need_automaton,
-    need_encoding,
     need_unchanged,
     plain_text,
     utf8_of,
@@ -56,12 +54,9 @@ class IntervalCounter(Intervals):
     _byte_offsets: bool
 
     def __new__(cls, encoding: TextEncoder, text: str, *, byte_offsets: bool = False) -> Self:
-        """Check the text and build the kernel's index."""
-        need_encoding(encoding, "intervals(text)")
+        """Check the text, then let the kernel build."""
         text = plain_text(text)
-        if encoding._changes(text):
-            need_unchanged(encoding, "intervals(text)")
-        need_automaton(encoding)
+        need_unchanged(encoding, "intervals(text)", text)
         counter = super().__new__(cls, encoding, text, utf8_of(text), byte_offsets)
         counter._encoding = encoding
         counter._text = text
@@ -156,8 +151,8 @@ class IntervalCounter(Intervals):
         """Find the longest fitting prefix from a character on, in characters."""
         before, limit = len(self._text) + 1, len(self._text)
         while True:
-            # The tokens before this position are those of every cut after it.
-            at, tokens = self._land(first, n, before)
+            # The tokens before this place stand for all cuts behind it.
+            at, tokens = self._seek(first, n, before)
             end = self._cut_window(at, limit, n - tokens)
             if end > at or at == first or self._count_characters(first, at) <= n:
                 return end
@@ -175,7 +170,7 @@ class IntervalCounter(Intervals):
             return at
         owner = utf8_of(window)
         cutter = Cutter(self._encoding, owner)
-        end = cutter.greatest_cut(0, min(n, len(owner)))
+        end = cutter.longest_fit(0, min(n, len(owner)))
         cutter.close()
         return at + (end if isinstance(owner, str) else len(owner[:end].decode()))
 

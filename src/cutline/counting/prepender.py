@@ -2,7 +2,7 @@
 
 from typing import Self
 
-from cutline.checks import checked_length, need_encoding, need_unchanged, utf8_of_part
+from cutline.checks import checked_length, need_unchanged, utf8_of_part
 from cutline.kernels.index.prepend import Prepending
 from cutline.text_encoder import TextEncoder
 
@@ -50,7 +50,6 @@ class Prepender(Prepending):
 
     def __new__(cls, encoding: TextEncoder, text: str = "") -> Self:
         """Begin with a text; see the class."""
-        need_encoding(encoding, "prepender(text)")
         need_unchanged(encoding, "prepender(text)")
         prepender = super().__new__(cls, encoding)
         prepender._encoding = encoding

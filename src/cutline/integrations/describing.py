@@ -240,9 +240,11 @@ def _read_level(written: Any) -> str | Level:
         case _:
             raise ValueError(f"the description of a level is damaged: {written!r}")
     compiler = {"re": re, "regex": regex}[module]
+    # A KeyError is what `regex` before 2026.11 says to flags of both its versions.
+    wrong = (KeyError, OverflowError, RecursionError, TypeError, ValueError)
     try:
         level = PatternLevel(name, compiler.compile(pattern, flags, **lists))
-    except (re.error, regex.error, OverflowError, RecursionError, TypeError, ValueError) as error:
+    except (re.error, regex.error, *wrong) as error:
         raise ValueError(f"the level {name!r} cannot be restored: {error}") from error
     if _write_pattern(level) != written:
         raise ValueError(f"the description of the level {name!r} is damaged: {written!r}")

@@ -1,12 +1,13 @@
 """Compiled kernels: arrays in, arrays out, without the GIL.
 
-Which kernel reads what, room by room; each room reads only those above it::
+Which kernel reads what, room by room; a room reads only rooms above it::
 
     base/
-      common.pxd      types, constants, the hash of a piece
+      common.pxd      types, constants, statuses, the hash of a piece
+      characters.pxd  the characters of a str, and their UTF-8
       utf8            str -> UTF-8
+      memory          memory for tables, in large pages
     scan/
-      characters.pxd  UTF-8 -> code points
       scan            text + automaton tables          -> pieces
     bpe/
       bpe             one piece + vocabulary tables    -> tokens by merging; the pair check
@@ -19,6 +20,11 @@ Which kernel reads what, room by room; each room reads only those above it::
       decode          token ids + arena                -> bytes; ids -> list of int
       batches         pieces + bpe, with caches        -> tokens, a batch at a time
       encoder         text + scan + batches            -> lists, arrays, counts
+    train/
+      piece_table     pieces                           -> the table of distinct ones, with counts
+      piece_counter   text + scan + piece_table        -> counts of pieces
+      pair_heap       pairs of tokens                  -> how often, where, which is first
+      trainer         counts of pieces + pair_heap     -> merges
     cut/
       longest_fit     text + batches + prefixes        -> the longest prefix within a budget
       windows         text + longest_fit               -> cuts
@@ -28,7 +34,7 @@ Which kernel reads what, room by room; each room reads only those above it::
       build_bitmaps   text + scan + batches            -> its bitmaps
       subpieces       a part of a piece (+ token_tree) -> its tokens
       slices          a slice + text_index + subpieces -> its tokens
-      interval        text + slices                    -> counts of slices, and cuts at breaks
+      interval        text + slices                    -> counts of slices
       live_scans      text that grows + prefixes       -> the state of its live scans
       append          text + live_scans                -> counts of a text that grows at its end
       prepend         text + scan + prefixes           -> counts of one that grows at its beginning
@@ -37,14 +43,9 @@ Which kernel reads what, room by room; each room reads only those above it::
       text_properties, graphemes, words, sentences
                       text + tables of Unicode         -> where these end
       breaks          lines + graphemes ... sentences  -> where it pauses
-      best_break      breaks + text_index, a budget    -> the best break within it
+      best_break      breaks + interval, a budget      -> cuts at the best breaks within it
       chunks          text + cuts                      -> objects of them
-    train/
-      piece_table     pieces                           -> the table of distinct ones, with counts
-      piece_counter   text + scan + piece_table        -> counts of pieces
-      pair_heap       pairs of tokens                  -> how often, where, which is first
-      trainer         counts of pieces + pair_heap     -> merges
 
-Kernels import only each other. They trust their arrays; `cutline.tables` checks
-them once, when it builds or loads them.
+Kernels import only each other; tests/kernels/test_rooms.py has the order. They trust their
+arrays; `cutline.tables` checks them once, when it builds or loads them.
 """

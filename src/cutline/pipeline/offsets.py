@@ -105,19 +105,20 @@ def _changed_parts(pipeline: Pipeline, text: str, allowed: frozenset[str]) -> It
 
 def _places(decoder: Decoder, pat_str: str | None, text: str, tokens: list[int]) -> Spans:
     """Return for each token of an ordinary text the characters that it has bytes of."""
-    utf8 = text.encode()
     edges = decoder.starts_of(tokens)
-    starts, ends = edges[:-1], edges[1:]
+    spans = np.stack([edges[:-1], edges[1:] - 1], axis=1)  # first and last byte of each token
+    utf8 = text.encode()
     tables = None if pat_str is None else build_scan_tables(pat_str)
-    places = np.arange(len(utf8), dtype=np.int64)
     if tables is not None and tables.has_gaps:
         piece_starts, piece_ends, _ = scan_pieces(tables, utf8)
         is_kept = np.zeros(len(utf8) + 1, dtype=np.int64)
         np.add.at(is_kept, piece_starts, 1)
         np.add.at(is_kept, piece_ends, -1)
-        places = np.flatnonzero(np.cumsum(is_kept)[:-1])
-    character = np.cumsum((np.frombuffer(utf8, np.uint8) & 0xC0) != 0x80) - 1
-    return np.stack([character[places[starts]], character[places[ends - 1]] + 1], axis=1)
+        spans = np.flatnonzero(np.cumsum(is_kept)[:-1])[spans]
+    if len(utf8) > len(text):
+        spans = (np.cumsum((np.frombuffer(utf8, np.uint8) & 0xC0) != 0x80) - 1)[spans]
+    spans[:, 1] += 1
+    return spans
 
 
 def trim(spec: TokenizerSpec, decoder: Decoder, tokens: list[int], spans: Spans) -> None:

@@ -64,7 +64,7 @@ def build_bpe_tables(vocabulary: Vocabulary) -> BpeTables:
             raise _wrong_split(vocabulary, token)
     lengths = np.diff(vocabulary.offsets).astype(np.int64)
     unreachable = (left == NONE) & (lengths > 1)
-    char_token, open_seam, neighbours = build.character_tables(hashed.arena, hashed.offsets, left)
+    char_token, boundaries, neighbours = build.character_tables(hashed.arena, hashed.offsets, left)
     beginnings, endings = build.match_filters(hashed.arena, hashed.offsets, left, right)
     return BpeTables(
         {
@@ -76,10 +76,10 @@ def build_bpe_tables(vocabulary: Vocabulary) -> BpeTables:
             "pair_filter": pair_filter,
             "left": left,
             "right": right,
-            "irregular": _irregular(left, right, lengths) if irregular else None,
+            "non_monotone": _irregular(left, right, lengths) if irregular else None,
             "byte_token": hashed.byte_token,
             "char_token": char_token,
-            "open_seam": open_seam,
+            "open_boundaries": boundaries,
             "neighbours": neighbours,
             "beginnings": beginnings,
             "endings": endings,
@@ -136,15 +136,15 @@ def _hash(vocabulary: Vocabulary) -> _Hashed:
 
 
 def _recover(hashed: _Hashed) -> NDArray[np.uint32]:
-    left_lengths = build.regular_left_lengths(*hashed.arrays())
+    left_lengths = build.monotone_left_lengths(*hashed.arrays())
     if left_lengths is not None:
         return left_lengths
     longest = int(np.diff(hashed.offsets).max())
-    if longest > build.IRREGULAR_LIMIT:
+    if longest > build.NON_MONOTONE_LIMIT:
         raise VocabularyError(
             f"some tokens are not reached by merges of lower ranks, and the longest token has "
             f"{longest} bytes; such a vocabulary may have tokens of at most "
-            f"{build.IRREGULAR_LIMIT} bytes"
+            f"{build.NON_MONOTONE_LIMIT} bytes"
         )
     return build.any_left_lengths(*hashed.arrays())
 

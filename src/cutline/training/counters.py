@@ -125,7 +125,7 @@ class ScanCounter:
             text, final = guessed
             at = results[0] or 0
             for tally in self._tallies[1 : len(results)]:
-                at = tally.settle(text, at, len(text), final)
+                at = tally.reconcile(text, at, len(text), final)
             self._keep(text, at, final)
 
     def _keep(self, text: bytes, arrived: int, final: bool) -> None:

@@ -1,11 +1,15 @@
-"""Types, constants and the hash of a piece, shared by all kernels."""
+"""Types, constants and the hash of a piece, shared by all kernels.
+
+Guarded by tests/kernels/test_encoders.py.
+"""
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport realloc
 
 cdef extern from "native.h":
     const uint32_t NONE "CUTLINE_NONE"     # no token, no node, no rank
-    const void* settled "cutline_settled"(const void* address) noexcept nogil
+    const Py_ssize_t NO_LIMIT "CUTLINE_NO_LIMIT"    # more than any text has, and room to add one
+    const void* barrier "cutline_barrier"(const void* address) noexcept nogil
     bint likely "cutline_likely"(bint condition) noexcept nogil
     bint unlikely "cutline_unlikely"(bint condition) noexcept nogil
     void prefetch "cutline_prefetch"(const void* address) noexcept nogil
@@ -25,6 +29,16 @@ cdef enum:
 # The longest piece that is merged by arrays; above it, backtracking is faster.
 cdef enum:
     MERGE_LIMIT = 64
+
+# Instead of a place or a number of tokens: all are negative.
+cdef enum:
+    NOT_FOUND = -1          # there is none
+    NO_MEMORY = -2
+    UNKNOWN = -3            # what is at hand does not tell
+    NEED_TREE = -4          # the token tree of a long piece must be built first
+    BAD_OFFSET = -5         # it is outside the text, or inside a character
+    PAUSED = -6             # to look for Ctrl-C
+    TOO_MANY = -7           # the sum of all counts would leave int64
 
 cdef struct Key:
     uint64_t low
@@ -79,7 +93,7 @@ cdef inline uint64_t hash_long(const uint8_t* piece, Py_ssize_t n) noexcept nogi
 cdef inline bint same_bytes(
     const uint8_t* left, const uint8_t* right, Py_ssize_t n
 ) noexcept nogil:
-    """Whether n bytes are the same: most are few, and a call would take longer."""
+    """Whether n bytes are equal. Most are few: calling memcmp would take longer."""
     cdef Py_ssize_t at = 0
     while at + 8 <= n:
         if load64(left + at) != load64(right + at):
@@ -146,7 +160,7 @@ cdef inline Py_ssize_t characters_in(
 cdef inline bint grow(
     void** memory, Py_ssize_t* slots, Py_ssize_t needed, size_t slot_bytes
 ) noexcept nogil:
-    """Make room for so many slots, and half as many again; keeps what is there. False: no memory."""
+    """Make room for so many slots, and half as many again; keeps the others. False: no memory."""
     cdef void* grown
     if needed <= slots[0]:
         return True

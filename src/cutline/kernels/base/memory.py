@@ -1,8 +1,10 @@
 """Memory for tables that are read at random: in large pages, where the system has them.
 
-A table of megabytes lies in a thousand pages of four kilobytes, more than a processor keeps in
-mind: to find the page takes longer than to fetch what is on it. One of two megabytes is found
-at once. docs/algorithm.md, "Huge pages".
+A table of megabytes takes a thousand pages of four kilobytes, more than a TLB holds: translating
+the address takes longer than fetching the data. With pages of two megabytes the TLB holds them
+all. docs/algorithm.md, "Huge pages".
+
+Guarded by tests/kernels/test_large_pages.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-/* What Cython has no word for: prefetching, unaligned loads, filling a list. */
+/* What Cython cannot express: prefetching, unaligned loads, filling a list. */
 #ifndef CUTLINE_NATIVE_H
 #define CUTLINE_NATIVE_H
 
@@ -7,8 +7,9 @@
 #include <string.h>
 
 #define CUTLINE_NONE UINT32_MAX
+#define CUTLINE_NO_LIMIT ((Py_ssize_t)(SIZE_MAX >> 2))
 
-/* What a condition is most often: the compiler then lays that way out without a jump. */
+/* What a condition is most often: the compiler then needs no jump for it. */
 #if defined(__GNUC__) || defined(__clang__)
 #define cutline_prefetch(address) __builtin_prefetch(address)
 #define cutline_likely(condition) __builtin_expect(!!(condition), 1)
@@ -19,8 +20,8 @@
 #define cutline_unlikely(condition) (condition)
 #endif
 
-/* An address that the compiler works out as it is, and folds into no later sum. */
-static inline const void *cutline_settled(const void *address) {
+/* Optimization barrier: keeps this address out of the indexed load. */
+static inline const void *cutline_barrier(const void *address) {
 #if defined(__GNUC__) || defined(__clang__)
     __asm__("" : "+r"(address));
 #endif
@@ -53,7 +54,7 @@ static const uint64_t cutline_low_bytes[9] = {
     0xFFFFFFFFFFFFFFFF,
 };
 
-/* An odd number, and the number that undoes multiplying by it: for the hash of a text's bytes. */
+/* An odd number and its inverse modulo 2**64: for the rolling hash of a text's bytes. */
 #define CUTLINE_MATCH_FACTOR ((uint64_t)0x9E3779B97F4A7C15)
 #define CUTLINE_MATCH_INVERSE ((uint64_t)0xF1DE83E19937733D)
 

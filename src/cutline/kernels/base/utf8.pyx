@@ -1,10 +1,13 @@
-"""A text's UTF-8, and how far bytes are valid UTF-8."""
+"""A text's UTF-8, and how far bytes are valid UTF-8.
+
+Guarded by tests/kernels/test_utf8.py.
+"""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_AsUTF8String
 
-from cutline.kernels.scan.characters cimport Characters, characters_of, utf8_bytes, write_utf8
-from cutline.kernels.base.common cimport load64, memcpy, uint8_t, uint16_t, uint64_t
+from cutline.kernels.base.characters cimport Characters, characters_of, utf8_bytes, write_utf8
+from cutline.kernels.base.common cimport load64, memcpy, uint16_t, uint64_t
 
 cdef uint64_t HIGH_BITS = <uint64_t> 0x8080808080808080
 cdef uint64_t NO_ASCII = <uint64_t> 0xFF80FF80FF80FF80      # of four characters of two bytes

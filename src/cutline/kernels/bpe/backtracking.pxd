@@ -1,10 +1,10 @@
-"""Backtracking, for `encode`."""
+"""Backtracking, for `batches`."""
 
-from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.base.common cimport uint8_t, uint32_t, uint64_t
+from cutline.kernels.bpe.bpe cimport Bpe
 
 
 cdef Py_ssize_t backtrack(
     const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, uint64_t* open_ends,
-    uint64_t* verdicts, Py_ssize_t patience, uint32_t* out
+    uint64_t* pair_cache, Py_ssize_t budget, uint32_t* out
 ) noexcept nogil

@@ -1,7 +1,10 @@
-"""Encode a long piece exactly, by backtracking with the pair check. Source: docs/algorithm.md."""
+"""Encode a long piece exactly, by backtracking with the pair check. Source: docs/algorithm.md.
 
-from cutline.kernels.bpe.bpe cimport recall_compatible, token_bytes
+Guarded by tests/kernels/test_runs.py.
+"""
+
 from cutline.kernels.base.common cimport NONE, memset
+from cutline.kernels.bpe.bpe cimport cached_compatible, token_bytes
 from cutline.kernels.bpe.matches cimport Match, longest_beginning, next_match
 
 cdef enum:
@@ -12,8 +15,8 @@ cdef Py_ssize_t backtrack(
     const Bpe* bpe,
     const uint8_t* piece, Py_ssize_t n,
     uint64_t* open_ends,        # scratch: n // 64 + 1 words
-    uint64_t* verdicts,         # of recall_compatible
-    Py_ssize_t patience,        # in: bytes to match in vain before giving up
+    uint64_t* pair_cache,       # of cached_compatible
+    Py_ssize_t budget,          # in: of backtracking: bytes matched to no use before it gives up
     uint32_t* out,              # out: at most n tokens
 ) noexcept nogil:
     """Encode a piece of any length in linear time. Returns the number of tokens; 0: gave up.
@@ -41,14 +44,14 @@ cdef Py_ssize_t backtrack(
             continue
         end = start + token_bytes(bpe, token)
         if open_ends[end >> 6] >> (end & 63) & 1 and (
-            count == 0 or recall_compatible(bpe, verdicts, out[count - 1], token)
+            count == 0 or cached_compatible(bpe, pair_cache, out[count - 1], token)
         ):
             out[count] = token
             count += 1
             start = end
             if end == n:
                 return count
-            if matched - FAIR_MATCHES * start > patience:
+            if matched - FAIR_MATCHES * start > budget:
                 return 0
             match = longest_beginning(bpe, piece + start, n - start)
             matched += match.length

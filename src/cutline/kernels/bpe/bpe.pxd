@@ -1,15 +1,15 @@
 """Vocabulary tables, and what needs nothing but them: look-ups and the pair check."""
 
 from cutline.kernels.base.common cimport (
-    LONGER, MERGE_LIMIT, NONE, SHORT_PIECE, Key, char_bytes, decode_char, hash_key, hash_long,
-    memcpy, memmove, same_bytes, scramble, short_key, uint8_t, uint32_t, uint64_t,
+    LONGER, NONE, SHORT_PIECE, Key, char_bytes, decode_char, hash_key, hash_long, same_bytes,
+    scramble, short_key, uint8_t, uint32_t, uint64_t,
 )
 
 cdef enum:
-    VERDICT_BITS = 13
-    VERDICTS = 1 << 13
-    # Longest token of a vocabulary that has irregular tokens: bounds a stack buffer.
-    MAX_IRREGULAR_BYTES = 2048
+    PAIR_CACHE_BITS = 13
+    PAIR_CACHE_SLOTS = 1 << 13
+    # Longest token of a vocabulary with non-monotone merges: bounds a stack buffer.
+    MAX_NON_MONOTONE_BYTES = 2048
     NEIGHBOUR_BITS = 18     # of the hash of two characters
 
 # A slot of the table of tokens.
@@ -37,10 +37,10 @@ cdef struct Bpe:
     int filter_shift
     const uint32_t* left               # rank -> left part of its last merge, or NONE
     const uint32_t* right
-    const uint8_t* irregular           # NULL: every token ranks above its parts
+    const uint8_t* non_monotone        # rank -> 1: it or a part of it is a non-monotone merge
     const uint32_t* byte_token         # 256
     const uint32_t* char_token         # BMP code point -> token, or NONE; NULL: do not use
-    const uint8_t* open_seam           # 65,536 bits, byte pair inside a straddling token
+    const uint8_t* open_boundaries     # 65,536 bits, byte pair inside a straddling token
     const uint64_t* neighbours         # bit set: two characters may stand so in a token
     # Filters of what tokens begin with and end in; only of tokens that merging reaches.
     const uint64_t* beginnings
@@ -160,8 +160,8 @@ cdef inline Py_ssize_t bytes_of_id(const Bpe* bpe, uint32_t token_id) noexcept n
     return bpe.sparse_bytes[low]
 
 
-cdef inline bint has_sealed_seams(const Bpe* bpe) noexcept nogil:
-    """Whether no token of any kind lies across the seams that sealed_end finds."""
+cdef inline bint has_closed_boundaries(const Bpe* bpe) noexcept nogil:
+    """Whether no token of any kind lies across the boundaries that next_closed_boundary finds."""
     return bpe.char_token != NULL and bpe.max_unreachable_bytes == 0
 
 
@@ -174,8 +174,8 @@ cdef inline uint32_t char_part(
     return NONE
 
 
-cdef inline uint64_t hash_neighbours(uint32_t before, uint32_t behind) noexcept nogil:
-    cdef uint64_t both = <uint64_t> before << 32 | behind
+cdef inline uint64_t hash_neighbours(uint32_t before, uint32_t after) noexcept nogil:
+    cdef uint64_t both = <uint64_t> before << 32 | after
     return both * <uint64_t> 0x9E3779B97F4A7C15 >> (64 - NEIGHBOUR_BITS)
 
 
@@ -185,26 +185,26 @@ cdef bint compatible_before(
 ) noexcept nogil
 
 
-cdef inline bint recall_compatible(
-    const Bpe* bpe, uint64_t* verdicts, uint32_t left, uint32_t right
+cdef inline bint cached_compatible(
+    const Bpe* bpe, uint64_t* pair_cache, uint32_t left, uint32_t right
 ) noexcept nogil:
-    """The pair check, remembering its last verdicts: long pieces ask the same ones often.
+    """The pair check, with a cache of its last answers: long pieces ask the same often.
 
-    `verdicts` has VERDICTS entries, all zero at first: 1 << 63 | left << 22 | right << 1 |
-    verdict. NULL: remember nothing.
+    The pair-compatibility cache has PAIR_CACHE_SLOTS entries, all zero at first, of 1 << 63 |
+    left << 22 | right << 1 | answer. NULL: no cache.
     """
     cdef uint64_t pair = <uint64_t> left << 21 | right
     cdef uint64_t* slot
-    if verdicts == NULL:
+    if pair_cache == NULL:
         return compatible(bpe, left, right)
-    slot = verdicts + (hash_pair(pair) >> (64 - VERDICT_BITS))
+    slot = pair_cache + (hash_pair(pair) >> (64 - PAIR_CACHE_BITS))
     pair |= <uint64_t> 1 << 62
     if slot[0] >> 1 != pair:
         slot[0] = pair << 1 | <uint64_t> compatible(bpe, left, right)
     return slot[0] & 1
 
 
-cdef Py_ssize_t sealed_end(
+cdef Py_ssize_t next_closed_boundary(
     const Bpe* bpe, const uint8_t* piece, Py_ssize_t start, Py_ssize_t n
 ) noexcept nogil
 cdef Py_ssize_t merge_parts(

@@ -1,7 +1,7 @@
 from typing import Any, Self
 
 class BpeTables:
-    # The keys and the arrays behind them are those that `cutline.tables` puts together.
+    # The keys and their arrays are those that `cutline.tables` puts together.
     def __new__(cls, arrays: dict[str, Any]) -> Self: ...
     @property
     def arrays(self) -> dict[str, Any]: ...

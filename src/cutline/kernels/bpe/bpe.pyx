@@ -1,19 +1,21 @@
-"""Encode one piece exactly by merging, and tell which tokens may stand side by side.
+"""Encode one piece exactly by merging, and check which tokens may stand side by side.
 
 Merging gives the tokens that byte pair encoding defines: of all neighbouring parts
 whose concatenation is a token, the lowest rank merges first, the leftmost on a
 tie. docs/algorithm.md has the proofs: why one recovered split a token is enough
 (canonical pairs), why a list of tokens is the encoding if and only if every two
 neighbours are compatible, and when whole characters may be merged beforehand.
+
+Guarded by tests/kernels/test_encoders.py.
 """
 
 import numpy as np
 
-from cutline.kernels.base.common cimport count_dense
+from cutline.kernels.base.common cimport MERGE_LIMIT, count_dense, memcpy
 from cutline.kernels.base.memory import in_large_pages
 
 cdef class BpeTables:
-    """The arrays of a vocabulary, kept alive, behind the pointers that the kernels read.
+    """The arrays of a vocabulary, kept alive for the pointers that the kernels read.
 
     Trusts: the arrays came from `cutline.kernels.bpe.build`, which refuses a vocabulary
     in which a byte has no token; every rank in them is below the number of tokens.
@@ -33,9 +35,9 @@ cdef class BpeTables:
         cdef const uint32_t[::1] byte_token = arrays["byte_token"]
         cdef const uint64_t[::1] beginnings = arrays["beginnings"]
         cdef const uint64_t[::1] endings = arrays["endings"]
-        cdef const uint8_t[::1] irregular
+        cdef const uint8_t[::1] non_monotone
         cdef const uint32_t[::1] char_token
-        cdef const uint8_t[::1] open_seam
+        cdef const uint8_t[::1] open_boundaries
         cdef const uint64_t[::1] neighbours
         self.bpe.n_tokens = ids.shape[0]
         self.bpe.max_token_bytes = arrays["max_token_bytes"]
@@ -57,15 +59,15 @@ cdef class BpeTables:
         self.bpe.beginnings = &beginnings[0]
         self.bpe.endings = &endings[0]
         self.bpe.match_shift = shift_of(beginnings.shape[0] * 32)
-        if arrays["irregular"] is not None:
-            irregular = arrays["irregular"]
-            self.bpe.irregular = &irregular[0]
+        if arrays["non_monotone"] is not None:
+            non_monotone = arrays["non_monotone"]
+            self.bpe.non_monotone = &non_monotone[0]
         else:
             char_token = arrays["char_token"]
-            open_seam = arrays["open_seam"]
+            open_boundaries = arrays["open_boundaries"]
             neighbours = arrays["neighbours"]
             self.bpe.char_token = &char_token[0]
-            self.bpe.open_seam = &open_seam[0]
+            self.bpe.open_boundaries = &open_boundaries[0]
             self.bpe.neighbours = &neighbours[0]
 
     cdef int sort_sparse_ids(self) except -1:
@@ -92,7 +94,7 @@ def shift_of(Py_ssize_t slots):
 
 cdef bint compatible(const Bpe* bpe, uint32_t left, uint32_t right) noexcept nogil:
     """Whether bytes(left) + bytes(right) encodes to exactly these two tokens."""
-    if bpe.irregular != NULL and (bpe.irregular[left] or bpe.irregular[right]):
+    if bpe.non_monotone != NULL and (bpe.non_monotone[left] or bpe.non_monotone[right]):
         return compatible_by_merging(bpe, left, right)
     return compatible_before(bpe, left, right, NONE)
 
@@ -100,15 +102,15 @@ cdef bint compatible(const Bpe* bpe, uint32_t left, uint32_t right) noexcept nog
 cdef bint compatible_before(
     const Bpe* bpe, uint32_t left, uint32_t right, uint64_t before
 ) noexcept nogil:
-    """The same for regular tokens, of merges that rank below `before`.
+    """The same for tokens of monotone merges, of merges that rank below `before`.
 
-    Undoes the merges at the seam, the latest first. Before each, asks whether the
-    two parts at the seam would have merged with one another earlier: by rank, and
+    Undoes the merges at the boundary, the latest first. Before each, asks whether the
+    two parts at the boundary would have merged with one another earlier: by rank, and
     on a tie by place, where the part further left goes first.
     """
     cdef uint32_t merged, inner
     while True:
-        # A seam merge of a rank below `before` comes before the merge last undone.
+        # A boundary merge of a rank below `before` comes before the merge last undone.
         merged = merged_pair(bpe, left, right)
         if merged < before:
             return False
@@ -130,9 +132,9 @@ cdef bint compatible_before(
 
 cdef bint compatible_by_merging(const Bpe* bpe, uint32_t left, uint32_t right) noexcept nogil:
     """The pair check by its definition: for tokens whose merges do not rise in rank."""
-    cdef uint8_t both[2 * MAX_IRREGULAR_BYTES]
-    cdef uint32_t out[2 * MAX_IRREGULAR_BYTES]
-    cdef uint32_t ranks[2 * MAX_IRREGULAR_BYTES]
+    cdef uint8_t both[2 * MAX_NON_MONOTONE_BYTES]
+    cdef uint32_t out[2 * MAX_NON_MONOTONE_BYTES]
+    cdef uint32_t ranks[2 * MAX_NON_MONOTONE_BYTES]
     cdef Py_ssize_t n_left = token_bytes(bpe, left), n_right = token_bytes(bpe, right), count
     memcpy(both, bpe.arena + bpe.offsets[left], n_left)
     memcpy(both + n_left, bpe.arena + bpe.offsets[right], n_right)
@@ -155,7 +157,7 @@ cdef Py_ssize_t merge(
 
 
 cdef inline void close_gap(uint32_t* gap, Py_ssize_t n) noexcept nogil:
-    """Move the n numbers behind a gap back into it: a call of memmove takes longer."""
+    """Move the n numbers after a gap back into it: a call of memmove takes longer."""
     cdef uint32_t* end = gap + n
     cdef uint64_t two
     while gap + 1 < end:
@@ -200,32 +202,32 @@ cdef Py_ssize_t merge_parts(
     return count
 
 
-cdef Py_ssize_t sealed_end(
+cdef Py_ssize_t next_closed_boundary(
     const Bpe* bpe, const uint8_t* piece, Py_ssize_t start, Py_ssize_t n
 ) noexcept nogil:
-    """The next seam between two characters that no token lies across; n: there is none."""
+    """The next boundary between two characters that no token lies across; n: there is none."""
     cdef Py_ssize_t width = char_bytes(piece[start]), at = start + width
-    cdef uint32_t before = decode_char(piece + start, width), behind
+    cdef uint32_t before = decode_char(piece + start, width), after
     cdef uint64_t bit
     while at < n:
         width = char_bytes(piece[at])
-        behind = decode_char(piece + at, width)
+        after = decode_char(piece + at, width)
         # Any two ASCII characters stand side by side in some token, or nearly so.
-        if before | behind >= 0x80:
-            bit = hash_neighbours(before, behind)
-            if not bpe.neighbours[bit >> 6] >> (bit & 63) & 1 and not is_open_seam(
+        if before | after >= 0x80:
+            bit = hash_neighbours(before, after)
+            if not bpe.neighbours[bit >> 6] >> (bit & 63) & 1 and not is_open_boundary(
                 bpe, piece + at
             ):
                 return at
-        before = behind
+        before = after
         at += width
     return n
 
 
-cdef inline bint is_open_seam(const Bpe* bpe, const uint8_t* seam) noexcept nogil:
-    """Whether a token that is not whole characters may lie across this seam."""
-    cdef uint32_t pair = <uint32_t> (seam - 1)[0] << 8 | seam[0]
-    return bpe.open_seam[pair >> 3] >> (pair & 7) & 1
+cdef inline bint is_open_boundary(const Bpe* bpe, const uint8_t* boundary) noexcept nogil:
+    """Whether a token that is not whole characters may lie across this boundary."""
+    cdef uint32_t pair = <uint32_t> (boundary - 1)[0] << 8 | boundary[0]
+    return bpe.open_boundaries[pair >> 3] >> (pair & 7) & 1
 
 
 cdef Py_ssize_t character_parts(
@@ -233,8 +235,8 @@ cdef Py_ssize_t character_parts(
 ) noexcept nogil:
     """First parts of a merge: whole characters where that is proven exact, else bytes.
 
-    No token reaches over a closed seam unless it consists of whole characters, so
-    a character between two closed seams merges by itself before anything else
+    No token reaches over a closed boundary unless it consists of whole characters, so
+    a character between two closed boundaries merges by itself before anything else
     touches it.
     """
     cdef Py_ssize_t at = 0, width, count = 0, byte
@@ -246,8 +248,8 @@ cdef Py_ssize_t character_parts(
             token = bpe.char_token[decode_char(piece + at, width)]
         if (
             token != NONE
-            and not (at > 0 and is_open_seam(bpe, piece + at))
-            and not (at + width < n and is_open_seam(bpe, piece + at + width))
+            and not (at > 0 and is_open_boundary(bpe, piece + at))
+            and not (at + width < n and is_open_boundary(bpe, piece + at + width))
         ):
             parts[count] = token
             count += 1

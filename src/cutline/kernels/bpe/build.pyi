@@ -3,7 +3,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-IRREGULAR_LIMIT: int
+NON_MONOTONE_LIMIT: int
 
 class PairTable:
     def __new__(cls, n_tokens: int) -> Self: ...
@@ -16,7 +16,7 @@ def slots_for(entries: int) -> int: ...
 def token_slots(
     arena: NDArray[np.uint8], offsets: NDArray[np.uint64]
 ) -> tuple[NDArray[np.uint64], tuple[int, int] | None]: ...
-def regular_left_lengths(
+def monotone_left_lengths(
     arena: NDArray[np.uint8],
     offsets: NDArray[np.uint64],
     slots: NDArray[np.uint64],

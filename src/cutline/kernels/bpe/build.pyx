@@ -2,22 +2,24 @@
 
 Tokens are numbered by rank here. docs/algorithm.md says why one split a token (its
 own last merge) is all that merging needs to know.
+
+Guarded by tests/kernels/test_splits.py.
 """
 
 import numpy as np
 
-from cutline.kernels.bpe.bpe cimport (
-    MAX_IRREGULAR_BYTES, NEIGHBOUR_BITS, Bpe, Probe, Slot, compatible_before, find_probed,
-    find_token, first_slot, hash_neighbours, hash_pair, merge_parts, probe_of, token_bytes,
-)
-from cutline.kernels.bpe.bpe import shift_of
 from cutline.kernels.base.common cimport (
     NONE, char_bytes, decode_char, is_continuation, prefetch, uint8_t, uint32_t, uint64_t,
 )
-from cutline.kernels.bpe.matches cimport BEGINS, IS_TOKEN, extended
 from cutline.kernels.base.utf8 cimport valid_width
+from cutline.kernels.bpe.bpe cimport (
+    MAX_NON_MONOTONE_BYTES, NEIGHBOUR_BITS, Bpe, Probe, Slot, compatible_before, find_probed,
+    find_token, first_slot, hash_neighbours, hash_pair, merge_parts, probe_of, token_bytes,
+)
+from cutline.kernels.bpe.matches cimport BEGINS, IS_TOKEN, extended
+from cutline.kernels.bpe.bpe import shift_of
 
-IRREGULAR_LIMIT = MAX_IRREGULAR_BYTES
+NON_MONOTONE_LIMIT = MAX_NON_MONOTONE_BYTES
 
 cdef enum:
     AHEAD = 32      # how many tokens ahead memory is fetched
@@ -129,7 +131,7 @@ cdef Bpe vocabulary_view(
     return bpe
 
 
-def regular_left_lengths(
+def monotone_left_lengths(
     const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint64_t[:, ::1] slots,
     const uint32_t[::1] byte_token,
 ):
@@ -170,12 +172,12 @@ def any_left_lengths(
         uint32, shape (tokens,), 0 for single bytes and for tokens that merging does
         not reach.
 
-    Cost: cubic in a token's length, hence IRREGULAR_LIMIT.
+    Cost: cubic in a token's length, hence NON_MONOTONE_LIMIT.
     """
     cdef Bpe bpe = vocabulary_view(arena, offsets, slots, byte_token)
     lengths = np.zeros(bpe.n_tokens, dtype=np.uint32)
     cdef uint32_t[::1] out = lengths
-    cdef Py_ssize_t starts[MAX_IRREGULAR_BYTES + 1]
+    cdef Py_ssize_t starts[MAX_NON_MONOTONE_BYTES + 1]
     cdef Py_ssize_t token, n, count, at, best
     cdef uint32_t lowest, merged
     cdef const uint8_t* piece
@@ -220,7 +222,7 @@ def splits(
     right_tokens = np.full(bpe.n_tokens, NONE, dtype=np.uint32)
     cdef uint32_t[::1] lefts = left_tokens, rights = right_tokens
     cdef Py_ssize_t first, last, token
-    cdef bint irregular = False
+    cdef bint non_monotone = False
     for first in range(0, bpe.n_tokens, AHEAD):
         last = min(first + AHEAD, bpe.n_tokens)
         token = split_block(&bpe, first, last, &left_lengths[0], &lefts[0], &rights[0])
@@ -232,9 +234,9 @@ def splits(
         for token in range(first, last):
             if lefts[token] != NONE:
                 pairs.add(lefts[token], rights[token], token)
-                irregular |= lefts[token] > token and left_lengths[lefts[token]] > 0
-                irregular |= rights[token] > token and left_lengths[rights[token]] > 0
-    return left_tokens, right_tokens, pairs.slots, pairs.filter_words, irregular
+                non_monotone |= lefts[token] > token and left_lengths[lefts[token]] > 0
+                non_monotone |= rights[token] > token and left_lengths[rights[token]] > 0
+    return left_tokens, right_tokens, pairs.slots, pairs.filter_words, non_monotone
 
 
 def wrong_split(
@@ -245,7 +247,7 @@ def wrong_split(
     """The rank of a token whose parts are not those of its last merge; -1: all are right.
 
     Args:
-        left, right, pair_slots, pair_filter: what `splits` gave; no token is irregular.
+        left, right, pair_slots, pair_filter: what `splits` gave; no merge is non-monotone.
 
     Cost: linear in the tokens' bytes; a token that merging does not reach, quadratic in its own.
     Source: docs/algorithm.md, "Canonical pairs".
@@ -349,19 +351,23 @@ def match_filters(
     for token in range(n_tokens):
         if left[token] == NONE and offsets[token + 1] - offsets[token] > 1:
             continue
-        tell(&beginnings[0], shift, &arena[0], offsets, token, left[token], 1, &hashes[0, 0])
-        tell(&endings[0], shift, &arena[0], offsets, token, right[token], -1, &hashes[1, 0])
+        set_filter_bits(
+            &beginnings[0], shift, &arena[0], offsets, token, left[token], 1, &hashes[0, 0]
+        )
+        set_filter_bits(
+            &endings[0], shift, &arena[0], offsets, token, right[token], -1, &hashes[1, 0]
+        )
     return beginning_words, ending_words
 
 
-cdef inline void tell(
+cdef inline void set_filter_bits(
     uint64_t* filter, int shift, const uint8_t* arena, const uint64_t[::1] offsets,
     Py_ssize_t token,
     uint32_t part,              # in: its left part, or its right part, or NONE
     Py_ssize_t step,            # in: 1 for its beginnings, -1 for its ends
     uint64_t* hashes,           # in and out: of the tokens up to this one
 ) noexcept nogil:
-    """Put what a token begins with, or ends in, into a filter; what its part does is there."""
+    """Put a token's beginnings, or ends, into a filter; those of its part are there already."""
     cdef Py_ssize_t n = offsets[token + 1] - offsets[token], at = 0
     cdef const uint8_t* first = arena + (offsets[token] if step > 0 else offsets[token + 1] - 1)
     cdef uint64_t hashed = 0, slot = 0
@@ -380,22 +386,22 @@ cdef inline void tell(
 def character_tables(
     const uint8_t[::1] arena, const uint64_t[::1] offsets, const uint32_t[::1] left,
 ):
-    """Which characters are one token, and which seams between two some token lies across.
+    """Which characters are one token, and which boundaries between two some token lies across.
 
     Returns:
         uint32, shape (65536,): the token that a code point of two or three bytes
         merges to, or NONE; uint8, shape (8192,): a bit for each pair of bytes (last
         of a character, first of the next), set where some token that is not made of
-        whole characters holds the pair at such a seam; uint64, shape (4096,): a bit for
+        whole characters holds the pair at such a boundary; uint64, shape (4096,): a bit for
         each hash of two characters, not both ASCII, set where some token that is made
         of whole characters holds such two side by side.
     """
     cdef Py_ssize_t n_tokens = offsets.shape[0] - 1, token, n, at
     char_tokens = np.full(65536, NONE, dtype=np.uint32)
-    open_seams = np.zeros(8192, dtype=np.uint8)
+    open_bits = np.zeros(8192, dtype=np.uint8)
     neighbour_bits = np.zeros((1 << NEIGHBOUR_BITS) // 64, dtype=np.uint64)
     cdef uint32_t[::1] char_token = char_tokens
-    cdef uint8_t[::1] open_seam = open_seams
+    cdef uint8_t[::1] open_boundaries = open_bits
     cdef uint64_t[::1] neighbours = neighbour_bits
     cdef const uint8_t* piece
     cdef uint32_t pair
@@ -413,8 +419,8 @@ def character_tables(
         for at in range(1, n):
             if not is_continuation(piece[at]):
                 pair = <uint32_t> piece[at - 1] << 8 | piece[at]
-                open_seam[pair >> 3] |= 1 << (pair & 7)
-    return char_tokens, open_seams, neighbour_bits
+                open_boundaries[pair >> 3] |= 1 << (pair & 7)
+    return char_tokens, open_bits, neighbour_bits
 
 
 cdef void note_neighbours(
@@ -422,15 +428,15 @@ cdef void note_neighbours(
 ) noexcept nogil:
     """Set the bits of the neighbours in a token of whole characters."""
     cdef Py_ssize_t width = char_bytes(piece[0]), at = width
-    cdef uint32_t before = decode_char(piece, width), behind
+    cdef uint32_t before = decode_char(piece, width), after
     cdef uint64_t bit
     while at < n:
         width = char_bytes(piece[at])
-        behind = decode_char(piece + at, width)
-        if before | behind >= 0x80:
-            bit = hash_neighbours(before, behind)
+        after = decode_char(piece + at, width)
+        if before | after >= 0x80:
+            bit = hash_neighbours(before, after)
             neighbours[bit >> 6] |= <uint64_t> 1 << (bit & 63)
-        before = behind
+        before = after
         at += width
 
 

@@ -1,14 +1,14 @@
 """Which tokens begin or end at a place of a text, of those that merging reaches.
 
-Two filters of the vocabulary tell of a few bytes whether some token begins with them, and
-whether some token ends in them: always where one does, seldom where none does. Two things are
-made of them. `next_match` gives the tokens that begin at a place, the longest first. And the
-Aho-Corasick automaton, which finds those that end at each place of a text, is not built beforehand:
-a state is made when a text first needs it. Source: docs/algorithm.md, "Finding tokens".
+Two filters of the vocabulary say whether some token begins with given bytes, and whether some
+token ends in them. They have no false negatives and few false positives. Two things use them.
+`next_match` gives the tokens that begin at a place, the longest first. The Aho-Corasick
+automaton finds those that end at each place of a text; its states are made when a text first
+needs them. Source: docs/algorithm.md, "Finding tokens".
 """
 
-from cutline.kernels.bpe.bpe cimport Bpe, find_token
 from cutline.kernels.base.common cimport NONE, uint8_t, uint32_t, uint64_t
+from cutline.kernels.bpe.bpe cimport Bpe, find_token
 
 cdef extern from "native.h":
     const uint64_t FACTOR "CUTLINE_MATCH_FACTOR"
@@ -48,7 +48,7 @@ cdef struct Automaton:
 # Where a text's automaton is.
 cdef struct Reading:
     uint32_t node
-    uint32_t token_node     # any node that its reader wants kept, or ROOT: the automaton began again
+    uint32_t token_node     # any node that its reader wants kept, or ROOT: it began again
 
 
 cdef inline uint64_t extended(uint64_t hashed, uint8_t byte) noexcept nogil:
@@ -56,8 +56,8 @@ cdef inline uint64_t extended(uint64_t hashed, uint8_t byte) noexcept nogil:
     return (hashed + byte + 1) * FACTOR
 
 
-cdef inline uint64_t told(const uint64_t* filter, int shift, uint64_t hashed) noexcept nogil:
-    """What a filter knows of some bytes, in the lowest two bits."""
+cdef inline uint64_t filter_bits(const uint64_t* filter, int shift, uint64_t hashed) noexcept nogil:
+    """What a filter says of the bytes with this hash, in the lowest two bits."""
     cdef uint64_t slot = hashed >> shift
     return filter[slot >> 5] >> ((slot & 31) << 1)
 
@@ -74,7 +74,7 @@ cdef inline Match longest_beginning(
     match.length = 0
     while match.length < n:
         hashed = extended(match.hashed, text[match.length])
-        if not told(bpe.beginnings, bpe.match_shift, hashed) & BEGINS:
+        if not filter_bits(bpe.beginnings, bpe.match_shift, hashed) & BEGINS:
             break
         match.hashed = hashed
         match.length += 1
@@ -88,7 +88,7 @@ cdef inline uint32_t next_match(const Bpe* bpe, const uint8_t* text, Match* matc
     cdef uint32_t token
     while match.length > 1:
         length = match.length
-        bits = told(bpe.beginnings, bpe.match_shift, match.hashed)
+        bits = filter_bits(bpe.beginnings, bpe.match_shift, match.hashed)
         match.length -= 1
         match.hashed = match.hashed * INVERSE - text[match.length] - 1
         if bits & IS_TOKEN:
@@ -112,7 +112,7 @@ cdef inline bint may_grow(
 ) noexcept nogil:
     """Whether a node has a child with this hash: some token may begin with its bytes."""
     return (
-        told(filter_of(automaton, bpe), bpe.match_shift, hashed) & BEGINS
+        filter_bits(filter_of(automaton, bpe), bpe.match_shift, hashed) & BEGINS
         and automaton.nodes[node].depth < <uint64_t> bpe.max_token_bytes
     )
 
@@ -122,7 +122,7 @@ cdef inline uint32_t child_of(
 ) noexcept nogil:
     """The child whose bytes have this hash, or ROOT: there is none yet.
 
-    The same hash below the same node is the same byte, for multiplying can be undone.
+    The same hash below the same node is the same byte: the multiplication is invertible.
     """
     cdef uint64_t slot = hashed >> automaton.child_shift
     cdef uint64_t mask = (<uint64_t> 1 << (64 - automaton.child_shift)) - 1
@@ -167,11 +167,6 @@ cdef inline bint read_byte(
         node = nodes[node].fail
     reading.node = 1 + text[0]
     return True
-
-
-cdef inline uint32_t shorter_ending(const Automaton* automaton, uint32_t ending) noexcept nogil:
-    """The node of the next shorter token that ends here, or ROOT."""
-    return automaton.nodes[ending].shorter
 
 
 cdef inline uint32_t grown(

@@ -1,8 +1,11 @@
-"""The automaton of tokens, state by state."""
+"""The automaton of tokens, state by state.
+
+Guarded by tests/kernels/test_matches.py.
+"""
 
 from libc.stdlib cimport calloc, free
 
-from cutline.kernels.base.common cimport grow, memset
+from cutline.kernels.base.common cimport NO_LIMIT, grow, memset
 
 cdef extern from "native.h":
     Py_ssize_t next_stamp "cutline_add"(Py_ssize_t* place, Py_ssize_t added) noexcept nogil
@@ -52,7 +55,7 @@ cdef bint begin(Automaton* automaton, const Bpe* bpe) noexcept nogil:
 
 
 cdef void free_automaton(Automaton* automaton) noexcept nogil:
-    """Forget everything but which way it reads."""
+    """Free all memory; the direction of reading stays."""
     free(automaton.nodes)
     free(automaton.children)
     automaton.nodes = NULL
@@ -66,7 +69,7 @@ cdef bint resume(
     Py_ssize_t depth,           # in: the depth that the reading had there; 0: it begins
     Reading* reading,           # out
 ) noexcept nogil:
-    """Come to the node that a reading was at, in this automaton or another one. False: no memory."""
+    """Come to the node that a reading was at, in any automaton. False: no memory."""
     cdef Py_ssize_t step = -1 if automaton.mirrored else 1
     if automaton.n_nodes == 0:
         automaton.most_nodes = most_nodes
@@ -83,10 +86,10 @@ cdef bint resume(
 cdef bint begin_again(
     Automaton* automaton, const Bpe* bpe, const uint8_t* text, Reading* reading
 ) noexcept nogil:
-    """Make room for other nodes by forgetting those that texts no longer come to."""
+    """Drop all nodes but those that the reading needs: the automaton must stay small."""
     cdef Py_ssize_t depth = automaton.nodes[reading.node].depth
     cdef bint done
-    automaton.most_nodes = <Py_ssize_t> (<size_t> -1 >> 1)
+    automaton.most_nodes = NO_LIMIT
     done = begin(automaton, bpe) and resume(automaton, bpe, text, depth, reading)
     automaton.most_nodes = max(most_nodes, 2 * automaton.n_nodes)
     return done
@@ -95,8 +98,8 @@ cdef bint begin_again(
 cdef bint add_nodes(
     Automaton* automaton, const Bpe* bpe,
     const uint8_t* text,        # in: at the byte that is being read
-    Reading* reading,           # in: before the byte; out: behind it
-    uint32_t node,              # in: whose child is to be made; and its suffixes, where they lack one
+    Reading* reading,           # in: before the byte; out: after it
+    uint32_t node,              # in: it lacks a child, and so may its suffixes
 ) noexcept nogil:
     """Make the nodes that reading a byte lacks. False: no memory."""
     cdef Py_ssize_t first = automaton.n_nodes, new
@@ -128,7 +131,7 @@ cdef bint add_nodes(
             made.fail = automaton.n_nodes       # unless it is the last
         node = automaton.nodes[node].fail
     automaton.nodes[automaton.n_nodes - 1].fail = child
-    # A suffix comes behind what it is a suffix of.
+    # A suffix comes after what it is a suffix of.
     for new in range(automaton.n_nodes - 1, first - 1, -1):
         made = &automaton.nodes[new]
         made.token = token_of(automaton, bpe, text, made)
@@ -146,7 +149,7 @@ cdef inline uint32_t token_of(
 ) noexcept nogil:
     """Which token the bytes of a node are, the last one of which is text[0]; or NONE."""
     cdef uint32_t token
-    if not told(filter_of(automaton, bpe), bpe.match_shift, node.hashed) & IS_TOKEN:
+    if not filter_bits(filter_of(automaton, bpe), bpe.match_shift, node.hashed) & IS_TOKEN:
         return NONE
     token = find_token(bpe, text if automaton.mirrored else text + 1 - node.depth, node.depth)
     return token if token != NONE and bpe.left[token] != NONE else NONE

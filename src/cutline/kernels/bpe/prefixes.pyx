@@ -4,15 +4,15 @@ The encoding of a prefix ends in exactly one token: the one that ends there and 
 compatible with the last token of the prefix before it (docs/algorithm.md). So the
 prefixes of a piece are counted one from another, in one pass of an Aho-Corasick
 automaton; suffixes likewise, from the end.
+
+Guarded by tests/kernels/test_matches.py.
 """
 
 from libc.stdlib cimport free
 
-from cutline.kernels.bpe.bpe cimport find_token, recall_compatible, token_bytes
-from cutline.kernels.base.common cimport grow, memmove
-from cutline.kernels.bpe.matches cimport (
-    ROOT, Node, grown, read_byte, resume, shorter_ending,
-)
+from cutline.kernels.base.common cimport NO_MEMORY, grow, memmove
+from cutline.kernels.bpe.bpe cimport cached_compatible, find_token, token_bytes
+from cutline.kernels.bpe.matches cimport ROOT, Node, grown, read_byte, resume
 
 
 cdef inline bint reserve_prefix(Prefixes* prefixes, Py_ssize_t length) noexcept nogil:
@@ -53,7 +53,7 @@ cdef bint take_lookups(
 ) noexcept nogil:
     """Get ready for reading on, with other memory than before. False: no memory."""
     cdef Automaton* automaton = &lookups.automata[mirrored]
-    prefixes.verdicts = lookups.verdicts
+    prefixes.pair_cache = lookups.pair_cache
     if prefixes.stamp == automaton.stamp and prefixes.closed_at == prefixes.frontier > 0:
         return True
     prefixes.automaton = automaton
@@ -63,35 +63,54 @@ cdef bint take_lookups(
     )
 
 
+# What is known of a piece's prefixes while the last token of the next one is looked for.
+cdef struct LastTokenSearch:
+    const Bpe* bpe
+    const Automaton* automaton
+    uint64_t* pair_cache
+    const uint32_t* last        # last token of each prefix, from that of one byte on
+    const uint32_t* counts      # tokens of each prefix, from the empty one on; NULL: any
+    uint64_t budget             # no shorter prefix may have as many
+    uint64_t closed             # of Prefixes
+
+
 cdef inline bint ends_in(
-    const Bpe* bpe, const Automaton* automaton, uint64_t* verdicts,
-    const uint32_t* last,           # in: last token of each prefix, from that of one byte on
-    uint64_t closed,                # in: of Prefixes
-    Py_ssize_t length, const Node* ending,
+    const LastTokenSearch* search, Py_ssize_t length, uint32_t node
 ) noexcept nogil:
     """Whether this token, which a prefix ends in, is the last one of its encoding."""
+    cdef const Node* ending = &search.automaton.nodes[node]
     cdef Py_ssize_t n_bytes = ending.depth
-    if n_bytes == length or n_bytes <= 64 and closed >> (n_bytes - 1) & 1:
-        return True
-    if automaton.mirrored:
-        return recall_compatible(bpe, verdicts, ending.token, last[length - n_bytes - 1])
-    return recall_compatible(bpe, verdicts, last[length - n_bytes - 1], ending.token)
-
-
-cdef inline bint try_ending(
-    Prefixes* prefixes, const Bpe* bpe, Py_ssize_t length, uint32_t node, Py_ssize_t budget
-) noexcept nogil:
-    """Whether this token is the last one of the prefix, within budget; if so, note it."""
-    cdef const Node* ending = &prefixes.automaton.nodes[node]
-    cdef Py_ssize_t before = length - ending.depth
-    if prefixes.counts[before] >= <uint64_t> budget or not ends_in(
-        bpe, prefixes.automaton, prefixes.verdicts, prefixes.last + 1, prefixes.closed, length,
-        ending,
-    ):
+    cdef uint32_t before
+    if search.counts != NULL and search.counts[length - n_bytes] >= search.budget:
         return False
-    prefixes.last[length] = ending.token
-    prefixes.counts[length] = prefixes.counts[before] + 1
-    return True
+    if n_bytes == length or n_bytes <= 64 and search.closed >> (n_bytes - 1) & 1:
+        return True
+    before = search.last[length - n_bytes - 1]
+    if search.automaton.mirrored:
+        return cached_compatible(search.bpe, search.pair_cache, ending.token, before)
+    return cached_compatible(search.bpe, search.pair_cache, before, ending.token)
+
+
+cdef inline uint32_t last_token_node(
+    const LastTokenSearch* search,
+    const Reading* reading,     # in: after the prefix; `token_node` is that of the one before
+    Py_ssize_t length,          # in: of the prefix
+    uint8_t byte,               # in: its last one
+) noexcept nogil:
+    """The node of a prefix's last token; ROOT: the prefix has more tokens than the budget.
+
+    Any order of trying is right, for at most one token is. In long runs the token before, grown
+    by the byte, nearly always is it, where the longest would fail dozens of times.
+    """
+    cdef const Node* nodes = search.automaton.nodes
+    cdef uint32_t ending = ROOT
+    if nodes[reading.node].depth > 1:
+        ending = grown(search.automaton, search.bpe, reading.token_node, byte)
+    if ending == ROOT or not ends_in(search, length, ending):
+        ending = nodes[reading.node].ending
+        while ending != ROOT and not ends_in(search, length, ending):
+            ending = nodes[ending].shorter
+    return ending
 
 
 cdef bint extend_prefixes(
@@ -114,10 +133,11 @@ cdef inline bint note_prefix(
     """Note last token and count of the next prefix, whose last byte was read. False: no memory."""
     cdef Py_ssize_t length = prefixes.frontier + 1
     cdef const Automaton* automaton = prefixes.automaton
-    cdef uint32_t node = prefixes.reading.node, ending = ROOT
+    cdef uint32_t node = prefixes.reading.node, ending
+    cdef LastTokenSearch search
     if not reserve_prefix(prefixes, length):
         return False
-    # Whoever shortens the tables need not care for the seams: none is known to be closed then.
+    # Once the tables were shortened, no boundary is known to be closed.
     if prefixes.closed_at != prefixes.frontier:
         prefixes.closed = 0
     prefixes.closed = prefixes.closed << 1 | (automaton.nodes[node].depth == 1)
@@ -126,14 +146,13 @@ cdef inline bint note_prefix(
     prefixes.counts[length] = NONE
     if prefixes.keeps_depths:
         prefixes.depths[length] = automaton.nodes[node].depth
-    # Any order of trying is right, for at most one token is. In long runs the token before,
-    # grown by the byte, nearly always is it, where the longest would fail dozens of times.
-    if automaton.nodes[node].depth > 1:
-        ending = grown(automaton, bpe, prefixes.reading.token_node, byte)
-    if ending == ROOT or not try_ending(prefixes, bpe, length, ending, budget):
-        ending = automaton.nodes[node].ending
-        while ending != ROOT and not try_ending(prefixes, bpe, length, ending, budget):
-            ending = shorter_ending(automaton, ending)
+    search.bpe, search.automaton, search.pair_cache = bpe, automaton, prefixes.pair_cache
+    search.last, search.counts, search.budget = prefixes.last + 1, prefixes.counts, budget
+    search.closed = prefixes.closed
+    ending = last_token_node(&search, &prefixes.reading, length, byte)
+    if ending != ROOT:
+        prefixes.last[length] = automaton.nodes[ending].token
+        prefixes.counts[length] = prefixes.counts[length - automaton.nodes[ending].depth] + 1
     prefixes.reading.token_node = ending
     return True
 
@@ -203,7 +222,7 @@ cdef Py_ssize_t suffix_tokens(
     Prefixes* suffixes, const Bpe* bpe, Lookups* lookups,
     const uint8_t* text, Py_ssize_t start, Py_ssize_t end,      # in: the piece
 ) noexcept nogil:
-    """Tokens of the piece text[start:end], by the mirrored table. -1: no memory.
+    """Tokens of the piece text[start:end], by the mirrored table; or NO_MEMORY.
 
     The encoding of a suffix begins with exactly one token: the one that is compatible
     with the first token of the suffix after it. Called with falling starts for the same
@@ -219,7 +238,7 @@ cdef Py_ssize_t suffix_tokens(
         ready = start_prefixes(suffixes, bpe, lookups, True)
     while ready and suffixes.frontier < end - start:
         ready = extend_prefixes(suffixes, bpe, text + end - 1 - suffixes.frontier, NONE)
-    return suffixes.counts[end - start] if ready else -1
+    return suffixes.counts[end - start] if ready else NO_MEMORY
 
 
 cdef Py_ssize_t encode_by_prefixes(
@@ -227,35 +246,28 @@ cdef Py_ssize_t encode_by_prefixes(
     const uint8_t* piece, Py_ssize_t n,     # in: at least one byte
     uint32_t* out,                          # out: n slots
 ) noexcept nogil:
-    """Encode a piece by the last tokens of its prefixes. Their number; -1: no memory.
+    """Encode a piece by the last tokens of its prefixes. Their number, or NO_MEMORY.
 
     The same speed for every text, and no memory but `out`, which holds the table first.
     """
     cdef Automaton* automaton = &lookups.automata[0]
     cdef Reading reading
     cdef Py_ssize_t at, length = n, free = n
-    cdef uint64_t closed = 0
     cdef uint32_t ending, token
+    cdef LastTokenSearch search
+    search.bpe, search.automaton, search.pair_cache = bpe, automaton, lookups.pair_cache
+    search.last, search.counts = out, NULL
+    search.budget = search.closed = 0
     if not resume(automaton, bpe, piece, 0, &reading):
-        return -1
+        return NO_MEMORY
     for at in range(n):
         if not read_byte(automaton, bpe, piece + at, &reading):
-            return -1
-        closed = closed << 1 | (automaton.nodes[reading.node].depth == 1)
-        ending = ROOT
-        if automaton.nodes[reading.node].depth > 1:
-            ending = grown(automaton, bpe, reading.token_node, piece[at])
-        if ending == ROOT or not ends_in(
-            bpe, automaton, lookups.verdicts, out, closed, at + 1, &automaton.nodes[ending]
-        ):
-            ending = automaton.nodes[reading.node].ending
-            while not ends_in(
-                bpe, automaton, lookups.verdicts, out, closed, at + 1, &automaton.nodes[ending]
-            ):
-                ending = shorter_ending(automaton, ending)
+            return NO_MEMORY
+        search.closed = search.closed << 1 | (automaton.nodes[reading.node].depth == 1)
+        ending = last_token_node(&search, &reading, at + 1, piece[at])
         out[at] = automaton.nodes[ending].token
         reading.token_node = ending
-    # The tokens go behind the prefixes that are still to be read.
+    # The tokens go after the prefixes that are still to be read.
     while length > 0:
         free -= 1
         token = out[length - 1]
@@ -265,35 +277,35 @@ cdef Py_ssize_t encode_by_prefixes(
     return n - free
 
 
-cdef Py_ssize_t furthest(
+cdef Py_ssize_t token_upper_bound(
     const Bpe* bpe, Automaton* automaton,
     const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
     Py_ssize_t max_tokens,
-    Py_ssize_t* reached,        # scratch: max_tokens + 1 slots
+    Py_ssize_t* furthest,        # scratch: max_tokens + 1 slots
 ) noexcept nogil:
-    """A place in text[start:end] beyond which max_tokens tokens can't reach from `start`.
+    """An upper bound in text[start:end] of the ends of max_tokens tokens from `start`.
 
-    Whatever the pieces: reached[k] is the furthest end of a token that starts at or
-    before reached[k - 1]. Needs a vocabulary without unreachable tokens. -1: no memory.
+    Whatever the pieces: furthest[k] is the furthest end of a token that starts at or
+    before furthest[k - 1]. Needs a vocabulary without unreachable tokens. Or NO_MEMORY.
     """
     cdef Py_ssize_t at, token_start, level, used = 0
     cdef Reading reading
     cdef const Node* node
-    reached[0] = start
+    furthest[0] = start
     if max_tokens == 0:
         return start
     if not resume(automaton, bpe, text + start, 0, &reading):
-        return -1
+        return NO_MEMORY
     for at in range(start + 1, end + 1):
         if not read_byte(automaton, bpe, text + at - 1, &reading):
-            return -1
+            return NO_MEMORY
         node = &automaton.nodes[reading.node]
-        if used == max_tokens and at - <Py_ssize_t> node.depth > reached[max_tokens - 1]:
+        if used == max_tokens and at - <Py_ssize_t> node.depth > furthest[max_tokens - 1]:
             break
         token_start = at - automaton.nodes[node.ending].depth
         # The fewest tokens that reach the token's start; most often all or all but one.
         level = used
-        while level > 0 and reached[level - 1] >= token_start:
+        while level > 0 and furthest[level - 1] >= token_start:
             level -= 1
         if level == max_tokens:
             continue
@@ -301,6 +313,6 @@ cdef Py_ssize_t furthest(
         level += 1
         used = max(used, level)
         while level <= used:
-            reached[level] = at
+            furthest[level] = at
             level += 1
-    return reached[used]
+    return furthest[used]

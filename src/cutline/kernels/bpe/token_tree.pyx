@@ -7,18 +7,18 @@ with another's. docs/algorithm.md proves what is made of it; the idea is that of
 crate of GitHub's rust-gems.
 
 A tree takes 16 bytes for each byte of the piece: it is grown when it is first asked for.
+
+Guarded by tests/counting/test_intervals.py.
 """
 
 from libc.stdlib cimport free, malloc
 
 from cython cimport auto_pickle
 
+from cutline.kernels.base.characters cimport utf8_bytes, utf8_of
+from cutline.kernels.base.common cimport NO_LIMIT, memset, uint8_t
 from cutline.kernels.bpe.bpe cimport token_bytes
-from cutline.kernels.scan.characters cimport utf8_bytes, utf8_of
-from cutline.kernels.base.common cimport memset, uint8_t
 from cutline.kernels.bpe.prefixes cimport Prefixes, extend_prefixes, start_prefixes
-
-cdef Py_ssize_t NO_BUDGET = <Py_ssize_t> (<size_t> -1 >> 2)
 
 
 @auto_pickle(False)
@@ -28,7 +28,7 @@ cdef class TokenTree:
         free(self.tree.last)
         free(self.tree.depth)
         free(self.tree.first)
-        free(self.tree.behind)
+        free(self.tree.stop)
 
 
 cdef TokenTree grow_tree(
@@ -63,7 +63,7 @@ cdef bint count_all(
     memset(&prefixes, 0, sizeof(Prefixes))
     done = utf8 != NULL and start_prefixes(&prefixes, bpe, lookups, False)
     while done and prefixes.frontier < tree.n_bytes:
-        done = extend_prefixes(&prefixes, bpe, utf8 + prefixes.frontier, NO_BUDGET)
+        done = extend_prefixes(&prefixes, bpe, utf8 + prefixes.frontier, NO_LIMIT)
     free(copied)
     tree.last = prefixes.last
     tree.depth = prefixes.counts
@@ -76,21 +76,21 @@ cdef bint number(Tree* tree, const Bpe* bpe) noexcept nogil:
     cdef Py_ssize_t node, parent
     cdef uint32_t size
     tree.first = <uint32_t*> malloc(nodes * sizeof(uint32_t))
-    tree.behind = <uint32_t*> malloc(nodes * sizeof(uint32_t))
-    if tree.first == NULL or tree.behind == NULL:
+    tree.stop = <uint32_t*> malloc(nodes * sizeof(uint32_t))
+    if tree.first == NULL or tree.stop == NULL:
         return False
     # First, how many nodes each has below it, itself included.
     for node in range(tree.n_bytes + 1):
         tree.first[node] = 1
     for node in range(tree.n_bytes, 0, -1):
         tree.first[node - token_bytes(bpe, tree.last[node])] += tree.first[node]
-    # Then give every node as many numbers, out of its parent's; `behind` is the next to give.
+    # Then give every node as many numbers, out of its parent's; `stop` is the next to give.
     tree.first[0] = 0
-    tree.behind[0] = 1
+    tree.stop[0] = 1
     for node in range(1, tree.n_bytes + 1):
         parent = node - token_bytes(bpe, tree.last[node])
         size = tree.first[node]
-        tree.first[node] = tree.behind[parent]
-        tree.behind[parent] += size
-        tree.behind[node] = tree.first[node] + 1
+        tree.first[node] = tree.stop[parent]
+        tree.stop[parent] += size
+        tree.stop[node] = tree.first[node] + 1
     return True

@@ -1,6 +1,6 @@
 """Where a text pauses."""
 
-from cutline.kernels.scan.characters cimport Characters
+from cutline.kernels.base.characters cimport Characters
 
 cpdef enum:
     PARAGRAPH = 0

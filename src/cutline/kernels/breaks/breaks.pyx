@@ -1,14 +1,15 @@
 """Where a text pauses: the ends of paragraphs, lines, sentences, words and graphemes; or of any
 character.
 
-Nothing before `start` counts, and nothing as far as 256 characters behind a place.
+Nothing before `start` counts, and nothing as far as 256 characters after a place.
+
+Guarded by tests/kernels/test_lines.py.
 """
 
-from cutline.kernels.scan.characters cimport Characters, char_at, characters_of
-from cutline.kernels.base.common cimport uint32_t
+from cutline.kernels.base.characters cimport char_at, characters_of
+from cutline.kernels.base.common cimport NOT_FOUND, uint32_t
 from cutline.kernels.breaks.graphemes cimport is_grapheme_boundary
 from cutline.kernels.breaks.lines cimport last_line, last_paragraph
-from cutline.kernels.index.bitmaps cimport NOWHERE
 from cutline.kernels.breaks.sentences cimport last_sentence, list_sentences
 from cutline.kernels.breaks.text_properties cimport LETTER, SPACE, need_tables, properties_of
 from cutline.kernels.breaks.words cimport ends_word, suits_word
@@ -24,7 +25,7 @@ cdef int need_kind(int kind) except -1:
 cdef Py_ssize_t last_break(
     const Characters* text, int kind, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
 ) noexcept nogil:
-    """The last break b with after < b <= until, or NOWHERE. 0 <= start <= after; until <= n."""
+    """The last break b with after < b <= until, or NOT_FOUND. 0 <= start <= after; until <= n."""
     if kind == PARAGRAPH:
         return last_paragraph(text, start, after, until)
     if kind == LINE:
@@ -38,7 +39,7 @@ cdef Py_ssize_t last_break(
         ):
             return until
         until -= 1
-    return NOWHERE
+    return NOT_FOUND
 
 
 def find_last_break(
@@ -64,7 +65,7 @@ def find_breaks(
         return list_sentences(&characters, start, after, until)
     while True:
         until = last_break(&characters, kind, start, after, until)
-        if until == NOWHERE:
+        if until == NOT_FOUND:
             break
         places.append(until)
         until -= 1
@@ -76,7 +77,7 @@ def keep_graphemes(str text not None, Py_ssize_t start, places, bint ends_words=
     """Those of some places that tear no grapheme; nothing before `start` counts.
 
     Args:
-        ends_words: words end there: not before a closing bracket nor behind an opening one.
+        ends_words: words end there: not before a closing bracket nor after an opening one.
     """
     cdef Characters characters = characters_of(text)
     cdef Py_ssize_t place

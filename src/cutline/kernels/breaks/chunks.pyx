@@ -1,4 +1,7 @@
-"""Make chunks. The constructor of a frozen dataclass costs more than to find where a chunk ends."""
+"""Make chunks. The constructor of a frozen dataclass costs more than to find where a chunk ends.
+
+Guarded by tests/chunking/test_contract.py.
+"""
 
 from cutline.kernels.base.common cimport int64_t
 

@@ -1,10 +1,11 @@
 """Where grapheme clusters end: what a reader takes for a character, by UAX #29.
 
-Nothing before `start` counts. Rules are named as in UAX #29, section 3. Guarded by
-tests/kernels/test_break_rules.py.
+Nothing before `start` counts. Rules are named as in UAX #29, section 3.
+
+Guarded by tests/kernels/test_break_rules.py.
 """
 
-from cutline.kernels.scan.characters cimport char_at
+from cutline.kernels.base.characters cimport char_at
 from cutline.kernels.base.common cimport uint32_t
 from cutline.kernels.breaks.text_properties cimport (
     GB_CONTROL, GB_CR, GB_EXTEND, GB_L, GB_LF, GB_LV, GB_LVT, GB_PREPEND, GB_REGIONAL, GB_SPACING,
@@ -15,9 +16,9 @@ from cutline.kernels.breaks.text_properties cimport (
 cdef enum:
     CONTROLS = 1 << GB_CR | 1 << GB_LF | 1 << GB_CONTROL
     ATTACHED = 1 << GB_EXTEND | 1 << GB_ZWJ | 1 << GB_SPACING
-    BEHIND_L = 1 << GB_L | 1 << GB_V | 1 << GB_LV | 1 << GB_LVT
+    AFTER_L = 1 << GB_L | 1 << GB_V | 1 << GB_LV | 1 << GB_LVT
     ENDS_IN_V = 1 << GB_LV | 1 << GB_V
-    BEHIND_V = 1 << GB_V | 1 << GB_T
+    AFTER_V = 1 << GB_V | 1 << GB_T
     ENDS_IN_T = 1 << GB_LVT | 1 << GB_T
 
 
@@ -25,26 +26,26 @@ cdef bint is_grapheme_boundary(
     const Characters* text, Py_ssize_t start, Py_ssize_t at     # in: start <= at <= text.n
 ) noexcept nogil:
     """Whether a cluster ends at a place."""
-    cdef uint32_t before, behind, left, right
+    cdef uint32_t before, after, left, right
     if at == start or at == text.n:                                     # GB1, GB2
         return True
     before = properties_of(char_at(text, at - 1))
-    behind = properties_of(char_at(text, at))
-    left, right = grapheme_class(before), grapheme_class(behind)
+    after = properties_of(char_at(text, at))
+    left, right = grapheme_class(before), grapheme_class(after)
     if (CONTROLS >> left | CONTROLS >> right) & 1:                      # GB3 to GB5
         return not (left == GB_CR and right == GB_LF)
     if (
         ATTACHED >> right & 1 or left == GB_PREPEND                     # GB9, GB9a, GB9b
-        or (left == GB_L and BEHIND_L >> right & 1)                     # GB6
-        or (ENDS_IN_V >> left & 1 and BEHIND_V >> right & 1)            # GB7
+        or (left == GB_L and AFTER_L >> right & 1)                      # GB6
+        or (ENDS_IN_V >> left & 1 and AFTER_V >> right & 1)             # GB7
         or (ENDS_IN_T >> left & 1 and right == GB_T)                    # GB8
     ):
         return False
     if left == GB_REGIONAL and right == GB_REGIONAL:                    # GB12, GB13
         return regional_before(text, start, at) % 2 == 0
-    if indic_class(behind) == INCB_CONSONANT:
+    if indic_class(after) == INCB_CONSONANT:
         return not is_conjunct(text, start, at)
-    return not (left == GB_ZWJ and behind & PICTOGRAPHIC and is_joined(text, start, at))
+    return not (left == GB_ZWJ and after & PICTOGRAPHIC and is_joined(text, start, at))
 
 
 cdef Py_ssize_t regional_before(
@@ -74,7 +75,7 @@ cdef bint is_conjunct(const Characters* text, Py_ssize_t start, Py_ssize_t at) n
 
 
 cdef bint is_joined(const Characters* text, Py_ssize_t start, Py_ssize_t at) noexcept nogil:
-    """GB11: whether the joiner before a place stands behind a pictograph and what extends it."""
+    """GB11: whether the joiner before a place stands after a pictograph and what extends it."""
     cdef uint32_t found
     at -= 1
     while at > start:

@@ -1,6 +1,6 @@
 """Where paragraphs and lines of a text end."""
 
-from cutline.kernels.scan.characters cimport Characters
+from cutline.kernels.base.characters cimport Characters
 
 
 cdef Py_ssize_t last_paragraph(

@@ -1,15 +1,16 @@
 """Where paragraphs and lines of a text end.
 
-A paragraph ends behind a run of blank lines, each at most 200 blanks long. A line ends
-behind a line end, unless the line only wraps: it has 50 characters or more, neither it nor the
+A paragraph ends after a run of blank lines, each at most 200 blanks long. A line ends
+after a line end, unless the line only wraps: it has 50 characters or more, neither it nor the
 next one has anything but letters and digits at the line end, and it is no short line's end.
 
-Nothing before `start` counts, and nothing as far as 256 characters behind a place.
+Nothing before `start` counts, and nothing as far as 256 characters after a place.
+
+Guarded by tests/kernels/test_lines.py.
 """
 
-from cutline.kernels.scan.characters cimport Characters, char_at
-from cutline.kernels.base.common cimport load64, uint8_t, uint16_t, uint32_t, uint64_t
-from cutline.kernels.index.bitmaps cimport NOWHERE
+from cutline.kernels.base.characters cimport char_at
+from cutline.kernels.base.common cimport NOT_FOUND, load64, uint8_t, uint16_t, uint32_t, uint64_t
 from cutline.kernels.breaks.text_properties cimport LETTER, SPACE, properties_of
 
 cdef enum:
@@ -27,7 +28,7 @@ cdef inline bint is_line_end(uint32_t code_point) noexcept nogil:
 cdef bint has_blank_line_before(
     const Characters* text, Py_ssize_t start, Py_ssize_t line_end
 ) noexcept nogil:
-    """Whether the line that this newline ends is blank, and begins behind another one."""
+    """Whether the line that this newline ends is blank, and begins after another one."""
     cdef Py_ssize_t at = line_end - 1, earliest = max(start, line_end - 1 - MOST_BLANKS)
     cdef uint32_t code_point
     while at >= earliest:
@@ -40,7 +41,7 @@ cdef bint has_blank_line_before(
     return False
 
 
-cdef bint has_blank_line_behind(const Characters* text, Py_ssize_t place) noexcept nogil:
+cdef bint has_blank_line_after(const Characters* text, Py_ssize_t place) noexcept nogil:
     cdef Py_ssize_t at
     cdef uint32_t code_point
     for at in range(place, min(text.n, place + MOST_BLANKS + 1)):
@@ -71,7 +72,7 @@ cdef inline Py_ssize_t skip_back(
 cdef inline Py_ssize_t last_candidate(
     const Characters* text, bint only_newlines, Py_ssize_t after, Py_ssize_t until
 ) noexcept nogil:
-    """The last place behind a newline, or any character that may end a line; `after`: none.
+    """The last place after a newline, or any character that may end a line; `after`: none.
 
     A loop for each kind: this passes over nearly all of a text.
     """
@@ -109,8 +110,8 @@ cdef Py_ssize_t last_paragraph(
     while True:
         until = last_candidate(text, True, after, until)
         if until <= after:
-            return NOWHERE
-        if has_blank_line_before(text, start, until - 1) and not has_blank_line_behind(text, until):
+            return NOT_FOUND
+        if has_blank_line_before(text, start, until - 1) and not has_blank_line_after(text, until):
             return until
         until -= 1
 
@@ -144,7 +145,7 @@ cdef Py_ssize_t last_line(
     while True:
         until = last_candidate(text, False, after, until)
         if until <= after:
-            return NOWHERE
+            return NOT_FOUND
         is_between = (
             until < text.n and char_at(text, until) == c"\n" and char_at(text, until - 1) == c"\r"
         )

@@ -1,21 +1,22 @@
-"""Where sentences end: by the rules of UAX #29, but not behind abbreviations.
+"""Where sentences end: by the rules of UAX #29, but not after abbreviations.
 
 A line end that only wraps is read as a blank, and a bracket or quote that opens begins the next
 sentence. Rules are named as in UAX #29, section 5.
 
 What is found depends on little text: on some before a place, where a sentence is taken to begin
-wherever that text does, and on at most LOOK_AHEAD characters behind it.
+wherever that text does, and on at most LOOK_AHEAD characters after it.
+
+Guarded by tests/kernels/test_sentences.py.
 """
 
-from cutline.kernels.scan.characters cimport Characters, char_at
-from cutline.kernels.base.common cimport uint32_t, uint64_t
+from cutline.kernels.base.characters cimport char_at
+from cutline.kernels.base.common cimport NOT_FOUND, uint32_t, uint64_t
 from cutline.kernels.breaks.graphemes cimport is_grapheme_boundary
 from cutline.kernels.breaks.lines cimport is_wrapped
-from cutline.kernels.index.bitmaps cimport NOWHERE
 from cutline.kernels.breaks.text_properties cimport (
-    LETTER, OPENING, SB_ATERM, SB_CLOSE, SB_CR, SB_EXTEND, SB_LF, SB_LOWER, SB_NUMERIC,
-    SB_OLETTER, SB_OTHER, SB_SCONTINUE, SB_SEP, SB_SP, SB_STERM, SB_UPPER, SENTENCE_MASK, SPACE,
-    UPPER_CASE, properties_of, tables,
+    LETTER, OPENING, SB_ATERM, SB_CLOSE, SB_CR, SB_EXTEND, SB_LF, SB_LOWER, SB_NUMERIC, SB_OLETTER,
+    SB_OTHER, SB_SCONTINUE, SB_SEP, SB_SP, SB_STERM, SB_UPPER, SENTENCE_MASK, SPACE, UPPER_CASE,
+    properties_of, tables,
 )
 
 cdef enum:
@@ -42,8 +43,8 @@ cdef struct Walk:
     Py_ssize_t start            # the chunk's
     Py_ssize_t first            # where it began
     Py_ssize_t at
-    Py_ssize_t until            # ends behind this are not wanted
-    Py_ssize_t end              # what is behind this is not looked at
+    Py_ssize_t until            # ends after this are not wanted
+    Py_ssize_t end              # what is after this is not looked at
 
 
 cdef inline uint32_t class_at(const Walk* walk, Py_ssize_t at) noexcept nogil:
@@ -51,13 +52,13 @@ cdef inline uint32_t class_at(const Walk* walk, Py_ssize_t at) noexcept nogil:
     cdef uint32_t kind = properties_of(char_at(walk.text, at)) & SENTENCE_MASK
     cdef Py_ssize_t next_line
     if LINE_ENDS >> kind & 1:
-        next_line = behind_line_end(walk, at)
+        next_line = after_line_end(walk, at)
         if next_line < walk.end and is_wrapped(walk.text, walk.first, next_line):
             return SB_SP
     return kind
 
 
-cdef inline Py_ssize_t behind_line_end(const Walk* walk, Py_ssize_t at) noexcept nogil:
+cdef inline Py_ssize_t after_line_end(const Walk* walk, Py_ssize_t at) noexcept nogil:
     """Where the next line begins: SB3."""
     return at + 1 + (
         at + 1 < walk.end and char_at(walk.text, at) == c"\r"
@@ -66,18 +67,18 @@ cdef inline Py_ssize_t behind_line_end(const Walk* walk, Py_ssize_t at) noexcept
 
 
 cdef Py_ssize_t next_boundary(Walk* walk) noexcept nogil:
-    """Go on to the next boundary of sentences, behind one; NOWHERE: there is no more."""
+    """Go on to the next boundary of sentences, after one; NOT_FOUND: there is no more."""
     cdef Py_ssize_t at = walk.at
     cdef uint32_t kind, before = SB_OTHER
     if at >= walk.end:
-        return NOWHERE
+        return NOT_FOUND
     while at < walk.end:
         kind = class_at(walk, at)
         if LINE_ENDS >> kind & 1:
-            at = behind_line_end(walk, at)          # SB4
+            at = after_line_end(walk, at)          # SB4
             break
         if TERMS >> kind & 1:
-            at = behind_term(walk, at, kind, before == SB_LOWER or before == SB_UPPER)
+            at = after_term(walk, at, kind, before == SB_LOWER or before == SB_UPPER)
             if at < 0:
                 at = ~at
                 break
@@ -90,10 +91,10 @@ cdef Py_ssize_t next_boundary(Walk* walk) noexcept nogil:
     return at
 
 
-cdef Py_ssize_t behind_term(
-    const Walk* walk, Py_ssize_t at, uint32_t term, bint behind_letter
+cdef Py_ssize_t after_term(
+    const Walk* walk, Py_ssize_t at, uint32_t term, bint after_letter
 ) noexcept nogil:
-    """Go on behind a full stop or the like, as long as the sentence may end.
+    """Go on after a full stop or the like, as long as the sentence may end.
 
     Returns where it goes on after all; or ~ of where it ends.
     """
@@ -109,16 +110,16 @@ cdef Py_ssize_t behind_term(
         elif TERMS >> kind & 1:                                 # SB8a
             term = kind
             state = AT_TERM
-            behind_letter = False
+            after_letter = False
         elif LINE_ENDS >> kind & 1:
-            return ~behind_line_end(walk, at)                   # SB9 to SB11, SB4
+            return ~after_line_end(walk, at)                   # SB9 to SB11, SB4
         elif kind == SB_SCONTINUE:                                 # SB8a
             return at
         elif kind != SB_EXTEND:                                    # SB5
             if term == SB_ATERM and (
                 (state == AT_TERM and kind == SB_NUMERIC)                          # SB6
-                or (state == AT_TERM and kind == SB_UPPER and behind_letter)       # SB7
-                or goes_on_in_lower_case(walk, at)                              # SB8
+                or (state == AT_TERM and kind == SB_UPPER and after_letter)        # SB7
+                or goes_on_in_lower_case(walk, at)                                 # SB8
             ):
                 return at
             return ~at                                          # SB11
@@ -138,32 +139,32 @@ cdef bint goes_on_in_lower_case(const Walk* walk, Py_ssize_t at) noexcept nogil:
 
 
 cdef Py_ssize_t next_end(Walk* walk) noexcept nogil:
-    """Go on to the next end of a sentence; NOWHERE: there is no more. It may be the last again."""
+    """Go on to the next end of a sentence, or the last again; NOT_FOUND: there is no more."""
     cdef Py_ssize_t boundary, place
     while True:
         boundary = next_boundary(walk)
-        if boundary == NOWHERE:
-            return NOWHERE
+        if boundary == NOT_FOUND:
+            return NOT_FOUND
         place = sentence_end(walk, boundary)
         if place > walk.until:
-            return NOWHERE
-        if place != NOWHERE:
+            return NOT_FOUND
+        if place != NOT_FOUND:
             return place
 
 
 cdef Py_ssize_t sentence_end(const Walk* walk, Py_ssize_t place) noexcept nogil:
-    """Where a sentence ends by a boundary; NOWHERE: it goes on."""
+    """Where a sentence ends by a boundary; NOT_FOUND: it goes on."""
     while place > walk.first and properties_of(char_at(walk.text, place - 1)) & OPENING:
         place -= 1
     if (
-        place == walk.first or is_behind_abbreviation(walk.text, walk.start, place)
+        place == walk.first or is_after_abbreviation(walk.text, walk.start, place)
         or not is_grapheme_boundary(walk.text, walk.first, place)
     ):
-        return NOWHERE
+        return NOT_FOUND
     return place
 
 
-cdef bint is_behind_abbreviation(
+cdef bint is_after_abbreviation(
     const Characters* text, Py_ssize_t start, Py_ssize_t place
 ) noexcept nogil:
     """Whether an abbreviation or an initial stands before a place, or follows a sign there."""
@@ -208,7 +209,7 @@ cdef bint is_abbreviation(uint64_t word) noexcept nogil:
 cdef Py_ssize_t last_sentence(
     const Characters* text, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
 ) noexcept nogil:
-    """The last end b of a sentence with after < b <= until, or NOWHERE; the tables are there."""
+    """The last end b of a sentence with after < b <= until, or NOT_FOUND; the tables are there."""
     cdef Py_ssize_t width = FIRST_WINDOW, searched = until + 1, begin, place, last
     cdef Walk walk
     while True:
@@ -216,13 +217,13 @@ cdef Py_ssize_t last_sentence(
         if begin - start < width:
             begin = start               # at once: a second look costs more
         begin_walk(&walk, text, start, max(start, begin - CONTEXT), until)
-        last = NOWHERE
+        last = NOT_FOUND
         place = next_end(&walk)
-        while place != NOWHERE:
+        while place != NOT_FOUND:
             if max(begin, after) < place < searched:
                 last = place
             place = next_end(&walk)
-        if last != NOWHERE or begin <= after:
+        if last != NOT_FOUND or begin <= after:
             return last
         # What the context of a later beginning refuses is refused again.
         searched = begin + 1
@@ -248,7 +249,7 @@ cdef list list_sentences(
     cdef Walk walk
     begin_walk(&walk, text, start, max(start, after - FIRST_WINDOW), until)
     place = next_end(&walk)
-    while place != NOWHERE:
+    while place != NOT_FOUND:
         if place > last:
             places.append(place)
             last = place

@@ -1,6 +1,6 @@
 """Where words end."""
 
-from cutline.kernels.scan.characters cimport Characters
+from cutline.kernels.base.characters cimport Characters
 
 cdef bint ends_word(const Characters* text, Py_ssize_t start, Py_ssize_t at) noexcept nogil
 cdef bint suits_word(const Characters* text, Py_ssize_t start, Py_ssize_t at) noexcept nogil

@@ -1,31 +1,30 @@
-"""Where words end: by UAX #29, but not before a closing bracket nor behind an opening one.
+"""Where words end: by UAX #29, but not before a closing bracket nor after an opening one.
 
-Nothing before `start` counts, and at most LOOK_AHEAD characters behind a place. Rules are named
-as in UAX #29, section 4. Guarded by tests/kernels/test_break_rules.py.
+Nothing before `start` counts, and at most LOOK_AHEAD characters after a place. Rules are named
+as in UAX #29, section 4.
+
+Guarded by tests/kernels/test_break_rules.py.
 """
 
-from cutline.kernels.scan.characters cimport char_at
-from cutline.kernels.base.common cimport uint32_t
+from cutline.kernels.base.characters cimport char_at
+from cutline.kernels.base.common cimport NOT_FOUND, uint32_t
 from cutline.kernels.breaks.graphemes cimport is_grapheme_boundary
 from cutline.kernels.breaks.text_properties cimport (
     CLOSING, OPENING, PICTOGRAPHIC, WB_ALETTER, WB_CR, WB_DOUBLE_QUOTE, WB_EXTEND,
     WB_EXTEND_NUM_LET, WB_HEBREW, WB_KATAKANA, WB_LF, WB_MID_LETTER, WB_MID_NUM, WB_MID_NUM_LET,
-    WB_NEWLINE, WB_NUMERIC, WB_OTHER, WB_REGIONAL, WB_SINGLE_QUOTE, WB_SPACE, WB_ZWJ,
-    properties_of, word_class,
+    WB_NEWLINE, WB_NUMERIC, WB_OTHER, WB_REGIONAL, WB_SINGLE_QUOTE, WB_SPACE, WB_ZWJ, properties_of,
+    word_class,
 )
 
 cdef enum:
-    LOOK_AHEAD = 32             # characters
+    LOOK_AHEAD = 32                     # characters
     NEWLINES = 1 << WB_CR | 1 << WB_LF | 1 << WB_NEWLINE
     ATTACHED = 1 << WB_EXTEND | 1 << WB_ZWJ
     LETTERS = 1 << WB_ALETTER | 1 << WB_HEBREW
     ALNUM = LETTERS | 1 << WB_NUMERIC
-    JOINED = ALNUM | 1 << WB_KATAKANA       # by what WB_EXTEND_NUM_LET is
+    JOINED = ALNUM | 1 << WB_KATAKANA   # by what WB_EXTEND_NUM_LET is
     MID_LETTERS = 1 << WB_MID_LETTER | 1 << WB_MID_NUM_LET | 1 << WB_SINGLE_QUOTE
     MID_NUMBERS = 1 << WB_MID_NUM | 1 << WB_MID_NUM_LET | 1 << WB_SINGLE_QUOTE
-
-cdef enum:
-    NOWHERE = -1
 
 
 cdef bint ends_word(
@@ -73,7 +72,7 @@ cdef bint is_word_boundary(
     if ALNUM >> right & 1:
         if ALNUM >> left & 1 or left == WB_EXTEND_NUM_LET:      # WB5, WB8 to WB10, WB13b
             return False
-        return not joins_behind(text, start, place, left, right)
+        return not joins_after(text, start, place, left, right)
     if right == WB_KATAKANA:                                            # WB13, WB13b
         return left != WB_KATAKANA and left != WB_EXTEND_NUM_LET
     if right == WB_EXTEND_NUM_LET:                                      # WB13a
@@ -86,11 +85,11 @@ cdef bint is_word_boundary(
 cdef bint joins_ahead(
     const Characters* text, Py_ssize_t at, uint32_t left, uint32_t right
 ) noexcept nogil:
-    """Whether a letter or number goes on behind the mark at a place."""
+    """Whether a letter or number goes on after the mark at a place."""
     cdef uint32_t further
     if left == WB_HEBREW and right == WB_SINGLE_QUOTE:                  # WB7a
         return True
-    further = class_behind(text, at)
+    further = class_after(text, at)
     return (
         (LETTERS >> left & 1 and MID_LETTERS >> right & 1 and LETTERS >> further & 1)       # WB6
         or (left == WB_NUMERIC and MID_NUMBERS >> right & 1 and further == WB_NUMERIC)      # WB12
@@ -98,10 +97,10 @@ cdef bint joins_ahead(
     )
 
 
-cdef bint joins_behind(
+cdef bint joins_after(
     const Characters* text, Py_ssize_t start, Py_ssize_t mark, uint32_t left, uint32_t right
 ) noexcept nogil:
-    """Whether a letter or number goes on behind the mark that stands before it."""
+    """Whether a letter or number goes on after the mark that stands before it."""
     cdef uint32_t first
     if not (MID_LETTERS | MID_NUMBERS | 1 << WB_DOUBLE_QUOTE) >> left & 1:
         return False
@@ -114,25 +113,25 @@ cdef bint joins_behind(
 
 
 cdef inline uint32_t class_or_other(const Characters* text, Py_ssize_t at) noexcept nogil:
-    return WB_OTHER if at == NOWHERE else class_at(text, at)
+    return WB_OTHER if at == NOT_FOUND else class_at(text, at)
 
 
 cdef Py_ssize_t significant_before(
     const Characters* text, Py_ssize_t start, Py_ssize_t at
 ) noexcept nogil:
-    """WB4: the character before a place, without what extends it; or NOWHERE."""
+    """WB4: the character before a place, without what extends it; or NOT_FOUND."""
     cdef uint32_t kind
     while at > start:
         at -= 1
         kind = class_at(text, at)
         if not ATTACHED >> kind & 1:
-            # Behind a line's end, what extends stands for itself.
-            return NOWHERE if NEWLINES >> kind & 1 else at
-    return NOWHERE
+            # After a line's end, what extends stands for itself.
+            return NOT_FOUND if NEWLINES >> kind & 1 else at
+    return NOT_FOUND
 
 
-cdef uint32_t class_behind(const Characters* text, Py_ssize_t at) noexcept nogil:
-    """WB4: the class of the character behind the one at a place, without what extends that."""
+cdef uint32_t class_after(const Characters* text, Py_ssize_t at) noexcept nogil:
+    """WB4: the class of the character after the one at a place, without what extends that."""
     cdef uint32_t kind
     cdef Py_ssize_t end = min(text.n, at + LOOK_AHEAD)
     at += 1

@@ -1,19 +1,15 @@
-"""The greatest cut: its state, and what `cut` calls."""
+"""The search for the longest fitting prefix: its state, and what `windows` calls."""
 
-from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.base.common cimport is_continuation, uint8_t, uint32_t
-from cutline.kernels.encode.batches cimport Scratch, Source
+from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.bpe.prefixes cimport Prefixes
-
-cdef enum:
-    FAILED = -2             # no memory
-    NOT_FOUND = -1
+from cutline.kernels.encode.batches cimport EncoderState, Source
 
 # The scan of a text from its start: `tokens` come before `at`, and no decision up to
-# there looked at a byte at or beyond `examined`.
+# there looked at a byte at or beyond `lookahead_end`.
 cdef struct Boundary:
     Py_ssize_t at
-    Py_ssize_t examined
+    Py_ssize_t lookahead_end
     Py_ssize_t tokens
 
 # Cuts from `low` to `high` whose pieces are known up to `at`, `tokens` tokens so far.
@@ -27,42 +23,44 @@ cdef struct Cut:
     Py_ssize_t end
     Py_ssize_t tokens
 
-cdef struct State:
+cdef struct Search:
     const Bpe* bpe
     Source source
-    Scratch* scratch
+    EncoderState* state
     const uint8_t* text
     Py_ssize_t n
     bint has_gaps
     Boundary* boundaries
     Py_ssize_t n_boundaries, boundary_slots
-    Py_ssize_t usual_pieces     # the last scan took so many; what it works in vain is lost
+    Py_ssize_t usual_pieces         # of the last scan; what this one encodes beyond is wasted
     Task* tasks
     Py_ssize_t n_tasks, task_slots
-    Py_ssize_t* reached         # scratch of `furthest`
-    Py_ssize_t reached_slots
-    uint32_t* rows              # the automaton's row behind each character: see `cut`
-    Py_ssize_t row_slots
-    Py_ssize_t rows_low         # rows are those of the scan from here
-    Py_ssize_t rows_high        # up to here
-    Py_ssize_t rows_piece_end   # whose piece ends here
+    Py_ssize_t* furthest            # scratch of `token_upper_bound`
+    Py_ssize_t furthest_slots
+    uint32_t* dfa_states            # the automaton's state after each character: see `windows`
+    Py_ssize_t state_slots
+    Py_ssize_t states_low           # states are those of the scan from here
+    Py_ssize_t states_high          # up to here
+    Py_ssize_t states_piece_end     # whose piece ends here
     Prefixes prefixes
-    Prefixes suffixes           # mirrored
-    Py_ssize_t probed_end       # a long piece up to here goes on, and is not worth counting
+    Prefixes suffixes               # mirrored
+    Py_ssize_t probed_end           # a long piece up to here goes on, and is not worth counting
 
 
-cdef inline bint is_character_start(const State* state, Py_ssize_t at) noexcept nogil:
-    return at >= state.n or not is_continuation(state.text[at])
+cdef inline bint is_character_start(const Search* search, Py_ssize_t at) noexcept nogil:
+    return at >= search.n or not is_continuation(search.text[at])
 
 
-cdef inline Py_ssize_t character_start(const State* state, Py_ssize_t at) noexcept nogil:
+cdef inline Py_ssize_t character_start(const Search* search, Py_ssize_t at) noexcept nogil:
     """The start of the character that holds this byte."""
-    while not is_character_start(state, at):
+    while not is_character_start(search, at):
         at -= 1
     return at
 
 
-cdef Cut greatest_cut(State* state, Py_ssize_t start, Py_ssize_t max_tokens) noexcept nogil
+cdef Cut longest_fitting_prefix(
+    Search* search, Py_ssize_t start, Py_ssize_t max_tokens
+) noexcept nogil
 cdef Cut scan_until_over(
-    State* state, Py_ssize_t start, Py_ssize_t end, Py_ssize_t max_tokens
+    Search* search, Py_ssize_t start, Py_ssize_t end, Py_ssize_t max_tokens
 ) noexcept nogil

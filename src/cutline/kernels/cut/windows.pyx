@@ -1,4 +1,7 @@
-"""Cut a whole text into chunks, with or without overlap. Source: docs/cutting.md."""
+"""Cut a whole text into chunks, with or without overlap. Source: docs/cutting.md.
+
+Guarded by tests/test_split.py.
+"""
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdlib cimport free
@@ -6,15 +9,15 @@ from libc.stdlib cimport free
 import numpy as np
 
 from cutline.kernels.base.common cimport (
-    MERGE_LIMIT, char_bytes, characters_in, grow, int64_t, uint8_t, uint32_t,
-)
-from cutline.kernels.encode.batches cimport Batch, Workspace, encode_batch, fill_batch, reserve
-from cutline.kernels.encode.encoder cimport Encoder, utf8_data
-from cutline.kernels.cut.longest_fit cimport (
-    FAILED, NOT_FOUND, Cut, State, character_start, greatest_cut, scan_until_over,
+    MERGE_LIMIT, NO_MEMORY, NOT_FOUND, char_bytes, characters_in, grow, int64_t, uint8_t, uint32_t,
 )
 from cutline.kernels.bpe.prefixes cimport free_prefixes, suffix_tokens
-from cutline.kernels.scan.scan cimport Scanner, char_class
+from cutline.kernels.cut.longest_fit cimport (
+    Cut, Search, character_start, longest_fitting_prefix, scan_until_over,
+)
+from cutline.kernels.encode.batches cimport Batch, OwnedState, encode_after, fill_batch
+from cutline.kernels.encode.encoder cimport Encoder, utf8_data
+from cutline.kernels.scan.scan cimport Scanner, accepted_end, accepts_end, step
 
 cdef str NO_MEMORY_LEFT = "no memory for the tables of a long piece of text"
 
@@ -28,9 +31,9 @@ cdef class Cutter:
     """
 
     cdef Encoder encoder
-    cdef Workspace work
+    cdef OwnedState owned
     cdef object owner
-    cdef State state
+    cdef Search search
 
     def __cinit__(self, Encoder encoder not None, owner not None):
         cdef Py_ssize_t n = 0
@@ -38,38 +41,38 @@ cdef class Cutter:
             raise ValueError("cuts need an encoder with scan tables")
         self.encoder = encoder
         self.owner = owner
-        self.work = encoder.workspace()
-        self.state.text = utf8_data(owner, &n)
-        self.state.n = n
-        self.state.bpe = &encoder.tables.bpe
-        self.state.source = encoder.source()
-        self.state.has_gaps = encoder.scan_tables.has_gaps
-        self.state.scratch = &self.work.scratch
-        self.state.probed_end = NOT_FOUND
-        self.state.prefixes.start = NOT_FOUND
-        self.state.suffixes.keeps_depths = True
+        self.owned = encoder.take_state()
+        self.search.text = utf8_data(owner, &n)
+        self.search.n = n
+        self.search.bpe = &encoder.tables.bpe
+        self.search.source = encoder.source()
+        self.search.has_gaps = encoder.scan_tables.has_gaps
+        self.search.state = &self.owned.state
+        self.search.probed_end = NOT_FOUND
+        self.search.prefixes.start = NOT_FOUND
+        self.search.suffixes.keeps_depths = True
 
     def __dealloc__(self):
-        free(self.state.boundaries)
-        free(self.state.tasks)
-        free(self.state.reached)
-        free(self.state.rows)
-        free_prefixes(&self.state.prefixes)
-        free_prefixes(&self.state.suffixes)
+        free(self.search.boundaries)
+        free(self.search.tasks)
+        free(self.search.furthest)
+        free(self.search.dfa_states)
+        free_prefixes(&self.search.prefixes)
+        free_prefixes(&self.search.suffixes)
 
     def close(self):
-        """Hand the workspace back to the encoder; the cutter must not be used again."""
-        self.encoder.release(self.work)
+        """Hand the encoder state back to the encoder; the cutter must not be used again."""
+        self.encoder.release(self.owned)
 
-    def greatest_cut(self, Py_ssize_t start, Py_ssize_t max_tokens):
+    def longest_fit(self, Py_ssize_t start, Py_ssize_t max_tokens):
         """The greatest end with at most max_tokens tokens from `start`, in bytes."""
         return self.cut_from(start, max_tokens).end
 
     cdef Cut cut_from(self, Py_ssize_t start, Py_ssize_t max_tokens) except *:
         cdef Cut cut
         with nogil:
-            cut = greatest_cut(&self.state, start, max_tokens)
-        if cut.end == FAILED:
+            cut = longest_fitting_prefix(&self.search, start, max_tokens)
+        if cut.end == NO_MEMORY:
             raise MemoryError(NO_MEMORY_LEFT)
         return cut
 
@@ -78,8 +81,8 @@ cdef class Cutter:
     ) except *:
         cdef Py_ssize_t farthest
         with nogil:
-            farthest = farthest_overlap(&self.state, start, end, overlap, chunk_size)
-        if farthest == FAILED:
+            farthest = farthest_overlap(&self.search, start, end, overlap, chunk_size)
+        if farthest == NO_MEMORY:
             raise MemoryError(NO_MEMORY_LEFT)
         return farthest
 
@@ -93,7 +96,7 @@ cdef class Cutter:
         cdef Py_ssize_t start = 0, end = 0, count = 0
         cdef Cut cut
         cdef int64_t[:, ::1] rows = np.empty((16, 3), dtype=np.int64), more
-        while end < self.state.n:
+        while end < self.search.n:
             PyErr_CheckSignals()
             if overlap > 0 and count > 0:
                 start = self.farthest_overlap(start, end, overlap, chunk_size)
@@ -101,7 +104,7 @@ cdef class Cutter:
             # Of the places to start from, take the farthest that adds something.
             while cut.end <= end and start < end:
                 PyErr_CheckSignals()
-                start += char_bytes(self.state.text[start])
+                start += char_bytes(self.search.text[start])
                 cut = self.cut_from(start, chunk_size)
             if cut.end <= end:
                 break
@@ -140,28 +143,30 @@ def code_points(owner, const int64_t[:] places not None):
 
 
 cdef Py_ssize_t farthest_overlap(
-    State* state, Py_ssize_t start, Py_ssize_t end,     # in: the chunk before
+    Search* search, Py_ssize_t start, Py_ssize_t end,     # in: the chunk before
     Py_ssize_t overlap, Py_ssize_t chunk_size,
 ) noexcept nogil:
-    """How far back the next chunk may start; or FAILED.
+    """How far back the next chunk may start; or NO_MEMORY.
 
     Steps back from the end, character by character, while the shared text has at most
     `overlap` tokens and the chunk before starts earlier.
     """
     cdef Py_ssize_t farthest = end, at = end, tokens
     # Pieces of the chunk on its own: from a place where both scans meet, they agree.
-    if scan_until_over(state, start, end, chunk_size).end == FAILED:
-        return FAILED
-    if not grow(<void**> &state.rows, &state.row_slots, end - start + 1, sizeof(uint32_t)):
-        return FAILED
-    state.rows_low = state.rows_high = start
+    if scan_until_over(search, start, end, chunk_size).end == NO_MEMORY:
+        return NO_MEMORY
+    if not grow(
+        <void**> &search.dfa_states, &search.state_slots, end - start + 1, sizeof(uint32_t)
+    ):
+        return NO_MEMORY
+    search.states_low = search.states_high = start
     while at > start:
-        at = character_start(state, at - 1)
+        at = character_start(search, at - 1)
         if at <= start:
             break
-        tokens = count_to_end(state, start, at, end, overlap)
+        tokens = count_to_end(search, start, at, end, overlap)
         if tokens < 0:
-            return FAILED
+            return NO_MEMORY
         if tokens > overlap:
             break
         farthest = at
@@ -169,89 +174,81 @@ cdef Py_ssize_t farthest_overlap(
 
 
 cdef void first_piece(
-    State* state, Py_ssize_t base, Py_ssize_t start, Py_ssize_t end, Batch* batch
+    Search* search, Py_ssize_t base, Py_ssize_t start, Py_ssize_t end, Batch* batch
 ) noexcept nogil:
     """Find the piece of text[:end] that starts at `start`, like fill_batch, for falling starts.
 
-    Remembers in which row the automaton was behind each character. Once a scan is in
-    the same row at the same place as the one before it, the rest of both is the same:
+    Remembers in which state the automaton was after each character. Once a scan is in
+    the same state at the same place as the one before it, the rest of both is the same:
     so stepping back through a long run costs a few steps a place, not the run.
     """
-    cdef const Scanner* scanner = state.source.scanner
-    cdef uint32_t row = scanner.start_row, entry
-    cdef Py_ssize_t at = start, width, piece_end = NOT_FOUND
+    cdef const Scanner* scanner = search.source.scanner
+    cdef uint32_t dfa_state = scanner.start_state, entry
+    cdef Py_ssize_t at = start, before, piece_end = NOT_FOUND
     batch.count = 1
     while True:
         if at == end:
-            if scanner.transitions[row + scanner.end_class] & 3:
+            if accepts_end(scanner, dfa_state):
                 piece_end = end
             break
-        width = char_bytes(state.text[at])
-        if width == 1:
-            entry = scanner.transitions[row + scanner.ascii_class[state.text[at]]]
-        else:
-            entry = scanner.transitions[row + char_class(scanner, state.text + at, width)]
-        if entry & 3:
-            piece_end = at + width if entry & 3 == 1 else at
-        row = entry >> 2
-        at += width
-        if row == 0:
+        before = at
+        entry = step(scanner, dfa_state, search.text, &at)
+        piece_end = accepted_end(entry, before, at, piece_end)
+        dfa_state = entry >> 2
+        if dfa_state == 0:
             break
         if (
-            state.rows_low < at <= state.rows_high and state.rows[at - base] == row
-            and state.rows_piece_end > at
+            search.states_low < at <= search.states_high
+            and search.dfa_states[at - base] == dfa_state and search.states_piece_end > at
         ):
-            piece_end = state.rows_piece_end
-            at = state.rows_high
+            piece_end = search.states_piece_end
+            at = search.states_high
             break
-        state.rows[at - base] = row
-    state.rows_low = start
-    state.rows_high = at if row != 0 else at - 1
-    state.rows_piece_end = piece_end
-    batch.starts[0] = start if piece_end > 0 else start + char_bytes(state.text[start])
+        search.dfa_states[at - base] = dfa_state
+    search.states_low = start
+    search.states_high = at if dfa_state != 0 else at - 1
+    search.states_piece_end = piece_end
+    batch.starts[0] = start if piece_end > 0 else start + char_bytes(search.text[start])
     batch.ends[0] = piece_end if piece_end > 0 else batch.starts[0]
 
 
 cdef Py_ssize_t count_to_end(
-    State* state, Py_ssize_t start, Py_ssize_t at, Py_ssize_t end, Py_ssize_t budget
+    Search* search, Py_ssize_t start, Py_ssize_t at, Py_ssize_t end, Py_ssize_t budget
 ) noexcept nogil:
     """Tokens of text[at:end], a tail of the scan of text[start:end] that `boundaries` holds; over
     budget: any greater number.
 
-    Scans only until it meets a boundary of that scan. -1: failed.
+    Scans only until it meets a boundary of that scan. Or NO_MEMORY.
     """
     cdef Batch batch
     cdef Py_ssize_t begin = at, tokens = 0, added
-    cdef Py_ssize_t low = 0, high = state.n_boundaries - 1, middle
-    cdef Py_ssize_t total = state.boundaries[high].tokens
+    cdef Py_ssize_t low = 0, high = search.n_boundaries - 1, middle
+    cdef Py_ssize_t total = search.boundaries[high].tokens
     while low < high:
         middle = (low + high) // 2
-        if state.boundaries[middle].at < at:
+        if search.boundaries[middle].at < at:
             low = middle + 1
         else:
             high = middle
     while tokens <= budget:
-        while state.boundaries[low].at < at:
+        while search.boundaries[low].at < at:
             low += 1
-        if state.boundaries[low].at == at:
-            return tokens + total - state.boundaries[low].tokens
+        if search.boundaries[low].at == at:
+            return tokens + total - search.boundaries[low].tokens
         # One piece at a time: the very next boundary may be a shared one.
         if at == begin:
-            first_piece(state, start, at, end, &batch)
+            first_piece(search, start, at, end, &batch)
         else:
-            fill_batch(&state.source, state.text, at, end, 1, &batch)
+            fill_batch(&search.source, search.text, at, end, 1, &batch)
         at = batch.ends[0]
         if at - batch.starts[0] > MERGE_LIMIT:
             added = suffix_tokens(
-                &state.suffixes, state.bpe, &state.scratch.lookups, state.text, batch.starts[0], at
-            )
-        elif reserve(state.scratch, at - batch.starts[0] + 4):
-            added = encode_batch(
-                state.bpe, state.scratch, state.text, end, &batch, state.scratch.out
+                &search.suffixes, search.bpe, &search.state.lookups, search.text, batch.starts[0],
+                at,
             )
         else:
-            added = -1
+            added = encode_after(search.bpe, search.state, 0, search.text, end, &batch)
         if added < 0:
-            return -1
+            return added
         tokens += added
     return tokens

@@ -1,4 +1,7 @@
-"""Token ids back to bytes, and arrays of ids to lists of int."""
+"""Token ids back to bytes, and arrays of ids to lists of int.
+
+Guarded by tests/test_decode.py.
+"""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.long cimport (

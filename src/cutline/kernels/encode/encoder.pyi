@@ -1,18 +1,11 @@
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cutline.kernels.bpe.bpe import BpeTables
 from cutline.kernels.scan.scan import ScanTables
-
-class _Pipeline(Protocol):
-    def encode_ordinary(self, encoder: Any, text: str, /) -> list[int]: ...
-    def encode_to_numpy(self, encoder: Any, text: str, /) -> NDArray[np.uint32]: ...
-    def count(self, encoder: Any, text: str, /) -> int: ...
-    def count_till_limit(self, encoder: Any, text: str, limit: int, /) -> int | None: ...
-    def max_characters_of(self, encoder: Any, n: int, /) -> int | None: ...
 
 class Encoder:
     def _bind(
@@ -21,7 +14,7 @@ class Encoder:
         scan_tables: ScanTables | None,
         find_spans: Callable[[str], tuple[NDArray[np.int64], NDArray[np.int64]]] | None = None,
         cache_bits: tuple[int, int] = (17, 14),
-        pipeline: _Pipeline | None = None,
+        pipeline: Any = None,
     ) -> None: ...
     @property
     def _has_automaton(self) -> bool: ...

@@ -1,11 +1,14 @@
-"""Texts in; lists, arrays and counts of tokens out: the quick part of `cutline.Encoding`."""
+"""Texts in; lists, arrays and counts of tokens out: the quick part of `cutline.Encoding`.
+
+Guarded by tests/test_encode.py.
+"""
 
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.number cimport PyNumber_Index
 from cpython.unicode cimport (
-    PyUnicode_AsUTF8AndSize, PyUnicode_Check, PyUnicode_CheckExact, PyUnicode_FromObject,
-    PyUnicode_GET_LENGTH,
+    PyUnicode_AsUTF8AndSize, PyUnicode_AsUTF8String, PyUnicode_Check, PyUnicode_CheckExact,
+    PyUnicode_FromObject, PyUnicode_GET_LENGTH,
 )
 from libc.stdlib cimport free
 
@@ -13,25 +16,24 @@ import numpy as np
 
 from cython cimport auto_pickle, critical_section
 
-from cutline.kernels.bpe.bpe cimport Bpe, find_token, id_of_rank
-from cutline.kernels.base.common cimport NONE, char_bytes, int64_t, memcpy, memset, uint32_t
-from cutline.kernels.encode.decode cimport list_of_ids
-from cutline.kernels.encode.batches cimport (
-    NO_MEMORY, Scratch, encode_piece, encode_text, prefill, reserve,
+from cutline.kernels.base.common cimport (
+    NO_LIMIT, NO_MEMORY, NONE, char_bytes, int64_t, memcpy, memset, uint32_t,
 )
-from cutline.kernels.scan.scan cimport scan_piece
 from cutline.kernels.base.utf8 cimport encode_utf8
+from cutline.kernels.bpe.bpe cimport Bpe, find_token, id_of_rank
+from cutline.kernels.encode.batches cimport (
+    EncoderState, encode_piece, encode_text, prefill, reserve,
+)
+from cutline.kernels.encode.decode cimport list_of_ids
+from cutline.kernels.scan.scan cimport scan_piece
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object text)
 
-# More tokens than any text has, with room to add one.
-cdef Py_ssize_t NO_LIMIT = <Py_ssize_t> (<size_t> -1 >> 2)
-
 cdef enum:
     NOGIL_BYTES = 4096          # shorter texts are done before another thread could start
-    KEPT_OUT_SLOTS = 1 << 20    # a larger buffer for tokens is given back after use
-    KEPT_WORKSPACES = 16
+    KEPT_OUT_SLOTS = 1 << 20    # a larger buffer for tokens is freed after use
+    KEPT_STATES = 16
 
 
 cdef object utf8_owner(text):
@@ -53,6 +55,18 @@ cdef object utf8_owner(text):
         return encode_utf8(text)
 
 
+cdef object plain_utf8(text):
+    """The same of a plain str without surrogates; None: it is none."""
+    if not PyUnicode_CheckExact(text):
+        return None
+    if PyUnicode_IS_ASCII(text):
+        return text
+    try:
+        return PyUnicode_AsUTF8String(text)
+    except UnicodeEncodeError:
+        return None
+
+
 cdef const uint8_t* utf8_data(object owner, Py_ssize_t* n) except NULL:
     if isinstance(owner, bytes):
         n[0] = PyBytes_GET_SIZE(owner)
@@ -64,7 +78,7 @@ cdef const uint8_t* utf8_data(object owner, Py_ssize_t* n) except NULL:
 cdef class Encoder:
     """Ordinary encoding and counting; `cutline.Encoding` adds everything else.
 
-    Any number of threads may call it at once: each call takes a workspace of its
+    Any number of threads may call it at once: each call takes an encoder state of its
     own from a list of idle ones.
     """
 
@@ -113,32 +127,32 @@ cdef class Encoder:
             return None
         return n * self.tables.bpe.max_token_bytes
 
-    cdef Workspace workspace(self):
-        cdef Workspace work
-        # One beside the list, for a list of one gives its memory back with each pop.
+    cdef OwnedState take_state(self):
+        cdef OwnedState owned
+        # One is kept beside the list: a list of one would free its memory at each pop.
         with critical_section(self):
-            work = self.spare
+            owned = self.spare
             self.spare = None
-        if work is not None:
-            return work
+        if owned is not None:
+            return owned
         try:
             return self.idle.pop()
         except IndexError:
-            work = Workspace(*self.cache_bits, self.tables.bpe.n_tokens)
-            prefill(&self.tables.bpe, &work.scratch)
-            return work
+            owned = OwnedState(*self.cache_bits, self.tables.bpe.n_tokens)
+            prefill(&self.tables.bpe, &owned.state)
+            return owned
 
-    cdef void release(self, Workspace work):
-        if work.scratch.out_slots > KEPT_OUT_SLOTS:
-            free(work.scratch.out)
-            work.scratch.out = NULL
-            work.scratch.out_slots = 0
+    cdef void release(self, OwnedState owned):
+        if owned.state.out_slots > KEPT_OUT_SLOTS:
+            free(owned.state.out)
+            owned.state.out = NULL
+            owned.state.out_slots = 0
         with critical_section(self):
             if self.spare is None:
-                self.spare = work
+                self.spare = owned
                 return
-        if len(self.idle) < KEPT_WORKSPACES:
-            self.idle.append(work)
+        if len(self.idle) < KEPT_STATES:
+            self.idle.append(owned)
 
     cdef Source source(self):
         cdef Source source
@@ -150,13 +164,13 @@ cdef class Encoder:
     def _last_piece(self, bytes utf8 not None):
         """The bytes of the last piece of a valid text; none where there is no piece."""
         cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(utf8)
-        cdef Py_ssize_t n = PyBytes_GET_SIZE(utf8), at = 0, piece_end, examined = 0
+        cdef Py_ssize_t n = PyBytes_GET_SIZE(utf8), at = 0, piece_end, lookahead_end = 0
         cdef Py_ssize_t start = 0, end = 0
         if self.scan_tables is None:
             starts, ends = self.spans_of(utf8)
             return utf8[starts.max(initial=0):ends.max(initial=0)]
         while at < n:
-            piece_end = scan_piece(&self.scan_tables.scanner, data, at, n, &examined)
+            piece_end = scan_piece(&self.scan_tables.scanner, data, at, n, &lookahead_end)
             if piece_end < 0:
                 at += char_bytes(data[at])
             else:
@@ -175,14 +189,14 @@ cdef class Encoder:
         )
 
     cdef Py_ssize_t run(
-        self, Workspace work, object owner, Py_ssize_t before, Py_ssize_t limit
+        self, OwnedState owned, object owner, Py_ssize_t before, Py_ssize_t limit
     ) except -1:
-        """Encode a text's UTF-8 into the workspace; see encode_text."""
+        """Encode a text's UTF-8 into the encoder state; see encode_text."""
         cdef Py_ssize_t n = 0, total
         cdef const uint8_t* data = utf8_data(owner, &n)
         cdef Source source = self.source()
         cdef const Bpe* bpe = &self.tables.bpe
-        cdef Scratch* scratch = &work.scratch
+        cdef EncoderState* state = &owned.state
         cdef const int64_t[::1] starts, ends
         if source.scanner == NULL and n > 0:
             starts, ends = self.spans_of(owner if isinstance(owner, bytes) else owner.encode())
@@ -192,10 +206,10 @@ cdef class Encoder:
             source.starts = &starts[0]
             source.ends = &ends[0]
         if n < NOGIL_BYTES:
-            total = encode_text(bpe, &source, scratch, data, n, before, limit)
+            total = encode_text(bpe, &source, state, data, n, before, limit)
         else:
             with nogil:
-                total = encode_text(bpe, &source, scratch, data, n, before, limit)
+                total = encode_text(bpe, &source, state, data, n, before, limit)
         if total < 0:
             raise MemoryError(f"no memory for the tokens of {n} bytes of text")
         return total
@@ -224,10 +238,10 @@ cdef class Encoder:
         return self.encode_str(text)
 
     cdef list encode_str(self, text):
-        cdef Workspace work = self.workspace()
-        cdef Py_ssize_t total = self.run(work, utf8_owner(text), 0, NO_LIMIT)
-        tokens = list_of_ids(work.scratch.out, total)
-        self.release(work)
+        cdef OwnedState owned = self.take_state()
+        cdef Py_ssize_t total = self.run(owned, utf8_owner(text), 0, NO_LIMIT)
+        tokens = list_of_ids(owned.state.out, total)
+        self.release(owned)
         return tokens
 
     def _encode_to_numpy(self, text):
@@ -238,10 +252,10 @@ cdef class Encoder:
 
     def _encode_normalized_to_numpy(self, text):
         """Encode a text that nothing changes any more, into a uint32 array."""
-        cdef Workspace work = self.workspace()
-        cdef Py_ssize_t total = self.run(work, utf8_owner(text), 0, NO_LIMIT)
-        tokens = copy_ids(work.scratch.out, total)
-        self.release(work)
+        cdef OwnedState owned = self.take_state()
+        cdef Py_ssize_t total = self.run(owned, utf8_owner(text), 0, NO_LIMIT)
+        tokens = copy_ids(owned.state.out, total)
+        self.release(owned)
         return tokens
 
     def count(self, text):
@@ -271,9 +285,9 @@ cdef class Encoder:
         return self.count_str(text)
 
     cdef Py_ssize_t count_str(self, text) except -1:
-        cdef Workspace work = self.workspace()
-        cdef Py_ssize_t total = self.run(work, utf8_owner(text), -1, NO_LIMIT)
-        self.release(work)
+        cdef OwnedState owned = self.take_state()
+        cdef Py_ssize_t total = self.run(owned, utf8_owner(text), -1, NO_LIMIT)
+        self.release(owned)
         return total
 
     def count_till_limit(self, text, limit):
@@ -308,17 +322,17 @@ cdef class Encoder:
         most = self._max_normalized_bytes_of(limit)
         if most is not None and PyUnicode_Check(text) and PyUnicode_GET_LENGTH(text) > most:
             return None     # more bytes than so many tokens have
-        cdef Workspace work = self.workspace()
+        cdef OwnedState owned = self.take_state()
         cdef Py_ssize_t total = self.run(
-            work, utf8_owner(text), -1, NO_LIMIT if limit > NO_LIMIT else limit
+            owned, utf8_owner(text), -1, NO_LIMIT if limit > NO_LIMIT else limit
         )
-        self.release(work)
+        self.release(owned)
         return total if total <= limit else None
 
-    cdef object run_block(self, Workspace work, list texts, bint keep):
+    cdef object run_block(self, OwnedState owned, list texts, bint keep):
         """Encode texts one after the other, the GIL released over all of them.
 
-        Returns int64 token counts; the tokens are in the workspace where kept.
+        Returns int64 token counts; the tokens are in the encoder state where kept.
         """
         cdef Py_ssize_t n = len(texts), at, total = 0, added = 0, size = 0
         cdef list owners = [utf8_owner(text) for text in texts]
@@ -329,7 +343,7 @@ cdef class Encoder:
         cdef int64_t[::1] out = counts
         if source.scanner == NULL:
             for at in range(n):
-                out[at] = self.run(work, owners[at], total if keep else -1, NO_LIMIT)
+                out[at] = self.run(owned, owners[at], total if keep else -1, NO_LIMIT)
                 total += out[at]
             return counts
         for at in range(n):
@@ -338,7 +352,7 @@ cdef class Encoder:
         with nogil:
             for at in range(n):
                 added = encode_text(
-                    &self.tables.bpe, &source, &work.scratch, <const uint8_t*> addresses[at],
+                    &self.tables.bpe, &source, &owned.state, <const uint8_t*> addresses[at],
                     sizes[at], total if keep else -1, NO_LIMIT,
                 )
                 if added < 0:
@@ -353,14 +367,14 @@ cdef class Encoder:
         """Encode texts like encode_ordinary: a list of lists."""
         if self.pipeline is not None:
             return [self.pipeline.encode_ordinary(self, text) for text in texts]
-        cdef Workspace work = self.workspace()
-        cdef const int64_t[::1] counts = self.run_block(work, texts, True)
+        cdef OwnedState owned = self.take_state()
+        cdef const int64_t[::1] counts = self.run_block(owned, texts, True)
         cdef Py_ssize_t at, done = 0
         cdef list tokens = []
         for at in range(counts.shape[0]):
-            tokens.append(list_of_ids(work.scratch.out + done, counts[at]))
+            tokens.append(list_of_ids(owned.state.out + done, counts[at]))
             done += counts[at]
-        self.release(work)
+        self.release(owned)
         return tokens
 
     def _count_block(self, list texts not None):
@@ -368,9 +382,9 @@ cdef class Encoder:
         if self.pipeline is not None:
             counted = (self.pipeline.count(self, text) for text in texts)
             return np.fromiter(counted, np.int64, len(texts))
-        cdef Workspace work = self.workspace()
-        counts = self.run_block(work, texts, False)
-        self.release(work)
+        cdef OwnedState owned = self.take_state()
+        counts = self.run_block(owned, texts, False)
+        self.release(owned)
         return counts
 
     def _token_id(self, bytes piece not None):
@@ -386,25 +400,25 @@ cdef class Encoder:
         """Encode bytes, not necessarily UTF-8, as one piece. A list of ids."""
         cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(piece)
         cdef Py_ssize_t n = PyBytes_GET_SIZE(piece), total
-        cdef Workspace work
+        cdef OwnedState owned
         if n == 0:
             return []
-        work = self.workspace()
+        owned = self.take_state()
         total = NO_MEMORY
         with nogil:
-            if reserve(&work.scratch, n):
+            if reserve(&owned.state, n):
                 total = encode_piece(
-                    &self.tables.bpe, &work.scratch, data, n, False, work.scratch.out
+                    &self.tables.bpe, &owned.state, data, n, False, owned.state.out
                 )
         if total < 0:
             raise MemoryError(f"no memory for the tokens of {n} bytes")
-        tokens = list_of_ids(work.scratch.out, total)
-        self.release(work)
+        tokens = list_of_ids(owned.state.out, total)
+        self.release(owned)
         return tokens
 
 
 cdef object copy_ids(const uint32_t* ids, Py_ssize_t n):
-    """A numpy array of its own for ids in a workspace."""
+    """A numpy array of its own for the ids of an encoder state."""
     cdef Py_buffer view
     tokens = np.empty(n, dtype=np.uint32)
     if n == 0:

@@ -1,26 +1,26 @@
-"""Count the tokens of a text that grows, and is cut, at its end. Its scans: see `growth`."""
+"""Count the tokens of a text that grows, and is cut, at its end. Its scans: see `live_scans`.
+
+Guarded by tests/counting/test_appender.py.
+"""
+
+from time import sleep
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_CheckExact
 
 from cython cimport auto_pickle, critical_section
 
-from cutline.kernels.base.common cimport char_bytes, memcpy, uint8_t
-from cutline.kernels.encode.batches cimport Workspace
-from cutline.kernels.encode.encoder cimport Encoder, utf8_data
+from cutline.kernels.base.common cimport NO_LIMIT, char_bytes, memcpy, uint8_t
+from cutline.kernels.encode.batches cimport OwnedState
+from cutline.kernels.encode.encoder cimport Encoder, plain_utf8, utf8_data
 from cutline.kernels.index.live_scans cimport (
-    State, begin, copy_state, end_state, go_back, is_far, last_mark, push_mark, read_blocks,
-    reserve_text,
+    LiveText, begin, copy_live, end_live, go_back, is_far, last_checkpoint, push_checkpoint,
+    read_blocks, reserve_text,
 )
-
-cdef extern from "Python.h":
-    bint PyUnicode_IS_ASCII(object text)
 
 cdef enum:
     NOGIL_BYTES = 4096          # shorter texts are done before another thread could start
 
-# More tokens than any text has.
-cdef Py_ssize_t NO_LIMIT = <Py_ssize_t> (<size_t> -1 >> 2)
+cdef double WAIT_SECONDS = 5e-5
 
 
 @auto_pickle(False)
@@ -32,12 +32,12 @@ cdef class Growing:
         as_utf8: gives the UTF-8 of what is no plain text: bytes, or a str that is ASCII. It
             raises where that can't be.
 
-    One thread at a time may change it; another one gets a RuntimeError.
+    Any number of threads may change it: each call is done whole, and the others wait.
     """
 
     cdef Encoder encoder
     cdef object as_utf8
-    cdef State state
+    cdef LiveText live
     cdef bint busy
     cdef readonly Py_ssize_t count
     cdef readonly Py_ssize_t text_length
@@ -47,34 +47,28 @@ cdef class Growing:
             raise ValueError("a growing text needs an encoder with scan tables")
         self.encoder = encoder
         self.as_utf8 = as_utf8
-        self.state.bpe = &encoder.tables.bpe
-        self.state.scanner = &encoder.scan_tables.scanner
-        if not begin(&self.state):
+        self.live.bpe = &encoder.tables.bpe
+        self.live.scanner = &encoder.scan_tables.scanner
+        if not begin(&self.live):
             raise MemoryError("no memory for a growing text")
 
     def __dealloc__(self):
-        end_state(&self.state)
+        end_live(&self.live)
 
     cdef int enter(self) except -1:
+        """Wait until no other thread is at work: rare, so without a lock to take each time."""
         cdef bint busy
-        with critical_section(self):
-            busy = self.busy
-            self.busy = True
-        if busy:
-            raise RuntimeError(
-                "another thread is at work on this text: use a lock, or a copy for each thread"
-            )
-        return 0
+        while True:
+            with critical_section(self):
+                busy = self.busy
+                self.busy = True
+            if not busy:
+                return 0
+            sleep(WAIT_SECONDS)
 
     cdef object utf8_owner(self, text):
-        if not PyUnicode_CheckExact(text):
-            return self.as_utf8(text)
-        if PyUnicode_IS_ASCII(text):
-            return text
-        try:
-            return PyUnicode_AsUTF8String(text)
-        except UnicodeEncodeError:
-            return self.as_utf8(text)
+        owner = plain_utf8(text)
+        return owner if owner is not None else self.as_utf8(text)
 
     def append(self, text):
         """Put a text at the end.
@@ -94,52 +88,53 @@ cdef class Growing:
         2
         """
         cdef object owner = self.utf8_owner(text)
-        cdef Py_ssize_t mark
+        cdef Py_ssize_t checkpoint
         self.enter()
         try:
-            mark = self.state.n_marks
+            checkpoint = self.live.n_checkpoints
             self.count = self.try_append(owner, NO_LIMIT, True)
-            self.text_length = self.state.chars
-            if self.state.n_marks == mark + 1 and not is_far(
-                &self.state, mark - 1, self.state.marks[mark].n, self.state.marks[mark].n_scans
+            self.text_length = self.live.chars
+            if self.live.n_checkpoints == checkpoint + 1 and not is_far(
+                &self.live, checkpoint - 1, self.live.checkpoints[checkpoint].n,
+                self.live.checkpoints[checkpoint].n_scans,
             ):
-                self.state.n_marks = mark
+                self.live.n_checkpoints = checkpoint
         finally:
             self.busy = False
 
     def _fits(self, text, Py_ssize_t max_tokens):
         """Whether append(text) would lead to at most so many tokens; changes nothing."""
         cdef object owner = self.utf8_owner(text)
-        cdef Py_ssize_t mark, tokens
+        cdef Py_ssize_t checkpoint, tokens
         self.enter()
         try:
-            mark = self.state.n_marks
+            checkpoint = self.live.n_checkpoints
             tokens = self.try_append(owner, max_tokens, False)
-            go_back(&self.state, mark)
-            self.state.n_marks = mark
+            go_back(&self.live, checkpoint)
+            self.live.n_checkpoints = checkpoint
         finally:
             self.busy = False
         return tokens <= max_tokens
 
     def _truncate(self, Py_ssize_t length):
         """Keep the first code points, 0 to text_length of them."""
-        cdef Py_ssize_t mark, base, end, left
+        cdef Py_ssize_t checkpoint, base, end, left
         self.enter()
         try:
             # Another thread may have cut the text since the length was checked.
             length = min(length, self.text_length)
-            mark = self.add_mark()
-            base = last_mark(&self.state, length)
-            end = self.state.marks[base].n
-            for left in range(length - self.state.marks[base].chars):
-                end += char_bytes(self.state.text[end])
+            checkpoint = self.add_checkpoint()
+            base = last_checkpoint(&self.live, length)
+            end = self.live.checkpoints[base].n
+            for left in range(length - self.live.checkpoints[base].chars):
+                end += char_bytes(self.live.text[end])
             try:
                 self.count = self.read_on(base, end, NO_LIMIT, False)
             except BaseException:
-                go_back(&self.state, mark)
-                self.state.n_marks = mark
+                go_back(&self.live, checkpoint)
+                self.live.n_checkpoints = checkpoint
                 raise
-            self.state.n_marks = base + 1
+            self.live.n_checkpoints = base + 1
             self.text_length = length
         finally:
             self.busy = False
@@ -148,8 +143,8 @@ cdef class Growing:
         """Give a fresh one the same text."""
         self.enter()
         try:
-            if not copy_state(&twin.state, &self.state):
-                raise MemoryError(f"no memory for a copy of {self.state.n} bytes of text")
+            if not copy_live(&twin.live, &self.live):
+                raise MemoryError(f"no memory for a copy of {self.live.n} bytes of text")
             twin.count = self.count
             twin.text_length = self.text_length
         finally:
@@ -159,47 +154,47 @@ cdef class Growing:
         """The text as bytes."""
         self.enter()
         try:
-            return PyBytes_FromStringAndSize(<char*> self.state.text, self.state.n)
+            return PyBytes_FromStringAndSize(<char*> self.live.text, self.live.n)
         finally:
             self.busy = False
 
-    cdef Py_ssize_t add_mark(self) except -1:
-        """Mark the present state. Returns the mark's place."""
-        if not push_mark(&self.state):
+    cdef Py_ssize_t add_checkpoint(self) except -1:
+        """Checkpoint the present state. Returns the checkpoint's place."""
+        if not push_checkpoint(&self.live):
             raise MemoryError("no memory for the state of a growing text")
-        return self.state.n_marks - 1
+        return self.live.n_checkpoints - 1
 
-    cdef Py_ssize_t try_append(self, owner, Py_ssize_t limit, bint keeps_marks) except -1:
-        """Mark the present state, then append. Returns the tokens; leaves no trace if it fails."""
-        cdef Py_ssize_t added = 0, mark
+    cdef Py_ssize_t try_append(self, owner, Py_ssize_t limit, bint keeps_checkpoints) except -1:
+        """Append from a checkpoint. Returns the tokens; leaves no trace if it fails."""
+        cdef Py_ssize_t added = 0, checkpoint
         cdef const uint8_t* data = utf8_data(owner, &added)
-        if not reserve_text(&self.state, added):
+        if not reserve_text(&self.live, added):
             raise MemoryError(f"no memory to append {added} bytes of text")
         if added > 0:   # of no bytes there may be no address
-            memcpy(self.state.text + self.state.n, data, added)
-        mark = self.add_mark()
+            memcpy(self.live.text + self.live.n, data, added)
+        checkpoint = self.add_checkpoint()
         try:
-            return self.read_on(mark, self.state.n + added, limit, keeps_marks)
+            return self.read_on(checkpoint, self.live.n + added, limit, keeps_checkpoints)
         except BaseException:
-            go_back(&self.state, mark)
-            self.state.n_marks = mark
+            go_back(&self.live, checkpoint)
+            self.live.n_checkpoints = checkpoint
             raise
 
     cdef Py_ssize_t read_on(
-        self, Py_ssize_t mark, Py_ssize_t end, Py_ssize_t limit, bint keeps_marks
+        self, Py_ssize_t checkpoint, Py_ssize_t end, Py_ssize_t limit, bint keeps_checkpoints
     ) except -1:
-        """Go from a mark to the state of text[:end]. Returns its tokens, as read_blocks does."""
-        cdef State* state = &self.state
+        """Go from a checkpoint to the state of text[:end]. Returns what read_blocks does."""
+        cdef LiveText* live = &self.live
         cdef Py_ssize_t tokens
-        cdef Workspace work = self.encoder.workspace()
-        state.scratch = &work.scratch
-        go_back(state, mark)
-        if end - state.n < NOGIL_BYTES:
-            tokens = read_blocks(state, end, limit, keeps_marks)
+        cdef OwnedState owned = self.encoder.take_state()
+        live.state = &owned.state
+        go_back(live, checkpoint)
+        if end - live.n < NOGIL_BYTES:
+            tokens = read_blocks(live, end, limit, keeps_checkpoints)
         else:
             with nogil:
-                tokens = read_blocks(state, end, limit, keeps_marks)
+                tokens = read_blocks(live, end, limit, keeps_checkpoints)
         if tokens < 0:
             raise MemoryError(f"no memory to count {end} bytes of text")
-        self.encoder.release(work)
+        self.encoder.release(owned)
         return tokens

@@ -3,7 +3,7 @@
 A block is 4 words, or 6 where the text is not ASCII. Bit k of a word is about character k:
 
     0  tokens before the block (a number)
-    1  here a piece begins that is settled
+    1  a safe split point: see below
     2  here a piece begins, or what belongs to none
     3  here a token begins
     4  inside the character one more token begins
@@ -12,10 +12,12 @@ A block is 4 words, or 6 where the text is not ASCII. Bit k of a word is about c
 In a piece of at most SHORT_PIECE bytes tokens may be said to begin elsewhere: only longer pieces
 are taken apart at their tokens.
 
-A boundary of pieces is settled if it stays one for every text that is cut off behind it.
+A boundary of pieces is a safe split point if it stays one for every text that is cut off after it.
+
+Guarded by tests/counting/test_intervals.py.
 """
 
-from cutline.kernels.base.common cimport uint64_t
+from cutline.kernels.base.common cimport NOT_FOUND, uint64_t
 
 cdef extern from "native.h":
     int popcount "cutline_popcount"(uint64_t word) noexcept nogil
@@ -23,16 +25,15 @@ cdef extern from "native.h":
 
 cdef enum:
     TOKENS = 0
-    SETTLED = 1
+    SAFE = 1
     PIECES = 2
     STARTS = 3
     NARROW_WORDS = 4
     INNER_ONES = 4
     INNER_TWOS = 5
     WIDE_WORDS = 6
-    NOWHERE = -1
 
-cdef struct Marks:
+cdef struct RankBitmaps:
     uint64_t* words
     Py_ssize_t stride           # words a block
     Py_ssize_t n_blocks
@@ -43,67 +44,71 @@ cdef inline uint64_t below(Py_ssize_t bit) noexcept nogil:
     return (<uint64_t> 1 << (bit & 63)) - 1
 
 
-cdef inline uint64_t* word_at(const Marks* marks, Py_ssize_t at, Py_ssize_t word) noexcept nogil:
+cdef inline uint64_t* word_at(
+    const RankBitmaps* bitmaps, Py_ssize_t at, Py_ssize_t word
+) noexcept nogil:
     """The word of the block that holds this character."""
-    return marks.words + (at >> 6) * marks.stride + word
+    return bitmaps.words + (at >> 6) * bitmaps.stride + word
 
 
-cdef inline void set_bit(const Marks* marks, Py_ssize_t at, Py_ssize_t word) noexcept nogil:
-    word_at(marks, at, word)[0] |= <uint64_t> 1 << (at & 63)
+cdef inline void set_bit(const RankBitmaps* bitmaps, Py_ssize_t at, Py_ssize_t word) noexcept nogil:
+    word_at(bitmaps, at, word)[0] |= <uint64_t> 1 << (at & 63)
 
 
-cdef inline bint has_bit(const Marks* marks, Py_ssize_t at, Py_ssize_t word) noexcept nogil:
-    return word_at(marks, at, word)[0] >> (at & 63) & 1
+cdef inline bint has_bit(const RankBitmaps* bitmaps, Py_ssize_t at, Py_ssize_t word) noexcept nogil:
+    return word_at(bitmaps, at, word)[0] >> (at & 63) & 1
 
 
 cdef inline Py_ssize_t next_bit(
-    const Marks* marks, Py_ssize_t start, Py_ssize_t end, Py_ssize_t word
+    const RankBitmaps* bitmaps, Py_ssize_t start, Py_ssize_t end, Py_ssize_t word
 ) noexcept nogil:
-    """The first character from start on, and before end, that has the bit; or NOWHERE."""
+    """The first character from start on, and before end, that has the bit; or NOT_FOUND."""
     cdef uint64_t bits
     while start < end:
-        bits = word_at(marks, start, word)[0] & ~below(start)
+        bits = word_at(bitmaps, start, word)[0] & ~below(start)
         if bits != 0:
             start = start & ~<Py_ssize_t> 63 | top_bit(bits & (~bits + 1))
-            return start if start < end else NOWHERE
+            return start if start < end else NOT_FOUND
         start = (start | 63) + 1
-    return NOWHERE
+    return NOT_FOUND
 
 
 cdef inline Py_ssize_t last_bit(
-    const Marks* marks, Py_ssize_t start, Py_ssize_t end, Py_ssize_t word
+    const RankBitmaps* bitmaps, Py_ssize_t start, Py_ssize_t end, Py_ssize_t word
 ) noexcept nogil:
-    """The last character before end, and from start on, that has the bit; or NOWHERE."""
+    """The last character before end, and from start on, that has the bit; or NOT_FOUND."""
     cdef uint64_t bits
     while start < end:
         end -= 1
-        bits = word_at(marks, end, word)[0] & (below(end) | <uint64_t> 1 << (end & 63))
+        bits = word_at(bitmaps, end, word)[0] & (below(end) | <uint64_t> 1 << (end & 63))
         if bits != 0:
             end = end & ~<Py_ssize_t> 63 | top_bit(bits)
-            return end if start <= end else NOWHERE
+            return end if start <= end else NOT_FOUND
         end &= ~<Py_ssize_t> 63
-    return NOWHERE
+    return NOT_FOUND
 
 
 cdef inline Py_ssize_t tokens_in(
-    const Marks* marks, Py_ssize_t block, uint64_t mask
+    const RankBitmaps* bitmaps, Py_ssize_t block, uint64_t mask
 ) noexcept nogil:
     """Tokens that begin in those characters of a block."""
-    cdef const uint64_t* words = marks.words + block * marks.stride
+    cdef const uint64_t* words = bitmaps.words + block * bitmaps.stride
     cdef Py_ssize_t tokens = popcount(words[STARTS] & mask)
-    if marks.stride == WIDE_WORDS and words[INNER_ONES] | words[INNER_TWOS]:
+    if bitmaps.stride == WIDE_WORDS and words[INNER_ONES] | words[INNER_TWOS]:
         tokens += popcount(words[INNER_ONES] & mask) + 2 * popcount(words[INNER_TWOS] & mask)
     return tokens
 
 
-cdef inline Py_ssize_t tokens_before(const Marks* marks, Py_ssize_t at) noexcept nogil:
+cdef inline Py_ssize_t tokens_before(const RankBitmaps* bitmaps, Py_ssize_t at) noexcept nogil:
     """Tokens that begin before this character."""
-    return <Py_ssize_t> word_at(marks, at, TOKENS)[0] + tokens_in(marks, at >> 6, below(at))
+    return <Py_ssize_t> word_at(bitmaps, at, TOKENS)[0] + tokens_in(bitmaps, at >> 6, below(at))
 
 
-cdef inline bint has_inner(const Marks* marks, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+cdef inline bint has_inner(
+    const RankBitmaps* bitmaps, Py_ssize_t start, Py_ssize_t end
+) noexcept nogil:
     """Whether a token begins inside one of the characters start to end."""
-    return marks.stride == WIDE_WORDS and (
-        next_bit(marks, start, end, INNER_ONES) != NOWHERE
-        or next_bit(marks, start, end, INNER_TWOS) != NOWHERE
+    return bitmaps.stride == WIDE_WORDS and (
+        next_bit(bitmaps, start, end, INNER_ONES) != NOT_FOUND
+        or next_bit(bitmaps, start, end, INNER_TWOS) != NOT_FOUND
     )

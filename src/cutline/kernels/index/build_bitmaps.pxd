@@ -1,10 +1,10 @@
-"""The one pass over a text that its marks take."""
+"""The one pass over a text that makes its bitmaps."""
 
 from cutline.kernels.base.common cimport uint8_t
-from cutline.kernels.encode.batches cimport Scratch
-from cutline.kernels.index.text_index cimport Counter
+from cutline.kernels.encode.batches cimport EncoderState
+from cutline.kernels.index.text_index cimport TextIndex
 
 
-cdef Py_ssize_t mark_all(
-    Counter* counter, Scratch* scratch, const uint8_t* utf8, Py_ssize_t n
+cdef Py_ssize_t index_text(
+    TextIndex* index, EncoderState* state, const uint8_t* utf8, Py_ssize_t n
 ) noexcept nogil

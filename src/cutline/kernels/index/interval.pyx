@@ -1,4 +1,7 @@
-"""Counts of the slices of one text: the class behind `cutline.IntervalCounter`."""
+"""Counts of the slices of one text: the base class of `cutline.IntervalCounter`.
+
+Guarded by tests/counting/test_intervals_object.py.
+"""
 
 from cpython.exc cimport PyErr_CheckSignals
 from cython cimport auto_pickle, critical_section
@@ -6,22 +9,21 @@ from libc.stdlib cimport free
 
 import numpy as np
 
-from cutline.kernels.breaks.breaks cimport need_kind
-from cutline.kernels.scan.characters cimport characters_of
-from cutline.kernels.base.common cimport int64_t, prefetch, uint8_t, uint32_t, uint64_t
-from cutline.kernels.index.text_index cimport (
-    BYTE_STEP, Counter, LongPiece, Query, byte_at, char_at_byte,
+from cutline.kernels.base.characters cimport characters_of
+from cutline.kernels.base.common cimport (
+    BAD_OFFSET, NO_MEMORY, NOT_FOUND, PAUSED, prefetch, uint8_t, uint32_t, uint64_t,
 )
-from cutline.kernels.encode.batches cimport NO_MEMORY, Workspace
-from cutline.kernels.encode.encoder cimport Encoder, utf8_data
-from cutline.kernels.breaks.best_break cimport Break, best_break
-from cutline.kernels.index.build_bitmaps cimport mark_all
-from cutline.kernels.index.bitmaps cimport (
-    NARROW_WORDS, NOWHERE, WIDE_WORDS, Marks, tokens_before, word_at,
-)
-from cutline.kernels.index.subpieces cimport NOT_MET, count_in_tree, forgo_tree
-from cutline.kernels.index.slices cimport Landing, count_slice, flush, forget_row, land, start_query
 from cutline.kernels.bpe.token_tree cimport TokenTree, grow_tree
+from cutline.kernels.encode.encoder cimport utf8_data
+from cutline.kernels.index.bitmaps cimport (
+    NARROW_WORDS, WIDE_WORDS, RankBitmaps, tokens_before, word_at,
+)
+from cutline.kernels.index.build_bitmaps cimport index_text
+from cutline.kernels.index.slices cimport (
+    SafePoint, count_slice, flush, forget_row, seek, start_query,
+)
+from cutline.kernels.index.subpieces cimport count_in_tree, forgo_tree
+from cutline.kernels.index.text_index cimport BYTE_STEP, LongPiece, byte_at, char_at_byte
 
 cdef extern from "native.h":
     void publish "cutline_publish"(const void** place, const void* address) noexcept nogil
@@ -31,19 +33,16 @@ cdef extern from "Python.h":
     Py_ssize_t clipped "PyNumber_AsSsize_t"(object offset, void* error) except? -1
 
 cdef enum:
-    BAD_OFFSET = -5
-    PAUSED = -6                 # to look for Ctrl-C
     MOST_SCANNED = 1 << 24      # characters between two looks
     NOGIL_CHARS = 1 << 16       # shorter slices take no longer than another thread to start
     AHEAD = 8                   # rows
-    MOST_CUTS = 256             # at a time
 
 cdef str NO_MEMORY_LEFT = "no memory to count the tokens of a long piece of text"
 
 
 @auto_pickle(False)
 cdef class Intervals:
-    """The marks of one text, and what counts with them.
+    """The bitmaps of one text, and what counts with them.
 
     Args:
         encoder: must have scan tables.
@@ -51,16 +50,6 @@ cdef class Intervals:
         owner: its UTF-8: bytes, or the text itself where it is ASCII. Not kept.
         byte_offsets: offsets are bytes of UTF-8, not characters.
     """
-
-    cdef Encoder encoder
-    cdef str held
-    cdef Counter counter
-    cdef object words
-    cdef object byte_words
-    cdef list trees
-    cdef bint byte_offsets
-    cdef Py_ssize_t length
-    cdef Py_ssize_t tree_bytes
 
     def __cinit__(
         self, Encoder encoder not None, str text not None, owner not None, bint byte_offsets
@@ -71,58 +60,58 @@ cdef class Intervals:
         self.held = text
         self.byte_offsets = byte_offsets
         self.trees = []
-        self.counter.text = characters_of(text)
-        self.counter.bpe = &encoder.tables.bpe
-        self.counter.source = encoder.source()
+        self.index.text = characters_of(text)
+        self.index.bpe = &encoder.tables.bpe
+        self.index.source = encoder.source()
         self.build(owner)
 
     def __dealloc__(self):
-        free(self.counter.pieces)
-        free(self.counter.rows)
-        free(self.counter.whole)
+        free(self.index.pieces)
+        free(self.index.dfa_states)
+        free(self.index.whole)
 
     cdef int build(self, object owner) except -1:
-        cdef Marks* marks = &self.counter.marks
+        cdef RankBitmaps* bitmaps = &self.index.bitmaps
         cdef uint64_t[::1] words
-        cdef Workspace work = self.encoder.workspace()
+        cdef OwnedState owned = self.encoder.take_state()
         cdef Py_ssize_t n_bytes = 0, outcome
         cdef const uint8_t* utf8 = utf8_data(owner, &n_bytes)
-        self.length = n_bytes if self.byte_offsets else self.counter.text.n
-        marks.stride = NARROW_WORDS if self.counter.text.is_ascii else WIDE_WORDS
-        marks.n_blocks = (self.counter.text.n >> 6) + 1
+        self.length = n_bytes if self.byte_offsets else self.index.text.n
+        bitmaps.stride = NARROW_WORDS if self.index.text.is_ascii else WIDE_WORDS
+        bitmaps.n_blocks = (self.index.text.n >> 6) + 1
         self.byte_words = np.zeros(
-            0 if self.counter.text.is_ascii else self.counter.text.n // BYTE_STEP + 1,
+            0 if self.index.text.is_ascii else self.index.text.n // BYTE_STEP + 1,
             dtype=np.uint64,
         )
-        if not self.counter.text.is_ascii:
+        if not self.index.text.is_ascii:
             words = self.byte_words
-            self.counter.byte_marks = &words[0]
-        words = self.words = np.zeros(marks.n_blocks * marks.stride, dtype=np.uint64)
-        marks.words = &words[0]
+            self.index.byte_samples = &words[0]
+        words = self.words = np.zeros(bitmaps.n_blocks * bitmaps.stride, dtype=np.uint64)
+        bitmaps.words = &words[0]
         with nogil:
-            outcome = mark_all(&self.counter, &work.scratch, utf8, n_bytes)
+            outcome = index_text(&self.index, &owned.state, utf8, n_bytes)
         if outcome < 0:
             raise MemoryError(f"no memory to count the pieces of {n_bytes} bytes of text")
-        self.encoder.release(work)
+        self.encoder.release(owned)
         return 0
 
-    cdef int provide(self, Workspace work, Py_ssize_t status, const Query* query) except -1:
+    cdef int provide(self, OwnedState owned, Py_ssize_t status, const Query* query) except -1:
         """Grow the tree that a query lacked, that it may be repeated."""
         cdef LongPiece* piece
         cdef TokenTree tree
         cdef Py_ssize_t tokens
         if status == NO_MEMORY:
             raise MemoryError(NO_MEMORY_LEFT)
-        piece = self.counter.pieces + query.wanted
+        piece = self.index.pieces + query.wanted
         tree = grow_tree(
-            self.counter.bpe, &self.counter.text, piece.start, piece.stop, &work.scratch.lookups
+            self.index.bpe, &self.index.text, piece.start, piece.stop, &owned.state.lookups
         )
         tokens = count_in_tree(
-            &self.counter, piece, &tree.tree, &work.scratch.lookups, query.start, query.end
+            &self.index, piece, &tree.tree, &owned.state.lookups, query.start, query.end
         )
         if tokens == NO_MEMORY:
             raise MemoryError(NO_MEMORY_LEFT)
-        if tokens == NOT_MET:
+        if tokens == NOT_FOUND:
             forgo_tree(piece)
             return 0
         with critical_section(self):
@@ -134,23 +123,23 @@ cdef class Intervals:
         return 0
 
     cdef Py_ssize_t place_of(self, Py_ssize_t offset) noexcept nogil:
-        """The character at an offset; -1: none begins there."""
+        """The character at an offset, or NOT_FOUND: none begins there."""
         if not 0 <= offset <= self.length:
-            return -1
-        return char_at_byte(&self.counter, offset) if self.byte_offsets else offset
+            return NOT_FOUND
+        return char_at_byte(&self.index, offset) if self.byte_offsets else offset
 
     @property
     def total(self):
         """The tokens of the whole text."""
-        return tokens_before(&self.counter.marks, self.counter.text.n)
+        return tokens_before(&self.index.bitmaps, self.index.text.n)
 
     @property
     def nbytes(self):
         """Bytes of memory that the counter takes now, apart from the text itself."""
         return (
-            self.words.nbytes + self.byte_words.nbytes + self.counter.n_pieces * sizeof(LongPiece)
-            + self.counter.n_rows * sizeof(uint32_t) + self.counter.n_whole * sizeof(uint64_t)
-            + self.tree_bytes + sizeof(Counter)
+            self.words.nbytes + self.byte_words.nbytes + self.index.n_pieces * sizeof(LongPiece)
+            + self.index.n_states * sizeof(uint32_t) + self.index.n_whole * sizeof(uint64_t)
+            + self.tree_bytes + sizeof(TextIndex)
         )
 
     @property
@@ -172,37 +161,37 @@ cdef class Intervals:
         fourth and so on; a run of one character in one piece.
 
         >>> import cutline
-        >>> counter = cutline.get_encoding("o200k_base").intervals("hello world")
-        >>> counter.count(0, 11), counter.count(3, 8)
+        >>> index = cutline.get_encoding("o200k_base").intervals("hello world")
+        >>> index.count(0, 11), index.count(3, 8)
         (2, 2)
         """
         cdef Py_ssize_t first = self.place_of(clipped(start, NULL))
         cdef Py_ssize_t last = self.place_of(clipped(end, NULL)), status
         cdef int64_t tokens
-        cdef Workspace work
+        cdef OwnedState owned
         cdef Query query
         if not 0 <= first <= last:
             raise self._offset_error(start, end)
-        work = self.encoder.workspace()
-        start_query(&query, work, &tokens)
+        owned = self.encoder.take_state()
+        start_query(&query, owned, &tokens)
         if last - first < NOGIL_CHARS:
             status = self.count_one(&query, first, last)
         else:
             with nogil:
                 status = self.count_one(&query, first, last)
         while status < 0:
-            self.provide(work, status, &query)
+            self.provide(owned, status, &query)
             with nogil:
                 status = self.count_one(&query, first, last)
-        self.encoder.release(work)
+        self.encoder.release(owned)
         return tokens
 
     cdef Py_ssize_t count_one(
         self, Query* query, Py_ssize_t first, Py_ssize_t last
     ) noexcept nogil:
         """Count a slice into row 0. 0 or a status."""
-        cdef Py_ssize_t status = count_slice(&self.counter, query, first, last)
-        if status == 0 and not flush(&self.counter, query):
+        cdef Py_ssize_t status = count_slice(&self.index, query, first, last)
+        if status == 0 and not flush(&self.index, query):
             status = NO_MEMORY
         if status < 0:
             forget_row(query)
@@ -211,14 +200,14 @@ cdef class Intervals:
     def _count_many(self, const int64_t[:, ::1] spans not None):
         """Count the tokens of many slices; see `IntervalCounter.count_many`."""
         cdef Py_ssize_t n = spans.shape[0], status
-        cdef Workspace work
+        cdef OwnedState owned
         cdef Query query
         counts = np.zeros(n, dtype=np.int64)
         cdef int64_t[::1] out = counts
         if n == 0:
             return counts
-        work = self.encoder.workspace()
-        start_query(&query, work, &out[0])
+        owned = self.encoder.take_state()
+        start_query(&query, owned, &out[0])
         while True:
             with nogil:
                 status = self.count_rows(&query, &spans[0, 0], n)
@@ -229,10 +218,10 @@ cdef class Intervals:
                 query.scanned = 0
                 continue
             if status == BAD_OFFSET:
-                self.encoder.release(work)
+                self.encoder.release(owned)
                 raise self._offset_error(spans[query.row, 0], spans[query.row, 1], query.row)
-            self.provide(work, status, &query)
-        self.encoder.release(work)
+            self.provide(owned, status, &query)
+        self.encoder.release(owned)
         return counts
 
     cdef Py_ssize_t count_rows(
@@ -249,85 +238,36 @@ cdef class Intervals:
             last = self.place_of(spans[2 * query.row + 1])
             if not 0 <= first <= last:
                 return BAD_OFFSET
-            status = count_slice(&self.counter, query, first, last)
+            status = count_slice(&self.index, query, first, last)
             if status < 0:
                 forget_row(query)
                 return status
             query.row += 1
-        return 0 if flush(&self.counter, query) else NO_MEMORY
+        return 0 if flush(&self.index, query) else NO_MEMORY
 
-    cdef inline void prefetch_row(self, const int64_t* span) noexcept nogil:
-        cdef const uint8_t* data = <const uint8_t*> self.counter.text.data
+    cdef void prefetch_row(self, const int64_t* span) noexcept nogil:
+        cdef const uint8_t* data = <const uint8_t*> self.index.text.data
         cdef Py_ssize_t end
         if self.byte_offsets:
             return
         for end in range(2):
             if 0 <= span[end] <= self.length:
-                prefetch(word_at(&self.counter.marks, span[end], 0))
-                prefetch(data + span[end] * self.counter.text.kind)
+                prefetch(word_at(&self.index.bitmaps, span[end], 0))
+                prefetch(data + span[end] * self.index.text.kind)
 
-    def _land(self, Py_ssize_t start, Py_ssize_t n, Py_ssize_t before):
-        """Where to look for the greatest cut from character `start`; see `land`.
+    def _seek(self, Py_ssize_t start, Py_ssize_t n, Py_ssize_t before):
+        """Where to look for the longest fitting prefix from character `start`; see `seek`.
 
-        Returns a settled boundary before `before`, and the tokens from `start` to it.
+        Returns a safe split point before `before`, and the tokens from `start` to it.
         """
-        cdef Workspace work = self.encoder.workspace()
+        cdef OwnedState owned = self.encoder.take_state()
         cdef Query query
-        cdef Landing landing
+        cdef SafePoint point
         cdef int64_t tokens
-        start_query(&query, work, &tokens)
-        landing = land(&self.counter, &query, start, n, before)
-        self.encoder.release(work)
-        return landing.at, landing.tokens
-
-    def _cut_at_breaks(
-        self, Py_ssize_t start, Py_ssize_t until, Py_ssize_t n, Py_ssize_t fill,
-        const int[::1] kinds not None
-    ):
-        """Cut at the last breaks that fit, while they fill chunks; see `best_break`.
-
-        Args:
-            start: of the first chunk, in characters.
-            until: no chunk begins here or later.
-            n: tokens of a chunk at most.
-            fill: and at least, but for a chunk that ends with the text.
-            kinds: of breaks, the best first.
-
-        Returns:
-            int64, shape (chunks, 4): start, end, tokens and place in `kinds` of each; the text's
-            end is behind the last kind. So many at most, and fewer where a chunk takes another
-            kind of boundary. Then the greatest end of that chunk, if it is known; else -1.
-        """
-        cdef int64_t tokens
-        cdef Py_ssize_t row = 0
-        cdef int n_kinds = <int> kinds.shape[0]
-        cdef const int* first_kind = &kinds[0] if n_kinds > 0 else NULL
-        cdef Query query
-        cdef Break found
-        cdef Workspace work
-        cuts = np.empty((MOST_CUTS, 4), dtype=np.int64)
-        cdef int64_t[:, ::1] rows = cuts
-        if start < 0:
-            raise ValueError(f"start must be 0 or more, got {start}")
-        for row in range(n_kinds):
-            need_kind(kinds[row])
-        row = 0
-        until = min(until, self.counter.text.n)
-        found.reach = NOWHERE
-        work = self.encoder.workspace()
-        start_query(&query, work, &tokens)
-        with nogil:
-            while start < until and row < MOST_CUTS:
-                found = best_break(&self.counter, &query, start, n, fill, first_kind, n_kinds)
-                if found.end == NOWHERE:
-                    break
-                rows[row, 0] = start
-                rows[row, 1] = start = found.end
-                rows[row, 2] = found.tokens
-                rows[row, 3] = found.place
-                row += 1
-        self.encoder.release(work)
-        return cuts[:row], found.reach
+        start_query(&query, owned, &tokens)
+        point = seek(&self.index, &query, start, n, before)
+        self.encoder.release(owned)
+        return point.at, point.tokens
 
     def _character(self, offset):
         """The character at an offset of the kind that this counter takes; -1: none begins there."""
@@ -335,4 +275,4 @@ cdef class Intervals:
 
     def _offset(self, Py_ssize_t character):
         """The offset of a character."""
-        return byte_at(&self.counter, character) if self.byte_offsets else character
+        return byte_at(&self.index, character) if self.byte_offsets else character

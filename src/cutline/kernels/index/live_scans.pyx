@@ -1,199 +1,196 @@
 """Read a text that grows at its end: a scan that stops with the text goes on with it.
 
 A piece whose scan ended inside the text is decided, whatever is appended. The others
-are kept as *live* scans, the automaton's row and all, and read each appended character
-once. What lies behind the end that a live scan has found so far is cut by further
+are kept as *live* scans, the automaton's state and all, and read each appended character
+once. What lies after the end that a live scan has found so far is cut by further
 scans, the last of which may live as well: "日" and "AAA" are two pieces of o200k, and
-still one with a "c" behind them. The end that a live scan has found can only move into
+still one with a "c" after them. The end that a live scan has found can only move into
 the characters that it reads next, so no scan ever starts at, or reads again, a character
 of the text before: all appends together take the steps of one scan of the whole text.
 
 Where the end of the text itself would end a live scan's piece, that piece is the last,
-and the scans behind it are hidden; they are kept all the same, for one more character
-may bring them back. Long pieces are counted by their prefixes (see `prefix`), from a
+and the scans after it are hidden; they are kept all the same, for one more character
+may bring them back. Long pieces are counted by their prefixes (see `prefixes`), from a
 table that grows with the scan.
 
-The whole state follows from the text, so a copy of it made at a shorter length, a
-*mark*, is where truncating begins again: it reads on from the last mark before the cut.
+The whole state follows from the text, so a copy of it made at a shorter length is a *checkpoint*:
+truncating restores the last one before the cut and reads on from there.
+
+Guarded by tests/counting/test_appender.py.
 """
 
 from libc.stdlib cimport free
 
-from cutline.kernels.bpe.bpe cimport find_token
 from cutline.kernels.base.common cimport (
-    MERGE_LIMIT, NONE, char_bytes, grow, is_continuation, memcpy, memset,
+    MERGE_LIMIT, NO_MEMORY, NONE, UNKNOWN, char_bytes, characters_in, grow, is_continuation, memcpy,
+    memset,
 )
-from cutline.kernels.encode.batches cimport BATCH_PIECES, NO_MEMORY, Batch, encode_batch, reserve
+from cutline.kernels.bpe.bpe cimport find_token
 from cutline.kernels.bpe.prefixes cimport (
-    Prefixes, extend_prefixes, free_prefixes, start_prefixes, take_lookups,
+    extend_prefixes, free_prefixes, start_prefixes, take_lookups,
 )
-from cutline.kernels.scan.scan cimport char_class
+from cutline.kernels.encode.batches cimport BATCH_PIECES, Batch, add_to_batch, encode_after
+from cutline.kernels.scan.scan cimport accepted_end, accepts_end, step
 
 cdef enum:
-    KEPT_SLOTS = 1 << 16        # a larger table is given back once its piece is decided
+    KEPT_SLOTS = 1 << 16        # a larger table is freed once its piece is decided
 
 
-cdef bint begin(State* state) noexcept nogil:
+cdef bint begin(LiveText* live) noexcept nogil:
     """Fill a zeroed state, but for `bpe` and `scanner`: the empty text. False: no memory."""
     cdef Scan decided
     cdef Py_ssize_t at
     for at in range(N_TABLES):
-        state.tables[at].start = -1
-    start_scan(state, &decided, 0)
-    return push_scan(state, &decided) and push_mark(state)
+        live.tables[at].start = -1
+    start_scan(live, &decided, 0)
+    return push_scan(live, &decided) and push_checkpoint(live)
 
 
-cdef void end_state(State* state) noexcept nogil:
-    """Free what a state holds."""
+cdef void end_live(LiveText* live) noexcept nogil:
+    """Free the memory of a state."""
     cdef Py_ssize_t at
     for at in range(N_TABLES):
-        free_table(&state.tables[at])
-    free(state.text)
-    free(state.scans)
-    free(state.marks)
-    free(state.marked_scans)
+        free_table(&live.tables[at])
+    free(live.text)
+    free(live.scans)
+    free(live.checkpoints)
+    free(live.saved_scans)
 
 
-cdef bint reserve_text(State* state, Py_ssize_t added) noexcept nogil:
-    """Make ready to have other bytes put behind text[:n]. False: no memory."""
-    drop_tables(state)
-    return grow(<void**> &state.text, &state.text_slots, state.n + added, 1)
+cdef bint reserve_text(LiveText* live, Py_ssize_t added) noexcept nogil:
+    """Make ready to have other bytes put after text[:n]. False: no memory."""
+    drop_tables(live)
+    return grow(<void**> &live.text, &live.text_slots, live.n + added, 1)
 
 
 cdef Py_ssize_t read_blocks(
-    State* state, Py_ssize_t end,
+    LiveText* live, Py_ssize_t end,
     Py_ssize_t limit,       # in: stop once it is sure that there are more tokens than this
-    bint keeps_marks,
+    bint keeps_checkpoints,
 ) noexcept nogil:
     """Bring the state to text[:end]. Its tokens, or NO_MEMORY."""
     cdef Py_ssize_t stop, outcome
-    while state.n < end and state.scans[0].behind <= limit:
+    while live.n < end and live.scans[0].tokens_after <= limit:
         stop = end
-        if end - state.n > BLOCK_BYTES:
-            stop = state.n + BLOCK_BYTES
-            while is_continuation(state.text[stop]):
+        if end - live.n > BLOCK_BYTES:
+            stop = live.n + BLOCK_BYTES
+            while is_continuation(live.text[stop]):
                 stop -= 1
-        outcome = read_block(state, stop)
+        outcome = read_block(live, stop)
         if outcome < 0:
             return outcome
         if (
-            keeps_marks and is_far(state, state.n_marks - 1, state.n, state.n_scans)
-            and not push_mark(state)
+            keeps_checkpoints and is_far(live, live.n_checkpoints - 1, live.n, live.n_scans)
+            and not push_checkpoint(live)
         ):
             return NO_MEMORY
-    return count_pieces(state)
+    return count_pieces(live)
 
 
-cdef Py_ssize_t read_block(State* state, Py_ssize_t end) noexcept nogil:
-    """Read text[state.n:end]. 0, or what failed."""
+cdef Py_ssize_t read_block(LiveText* live, Py_ssize_t end) noexcept nogil:
+    """Read text[live.n:end]. 0, or what failed."""
     cdef Batch decided
-    cdef Py_ssize_t level, n_scans = state.n_scans, accept, tokens, next_scan = state.n
+    cdef Py_ssize_t level, n_scans = live.n_scans, accept, tokens, next_scan = live.n
     cdef Scan scan
     cdef bint alive
     decided.count = 0
-    state.n_scans = 1
+    live.n_scans = 1
     for level in range(1, n_scans):
-        scan = state.scans[level]
+        scan = live.scans[level]
         accept = scan.accept
-        alive = scan_on(state, &scan, state.n, end)
+        alive = scan_on(live, &scan, live.n, end)
         if alive:
-            tokens = settle(state, &decided)
-            state.scans[state.n_scans] = scan
-            state.n_scans += 1
+            tokens = flush_decided(live, &decided)
+            live.scans[live.n_scans] = scan
+            live.n_scans += 1
         else:
-            # Its piece lies behind the scan below now, and so does what is behind it.
-            state.scans[state.n_scans - 1].behind += scan.behind
-            tokens = add_decided(state, &decided, &scan)
+            # Its piece, and what comes after that, now comes after the scan below.
+            live.scans[live.n_scans - 1].tokens_after += scan.tokens_after
+            tokens = add_decided(live, &decided, &scan)
         if tokens < 0:
             return tokens
         if scan.accept != accept:
             next_scan = scan.accept
             break
-    state.chars += count_chars(state.text, state.n, end)
-    state.n = end
-    return cut_on(state, &decided, next_scan, end)
+    live.chars += characters_in(live.text + live.n, end - live.n, end - live.n)
+    live.n = end
+    return cut_on(live, &decided, next_scan, end)
 
 
 cdef Py_ssize_t cut_on(
-    State* state, Batch* decided, Py_ssize_t at, Py_ssize_t end
+    LiveText* live, Batch* decided, Py_ssize_t at, Py_ssize_t end
 ) noexcept nogil:
     """Cut text[at:end] by scans of its own. 0, or what failed."""
     cdef Scan scan
     cdef Py_ssize_t tokens
     while at < end:
-        start_scan(state, &scan, at)
-        if scan_on(state, &scan, at, end):
-            tokens = settle_before(state, decided, &scan, end)
-            if tokens >= 0 and not push_scan(state, &scan):
+        start_scan(live, &scan, at)
+        if scan_on(live, &scan, at, end):
+            tokens = flush_before(live, decided, &scan, end)
+            if tokens >= 0 and not push_scan(live, &scan):
                 return NO_MEMORY
         else:
-            tokens = add_decided(state, decided, &scan)
+            tokens = add_decided(live, decided, &scan)
         if tokens < 0:
             return tokens
-        at = end_so_far(state, &scan)
-    return settle(state, decided)
+        at = end_so_far(live, &scan)
+    return flush_decided(live, decided)
 
 
 cdef inline Py_ssize_t add_decided(
-    State* state, Batch* decided, const Scan* scan
+    LiveText* live, Batch* decided, const Scan* scan
 ) noexcept nogil:
     """Take in the piece of a scan that ended. 0, or what failed."""
     cdef Py_ssize_t tokens = scan.tokens
     if scan.accept - scan.start > MERGE_LIMIT:
-        tokens = count_decided(state, scan)
+        tokens = count_decided(live, scan)
     if tokens >= 0:
-        state.scans[state.n_scans - 1].behind += tokens
+        live.scans[live.n_scans - 1].tokens_after += tokens
         return 0
     if tokens != UNKNOWN:
         return tokens
-    add_piece(decided, scan.start, scan.accept)
-    return settle(state, decided) if decided.count == BATCH_PIECES else 0
+    add_to_batch(decided, scan.start, scan.accept)
+    return flush_decided(live, decided) if decided.count == BATCH_PIECES else 0
 
 
-cdef Py_ssize_t count_decided(State* state, const Scan* scan) noexcept nogil:
+cdef Py_ssize_t count_decided(LiveText* live, const Scan* scan) noexcept nogil:
     """Tokens of the long piece of a scan that ended; UNKNOWN, if it is to be encoded with others.
 
-    A giant one is remembered: truncating behind it may read its end once more.
+    A giant one is remembered: truncating after it may read its end once more.
     """
     cdef Py_ssize_t tokens = scan.tokens, length = scan.accept - scan.start, at
     cdef Prefixes* table
     cdef Batch alone
     cdef Known* known
     for at in range(N_KNOWN):
-        if state.known[at].start == scan.start and state.known[at].end == scan.accept:
-            return state.known[at].tokens
+        if live.known[at].start == scan.start and live.known[at].end == scan.accept:
+            return live.known[at].tokens
     if tokens == UNKNOWN:
-        table = find_table(state, scan.start)
+        table = find_table(live, scan.start)
         if table != NULL:
-            tokens = count_long(state, table, length)
+            tokens = count_long(live, table, length)
         elif length > BLOCK_BYTES:
             alone.count = 0
-            add_piece(&alone, scan.start, scan.accept)
-            tokens = encode_pieces(state, &alone)
+            add_to_batch(&alone, scan.start, scan.accept)
+            tokens = encode_pieces(live, &alone)
     if tokens >= 0 and length > BLOCK_BYTES:
-        known = &state.known[state.next_known]
+        known = &live.known[live.next_known]
         known.start, known.end, known.tokens = scan.start, scan.accept, tokens
-        state.next_known = (state.next_known + 1) % N_KNOWN
+        live.next_known = (live.next_known + 1) % N_KNOWN
     return tokens
 
 
-cdef inline void add_piece(Batch* batch, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
-    batch.starts[batch.count] = start
-    batch.ends[batch.count] = end
-    batch.count += 1
-
-
-cdef inline Py_ssize_t settle(State* state, Batch* decided) noexcept nogil:
-    """Count decided pieces: they lie behind the topmost scan. 0, or what failed."""
-    cdef Py_ssize_t tokens = encode_pieces(state, decided)
+cdef inline Py_ssize_t flush_decided(LiveText* live, Batch* decided) noexcept nogil:
+    """Count decided pieces: they lie after the topmost scan. 0, or what failed."""
+    cdef Py_ssize_t tokens = encode_pieces(live, decided)
     if tokens < 0:
         return tokens
-    state.scans[state.n_scans - 1].behind += tokens
+    live.scans[live.n_scans - 1].tokens_after += tokens
     return 0
 
 
-cdef inline Py_ssize_t settle_before(
-    State* state, Batch* decided, Scan* scan, Py_ssize_t end
+cdef inline Py_ssize_t flush_before(
+    LiveText* live, Batch* decided, Scan* scan, Py_ssize_t end
 ) noexcept nogil:
     """Settle before a scan that lives. 0, or what failed.
 
@@ -202,178 +199,151 @@ cdef inline Py_ssize_t settle_before(
     """
     cdef Py_ssize_t others = decided.count, tokens
     if scan.accept != end or end - scan.start > MERGE_LIMIT:
-        return settle(state, decided)
-    add_piece(decided, scan.start, end)
-    tokens = encode_pieces(state, decided)
+        return flush_decided(live, decided)
+    add_to_batch(decided, scan.start, end)
+    tokens = encode_pieces(live, decided)
     if tokens < 0:
         return tokens
     scan.tokens = tokens - (decided.totals[others - 1] if others > 0 else 0)
-    state.scans[state.n_scans - 1].behind += tokens - scan.tokens
+    live.scans[live.n_scans - 1].tokens_after += tokens - scan.tokens
     return 0
 
 
-cdef Py_ssize_t count_chars(const uint8_t* text, Py_ssize_t at, Py_ssize_t end) noexcept nogil:
-    cdef Py_ssize_t chars = 0
-    for at in range(at, end):
-        chars += not is_continuation(text[at])
-    return chars
-
-
-cdef inline void start_scan(const State* state, Scan* scan, Py_ssize_t start) noexcept nogil:
+cdef inline void start_scan(const LiveText* live, Scan* scan, Py_ssize_t start) noexcept nogil:
     scan.start = start
     scan.accept = 0
     scan.tokens = 0
-    scan.behind = 0
-    scan.row = state.scanner.start_row
+    scan.tokens_after = 0
+    scan.dfa_state = live.scanner.start_state
 
 
-cdef inline Py_ssize_t end_so_far(const State* state, const Scan* scan) noexcept nogil:
+cdef inline Py_ssize_t end_so_far(const LiveText* live, const Scan* scan) noexcept nogil:
     """Where the next scan starts; without any end yet, its first character is skipped."""
-    return scan.accept if scan.accept > 0 else scan.start + char_bytes(state.text[scan.start])
+    return scan.accept if scan.accept > 0 else scan.start + char_bytes(live.text[scan.start])
 
 
 cdef inline bint scan_on(
-    const State* state, Scan* scan, Py_ssize_t at, Py_ssize_t end
+    const LiveText* live, Scan* scan, Py_ssize_t at, Py_ssize_t end
 ) noexcept nogil:
     """Let a scan read text[at:end]. Whether it is still alive; see scan_piece."""
-    cdef const Scanner* scanner = state.scanner
-    cdef const uint8_t* text = state.text
-    cdef uint32_t row = scan.row, entry, code = 0
-    cdef Py_ssize_t accept = 0, before, width
-    cdef uint8_t byte
-    while at < end and row != 0:
+    cdef const Scanner* scanner = live.scanner
+    cdef const uint8_t* text = live.text
+    cdef uint32_t dfa_state = scan.dfa_state, entry
+    cdef Py_ssize_t accept = 0, before
+    while at < end and dfa_state != 0:
         before = at
-        byte = text[at]
-        if byte < 0x80:
-            entry = scanner.transitions[row + scanner.ascii_class[byte]]
-            at += 1
-        else:
-            width = char_bytes(byte)
-            entry = scanner.transitions[row + char_class(scanner, text + at, width)]
-            at += width
-        row = entry >> 2
-        code = entry & 3
-        if code == 1:
-            accept = at
-        elif code == 2:
-            accept = before
-    scan.row = row
+        entry = step(scanner, dfa_state, text, &at)
+        dfa_state = entry >> 2
+        accept = accepted_end(entry, before, at, accept)
+    scan.dfa_state = dfa_state
     if accept > 0 and accept != scan.accept:
         scan.accept = accept
         scan.tokens = UNKNOWN
-        scan.behind = 0
-    return row != 0
+        scan.tokens_after = 0
+    return dfa_state != 0
 
 
-cdef Py_ssize_t count_pieces(State* state) noexcept nogil:
+cdef Py_ssize_t count_pieces(LiveText* live) noexcept nogil:
     """Tokens of text[:n] if it ends there, or what failed."""
-    cdef Py_ssize_t level, tokens, total = state.scans[0].behind
+    cdef Py_ssize_t level, tokens, total = live.scans[0].tokens_after
     cdef Scan* scan
-    for level in range(1, state.n_scans):
-        scan = &state.scans[level]
-        if (
-            scan.accept != state.n
-            and state.scanner.transitions[scan.row + state.scanner.end_class] & 3
-        ):
-            # The end of the text ends its piece: what is behind it is hidden.
-            tokens = count_piece(state, scan.start, state.n)
+    for level in range(1, live.n_scans):
+        scan = &live.scans[level]
+        if scan.accept != live.n and accepts_end(live.scanner, scan.dfa_state):
+            # The end of the text ends its piece: what is after it is hidden.
+            tokens = count_piece(live, scan.start, live.n)
             return total + tokens if tokens >= 0 else tokens
         if scan.tokens == UNKNOWN:
-            tokens = count_piece(state, scan.start, scan.accept)
+            tokens = count_piece(live, scan.start, scan.accept)
             if tokens < 0:
                 return tokens
             scan.tokens = tokens
-        total += scan.tokens + scan.behind
+        total += scan.tokens + scan.tokens_after
     return total
 
 
-cdef Py_ssize_t count_piece(State* state, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+cdef Py_ssize_t count_piece(LiveText* live, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
     """Tokens of a piece that may grow, or what failed."""
     cdef Batch batch
     cdef Prefixes* table
     if end - start > MERGE_LIMIT:
-        table = find_table(state, start)
+        table = find_table(live, start)
         if table == NULL:
-            table = take_table(state, start)
-        return count_long(state, table, end - start)
+            table = take_table(live, start)
+        return count_long(live, table, end - start)
     batch.count = 0
-    add_piece(&batch, start, end)
-    return encode_pieces(state, &batch)
+    add_to_batch(&batch, start, end)
+    return encode_pieces(live, &batch)
 
 
-cdef Py_ssize_t encode_pieces(State* state, Batch* batch) noexcept nogil:
+cdef Py_ssize_t encode_pieces(LiveText* live, Batch* batch) noexcept nogil:
     """Tokens of the pieces of a batch, which is then empty; or what failed."""
-    cdef Py_ssize_t tokens
-    if batch.count == 0:
-        return 0
-    if not reserve(state.scratch, batch.ends[batch.count - 1] - batch.starts[0] + 4):
-        return NO_MEMORY
-    tokens = encode_batch(
-        state.bpe, state.scratch, state.text, state.text_slots, batch, state.scratch.out
+    cdef Py_ssize_t tokens = encode_after(
+        live.bpe, live.state, 0, live.text, live.text_slots, batch
     )
     batch.count = 0
     return tokens
 
 
-cdef Prefixes* find_table(State* state, Py_ssize_t start) noexcept nogil:
+cdef Prefixes* find_table(LiveText* live, Py_ssize_t start) noexcept nogil:
     """The table of the piece that starts here, or NULL."""
     cdef Py_ssize_t at
     for at in range(N_TABLES):
-        if state.tables[at].start == start:
-            return &state.tables[at]
+        if live.tables[at].start == start:
+            return &live.tables[at]
     return NULL
 
 
-cdef Prefixes* take_table(State* state, Py_ssize_t start) noexcept nogil:
+cdef Prefixes* take_table(LiveText* live, Py_ssize_t start) noexcept nogil:
     """An empty table for this piece: a free one, or else the one that is soonest made again."""
-    cdef Prefixes* taken = &state.tables[0]
+    cdef Prefixes* taken = &live.tables[0]
     cdef Py_ssize_t at
     for at in range(N_TABLES):
-        if state.tables[at].start < 0:
-            taken = &state.tables[at]
+        if live.tables[at].start < 0:
+            taken = &live.tables[at]
             break
-        if state.tables[at].frontier < taken.frontier:
-            taken = &state.tables[at]
+        if live.tables[at].frontier < taken.frontier:
+            taken = &live.tables[at]
     taken.start = start
     taken.frontier = 0
     taken.keeps_depths = True
     return taken
 
 
-cdef Py_ssize_t count_long(State* state, Prefixes* table, Py_ssize_t length) noexcept nogil:
+cdef Py_ssize_t count_long(LiveText* live, Prefixes* table, Py_ssize_t length) noexcept nogil:
     """Tokens of the first bytes of a table's piece, or what failed."""
-    cdef const uint8_t* piece = state.text + table.start
+    cdef const uint8_t* piece = live.text + table.start
     cdef bint ready = True
     if table.frontier == 0:
-        ready = start_prefixes(table, state.bpe, &state.scratch.lookups, False)
+        ready = start_prefixes(table, live.bpe, &live.state.lookups, False)
     elif table.frontier < length:
         ready = take_lookups(
-            table, state.bpe, &state.scratch.lookups, piece + table.frontier, False
+            table, live.bpe, &live.state.lookups, piece + table.frontier, False
         )
     while ready and table.frontier < length:
-        ready = extend_prefixes(table, state.bpe, piece + table.frontier, NONE)
+        ready = extend_prefixes(table, live.bpe, piece + table.frontier, NONE)
     if not ready:
         return NO_MEMORY
     # A piece that is a token is that token, though merging does not reach it.
-    if length <= state.bpe.max_unreachable_bytes and find_token(state.bpe, piece, length) != NONE:
+    if length <= live.bpe.max_unreachable_bytes and find_token(live.bpe, piece, length) != NONE:
         return 1
     return table.counts[length]
 
 
-cdef void drop_tables(State* state) noexcept nogil:
-    """Before other text is put behind text[:n]: keep what is known of this, of live scans."""
-    cdef Py_ssize_t at, decided = state.scans[1].start if state.n_scans > 1 else state.n
+cdef void drop_tables(LiveText* live) noexcept nogil:
+    """Before other text is put after text[:n]: keep what is known of this, of live scans."""
+    cdef Py_ssize_t at, decided = live.scans[1].start if live.n_scans > 1 else live.n
     cdef Prefixes* prefixes
     for at in range(N_KNOWN):
-        if state.known[at].end > state.n:
-            state.known[at].end = 0
+        if live.known[at].end > live.n:
+            live.known[at].end = 0
     for at in range(N_TABLES):
-        prefixes = &state.tables[at]
+        prefixes = &live.tables[at]
         if prefixes.start < 0:
             continue
-        if decided <= prefixes.start < state.n:
-            if prefixes.frontier > state.n - prefixes.start:
-                prefixes.frontier = state.n - prefixes.start
+        if decided <= prefixes.start < live.n:
+            if prefixes.frontier > live.n - prefixes.start:
+                prefixes.frontier = live.n - prefixes.start
         else:
             prefixes.start = -1
             if prefixes.count_slots > KEPT_SLOTS:
@@ -386,88 +356,92 @@ cdef void free_table(Prefixes* table) noexcept nogil:
     table.start = -1
 
 
-cdef bint push_scan(State* state, const Scan* scan) noexcept nogil:
+cdef bint push_scan(LiveText* live, const Scan* scan) noexcept nogil:
     """Put a scan on top of the others. False: no memory."""
-    if not grow(<void**> &state.scans, &state.scan_slots, state.n_scans + 1, sizeof(Scan)):
+    if not grow(<void**> &live.scans, &live.scan_slots, live.n_scans + 1, sizeof(Scan)):
         return False
-    state.scans[state.n_scans] = scan[0]
-    state.n_scans += 1
+    live.scans[live.n_scans] = scan[0]
+    live.n_scans += 1
     return True
 
 
-cdef bint push_mark(State* state) noexcept nogil:
-    """Mark the present state. False: no memory."""
-    cdef Mark* mark
+cdef bint push_checkpoint(LiveText* live) noexcept nogil:
+    """Checkpoint the present state. False: no memory."""
+    cdef Checkpoint* checkpoint
     cdef Py_ssize_t first = 0
-    if not grow(<void**> &state.marks, &state.mark_slots, state.n_marks + 1, sizeof(Mark)):
-        return False
-    mark = &state.marks[state.n_marks]
-    if state.n_marks > 0:
-        first = (mark - 1).first_scan + (mark - 1).n_scans
     if not grow(
-        <void**> &state.marked_scans, &state.marked_slots, first + state.n_scans, sizeof(Scan)
+        <void**> &live.checkpoints, &live.checkpoint_slots, live.n_checkpoints + 1,
+        sizeof(Checkpoint),
     ):
         return False
-    mark.n = state.n
-    mark.chars = state.chars
-    mark.first_scan = first
-    mark.n_scans = state.n_scans
-    memcpy(state.marked_scans + first, state.scans, state.n_scans * sizeof(Scan))
-    state.n_marks += 1
+    checkpoint = &live.checkpoints[live.n_checkpoints]
+    if live.n_checkpoints > 0:
+        first = (checkpoint - 1).first_scan + (checkpoint - 1).n_scans
+    if not grow(
+        <void**> &live.saved_scans, &live.saved_slots, first + live.n_scans, sizeof(Scan)
+    ):
+        return False
+    checkpoint.n = live.n
+    checkpoint.chars = live.chars
+    checkpoint.first_scan = first
+    checkpoint.n_scans = live.n_scans
+    memcpy(live.saved_scans + first, live.scans, live.n_scans * sizeof(Scan))
+    live.n_checkpoints += 1
     return True
 
 
-cdef void go_back(State* state, Py_ssize_t mark) noexcept nogil:
-    """Make a mark the present state; the marks after it stay."""
-    cdef const Mark* to = &state.marks[mark]
-    state.n = to.n
-    state.chars = to.chars
-    state.n_scans = to.n_scans
-    memcpy(state.scans, state.marked_scans + to.first_scan, to.n_scans * sizeof(Scan))
+cdef void go_back(LiveText* live, Py_ssize_t checkpoint) noexcept nogil:
+    """Make a checkpoint the present state; the checkpoints after it stay."""
+    cdef const Checkpoint* to = &live.checkpoints[checkpoint]
+    live.n = to.n
+    live.chars = to.chars
+    live.n_scans = to.n_scans
+    memcpy(live.scans, live.saved_scans + to.first_scan, to.n_scans * sizeof(Scan))
 
 
-cdef Py_ssize_t last_mark(const State* state, Py_ssize_t chars) noexcept nogil:
-    """The last mark, but for the topmost, with at most so many code points."""
-    cdef Py_ssize_t low = 0, high = state.n_marks - 2, middle
+cdef Py_ssize_t last_checkpoint(const LiveText* live, Py_ssize_t chars) noexcept nogil:
+    """The last checkpoint, but for the topmost, with at most so many code points."""
+    cdef Py_ssize_t low = 0, high = live.n_checkpoints - 2, middle
     while low < high:
         middle = (low + high + 1) // 2
-        if state.marks[middle].chars <= chars:
+        if live.checkpoints[middle].chars <= chars:
             low = middle
         else:
             high = middle - 1
     return low
 
 
-cdef bint copy_state(State* twin, const State* state) noexcept nogil:
+cdef bint copy_live(LiveText* twin, const LiveText* live) noexcept nogil:
     """Make a fresh state the same as another one. False: no memory."""
-    cdef const Mark* mark = &state.marks[state.n_marks - 1]
+    cdef const Checkpoint* checkpoint = &live.checkpoints[live.n_checkpoints - 1]
     cdef Py_ssize_t at
-    # As many slots as there: whatever mark it goes back to, its scans have room.
+    # As many slots as there: whatever checkpoint it goes back to, its scans have room.
     if not (
-        copy_slots(<void**> &twin.text, &twin.text_slots, state.text, state.n, state.n, 1)
+        copy_slots(<void**> &twin.text, &twin.text_slots, live.text, live.n, live.n, 1)
         and copy_slots(
-            <void**> &twin.scans, &twin.scan_slots, state.scans, state.n_scans, state.scan_slots,
+            <void**> &twin.scans, &twin.scan_slots, live.scans, live.n_scans, live.scan_slots,
             sizeof(Scan),
         )
         and copy_slots(
-            <void**> &twin.marks, &twin.mark_slots, state.marks, state.n_marks, state.n_marks,
-            sizeof(Mark),
+            <void**> &twin.checkpoints, &twin.checkpoint_slots, live.checkpoints,
+            live.n_checkpoints, live.n_checkpoints, sizeof(Checkpoint),
         )
         and copy_slots(
-            <void**> &twin.marked_scans, &twin.marked_slots, state.marked_scans,
-            mark.first_scan + mark.n_scans, mark.first_scan + mark.n_scans, sizeof(Scan),
+            <void**> &twin.saved_scans, &twin.saved_slots, live.saved_scans,
+            checkpoint.first_scan + checkpoint.n_scans, checkpoint.first_scan + checkpoint.n_scans,
+            sizeof(Scan),
         )
     ):
         return False
     for at in range(N_TABLES):
-        if not copy_table(&twin.tables[at], &state.tables[at]):
+        if not copy_table(&twin.tables[at], &live.tables[at]):
             return False
-    twin.n = state.n
-    twin.chars = state.chars
-    twin.n_scans = state.n_scans
-    twin.n_marks = state.n_marks
-    twin.known = state.known
-    twin.next_known = state.next_known
+    twin.n = live.n
+    twin.chars = live.chars
+    twin.n_scans = live.n_scans
+    twin.n_checkpoints = live.n_checkpoints
+    twin.known = live.known
+    twin.next_known = live.next_known
     return True
 
 

@@ -1,4 +1,4 @@
-"""Count a text that grows to the left: what stands behind `cutline.counting.Prepender`.
+"""Count a text that grows to the left: the base class of `cutline.counting.Prepender`.
 
 A scan looks at nothing before its start, and the text's right end stays where it is. So
 the tokens from a place to the end, once a scan has started a piece there, are known for
@@ -6,36 +6,33 @@ good: they are kept by the place's distance from the end. A prepended text is sc
 until the scan comes to such a place, and no place is scanned from twice.
 
 Two things keep that linear where every text makes one giant piece longer. A scan that
-goes far into known text keeps the automaton's row behind each character; the next such
-scan, once in the same row at the same place, ends as that one did. And the piece's
+goes far into known text keeps the automaton's state after each character; the next such
+scan, once in the same state at the same place, ends as that one did. And the piece's
 tokens come from the table of its suffixes, which grows to the left as well.
+
+Guarded by tests/counting/test_prepender.py.
 """
 
 from cpython.number cimport PyNumber_Index
-from cpython.unicode cimport (
-    PyUnicode_AsUTF8String, PyUnicode_CheckExact, PyUnicode_DecodeUTF8,
-)
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from cython cimport auto_pickle, critical_section
 from libc.stdlib cimport free, malloc
 
-from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.base.common cimport (
-    MERGE_LIMIT, NONE, char_bytes, grow, is_continuation, memcpy, memset, uint8_t, uint32_t,
+    MERGE_LIMIT, NO_MEMORY, NONE, NOT_FOUND, char_bytes, characters_in, grow, is_continuation,
+    memcpy, memset, uint8_t, uint32_t,
 )
-from cutline.kernels.encode.batches cimport (
-    BATCH_PIECES, NO_MEMORY, Batch, Scratch, Workspace, encode_batch, reserve,
-)
-from cutline.kernels.encode.encoder cimport Encoder, utf8_data
+from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.bpe.prefixes cimport Prefixes, free_prefixes, suffix_tokens
-from cutline.kernels.scan.scan cimport Scanner, char_class, scan_piece
-
-cdef extern from "Python.h":
-    bint PyUnicode_IS_ASCII(object text)
+from cutline.kernels.encode.batches cimport (
+    BATCH_PIECES, Batch, EncoderState, OwnedState, add_to_batch, encode_after,
+)
+from cutline.kernels.encode.encoder cimport Encoder, plain_utf8, utf8_data
+from cutline.kernels.scan.scan cimport ACCEPTS, Scanner, accepted_end, accepts_end, scan_piece, step
 
 cdef enum:
-    NOT_FOUND = -1
-    LOOK_BYTES = 64             # scans that go further into known text keep their rows
-    KEPT_START_SLOTS = 1 << 14  # a larger buffer is given back after use
+    LOOK_BYTES = 64             # scans that go further into known text keep their states
+    KEPT_START_SLOTS = 1 << 14  # a larger buffer is freed after use
 
 # Where a scan started a piece, or skipped a character that is in none. In this file, a
 # `rest` is the number of bytes from a place to the text's end.
@@ -45,7 +42,7 @@ cdef struct Start:
 
 # The last scan that went far into known text, each place given by its rest.
 cdef struct LongScan:
-    Py_ssize_t start            # rows are those of places below this
+    Py_ssize_t start            # states are those of places below this
     Py_ssize_t stop             # from this on
     Py_ssize_t piece_end        # or NOT_FOUND
     Py_ssize_t accepted         # before this place the piece's end was not known; -1: at the end
@@ -73,8 +70,8 @@ cdef class Prepending:
     cdef Py_ssize_t count_slots
     cdef Start* starts
     cdef Py_ssize_t start_slots
-    cdef uint32_t* rows         # rest -> the row in which `long_scan` was there
-    cdef Py_ssize_t row_slots
+    cdef uint32_t* dfa_states   # rest -> the state in which `long_scan` was there
+    cdef Py_ssize_t state_slots
     cdef LongScan long_scan
     cdef Prefixes suffixes      # mirrored; of the last long piece that reached into known text
 
@@ -92,7 +89,7 @@ cdef class Prepending:
         free(self.buffer)
         free(self.counts)
         free(self.starts)
-        free(self.rows)
+        free(self.dfa_states)
         free_prefixes(&self.suffixes)
 
     @property
@@ -180,12 +177,12 @@ cdef class Prepending:
 
     def _keep_last(self, Py_ssize_t length):
         """Drop all but the last `length` code points: from 0 to text_length (trusted)."""
-        cdef Workspace work = self.encoder.workspace()
+        cdef OwnedState owned = self.encoder.take_state()
         cdef Py_ssize_t outcome
         with critical_section(self):
-            outcome = self.drop(&work.scratch, self.n_characters - length)
+            outcome = self.drop(&owned.state, self.n_characters - length)
         self.check(outcome)
-        self.encoder.release(work)
+        self.encoder.release(owned)
 
     def _take(self, Prepending other not None):
         """Become a copy of another one of the same encoding; this one must be empty."""
@@ -205,24 +202,18 @@ cdef class Prepending:
 
     cdef object owner_of(self, text):
         """The text's UTF-8, quickly where it is plain."""
-        if PyUnicode_CheckExact(text):
-            if PyUnicode_IS_ASCII(text):
-                return text
-            try:
-                return PyUnicode_AsUTF8String(text)
-            except UnicodeEncodeError:
-                return self._utf8_of(text)      # whose error says more
-        return self._utf8_of(text)
+        owner = plain_utf8(text)
+        return owner if owner is not None else self._utf8_of(text)
 
     cdef Py_ssize_t extend(self, object owner, bint keep) except -1:
         """Put a text before the one that is there; returns the tokens of both."""
         cdef Py_ssize_t n = 0, outcome
         cdef const uint8_t* added = utf8_data(owner, &n)
-        cdef Workspace work = self.encoder.workspace()
+        cdef OwnedState owned = self.encoder.take_state()
         with critical_section(self):
-            outcome = self.add(&work.scratch, added, n, keep)
+            outcome = self.add(&owned.state, added, n, keep)
         self.check(outcome)
-        self.encoder.release(work)
+        self.encoder.release(owned)
         return outcome
 
     cdef int check(self, Py_ssize_t outcome) except -1:
@@ -236,31 +227,30 @@ cdef class Prepending:
     # What follows uses no Python object, so that no other thread comes between.
 
     cdef Py_ssize_t add(
-        self, Scratch* scratch, const uint8_t* added, Py_ssize_t n, bint keep
+        self, EncoderState* state, const uint8_t* added, Py_ssize_t n, bint keep
     ) noexcept:
         """Put n bytes before the text and count all; `keep` them unless that fails."""
-        cdef Py_ssize_t start, total, at
+        cdef Py_ssize_t start, total
         if not self.make_room(n):
             return NO_MEMORY
         start = self.end - self.n_bytes - n
         memcpy(self.buffer + start, added, n)
         memset(self.counts + self.n_bytes + 1, 0xFF, n * sizeof(uint32_t))
-        total = self.settle(scratch, start, start + n)
+        total = self.rescan(state, start, start + n)
         if total < 0 or not keep:
             self.forget_beyond(self.n_bytes)
             return total
         self.n_bytes += n
-        for at in range(n):
-            self.n_characters += not is_continuation(added[at])
+        self.n_characters += characters_in(added, n, n)
         return total
 
-    cdef Py_ssize_t drop(self, Scratch* scratch, Py_ssize_t n_characters) noexcept:
+    cdef Py_ssize_t drop(self, EncoderState* state, Py_ssize_t n_characters) noexcept:
         """Drop so many characters at the left end and count the rest."""
         cdef Py_ssize_t start = self.end - self.n_bytes, dropped = 0, total
         while dropped < n_characters and start < self.end:
             start += char_bytes(self.buffer[start])
             dropped += 1
-        total = self.settle(scratch, start, start)
+        total = self.rescan(state, start, start)
         if total >= 0:
             self.n_bytes = self.end - start
             self.n_characters -= dropped
@@ -294,12 +284,12 @@ cdef class Prepending:
 
     cdef void forget_beyond(self, Py_ssize_t n_bytes) noexcept:
         """Forget what long scans and pieces left of the last so many bytes were found to be."""
-        cdef Py_ssize_t behind_piece = self.end - self.suffixes.start
+        cdef Py_ssize_t after_piece = self.end - self.suffixes.start
         self.long_scan.start = min(self.long_scan.start, n_bytes + 1)
-        self.suffixes.frontier = max(min(self.suffixes.frontier, n_bytes - behind_piece), 0)
+        self.suffixes.frontier = max(min(self.suffixes.frontier, n_bytes - after_piece), 0)
 
-    cdef Py_ssize_t settle(
-        self, Scratch* scratch,
+    cdef Py_ssize_t rescan(
+        self, EncoderState* state,
         Py_ssize_t start,
         Py_ssize_t known,       # in: from here on, text was scanned before
     ) noexcept:
@@ -308,7 +298,7 @@ cdef class Prepending:
         cdef Py_ssize_t at = start, total = 0, n_starts = 0, added, piece
         while self.counts[self.end - at] == NONE:
             at = self.find_pieces(at, known, &batch)
-            added = self.count_pieces(scratch, known, &batch)
+            added = self.count_pieces(state, known, &batch)
             if added < 0:
                 return added
             if not grow(
@@ -345,77 +335,69 @@ cdef class Prepending:
             grown = piece_end > known and piece_end - at > MERGE_LIMIT
             if grown and batch.count > 0:
                 break
-            batch.starts[batch.count] = at
-            batch.ends[batch.count] = max(at, piece_end)
-            batch.count += 1
+            add_to_batch(batch, at, max(at, piece_end))
             at = piece_end if piece_end >= 0 else at + char_bytes(self.buffer[at])
         return at
 
     cdef Py_ssize_t count_pieces(
-        self, Scratch* scratch, Py_ssize_t known, Batch* batch
+        self, EncoderState* state, Py_ssize_t known, Batch* batch
     ) noexcept:
         """Tokens of the pieces that find_pieces found, or NO_MEMORY."""
         cdef const Bpe* bpe = &self.encoder.tables.bpe
         cdef Py_ssize_t start = batch.starts[0], piece_end = batch.ends[batch.count - 1], tokens
         if batch.count > 1 or piece_end <= known or piece_end - start <= MERGE_LIMIT:
-            if not reserve(scratch, piece_end - start + 4):
-                return NO_MEMORY
-            return encode_batch(bpe, scratch, self.buffer, self.end, batch, scratch.out)
+            return encode_after(bpe, state, 0, self.buffer, self.end, batch)
         tokens = suffix_tokens(
-            &self.suffixes, bpe, &scratch.lookups, self.buffer, start, piece_end
+            &self.suffixes, bpe, &state.lookups, self.buffer, start, piece_end
         )
         batch.totals[0] = tokens
-        return tokens if tokens >= 0 else NO_MEMORY
+        return tokens
 
     cdef Py_ssize_t piece_end(self, Py_ssize_t start, Py_ssize_t known) noexcept:
         """Where the piece that starts here ends, or NOT_FOUND."""
-        cdef Py_ssize_t window = max(start, known) + LOOK_BYTES, examined = 0, piece_end
+        cdef Py_ssize_t window = max(start, known) + LOOK_BYTES, lookahead_end = 0, piece_end
         if window < self.end:
             while is_continuation(self.buffer[window]):
                 window -= 1
-            piece_end = scan_piece(self.scanner, self.buffer, start, window, &examined)
-            if examined <= window:
+            piece_end = scan_piece(self.scanner, self.buffer, start, window, &lookahead_end)
+            if lookahead_end <= window:
                 return piece_end
             if grow(
-                <void**> &self.rows, &self.row_slots, self.end - start + 1, sizeof(uint32_t)
+                <void**> &self.dfa_states, &self.state_slots, self.end - start + 1, sizeof(uint32_t)
             ):
                 return self.far_piece_end(start)
-        return scan_piece(self.scanner, self.buffer, start, self.end, &examined)
+        return scan_piece(self.scanner, self.buffer, start, self.end, &lookahead_end)
 
     cdef Py_ssize_t far_piece_end(self, Py_ssize_t start) noexcept:
         """The same, by a scan that ends where it joins the last such scan."""
         cdef const Scanner* scanner = self.scanner
         cdef const LongScan* last = &self.long_scan
         cdef LongScan scan
-        cdef Py_ssize_t at = start, width, rest = self.end - start
-        cdef uint32_t row = scanner.start_row, entry
+        cdef Py_ssize_t at = start, before, rest = self.end - start
+        cdef uint32_t dfa_state = scanner.start_state, entry
         scan.start = scan.accepted = rest
         scan.stop = 0
         scan.piece_end = NOT_FOUND
         while rest > 0:
-            width = char_bytes(self.buffer[at])
-            if width == 1:
-                entry = scanner.transitions[row + scanner.ascii_class[self.buffer[at]]]
-            else:
-                entry = scanner.transitions[row + char_class(scanner, self.buffer + at, width)]
-            at += width
-            rest -= width
-            if entry & 3:
-                scan.piece_end = rest if entry & 3 == 1 else rest + width
+            before = rest
+            entry = step(scanner, dfa_state, self.buffer, &at)
+            rest = self.end - at
+            scan.piece_end = accepted_end(entry, before, rest, scan.piece_end)
+            if entry & ACCEPTS:
                 scan.accepted = rest
-            row = entry >> 2
-            if row == 0:
+            dfa_state = entry >> 2
+            if dfa_state == 0:
                 scan.stop = rest + 1
                 break
-            if last.stop <= rest < last.start and self.rows[rest] == row:
+            if last.stop <= rest < last.start and self.dfa_states[rest] == dfa_state:
                 scan.stop = last.stop
                 if last.accepted < rest:
                     scan.piece_end = last.piece_end
                     scan.accepted = last.accepted
                 break
-            self.rows[rest] = row
+            self.dfa_states[rest] = dfa_state
         else:
-            if scanner.transitions[row + scanner.end_class] & 3:
+            if accepts_end(scanner, dfa_state):
                 scan.piece_end = 0
                 scan.accepted = -1
         self.long_scan = scan

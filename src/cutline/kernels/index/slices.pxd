@@ -1,21 +1,21 @@
-"""Tokens of a slice of a marked text."""
+"""Tokens of a slice of a text, from its bitmaps."""
 
 from cutline.kernels.base.common cimport int64_t
-from cutline.kernels.index.text_index cimport Counter, Query
-from cutline.kernels.encode.batches cimport Workspace
+from cutline.kernels.encode.batches cimport OwnedState
+from cutline.kernels.index.text_index cimport Query, TextIndex
 
-# A place from which a cut can be looked for, the tokens before it being known.
-cdef struct Landing:
+# A safe split point, and the tokens from a slice's start to it.
+cdef struct SafePoint:
     Py_ssize_t at
     Py_ssize_t tokens
 
 
-cdef void start_query(Query* query, Workspace work, int64_t* sums) noexcept
+cdef void start_query(Query* query, OwnedState owned, int64_t* sums) noexcept
 cdef void forget_row(Query* query) noexcept nogil
-cdef bint flush(const Counter* counter, Query* query) noexcept nogil
+cdef bint flush(const TextIndex* index, Query* query) noexcept nogil
 cdef Py_ssize_t count_slice(
-    const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t end
+    const TextIndex* index, Query* query, Py_ssize_t start, Py_ssize_t end
 ) noexcept nogil
-cdef Landing land(
-    const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t n, Py_ssize_t before
+cdef SafePoint seek(
+    const TextIndex* index, Query* query, Py_ssize_t start, Py_ssize_t n, Py_ssize_t before
 ) noexcept nogil

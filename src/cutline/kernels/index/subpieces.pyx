@@ -4,220 +4,223 @@ A list of tokens is an encoding if, and only if, every two neighbours are compat
 part is encoded afresh only up to the first, and from the last, of the piece's own tokens that
 are compatible with what comes out: one or two tokens at each end, nearly always. Where that
 fails, the token tree of the piece may help. Source: docs/counting.md.
+
+Guarded by tests/counting/test_intervals.py.
 """
 
 from libc.stdlib cimport free
 
-from cutline.kernels.bpe.bpe cimport find_token, merge, recall_compatible
-from cutline.kernels.scan.characters cimport char_at, utf8_bytes, utf8_of, write_utf8
-from cutline.kernels.base.common cimport MERGE_LIMIT, NONE, memset, uint8_t, uint32_t
-from cutline.kernels.encode.batches cimport NO_MEMORY, encode_piece, reserve
-from cutline.kernels.index.text_index cimport NEED_TREE, LongPiece, byte_at, long_piece_at
-from cutline.kernels.index.bitmaps cimport (
-    NOWHERE, PIECES, STARTS, Marks, has_bit, has_inner, last_bit, next_bit, tokens_before,
+from cutline.kernels.base.characters cimport char_at, utf8_bytes, utf8_of, write_utf8
+from cutline.kernels.base.common cimport (
+    MERGE_LIMIT, NEED_TREE, NO_LIMIT, NO_MEMORY, NONE, NOT_FOUND, memset, uint8_t, uint32_t,
 )
-from cutline.kernels.bpe.prefixes cimport Lookups, Prefixes, extend_prefixes, free_prefixes, start_prefixes
-from cutline.kernels.bpe.token_tree cimport Tree, is_ancestor
+from cutline.kernels.bpe.bpe cimport cached_compatible, find_token, merge
+from cutline.kernels.bpe.prefixes cimport Prefixes, extend_prefixes, free_prefixes, start_prefixes
+from cutline.kernels.bpe.token_tree cimport is_ancestor
+from cutline.kernels.encode.batches cimport encode_piece, reserve
+from cutline.kernels.index.bitmaps cimport (
+    PIECES, STARTS, RankBitmaps, has_bit, has_inner, last_bit, next_bit, tokens_before,
+)
+from cutline.kernels.index.text_index cimport byte_at, long_piece_at
 
 cdef extern from "native.h":
     Py_ssize_t note_spent "cutline_add"(Py_ssize_t* place, Py_ssize_t added) noexcept nogil
 
 cdef enum:
-    TRIES = 4                   # tokens of the piece tried at each end
-    PATIENCE = 16               # times that a piece is encoded before its tree is grown
+    TRIES = 4                           # tokens of the piece tried at each end
+    ENCODINGS_BEFORE_TREE = 16          # times that a piece is encoded before its tree is grown
     MOST_TREE_CHARS = (1 << 30) - 1     # their bytes can be numbered in 32 bits
-
-cdef Py_ssize_t NO_BUDGET = <Py_ssize_t> (<size_t> -1 >> 2)
 
 # Some tokens at one end of a part.
 cdef struct End:
-    Py_ssize_t seam             # where the piece's own tokens begin, or end
-    Py_ssize_t tokens           # beside it
+    Py_ssize_t boundary             # where the piece's own tokens begin, or end
+    Py_ssize_t tokens               # beside it
 
 
 cdef Py_ssize_t count_part(
-    const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n_bytes
+    const TextIndex* index, Query* query, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n_bytes
 ) noexcept nogil:
     """Tokens of text[start:end], one piece of so many bytes; or a negative status."""
     cdef Py_ssize_t tokens
-    if n_bytes > counter.bpe.max_unreachable_bytes:
-        tokens = count_by_seams(counter, query, start, end)
-        if tokens != NOT_MET:
+    if n_bytes > index.bpe.max_unreachable_bytes:
+        tokens = count_by_boundaries(index, query, start, end)
+        if tokens != NOT_FOUND:
             return tokens
         if n_bytes > MERGE_LIMIT:
-            tokens = count_by_tree(counter, query, start, end)
-            if tokens != NOT_MET:
+            tokens = count_by_tree(index, query, start, end)
+            if tokens != NOT_FOUND:
                 return tokens
-    return encode_afresh(counter, query, start, end, n_bytes)
+    return encode_afresh(index, query, start, end, n_bytes)
 
 
-cdef Py_ssize_t count_by_seams(
-    const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t end
+cdef Py_ssize_t count_by_boundaries(
+    const TextIndex* index, Query* query, Py_ssize_t start, Py_ssize_t end
 ) noexcept nogil:
-    """Tokens of text[start:end] if it lies in one piece of the text and meets its tokens; or NOT_MET.
-    """
-    cdef const Marks* marks = &counter.marks
+    """Tokens of text[start:end] where it meets the tokens of a piece of the text; or NOT_FOUND."""
+    cdef const RankBitmaps* bitmaps = &index.bitmaps
     cdef End left, right
-    if not in_one_piece(counter, start, end):
-        return NOT_MET
-    left.seam = start
+    if not in_one_piece(index, start, end):
+        return NOT_FOUND
+    left.boundary = start
     left.tokens = 0
-    right.seam = end
+    right.boundary = end
     right.tokens = 0
-    if not has_bit(marks, start, PIECES) and not meet_left(counter, query, start, end, &left):
-        return NOT_MET
-    if not has_bit(marks, end, PIECES) and not meet_right(counter, query, left.seam, end, &right):
-        return NOT_MET
+    if not has_bit(bitmaps, start, PIECES) and not meet_left(index, query, start, end, &left):
+        return NOT_FOUND
+    if not has_bit(bitmaps, end, PIECES) and not meet_right(
+        index, query, left.boundary, end, &right
+    ):
+        return NOT_FOUND
     return (
         left.tokens + right.tokens
-        + tokens_before(marks, right.seam) - tokens_before(marks, left.seam)
+        + tokens_before(bitmaps, right.boundary) - tokens_before(bitmaps, left.boundary)
     )
 
 
-cdef bint in_one_piece(const Counter* counter, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+cdef bint in_one_piece(const TextIndex* index, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
     """Whether text[start:end] is all of a piece of the text, or part of one."""
     cdef const LongPiece* piece
-    if has_bit(&counter.marks, start, PIECES) and not has_bit(&counter.marks, start, STARTS):
+    if has_bit(&index.bitmaps, start, PIECES) and not has_bit(&index.bitmaps, start, STARTS):
         return False    # what belongs to no piece
     if end - start > MERGE_LIMIT:
-        piece = long_piece_at(counter, end)
+        piece = long_piece_at(index, end)
         return piece != NULL and piece.start <= start and end <= piece.end
-    return next_bit(&counter.marks, start + 1, end, PIECES) == NOWHERE
+    return next_bit(&index.bitmaps, start + 1, end, PIECES) == NOT_FOUND
 
 
 cdef Py_ssize_t copy_some(
-    const Counter* counter, Py_ssize_t start, Py_ssize_t end, uint8_t* out
+    const TextIndex* index, Py_ssize_t start, Py_ssize_t end, uint8_t* out
 ) noexcept nogil:
     """Copy at most MERGE_LIMIT bytes of UTF-8. Returns how many; 0: there are more."""
     cdef Py_ssize_t n = 0, at
     for at in range(start, end):
         if n > MERGE_LIMIT - 4:
             return 0
-        n += write_utf8(char_at(&counter.text, at), out + n)
+        n += write_utf8(char_at(&index.text, at), out + n)
     return n
 
 
 cdef uint32_t token_between(
-    const Counter* counter, Py_ssize_t start, Py_ssize_t end
+    const TextIndex* index, Py_ssize_t start, Py_ssize_t end
 ) noexcept nogil:
     """The token of the text that begins and ends here; NONE: others do as well, or it is long."""
     cdef uint8_t utf8[MERGE_LIMIT]
     cdef Py_ssize_t n
-    if has_inner(&counter.marks, start, end):
+    if has_inner(&index.bitmaps, start, end):
         return NONE
-    n = copy_some(counter, start, end, utf8)
-    return find_token(counter.bpe, utf8, n) if n > 0 else NONE
+    n = copy_some(index, start, end, utf8)
+    return find_token(index.bpe, utf8, n) if n > 0 else NONE
 
 
 cdef Py_ssize_t encode_some(
-    const Counter* counter, Py_ssize_t start, Py_ssize_t end, uint32_t* out
+    const TextIndex* index, Py_ssize_t start, Py_ssize_t end, uint32_t* out
 ) noexcept nogil:
-    """Encode at most MERGE_LIMIT bytes as one piece. Returns the tokens; 0: there are more bytes."""
+    """Encode at most MERGE_LIMIT bytes as one piece. The tokens; 0: there are more bytes."""
     cdef uint8_t utf8[MERGE_LIMIT]
-    cdef Py_ssize_t n = copy_some(counter, start, end, utf8)
+    cdef Py_ssize_t n = copy_some(index, start, end, utf8)
     if n == 0:
         return 0
-    if n > counter.bpe.max_unreachable_bytes:
-        out[0] = find_token(counter.bpe, utf8, n)
+    if n > index.bpe.max_unreachable_bytes:
+        out[0] = find_token(index.bpe, utf8, n)
         if out[0] != NONE:
             return 1
-    return merge(counter.bpe, utf8, n, True, out)
+    return merge(index.bpe, utf8, n, True, out)
 
 
 cdef bint meet_left(
-    const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t end, End* met
+    const TextIndex* index, Query* query, Py_ssize_t start, Py_ssize_t end, End* met
 ) noexcept nogil:
-    """Encode from start until a token of the text may follow. False: it does not come to that."""
-    cdef const Marks* marks = &counter.marks
+    """Encode from start until a token of the text may follow. False: none of the next ones may."""
+    cdef const RankBitmaps* bitmaps = &index.bitmaps
     cdef uint32_t out[MERGE_LIMIT]
     cdef uint32_t token
-    cdef Py_ssize_t seam = next_bit(marks, start + 1, end, STARTS), behind, tokens, tried
+    cdef Py_ssize_t boundary = next_bit(bitmaps, start + 1, end, STARTS), after, tokens, tried
     for tried in range(TRIES):
-        if seam == NOWHERE:
+        if boundary == NOT_FOUND:
             return False
         # The token must be one of the part: it may end where the part does if a piece ends there.
-        behind = next_bit(marks, seam + 1, end, STARTS)
-        if behind == NOWHERE:
-            if not has_bit(marks, end, PIECES):
+        after = next_bit(bitmaps, boundary + 1, end, STARTS)
+        if after == NOT_FOUND:
+            if not has_bit(bitmaps, end, PIECES):
                 return False
-            behind = end
-        token = token_between(counter, seam, behind)
+            after = end
+        token = token_between(index, boundary, after)
         if token != NONE:
-            tokens = encode_some(counter, start, seam, out)
+            tokens = encode_some(index, start, boundary, out)
             if tokens == 0:
                 return False
-            if recall_compatible(counter.bpe, query.scratch.lookups.verdicts, out[tokens - 1], token):
-                met.seam = seam
+            if cached_compatible(index.bpe, query.state.lookups.pair_cache, out[tokens - 1], token):
+                met.boundary = boundary
                 met.tokens = tokens
                 return True
-        seam = behind if behind < end else NOWHERE
+        boundary = after if after < end else NOT_FOUND
     return False
 
 
 cdef bint meet_right(
-    const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t end, End* met
+    const TextIndex* index, Query* query, Py_ssize_t start, Py_ssize_t end, End* met
 ) noexcept nogil:
-    """Encode up to end from behind a token of the text, itself not before start, that may go first.
+    """Encode up to end from after a token of the text, itself not before start, that may go first.
 
-    False: it does not come to that.
+    False: none of the last ones may.
     """
-    cdef const Marks* marks = &counter.marks
+    cdef const RankBitmaps* bitmaps = &index.bitmaps
     cdef uint32_t out[MERGE_LIMIT]
     cdef uint32_t token
-    cdef Py_ssize_t seam = last_bit(marks, start, end, STARTS), before, tokens, tried
+    cdef Py_ssize_t boundary = last_bit(bitmaps, start, end, STARTS), before, tokens, tried
     for tried in range(TRIES):
-        if seam == NOWHERE:
+        if boundary == NOT_FOUND:
             return False
-        before = last_bit(marks, start, seam, STARTS)
-        if before == NOWHERE:
+        before = last_bit(bitmaps, start, boundary, STARTS)
+        if before == NOT_FOUND:
             return False
-        token = token_between(counter, before, seam)
+        token = token_between(index, before, boundary)
         if token != NONE:
-            tokens = encode_some(counter, seam, end, out)
+            tokens = encode_some(index, boundary, end, out)
             if tokens == 0:
                 return False
-            if recall_compatible(counter.bpe, query.scratch.lookups.verdicts, token, out[0]):
-                met.seam = seam
+            if cached_compatible(index.bpe, query.state.lookups.pair_cache, token, out[0]):
+                met.boundary = boundary
                 met.tokens = tokens
                 return True
-        seam = before
+        boundary = before
     return False
 
 
 cdef Py_ssize_t count_by_tree(
-    const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t end
+    const TextIndex* index, Query* query, Py_ssize_t start, Py_ssize_t end
 ) noexcept nogil:
-    """Tokens of text[start:end] if a tree of the text knows them; NOT_MET or a status."""
-    cdef const LongPiece* piece = long_piece_at(counter, end)
+    """Tokens of text[start:end] if a tree of the text knows them; NOT_FOUND or a status."""
+    cdef const LongPiece* piece = long_piece_at(index, end)
     if piece == NULL or end > piece.stop or piece.stop - piece.start > MOST_TREE_CHARS:
-        return NOT_MET
+        return NOT_FOUND
     if piece.tree == NULL:
         if (
             note_spent(<Py_ssize_t*> &piece.spent, end - start)
-            < PATIENCE * (piece.end - piece.start)
+            < ENCODINGS_BEFORE_TREE * (piece.end - piece.start)
         ):
-            return NOT_MET
-        query.wanted, query.start, query.end = piece - counter.pieces, start, end
+            return NOT_FOUND
+        query.wanted, query.start, query.end = piece - index.pieces, start, end
         return NEED_TREE
-    return count_in_tree(counter, piece, piece.tree, &query.scratch.lookups, start, end)
+    return count_in_tree(index, piece, piece.tree, &query.state.lookups, start, end)
 
 
 cdef void forgo_tree(LongPiece* piece) noexcept nogil:
     """Grow no tree for this piece, however often it is asked for."""
-    piece.spent = -NO_BUDGET
+    piece.spent = -NO_LIMIT
 
 
 cdef Py_ssize_t count_in_tree(
-    const Counter* counter, const LongPiece* piece, const Tree* tree, Lookups* lookups,
+    const TextIndex* index, const LongPiece* piece, const Tree* tree, Lookups* lookups,
     Py_ssize_t start, Py_ssize_t end,
 ) noexcept nogil:
-    """Tokens of text[start:end], where a tree knows all prefixes of a piece; NOT_MET, NO_MEMORY.
+    """Tokens of text[start:end], where a tree knows all prefixes of a piece; NOT_FOUND, NO_MEMORY.
 
     What is asked for may start elsewhere: it is encoded from there until both agree on a
     token. In text that repeats itself they never do: so an eighth of it is tried, no more.
     """
-    cdef Py_ssize_t goal = byte_at(counter, end) - piece.start_byte
-    cdef Py_ssize_t node = byte_at(counter, start) - piece.start_byte, tokens
+    cdef Py_ssize_t goal = byte_at(index, end) - piece.start_byte
+    cdef Py_ssize_t node = byte_at(index, start) - piece.start_byte, tokens
     cdef Prefixes prefixes
     cdef uint8_t* copied
     cdef const uint8_t* utf8
@@ -225,11 +228,11 @@ cdef Py_ssize_t count_in_tree(
         return tree.depth[goal]
     memset(&prefixes, 0, sizeof(Prefixes))
     end = min(end, start + MERGE_LIMIT + (end - start) // 8)
-    utf8 = utf8_of(&counter.text, start, end, &copied)
+    utf8 = utf8_of(&index.text, start, end, &copied)
     tokens = NO_MEMORY
-    if utf8 != NULL and start_prefixes(&prefixes, counter.bpe, lookups, False):
+    if utf8 != NULL and start_prefixes(&prefixes, index.bpe, lookups, False):
         tokens = count_until_met(
-            counter, tree, &prefixes, utf8, utf8_bytes(&counter.text, start, end), node, goal
+            index, tree, &prefixes, utf8, utf8_bytes(&index.text, start, end), node, goal
         )
     free_prefixes(&prefixes)
     free(copied)
@@ -237,15 +240,15 @@ cdef Py_ssize_t count_in_tree(
 
 
 cdef Py_ssize_t count_until_met(
-    const Counter* counter, const Tree* tree, Prefixes* prefixes,
+    const TextIndex* index, const Tree* tree, Prefixes* prefixes,
     const uint8_t* utf8, Py_ssize_t n,          # in: from the start on
     Py_ssize_t node,                            # in: the start as a node; before the tree: negative
     Py_ssize_t goal,                            # in: where the piece from the start on ends
 ) noexcept nogil:
-    """Tokens from the start to the goal, if both agree within n bytes; NOT_MET, NO_MEMORY."""
+    """Tokens from the start to the goal, if both agree within n bytes; NOT_FOUND, NO_MEMORY."""
     cdef Py_ssize_t at
     for at in range(n):
-        if not extend_prefixes(prefixes, counter.bpe, utf8 + at, NO_BUDGET):
+        if not extend_prefixes(prefixes, index.bpe, utf8 + at, NO_LIMIT):
             return NO_MEMORY
         node += 1
         # The same last token in both, on the way to the goal: the rest is the tree's.
@@ -254,21 +257,21 @@ cdef Py_ssize_t count_until_met(
             and is_ancestor(tree, node, goal)
         ):
             return prefixes.counts[at + 1] + tree.depth[goal] - tree.depth[node]
-    return NOT_MET
+    return NOT_FOUND
 
 
 cdef Py_ssize_t encode_afresh(
-    const Counter* counter, Query* query, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n_bytes
+    const TextIndex* index, Query* query, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n_bytes
 ) noexcept nogil:
     """Tokens of text[start:end], one piece; or a status."""
     cdef uint8_t* copied
     cdef const uint8_t* piece
     cdef Py_ssize_t tokens
-    if not reserve(query.scratch, n_bytes):
+    if not reserve(query.state, n_bytes):
         return NO_MEMORY
-    piece = utf8_of(&counter.text, start, end, &copied)
+    piece = utf8_of(&index.text, start, end, &copied)
     if piece == NULL:
         return NO_MEMORY
-    tokens = encode_piece(counter.bpe, query.scratch, piece, n_bytes, True, query.scratch.out)
+    tokens = encode_piece(index.bpe, query.state, piece, n_bytes, True, query.state.out)
     free(copied)
     return tokens

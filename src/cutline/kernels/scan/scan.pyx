@@ -2,6 +2,8 @@
 
 The tables come from `cutline.pretokenize`; docs/scanning.md says why a scan with
 them gives the leftmost-first match of the split pattern.
+
+Guarded by tests/kernels/test_scan.py.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
@@ -9,13 +11,13 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 import numpy as np
 
 cdef enum:
-    STREAM_ENTRIES = 1 << 16    # a row has 16 bits; a larger automaton does without a stream
+    STREAM_ENTRIES = 1 << 16    # a number has 16 bits; a larger automaton does without a stream
 
 
 cdef class ScanTables:
-    """The automaton's arrays, kept alive, behind the pointers that the kernels read.
+    """The automaton's arrays, kept alive for the pointers that the kernels read.
 
-    Trusts: the arrays were checked by `cutline.pretokenize` (every target row and
+    Trusts: the arrays were checked by `cutline.pretokenize` (every target number and
     every class lies inside the table).
     """
 
@@ -40,40 +42,42 @@ cdef class ScanTables:
         self.scanner.block_index = &block_index[0]
         self.scanner.block_class = &block_class[0]
         self.scanner.transitions = &transitions[0]
-        self.scanner.start_row = stride
+        self.scanner.start_state = stride
         self.scanner.end_class = stride - 1
         self.has_gaps = has_gaps
         if not has_gaps and 2 * transitions.shape[0] <= STREAM_ENTRIES:
-            self.stream_rows, self.stream_flags = stream_of(transitions, stride)
-            self.scanner.stream_rows = &self.stream_rows[0, 0, 0]
+            self.stream_states, self.stream_flags = stream_of(transitions, stride)
+            self.scanner.stream_states = &self.stream_states[0, 0, 0]
             self.scanner.stream_flags = &self.stream_flags[0, 0, 0]
             self.scanner.stream_start = 2 * stride
 
 
 cdef tuple stream_of(const uint32_t[::1] transitions, uint32_t stride):
-    """Make the tables of the stream, rows and flags: two rows for each of the automaton's.
+    """Make the tables of the stream, states and flags: two states for each of the automaton's.
 
-    The second is for pieces that could end behind the last character. Two tables, for the
-    next step waits for the row alone.
+    The second is for pieces that could end after the last character. Two tables, because the
+    next step waits for the state alone.
     """
-    cdef Py_ssize_t row, column, n_rows = transitions.shape[0] // stride
-    cdef uint32_t entry, step
+    cdef Py_ssize_t number, column, n_states = transitions.shape[0] // stride
+    cdef uint32_t entry, taken
     cdef bint ends
-    rows = np.empty((n_rows, 2, stride), dtype=np.uint16)
-    flags = np.empty((n_rows, 2, stride), dtype=np.uint8)
-    cdef uint16_t[:, :, ::1] row_entries = rows
+    states = np.empty((n_states, 2, stride), dtype=np.uint16)
+    flags = np.empty((n_states, 2, stride), dtype=np.uint8)
+    cdef uint16_t[:, :, ::1] state_entries = states
     cdef uint8_t[:, :, ::1] flag_entries = flags
     for column in range(stride):
-        for row in range(n_rows):
-            entry = transitions[row * stride + column]
+        for number in range(n_states):
+            entry = transitions[number * stride + column]
             # Dead, with or without a match before this character: it begins the next piece.
-            ends = entry == 0 or entry == 2
-            step = transitions[stride + column] if ends else entry
-            row_entries[row, :, column] = 2 * (step >> 2) + (stride if step & 3 == 1 else 0)
-            flag_entries[row, :, column] = (step & 3) << 2 | (ENDS if ends else 0)
+            ends = entry == 0 or entry == ACCEPTS_BEFORE
+            taken = transitions[stride + column] if ends else entry
+            state_entries[number, :, column] = 2 * (taken >> 2) + (
+                stride if taken & ACCEPTS == ACCEPTS_AFTER else 0
+            )
+            flag_entries[number, :, column] = (taken & ACCEPTS) << 2 | (ENDS if ends else 0)
             if entry == 0:
-                flag_entries[row, 0, column] = LATE
-    return rows, flags
+                flag_entries[number, 0, column] = LATE
+    return states, flags
 
 
 def scan_pieces(ScanTables tables not None, bytes text not None):
@@ -86,21 +90,21 @@ def scan_pieces(ScanTables tables not None, bytes text not None):
     Returns:
         Three int64 arrays of one entry a piece: where it starts and ends, in
         bytes, and how far its decision looked (one more than the last byte
-        examined; one more than the length when it depended on the text's end).
+        lookahead_end; one more than the length when it depended on the text's end).
     """
     cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
-    cdef Py_ssize_t n = PyBytes_GET_SIZE(text), at = 0, end, examined = 0, skipped = 0
+    cdef Py_ssize_t n = PyBytes_GET_SIZE(text), at = 0, end, lookahead_end = 0, skipped = 0
     starts, ends, looked = [], [], []
     while at < n:
-        end = scan_piece(&tables.scanner, data, at, n, &examined)
+        end = scan_piece(&tables.scanner, data, at, n, &lookahead_end)
         if end < 0:
             # What was decided for skipped text holds for the piece that follows it too.
-            skipped = max(skipped, examined)
+            skipped = max(skipped, lookahead_end)
             at += char_bytes(data[at])
             continue
         starts.append(at)
         ends.append(end)
-        looked.append(max(skipped, examined))
+        looked.append(max(skipped, lookahead_end))
         skipped = 0
         at = end
     return (

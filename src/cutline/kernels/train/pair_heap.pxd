@@ -44,7 +44,9 @@ cdef struct Pairs:
     Py_ssize_t places_slots
 
 
-cdef bint start_pairs(Pairs* pairs, const Tokens* tokens, int ties, int64_t min_count) noexcept nogil
+cdef bint start_pairs(
+    Pairs* pairs, const Tokens* tokens, int ties, int64_t min_count
+) noexcept nogil
 cdef void free_pairs(Pairs* pairs) noexcept nogil
 cdef bint reserve_places(Pairs* pairs, Py_ssize_t added) noexcept nogil
 cdef uint32_t add_pair(

@@ -5,6 +5,8 @@ in one step. After it a pair only loses places. Three things follow. A pair that
 when it is first seen will never be merged, and is not kept. The heap may hold what a pair's
 count once was: the pair is at most as high as that, so looking again when it comes to the
 top is enough. And its places are one list, written once, read once.
+
+Guarded by tests/kernels/test_trainer.py.
 """
 
 from libc.stdlib cimport calloc, free, malloc
@@ -66,7 +68,7 @@ cdef bint double_table(Pairs* pairs) noexcept nogil:
 
 
 cdef void clear_slot(Pairs* pairs, uint64_t slot) noexcept nogil:
-    """Empty a slot; those behind it that were pushed on by it move up."""
+    """Empty a slot; those after it that were pushed on by it move up."""
     cdef uint64_t at = slot, home
     cdef const Pair* pair
     while True:

@@ -1,14 +1,16 @@
 """Count the distinct pieces of texts: the first half of training.
 
-Short pieces go into the table (see `pieces`) in batches, in two passes: the first one scans,
+Short pieces go into the table (see `piece_table`) in batches, in two passes: the first one scans,
 hashes and prefetches.
 
 Several threads can count one text. Each but the first begins in the middle of it, at a
 character that need not begin a piece, so its beginning is only a guess. `guess` notes the
 first pieces, without counting them, and counts those that follow. Once it is known where the
-part before really ended, `settle` scans from there until it meets a place that was noted:
+part before really ended, `reconcile` scans from there until it meets a place that was noted:
 what is decided from a place on depends on nothing before it, so from there on both scans
 are the same. Where they never meet, what was counted is taken back.
+
+Guarded by tests/kernels/test_piece_counter.py.
 """
 
 import os
@@ -16,18 +18,17 @@ import os
 from cython cimport auto_pickle
 
 from cutline.kernels.base.common cimport (
-    SHORT_PIECE, Key, char_bytes, int64_t, memset, prefetch, short_key, uint8_t,
-)
-from cutline.kernels.train.piece_table cimport (
-    INT64_MAX, NO_MEMORY, ROOM, TOO_MANY, Entry, Table, add_long, add_piece, add_short, add_table,
-    begin_table, count_distinct, end_table, first_slot, make_room, sorted_pieces,
+    NO_LIMIT, NO_MEMORY, SHORT_PIECE, TOO_MANY, UNKNOWN, Key, char_bytes, int64_t, memset, prefetch,
+    short_key, uint8_t,
 )
 from cutline.kernels.scan.scan cimport ScanTables, Scanner, scan_piece
+from cutline.kernels.train.piece_table cimport (
+    INT64_MAX, ROOM, Entry, Table, add_long, add_piece, add_short, add_table, begin_table,
+    count_distinct, end_table, first_slot, make_room, sorted_pieces,
+)
 
 cdef enum:
     NOTED_STEPS = 256       # of a guess
-
-cdef Py_ssize_t NO_LIMIT = <Py_ssize_t> (<size_t> -1 >> 2)
 
 # Short pieces that were found and wait to be counted, and where to look for each first.
 cdef struct Batch:
@@ -41,7 +42,7 @@ cdef struct Scan:
     const uint8_t* text
     Py_ssize_t end          # nothing at or beyond text[end] is read
     bint final              # the text ends at `end`: every piece is decided
-    Py_ssize_t patience     # bytes that may still be looked at
+    Py_ssize_t byte_budget  # bytes that may still be looked at
 
 @auto_pickle(False)
 cdef class Tally:
@@ -101,7 +102,7 @@ cdef class Tally:
         scan.text = &data[0] if end else NULL
         scan.end = end
         scan.final = final
-        scan.patience = NO_LIMIT
+        scan.byte_budget = NO_LIMIT
         return scan
 
     def add(
@@ -113,7 +114,7 @@ cdef class Tally:
         Args:
             data: valid UTF-8 up to `end`.
             start: where a piece, or text that no piece covers, begins.
-            stop: pieces that start here or behind it are left out, if it is below `end`.
+            stop: pieces that start here or after it are left out, if it is below `end`.
             end: where the text ends, or what is known of it.
             final: the text ends there, which decides all pieces.
 
@@ -158,18 +159,18 @@ cdef class Tally:
     ):
         """Count like `add`, but from a character that need not begin a piece.
 
-        The tally counts what is true only after `settle`, which comes next. May stop early,
+        The tally counts what is true only after `reconcile`, which comes next. May stop early,
         where pieces are decided by looking far again and again.
         """
         cdef Scan scan = self.scan_of(data, end, final)
         cdef Py_ssize_t at = start
         stop = min(stop, end)
-        scan.patience = 4 * (stop - start) + 4096
+        scan.byte_budget = 4 * (stop - start) + 4096
         self.guess_stop = stop
         with nogil:
-            while at < stop and self.n_noted < NOTED_STEPS and scan.patience >= 0:
+            while at < stop and self.n_noted < NOTED_STEPS and scan.byte_budget >= 0:
                 self.noted_starts[self.n_noted] = at
-                at = step(&scan, at, &self.noted_ends[self.n_noted])
+                at = next_piece_end(&scan, at, &self.noted_ends[self.n_noted])
                 if at < 0:
                     at = self.noted_starts[self.n_noted]
                     break
@@ -180,14 +181,14 @@ cdef class Tally:
                 at = count_text(&self.table, &scan, at, stop, 1)
         self.arrived = checked(at)
 
-    def settle(
+    def reconcile(
         self, const uint8_t[::1] data not None, Py_ssize_t at, Py_ssize_t end, bint final
     ):
         """Make a guess true.
 
         Args:
             data, end, final: as they were given to `guess`.
-            at: where the text before the guess really arrived, as `add` and `settle` return it.
+            at: where the text before the guess really arrived, as `add` and `reconcile` return it.
 
         Returns:
             Where this part arrives, as `add` does.
@@ -197,11 +198,11 @@ cdef class Tally:
         cdef Scan scan = self.scan_of(data, end, final)
         cdef Py_ssize_t start = self.noted_starts[0]
         with nogil:
-            at = self.settled(&scan, at) if at >= start else self.taken_back(&scan, at)
+            at = self.reconciled(&scan, at) if at >= start else self.taken_back(&scan, at)
         self.n_noted = 0
         return checked(at)
 
-    cdef Py_ssize_t settled(self, Scan* scan, Py_ssize_t at) noexcept nogil:
+    cdef Py_ssize_t reconciled(self, Scan* scan, Py_ssize_t at) noexcept nogil:
         """Scan until a noted place is met, then count what was noted from there on."""
         cdef Py_ssize_t noted = 0, next_at, piece_end = 0, code
         while at < self.guess_stop:
@@ -218,7 +219,7 @@ cdef class Tally:
                 return count_text(&self.table, scan, self.arrived, self.guess_stop, 1)
             if self.noted_starts[noted] < at:
                 break
-            next_at = step(scan, at, &piece_end)
+            next_at = next_piece_end(scan, at, &piece_end)
             if next_at < 0:
                 break
             code = add_piece(&self.table, scan.text + at, piece_end - at, 1)
@@ -278,7 +279,7 @@ cdef class Tally:
         checked(code)
 
     def merge(self, Tally other not None):
-        """Add what another tally counted; nobody may be at work on it.
+        """Add what another tally counted; no other thread may use it.
 
         Raises:
             OverflowError: more than 2**63 - 1 pieces in all.
@@ -292,7 +293,7 @@ cdef class Tally:
         """All distinct pieces, sorted by their bytes.
 
         Returns:
-            Their bytes, one piece behind the other (uint8), where each starts, with the
+            Their bytes, one piece after the other (uint8), where each starts, with the
             end of the last (int64, one more than there are pieces), and how often each
             was counted (int64).
 
@@ -312,15 +313,15 @@ cdef Py_ssize_t checked(Py_ssize_t code) except -1:
 
 # Finding pieces
 
-cdef inline Py_ssize_t step(
+cdef inline Py_ssize_t next_piece_end(
     Scan* scan, Py_ssize_t at, Py_ssize_t* piece_end
 ) noexcept nogil:
-    """End of the piece or the skipped character at a place; -1: it needs more text."""
-    cdef Py_ssize_t examined = 0
-    cdef Py_ssize_t end = scan_piece(scan.scanner, scan.text, at, scan.end, &examined)
-    if examined > scan.end and not scan.final:
-        return -1
-    scan.patience -= examined - at
+    """End of the piece or the skipped character at a place; UNKNOWN: it takes more text."""
+    cdef Py_ssize_t lookahead_end = 0
+    cdef Py_ssize_t end = scan_piece(scan.scanner, scan.text, at, scan.end, &lookahead_end)
+    if lookahead_end > scan.end and not scan.final:
+        return UNKNOWN
+    scan.byte_budget -= lookahead_end - at
     if end < 0:
         piece_end[0] = at
         return at + char_bytes(scan.text[at])
@@ -335,8 +336,8 @@ cdef Py_ssize_t scan_text(
 ) noexcept nogil:
     """Count pieces, but for those that stay in the batch. Where it arrived, or an error."""
     cdef Py_ssize_t next_at, piece_end = 0, code
-    while at < stop and scan.patience >= 0:
-        next_at = step(scan, at, &piece_end)
+    while at < stop and scan.byte_budget >= 0:
+        next_at = next_piece_end(scan, at, &piece_end)
         if next_at < 0:
             break
         if piece_end - at > SHORT_PIECE:

@@ -9,10 +9,6 @@ cdef extern from "native.h":
     uint64_t fold "cutline_fold"(uint64_t left, uint64_t right) noexcept nogil
 
 cdef enum:
-    NO_MEMORY = -1          # instead of 0 or a place in the text
-    TOO_MANY = -2           # the sum of all counts would leave int64
-
-cdef enum:
     ROOM = 256              # new short pieces that there always is room for
 
 cdef struct Entry:

@@ -2,6 +2,8 @@
 
 A piece of at most 15 bytes is its own key, two words that stand in the table beside its
 count. Longer pieces are rare: their bytes lie in an arena, with a table of their own.
+
+Guarded by tests/kernels/test_piece_counter.py.
 """
 
 from libc.stdlib cimport calloc, free, malloc, qsort
@@ -9,7 +11,7 @@ from libc.stdlib cimport calloc, free, malloc, qsort
 import numpy as np
 
 from cutline.kernels.base.common cimport (
-    SHORT_PIECE, Key, grow, int64_t, load64, memcmp, memcpy, memset, short_key, uint8_t, uint64_t,
+    NO_MEMORY, SHORT_PIECE, TOO_MANY, grow, load64, memcmp, memcpy, memset, short_key,
 )
 
 cdef enum:
@@ -37,7 +39,7 @@ cdef Py_ssize_t add_piece(
 cdef inline uint64_t hash_long(
     const Table* table, const uint8_t* piece, Py_ssize_t n
 ) noexcept nogil:
-    """Hash of a piece of over 15 bytes, each word mixed with what nobody knows."""
+    """Hash of a piece of over 15 bytes, each word mixed with the secret seed."""
     cdef uint64_t hashed = fold(table.seed[0] ^ <uint64_t> n, table.seed[1])
     cdef Py_ssize_t at = 0
     while at < n - 8:

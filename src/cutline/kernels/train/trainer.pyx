@@ -4,6 +4,8 @@ All pieces lie side by side, one place for each byte, NONE between them. A token
 its first place and at its last, so that the neighbours of a place are one step away and no
 links are kept. A merge walks the places that its pair was noted at, when it came to be; where
 one of them was merged otherwise since, something else stands there. docs/training.md.
+
+Guarded by tests/kernels/test_trainer.py.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
@@ -14,8 +16,8 @@ import numpy as np
 
 from cutline.kernels.base.common cimport NONE, grow, int64_t, memcpy, uint8_t, uint32_t, uint64_t
 from cutline.kernels.train.pair_heap cimport (
-    Pair, Pairs, Tokens, add_pair, best_pair, drop_best, free_pairs, lose,
-    reserve_places, start_pairs,
+    Pair, Pairs, Tokens, add_pair, best_pair, drop_best, free_pairs, lose, reserve_places,
+    start_pairs,
 )
 
 cdef enum:
@@ -232,7 +234,7 @@ cdef class Merger:
         cdef Place* places = self.places
         cdef const uint32_t* noted = self.pairs.places + pair.start
         cdef Py_ssize_t number, at, second, end, n = 0
-        cdef uint32_t before, behind
+        cdef uint32_t before, after
         cdef int64_t count
         cdef uint32_t length = self.tokens.lengths[pair.left]
         cdef uint32_t second_length = self.tokens.lengths[pair.right]
@@ -242,13 +244,13 @@ cdef class Merger:
             if places[at].token != pair.left or places[second].token != pair.right:
                 continue
             end = second + second_length
-            before, behind = places[at - 1].token, places[end].token
+            before, after = places[at - 1].token, places[end].token
             count = self.counts[places[at].piece]
             # Beside a pair that was merged just now, it took this pair off already.
             if before != NONE and before != made:
                 beside_one(&self.left, before, count)
-            if behind != NONE:
-                beside_one(&self.right, behind, count)
+            if after != NONE:
+                beside_one(&self.right, after, count)
             # Nothing may be found where a token no longer begins.
             places[second].token = NONE
             places[end - 1].token = made
@@ -273,18 +275,18 @@ cdef class Merger:
     cdef bint note_pairs(self, uint32_t made, Py_ssize_t n) noexcept nogil:
         """Count what stands beside the new token, and note where. False: no memory."""
         cdef const Place* places = self.places
-        cdef uint32_t length = self.tokens.lengths[made], before, behind
+        cdef uint32_t length = self.tokens.lengths[made], before, after
         cdef Py_ssize_t number, at
         cdef int64_t count
         for number in range(n):
             at = self.merged[number]
-            before, behind = places[at - 1].token, places[at + length].token
+            before, after = places[at - 1].token, places[at + length].token
             count = self.counts[places[at].piece]
             # Two new ones side by side are counted once, at the first.
             if before != NONE and before != made:
                 beside_one(&self.left, before, count)
-            if behind != NONE:
-                beside_one(&self.right, behind, count)
+            if after != NONE:
+                beside_one(&self.right, after, count)
         # All at once: making room moves the places of all pairs.
         if not reserve_places(
             &self.pairs, self.choose(&self.left, made) + self.choose(&self.right, made)
@@ -296,13 +298,13 @@ cdef class Merger:
             return False
         for number in range(n):
             at = self.merged[number]
-            before, behind = places[at - 1].token, places[at + length].token
+            before, after = places[at - 1].token, places[at + length].token
             if before != NONE and before != made and self.left.n_places[before] >= 0:
                 self.pairs.places[self.left.n_places[before]] = at - self.tokens.lengths[before]
                 self.left.n_places[before] += 1
-            if behind != NONE and self.right.n_places[behind] >= 0:
-                self.pairs.places[self.right.n_places[behind]] = at
-                self.right.n_places[behind] += 1
+            if after != NONE and self.right.n_places[after] >= 0:
+                self.pairs.places[self.right.n_places[after]] = at
+                self.right.n_places[after] += 1
         forget(&self.left)
         forget(&self.right)
         return True
@@ -339,7 +341,7 @@ cdef class Merger:
             beside.n_places[token] = start
         return True
 
-    # The face
+    # What Python calls
 
     def advance(self, Py_ssize_t most):
         """Merge at most so many more times, fewer where that takes long.

@@ -1,9 +1,11 @@
-"""Characters of a str where they lie in memory: no UTF-8 copy is made."""
+"""Characters of a str where they lie in memory: no UTF-8 copy is made.
+
+Guarded by tests/counting/test_intervals.py.
+"""
 
 from libc.stdlib cimport malloc
 
 from cutline.kernels.base.common cimport uint8_t, uint16_t, uint32_t
-from cutline.kernels.scan.scan cimport Scanner
 
 cdef extern from "Python.h":
     int PyUnicode_KIND(object text)
@@ -124,43 +126,3 @@ cdef inline const uint8_t* utf8_of(
     if copied[0] != NULL:
         copy_utf8(text, start, end, copied[0])
     return copied[0]
-
-
-cdef inline uint32_t class_of(const Scanner* scanner, uint32_t code_point) noexcept nogil:
-    if code_point < 0x80:
-        return scanner.ascii_class[code_point]
-    return scanner.block_class[
-        <uint32_t> scanner.block_index[code_point >> 6] << 6 | (code_point & 0x3F)
-    ]
-
-
-# A scan of one piece that can be stopped anywhere and gone on with.
-cdef struct Walk:
-    uint32_t row                # of the automaton; 0: it died
-    Py_ssize_t at
-    Py_ssize_t piece_end        # as far as is known; -1: none
-
-
-cdef inline void walk(
-    const Scanner* scanner, const Characters* text, Walk* state, Py_ssize_t end
-) noexcept nogil:
-    """Go on to `end`, or to the character on which the automaton dies."""
-    cdef uint32_t row = state.row, entry
-    cdef Py_ssize_t at = state.at
-    while at < end:
-        entry = scanner.transitions[row + class_of(scanner, char_at(text, at))]
-        at += 1
-        row = entry >> 2
-        if entry & 3:
-            state.piece_end = at if entry & 3 == 1 else at - 1
-        if row == 0:
-            break
-    state.row = row
-    state.at = at
-
-
-cdef inline bint ends_whole(const Scanner* scanner, const Walk* state) noexcept nogil:
-    """Whether a text that ends here is one piece."""
-    return state.piece_end == state.at or (
-        state.row != 0 and scanner.transitions[state.row + scanner.end_class] & 3 != 0
-    )

@@ -74,7 +74,7 @@ def count_in_parts(tables: ScanTables, text: bytes, cuts: list[int]) -> Rows:
         tally.guess(text, start, stop, len(text), True)
     at = tallies[0].add(text, 0, spans[0][1], len(text), True)
     for tally in tallies[1:]:
-        at = tally.settle(text, at, len(text), True)
+        at = tally.reconcile(text, at, len(text), True)
     assert at == len(text)
     for tally in tallies[1:]:
         tallies[0].merge(tally)
@@ -173,7 +173,7 @@ def test_a_guess_that_looks_far_again_and_again_gives_up() -> None:
     assert count_in_parts(tables, text, [200_000]) == {text: 1}
 
 
-def test_one_guess_after_another_is_settled() -> None:
+def test_one_guess_after_another_is_reconciled() -> None:
     tables = build_scan_tables(r"\w+|\W")
     texts = [b"one two three four" * 50, b"", b"five six", b"seven, eight; nine" * 90]
     first, second = Tally(tables), Tally(tables)
@@ -181,18 +181,18 @@ def test_one_guess_after_another_is_settled() -> None:
         cut = len(text) // 2
         second.guess(text, cut, len(text), len(text), True)
         at = first.add(text, 0, cut, len(text), True)
-        assert second.settle(text, at, len(text), True) == len(text)
+        assert second.reconcile(text, at, len(text), True) == len(text)
     first.merge(second)
     assert rows_of(first) == wanted(tables, *texts)
 
 
-def test_an_undecided_piece_takes_the_parts_behind_it_back() -> None:
+def test_an_undecided_piece_takes_the_parts_after_it_back() -> None:
     tables = build_scan_tables(r"x\w+|[\s\S]")
     text = b"ab x" + b"a" * 3_000
     first, second = Tally(tables), Tally(tables)
     second.guess(text, 1_000, len(text), len(text), False)
     at = first.add(text, 0, 1_000, len(text), False)
-    assert at == second.settle(text, at, len(text), False) == 3
+    assert at == second.reconcile(text, at, len(text), False) == 3
     first.merge(second)
     assert rows_of(first) == {b" ": 1, b"a": 1, b"b": 1}
 

@@ -59,7 +59,7 @@ def test_breaks_of_any_text(parts: list[str], places: list[int]) -> None:
     check(text, 0, 0, len(text))
 
 
-def test_a_place_behind_the_text_is_its_end() -> None:
+def test_a_place_after_the_text_is_its_end() -> None:
     assert find_breaks("a\n\n", PARAGRAPH, 0, 0, 10**12) == [3]
     assert find_last_break("a\n\n", LINE, 0, 5, 10**12) == -1
 

@@ -1,0 +1,8 @@
+import numpy as np
+from numpy.typing import NDArray
+
+from cutline.kernels.index.interval import Intervals
+
+def cut_at_breaks(
+    counter: Intervals, start: int, until: int, n: int, fill: int, kinds: NDArray[np.intc]
+) -> tuple[NDArray[np.int64], int]: ...

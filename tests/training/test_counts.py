@@ -277,7 +277,9 @@ def test_a_header_that_is_no_json_is_refused(tmp_path: Path, head: bytes) -> Non
     path = tmp_path / "strange.counts"
     start = struct.pack("<6sHIQQ", b"cutcnt", 1, len(head), 0, 0)
     path.write_bytes(sealed(start + head + bytes(8)))
-    with pytest.raises(CorruptDataError, match=r"strange\.counts' contains .* its header is no JSON"):
+    with pytest.raises(
+        CorruptDataError, match=r"strange\.counts' contains .* its header is no JSON"
+    ):
         PieceCounts.load(path)
 
 

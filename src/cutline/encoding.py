@@ -184,7 +184,7 @@ class Encoding(TextEncoder, Decoding):
         )
 
     @classmethod
-    def from_tokenizers(cls, tokenizer: Any, name: str | None = None) -> Encoding:
+    def from_tokenizers(cls, tokenizer: Any, name: str | None = None) -> Self:
         """Make the encoding of a `tokenizers.Tokenizer` or a fast tokenizer of transformers.
 
         Args:

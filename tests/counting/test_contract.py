@@ -529,3 +529,11 @@ def test_threads_that_race_for_a_growing_text_wait_for_each_other(structure: str
     # The length is refused where another thread has truncated the text first.
     assert all("length must be from 0" in why for why in refused)
     assert (one.count, one.text_length) == (counter.count(one.text), len(one.text))
+
+
+@pytest.mark.parametrize("name", COUNTERS)
+def test_sizes_are_refused_before_a_text_is_looked_at(name: str) -> None:
+    counter = COUNTERS[name]()
+    for sizes, named in (((0, 0), "chunk_size"), ((4, 4), "chunk_overlap")):
+        with pytest.raises(ValueError, match=f"{named} must be"):
+            counter.split(f"{TEXT}\ud800", *sizes)

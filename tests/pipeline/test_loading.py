@@ -340,3 +340,15 @@ def test_what_works_on_the_automaton_alone_refuses_encodings_that_change_texts()
         encoding.intervals("e\u0301", byte_offsets=True)
     with pytest.raises(UnicodeDecodeError):
         encoding._encode_bytes(b"\xff")
+
+
+class OwnEncoding(cutline.Encoding):
+    """What a user may add methods to."""
+
+
+@pytest.mark.parametrize("name", ["gpt 2", "qwen 2.5"])
+def test_a_subclass_stays_one_whatever_the_tokenizer_does(name: str) -> None:
+    encoding: OwnEncoding = OwnEncoding.from_tokenizers(build(name))
+    copied = pickle.loads(pickle.dumps(encoding))
+    assert type(encoding) is type(copied) is OwnEncoding
+    assert copied.encode("e\u0301 a") == build(name).encode("e\u0301 a").ids

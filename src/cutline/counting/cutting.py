@@ -54,7 +54,7 @@ def split(encoding: TextEncoder, text: str, chunk_size: int, chunk_overlap: int)
 
 
 def split_by_counting(
-    counter: SliceCounter,
+    count_slices: Callable[[str], SliceCounter],
     text: str,
     chunk_size: int,
     chunk_overlap: int,
@@ -63,7 +63,7 @@ def split_by_counting(
     """Cut a text like `split`, by counting slices: for token counters without a kernel.
 
     Args:
-        counter: counts slices of the text.
+            count_slices: returns the counter of the text's slices; not called if sizes are wrong.
         text: a plain str.
         chunk_size: as for `split`.
         chunk_overlap: as for `split`.
@@ -72,6 +72,7 @@ def split_by_counting(
     Cost: a `split_at` and a count per chunk; with overlap, a count per character of it.
     """
     chunk_size, chunk_overlap = checked_sizes(chunk_size, chunk_overlap)
+    counter = count_slices(text)
     rows, start, end = [], 0, 0
     while (floor := end) < len(text):
         start = _farthest_overlap(counter, start, floor, chunk_overlap)

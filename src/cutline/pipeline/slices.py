@@ -3,6 +3,7 @@
 import sys
 from bisect import bisect_left, bisect_right
 from contextlib import suppress
+from functools import partial
 from itertools import pairwise
 from operator import index
 from typing import Self
@@ -207,5 +208,6 @@ def split(
     if not pipeline.changes(text):
         with suppress(BudgetError):  # its message would not name a size that fits all texts
             return cutting.split(encoding, text, chunk_size, chunk_overlap)
-    counter, least = intervals(pipeline, encoding, text), encoding._most_tokens_of_a_character
-    return cutting.split_by_counting(counter, text, chunk_size, chunk_overlap, least)
+    least = encoding._most_tokens_of_a_character
+    count_slices = partial(intervals, pipeline, encoding)
+    return cutting.split_by_counting(count_slices, text, chunk_size, chunk_overlap, least)

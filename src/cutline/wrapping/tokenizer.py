@@ -233,8 +233,7 @@ class WrappedTokenizer:
         The same as `TokenChunker`; see `Encoding.split`.
         """
         text = plain_text(text)
-        counter = self.intervals(text)
-        return cutting.split_by_counting(counter, text, chunk_size, chunk_overlap, None)
+        return cutting.split_by_counting(self.intervals, text, chunk_size, chunk_overlap, None)
 
     def truncate(
         self,

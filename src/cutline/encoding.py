@@ -353,9 +353,9 @@ class Encoding(TextEncoder, Decoding):
             disallowed_special: as for `encode`.
 
         Returns:
-            Token ids, and int64 of shape (tokens, 2): for each token the half-open span of the
-            text that it comes from, in code points. Tokens that share a character both have it
-            in their spans.
+            Token ids, and for each token the half-open span of the text that it comes from, in
+            code points, as int64 of shape (tokens, 2). Tokens that share a character both have
+            it in their spans.
 
         Raises:
             SpecialTokenError: (a ValueError) as for `encode`.

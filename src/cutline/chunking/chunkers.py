@@ -63,7 +63,7 @@ class Chunker:
 
     @property
     def count_text(self) -> CountText | None:
-        """Counts the tokens that are sent for a chunk; None: the chunk's own tokens."""
+        """The function that counts what is sent for a chunk; None means its own tokens."""
         return self._rules.count_text
 
     def with_count_text(self, count_text: CountText | None) -> Self:

@@ -63,7 +63,7 @@ def split_by_counting(
     """Cut a text like `split`, by counting slices: for token counters without a kernel.
 
     Args:
-            count_slices: returns the counter of the text's slices; not called if sizes are wrong.
+        count_slices: returns the counter of the text's slices; not called if sizes are wrong.
         text: a plain str.
         chunk_size: as for `split`.
         chunk_overlap: as for `split`.

@@ -84,7 +84,7 @@ class CutlineDocumentSplitter:
             documents: with text as content.
 
         Returns:
-            A dict with the key "documents": the splits of all of them, in order.
+            The splits of all documents, in order, under the key "documents".
 
         Raises:
             TypeError: documents is no list of documents.

@@ -4,6 +4,7 @@ The tokens of a text are those before such a point followed by those after it. I
 has no safe split points, the whole text is counted each time.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Protocol, Self
 
@@ -24,7 +25,7 @@ class _Tokenizer(Protocol):
         """Yield safe split points after `begin`, which is 0 or such a point, in order."""
 
 
-class _Recounted:
+class _Recounted(ABC):
     """A text and its counter.
 
     Attributes:
@@ -41,6 +42,24 @@ class _Recounted:
     def text_length(self) -> int:
         """The length of the text in code points."""
         return len(self.text)
+
+    @property
+    def count(self) -> int:
+        """The tokens of the text."""
+        return self._count_with("")
+
+    def fits(self, text: str, max_tokens: int) -> bool:
+        """Return whether the text would have at most `max_tokens` tokens if it grew by this one.
+
+        Raises:
+            ValueError: max_tokens is negative.
+            SurrogateError: (a ValueError) the text has a surrogate code point.
+        """
+        return self._count_with(_checked(text)) <= checked_budget(max_tokens)
+
+    @abstractmethod
+    def _count_with(self, more: str) -> int:
+        """Count the tokens of the text with more at the end that grows."""
 
     def tokens(self) -> list[int]:
         """Return the token ids of the text. Cost: linear in it."""
@@ -83,15 +102,6 @@ class RecountedAppender(_Recounted):
         self.text = self.text[: checked_length(length, len(self.text))]
         self._forget(len(self.text))
 
-    @property
-    def count(self) -> int:
-        """The tokens of the text."""
-        return self._count_with("")
-
-    def fits(self, text: str, max_tokens: int) -> bool:
-        """Return whether there would be at most `max_tokens` tokens after `append(text)`."""
-        return self._count_with(_checked(text)) <= checked_budget(max_tokens)
-
     def _count_with(self, more: str) -> int:
         place, tokens = self._counted[-1]
         for point in self._tokenizer._safe_points(self.text, place):
@@ -123,15 +133,6 @@ class RecountedPrepender(_Recounted):
         length = checked_length(length, len(self.text))
         self.text = self.text[len(self.text) - length :]
         self._forget(length)
-
-    @property
-    def count(self) -> int:
-        """The tokens of the text."""
-        return self._count_with("")
-
-    def fits(self, text: str, max_tokens: int) -> bool:
-        """Return whether there would be at most `max_tokens` tokens after `prepend(text)`."""
-        return self._count_with(_checked(text)) <= checked_budget(max_tokens)
 
     def _count_with(self, more: str) -> int:
         after, tokens = self._counted[-1]

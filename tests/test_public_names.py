@@ -1,5 +1,7 @@
 """What a person sees of the package who types `cutline.`"""
 
+import ast
+import importlib
 import inspect
 from pathlib import Path
 
@@ -12,6 +14,20 @@ def test_dir_has_the_public_names_and_no_imports() -> None:
     assert dir(cutline) == sorted(cutline.__all__)
     modules = [name for name in dir(cutline) if inspect.ismodule(getattr(cutline, name))]
     assert modules == []
+
+
+def test_type_checkers_see_every_name_that_is_imported_late() -> None:
+    """Without these imports a name is of no known type: the module has a `__getattr__`."""
+    tree = ast.parse(Path(cutline.__file__).read_text(encoding="utf-8"))
+    imports = {
+        alias.name: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert set(cutline.__all__) <= imports.keys()
+    for name in cutline._LATE:
+        assert getattr(importlib.import_module(str(imports[name])), name) is getattr(cutline, name)
 
 
 def test_what_people_call_is_no_module() -> None:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from cutline.chunks import Chunk
     from cutline.counting import Appender, IntervalCounter, Prepender
     from cutline.decode_stream import DecodeStream
+    from cutline.packing import Item, Packed, PackedItem, pack, truncate
     from cutline.training import PieceCounts, Progress, count_pieces
     from cutline.training.trainer import train, train_from_counts
     from cutline.verification import Finding, Report, verify

@@ -382,10 +382,13 @@ class Encoding(TextEncoder, Decoding):
         self, text: str, allowed: frozenset[str] = frozenset()
     ) -> tuple[list[int], NDArray[np.int64]]:
         """Encode like `encode_with_offsets`, but keep blanks at the ends of tokens in the spans."""
-        from cutline.pipeline.offsets import untrimmed_offsets  # rarely needed
+        from cutline.pipeline.offsets import changed_parts, plain_parts, untrimmed_offsets
 
-        about = self._spec if self._pipeline is None else self._pipeline
-        return untrimmed_offsets(self, self._decoder, about, text, allowed)
+        if self._pipeline is None:
+            parts = plain_parts(self._finder(allowed), self._special_tokens, text)
+        else:
+            parts = changed_parts(self._pipeline, text, allowed)
+        return untrimmed_offsets(self, self._decoder, self._pat_str, text, parts)
 
     def encode_ordinary_batch(
         self, text: Sequence[str], *, num_threads: int = 8
@@ -793,7 +796,7 @@ class Encoding(TextEncoder, Decoding):
     def _most_tokens_of_a_character(self) -> int:
         """See `TextEncoder`. Cost: a second, once, if the encoding changes texts."""
         if not self._changes_texts:
-            return super()._most_tokens_of_a_character()
+            return 4  # each token has at least one byte
 
         def most() -> int:
             points = chain(range(0xD800), range(0xE000, 0x110000))
@@ -871,14 +874,8 @@ class Encoding(TextEncoder, Decoding):
 
     def _cut_at_special(self, text: str, allowed: frozenset[str]) -> Iterable[str | int]:
         """Yield the text between allowed special tokens, and their ids."""
-        done = 0
-        for start, found in self._finder(allowed).find_all(text):
-            if start > done:
-                yield text[done:start]
-            yield self._special_tokens[found]
-            done = start + len(found)
-        if done < len(text):
-            yield text[done:]
+        for start, end, found in self._finder(allowed).cut(text):
+            yield text[start:end] if found is None else self._special_tokens[found]
 
 
 def _check_n_vocab(encoding: Encoding, n_tokens: int, explicit_n_vocab: int) -> None:

@@ -58,6 +58,21 @@ class SpecialFinder:
                 yield start, found
                 covered = start + len(found)
 
+    def cut(self, text: str) -> Iterator[tuple[int, int, str | None]]:
+        """Yield the spans of a text in order: those of finds, and those between them (None).
+
+        >>> list(SpecialFinder({"<a>"}).cut("x<a>"))
+        [(0, 1, None), (1, 4, '<a>')]
+        """
+        done = 0
+        for start, found in self.find_all(text):
+            if start > done:
+                yield done, start, None
+            done = start + len(found)
+            yield start, done, found
+        if done < len(text):
+            yield done, len(text), None
+
     def first(self, text: str) -> str | None:
         """Return the leftmost-longest match, or None. Stops as soon as it is known."""
         begin = text.find(self._prefix)

@@ -1,6 +1,6 @@
 """Which characters of a text each of its tokens comes from."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,12 @@ from cutline.special import SpecialFinder
 from cutline.tables import build_scan_tables
 from cutline.text_encoder import TextEncoder
 
-__all__ = ["trim", "untrimmed_offsets"]
+__all__ = ["changed_parts", "plain_parts", "trim", "untrimmed_offsets"]
 
 Spans = NDArray[np.int64]
+Part = tuple[int, int, int | Traced | None]
+"""The span of a part of a text, with a token's id, the changed text, or None if unchanged."""
+
 _BLANK = Prepend(" ")
 _WHITE = "\u0120" + "".join(  # GPT-2's letter for a blank
     character
@@ -29,27 +32,23 @@ _WHITE = "\u0120" + "".join(  # GPT-2's letter for a blank
 def untrimmed_offsets(
     encoder: TextEncoder,
     decoder: Decoder,
-    about: Pipeline | TokenizerSpec,
+    pat_str: str | None,
     text: str,
-    allowed: frozenset[str],
+    parts: Iterable[Part],
 ) -> tuple[list[int], Spans]:
     """Encode a text and return each token's span, blanks at its ends included.
 
     Args:
         encoder: encodes normalized text.
         decoder: decodes its tokens.
-        about: the pipeline, or the spec of a tokenizer without one.
+        pat_str: the split pattern.
         text: the text.
-        allowed: the special tokens to find.
+        parts: of `plain_parts` or `changed_parts`.
 
     Raises:
         SurrogateError: (a ValueError) the text has surrogate code points.
     """
     utf8_of(text)
-    if isinstance(about, Pipeline):
-        spec, parts = about.spec, _changed_parts(about, text, allowed)
-    else:
-        spec, parts = about, _plain_parts(about, text, allowed)
     tokens: list[int] = []
     spans: list[Spans] = []
     for start, end, what in parts:
@@ -62,7 +61,7 @@ def untrimmed_offsets(
         if not found:
             continue
         tokens += found
-        places = _places(decoder, spec.pat_str, part, found)
+        places = _places(decoder, pat_str, part, found)
         if what is None:
             spans.append(places + start)
         else:
@@ -71,21 +70,13 @@ def untrimmed_offsets(
     return tokens, np.concatenate(spans) if spans else np.empty((0, 2), dtype=np.int64)
 
 
-Part = tuple[int, int, int | Traced | None]
-"""The span of a part of a text, with a token's id, the changed text, or None if unchanged."""
-
-
-def _plain_parts(spec: TokenizerSpec, text: str, allowed: frozenset[str]) -> Iterator[Part]:
+def plain_parts(finder: SpecialFinder, ids: Mapping[str, int], text: str) -> Iterator[Part]:
     """Cut a text into special tokens and the text between them."""
-    ids, done = spec.special_tokens, 0
-    for start, found in SpecialFinder(allowed).find_all(text):
-        yield done, start, None
-        done = start + len(found)
-        yield start, done, ids[found]
-    yield done, len(text), None
+    for start, end, found in finder.cut(text):
+        yield start, end, None if found is None else ids[found]
 
 
-def _changed_parts(pipeline: Pipeline, text: str, allowed: frozenset[str]) -> Iterator[Part]:
+def changed_parts(pipeline: Pipeline, text: str, allowed: frozenset[str]) -> Iterator[Part]:
     """Cut a text into added tokens and the text between them, traced to the original."""
     whole, counts = Traced.of(text), pipeline.counting(allowed)
     for start, end, token in pipeline.finder_of_raw.cut(text, counts):

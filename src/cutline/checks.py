@@ -118,8 +118,7 @@ def need_unchanged(encoding: _Named, method: str, text: str | None = None) -> No
             f"{encoding.name!r} changes texts before it splits them: use its own {method}, which "
             "counts the changed text"
         )
-    if not encoding._has_automaton:
-        need_automaton(encoding)
+    need_automaton(encoding)
 
 
 def checked_budget(max_tokens: int, name: str = "max_tokens") -> int:

@@ -1,5 +1,7 @@
 """`TextEncoder`: the interface of an encoding for slices, cuts and growing texts."""
 
+from abc import abstractmethod
+
 from cutline.kernels.encode.encoder import Encoder
 
 __all__ = ["TextEncoder"]
@@ -16,10 +18,10 @@ class TextEncoder(Encoder):
 
     name: str
 
+    @abstractmethod
     def _most_tokens_of_a_character(self) -> int:
-        """Return a chunk size that fits any character: each token has at least one byte."""
-        return 4
+        """Return a chunk size that fits any character."""
 
+    @abstractmethod
     def _changes(self, text: str) -> bool:
         """Return whether a text, or a slice of it, is changed before it is split."""
-        return self._changes_texts and bool(text)

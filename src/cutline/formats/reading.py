@@ -179,9 +179,9 @@ def _check_normalized(spec: TokenizerSpec, source: str, *, is_done: bool) -> Non
 
 def _merged_pair(model: MergeModel, special_tokens: Mapping[str, int]) -> Vocabulary:
     """Make the vocabulary of `vocab.json`, which may not have unreachable tokens."""
-    vocabulary, silent = _merged(model, special_tokens)
-    if silent:
-        token, number = next(iter(silent.items()))
+    vocabulary, unreachable = _merged(model, special_tokens)
+    if unreachable:
+        token, number = next(iter(unreachable.items()))
         raise VocabularyError(
             f"{model.source}: merging never makes token {token!r} (id {number}), and without "
             "ignore_merges no text has it; if it is a special token, it must be listed as one"
@@ -198,17 +198,17 @@ def _merged(
     refused. Without `ignore_merges`, no text encodes to a token that merging does not make.
     """
     ranks = read_ranks(model, added_tokens)
-    silent: dict[bytes, int] = {}
+    unreachable: dict[bytes, int] = {}
     if not model.ignore_merges:
-        silent = {token: ranks.pop(token) for token in never_made(model, list(ranks))}
+        unreachable = {token: ranks.pop(token) for token in never_made(model, list(ranks))}
     by_id = _ordered(model, ranks, None)
     try:
         check_merges(by_id, model)
     except VocabularyError:
         vocabulary = _ordered(model, ranks, merge_order(model, ranks))
         check_merges(vocabulary, model)
-        return vocabulary, silent
-    return by_id, silent
+        return vocabulary, unreachable
+    return by_id, unreachable
 
 
 def _ordered(

@@ -10,7 +10,7 @@ from tests.vocabularies import Ranks, vocabulary_of
 # log2 of the entries of both caches: no caches, an entry each, as shipped.
 NO_CACHES = (-1, -1)
 SMALLEST_CACHES = (0, 0)
-DEFAULT_CACHES = (17, 14)
+DEFAULT_CACHES = (17, 16)
 
 
 def encoder_of(

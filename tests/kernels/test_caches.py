@@ -9,9 +9,9 @@ from tests.kernels.encoders import DEFAULT_CACHES, NO_CACHES, SMALLEST_CACHES, p
 from tests.texts import NAMED_TEXTS, random_texts, run_length_text
 from tests.vocabularies import TOY_TOKENS, merged_tokens, random_ranks, with_bytes
 
-CACHES = (SMALLEST_CACHES, DEFAULT_CACHES, (0, 14), (17, 0), (3, 2))
+CACHES = (SMALLEST_CACHES, DEFAULT_CACHES, (0, 16), (17, 0), (3, 2), (3, 6))
 NAMES = ("o200k_base", "cl100k_base", "r50k_base")
-LENGTHS = [*range(1, 81), *range(4_095, 4_098)]
+LENGTHS = [*range(1, 81), *range(250, 261), *range(4_095, 4_098)]
 # A token for 'a' in every number up to 40: such a run is one token, and any 'z' before it another.
 LETTER_RANKS = with_bytes(tuple(b"a" * n for n in range(2, 41)))
 
@@ -89,6 +89,25 @@ def test_what_just_fits_a_cache_entry_and_what_just_does_not(cache_bits: tuple[i
     # Each after each other, so that one of them takes the place of another.
     mixed = [text for first in texts for second in texts[::5] for text in (first, second)]
     check(whole_piece(LETTER_RANKS, cache_bits), whole_piece(LETTER_RANKS), mixed)
+
+
+@pytest.mark.parametrize("cache_bits", CACHES, ids=str)
+def test_pieces_written_over_in_the_store(cache_bits: tuple[int, int]) -> None:
+    """More pieces than a small ring has room for, of every length up to the longest stored."""
+    rng = random.Random(48)
+    lengths = [*rng.choices(range(5, 40), k=60), *range(60, 260, 7), 254, 255, 256]
+    texts = ["".join(rng.choices("abz", k=length)) for length in lengths]
+    mixed = [text for pair in zip(texts, reversed(texts), strict=True) for text in pair]
+    check(whole_piece(LETTER_RANKS, cache_bits), whole_piece(LETTER_RANKS), mixed)
+
+
+def test_nothing_is_read_where_the_store_was_written_over() -> None:
+    """What was written over a piece looks like one of its length with billions of tokens."""
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    ranks |= {b"y": 200, b"\xc8": ord("y"), b"z": 2_000_000_000}
+    alike = ["yz" * at + "zy" + "yz" * (99 - at) for at in range(4)]
+    shift = "z" * 94  # takes so much of the ring that what follows lies across what was there
+    check(whole_piece(ranks, (0, 6)), whole_piece(ranks), [*alike, shift, *alike[2:], *alike])
 
 
 @pytest.mark.parametrize("cache_bits", CACHES, ids=str)

@@ -14,7 +14,7 @@ cdef extern from "native.h":
     bint unlikely "cutline_unlikely"(bint condition) noexcept nogil
     void prefetch "cutline_prefetch"(const void* address) noexcept nogil
     uint64_t load64 "cutline_load64"(const uint8_t* source) noexcept nogil
-    const uint64_t low_bytes "cutline_low_bytes"[9]
+    const uint64_t* low_bytes "cutline_low_bytes"   # [n]: mask of the lowest n bytes, -8 to 16
     const uint64_t LONGER "cutline_longer"      # in the key of a piece that is not short
 
 cdef extern from "string.h" nogil:
@@ -57,12 +57,8 @@ cdef inline Key short_key(const uint8_t* piece, Py_ssize_t n, const uint8_t* lim
         memset(padded, 0, 16)
         memcpy(padded, piece, n)
         piece = padded
-    if n > 8:
-        key.low = load64(piece)
-        key.high = load64(piece + 8) & low_bytes[n - 8]
-    else:
-        key.low = load64(piece) & low_bytes[n]
-        key.high = 0
+    key.low = load64(piece) & low_bytes[n]
+    key.high = load64(piece + 8) & low_bytes[n - 8]
     key.high |= <uint64_t> n << 56
     return key
 

@@ -41,8 +41,11 @@ static inline uint64_t cutline_load64(const uint8_t *from) {
     return word;
 }
 
-/* The lowest n bytes of a word, n from 0 to 8. */
-static const uint64_t cutline_low_bytes[9] = {
+/* low_bytes[n]: the lowest n bytes of a word; of -8 to -1 none, of 9 to 16 all eight. */
+#define CUTLINE_BYTES_0 0, 0, 0, 0, 0, 0, 0, 0
+#define CUTLINE_BYTES_8 ~(uint64_t)0
+static const uint64_t cutline_byte_masks[25] = {
+    CUTLINE_BYTES_0,
     0,
     0xFF,
     0xFFFF,
@@ -51,8 +54,11 @@ static const uint64_t cutline_low_bytes[9] = {
     0xFFFFFFFFFF,
     0xFFFFFFFFFFFF,
     0xFFFFFFFFFFFFFF,
-    0xFFFFFFFFFFFFFFFF,
+    CUTLINE_BYTES_8, CUTLINE_BYTES_8, CUTLINE_BYTES_8,
+    CUTLINE_BYTES_8, CUTLINE_BYTES_8, CUTLINE_BYTES_8,
+    CUTLINE_BYTES_8, CUTLINE_BYTES_8, CUTLINE_BYTES_8,
 };
+static const uint64_t *const cutline_low_bytes = cutline_byte_masks + 8;
 
 /* An odd number and its inverse modulo 2**64: for the rolling hash of a text's bytes. */
 #define CUTLINE_MATCH_FACTOR ((uint64_t)0x9E3779B97F4A7C15)

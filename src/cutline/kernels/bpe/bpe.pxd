@@ -69,9 +69,12 @@ cdef struct Probe:
 
 cdef inline Probe probe_of(const uint8_t* piece, Py_ssize_t n, const uint8_t* limit) noexcept nogil:
     """What to look for n bytes with (n >= 1). Reads nothing at or beyond `limit`."""
+    return short_probe(short_key(piece, n, limit)) if n <= SHORT_PIECE else long_probe(piece, n)
+
+
+cdef inline Probe long_probe(const uint8_t* piece, Py_ssize_t n) noexcept nogil:
+    """What to look for more than SHORT_PIECE bytes with."""
     cdef Probe probe
-    if n <= SHORT_PIECE:
-        return short_probe(short_key(piece, n, limit))
     probe.hashed = probe.key.low = hash_long(piece, n)
     probe.key.high = <uint64_t> n | LONGER
     return probe

@@ -1,34 +1,20 @@
 """The batch encoder: its state, and what the kernels above it call."""
 
-from cutline.kernels.base.common cimport Key, int64_t, uint8_t, uint32_t, uint64_t
+from cutline.kernels.base.common cimport int64_t, uint8_t, uint32_t, uint64_t
 from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.bpe.prefixes cimport Lookups
+from cutline.kernels.encode.caches cimport FirstEntry, Store
 from cutline.kernels.scan.scan cimport Scanner
 
 cdef enum:
     BATCH_PIECES = 256
     LEAST_STREAMED = 8          # pieces: for fewer, the plain scanner is as fast
-    FIRST_LEVEL_TOKENS = 3
-    SECOND_LEVEL_BYTES = 31     # longest piece that the second-level cache holds
-    SECOND_LEVEL_TOKENS = 7
-
-# One cache line holds two of these, or one SecondEntry.
-cdef struct FirstEntry:
-    Key key
-    uint32_t tokens[FIRST_LEVEL_TOKENS]
-    uint32_t count
-
-cdef struct SecondEntry:
-    uint64_t key[4]
-    uint32_t tokens[SECOND_LEVEL_TOKENS]
-    uint32_t count
 
 # Caches and buffers: what encoding remembers from one call to the next.
 cdef struct EncoderState:
     FirstEntry* first_level
-    uint64_t first_level_mask
-    SecondEntry* second_level
-    uint64_t second_level_mask
+    uint64_t line_mask
+    Store store
     bint stores             # False: the caches stay empty
     uint32_t* out
     Py_ssize_t out_slots

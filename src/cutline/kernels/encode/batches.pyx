@@ -13,50 +13,69 @@ from cython cimport auto_pickle
 from libc.stdlib cimport free
 
 from cutline.kernels.base.common cimport (
-    LONGER, MERGE_LIMIT, NO_MEMORY, NONE, SHORT_PIECE, barrier, char_bytes, grow, hash_key, likely,
-    low_bytes, memcpy, memset, prefetch, scramble, short_key, uint16_t, unlikely,
+    LONGER, MERGE_LIMIT, NO_MEMORY, NONE, SHORT_PIECE, Key, barrier, char_bytes, grow, likely,
+    memcpy, memset, prefetch, short_key, uint16_t, unlikely,
 )
 from cutline.kernels.bpe.backtracking cimport backtrack
 from cutline.kernels.bpe.bpe cimport (
-    PAIR_CACHE_SLOTS, Probe, char_part, find_probed, find_token, id_of_rank, merge,
+    PAIR_CACHE_SLOTS, Probe, char_part, find_probed, find_token, first_slot, id_of_rank,
+    long_probe, merge,
     next_closed_boundary, short_probe,
 )
 from cutline.kernels.bpe.matches cimport free_automaton
 from cutline.kernels.bpe.prefixes cimport encode_by_prefixes
+from cutline.kernels.encode.caches cimport (
+    FIRST_LEVEL_TOKENS, STORED_BYTES, FirstEntry, Known, find_stored, first_level_line, in_line,
+    index_slot, store_in_line, store_piece, stored_record,
+)
 from cutline.kernels.scan.scan cimport ENDS, HERE, LATE, ONE_AGO, ScanTables, next_class, scan_piece
 from cutline.kernels.base.memory import zeroed_memory
 
 cdef enum:
     PREFILLED_TOKENS = 1 << 16
     MANY_TOKENS = 1 << 12   # some of them in nearly every small page of the first-level cache
+    AHEAD = 8               # pieces missed whose tables are fetched beforehand
+    RING_BITS = 6           # bytes of the ring for each slot of its index
+    LEAST_RING_BITS = 12
     BACKTRACKING_BUDGET = 1 << 12      # bytes of a piece matched to no use before it gives up
+
+
+# What the caches say of a batch.
+cdef struct LookUp:
+    Key keys[BATCH_PIECES]
+    FirstEntry* lines[BATCH_PIECES]
+    Py_ssize_t n_missed, n_prepared
+    Py_ssize_t missed[BATCH_PIECES + 1]     # the pieces that the first level does not hold
+    Probe probes[BATCH_PIECES]              # theirs
 
 
 @auto_pickle(False)
 cdef class OwnedState:
 
-    def __cinit__(self, int first_level_bits, int second_level_bits, Py_ssize_t n_tokens):
-        cdef size_t first_level_bytes = sizeof(FirstEntry) << max(first_level_bits, 0)
-        cdef size_t second_level_bytes = sizeof(SecondEntry) << max(second_level_bits, 0)
+    def __cinit__(self, int first_level_bits, int store_bits, Py_ssize_t n_tokens):
+        cdef size_t first_level_bytes = sizeof(FirstEntry) << max(first_level_bits, 1)
+        cdef size_t index_bytes = sizeof(uint64_t) << max(store_bits, 0)
+        cdef size_t ring_bytes = 1 << max(store_bits + RING_BITS, LEAST_RING_BITS)
         cdef size_t start
         cdef size_t pair_cache_bytes = PAIR_CACHE_SLOTS * sizeof(uint64_t)
         # Few tokens to prefill it with leave most of the first level untouched, often for good.
         self.memory = zeroed_memory(
-            first_level_bytes + second_level_bytes + pair_cache_bytes,
+            first_level_bytes + index_bytes + ring_bytes + pair_cache_bytes,
             large_pages=n_tokens >= MANY_TOKENS,
         )
         start = <size_t> &self.memory[0]
-        # The second level first: each entry then is one cache line, whatever the other's size.
-        self.state.second_level = <SecondEntry*> start
-        self.state.second_level_mask = (<uint64_t> 1 << max(second_level_bits, 0)) - 1
-        self.state.first_level = <FirstEntry*> (start + second_level_bytes)
-        self.state.first_level_mask = (<uint64_t> 1 << max(first_level_bits, 0)) - 1
+        self.state.first_level = <FirstEntry*> start
+        self.state.line_mask = (<uint64_t> 1 << max(first_level_bits - 1, 0)) - 1
+        start += first_level_bytes
+        self.state.store.index = <uint64_t*> start
+        self.state.store.index_mask = (<uint64_t> 1 << max(store_bits, 0)) - 1
+        start += index_bytes
+        self.state.store.ring = <uint64_t*> start
+        self.state.store.ring_words = ring_bytes // sizeof(uint64_t)
         self.state.stores = first_level_bits >= 0
         self.state.lookups.automata[1].mirrored = True
         if self.state.stores:
-            self.state.lookups.pair_cache = <uint64_t*> (
-                start + second_level_bytes + first_level_bytes
-            )
+            self.state.lookups.pair_cache = <uint64_t*> (start + ring_bytes)
 
     def __dealloc__(self):
         free(self.state.out)
@@ -181,41 +200,31 @@ cdef Py_ssize_t encode_batch(
     uint32_t* out,                          # out: a slot for each byte, and four to spare
 ) noexcept nogil:
     """Encode the pieces of a batch. Returns the number of tokens, or NO_MEMORY."""
-    cdef Key keys[BATCH_PIECES]
-    cdef FirstEntry* slots[BATCH_PIECES]
-    cdef FirstEntry* entry
-    cdef uint64_t words[4]
+    cdef LookUp looked
+    cdef Known known[BATCH_PIECES]
+    cdef const FirstEntry* entry
     cdef uint32_t* next_out = out
-    cdef Py_ssize_t piece, n, added
+    cdef Py_ssize_t piece, added, turn
+    find_lines(state, text, end, batch, &looked)
     for piece in range(batch.count):
-        n = batch.ends[piece] - batch.starts[piece]
-        if n <= SHORT_PIECE:
-            keys[piece] = short_key(text + batch.starts[piece], n, text + end)
-            slots[piece] = first_level_slot(state, keys[piece])
-            prefetch(slots[piece])
-        else:
-            # A key that is never stored, so that the loop below has one comparison.
-            keys[piece].low = 0
-            keys[piece].high = LONGER
-            slots[piece] = state.first_level
-            if n <= SECOND_LEVEL_BYTES:
-                long_key(text + batch.starts[piece], n, words)
-                slots[piece] = <FirstEntry*> second_level_slot(state, words)
-                prefetch(slots[piece])
-    for piece in range(batch.count):
-        entry = slots[piece]
-        if entry.key.low == keys[piece].low and entry.key.high == keys[piece].high:
-            memcpy(next_out, entry.tokens, 4 * sizeof(uint32_t))
-            next_out += entry.count
-        else:
-            added = encode_missed(
-                bpe, state, text + batch.starts[piece],
-                batch.ends[piece] - batch.starts[piece], entry, keys[piece], next_out,
-            )
+        entry = in_line(looked.lines[piece], looked.keys[piece])
+        known[piece] = entry.known
+        note_missed(&looked, piece, entry)
+    looked.missed[looked.n_missed] = batch.count
+    piece = 0
+    for turn in range(looked.n_missed + 1):
+        while piece < looked.missed[turn]:
+            memcpy(next_out, &known[piece], sizeof(Known))
+            next_out += known[piece].count
+            batch.totals[piece] = next_out - out
+            piece += 1
+        if piece < batch.count:
+            added = encode_missed(bpe, state, text, batch, &looked, turn, next_out)
             if added < 0:
                 return added
             next_out += added
-        batch.totals[piece] = next_out - out
+            batch.totals[piece] = next_out - out
+            piece += 1
     return next_out - out
 
 
@@ -231,85 +240,96 @@ cdef Py_ssize_t encode_after(
     return encode_batch(bpe, state, text, end, batch, state.out + kept)
 
 
-cdef Py_ssize_t encode_missed(
-    const Bpe* bpe, EncoderState* state, const uint8_t* piece, Py_ssize_t n,
-    FirstEntry* first,      # in: the piece's slot; of the second level if it is too long
-    Key key, uint32_t* out,
+cdef inline void find_lines(
+    const EncoderState* state, const uint8_t* text, Py_ssize_t end, const Batch* batch,
+    LookUp* looked,     # out
 ) noexcept nogil:
-    """Encode a piece that the first-level cache does not hold, and store it."""
-    cdef SecondEntry* second = <SecondEntry*> first
-    cdef uint64_t words[4]
-    cdef Probe probe
+    """Hash the pieces of a batch, and fetch the lines of the first-level cache that may hold them."""
+    cdef Py_ssize_t piece, n
+    cdef const uint8_t* limit = text + end
+    looked.n_missed = looked.n_prepared = 0
+    for piece in range(batch.count):
+        n = batch.ends[piece] - batch.starts[piece]
+        if n <= SHORT_PIECE:
+            looked.keys[piece] = short_key(text + batch.starts[piece], n, limit)
+            looked.lines[piece] = first_level_line(
+                state.first_level, state.line_mask, looked.keys[piece]
+            )
+            prefetch(looked.lines[piece])
+        else:
+            # A key that is never stored, so that what follows has one comparison.
+            looked.keys[piece].low = 0
+            looked.keys[piece].high = LONGER
+            looked.lines[piece] = state.first_level
+
+
+cdef inline void note_missed(
+    LookUp* looked, Py_ssize_t piece, const FirstEntry* entry
+) noexcept nogil:
+    """Note a piece whose entry is not its own. Without a branch: it would be mispredicted."""
+    looked.missed[looked.n_missed] = piece
+    looked.n_missed += (entry.key.low ^ looked.keys[piece].low) | (
+        entry.key.high ^ looked.keys[piece].high
+    ) != 0
+
+
+cdef inline void prepare_missed(
+    const Bpe* bpe, const EncoderState* state, const uint8_t* text, const Batch* batch,
+    LookUp* looked, Py_ssize_t turn
+) noexcept nogil:
+    """Fetch what encoding a piece that was missed will look at, some pieces before its turn."""
+    cdef Py_ssize_t later = turn + AHEAD, piece, n
+    cdef const uint32_t* record
+    while looked.n_prepared <= later and looked.n_prepared < looked.n_missed:
+        piece = looked.missed[looked.n_prepared]
+        n = batch.ends[piece] - batch.starts[piece]
+        if n <= SHORT_PIECE:
+            looked.probes[looked.n_prepared] = short_probe(looked.keys[piece])
+        elif n <= STORED_BYTES:
+            looked.probes[looked.n_prepared] = long_probe(text + batch.starts[piece], n)
+        else:
+            looked.probes[looked.n_prepared].hashed = 0     # neither looked up nor stored
+        prefetch(bpe.token_slots + first_slot(bpe, looked.probes[looked.n_prepared].hashed))
+        prefetch(index_slot(&state.store, looked.probes[looked.n_prepared].hashed))
+        looked.n_prepared += 1
+    if turn + AHEAD // 2 < looked.n_missed:
+        record = stored_record(&state.store, looked.probes[turn + AHEAD // 2].hashed)
+        if record != NULL:
+            prefetch(record)
+
+
+cdef Py_ssize_t encode_missed(
+    const Bpe* bpe, EncoderState* state, const uint8_t* text, const Batch* batch,
+    LookUp* looked, Py_ssize_t turn, uint32_t* out,
+) noexcept nogil:
+    """Encode a piece that the first level does not hold, and store it."""
+    cdef Py_ssize_t piece = looked.missed[turn], n = batch.ends[piece] - batch.starts[piece]
+    cdef const uint8_t* start = text + batch.starts[piece]
+    cdef const uint32_t* stored
+    cdef const Probe* probe = &looked.probes[turn]
     cdef Py_ssize_t count
-    cdef uint32_t token
-    if n > SECOND_LEVEL_BYTES:
-        return encode_piece(bpe, state, piece, n, True, out)
-    if n <= SHORT_PIECE:
-        # Its long_key, from the short one.
-        words[0], words[1], words[2] = key.low, key.high & low_bytes[7], 0
-        words[3] = key.high & ~low_bytes[7]
-        second = second_level_slot(state, words)
-        prefetch(second)
-        probe = short_probe(key)
-        token = find_probed(bpe, &probe, piece)
-        if token != NONE:
-            out[0] = id_of_rank(bpe, token)
-            if state.stores:
-                store_first_level(first, key, out, 1)
-            return 1
-    else:
-        long_key(piece, n, words)
-    if (
-        second.key[0] == words[0] and second.key[1] == words[1]
-        and second.key[2] == words[2] and second.key[3] == words[3]
-    ):
-        memcpy(out, second.tokens, second.count * sizeof(uint32_t))
-        return second.count
-    if n <= SHORT_PIECE:
-        count = encode_parts(bpe, state, piece, n, True, out)
-    else:
-        count = encode_piece(bpe, state, piece, n, True, out)
+    cdef uint32_t token, n_stored = 0
+    prepare_missed(bpe, state, text, batch, looked, turn)
+    if n > STORED_BYTES:
+        return encode_piece(bpe, state, start, n, True, out)
+    stored = find_stored(&state.store, probe.hashed, start, n, &n_stored)
+    if stored != NULL:
+        memcpy(out, stored, n_stored * sizeof(uint32_t))
+        return n_stored
+    token = find_probed(bpe, probe, start)
+    if token != NONE:
+        out[0] = id_of_rank(bpe, token)
+        if n <= SHORT_PIECE and state.stores:
+            store_in_line(looked.lines[piece], looked.keys[piece], out, 1)
+        return 1
+    count = encode_parts(bpe, state, start, n, True, out)
     if count < 0 or not state.stores:
         return count
     if n <= SHORT_PIECE and count <= FIRST_LEVEL_TOKENS:
-        store_first_level(first, key, out, count)
-    elif count <= SECOND_LEVEL_TOKENS:
-        memcpy(second.key, words, sizeof(words))
-        memcpy(second.tokens, out, count * sizeof(uint32_t))
-        second.count = count
+        store_in_line(looked.lines[piece], looked.keys[piece], out, count)
+    else:
+        store_piece(&state.store, probe.hashed, start, n, out, count)
     return count
-
-
-cdef inline FirstEntry* first_level_slot(const EncoderState* state, Key key) noexcept nogil:
-    """Where the first-level cache holds the piece of a key, if it does."""
-    return state.first_level + (hash_key(key) >> 40 & state.first_level_mask)
-
-
-cdef inline void store_first_level(
-    FirstEntry* first, Key key, const uint32_t* tokens, Py_ssize_t count
-) noexcept nogil:
-    first.key = key
-    memcpy(first.tokens, tokens, count * sizeof(uint32_t))
-    first.count = count
-
-
-cdef inline void long_key(const uint8_t* piece, Py_ssize_t n, uint64_t* words) noexcept nogil:
-    memset(words, 0, 4 * sizeof(uint64_t))
-    memcpy(words, piece, n)
-    words[3] |= <uint64_t> n << 56
-
-
-cdef inline SecondEntry* second_level_slot(
-    const EncoderState* state, const uint64_t* words
-) noexcept nogil:
-    """Where the second-level cache holds the piece of a long_key, if it does."""
-    return state.second_level + (hash_words(words) & state.second_level_mask)
-
-
-cdef inline uint64_t hash_words(const uint64_t* words) noexcept nogil:
-    cdef uint64_t hashed = words[0] ^ words[1] * <uint64_t> 0x9E3779B97F4A7C15
-    hashed = scramble(hashed ^ words[2] * <uint64_t> 0xC2B2AE3D27D4EB4F)
-    return scramble(hashed ^ words[3]) >> 24
 
 
 cdef Py_ssize_t encode_piece(
@@ -408,7 +428,7 @@ cdef void prefill(const Bpe* bpe, EncoderState* state) noexcept nogil:
         if n <= SHORT_PIECE:
             piece = bpe.arena + bpe.offsets[token]
             key = short_key(piece, n, limit)
-            store_first_level(
-                first_level_slot(state, key), key, &bpe.ids[token], 1
+            store_in_line(
+                first_level_line(state.first_level, state.line_mask, key), key, &bpe.ids[token], 1
             )
         token -= 1

@@ -13,7 +13,7 @@ class Encoder:
         tables: BpeTables,
         scan_tables: ScanTables | None,
         find_spans: Callable[[str], tuple[NDArray[np.int64], NDArray[np.int64]]] | None = None,
-        cache_bits: tuple[int, int] = (17, 14),
+        cache_bits: tuple[int, int] = (17, 16),
         pipeline: Any = None,
     ) -> None: ...
     @property

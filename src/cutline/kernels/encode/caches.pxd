@@ -1,0 +1,106 @@
+"""The caches of pieces, inlined into the encoder: what encoding a piece gave, looked up by its bytes.
+
+Short pieces of few tokens are in the first level, two to a line of the processor's cache. All
+others are in the store: an index of places in a ring, into which each new piece is written after
+the last one, over the oldest.
+
+Guarded by tests/kernels/test_caches.py.
+"""
+
+from cutline.kernels.base.common cimport (
+    LONGER, Key, hash_key, low_bytes, memcpy, prefetch, same_bytes, uint8_t, uint32_t, uint64_t,
+)
+
+cdef enum:
+    FIRST_LEVEL_TOKENS = 3
+    STORED_BYTES = 255          # longest piece in the store
+    TAG_BITS = 24               # of the hash of a piece, in the index of the store
+    # Of a piece in the ring, at most; a ring has room for one at least.
+    RECORD_BYTES = 8 + 5 * (STORED_BYTES + 1)
+
+# The tokens of a piece and their number.
+cdef struct Known:
+    uint32_t tokens[FIRST_LEVEL_TOKENS]
+    uint32_t count
+
+# Two of these are a line.
+cdef struct FirstEntry:
+    Key key
+    Known known
+
+# The index holds `place << TAG_BITS | tag`: where the piece was written, in words of 8 bytes since
+# the ring was new, and some bits of its hash. At that place: how many bytes and tokens it has in
+# one word, its tokens, its bytes. A place that was written over is too far behind the next one.
+cdef struct Store:
+    uint64_t* index
+    uint64_t index_mask
+    uint64_t* ring
+    uint64_t ring_words         # a power of two
+    uint64_t next_word
+
+
+cdef inline FirstEntry* first_level_line(
+    FirstEntry* first_level, uint64_t line_mask, Key key
+) noexcept nogil:
+    """The line that holds the piece of a key, if one does."""
+    return first_level + 2 * (hash_key(key) >> 40 & line_mask)
+
+
+cdef inline FirstEntry* in_line(FirstEntry* line, Key key) noexcept nogil:
+    """The entry of a line that holds the piece of a key, if one does."""
+    return line + (line.key.low != key.low)
+
+
+cdef inline void store_in_line(
+    FirstEntry* line, Key key, const uint32_t* tokens, Py_ssize_t count
+) noexcept nogil:
+    """Put a piece into its line; the one before the last leaves it."""
+    line[1] = line[0]
+    line.key = key
+    memcpy(line.known.tokens, tokens, count * sizeof(uint32_t))
+    line.known.count = count
+
+
+cdef inline uint64_t* index_slot(const Store* store, uint64_t hashed) noexcept nogil:
+    return store.index + (hashed >> 20 & store.index_mask)
+
+
+cdef inline const uint32_t* stored_record(const Store* store, uint64_t hashed) noexcept nogil:
+    """The piece in the ring that may be the one of this hash, or NULL."""
+    cdef uint64_t entry = index_slot(store, hashed)[0]
+    cdef uint64_t place = entry >> TAG_BITS
+    if (entry ^ hashed) & ((1 << TAG_BITS) - 1) or store.next_word - place > store.ring_words:
+        return NULL
+    return <const uint32_t*> (store.ring + (place & (store.ring_words - 1)))
+
+
+cdef inline const uint32_t* find_stored(
+    const Store* store, uint64_t hashed, const uint8_t* piece, Py_ssize_t n, uint32_t* count
+) noexcept nogil:
+    """The tokens of a piece in the store, and their number; NULL: it is not there."""
+    cdef const uint32_t* record = stored_record(store, hashed)
+    if record == NULL or record[0] != <uint32_t> n:
+        return NULL
+    if not same_bytes(<const uint8_t*> (record + 2 + record[1]), piece, n):
+        return NULL
+    count[0] = record[1]
+    return record + 2
+
+
+cdef inline void store_piece(
+    Store* store, uint64_t hashed, const uint8_t* piece, Py_ssize_t n,
+    const uint32_t* tokens, Py_ssize_t count
+) noexcept nogil:
+    """Write a piece of at most STORED_BYTES into the ring."""
+    cdef uint64_t words = (8 + 4 * count + n + 7) >> 3, place = store.next_word
+    cdef uint64_t left = store.ring_words - (place & (store.ring_words - 1))
+    cdef uint32_t* record
+    if words > left:
+        place += left       # a piece lies in one stretch
+    record = <uint32_t*> (store.ring + (place & (store.ring_words - 1)))
+    record[0] = n
+    record[1] = count
+    memcpy(record + 2, tokens, count * sizeof(uint32_t))
+    memcpy(record + 2 + count, piece, n)
+    store.next_word = place + words
+    index_slot(store, hashed)[0] = place << TAG_BITS | (hashed & ((1 << TAG_BITS) - 1))

@@ -18,7 +18,8 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       token_tree      one long piece + prefixes        -> its token tree
     encode/
       decode          token ids + arena                -> bytes; ids -> list of int
-      batches         pieces + bpe, with caches        -> tokens, a batch at a time
+      caches.pxd      pieces                           -> what encoding them gave
+      batches         pieces + bpe + caches            -> tokens, a batch at a time
       encoder         text + scan + batches            -> lists, arrays, counts
     train/
       piece_table     pieces                           -> the table of distinct ones, with counts

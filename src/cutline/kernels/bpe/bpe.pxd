@@ -1,7 +1,8 @@
 """Vocabulary tables, and what needs nothing but them: look-ups and the pair check."""
 
 from cutline.kernels.base.common cimport (
-    LONGER, NONE, SHORT_PIECE, Key, char_bytes, decode_char, hash_key, hash_long, same_bytes,
+    LONGER, NONE, SHORT_PIECE, Key, char_bytes, decode_char, hash_key, hash_long, prefetch,
+    same_bytes,
     scramble, short_key, uint8_t, uint32_t, uint64_t,
 )
 
@@ -143,6 +144,13 @@ cdef inline uint32_t merged_pair(const Bpe* bpe, uint64_t left, uint64_t right) 
         if entry == 0:
             return NONE
         slot = (slot + 1) & mask
+
+
+cdef inline void fetch_pair(const Bpe* bpe, uint64_t left, uint64_t right) noexcept nogil:
+    """Fetch what merged_pair will read, so that it waits for several pairs at once."""
+    cdef uint64_t hashed = hash_pair(left << 21 | right)
+    prefetch(&bpe.pair_filter[hashed >> bpe.filter_shift >> 6])
+    prefetch(&bpe.pair_slots[hashed >> bpe.pair_shift])
 
 
 cdef inline Py_ssize_t token_bytes(const Bpe* bpe, uint32_t token) noexcept nogil:

@@ -181,6 +181,8 @@ cdef Py_ssize_t merge_parts(
         for at in range(n):
             parts[at] = bpe.byte_token[piece[at]]
     for at in range(count - 1):
+        fetch_pair(bpe, parts[at], parts[at + 1])
+    for at in range(count - 1):
         ranks[at] = merged_pair(bpe, parts[at], parts[at + 1])
     while count > 1:
         lowest = NONE
@@ -191,6 +193,10 @@ cdef Py_ssize_t merge_parts(
                 best = at
         if lowest == NONE:
             break
+        if best > 0:
+            fetch_pair(bpe, parts[best - 1], lowest)
+        if best < count - 2:
+            fetch_pair(bpe, lowest, parts[best + 2])
         parts[best] = lowest
         count -= 1
         close_gap(parts + best + 1, count - best - 1)

@@ -228,6 +228,29 @@ cdef Py_ssize_t encode_batch(
     return next_out - out
 
 
+cdef Py_ssize_t count_batch(
+    const Bpe* bpe, EncoderState* state, const uint8_t* text, Py_ssize_t end, Batch* batch
+) noexcept nogil:
+    """What encode_batch returns, without the tokens. Overwrites those in `state.out`."""
+    cdef LookUp looked
+    cdef const FirstEntry* entry
+    cdef Py_ssize_t piece, added, turn, total = 0
+    if batch.count == 0:
+        return 0
+    if not reserve(state, batch.ends[batch.count - 1] - batch.starts[0]):
+        return NO_MEMORY
+    find_lines(state, text, end, batch, &looked)
+    for piece in range(batch.count):
+        entry = in_line(looked.lines[piece], looked.keys[piece])
+        total += entry.known.count & (note_missed(&looked, piece, entry) - 1)
+    for turn in range(looked.n_missed):
+        added = encode_missed(bpe, state, text, batch, &looked, turn, state.out)
+        if added < 0:
+            return added
+        total += added
+    return total
+
+
 cdef Py_ssize_t encode_after(
     const Bpe* bpe, EncoderState* state, Py_ssize_t kept, const uint8_t* text, Py_ssize_t end,
     Batch* batch        # in: pieces from left to right
@@ -263,14 +286,16 @@ cdef inline void find_lines(
             looked.lines[piece] = state.first_level
 
 
-cdef inline void note_missed(
+cdef inline uint32_t note_missed(
     LookUp* looked, Py_ssize_t piece, const FirstEntry* entry
 ) noexcept nogil:
-    """Note a piece whose entry is not its own. Without a branch: it would be mispredicted."""
-    looked.missed[looked.n_missed] = piece
-    looked.n_missed += (entry.key.low ^ looked.keys[piece].low) | (
+    """Note a piece whose entry is not its own; 1 if so. A branch would be mispredicted."""
+    cdef uint32_t missed = (entry.key.low ^ looked.keys[piece].low) | (
         entry.key.high ^ looked.keys[piece].high
     ) != 0
+    looked.missed[looked.n_missed] = piece
+    looked.n_missed += missed
+    return missed
 
 
 cdef inline void prepare_missed(
@@ -403,11 +428,13 @@ cdef Py_ssize_t encode_text(
 ) noexcept nogil:
     """Tokens of a text, appended to state.out. Their number, or NO_MEMORY."""
     cdef Batch batch
-    cdef Py_ssize_t at = 0, total = 0, kept, added
+    cdef Py_ssize_t at = 0, total = 0, added
     while at < n and total <= limit:
         at = fill_batch(source, text, at, n, limit - total + 1, &batch)
-        kept = before + total if before >= 0 else 0
-        added = encode_after(bpe, state, kept, text, n, &batch)
+        if before >= 0:
+            added = encode_after(bpe, state, before + total, text, n, &batch)
+        else:
+            added = count_batch(bpe, state, text, n, &batch)
         if added < 0:
             return added
         total += added

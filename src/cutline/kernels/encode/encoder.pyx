@@ -3,14 +3,16 @@
 Guarded by tests/test_encode.py.
 """
 
-from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport (
+    PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer,
+)
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.number cimport PyNumber_Index
 from cpython.unicode cimport (
     PyUnicode_AsUTF8AndSize, PyUnicode_AsUTF8String, PyUnicode_Check, PyUnicode_CheckExact,
     PyUnicode_FromObject, PyUnicode_GET_LENGTH,
 )
-from libc.stdlib cimport free
+from libc.stdlib cimport free, realloc
 
 import numpy as np
 
@@ -254,7 +256,7 @@ cdef class Encoder:
         """Encode a text that nothing changes any more, into a uint32 array."""
         cdef OwnedState owned = self.take_state()
         cdef Py_ssize_t total = self.run(owned, utf8_owner(text), 0, NO_LIMIT)
-        tokens = copy_ids(owned.state.out, total)
+        tokens = array_of_ids(&owned.state, total)
         self.release(owned)
         return tokens
 
@@ -415,6 +417,35 @@ cdef class Encoder:
         tokens = list_of_ids(owned.state.out, total)
         self.release(owned)
         return tokens
+
+
+@auto_pickle(False)
+cdef class Ids:
+    """Memory of an encoder state that became an array's."""
+    cdef uint32_t* ids
+    cdef Py_ssize_t n
+
+    def __getbuffer__(self, Py_buffer* view, int flags):
+        PyBuffer_FillInfo(view, self, self.ids, self.n * sizeof(uint32_t), False, flags)
+
+    def __dealloc__(self):
+        free(self.ids)
+
+
+cdef object array_of_ids(EncoderState* state, Py_ssize_t n):
+    """The tokens of an encoder state in an array of their own."""
+    cdef Ids owner
+    cdef void* shrunk
+    if n < KEPT_OUT_SLOTS // 8:
+        return copy_ids(state.out, n)
+    # Memory touched for the first time takes longer than encoding into it: touch it once.
+    shrunk = realloc(state.out, n * sizeof(uint32_t))
+    owner = Ids()
+    owner.ids = state.out if shrunk == NULL else <uint32_t*> shrunk
+    owner.n = n
+    state.out = NULL
+    state.out_slots = 0
+    return np.frombuffer(owner, dtype=np.uint32)
 
 
 cdef object copy_ids(const uint32_t* ids, Py_ssize_t n):

@@ -14,6 +14,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       build           arena, offsets, ranks            -> the tables that bpe reads
       matches         one long piece + bpe             -> which tokens begin, or end, at a place
       backtracking    one long piece + matches         -> its tokens
+      merge_windows   one long piece + bpe             -> its tokens
       prefixes        one long piece                   -> tokens of all its prefixes, or suffixes
       token_tree      one long piece + prefixes        -> its token tree
     encode/

@@ -22,6 +22,7 @@ from cutline.kernels.bpe.bpe cimport (
     long_probe, merge,
     next_closed_boundary, short_probe,
 )
+from cutline.kernels.bpe.merge_windows cimport encode_by_windows
 from cutline.kernels.bpe.matches cimport free_automaton
 from cutline.kernels.bpe.prefixes cimport encode_by_prefixes
 from cutline.kernels.encode.caches cimport (
@@ -409,9 +410,12 @@ cdef Py_ssize_t encode_long(
 ) noexcept nogil:
     """Tokens of a long piece. Their number, or NO_MEMORY.
 
-    Backtracking is fastest but for runs, where it leaves nearly every place again.
+    Windows are fastest but for text that repeats itself; backtracking for such text but for
+    runs, where it leaves nearly every place again.
     """
-    cdef Py_ssize_t count
+    cdef Py_ssize_t count = encode_by_windows(bpe, piece, n, state.lookups.pair_cache, out)
+    if count > 0:
+        return count
     if not grow(<void**> &state.bits, &state.bits_words, n // 64 + 1, sizeof(uint64_t)):
         return NO_MEMORY
     count = backtrack(bpe, piece, n, state.bits, state.lookups.pair_cache, BACKTRACKING_BUDGET, out)

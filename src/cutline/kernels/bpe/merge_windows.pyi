@@ -1,0 +1,3 @@
+from cutline.kernels.bpe.bpe import BpeTables
+
+def merge_in_windows(tables: BpeTables, piece: bytes, long_ones: bool) -> list[int] | None: ...

@@ -1,7 +1,7 @@
 """The command group, the simple commands, and `run`, which all commands use."""
 
-import json
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from textwrap import shorten
@@ -20,7 +20,9 @@ from cutline.cli.options import (
     text_errors,
 )
 from cutline.cli.output import STDOUT, open_output
+from cutline.cli.rows import json_of
 from cutline.cli.streams import is_terminal, writes_to_terminal
+from cutline.errors import UnparsedWarning
 
 if TYPE_CHECKING:
     from cutline import Encoding
@@ -45,27 +47,25 @@ def run(
     write: Callable[[Named[T]], Iterator[str | bytes]],
     finds_files: bool = False,
     stream: Callable[[str, Path], T] | None = None,
+    n_jobs: int = 1,
 ) -> None:
     """Read every file, apply `work` to its content, and output the results with `write`.
 
     With `finds_files`, names may also be folders and patterns. With `stream`, it processes large
-    files.
+    files. With several jobs, `work` processes several files at a time.
     """
     # Rows on the same terminal would break up a progress bar.
     may_show_progress = is_terminal(sys.stderr) and not writes_to_terminal(output)
     inputs = Inputs(
         files, may_show_progress=may_show_progress, finds_files=finds_files, output=output
     )
-    with open_output(output) as sink:
-        for part in write(inputs.results(work, stream)):
+    with warnings.catch_warnings(), open_output(output) as sink:
+        # A note names the file. Here, since several threads cannot each catch warnings.
+        warnings.simplefilter("ignore", UnparsedWarning)
+        for part in write(inputs.results(work, stream, n_jobs)):
             # A --separator that is not UTF-8 is written as it was given.
             sink.write(part.encode(errors="surrogateescape") if isinstance(part, str) else part)
     inputs.end()
-
-
-def json_line(row: dict[str, object]) -> str:
-    """Write a row of JSON Lines."""
-    return json.dumps(row, ensure_ascii=False) + "\n"
 
 
 @click.group(
@@ -138,7 +138,7 @@ def encode(
 
 def _id_rows(results: Named[list[int]]) -> Iterator[str]:
     for file, tokens in results:
-        yield json_line({"file": file, "token_count": len(tokens), "tokens": tokens})
+        yield json_of({"file": file, "token_count": len(tokens), "tokens": tokens}) + "\n"
 
 
 def _id_lines(results: Named[list[int]]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from cpython.unicode cimport (
 )
 from libc.stdlib cimport free, realloc
 
-import numpy as np
+from cutline.kernels.base.late import numpy as np
 
 from cython cimport auto_pickle, critical_section
 

@@ -4,7 +4,6 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from textwrap import shorten
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -20,7 +19,6 @@ from cutline.cli.options import (
     text_errors,
 )
 from cutline.cli.output import STDOUT, open_output
-from cutline.cli.rows import json_of
 from cutline.cli.streams import is_terminal, writes_to_terminal
 from cutline.errors import UnparsedWarning
 
@@ -70,6 +68,13 @@ def run(
 
 @click.group(
     cls=Program,
+    modules={
+        "chunk": "cutline.cli.chunks",
+        "count": "cutline.cli.counts",
+        "train": "cutline.cli.training",
+        "truncate": "cutline.cli.truncation",
+        "view": "cutline.cli.views",
+    },
     context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
     epilog=examples(
         "cutline count *.md",
@@ -137,6 +142,8 @@ def encode(
 
 
 def _id_rows(results: Named[list[int]]) -> Iterator[str]:
+    from cutline.cli.rows import json_of
+
     for file, tokens in results:
         yield json_of({"file": file, "token_count": len(tokens), "tokens": tokens}) + "\n"
 
@@ -185,6 +192,8 @@ def encodings() -> None:
 
 
 def _model_examples(encoding_name: str) -> str:
+    from textwrap import shorten
+
     from cutline.vocabulary.models import MODEL_PREFIX_TO_ENCODING, MODEL_TO_ENCODING
 
     encodings = MODEL_TO_ENCODING | {f"{k}*": name for k, name in MODEL_PREFIX_TO_ENCODING.items()}

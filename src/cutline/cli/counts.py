@@ -8,7 +8,6 @@ import click
 from cutline.cli.commands import command, run
 from cutline.cli.inputs import checked_utf8, shown_name
 from cutline.cli.options import encoding_choice, input_output, jobs, output_format, text_errors
-from cutline.cli.rows import json_of
 
 if TYPE_CHECKING:
     from cutline import Encoding
@@ -87,6 +86,8 @@ def count(
 
 
 def _json_rows(results: Results) -> Iterator[str]:
+    from cutline.cli.rows import json_of  # only these rows are JSON
+
     for file, size in results:
         yield json_of({"file": file, "token_count": size.tokens}) + "\n"
 

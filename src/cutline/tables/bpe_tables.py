@@ -4,6 +4,7 @@ docs/algorithm.md explains the purpose of each table and why it suffices.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +68,7 @@ def build_bpe_tables(vocabulary: Vocabulary) -> BpeTables:
     unreachable = (left == NONE) & (lengths > 1)
     char_token, boundaries, neighbours = build.character_tables(hashed.arena, hashed.offsets, left)
     beginnings, endings = build.match_filters(hashed.arena, hashed.offsets, left, right)
-    arrays = {
+    arrays: dict[str, NDArray[Any]] = {
         "arena": hashed.arena,
         "offsets": hashed.offsets,
         "ids": vocabulary.ids,

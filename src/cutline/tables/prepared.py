@@ -16,7 +16,7 @@ from __future__ import annotations
 import struct
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from os import path
+from os import fstat, path  # pathlib would take longer than a count
 from typing import Any, Final
 from zlib import adler32
 
@@ -28,7 +28,7 @@ from cutline.kernels.scan.scan import ScanTables
 
 __all__ = ["DATA_DIRECTORY", "IS_READABLE", "load", "pack"]
 
-DATA_DIRECTORY: Final = path.join(path.dirname(__file__), "data")  # noqa: PTH118, PTH120 (quick)
+DATA_DIRECTORY: Final = path.join(path.dirname(__file__), "data")  # noqa: PTH118, PTH120
 IS_READABLE: Final = sys.byteorder == "little"
 
 _MAGIC: Final = b"cuttab\x01\x00"
@@ -103,11 +103,13 @@ def load(file: str) -> tuple[BpeTables, ScanTables]:
     Cost: linear in the file; about 10 ms for o200k_base, and memory for its tables, 18 MB.
     """
     try:
-        with open(file, "rb", buffering=0) as source:  # noqa: PTH123 (quick)
+        with open(file, "rb", buffering=0) as source:  # noqa: PTH123
             head = source.read(_HEAD.size)
             fields = _fields_of(file, head)
             stored = list(_placed(_stored(fields), len(head), 8))
             file_bytes = stored[-1][2]
+            if fstat(source.fileno()).st_size != file_bytes:
+                raise _damaged(file, f"has not the {file_bytes} bytes that its header says")
             made = list(_placed(_made(fields["n_tokens"]), file_bytes, LINE_BYTES))
             memory = zeroed_memory(made[-1][2], large_pages=True)
             memory[: len(head)] = head
@@ -119,17 +121,21 @@ def load(file: str) -> tuple[BpeTables, ScanTables]:
     if done < file_bytes or adler32(memory[_CHECKED_FROM:done]) != _checksum(head):
         raise _damaged(file, "does not match its own checksum")
     arrays: dict[str, Any] = {
-        name: memory[start:end].cast(code, *([shape] if len(shape) > 1 else []))
+        name: _cast(memory[start:end], code, shape)
         for name, start, end, code, shape in (*stored, *made)
     }
     scan_names = ("ascii_class", "block_index", "block_class", "transitions")
-    scan_arrays = [arrays.pop(name) for name in scan_names]
+    automaton = {name: arrays.pop(name) for name in scan_names}
     build.fill_tables(arrays)
     sizes = {name: fields[name] for name in ("max_token_bytes", "max_unreachable_bytes")}
     return (
         BpeTables({"non_monotone": None} | sizes | arrays),
-        ScanTables(*scan_arrays, fields["stride"], bool(fields["has_gaps"])),
+        ScanTables(**automaton, stride=fields["stride"], has_gaps=bool(fields["has_gaps"])),
     )
+
+
+def _cast(memory: memoryview, code: Any, shape: tuple[int, ...]) -> memoryview:
+    return memory.cast(code, shape) if len(shape) > 1 else memory.cast(code)  # it may be empty
 
 
 def _fields_of(file: str, head: bytes) -> dict[str, int]:

@@ -111,17 +111,16 @@ def _table(group: Group, columns: "pyarrow.Schema") -> "pyarrow.Table":
     import pyarrow as pa
 
     files, pieces = zip(*group, strict=True)
-    texts = [encode_utf8(piece.text) for piece in pieces]
     values = (
         files,
         [piece.index for piece in pieces],
         [piece.start_index for piece in pieces],
         [piece.end_index for piece in pieces],
         [piece.token_count for piece in pieces],
-        texts,
+        [piece.text for piece in pieces],
         [piece.headings for piece in pieces],
         list(map(metadata_json, pieces)),
-        [content_hash(text, piece.headings) for text, piece in zip(texts, pieces, strict=True)],
+        [content_hash(encode_utf8(piece.text), piece.headings) for piece in pieces],
     )
     arrays = [pa.array(part, kind) for part, kind in zip(values, columns.types, strict=True)]
     return pa.Table.from_arrays(arrays, schema=columns)

@@ -88,6 +88,7 @@ class Encoding(TextEncoder, Decoding):
     """
 
     __slots__ = (
+        "_make_decoder",
         "_make_spec",
         "_memo",
         "_pickled",
@@ -100,6 +101,7 @@ class Encoding(TextEncoder, Decoding):
     )
 
     name: str
+    _make_decoder: Callable[[], Decoder]
     _make_spec: Callable[[], TokenizerSpec]
     _pipeline: Pipeline | None
     _special_tokens: dict[str, int]
@@ -196,14 +198,18 @@ class Encoding(TextEncoder, Decoding):
             return cls.from_spec(read_tokenizer(tokenizer, str(name)))
 
     def _assemble(self, spec: TokenizerSpec) -> None:
-        from cutline.tables import build_bpe_tables, build_scanner  # not for `import cutline` alone
+        # Not for `import cutline` alone.
+        from cutline.tables import build_bpe_tables, build_decoder, build_scanner
+
+        def spec_decoder() -> Decoder:
+            return build_decoder(spec.vocabulary, spec.own_tokens, spec.unreachable_tokens)
 
         pipeline = None
         if not spec.is_plain:
             from cutline.pipeline import Pipeline  # rarely needed
 
             pipeline = Pipeline(spec)
-        self._describe(spec.name, spec.special_tokens, pipeline, lambda: spec)
+        self._describe(spec.name, spec.special_tokens, pipeline, lambda: spec, spec_decoder)
         scan_tables, find_spans = build_scanner(spec.pat_str, stacklevel=4)
         changing = pipeline if spec.changes_texts else None
         self._bind(build_bpe_tables(spec.vocabulary), scan_tables, find_spans, pipeline=changing)
@@ -214,11 +220,21 @@ class Encoding(TextEncoder, Decoding):
         name: str,
         special_tokens: Mapping[str, int],
         tables: tuple[BpeTables, ScanTables],
+        make_vocabulary: Callable[[], Vocabulary],
         make_spec: Callable[[], TokenizerSpec],
     ) -> Self:
-        """Make an encoding that only splits and merges from its tables; `make_spec` fits them."""
+        """Make an encoding that only splits and merges from its tables.
+
+        The vocabulary and the spec, which fit the tables, are made when they are needed.
+        """
+
+        def make_decoder() -> Decoder:
+            from cutline.tables import build_decoder
+
+            return build_decoder(make_vocabulary(), special_tokens)
+
         encoding = cls.__new__(cls)
-        encoding._describe(name, dict(special_tokens), None, make_spec)
+        encoding._describe(name, dict(special_tokens), None, make_spec, make_decoder)
         encoding._bind(*tables)
         return encoding
 
@@ -228,9 +244,11 @@ class Encoding(TextEncoder, Decoding):
         special_tokens: dict[str, int],
         pipeline: Pipeline | None,
         make_spec: Callable[[], TokenizerSpec],
+        make_decoder: Callable[[], Decoder],
     ) -> None:
         for attribute, value in (
             ("name", name),
+            ("_make_decoder", make_decoder),
             ("_make_spec", make_spec),
             ("_pipeline", pipeline),
             ("_special_tokens", special_tokens),
@@ -856,13 +874,7 @@ class Encoding(TextEncoder, Decoding):
     def _decoder(self) -> Decoder:
         decoder: Decoder | None = self._memo.get("decoder")
         if decoder is None:
-            from cutline.tables import build_decoder
-
-            spec = self._spec
-            decoder = self._remember(
-                "decoder",
-                lambda: build_decoder(spec.vocabulary, spec.own_tokens, spec.unreachable_tokens),
-            )
+            decoder = self._remember("decoder", self._make_decoder)
         return decoder
 
     def _finder(self, texts: frozenset[str]) -> SpecialFinder:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from os import PathLike
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
@@ -61,10 +62,14 @@ def new_encoding(encoding_name: str) -> Encoding:
         return Encoding.from_spec(_spec_of(packaged, packaged_vocabulary(packaged)))
     tables = prepared.load(f"{prepared.DATA_DIRECTORY}/{packaged.rank_file}.tables")
 
-    def make_spec() -> TokenizerSpec:
-        return _spec_of(packaged, Vocabulary.from_tables(tables[0].arrays))
-
-    return Encoding._from_tables(packaged.name, packaged.special_tokens, tables, make_spec)
+    make_vocabulary = cache(lambda: Vocabulary.from_tables(tables[0].arrays))
+    return Encoding._from_tables(
+        packaged.name,
+        packaged.special_tokens,
+        tables,
+        make_vocabulary,
+        lambda: _spec_of(packaged, make_vocabulary()),
+    )
 
 
 def _spec_of(packaged: PackagedEncoding, vocabulary: Vocabulary) -> TokenizerSpec:

@@ -158,6 +158,9 @@ def test_count_equals_len_of_encode(name: str) -> None:
         n_tokens = len(ours.encode_ordinary(text))
         assert ours.count(text) == n_tokens
         assert type(ours.count(text)) is int
+        assert ours._count_utf8(text.encode("utf-8", "replace")) == ours.count(
+            text.encode("utf-8", "replace").decode()
+        )
         assert ours.fits(text, n_tokens)
         assert not (n_tokens and ours.fits(text, n_tokens - 1))
 

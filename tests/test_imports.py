@@ -181,6 +181,20 @@ def test_what_few_programs_need_is_imported_when_they_need_it() -> None:
     assert not rare.intersection(loaded)
 
 
+def test_a_count_needs_neither_numpy_nor_much_else() -> None:
+    program = (
+        "import sys, cutline\n"
+        "for name in ('o200k_base', 'cl100k_base', 'gpt2'):\n"
+        "    cutline.get_encoding(name).count('one two three')\n"
+        "print(*sys.modules)"
+    )
+    command = [sys.executable, "-c", program]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    late = {"numpy", "ahocorasick", "dataclasses", "inspect", "hashlib", "json", "difflib"}
+    late |= {"pathlib", "cutline.spec", "cutline.pretokenize", "cutline.tables.bpe_tables"}
+    assert not late.intersection(loaded)
+
+
 def floor_plan() -> list[str]:
     """CONTRIBUTING's map: each room on its floor, and the first sentence of its docstring."""
     lines = ["| floor | room | what it is |", "|---:|---|---|"]

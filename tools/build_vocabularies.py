@@ -80,7 +80,7 @@ def main() -> None:
     parser.add_argument("directory", type=Path, help="where the .tiktoken files are")
     directory: Path = parser.parse_args().directory
     for rank_file in RANK_FILE_SHA256:
-        build(directory / f"{rank_file}.tiktoken", DATA_DIRECTORY / f"{rank_file}.bin")
+        build(directory / f"{rank_file}.tiktoken", Path(DATA_DIRECTORY, f"{rank_file}.bin"))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """`Chunk`: a slice of a text with its offsets and token count; checks of chunk sizes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from operator import index
@@ -8,7 +8,7 @@ from typing import Any, SupportsIndex
 
 from cutline.errors import BudgetError
 
-__all__ = ["Chunk", "checked_sizes", "too_large"]
+__all__ = ["Chunk", "checked_sizes", "content_hash", "too_large"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,16 @@ class Chunk:
         >>> Chunk("one", 0, 3, 1, 0).content_hash == Chunk("one", 8, 11, 1, 5).content_hash
         True
         """
-        digest = blake2b(digest_size=16)
-        for part in (self.text, *self.headings):
-            encoded = part.encode()
-            digest.update(len(encoded).to_bytes(8, "little") + encoded)
-        return digest.hexdigest()
+        return content_hash(self.text.encode(), self.headings)
+
+
+def content_hash(utf8: bytes, headings: Iterable[str]) -> str:
+    """Return the hash of a chunk with this text, as UTF-8, and these headings."""
+    digest = blake2b(digest_size=16)
+    for part in (utf8, *map(str.encode, headings)):
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return digest.hexdigest()
 
 
 def checked_sizes(chunk_size: int, chunk_overlap: int) -> tuple[int, int]:

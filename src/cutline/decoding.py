@@ -7,14 +7,16 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from cutline.errors import UnknownTokenError
 from cutline.kernels.encode.decode import Decoder
 from cutline.threads import map_threads
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from cutline.decode_stream import DecodeStream
+else:
+    from cutline.kernels.base.late import numpy as np  # a count does not need it
 
 __all__ = ["Decoding"]
 

@@ -7,15 +7,12 @@ short text costs no more than one call.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
-from importlib import import_module
 from itertools import chain
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, Self, cast
-
-import numpy as np
 
 from cutline.checks import checked_budget, plain_text
 from cutline.decoding import Decoding
@@ -24,12 +21,14 @@ from cutline.errors import (
     UnknownTokenError,
     VocabularyError,
 )
+from cutline.kernels.base.late import Late
 from cutline.kernels.encode.decode import Decoder
 from cutline.special import SpecialFinder, disallowed_error
 from cutline.text_encoder import TextEncoder
 from cutline.threads import map_blocks, map_threads
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from cutline import counting
@@ -37,6 +36,8 @@ if TYPE_CHECKING:
     from cutline.counting import Appender, IntervalCounter, Prepender
     from cutline.counting.truncating import Boundary, Keep
     from cutline.formats.writing import FileFormat
+    from cutline.kernels.bpe.bpe import BpeTables
+    from cutline.kernels.scan.scan import ScanTables
     from cutline.pipeline import Pipeline
     from cutline.spec import TokenizerSpec
     from cutline.vocabulary import Vocabulary
@@ -44,20 +45,10 @@ if TYPE_CHECKING:
 __all__ = ["Encoding"]
 
 
-class _Late:
-    """A module that is imported on first use; each name is looked up once."""
-
-    def __init__(self, module: str) -> None:
-        self._module = module
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(import_module(self._module), name)
-        setattr(self, name, found)
-        return found
-
-
 if not TYPE_CHECKING:
-    counting = _Late("cutline.counting")  # a plain count does not need it
+    # A plain count needs neither.
+    counting = Late("cutline.counting")
+    np = Late("numpy")
 
 AllowedSpecial = Literal["all"] | AbstractSet[str]
 DisallowedSpecial = Literal["all"] | Collection[str]
@@ -97,11 +88,12 @@ class Encoding(TextEncoder, Decoding):
     """
 
     __slots__ = (
+        "_make_decoder",
+        "_make_spec",
         "_memo",
         "_pickled",
         "_pipeline",
         "_source",
-        "_spec",
         "_special_finder",
         "_special_token_values",
         "_special_tokens",
@@ -109,7 +101,8 @@ class Encoding(TextEncoder, Decoding):
     )
 
     name: str
-    _spec: TokenizerSpec
+    _make_decoder: Callable[[], Decoder]
+    _make_spec: Callable[[], TokenizerSpec]
     _pipeline: Pipeline | None
     _special_tokens: dict[str, int]
     _special_finder: SpecialFinder
@@ -205,17 +198,58 @@ class Encoding(TextEncoder, Decoding):
             return cls.from_spec(read_tokenizer(tokenizer, str(name)))
 
     def _assemble(self, spec: TokenizerSpec) -> None:
-        from cutline.tables import build_bpe_tables, build_scanner  # not for `import cutline` alone
+        # Not for `import cutline` alone.
+        from cutline.tables import build_bpe_tables, build_decoder, build_scanner
 
-        special_tokens = spec.special_tokens
+        def spec_decoder() -> Decoder:
+            return build_decoder(spec.vocabulary, spec.own_tokens, spec.unreachable_tokens)
+
         pipeline = None
         if not spec.is_plain:
             from cutline.pipeline import Pipeline  # rarely needed
 
             pipeline = Pipeline(spec)
+        self._describe(spec.name, spec.special_tokens, pipeline, lambda: spec, spec_decoder)
+        scan_tables, find_spans = build_scanner(spec.pat_str, stacklevel=4)
+        changing = pipeline if spec.changes_texts else None
+        self._bind(build_bpe_tables(spec.vocabulary), scan_tables, find_spans, pipeline=changing)
+
+    @classmethod
+    def _from_tables(
+        cls,
+        name: str,
+        special_tokens: Mapping[str, int],
+        tables: tuple[BpeTables, ScanTables],
+        make_vocabulary: Callable[[], Vocabulary],
+        make_spec: Callable[[], TokenizerSpec],
+    ) -> Self:
+        """Make an encoding that only splits and merges from its tables.
+
+        The vocabulary and the spec, which fit the tables, are made when they are needed.
+        """
+
+        def make_decoder() -> Decoder:
+            from cutline.tables import build_decoder
+
+            return build_decoder(make_vocabulary(), special_tokens)
+
+        encoding = cls.__new__(cls)
+        encoding._describe(name, dict(special_tokens), None, make_spec, make_decoder)
+        encoding._bind(*tables)
+        return encoding
+
+    def _describe(
+        self,
+        name: str,
+        special_tokens: dict[str, int],
+        pipeline: Pipeline | None,
+        make_spec: Callable[[], TokenizerSpec],
+        make_decoder: Callable[[], Decoder],
+    ) -> None:
         for attribute, value in (
-            ("name", spec.name),
-            ("_spec", spec),
+            ("name", name),
+            ("_make_decoder", make_decoder),
+            ("_make_spec", make_spec),
             ("_pipeline", pipeline),
             ("_special_tokens", special_tokens),
             ("_special_finder", SpecialFinder(special_tokens)),
@@ -225,9 +259,6 @@ class Encoding(TextEncoder, Decoding):
             ("_pickled", ()),
         ):
             object.__setattr__(self, attribute, value)
-        scan_tables, find_spans = build_scanner(spec.pat_str, stacklevel=4)
-        changing = pipeline if spec.changes_texts else None
-        self._bind(build_bpe_tables(spec.vocabulary), scan_tables, find_spans, pipeline=changing)
 
     def __setattr__(self, attribute: str, value: object) -> NoReturn:
         raise AttributeError(
@@ -374,7 +405,7 @@ class Encoding(TextEncoder, Decoding):
         text = plain_text(text)
         allowed = self._check_special(text, allowed_special, disallowed_special)
         tokens, spans = self._untrimmed_offsets(text, allowed)
-        if self._spec.trims:
+        if self._pipeline is not None and self._spec.trims:
             trim(self._spec, self._decoder, tokens, spans)
         return tokens, spans
 
@@ -786,6 +817,11 @@ class Encoding(TextEncoder, Decoding):
         return ranks
 
     @property
+    def _spec(self) -> TokenizerSpec:
+        spec: TokenizerSpec = self._remember("spec", self._make_spec)
+        return spec
+
+    @property
     def _vocabulary(self) -> Vocabulary:
         return self._spec.vocabulary
 
@@ -838,13 +874,7 @@ class Encoding(TextEncoder, Decoding):
     def _decoder(self) -> Decoder:
         decoder: Decoder | None = self._memo.get("decoder")
         if decoder is None:
-            from cutline.tables import build_decoder
-
-            spec = self._spec
-            decoder = self._remember(
-                "decoder",
-                lambda: build_decoder(spec.vocabulary, spec.own_tokens, spec.unreachable_tokens),
-            )
+            decoder = self._remember("decoder", self._make_decoder)
         return decoder
 
     def _finder(self, texts: frozenset[str]) -> SpecialFinder:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from os.path import commonprefix
-
-import ahocorasick
+from typing import TYPE_CHECKING
 
 from cutline.errors import SpecialTokenError
+
+if TYPE_CHECKING:
+    import ahocorasick
 
 __all__ = ["SpecialFinder", "disallowed_error"]
 
@@ -30,6 +32,8 @@ class SpecialFinder:
     def _build(self) -> ahocorasick.Automaton:
         """Build the automaton on first use; most encodings never need it."""
         if self._automaton is None:
+            import ahocorasick
+
             automaton = ahocorasick.Automaton()
             for text in self._texts:
                 automaton.add_word(text, text)

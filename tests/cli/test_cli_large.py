@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from cutline.chunking import chunkers
 from cutline.cli import inputs
 from tests.cli.conftest import Invoke
 
@@ -25,7 +24,6 @@ def reads_little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nearly every file is large, and is read in many parts."""
     monkeypatch.setattr(inputs, "LARGE_BYTES", 10)
     monkeypatch.setattr(inputs, "_READ_BYTES", 7)
-    monkeypatch.setattr(chunkers, "_READ_CHARACTERS", 100)
 
 
 @pytest.mark.parametrize("by", ["token", "text", "markdown"])

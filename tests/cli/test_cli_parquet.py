@@ -3,11 +3,13 @@
 import io
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cutline import Chunk
 from cutline.cli import parquet as parquet_module
 from tests.cli.conftest import Command, Invoke
 
@@ -44,19 +46,15 @@ def test_columns_are_the_same_for_all_texts(invoke: Invoke) -> None:
 
 def test_rows_are_written_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet_module, "_GROUP_ROWS", 2)
-    row = {
-        "file": "a", "index": 0, "start_index": 0, "end_index": 1, "token_count": 1,
-        "text": "a", "headings": [], "metadata": {}, "content_hash": "",
-    }  # fmt: skip
     taken = 0
 
-    def rows() -> Any:
+    def chunks() -> Iterator[Chunk]:
         nonlocal taken
         for _ in range(5):
             taken += 1
-            yield row
+            yield Chunk("a", 0, 1, 1, 0)
 
-    parts = parquet_module.parquet(rows())
+    parts = parquet_module.parquet([("a", chunks())])
     first = next(parts)
     assert (taken, first[:4]) == (2, b"PAR1")
     assert len(rows_of(first + b"".join(parts))) == 5

@@ -174,7 +174,8 @@ def test_smallest_texts(text: str) -> None:
 
 
 def test_what_no_scanner_can_run_on_is_refused() -> None:
-    classes, index, blocks, transitions, stride = build_scan_tables(None).arrays
+    *arrays, stride = build_scan_tables(None).arrays
+    classes, index, blocks, transitions = map(np.asarray, arrays)
     with pytest.raises(ValueError, match="class tables do not cover all code points"):
         ScanTables(classes[:127].copy(), index, blocks, transitions, stride, False)
     with pytest.raises(ValueError, match="class tables do not cover all code points"):

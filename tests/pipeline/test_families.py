@@ -55,6 +55,8 @@ def count_of(tokenizer: Any, text: str) -> int:
 
 
 def assert_same(tokenizer: Any, encoding: cutline.Encoding, text: str) -> None:
+    utf8 = text.encode("utf-8", "replace")
+    assert encoding._count_utf8(utf8) == encoding.count(utf8.decode())
     found = ids_of(tokenizer, text)
     assert encoding.encode(text, allowed_special="all") == found
     assert encoding.encode_to_numpy(text, allowed_special="all").tolist() == found

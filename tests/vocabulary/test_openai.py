@@ -129,7 +129,7 @@ def test_all_threads_get_the_same_vocabulary(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_damaged_or_missing_file_is_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    data = (openai.DATA_DIRECTORY / "r50k_base.bin").read_bytes()
+    data = Path(openai.DATA_DIRECTORY, "r50k_base.bin").read_bytes()
     monkeypatch.setattr(openai, "_loaded", {})
     monkeypatch.setattr(openai, "DATA_DIRECTORY", tmp_path)
     path = tmp_path / "r50k_base.bin"

@@ -1,6 +1,5 @@
 """Chooses the chunker for a file by the command's options."""
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import wraps
@@ -11,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from cutline.cli.failure import Failure, message_of
-from cutline.cli.inputs import InputError, check_utf8, decode_utf8, shown_name
-from cutline.errors import UnparsedWarning
+from cutline.cli.inputs import InputError, decode_utf8, shown_name, utf8_blocks
 
 if TYPE_CHECKING:
     from cutline import Chunk, Encoding
@@ -102,10 +100,7 @@ class Chunkers:
         Raises:
             CutlineError: it cannot be cut, or its language is not known.
         """
-        chunker = self._for_file(name)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UnparsedWarning)  # the note names the file
-            chunks = chunker.chunk(text)
+        chunks = self._for_file(name).chunk(text)
         if chunks and (problem := chunks[0].metadata.get("unparsed")):
             self._note(f"{shown_name(name)}: cut at lines: {problem}")
         return chunks
@@ -125,15 +120,16 @@ class Chunkers:
         """
         if self._cutting.by not in _STREAMED or self._cutting.chunk_size < _ALWAYS_FITS:
             return self.chunk(name, decode_utf8(path.read_bytes(), "strict"))
-        check_utf8(path)
-        chunks = self._for_file(name).iter_chunks(path)
+        for _ in utf8_blocks(path):
+            pass  # what is not UTF-8 has no chunks at all
+        chunks = self._for_file(name).iter_chunks(block.decode() for block in utf8_blocks(path))
         first = list(islice(chunks, 1))
 
         def every() -> Iterator["Chunk"]:
             yield from first
             try:
                 yield from chunks
-            except (OSError, UnicodeDecodeError) as error:
+            except (OSError, InputError) as error:
                 raise Failure(f"{shown_name(name)}: {message_of(error)}") from error
 
         return every()

@@ -1,24 +1,23 @@
 """`cutline chunk`: files in, rows out."""
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from cutline.cli.chunkers import Chunkers, Cutting, chunking_options
-from cutline.cli.commands import command, json_line, run
+from cutline.cli.commands import command, run
 from cutline.cli.inputs import decode_utf8
-from cutline.cli.options import encoding_choice, input_output, output_format, text_errors
+from cutline.cli.options import encoding_choice, input_output, jobs, output_format, text_errors
+from cutline.cli.parallel import ahead
+from cutline.cli.rows import json_rows
 from cutline.cli.streams import writes_to_terminal
 
 if TYPE_CHECKING:
     from cutline import Chunk, Encoding
 
 FORM_FEED = "\f"
-COLUMNS = (
-    *("index", "start_index", "end_index", "token_count"),
-    *("text", "headings", "metadata", "content_hash"),
-)
 Results = Iterable[tuple[str, Iterable["Chunk"]]]
 
 
@@ -40,11 +39,13 @@ Results = Iterable[tuple[str, Iterable["Chunk"]]]
 )
 @encoding_choice
 @text_errors
+@jobs
 @input_output
 def chunk(
     files: tuple[str, ...],
     output: str,
     errors: str,
+    n_jobs: int,
     encoding: "Encoding",
     cutting: Cutting,
     form: str,
@@ -77,13 +78,17 @@ def chunk(
         if form == "text":
             return _texts(results, line)
         if form == "jsonl":
-            return map(json_line, _rows(results))
+            return json_rows(results)
         from cutline.cli.parquet import parquet
 
-        return parquet(_rows(results))
+        return parquet(results)
 
     def work(name: str, content: bytes) -> Iterable["Chunk"]:
         return chunkers.chunk(name, decode_utf8(content, errors))
+
+    def stream(name: str, path: Path) -> Iterable["Chunk"]:
+        chunks = chunkers.stream(name, path)
+        return chunks if n_jobs == 1 or isinstance(chunks, list) else ahead(chunks)
 
     run(
         files,
@@ -91,14 +96,9 @@ def chunk(
         work=work,
         write=write,
         finds_files=True,
-        stream=chunkers.stream if errors == "strict" else None,
+        stream=stream if errors == "strict" else None,
+        n_jobs=n_jobs,
     )
-
-
-def _rows(results: Results) -> Iterator[dict[str, object]]:
-    for file, chunks in results:
-        for piece in chunks:
-            yield {"file": file, **{name: getattr(piece, name) for name in COLUMNS}}
 
 
 def _texts(results: Results, line: str) -> Iterator[str]:

@@ -1,10 +1,9 @@
 """The command group, the simple commands, and `run`, which all commands use."""
 
-import json
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from textwrap import shorten
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -21,6 +20,7 @@ from cutline.cli.options import (
 )
 from cutline.cli.output import STDOUT, open_output
 from cutline.cli.streams import is_terminal, writes_to_terminal
+from cutline.errors import UnparsedWarning
 
 if TYPE_CHECKING:
     from cutline import Encoding
@@ -45,31 +45,36 @@ def run(
     write: Callable[[Named[T]], Iterator[str | bytes]],
     finds_files: bool = False,
     stream: Callable[[str, Path], T] | None = None,
+    n_jobs: int = 1,
 ) -> None:
     """Read every file, apply `work` to its content, and output the results with `write`.
 
     With `finds_files`, names may also be folders and patterns. With `stream`, it processes large
-    files.
+    files. With several jobs, `work` processes several files at a time.
     """
     # Rows on the same terminal would break up a progress bar.
     may_show_progress = is_terminal(sys.stderr) and not writes_to_terminal(output)
     inputs = Inputs(
         files, may_show_progress=may_show_progress, finds_files=finds_files, output=output
     )
-    with open_output(output) as sink:
-        for part in write(inputs.results(work, stream)):
+    with warnings.catch_warnings(), open_output(output) as sink:
+        # A note names the file. Here, since several threads cannot each catch warnings.
+        warnings.simplefilter("ignore", UnparsedWarning)
+        for part in write(inputs.results(work, stream, n_jobs)):
             # A --separator that is not UTF-8 is written as it was given.
             sink.write(part.encode(errors="surrogateescape") if isinstance(part, str) else part)
     inputs.end()
 
 
-def json_line(row: dict[str, object]) -> str:
-    """Write a row of JSON Lines."""
-    return json.dumps(row, ensure_ascii=False) + "\n"
-
-
 @click.group(
     cls=Program,
+    modules={
+        "chunk": "cutline.cli.chunks",
+        "count": "cutline.cli.counts",
+        "train": "cutline.cli.training",
+        "truncate": "cutline.cli.truncation",
+        "view": "cutline.cli.views",
+    },
     context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
     epilog=examples(
         "cutline count *.md",
@@ -137,8 +142,10 @@ def encode(
 
 
 def _id_rows(results: Named[list[int]]) -> Iterator[str]:
+    from cutline.cli.rows import json_of
+
     for file, tokens in results:
-        yield json_line({"file": file, "token_count": len(tokens), "tokens": tokens})
+        yield json_of({"file": file, "token_count": len(tokens), "tokens": tokens}) + "\n"
 
 
 def _id_lines(results: Named[list[int]]) -> Iterator[str]:
@@ -185,6 +192,8 @@ def encodings() -> None:
 
 
 def _model_examples(encoding_name: str) -> str:
+    from textwrap import shorten
+
     from cutline.vocabulary.models import MODEL_PREFIX_TO_ENCODING, MODEL_TO_ENCODING
 
     encodings = MODEL_TO_ENCODING | {f"{k}*": name for k, name in MODEL_PREFIX_TO_ENCODING.items()}

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from cutline.cli.commands import command, json_line, run
-from cutline.cli.inputs import decode_utf8, shown_name
-from cutline.cli.options import encoding_choice, input_output, output_format, text_errors
+from cutline.cli.commands import command, run
+from cutline.cli.inputs import checked_utf8, shown_name
+from cutline.cli.options import encoding_choice, input_output, jobs, output_format, text_errors
 
 if TYPE_CHECKING:
     from cutline import Encoding
@@ -52,11 +52,13 @@ _ORDERS: dict[str, Callable[[tuple[str, Size]], object]] = {
 )
 @encoding_choice
 @text_errors
+@jobs
 @input_output
 def count(
     files: tuple[str, ...],
     output: str,
     errors: str,
+    n_jobs: int,
     encoding: "Encoding",
     form: str,
     order: str | None,
@@ -70,8 +72,9 @@ def count(
     """
 
     def work(_: str, content: bytes) -> Size:
-        text = decode_utf8(content, errors)
-        return Size(encoding.count(text), len(text), len(content))
+        utf8 = checked_utf8(content, errors)
+        characters = len(utf8.decode()) if form == "table" else 0  # only the table has them
+        return Size(encoding._count_utf8(utf8), characters, len(content))
 
     def write(results: Results) -> Iterator[str]:
         rows = results if order is None else sorted(results, key=_ORDERS[order])  # type: ignore[arg-type]
@@ -79,12 +82,14 @@ def count(
             return _json_rows(rows)
         return _table(rows) if form == "table" else _lines(rows, files)
 
-    run(files, output, work=work, write=write, finds_files=True)
+    run(files, output, work=work, write=write, finds_files=True, n_jobs=n_jobs)
 
 
 def _json_rows(results: Results) -> Iterator[str]:
+    from cutline.cli.rows import json_of  # only these rows are JSON
+
     for file, size in results:
-        yield json_line({"file": file, "token_count": size.tokens})
+        yield json_of({"file": file, "token_count": size.tokens}) + "\n"
 
 
 def _lines(results: Results, files: tuple[str, ...]) -> Iterator[str]:

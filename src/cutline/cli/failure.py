@@ -1,5 +1,7 @@
 """Failures of a run: one line on stderr, no traceback, and the exit code."""
 
+from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import click
@@ -20,7 +22,25 @@ class Failure(click.ClickException):
 
 
 class Program(click.Group):
-    """A command group that ends like a Unix tool, whatever stops it."""
+    """A command group that ends like a Unix tool, whatever stops it.
+
+    Args:
+        modules: the modules that add further commands, by command; imported when needed.
+    """
+
+    def __init__(self, *args: Any, modules: Mapping[str, str], **values: Any) -> None:
+        super().__init__(*args, **values)
+        self._modules = modules
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """List all commands, by name."""
+        return sorted({*super().list_commands(ctx), *self._modules})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, or None if there is none of this name."""
+        if cmd_name in self._modules:
+            import_module(self._modules[cmd_name])
+        return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the subcommand; turn its exceptions into exit codes.

@@ -5,7 +5,6 @@ with exit code 1. Binary files in folders and of patterns are skipped, with a
 note.
 """
 
-import codecs
 import glob
 import os
 import re
@@ -19,14 +18,17 @@ from typing import TypeVar
 import click
 
 from cutline.cli.failure import Failure, message_of
+from cutline.cli.parallel import in_order
 from cutline.cli.streams import binary_stream
 from cutline.errors import CutlineError
+from cutline.kernels.base.utf8 import valid_bytes
 
 STDIN = "-"
 PROGRESS_MIN_BYTES = 8_000_000
 LARGE_BYTES = 1 << 24
 _ERASE_LINE = "\r\x1b[K"
 _READ_BYTES = 1 << 20
+_CHARACTER_BYTES = 4  # the longest
 _HEAD_BYTES = 8192
 _NAMED_AT_MOST = 3
 _NO_PART_OF_A_LINE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -36,6 +38,10 @@ T = TypeVar("T")
 
 class InputError(CutlineError, ValueError):
     """An input with content that the command does not support."""
+
+
+class _BinaryFile(Exception):  # noqa: N818 (no error)
+    """A file that was found, and is no text."""
 
 
 class Inputs:
@@ -68,13 +74,17 @@ class Inputs:
         self._skipped: list[str] = []
 
     def results(
-        self, work: Callable[[str, bytes], T], stream: Callable[[str, Path], T] | None = None
+        self,
+        work: Callable[[str, bytes], T],
+        stream: Callable[[str, Path], T] | None = None,
+        n_jobs: int = 1,
     ) -> Iterator[tuple[str, T]]:
         """Yield the name and `work(name, content)` of every input that does not fail.
 
         Args:
-            work: the function to apply.
+            work: the function to apply; to several files of up to `LARGE_BYTES` at a time.
             stream: the function for files of more than `LARGE_BYTES`, if given.
+            n_jobs: the number of threads.
 
         Raises:
             click.exceptions.Exit: code 1, at the end, when every input failed.
@@ -83,25 +93,52 @@ class Inputs:
         with self._progress() as advance:
             for folder, problem in self._unread:
                 self._report(click.format_filename(folder), problem)
-            for path, size_bytes in zip(self._paths, self._sizes_bytes, strict=True):
+            calls = (
+                self._call(path, size_bytes, work, stream)
+                for path, size_bytes in zip(self._paths, self._sizes_bytes, strict=True)
+            )
+            is_alone = n_jobs == 1 or len(self._paths) == 1
+            results: Iterator[Callable[[], T]] = (
+                (call for _, call in calls) if is_alone else in_order(calls, n_jobs, LARGE_BYTES)
+            )
+            for path, size_bytes, result in zip(
+                self._paths, self._sizes_bytes, results, strict=True
+            ):
                 name = click.format_filename(path)
                 try:
-                    if path in self._found and _is_binary(path):
-                        self._skipped.append(name)
-                        continue
-                    if stream is not None and size_bytes > LARGE_BYTES:
-                        result = stream(name, Path(path))
-                    else:
-                        result = work(name, _read(path))
+                    found = result()
+                except _BinaryFile:
+                    self._skipped.append(name)
+                    continue
                 except (OSError, CutlineError) as error:
                     self._report(name, error)
                 else:
                     done_count += 1
-                    yield name, result
+                    yield name, found
                 advance(size_bytes)
         self._note_skipped()
         if not done_count and (self._failed_count or self._skipped):
             raise click.exceptions.Exit(1)
+
+    def _call(
+        self,
+        path: str,
+        size_bytes: int,
+        work: Callable[[str, bytes], T],
+        stream: Callable[[str, Path], T] | None,
+    ) -> tuple[int, Callable[[], T]]:
+        """Return the call that processes a file, with its size; 0: it needs its turn."""
+        is_large = size_bytes > LARGE_BYTES
+
+        def call() -> T:
+            name = click.format_filename(path)
+            if path in self._found and _is_binary(path):
+                raise _BinaryFile
+            if stream is not None and is_large:
+                return stream(name, Path(path))
+            return work(name, _read(path))
+
+        return 0 if is_large else size_bytes, call
 
     def end(self) -> None:
         """End the run.
@@ -188,26 +225,41 @@ def decode_utf8(content: bytes, errors: str) -> str:
         raise _not_utf8(error, 0) from error
 
 
-def check_utf8(path: Path) -> None:
-    """Read a file to check that it is UTF-8, without keeping it in memory.
+def checked_utf8(content: bytes, errors: str) -> bytes:
+    r"""Return a file's content as valid UTF-8: `decode_utf8`, without the str.
 
     Raises:
-        InputError: it is not, with the message of `decode_utf8`.
+        InputError: `errors` is "strict" and the content is not UTF-8.
+
+    >>> checked_utf8(b"a\r\n\xff", "replace").decode()
+    'a\r\n\ufffd'
+    """
+    if valid_bytes(content) == len(content):
+        return content
+    return decode_utf8(content, errors).encode()
+
+
+def utf8_blocks(path: Path) -> Iterator[bytes]:
+    """Yield a file's content in blocks, each of whole characters in UTF-8.
+
+    Raises:
+        InputError: it is not UTF-8, with the message of `decode_utf8`.
         OSError: it cannot be read.
     """
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    done = 0
-    with path.open("rb") as file:
-        while True:
-            block = file.read(_READ_BYTES)
-            pending = len(decoder.getstate()[0])
-            try:
-                decoder.decode(block, final=not block)
-            except UnicodeDecodeError as error:
-                raise _not_utf8(error, done - pending) from error
-            if not block:
-                return
-            done += len(block)
+    done, rest = 0, b""
+    with path.open("rb", buffering=0) as file:
+        while read := file.read(_READ_BYTES):
+            block = rest + read
+            n_valid = valid_bytes(block)
+            done, rest = done + n_valid, block[n_valid:]
+            if len(rest) >= _CHARACTER_BYTES:
+                break  # no character whose end comes later
+            if n_valid:
+                yield block[:n_valid] if rest else block
+    try:
+        rest.decode()
+    except UnicodeDecodeError as error:
+        raise _not_utf8(error, done) from error
 
 
 def shown_name(name: str) -> str:

@@ -9,6 +9,7 @@ import click
 
 from cutline.cli.failure import message_of
 from cutline.cli.output import STDOUT
+from cutline.cli.parallel import processor_count
 from cutline.errors import UnknownEncodingError, UnknownModelError
 
 if TYPE_CHECKING:
@@ -50,6 +51,19 @@ text_errors = click.option(
     type=click.Choice(["strict", "replace"]),
     default="strict",
     help="Bytes that are not UTF-8: refuse the file, or read them as U+FFFD.",
+)
+
+
+jobs = click.option(
+    "--jobs",
+    "-j",
+    "n_jobs",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=processor_count,
+    show_default="one for each processor",
+    help="How many files to process at a time; with more than 1, a large file is written "
+    "while it is cut.",
 )
 
 

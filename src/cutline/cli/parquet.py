@@ -1,20 +1,28 @@
 """Rows of `cutline chunk` as Parquet, written as a stream."""
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from cutline.chunks import content_hash
 from cutline.cli.failure import Failure
+from cutline.cli.rows import metadata_json
 from cutline.extras import need
+from cutline.kernels.base.utf8 import encode_utf8
 
 if TYPE_CHECKING:
     import pyarrow
+
+    from cutline import Chunk
 
 __all__ = ["need_pyarrow", "parquet"]
 
 # Limits of a row group, which is kept in memory.
 _GROUP_ROWS = 16_384
 _GROUP_CHARACTERS = 1 << 23
+# Columns with few values; to look for repeated texts and hashes takes longer than to write them.
+_REPEATED = ["file", "headings.list.element", "metadata"]
+
+Group = list[tuple[str, "Chunk"]]
 
 
 def need_pyarrow() -> None:
@@ -69,29 +77,50 @@ class _Written:
         return taken
 
 
-def parquet(rows: Iterable[dict[str, Any]]) -> Iterator[bytes]:
-    """Yield a Parquet file in parts; without rows, one that has only columns."""
+def parquet(results: Iterable[tuple[str, Iterable["Chunk"]]]) -> Iterator[bytes]:
+    """Yield a Parquet file in parts; without chunks, one that has only columns."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     columns = schema()
     written = _Written()
-    with pq.ParquetWriter(pa.PythonFile(written, mode="w"), columns, compression="zstd") as writer:
-        for group in _groups(rows):
-            writer.write_table(pa.Table.from_pylist(group, schema=columns))
+    with pq.ParquetWriter(
+        pa.PythonFile(written, mode="w"), columns, compression="zstd", use_dictionary=_REPEATED
+    ) as writer:
+        for group in _groups(results):
+            writer.write_table(_table(group, columns))
             yield written.take()
     yield written.take()
 
 
-def _groups(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    group: list[dict[str, Any]] = []
+def _groups(results: Iterable[tuple[str, Iterable["Chunk"]]]) -> Iterator[Group]:
+    group: Group = []
     characters = 0
-    for row in rows:
-        metadata = json.dumps(row["metadata"], ensure_ascii=False)
-        group.append({**row, "metadata": metadata})
-        characters += len(row["text"])
-        if len(group) >= _GROUP_ROWS or characters >= _GROUP_CHARACTERS:
-            yield group
-            group, characters = [], 0
+    for file, chunks in results:
+        for piece in chunks:
+            group.append((file, piece))
+            characters += len(piece.text)
+            if len(group) >= _GROUP_ROWS or characters >= _GROUP_CHARACTERS:
+                yield group
+                group, characters = [], 0
     if group:
         yield group
+
+
+def _table(group: Group, columns: "pyarrow.Schema") -> "pyarrow.Table":
+    import pyarrow as pa
+
+    files, pieces = zip(*group, strict=True)
+    values = (
+        files,
+        [piece.index for piece in pieces],
+        [piece.start_index for piece in pieces],
+        [piece.end_index for piece in pieces],
+        [piece.token_count for piece in pieces],
+        [piece.text for piece in pieces],
+        [piece.headings for piece in pieces],
+        list(map(metadata_json, pieces)),
+        [content_hash(encode_utf8(piece.text), piece.headings) for piece in pieces],
+    )
+    arrays = [pa.array(part, kind) for part, kind in zip(values, columns.types, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=columns)

@@ -6,6 +6,8 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       common.pxd      types, constants, statuses, the hash of a piece
       characters.pxd  the characters of a str, and their UTF-8
       utf8            str -> UTF-8
+      json_text       UTF-8 -> a string of JSON
+      addresses       memory -> where it lies
       memory          memory for tables, in large pages
     scan/
       scan            text + automaton tables          -> pieces

@@ -4,11 +4,13 @@ docs/algorithm.md explains the purpose of each table and why it suffices.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cutline.errors import CorruptDataError, VocabularyError
+from cutline.kernels.base.memory import in_large_pages
 from cutline.kernels.bpe import build
 from cutline.kernels.bpe.bpe import BpeTables
 from cutline.vocabulary import Vocabulary, is_packaged
@@ -66,26 +68,31 @@ def build_bpe_tables(vocabulary: Vocabulary) -> BpeTables:
     unreachable = (left == NONE) & (lengths > 1)
     char_token, boundaries, neighbours = build.character_tables(hashed.arena, hashed.offsets, left)
     beginnings, endings = build.match_filters(hashed.arena, hashed.offsets, left, right)
+    arrays: dict[str, NDArray[Any]] = {
+        "arena": hashed.arena,
+        "offsets": hashed.offsets,
+        "ids": vocabulary.ids,
+        "token_slots": hashed.slots,
+        "pair_slots": pair_slots,
+        "pair_filter": pair_filter,
+        "left": left,
+        "right": right,
+        "byte_token": hashed.byte_token,
+        "char_token": char_token,
+        "open_boundaries": boundaries,
+        "neighbours": neighbours,
+        "beginnings": beginnings,
+        "endings": endings,
+    }
+    if irregular:
+        arrays["non_monotone"] = _irregular(left, right, lengths)
     return BpeTables(
         {
-            "arena": hashed.arena,
-            "offsets": hashed.offsets,
-            "ids": vocabulary.ids,
-            "token_slots": hashed.slots,
-            "pair_slots": pair_slots,
-            "pair_filter": pair_filter,
-            "left": left,
-            "right": right,
-            "non_monotone": _irregular(left, right, lengths) if irregular else None,
-            "byte_token": hashed.byte_token,
-            "char_token": char_token,
-            "open_boundaries": boundaries,
-            "neighbours": neighbours,
-            "beginnings": beginnings,
-            "endings": endings,
+            "non_monotone": None,
             "max_token_bytes": int(lengths.max()),
             "max_unreachable_bytes": int(lengths[unreachable].max(initial=0)),
         }
+        | dict(zip(arrays, in_large_pages(arrays.values()), strict=True))
     )
 
 

@@ -3,7 +3,6 @@
 Source: the tables are those of tiktoken 0.14 (`tiktoken/model.py`, MIT license).
 """
 
-from difflib import get_close_matches
 from typing import Final
 
 from cutline.errors import UnknownModelError
@@ -101,6 +100,8 @@ def encoding_name_for_model(model: str) -> str:
     for prefix, encoding_name in MODEL_PREFIX_TO_ENCODING.items():
         if model.startswith(prefix):
             return encoding_name
+    from difflib import get_close_matches
+
     near = get_close_matches(model.lower(), MODEL_TO_ENCODING, n=3)
     suggestion = f"did you mean {' or '.join(map(repr, near))}? otherwise " if near else ""
     raise UnknownModelError(

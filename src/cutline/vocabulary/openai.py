@@ -5,11 +5,9 @@ Names, split patterns, special tokens and rank files are those of tiktoken 0.14
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from difflib import get_close_matches
-from pathlib import Path
+from os import path  # pathlib would take longer than a count
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from cutline.errors import CorruptDataError, UnknownEncodingError
 from cutline.vocabulary.models import MODEL_TO_ENCODING
@@ -61,12 +59,11 @@ RANK_FILE_SHA256: Final[Mapping[str, str]] = MappingProxyType(
 )
 """The published sha256 of each `.tiktoken` rank file."""
 
-DATA_DIRECTORY: Final = Path(__file__).parent / "data"
+DATA_DIRECTORY: Final = path.join(path.dirname(__file__), "data")  # noqa: PTH118, PTH120
 """The folder of the packed vocabularies: one `<rank file>.bin` each."""
 
 
-@dataclass(frozen=True, slots=True)
-class PackagedEncoding:
+class PackagedEncoding(NamedTuple):
     """The definition of a packaged encoding.
 
     Attributes:
@@ -164,6 +161,8 @@ def packaged_encoding(name: str) -> PackagedEncoding:
         raise UnknownEncodingError(f"an encoding name is a str, got {name!r}")
     if name in PACKAGED_ENCODINGS:
         return PACKAGED_ENCODINGS[name]
+    from difflib import get_close_matches
+
     names = list_encoding_names()
     near = get_close_matches(name.lower(), names, n=3)
     if name in MODEL_TO_ENCODING:
@@ -195,16 +194,17 @@ def packaged_vocabulary(spec: PackagedEncoding) -> Vocabulary:
     """
     vocabulary = _loaded.get(spec.rank_file)
     if vocabulary is None:
-        path = DATA_DIRECTORY / f"{spec.rank_file}.bin"
+        file = path.join(DATA_DIRECTORY, f"{spec.rank_file}.bin")  # noqa: PTH118
         try:
-            data = path.read_bytes()
+            with open(file, "rb") as source:  # noqa: PTH123
+                data = source.read()
         except FileNotFoundError as error:
             raise CorruptDataError(
-                f"{path} is missing; reinstall cutline (pip install --force-reinstall cutline)"
+                f"{file} is missing; reinstall cutline (pip install --force-reinstall cutline)"
             ) from error
         # Threads may race to here and load twice, but all return the same object. A lock
         # would have to survive a fork while another thread holds it.
-        vocabulary = _loaded.setdefault(spec.rank_file, unpack(data, str(path)))
+        vocabulary = _loaded.setdefault(spec.rank_file, unpack(data, file))
     return vocabulary
 
 

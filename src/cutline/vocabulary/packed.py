@@ -18,16 +18,20 @@ later checks are for crafted files: nothing is allocated beyond what deflate str
 their size can contain.
 """
 
-import hashlib
+from __future__ import annotations
+
 import struct
 import zlib
-from typing import Any, Final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Final
 
 from cutline.errors import CorruptDataError, VocabularyError
 from cutline.vocabulary.vocabulary import Vocabulary, narrow
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+else:
+    from cutline.kernels.base.late import numpy as np  # a count does not need it
 
 __all__ = ["pack", "unpack"]
 
@@ -71,7 +75,7 @@ def pack(vocabulary: Vocabulary) -> bytes:
         id_steps.itemsize,
     )
     body = counts + stream + zlib.compress(vocabulary.arena, 9)
-    return _MAGIC + hashlib.sha256(body).digest() + body
+    return _MAGIC + sha256(body) + body
 
 
 def unpack(data: bytes, source: str = "packed vocabulary") -> Vocabulary:
@@ -91,7 +95,7 @@ def unpack(data: bytes, source: str = "packed vocabulary") -> Vocabulary:
     if len(data) < _HEAD_SIZE + _COUNTS.size:
         raise _corrupt(source, f"ends after {len(data)} bytes, inside its header")
     body = memoryview(data)[_HEAD_SIZE:]
-    if hashlib.sha256(body).digest() != data[len(_MAGIC) : _HEAD_SIZE]:
+    if sha256(body) != data[len(_MAGIC) : _HEAD_SIZE]:
         raise _corrupt(source, "does not match its own sha256")
     token_count, arena_size, stream_size, *widths = _COUNTS.unpack_from(body)
     if any(width not in _WIDTHS for width in widths[::2]) or widths[1] not in (0, *_WIDTHS):
@@ -109,6 +113,13 @@ def unpack(data: bytes, source: str = "packed vocabulary") -> Vocabulary:
         )
     except VocabularyError as error:
         raise _corrupt(source, f"contains no vocabulary: {error}") from error
+
+
+def sha256(data: bytes | memoryview) -> bytes:
+    """Return the digest."""
+    import hashlib  # loads a library that a count does not need
+
+    return hashlib.sha256(data).digest()
 
 
 def _inflate(stream: memoryview, size: int, source: str) -> bytes:

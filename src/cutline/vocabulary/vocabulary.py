@@ -4,15 +4,19 @@ It has all tokens in one buffer, with arrays of offsets and ids: the form that t
 kernels and the packed format work on.
 """
 
-import hashlib
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Final, NoReturn, final
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Self, final
 
 from cutline.errors import VocabularyError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+else:
+    from cutline.kernels.base.late import numpy as np  # a count does not need it
 
 __all__ = ["MAX_ARENA_BYTES", "MAX_TOKEN_COUNT", "MAX_TOKEN_ID", "Vocabulary"]
 
@@ -95,9 +99,25 @@ class Vocabulary:
             object.__setattr__(self, name, value)
 
     @classmethod
+    def from_tables(cls, arrays: Mapping[str, Any]) -> Self:
+        """Take the vocabulary out of its `BpeTables.arrays`, which are trusted."""
+        offsets, left = np.array(arrays["offsets"]), np.asarray(arrays["left"])
+        left_lengths = np.append(np.diff(offsets), 0)[np.minimum(left, len(left))]
+        vocabulary = cls.__new__(cls)
+        for name, value in (
+            ("arena", bytes(arrays["arena"])),
+            ("offsets", _frozen(offsets)),
+            ("ids", _frozen(np.array(arrays["ids"]))),
+            ("left_lengths", _frozen(left_lengths.astype(np.uint32))),
+            ("_fingerprint", None),
+        ):
+            object.__setattr__(vocabulary, name, value)
+        return vocabulary
+
+    @classmethod
     def from_ranks(
         cls, mergeable_ranks: Mapping[bytes, int], order: Sequence[bytes] | None = None
-    ) -> "Vocabulary":
+    ) -> Vocabulary:
         """Sort the tokens of a `{token: id}` mapping into a vocabulary.
 
         Args:
@@ -134,7 +154,7 @@ class Vocabulary:
         lengths = np.fromiter(map(len, tokens), dtype=np.uint64, count=len(tokens))
         return cls(b"".join(tokens), lengths, ids)
 
-    def with_left_lengths(self, left_lengths: ArrayLike) -> "Vocabulary":
+    def with_left_lengths(self, left_lengths: ArrayLike) -> Vocabulary:
         """Copy the vocabulary with the given `left_lengths`.
 
         Raises:
@@ -160,7 +180,9 @@ class Vocabulary:
         follow from the rest. Cost: O(bytes) at the first use, then cached.
         """
         if self._fingerprint is None:
-            digest = hashlib.sha256(len(self).to_bytes(8, "little"))
+            from hashlib import sha256  # loads a library
+
+            digest = sha256(len(self).to_bytes(8, "little"))
             digest.update(self.lengths.astype("<u8").tobytes())
             digest.update(self.ids.astype("<u4").tobytes())
             digest.update(self.arena)
@@ -207,7 +229,7 @@ class Vocabulary:
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"cannot delete {name!r}: a Vocabulary is immutable")
 
-    def __reduce__(self) -> tuple[type["Vocabulary"], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[type[Vocabulary], tuple[Any, ...]]:
         left_lengths = None if self.left_lengths is None else narrow(self.left_lengths)
         return Vocabulary, (self.arena, narrow(self.lengths), self.ids, left_lengths)
 

@@ -14,10 +14,13 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-import numpy as np
+from cutline.kernels.base.addresses import address_of
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
+else:
+    from cutline.kernels.base.late import numpy as np
 
 __all__ = ["LINE_BYTES", "in_large_pages", "zeroed_memory"]
 
@@ -25,7 +28,7 @@ LINE_BYTES = 64  # of the cache: what is fetched at once
 _PAGE_BYTES = 1 << 21
 
 
-def zeroed_memory(n_bytes: int, *, large_pages: bool) -> NDArray[np.uint8]:
+def zeroed_memory(n_bytes: int, *, large_pages: bool) -> memoryview:
     """Give zeroed memory that starts a line of the cache.
 
     Args:
@@ -36,7 +39,6 @@ def zeroed_memory(n_bytes: int, *, large_pages: bool) -> NDArray[np.uint8]:
     Raises:
         MemoryError: there is none.
     """
-    # Not by numpy where pages can be chosen: it asks for large ones by itself.
     if n_bytes >= _PAGE_BYTES and hasattr(mmap, "MADV_HUGEPAGE"):
         # What the system refuses here, it may still give in small pages.
         with suppress(OSError):
@@ -46,15 +48,15 @@ def zeroed_memory(n_bytes: int, *, large_pages: bool) -> NDArray[np.uint8]:
             if large_pages:
                 with suppress(OSError):
                     pages.madvise(mmap.MADV_HUGEPAGE)
-            return _aligned(np.frombuffer(pages, dtype=np.uint8), n_bytes, _PAGE_BYTES)
-    return _aligned(np.zeros(n_bytes + LINE_BYTES, dtype=np.uint8), n_bytes, LINE_BYTES)
+            return _aligned(memoryview(pages), n_bytes, _PAGE_BYTES)
+    return _aligned(memoryview(bytearray(n_bytes + LINE_BYTES)), n_bytes, LINE_BYTES)
 
 
 def in_large_pages(arrays: Iterable[NDArray[np.generic]]) -> list[NDArray[np.generic]]:
     """Copy the arrays, side by side."""
     arrays = list(arrays)
     sizes = [-(-array.nbytes // LINE_BYTES) * LINE_BYTES for array in arrays]
-    memory = zeroed_memory(max(sum(sizes), 1), large_pages=True)
+    memory = np.asarray(zeroed_memory(max(sum(sizes), 1), large_pages=True))
     copies = []
     at = 0
     for array, size in zip(arrays, sizes, strict=True):
@@ -65,6 +67,6 @@ def in_large_pages(arrays: Iterable[NDArray[np.generic]]) -> list[NDArray[np.gen
     return copies
 
 
-def _aligned(memory: NDArray[np.uint8], n_bytes: int, to: int) -> NDArray[np.uint8]:
-    start = -memory.__array_interface__["data"][0] % to
+def _aligned(memory: memoryview, n_bytes: int, to: int) -> memoryview:
+    start = -address_of(memory) % to
     return memory[start : start + n_bytes]

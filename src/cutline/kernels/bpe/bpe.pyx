@@ -9,10 +9,9 @@ neighbours are compatible, and when whole characters may be merged beforehand.
 Guarded by tests/kernels/test_encoders.py.
 """
 
-import numpy as np
+from cutline.kernels.base.late import numpy as np
 
 from cutline.kernels.base.common cimport MERGE_LIMIT, count_dense, memcpy
-from cutline.kernels.base.memory import in_large_pages
 
 cdef class BpeTables:
     """The arrays of a vocabulary, kept alive for the pointers that the kernels read.
@@ -22,8 +21,7 @@ cdef class BpeTables:
     """
 
     def __cinit__(self, dict arrays not None):
-        tables = {name: array for name, array in arrays.items() if isinstance(array, np.ndarray)}
-        self.arrays = arrays = arrays | dict(zip(tables, in_large_pages(tables.values())))
+        self.arrays = arrays = dict(arrays)
         cdef const uint8_t[::1] arena = arrays["arena"]
         cdef const uint64_t[::1] offsets = arrays["offsets"]
         cdef const uint32_t[::1] ids = arrays["ids"]
@@ -73,9 +71,9 @@ cdef class BpeTables:
     cdef int sort_sparse_ids(self) except -1:
         """Sort the tokens from n_dense on by id, with their lengths."""
         cdef const uint32_t[::1] sparse_ids, sparse_bytes
-        ids = self.arrays["ids"][self.bpe.n_dense:]
-        if len(ids) == 0:
+        if self.bpe.n_dense == self.bpe.n_tokens:
             return 0
+        ids = np.asarray(self.arrays["ids"])[self.bpe.n_dense:]
         by_id = np.argsort(ids, kind="stable")
         lengths = np.diff(self.arrays["offsets"])[self.bpe.n_dense:]
         self.arrays["sparse"] = (ids[by_id], lengths[by_id].astype(np.uint32))

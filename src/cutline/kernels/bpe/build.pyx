@@ -6,7 +6,7 @@ own last merge) is all that merging needs to know.
 Guarded by tests/kernels/test_splits.py.
 """
 
-import numpy as np
+from cutline.kernels.base.late import numpy as np
 
 from cutline.kernels.base.common cimport (
     NONE, char_bytes, decode_char, is_continuation, prefetch, uint8_t, uint32_t, uint64_t,
@@ -30,6 +30,63 @@ def slots_for(Py_ssize_t entries):
     return 1 << max(4, (2 * entries - 1).bit_length())
 
 
+def filter_words_for(Py_ssize_t n_tokens):
+    """Words of the filter of pairs: ten bits a pair keep needless probes near one in ten."""
+    return max(2, slots_for(5 * n_tokens) // 64)
+
+
+def token_slots_for(Py_ssize_t n_tokens):
+    """On average a token is found in the second slot, and what is none is known at the fifth."""
+    return max(16, n_tokens + n_tokens // 2)
+
+
+def fill_tables(dict arrays not None):
+    """Fill zeroed tables of a vocabulary whose merges are known: what the functions below make.
+
+    Args:
+        arrays: by name; arena, lengths, left, right and the ids of the last tokens, where they
+            are not the ranks; all others are filled.
+
+    Trusts: all tokens differ, left and right are the parts of their last merges, and no merge is
+    non-monotone.
+    """
+    cdef const uint8_t[::1] arena = arrays["arena"], lengths = arrays["lengths"]
+    cdef const uint32_t[::1] left = arrays["left"], right = arrays["right"]
+    cdef const uint32_t[::1] sparse_ids = arrays["sparse_ids"]
+    cdef uint64_t[::1] offsets = arrays["offsets"]
+    cdef uint64_t[:, ::1] token_slots = arrays["token_slots"]
+    cdef uint32_t[::1] ids = arrays["ids"], byte_token = arrays["byte_token"]
+    cdef uint32_t[::1] char_token = arrays["char_token"]
+    cdef Py_ssize_t n = lengths.shape[0], token
+    cdef Bpe bpe
+    cdef PairTable pairs = PairTable(n, arrays["pair_slots"], arrays["pair_filter"])
+    cdef Probe probes[AHEAD]
+    cdef const uint8_t* limit = &arena[0] + arena.shape[0]
+    for token in range(n):
+        offsets[token + 1] = offsets[token] + lengths[token]
+        ids[token] = token
+    for token in range(sparse_ids.shape[0]):
+        ids[n - sparse_ids.shape[0] + token] = sparse_ids[token]
+    for token in range(char_token.shape[0]):
+        char_token[token] = NONE
+    bpe = vocabulary_view(arena, offsets, token_slots, byte_token)
+    for token in range(n + AHEAD):
+        if token >= AHEAD:
+            put_new_token(
+                &bpe, <Slot*> &token_slots[0, 0], &probes[token % AHEAD], token - AHEAD
+            )
+            if left[token - AHEAD] != NONE:
+                pairs.add(left[token - AHEAD], right[token - AHEAD], token - AHEAD)
+        if token < n:
+            probes[token % AHEAD] = probe_of(&arena[offsets[token]], lengths[token], limit)
+            prefetch(&token_slots[0, 0] + 3 * first_slot(&bpe, probes[token % AHEAD].hashed))
+            if left[token] != NONE:
+                pairs.expect(left[token], right[token])
+                note_character(&char_token[0], &arena[offsets[token]], lengths[token], token)
+            elif lengths[token] == 1:
+                byte_token[arena[offsets[token]]] = token
+
+
 def token_slots(const uint8_t[::1] arena, const uint64_t[::1] offsets):
     """Hash table from a token's bytes to its rank.
 
@@ -38,8 +95,7 @@ def token_slots(const uint8_t[::1] arena, const uint64_t[::1] offsets):
         equal tokens, or None where all differ.
     """
     cdef Py_ssize_t n = offsets.shape[0] - 1, token
-    # On average a token is found in the second slot, and what is none is known at the fifth.
-    table = np.zeros((max(16, n + n // 2), 3), dtype=np.uint64)
+    table = np.zeros((token_slots_for(n), 3), dtype=np.uint64)
     cdef uint64_t[:, ::1] words = table
     cdef Slot* slots = <Slot*> &words[0, 0]
     cdef const uint32_t[::1] byte_token = np.zeros(256, dtype=np.uint32)    # not asked for
@@ -64,14 +120,21 @@ cdef uint32_t put_token(
     const Bpe* bpe, Slot* slots, const Probe* probe, uint32_t token
 ) noexcept nogil:
     """Put a token into a slot. Returns NONE, or the token that has the same bytes."""
-    cdef uint64_t slot = first_slot(bpe, probe.hashed)
     cdef uint32_t other = find_probed(bpe, probe, bpe.arena + bpe.offsets[token])
     if other == NONE:
-        while slots[slot].key.high != 0:
-            slot = slot + 1 if slot + 1 < bpe.n_slots else 0
-        slots[slot].key = probe.key
-        slots[slot].token = token
+        put_new_token(bpe, slots, probe, token)
     return other
+
+
+cdef inline void put_new_token(
+    const Bpe* bpe, Slot* slots, const Probe* probe, uint32_t token
+) noexcept nogil:
+    """Put a token that is not there into a slot."""
+    cdef uint64_t slot = first_slot(bpe, probe.hashed)
+    while slots[slot].key.high != 0:
+        slot = slot + 1 if slot + 1 < bpe.n_slots else 0
+    slots[slot].key = probe.key
+    slots[slot].token = token
 
 
 cdef class PairTable:
@@ -81,12 +144,12 @@ cdef class PairTable:
     cdef uint64_t[::1] table, words
     cdef int shift, filter_shift
 
-    def __cinit__(self, Py_ssize_t n_tokens):
-        self.slots = np.zeros(slots_for(n_tokens), dtype=np.uint64)
-        # Ten bits a pair keep the share of needless probes near one in ten.
-        self.filter_words = np.zeros(max(1, slots_for(5 * n_tokens) // 64), dtype=np.uint64)
-        if self.filter_words.shape[0] < 2:
-            self.filter_words = np.zeros(2, dtype=np.uint64)
+    def __cinit__(self, Py_ssize_t n_tokens, slots=None, filter_words=None):
+        """Trusts: memory that is given for slots and filter is zero, and of these sizes."""
+        if slots is None:
+            slots = np.zeros(slots_for(n_tokens), dtype=np.uint64)
+            filter_words = np.zeros(filter_words_for(n_tokens), dtype=np.uint64)
+        self.slots, self.filter_words = slots, filter_words
         self.table = self.slots
         self.words = self.filter_words
         self.shift = shift_of(self.table.shape[0])
@@ -410,17 +473,26 @@ def character_tables(
         if n == 1 or left[token] == NONE:
             continue
         piece = &arena[offsets[token]]
+        if note_character(&char_token[0], piece, n, token):
+            continue
         if whole_characters(piece, n):
-            if (n == 2 or n == 3) and char_bytes(piece[0]) == n:
-                char_token[decode_char(piece, n)] = token
-            else:
-                note_neighbours(neighbours, piece, n)
+            note_neighbours(neighbours, piece, n)
             continue
         for at in range(1, n):
             if not is_continuation(piece[at]):
                 pair = <uint32_t> piece[at - 1] << 8 | piece[at]
                 open_boundaries[pair >> 3] |= 1 << (pair & 7)
     return char_tokens, open_bits, neighbour_bits
+
+
+cdef inline bint note_character(
+    uint32_t* char_token, const uint8_t* piece, Py_ssize_t n, uint32_t token
+) noexcept nogil:
+    """Note a token that is one character of two or three bytes. False: it is none."""
+    if not (n == 2 or n == 3) or char_bytes(piece[0]) != n or valid_width(piece, n) != n:
+        return False
+    char_token[decode_char(piece, n)] = token
+    return True
 
 
 cdef void note_neighbours(

@@ -5,7 +5,7 @@ Guarded by tests/kernels/test_merge_windows.py.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 
-import numpy as np
+from cutline.kernels.base.late import numpy as np
 
 from cutline.kernels.base.common cimport hash_long, memcpy, memset, same_bytes
 from cutline.kernels.bpe.bpe cimport BpeTables, cached_compatible, merge_parts, token_bytes

@@ -12,7 +12,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from libc.stdlib cimport free, malloc
 
-import numpy as np
+from cutline.kernels.base.late import numpy as np
 
 from cutline.kernels.base.common cimport count_dense, int64_t, memcpy, prefetch, uint8_t, uint64_t
 

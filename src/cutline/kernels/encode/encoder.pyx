@@ -14,7 +14,7 @@ from cpython.unicode cimport (
 )
 from libc.stdlib cimport free, realloc
 
-import numpy as np
+from cutline.kernels.base.late import numpy as np
 
 from cython cimport auto_pickle, critical_section
 
@@ -281,6 +281,15 @@ cdef class Encoder:
         if self.pipeline is not None:
             return self.pipeline.count(self, text)
         return self.count_str(text)
+
+    def _count_utf8(self, bytes utf8 not None):
+        """Count the tokens of a text's UTF-8, which must be valid: `count`, without the str."""
+        if self.pipeline is not None:
+            return self.pipeline.count(self, utf8.decode())
+        cdef OwnedState owned = self.take_state()
+        cdef Py_ssize_t total = self.run(owned, utf8, -1, NO_LIMIT)
+        self.release(owned)
+        return total
 
     def _count_normalized(self, text):
         """Count the tokens of a text that nothing changes any more."""

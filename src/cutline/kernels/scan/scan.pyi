@@ -1,4 +1,4 @@
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,7 @@ class ScanTables:
         has_gaps: bool,
     ) -> Self: ...
     @property
-    def arrays(
-        self,
-    ) -> tuple[
-        NDArray[np.uint8], NDArray[np.uint16], NDArray[np.uint8], NDArray[np.uint32], int
-    ]: ...
+    def arrays(self) -> tuple[Any, Any, Any, Any, int]: ...
     @property
     def has_gaps(self) -> bool: ...
 

@@ -8,7 +8,7 @@ Guarded by tests/kernels/test_scan.py.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 
-import numpy as np
+from cutline.kernels.base.late import numpy as np
 
 cdef enum:
     STREAM_ENTRIES = 1 << 16    # a number has 16 bits; a larger automaton does without a stream
@@ -34,10 +34,7 @@ cdef class ScanTables:
             raise ValueError("class tables do not cover all code points")
         if block_class.shape[0] == 0 or transitions.shape[0] < 2 * stride or stride == 0:
             raise ValueError("an automaton needs a dead and a start state")
-        self.arrays = (
-            np.asarray(ascii_class), np.asarray(block_index),
-            np.asarray(block_class), np.asarray(transitions), stride,
-        )
+        self.arrays = (ascii_class, block_index, block_class, transitions, stride)
         self.scanner.ascii_class = &ascii_class[0]
         self.scanner.block_index = &block_index[0]
         self.scanner.block_class = &block_class[0]
@@ -61,8 +58,9 @@ cdef tuple stream_of(const uint32_t[::1] transitions, uint32_t stride):
     cdef Py_ssize_t number, column, n_states = transitions.shape[0] // stride
     cdef uint32_t entry, taken
     cdef bint ends
-    states = np.empty((n_states, 2, stride), dtype=np.uint16)
-    flags = np.empty((n_states, 2, stride), dtype=np.uint8)
+    shape = (n_states, 2, stride)
+    states = memoryview(bytearray(4 * n_states * stride)).cast("H", shape)
+    flags = memoryview(bytearray(2 * n_states * stride)).cast("B", shape)
     cdef uint16_t[:, :, ::1] state_entries = states
     cdef uint8_t[:, :, ::1] flag_entries = flags
     for column in range(stride):

@@ -1,0 +1,101 @@
+"""Work on several processors, with results in order: for many files, and within a large one."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+__all__ = ["ahead", "in_order", "processor_count"]
+
+_BATCH_ITEMS = 64
+_BATCHES_AHEAD = 8
+_CALLS_AHEAD = 4  # for each thread
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def processor_count() -> int:
+    """Return the number of processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def in_order(
+    calls: Iterable[tuple[int, Callable[[], Result]]], n_threads: int, most: int
+) -> Iterator[Callable[[], Result]]:
+    """Make calls in threads, and yield for each a function that returns its result, or raises.
+
+    Args:
+        calls: a weight and a call; a weight of 0 keeps the call out of threads: it is made when
+            its result is asked for, and not before those of all earlier ones.
+        n_threads: with 1, all calls are made so.
+        most: what calls weigh together that are made before their result is asked for.
+    """
+    # Imported here: it takes milliseconds, and a single file needs none.
+    from concurrent.futures import ThreadPoolExecutor
+
+    waiting: deque[tuple[int, Future[Result]]] = deque()
+    weight = 0
+    with ThreadPoolExecutor(n_threads) as pool:
+        try:
+            for size, call in calls:
+                while waiting and (
+                    not size or weight + size > most or len(waiting) == _CALLS_AHEAD * n_threads
+                ):
+                    yield waiting[0][1].result
+                    weight -= waiting.popleft()[0]
+                if size:
+                    waiting.append((size, pool.submit(call)))
+                    weight += size
+                else:
+                    yield call
+            while waiting:
+                yield waiting.popleft()[1].result
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def ahead(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield the items, which another thread takes some hundreds before they are asked for."""
+    from queue import Queue
+    from threading import Thread
+
+    batches: Queue[list[Item] | BaseException | None] = Queue(_BATCHES_AHEAD)
+    is_over = False
+
+    def take() -> None:
+        batch: list[Item] = []
+        end = None
+        try:
+            for item in items:
+                batch.append(item)
+                if len(batch) == _BATCH_ITEMS:
+                    batches.put(batch)
+                    batch = []
+                    if is_over:
+                        return
+        except BaseException as error:
+            end = error
+        batches.put(batch)
+        batches.put(end)
+
+    thread = Thread(target=take, daemon=True)  # must not outlive a program that fails
+    thread.start()
+    try:
+        while isinstance(batch := batches.get(), list):
+            yield from batch
+        if batch is not None:
+            raise batch
+    finally:
+        is_over = True
+        while thread.is_alive():
+            while not batches.empty():
+                batches.get()  # what waits to put a batch can end
+            thread.join(0.01)

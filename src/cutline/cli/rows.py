@@ -1,0 +1,57 @@
+"""Chunks as rows of JSON Lines, made without a dict for each."""
+
+import json
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from cutline.chunks import content_hash
+from cutline.kernels.base.json_text import json_string
+from cutline.kernels.base.utf8 import encode_utf8
+
+if TYPE_CHECKING:
+    from cutline import Chunk
+
+__all__ = ["json_of", "json_rows", "metadata_json"]
+
+_ROW = (
+    b'{"file": %b, "index": %d, "start_index": %d, "end_index": %d, "token_count": %d, '
+    b'"text": %b, "headings": %b, "metadata": %b, "content_hash": "%b"}\n'
+)
+
+
+def json_rows(results: Iterable[tuple[str, Iterable["Chunk"]]]) -> Iterator[bytes]:
+    """Yield the line of each chunk of each file."""
+    for file, chunks in results:
+        name = json_of(file).encode()
+        for piece in chunks:
+            utf8 = encode_utf8(piece.text)
+            yield _ROW % (
+                name,
+                piece.index,
+                piece.start_index,
+                piece.end_index,
+                piece.token_count,
+                json_string(utf8),
+                json_of(piece.headings).encode() if piece.headings else b"[]",
+                metadata_json(piece).encode(),
+                content_hash(utf8, piece.headings).encode(),
+            )
+
+
+def json_of(value: object) -> str:
+    """Write a value as JSON, in one line."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def metadata_json(piece: "Chunk") -> str:
+    """Write a chunk's metadata, which is mostly the kind of its boundary."""
+    metadata = piece.metadata
+    if len(metadata) == 1 and "boundary" in metadata:
+        return _boundary_json(metadata["boundary"])
+    return json_of(metadata)
+
+
+@lru_cache(maxsize=64)
+def _boundary_json(boundary: str) -> str:
+    return json_of({"boundary": boundary})

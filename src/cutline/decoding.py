@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from cutline.errors import UnknownTokenError
 from cutline.kernels.encode.decode import Decoder
 from cutline.threads import map_threads
@@ -51,7 +49,11 @@ class Decoding:
         >>> cutline.get_encoding("gpt2").decode([31373, 995])
         'hello world'
         """
-        return self.decode_bytes(tokens).decode("utf-8", errors=errors)
+        try:
+            found = self._decoder.text(tokens)
+        except (KeyError, OverflowError) as error:
+            raise self._unknown_id(error) from None
+        return found if isinstance(found, str) else found.decode("utf-8", errors)
 
     def decode_bytes(self, tokens: Iterable[int]) -> bytes:
         """Decode token ids to bytes.
@@ -108,7 +110,10 @@ class Decoding:
         >>> cutline.get_encoding("gpt2").decode_tokens_bytes([31373, 995])
         [b'hello', b' world']
         """
-        return [self.decode_single_token_bytes(token) for token in tokens]
+        try:
+            return self._decoder.split(tokens)
+        except (KeyError, OverflowError) as error:
+            raise self._unknown_id(error) from None
 
     def decode_with_offsets(self, tokens: Iterable[int]) -> tuple[str, list[int]]:
         """Decode ids to text, and return where in it each token begins.
@@ -127,12 +132,8 @@ class Decoding:
         ('hello world', [0, 5])
         """
         tokens = list(tokens)
-        joined = self.decode_bytes(tokens)
-        starts = self._decoder.starts_of(tokens)[:-1]
-        inner = (np.frombuffer(joined, dtype=np.uint8) & 0xC0) == 0x80
-        characters_before = np.concatenate([[0], np.cumsum(~inner)])
-        offsets = characters_before[starts] - np.append(inner, False)[starts]
-        return joined.decode(), np.maximum(offsets, 0).tolist()
+        text = self.decode(tokens, errors="strict")
+        return text, self._decoder.spans_of(tokens)[:, 0].tolist()
 
     def decode_stream(self, errors: str = "replace") -> DecodeStream:
         """Decode ids incrementally: text is returned as soon as its characters are complete.

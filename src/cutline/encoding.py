@@ -388,7 +388,7 @@ class Encoding(TextEncoder, Decoding):
             parts = plain_parts(self._finder(allowed), self._special_tokens, text)
         else:
             parts = changed_parts(self._pipeline, text, allowed)
-        return untrimmed_offsets(self, self._decoder, self._pat_str, text, parts)
+        return untrimmed_offsets(self, self._decoder, text, parts)
 
     def encode_ordinary_batch(
         self, text: Sequence[str], *, num_threads: int = 8

@@ -26,6 +26,7 @@ from cutline.kernels.encode.batches cimport (
 )
 from cutline.kernels.encode.decode cimport list_of_ids
 from cutline.kernels.scan.scan cimport scan_piece
+from cutline.kernels.scan.scan import scan_pieces
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object text)
@@ -177,6 +178,12 @@ cdef class Encoder:
                 start = at
                 end = at = piece_end
         return utf8[start:end]
+
+    def _find_pieces(self, bytes utf8 not None):
+        """Byte starts and ends of the pieces of a valid text: int64, shape (pieces,) each."""
+        if self.scan_tables is None:
+            return self.spans_of(utf8)
+        return scan_pieces(self.scan_tables, utf8)[:2]
 
     cdef tuple spans_of(self, bytes utf8):
         """Byte spans of the pieces, from the function that replaces the scanner."""

@@ -1,11 +1,14 @@
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cutline.kernels.bpe.bpe import BpeTables
 from cutline.kernels.scan.scan import ScanTables
+
+class Block:
+    def __new__(cls, texts: list[str]) -> Self: ...
 
 class Encoder:
     def _bind(
@@ -34,5 +37,11 @@ class Encoder:
     def _count_normalized_till_limit(self, text: str, limit: int) -> int | None: ...
     def _encode_block(self, texts: list[str]) -> list[list[int]]: ...
     def _count_block(self, texts: list[str]) -> NDArray[np.int64]: ...
+    def _encode_utf8(
+        self, utf8: NDArray[np.uint8], offsets: NDArray[np.int64]
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+    def _count_utf8(
+        self, utf8: NDArray[np.uint8], offsets: NDArray[np.int64]
+    ) -> NDArray[np.int64]: ...
     def _token_id(self, piece: bytes) -> int | None: ...
     def _encode_bytes_as_piece(self, piece: bytes) -> list[int]: ...

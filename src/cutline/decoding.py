@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import partial
+from operator import length_hint
 from typing import TYPE_CHECKING
 
 from cutline.errors import UnknownTokenError
 from cutline.kernels.encode.decode import Decoder
-from cutline.threads import map_threads
+from cutline.threads import map_sized
 
 if TYPE_CHECKING:
     from cutline.decode_stream import DecodeStream
@@ -38,12 +39,16 @@ class Decoding:
         """Decode token ids to text.
 
         Args:
-            tokens: ids; any iterable of int or a numpy array.
+            tokens: ids; any iterable of int, or an array of integers: of numpy, Arrow, `array`,
+                or what else has a buffer.
             errors: how to handle bytes that are not UTF-8, as in `bytes.decode`.
 
         Raises:
             UnknownTokenError: (a KeyError) the encoding has no such id; no id is negative, or
                 above 2**32 - 1.
+
+        Cost: linear; copying, with a look at each id. Where tokens are not valid UTF-8 together,
+        such as those of a cut text, also that of `bytes.decode`.
 
         >>> import cutline
         >>> cutline.get_encoding("gpt2").decode([31373, 995])
@@ -75,13 +80,13 @@ class Decoding:
         self, batch: Sequence[Iterable[int]], *, errors: str = "replace", num_threads: int = 8
     ) -> list[str]:
         """Decode many lists of ids with `decode`, in threads."""
-        return map_threads(partial(self.decode, errors=errors), batch, num_threads)
+        return map_sized(partial(self.decode, errors=errors), batch, length_hint, num_threads)
 
     def decode_bytes_batch(
         self, batch: Sequence[Iterable[int]], *, num_threads: int = 8
     ) -> list[bytes]:
         """Decode many lists of ids with `decode_bytes`, in threads."""
-        return map_threads(self.decode_bytes, batch, num_threads)
+        return map_sized(self.decode_bytes, batch, length_hint, num_threads)
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """Return the bytes of one token, ordinary or special.

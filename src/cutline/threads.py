@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["cut_into_blocks", "map_blocks", "map_threads"]
+__all__ = ["cut_into_blocks", "map_blocks", "map_sized", "map_threads"]
 
 BLOCK_CHARACTERS = 1 << 18  # about a millisecond of work: more than the overhead of a task
 
@@ -36,6 +36,29 @@ def map_blocks(
     ends = np.cumsum(np.fromiter(map(str.__len__, texts), np.int64, len(texts)))
     blocks = [texts[block.start : block.stop] for block in cut_into_blocks(ends)]
     return map_threads(work, blocks, num_threads)
+
+
+def map_sized(
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    size_of: Callable[[Item], int],
+    num_threads: int,
+) -> list[Result]:
+    """Apply `work` to every item like `map_threads`, small ones together.
+
+    Args:
+        work: takes an item.
+        items: the items.
+        size_of: tells how much work an item is, in characters or tokens.
+        num_threads: maximum number of threads.
+    """
+    ends = np.cumsum(np.fromiter(map(size_of, items), np.int64, len(items)))
+    blocks = cut_into_blocks(ends)
+
+    def work_all(block: range) -> list[Result]:
+        return [work(items[place]) for place in block]
+
+    return [made for part in map_threads(work_all, blocks, num_threads) for made in part]
 
 
 def cut_into_blocks(ends: NDArray[np.int64]) -> list[range]:

@@ -4,7 +4,7 @@ from cutline.kernels.base.characters cimport Characters
 from cutline.kernels.base.common cimport is_continuation, uint8_t
 
 cpdef bytes encode_utf8(str text)
-cdef bint write_text(const Characters* text, uint8_t* out) noexcept nogil
+cdef Py_ssize_t write_text(const Characters* text, uint8_t* out) noexcept nogil
 
 
 cdef inline Py_ssize_t valid_width(const uint8_t* text, Py_ssize_t n) noexcept nogil:

@@ -32,12 +32,12 @@ cpdef bytes encode_utf8(str text):
     utf8 = PyBytes_FromStringAndSize(NULL, utf8_bytes(&characters, 0, characters.n))
     out = <uint8_t*> PyBytes_AS_STRING(utf8)
     with nogil:
-        done = write_text(&characters, out)
+        done = write_text(&characters, out) >= 0
     return utf8 if done else PyUnicode_AsUTF8String(text)
 
 
-cdef bint write_text(const Characters* text, uint8_t* out) noexcept nogil:
-    """Write a text's UTF-8. False: it has a surrogate."""
+cdef Py_ssize_t write_text(const Characters* text, uint8_t* out) noexcept nogil:
+    """Write a text's UTF-8. Returns its bytes; -1: the text has a surrogate."""
     if text.kind == 1:
         return write_all(<const uint8_t*> text.data, text.n, out)
     if text.kind == 2:
@@ -45,7 +45,8 @@ cdef bint write_text(const Characters* text, uint8_t* out) noexcept nogil:
     return write_all(<const uint32_t*> text.data, text.n, out)
 
 
-cdef bint write_all(const Unit* text, Py_ssize_t n, uint8_t* out) noexcept nogil:
+cdef Py_ssize_t write_all(const Unit* text, Py_ssize_t n, uint8_t* out) noexcept nogil:
+    cdef const uint8_t* begin = out
     cdef Py_ssize_t at = 0, place
     cdef uint64_t words[4]          # eight characters
     cdef uint64_t seen, no_ascii
@@ -73,10 +74,10 @@ cdef bint write_all(const Unit* text, Py_ssize_t n, uint8_t* out) noexcept nogil
             out += 1
         while at < n and text[at] >= 0x80:
             if Unit is not uint8_t and text[at] >> 11 == 0xD800 >> 11:
-                return False
+                return -1
             out += write_utf8(text[at], out)
             at += 1
-    return True
+    return out - begin
 
 
 def valid_bytes(const uint8_t[::1] data not None):

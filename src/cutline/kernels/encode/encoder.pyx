@@ -16,9 +16,7 @@ import numpy as np
 
 from cython cimport auto_pickle, critical_section
 
-from cutline.kernels.base.characters cimport (
-    Characters, PyUnicode_IS_ASCII, characters_of, utf8_bytes,
-)
+from cutline.kernels.base.characters cimport Characters, PyUnicode_IS_ASCII, characters_of
 from cutline.kernels.base.common cimport (
     NO_LIMIT, NO_MEMORY, NONE, UNKNOWN, char_bytes, grow, int64_t, memcpy, memset, uint32_t,
 )
@@ -380,10 +378,12 @@ cdef class Encoder:
         cdef const uint8_t* utf8 = <const uint8_t*> text.data
         cdef Py_ssize_t n = text.n
         if not text.is_ascii:
-            n = utf8_bytes(text, 0, text.n)
+            # At most so many bytes: to count them would take as long as to write them.
+            n = text.n * min(text.kind + 1, 4)
             if not grow(<void**> &block.utf8, &block.utf8_bytes, n, 1):
                 return NO_MEMORY
-            if not write_text(text, block.utf8):
+            n = write_text(text, block.utf8)
+            if n < 0:
                 return UNKNOWN
             utf8 = block.utf8
         return encode_text(&self.tables.bpe, source, &owned.state, utf8, n, before, NO_LIMIT)

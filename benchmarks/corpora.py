@@ -19,6 +19,11 @@ _FILES = {
 }
 
 _HAN = re.compile("[\u4e00-\u9fff]")
+_SCRIPTS = {
+    "Chinese": _HAN,
+    "Japanese": re.compile("[\u3040-\u30ff]"),
+    "Russian": re.compile("[\u0400-\u04ff]"),
+}
 
 _SENTENCES = (
     "A tokenizer cuts the text into pieces, and every piece into tokens.",
@@ -67,13 +72,23 @@ class Corpora:
             f"the multilingual text's lines of mostly Han characters, {n_bytes:,} bytes, repeated"
         )
 
+    def of_scripts(self, n_bytes: int) -> dict[str, str]:
+        """Give the multilingual lines of mostly one script, just so many bytes of each."""
+        lines = self.texts["multilingual"].splitlines(keepends=True)
+        found = {name: _lines_of(script, lines) for name, script in _SCRIPTS.items()}
+        return {name: _repeated(text, n_bytes) for name, text in found.items() if text}
+
 
 def load(folder: Path | None, max_bytes: int) -> Corpora:
     """Read or make the corpora, each at most `max_bytes` of UTF-8."""
     if folder is not None:
         texts = {name: _head(folder / file, max_bytes) for name, file in _FILES.items()}
         whole = (folder / _FILES["multilingual"]).read_text("utf-8")
-        return Corpora(texts, _han_lines(whole), "from the folder given with --corpora")
+        return Corpora(
+            texts,
+            _lines_of(_HAN, whole.splitlines(keepends=True)),
+            "from the folder given with --corpora",
+        )
     texts = {
         "prose": _filled(_stdlib_prose(), max_bytes),
         "code": _filled(_stdlib_source(), max_bytes),
@@ -81,7 +96,7 @@ def load(folder: Path | None, max_bytes: int) -> Corpora:
     }
     return Corpora(
         texts,
-        _han_lines(texts["multilingual"]),
+        _lines_of(_HAN, texts["multilingual"].splitlines(keepends=True)),
         "made here: the Python manual's topics (shuffled, repeated), the standard library's "
         "source, generated sentences in 20 languages; it repeats itself, which flatters caches",
     )
@@ -93,13 +108,9 @@ def _head(path: Path, max_bytes: int) -> str:
         return file.read(max_bytes).decode(errors="ignore")
 
 
-def _han_lines(text: str) -> str:
-    """Keep the lines of which at least half is Han characters."""
-    return "".join(
-        line
-        for line in text.splitlines(keepends=True)
-        if 2 * len(_HAN.findall(line)) >= len(line.strip()) > 0
-    )
+def _lines_of(script: re.Pattern[str], lines: list[str]) -> str:
+    """Keep the lines of which at least half is characters of a script."""
+    return "".join(line for line in lines if 2 * len(script.findall(line)) >= len(line.strip()) > 0)
 
 
 def _repeated(text: str, n_bytes: int) -> str:

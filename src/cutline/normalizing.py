@@ -88,7 +88,10 @@ class Traced:
         Args:
             parts: int64, shape (n, 2); spans of the text, none empty.
         """
-        return np.stack([self.spans[parts[:, 0], 0], self.spans[parts[:, 1] - 1, 1]], axis=1)
+        spans = np.empty((len(parts), 2), dtype=np.int64)
+        spans[:, 0] = self.spans[parts[:, 0], 0]
+        spans[:, 1] = self.spans[parts[:, 1] - 1, 1]
+        return spans
 
     def rewritten(
         self, text: str, starts: NDArray[np.int64], lengths: NDArray[np.int64]

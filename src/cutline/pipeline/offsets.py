@@ -43,8 +43,8 @@ def untrimmed_offsets(
         SurrogateError: (a ValueError) the text has surrogate code points.
     """
     utf8_of(text)
-    tokens = [np.empty(0, dtype=np.uint32)]
-    spans = [np.empty((0, 2), dtype=np.int64)]
+    tokens: list[Tokens] = []
+    spans: list[Spans] = []
     for start, end, what in parts:
         if isinstance(what, int):
             tokens.append(np.array([what], dtype=np.uint32))
@@ -54,8 +54,17 @@ def untrimmed_offsets(
         found = encoder._encode_normalized_to_numpy(part)
         places = _places(encoder, decoder, part, found)
         tokens.append(found)
-        spans.append(places + start if what is None else what.spans_of(places))
-    return ids_to_list(np.concatenate(tokens)), np.concatenate(spans)
+        if what is not None:
+            places = what.spans_of(places)
+        elif start:
+            places += start
+        spans.append(places)
+    if len(spans) == 1:  # nothing to copy: most texts
+        return ids_to_list(tokens[0]), spans[0]
+    return (
+        ids_to_list(np.concatenate([np.empty(0, dtype=np.uint32), *tokens])),
+        np.concatenate([np.empty((0, 2), dtype=np.int64), *spans]),
+    )
 
 
 def plain_parts(finder: SpecialFinder, ids: Mapping[str, int], text: str) -> Iterator[Part]:

@@ -395,6 +395,9 @@ class Encoding(TextEncoder, Decoding):
     ) -> list[list[int]]:
         """Encode many texts with `encode_ordinary`, in threads.
 
+        Cost: linear in the texts. Lists are made by one thread at a time, a third of the work;
+        `cutline.integrations.arrow.encode_batch` makes none.
+
         >>> import cutline
         >>> cutline.get_encoding("gpt2").encode_ordinary_batch(["hello world", ""])
         [[31373, 995], []]
@@ -495,6 +498,9 @@ class Encoding(TextEncoder, Decoding):
 
     def count_batch(self, texts: Sequence[str], *, num_threads: int = 8) -> NDArray[np.int64]:
         """Count the tokens of many texts, in threads: int64, shape (texts,).
+
+        Cost: linear in the texts. Threads share all of the work but 0.1 µs a text: 3 % of it for
+        texts of a thousand characters, 15 % for a hundred. Each takes blocks of 2**18 characters.
 
         >>> import cutline
         >>> cutline.get_encoding("gpt2").count_batch(["hello world", ""])

@@ -29,11 +29,13 @@ def map_blocks(
     if isinstance(texts, str):
         raise TypeError("texts must be a sequence of str, got one str: put it into a list")
     texts = list(texts)
+    length_of: Callable[[str], int] = len
     if not set(map(type, texts)) <= {str}:
+        length_of = str.__len__  # slower, but what a subclass overrides does not count
         for place, text in enumerate(texts):
             if not isinstance(text, str):
                 raise TypeError(f"texts must be str, got {type(text).__name__} at place {place}")
-    ends = np.cumsum(np.fromiter(map(str.__len__, texts), np.int64, len(texts)))
+    ends = np.cumsum(np.fromiter(map(length_of, texts), np.int64, len(texts)))
     blocks = [texts[block.start : block.stop] for block in cut_into_blocks(ends)]
     return map_threads(work, blocks, num_threads)
 

@@ -490,10 +490,8 @@ cdef class Ids:
 cdef object array_of(tokens):
     """An array of integers that shares the memory of what has one; else None."""
     if not isinstance(tokens, np.ndarray):
-        if not hasattr(tokens, "__array__"):
-            try:
-                tokens = memoryview(tokens)
-            except TypeError:
-                return None
-        tokens = np.asarray(tokens)
+        try:
+            tokens = np.asarray(tokens if hasattr(tokens, "__array__") else memoryview(tokens))
+        except (TypeError, ValueError):
+            return None
     return tokens if tokens.ndim == 1 and tokens.dtype.kind in "iu" else None

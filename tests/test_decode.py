@@ -16,6 +16,7 @@ import cutline
 from cutline.errors import UnknownTokenError
 from tests.oracles import DISTINCT, PACKAGED, real_tiktoken, textbook_merge
 from tests.texts import NAMED_TEXTS, random_texts
+from tests.threads import at_once
 
 UNKNOWN_ID = 10_000_000
 
@@ -315,6 +316,14 @@ def check_text(enc: cutline.Encoding, tokens: list[int], by_id: dict[int, bytes]
         starts.append(len(joined[:at].decode(errors="ignore")))
         at += len(by_id[token])
     assert enc.decode_with_offsets(tokens) == (text, starts)
+
+
+def test_threads_may_decode_at_once_when_tables_are_yet_to_be_made() -> None:
+    texts = ["plain", "déjà", "привет", "中文", "😀", "\ufffd", "a中", ""]
+    for seed in range(5):
+        enc = tokens_of("".join(SCRIPTS.values()) * 5, seed)
+        tokens = [enc.encode_ordinary(text) for text in texts]
+        assert at_once(lambda n: enc.decode(tokens[n]), len(texts)) == texts  # noqa: B023
 
 
 def test_nothing_decodes_to_nothing() -> None:

@@ -166,7 +166,7 @@ class Form:
 
     def apply(self, text: str) -> str:
         """See `Step.apply`."""
-        if text.isascii():
+        if self.keeps_slices(text):
             return text
         found = _later().search(text)
         if found is None:

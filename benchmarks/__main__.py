@@ -5,10 +5,11 @@ import os
 from collections.abc import Callable, Mapping
 
 from benchmarks import corpora, report, targets
-from benchmarks.bench_encode import run_slices, run_whole
+from benchmarks.bench_encode import run_scripts, run_slices, run_whole
 from benchmarks.bench_growing import run_growing
 from benchmarks.bench_intervals import run_intervals
 from benchmarks.bench_load import run_load
+from benchmarks.bench_output import run_output
 from benchmarks.bench_pure import run_pure
 from benchmarks.bench_worst import run_worst
 from benchmarks.harness import (
@@ -24,8 +25,10 @@ from benchmarks.peers import ORACLE, PEERS, Contender
 
 _SECTIONS: Mapping[str, Callable[[Run], list[Measurement]]] = {
     "whole": run_whole,
+    "scripts": run_scripts,
     "slices": run_slices,
     "worst": run_worst,
+    "output": run_output,
     "load": run_load,
     "intervals": run_intervals,
     "growing": run_growing,

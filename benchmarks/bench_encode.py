@@ -54,6 +54,14 @@ def run_whole(run: Run) -> list[Measurement]:
     return results
 
 
+def run_scripts(run: Run) -> list[Measurement]:
+    """Time a megabyte of lines in one script, in one call: MB/s."""
+    results: list[Measurement] = []
+    for name, text in run.corpora.of_scripts(1_000_000).items():
+        results += _measure(run, _Batch(name, f"{len(text.encode()) / 1e6:.3g} MB", [text], "MB/s"))
+    return results
+
+
 def run_slices(run: Run) -> list[Measurement]:
     """Slices at random places, the same for everybody: mean µs a call."""
     results: list[Measurement] = []

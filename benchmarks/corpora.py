@@ -18,7 +18,11 @@ _FILES = {
     "multilingual": "docs_multilingual.md",
 }
 
-_HAN = re.compile("[\u4e00-\u9fff]")
+_SCRIPTS = {
+    "Chinese": re.compile("[\u4e00-\u9fff]"),
+    "Japanese": re.compile("[\u3040-\u30ff]"),
+    "Russian": re.compile("[\u0400-\u04ff]"),
+}
 
 _SENTENCES = (
     "A tokenizer cuts the text into pieces, and every piece into tokens.",
@@ -48,15 +52,20 @@ _SENTENCES = (
 class Corpora:
     """Texts by name, and a sentence that says where they come from.
 
-    `zh` is the multilingual text's lines that are mostly Han characters.
+    `scripts` are the multilingual text's lines that are mostly of one script.
     """
 
     texts: dict[str, str]
-    zh: str
+    scripts: dict[str, str]
     origin: str
 
+    @property
+    def zh(self) -> str:
+        """Lines of mostly Han characters."""
+        return self.scripts["Chinese"]
+
     def of_size(self, n_bytes: int) -> dict[str, str]:
-        """Prose, code and zh with just so many bytes of UTF-8, repeated if they are short."""
+        """Prose, code and zh with just so many bytes, repeated if they are short."""
         sources = {"prose": self.texts["prose"], "code": self.texts["code"], "zh": self.zh}
         return {name: _repeated(text, n_bytes) for name, text in sources.items()}
 
@@ -67,13 +76,21 @@ class Corpora:
             f"the multilingual text's lines of mostly Han characters, {n_bytes:,} bytes, repeated"
         )
 
+    def of_scripts(self, n_bytes: int) -> dict[str, str]:
+        """Return lines of mostly one script with just so many bytes, repeated if they are short."""
+        return {name: _repeated(text, n_bytes) for name, text in self.scripts.items() if text}
+
 
 def load(folder: Path | None, max_bytes: int) -> Corpora:
     """Read or make the corpora, each at most `max_bytes` of UTF-8."""
     if folder is not None:
         texts = {name: _head(folder / file, max_bytes) for name, file in _FILES.items()}
         whole = (folder / _FILES["multilingual"]).read_text("utf-8")
-        return Corpora(texts, _han_lines(whole), "from the folder given with --corpora")
+        return Corpora(
+            texts,
+            _in_scripts(whole),
+            "from the folder given with --corpora",
+        )
     texts = {
         "prose": _filled(_stdlib_prose(), max_bytes),
         "code": _filled(_stdlib_source(), max_bytes),
@@ -81,7 +98,7 @@ def load(folder: Path | None, max_bytes: int) -> Corpora:
     }
     return Corpora(
         texts,
-        _han_lines(texts["multilingual"]),
+        _in_scripts(texts["multilingual"]),
         "made here: the Python manual's topics (shuffled, repeated), the standard library's "
         "source, generated sentences in 20 languages; it repeats itself, which flatters caches",
     )
@@ -93,13 +110,15 @@ def _head(path: Path, max_bytes: int) -> str:
         return file.read(max_bytes).decode(errors="ignore")
 
 
-def _han_lines(text: str) -> str:
-    """Keep the lines of which at least half is Han characters."""
-    return "".join(
-        line
-        for line in text.splitlines(keepends=True)
-        if 2 * len(_HAN.findall(line)) >= len(line.strip()) > 0
-    )
+def _in_scripts(text: str) -> dict[str, str]:
+    """Keep, for each script, the lines of which at least half is characters of it."""
+    lines = text.splitlines(keepends=True)
+    return {
+        name: "".join(
+            line for line in lines if 2 * len(script.findall(line)) >= len(line.strip()) > 0
+        )
+        for name, script in _SCRIPTS.items()
+    }
 
 
 def _repeated(text: str, n_bytes: int) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from benchmarks.bench_encode import COUNT, ENCODE_TO_LIST, ENCODE_TO_NUMPY
+from benchmarks.bench_encode import COUNT, DECODE, ENCODE_TO_LIST, ENCODE_TO_NUMPY
 from benchmarks.bench_growing import APPEND, PREPEND
 from benchmarks.bench_intervals import BUILD, COUNT_MANY, NBYTES, REENCODING, RESIDENT
 from benchmarks.bench_intervals import COUNT as COUNT_SLICE
@@ -21,6 +21,10 @@ _RATIOS = (
     ("whole", ENCODE_TO_LIST, "quicktok-v1", ENCODE_TO_LIST, 1.5),
     ("whole", COUNT, "quicktok-v1", COUNT, 1.5),
     ("slices", COUNT, "quicktok-v1", COUNT, 1.5),
+    ("whole", DECODE, "rs-bpe", DECODE, 2.0),
+    ("whole", DECODE, "quicktok-v1", DECODE, 2.0),
+    ("scripts", DECODE, "rs-bpe", DECODE, 2.0),
+    ("scripts", DECODE, "quicktok-v1", DECODE, 2.0),
 )
 
 # section, our operation, what it must stay under in each row, in its unit

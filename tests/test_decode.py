@@ -1,7 +1,12 @@
 """Decoding, single tokens and raw bytes against tiktoken."""
 
+import array
 import random
+import sys
+import warnings
+from collections import deque
 from collections.abc import Callable
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -11,6 +16,7 @@ import cutline
 from cutline.errors import UnknownTokenError
 from tests.oracles import DISTINCT, PACKAGED, real_tiktoken, textbook_merge
 from tests.texts import NAMED_TEXTS, random_texts
+from tests.threads import at_once
 
 UNKNOWN_ID = 10_000_000
 
@@ -169,6 +175,155 @@ def test_ids_may_come_in_lists_tuples_and_arrays(kind: Any) -> None:
     assert ours.decode_bytes(tokens) == text.encode()
     assert ours.decode_with_offsets(tokens) == ours.decode_with_offsets(ids)
     assert ours.decode_bytes(ours.encode_to_numpy(text)) == text.encode()
+
+
+ARRAYS: dict[str, Callable[[list[int]], Any]] = {
+    "deque": deque,
+    "generator": iter,
+    "range": lambda ids: range(ids[0], ids[-1] + 1),
+    "array": lambda ids: array.array("Q", ids),
+    "array of int16": lambda ids: array.array("h", [token % 200 for token in ids]),
+    "memoryview": lambda ids: memoryview(array.array("I", ids)),
+    "bytes": lambda ids: bytes(token % 256 for token in ids),
+    "every second": lambda ids: np.array(ids)[::2],
+    "backwards": lambda ids: np.array(ids, dtype=np.int32)[::-1],
+    "of the other byte order": lambda ids: np.array(ids, dtype=np.dtype(np.int64).newbyteorder()),
+    "read-only": lambda ids: np.frombuffer(np.array(ids, dtype=np.uint32).tobytes(), np.uint32),
+    "numpy ints": lambda ids: list(np.array(ids, dtype=np.uint16)),
+    "bools": lambda ids: [True, False, *ids],
+    "objects": lambda ids: np.array(ids, dtype=object),
+    "a subclass": lambda ids: type("Ids", (list,), {})(ids),
+    "one that lies": lambda ids: type("Ids", (list,), {"__iter__": lambda _: iter([1])})(ids),
+    "__index__": lambda ids: [type("Id", (), {"__index__": lambda _, at=at: at})() for at in ids],
+}
+
+
+@pytest.mark.parametrize("kind", ARRAYS)
+def test_ids_decode_alike_in_whatever_they_come(kind: str) -> None:
+    ours = cutline.get_encoding("o200k_base")
+    ids = sorted({token for token in ours.encode_ordinary("Ids: 中文 😀 ÿ ж") if token < 1 << 15})
+    plain = list(map(int, map(index, ARRAYS[kind](ids))))
+    assert ours.decode_bytes(ARRAYS[kind](ids)) == b"".join(ours.decode_tokens_bytes(plain))
+    assert ours.decode(ARRAYS[kind](ids)) == ours.decode_bytes(plain).decode(errors="replace")
+    assert ours.decode_tokens_bytes(ARRAYS[kind](ids)) == ours.decode_tokens_bytes(plain)
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [["5"], [5.0], [None], np.array([5.0]), np.array([[5]]), memoryview(b"5").cast("c"), "5"],
+)
+def test_what_is_no_id_is_refused(tokens: Any) -> None:
+    ours = cutline.get_encoding("o200k_base")
+    for call in (ours.decode, ours.decode_bytes, ours.decode_tokens_bytes):
+        with pytest.raises(TypeError):
+            call(tokens)
+
+
+def test_a_list_that_changes_while_it_is_read_is_no_danger() -> None:
+    ours = cutline.get_encoding("o200k_base")
+
+    class Emptying:
+        def __index__(self) -> int:
+            tokens.clear()
+            return 5
+
+    tokens: list[Any] = [1, 2, Emptying(), 3]
+    with pytest.raises(RuntimeError, match="became shorter"):
+        ours.decode(tokens)
+
+
+def tokens_of(characters: str, seed: int) -> cutline.Encoding:
+    """An encoding of whole, cut and joined characters, its ids spread and mixed."""
+    rng = random.Random(seed)
+    utf8 = characters.encode()
+    found = {bytes([byte]) for byte in range(256)}
+    for _ in range(600):
+        start = rng.randrange(len(utf8))
+        found.add(utf8[start : start + rng.choice((1, 2, 3, 4, 6, 9, 15, 16, 17, 18, 40, 200))])
+        text = "".join(rng.choices(characters, k=rng.choice((1, 2, 15, 16, 17, 33))))
+        found.add(text.encode())
+    tokens = sorted(found - {b""})
+    rng.shuffle(tokens)
+    ids = rng.sample(range(256 * len(tokens)), len(tokens)) if seed % 2 else range(len(tokens))
+    ranks = dict(zip(tokens, sorted(ids), strict=True))
+    special = {"<|é中😀|>": 1 << 28, "<|" + "a" * 300 + "|>": (1 << 31) + 5}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return cutline.Encoding("x", pat_str=None, mergeable_ranks=ranks, special_tokens=special)
+
+
+SCRIPTS = {
+    "ascii": "the quick brown fox ",
+    "latin": "déjà vu, ÿ\x80 ",
+    "two bytes": "привет мир, ok ",
+    "three bytes": "中文字符漢字かなカナ。\ud7ff\ue000\uffff ",
+    "four bytes": "a😀é中\U0010ffff\U00010000",
+}
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_text_of_any_tokens_is_that_of_their_bytes(script: str, seed: int) -> None:
+    enc = tokens_of(SCRIPTS[script] * 30, seed)
+    by_id = {enc.encode_single_token(token): token for token in enc.token_byte_values()}
+    by_id |= {i: text.encode() for text, i in enc._special_tokens.items()}
+    rng = random.Random(seed)
+    ids, whole = list(by_id), []
+    for token, written in by_id.items():
+        try:
+            written.decode()
+            whole.append(token)
+        except UnicodeDecodeError:
+            pass
+    for length in (0, 1, 2, 3, 17, 60, 400):
+        for choice in (ids, whole):
+            tokens = rng.choices(choice, k=length)
+            check_text(enc, tokens, by_id)
+        text = "".join(rng.choices(SCRIPTS[script], k=length))
+        for _ in range(5):
+            check_text(enc, cut_anywhere(text.encode(), by_id, rng), by_id)
+
+
+def cut_anywhere(utf8: bytes, by_id: dict[int, bytes], rng: random.Random) -> list[int]:
+    """Any tokens whose bytes are these: most are not those that encoding gives."""
+    by_token = {token: i for i, token in by_id.items()}
+    tokens, at = [], 0
+    while at < len(utf8):
+        ends = [end for end in range(at + 1, at + 41) if utf8[at:end] in by_token]
+        end = min(rng.choice(ends), len(utf8))
+        tokens.append(by_token[utf8[at:end]])
+        at = end
+    return tokens
+
+
+def check_text(enc: cutline.Encoding, tokens: list[int], by_id: dict[int, bytes]) -> None:
+    joined = b"".join(by_id[token] for token in tokens)
+    assert enc.decode_bytes(tokens) == joined
+    assert enc.decode_tokens_bytes(tokens) == [by_id[token] for token in tokens]
+    for errors in ("replace", "strict", "backslashreplace"):
+        got = outcome(enc.decode, tokens, errors=errors)
+        assert got == outcome(joined.decode, "utf-8", errors)
+        assert outcome(enc.decode, np.array(tokens), errors=errors) == got
+    try:
+        text = joined.decode()
+    except UnicodeDecodeError:
+        return
+    assert enc.decode(tokens) == text
+    # Equal strs have equal widths; those of one character are shared, and may hold UTF-8.
+    assert len(text) < 2 or sys.getsizeof(enc.decode(tokens)) == sys.getsizeof(joined.decode())
+    starts, at = [], 0
+    for token in tokens:
+        starts.append(len(joined[:at].decode(errors="ignore")))
+        at += len(by_id[token])
+    assert enc.decode_with_offsets(tokens) == (text, starts)
+
+
+def test_threads_may_decode_at_once_when_tables_are_yet_to_be_made() -> None:
+    texts = ["plain", "déjà", "привет", "中文", "😀", "\ufffd", "a中", ""]
+    for seed in range(5):
+        enc = tokens_of("".join(SCRIPTS.values()) * 5, seed)
+        tokens = [enc.encode_ordinary(text) for text in texts]
+        assert at_once(lambda n: enc.decode(tokens[n]), len(texts)) == texts  # noqa: B023
 
 
 def test_nothing_decodes_to_nothing() -> None:

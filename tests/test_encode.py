@@ -199,6 +199,30 @@ def test_batches_equal_single_calls(name: str, num_threads: int) -> None:
     assert counts.tolist() == list(map(len, want))
 
 
+@pytest.mark.parametrize("num_threads", [1, 3])
+def test_batches_mix_all_widths_of_characters(
+    num_threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one block texts with surrogates, of every width, empty ones and those of a subclass."""
+    monkeypatch.setattr("cutline.threads.BLOCK_CHARACTERS", 5_000)
+    ours, real = cutline.get_encoding("o200k_base"), real_tiktoken("o200k_base")
+    shouting = type("Shouting", (str,), {"__len__": lambda _: 1 << 40, "encode": None})
+    ends = ["", "z", "\x80", "é", "\u07ff", "\u0800", "中", "\uffff", "😀", "\U0010ffff"]
+    ends += ["\ud800", "\udc00", "\ud83d\ude00", "é\udfff中"]
+    texts = [
+        kind("ab" * length + end + start)
+        for length in (0, 1, 3, 4, 40, 900)
+        for end in ends
+        for start in ("", "é", "中 8 characters", "😀")
+        for kind in (str, shouting)
+    ]
+    random.Random(3).shuffle(texts)
+    want = [real.encode_ordinary(str.__str__(text)) for text in texts]
+    assert ours.encode_ordinary_batch(texts, num_threads=num_threads) == want
+    assert ours.encode_batch(texts, num_threads=num_threads) == want
+    assert ours.count_batch(texts, num_threads=num_threads).tolist() == list(map(len, want))
+
+
 def test_empty_batches_are_empty() -> None:
     ours = cutline.get_encoding("o200k_base")
     assert ours.encode_batch([]) == []

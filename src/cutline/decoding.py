@@ -5,18 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import partial
+from operator import length_hint
 from typing import TYPE_CHECKING
 
 from cutline.errors import UnknownTokenError
 from cutline.kernels.encode.decode import Decoder
-from cutline.threads import map_threads
+from cutline.threads import map_sized
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from cutline.decode_stream import DecodeStream
-else:
-    from cutline.kernels.base.late import numpy as np  # a count does not need it
 
 __all__ = ["Decoding"]
 
@@ -42,18 +39,26 @@ class Decoding:
         """Decode token ids to text.
 
         Args:
-            tokens: ids; any iterable of int or a numpy array.
+            tokens: ids; any iterable of int, or an array of integers: of numpy, Arrow, `array`,
+                or what else has a buffer.
             errors: how to handle bytes that are not UTF-8, as in `bytes.decode`.
 
         Raises:
             UnknownTokenError: (a KeyError) the encoding has no such id; no id is negative, or
                 above 2**32 - 1.
 
+        Cost: linear; copying, with a look at each id. Where tokens are not valid UTF-8 together,
+        such as those of a cut text, also that of `bytes.decode`.
+
         >>> import cutline
         >>> cutline.get_encoding("gpt2").decode([31373, 995])
         'hello world'
         """
-        return self.decode_bytes(tokens).decode("utf-8", errors=errors)
+        try:
+            found = self._decoder.text(tokens)
+        except (KeyError, OverflowError) as error:
+            raise self._unknown_id(error) from None
+        return found if isinstance(found, str) else found.decode("utf-8", errors)
 
     def decode_bytes(self, tokens: Iterable[int]) -> bytes:
         """Decode token ids to bytes.
@@ -75,13 +80,13 @@ class Decoding:
         self, batch: Sequence[Iterable[int]], *, errors: str = "replace", num_threads: int = 8
     ) -> list[str]:
         """Decode many lists of ids with `decode`, in threads."""
-        return map_threads(partial(self.decode, errors=errors), batch, num_threads)
+        return map_sized(partial(self.decode, errors=errors), batch, length_hint, num_threads)
 
     def decode_bytes_batch(
         self, batch: Sequence[Iterable[int]], *, num_threads: int = 8
     ) -> list[bytes]:
         """Decode many lists of ids with `decode_bytes`, in threads."""
-        return map_threads(self.decode_bytes, batch, num_threads)
+        return map_sized(self.decode_bytes, batch, length_hint, num_threads)
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """Return the bytes of one token, ordinary or special.
@@ -110,7 +115,10 @@ class Decoding:
         >>> cutline.get_encoding("gpt2").decode_tokens_bytes([31373, 995])
         [b'hello', b' world']
         """
-        return [self.decode_single_token_bytes(token) for token in tokens]
+        try:
+            return self._decoder.split(tokens)
+        except (KeyError, OverflowError) as error:
+            raise self._unknown_id(error) from None
 
     def decode_with_offsets(self, tokens: Iterable[int]) -> tuple[str, list[int]]:
         """Decode ids to text, and return where in it each token begins.
@@ -129,12 +137,8 @@ class Decoding:
         ('hello world', [0, 5])
         """
         tokens = list(tokens)
-        joined = self.decode_bytes(tokens)
-        starts = self._decoder.starts_of(tokens)[:-1]
-        inner = (np.frombuffer(joined, dtype=np.uint8) & 0xC0) == 0x80
-        characters_before = np.concatenate([[0], np.cumsum(~inner)])
-        offsets = characters_before[starts] - np.append(inner, False)[starts]
-        return joined.decode(), np.maximum(offsets, 0).tolist()
+        text = self.decode(tokens, errors="strict")
+        return text, self._decoder.spans_of(tokens)[:, 0].tolist()
 
     def decode_stream(self, errors: str = "replace") -> DecodeStream:
         """Decode ids incrementally: text is returned as soon as its characters are complete.

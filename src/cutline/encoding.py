@@ -25,7 +25,7 @@ from cutline.kernels.base.late import Late
 from cutline.kernels.encode.decode import Decoder
 from cutline.special import SpecialFinder, disallowed_error
 from cutline.text_encoder import TextEncoder
-from cutline.threads import map_blocks, map_threads
+from cutline.threads import map_blocks, map_sized
 
 if TYPE_CHECKING:
     import numpy as np
@@ -392,8 +392,8 @@ class Encoding(TextEncoder, Decoding):
             SpecialTokenError: (a ValueError) as for `encode`.
             SurrogateError: (a ValueError) the text has surrogate code points.
 
-        Cost: linear in the text, half the speed of `encode`; 1 MB/s where the tokenizer changes
-        texts, as every character is traced.
+        Cost: linear in the text, a fifth to a half more than `encode`. Where the tokenizer changes
+        texts, 5 to 50 MB/s, as the changed characters are traced.
 
         >>> import cutline
         >>> tokens, spans = cutline.get_encoding("gpt2").encode_with_offsets("hello wörld")
@@ -419,12 +419,15 @@ class Encoding(TextEncoder, Decoding):
             parts = plain_parts(self._finder(allowed), self._special_tokens, text)
         else:
             parts = changed_parts(self._pipeline, text, allowed)
-        return untrimmed_offsets(self, self._decoder, self._pat_str, text, parts)
+        return untrimmed_offsets(self, self._decoder, text, parts)
 
     def encode_ordinary_batch(
         self, text: Sequence[str], *, num_threads: int = 8
     ) -> list[list[int]]:
         """Encode many texts with `encode_ordinary`, in threads.
+
+        Cost: linear in the texts. Lists are made by one thread at a time, a third of the work;
+        `cutline.integrations.arrow.encode_batch` makes none.
 
         >>> import cutline
         >>> cutline.get_encoding("gpt2").encode_ordinary_batch(["hello world", ""])
@@ -462,7 +465,7 @@ class Encoding(TextEncoder, Decoding):
                 texts[place] = ""
         tokens = self.encode_ordinary_batch(texts, num_threads=num_threads)
         encode = partial(self.encode, allowed_special=allowed_special, disallowed_special=())
-        found = map_threads(encode, [text[place] for place in with_special], num_threads)
+        found = map_sized(encode, [text[place] for place in with_special], len, num_threads)
         for place, encoded in zip(with_special, found, strict=True):
             tokens[place] = encoded
         return tokens
@@ -526,6 +529,9 @@ class Encoding(TextEncoder, Decoding):
 
     def count_batch(self, texts: Sequence[str], *, num_threads: int = 8) -> NDArray[np.int64]:
         """Count the tokens of many texts, in threads: int64, shape (texts,).
+
+        Cost: linear in the texts. Threads share all of the work but 0.1 µs a text: 3 % of it for
+        texts of a thousand characters, 15 % for a hundred. Each takes blocks of 2**18 characters.
 
         >>> import cutline
         >>> cutline.get_encoding("gpt2").count_batch(["hello world", ""])

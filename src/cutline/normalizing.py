@@ -7,10 +7,13 @@ character by character.
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     import regex
@@ -57,21 +60,63 @@ _MANY_MARKS = 32
 _JAMO = re.compile("[\u1160-\u11ff\ud7b0-\ud7ff]")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Traced:
-    """A text, and for each of its characters the span of the original that it came from."""
+    """A text, and for each of its characters the span of the original that it came from.
+
+    Attributes:
+        text: the text.
+        spans: int64, shape (characters, 2).
+    """
 
     text: str
-    spans: list[tuple[int, int]]
+    spans: NDArray[np.int64]
 
     @classmethod
     def of(cls, text: str) -> "Traced":
         """Trace a text to itself."""
-        return cls(text, [(at, at + 1) for at in range(len(text))])
+        ends = np.arange(1, len(text) + 1)
+        return cls(text, np.stack([ends - 1, ends], axis=1))
 
     def part(self, start: int, end: int) -> "Traced":
         """Take a slice."""
         return Traced(self.text[start:end], self.spans[start:end])
+
+    def spans_of(self, parts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the spans of the original that parts of the text came from.
+
+        Args:
+            parts: int64, shape (n, 2); spans of the text, none empty.
+        """
+        spans = np.empty((len(parts), 2), dtype=np.int64)
+        spans[:, 0] = self.spans[parts[:, 0], 0]
+        spans[:, 1] = self.spans[parts[:, 1] - 1, 1]
+        return spans
+
+    def rewritten(
+        self, text: str, starts: NDArray[np.int64], lengths: NDArray[np.int64]
+    ) -> "Traced":
+        """Replace the text part by part: each new character came from the whole of its part.
+
+        Args:
+            text: the new text.
+            starts: where the parts of the old one start; the first at 0.
+            lengths: the characters of the new text for each part.
+        """
+        parts = np.stack([starts, np.append(starts, len(self.text))[1:]], axis=1)
+        return Traced(text, np.repeat(self.spans_of(parts), lengths, axis=0))
+
+
+def _of_each(
+    text: str, value_of: Callable[[str], int], dtype: type[np.generic] = np.int64
+) -> NDArray[Any]:
+    """Return a value for each character of a text; asks once for each that occurs."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    known = np.zeros(int(codes.max(initial=0)) + 1, dtype=dtype)
+    for character in set(text):
+        known[ord(character)] = value_of(character)
+    values: NDArray[Any] = known[codes]
+    return values
 
 
 class Step(Protocol):
@@ -100,6 +145,11 @@ def _later() -> re.Pattern[str]:
 
 
 @cache
+def _later_capitals() -> re.Pattern[str]:
+    return re.compile(f"[{''.join(map(chr, _CAPITALS))}]")
+
+
+@cache
 def _marks(compatible: bool) -> "regex.Pattern[str]":
     """Match long runs of characters that have a combining class, or decompose into such."""
     import regex
@@ -116,7 +166,7 @@ class Form:
 
     def apply(self, text: str) -> str:
         """See `Step.apply`."""
-        if text.isascii():
+        if self.keeps_slices(text):
             return text
         found = _later().search(text)
         if found is None:
@@ -142,20 +192,32 @@ class Form:
         return "".join(sorted(written, key=unicodedata.combining))
 
     def trace(self, traced: Traced) -> Traced:
-        """Trace each changed stretch, between characters that compose with nothing, as a whole."""
-        text, start = traced.text, 0
-        written, spans = [], []
-        for end in range(1, len(text) + 1):
-            if end < len(text) and not self.begins(text[end]):
-                continue
-            part = self.apply(text[start:end])
-            written.append(part)
-            if part == text[start:end]:
-                spans += traced.spans[start:end]
+        """Trace each changed stretch, between characters that compose with nothing, as a whole.
+
+        Cost: linear. What changes alone costs no Python object for a character; a stretch of
+        several costs a look into a dictionary.
+        """
+        text = traced.text
+        if self.keeps_slices(text):
+            return traced
+        written = self.apply(text)
+        lengths = _of_each(text, lambda one: len(self.apply(one)))
+        begins = _of_each(text, self.begins, np.bool_)
+        begins[0] = True
+        starts = np.flatnonzero(begins)
+        ends = np.append(starts[1:], len(text))
+        several = ends - starts > 1
+        apply = cache(self.apply)
+        for start, end in zip(starts[several].tolist(), ends[several].tolist(), strict=True):
+            part = text[start:end]
+            made = apply(part)
+            if made == part:
+                begins[start:end] = True
+                lengths[start:end] = 1
             else:
-                spans += [(traced.spans[start][0], traced.spans[end - 1][1])] * len(part)
-            start = end
-        return Traced("".join(written), spans)
+                lengths[start] = len(made)
+        starts = np.flatnonzero(begins)
+        return traced.rewritten(written, starts, lengths[starts])
 
     def keeps(self, character: str) -> bool:
         """See `Step.keeps`."""
@@ -183,16 +245,17 @@ class Lower:
 
     def apply(self, text: str) -> str:
         """See `Step.apply`."""
-        # str.lower makes the letter sigma depend on its position.
-        return text.lower() if text.isascii() else "".join(map(_lower, text))
+        if text.isascii():
+            return text.lower()
+        if _later_capitals().search(text):
+            text = text.translate(_CAPITALS)
+        # str.lower makes this letter depend on its position, and no other.
+        return "\u03c3".join(part.lower() for part in text.split("\u03a3"))
 
     def trace(self, traced: Traced) -> Traced:
         """See `Step.trace`."""
-        parts = list(map(_lower, traced.text))
-        spans = [
-            span for part, span in zip(parts, traced.spans, strict=True) for _ in range(len(part))
-        ]
-        return Traced("".join(parts), spans)
+        lengths = _of_each(traced.text, lambda character: len(_lower(character)))
+        return traced.rewritten(self.apply(traced.text), np.arange(len(lengths)), lengths)
 
     def keeps(self, character: str) -> bool:
         """See `Step.keeps`."""
@@ -250,14 +313,14 @@ class Replace:
 
     def trace(self, traced: Traced) -> Traced:
         """See `Step.trace`."""
-        parts, spans, done = [], [], 0
-        for found in re.finditer(re.escape(self.old), traced.text):
-            start, end = found.span()
-            whole = (traced.spans[start][0], traced.spans[end - 1][1])
-            parts += [traced.text[done:start], self.new]
-            spans += [*traced.spans[done:start], *[whole] * len(self.new)]
-            done = end
-        return Traced("".join([*parts, traced.text[done:]]), spans + traced.spans[done:])
+        found = [match.start() for match in re.finditer(re.escape(self.old), traced.text)]
+        lengths = np.ones(len(traced.text), dtype=np.int64)
+        begins = np.ones(len(traced.text), dtype=np.bool_)
+        lengths[found] = len(self.new)
+        for place in range(1, len(self.old)):
+            begins[np.array(found, dtype=np.int64) + place] = False
+        starts = np.flatnonzero(begins)
+        return traced.rewritten(self.apply(traced.text), starts, lengths[starts])
 
     def keeps(self, character: str) -> bool:
         """See `Step.keeps`."""
@@ -282,8 +345,8 @@ class Prepend:
         """See `Step.trace`."""
         if not traced.text:
             return traced
-        first = [traced.spans[0]] * len(self.prefix)
-        return Traced(self.prefix + traced.text, first + traced.spans)
+        first = np.repeat(traced.spans[:1], len(self.prefix), axis=0)
+        return Traced(self.prefix + traced.text, np.concatenate([first, traced.spans]))
 
     def keeps(self, character: str) -> bool:
         """See `Step.keeps`."""

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeVar
 
-__all__ = ["map_blocks", "map_threads"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+else:
+    from cutline.kernels.base.late import numpy as np  # a count does not need it
+
+__all__ = ["cut_into_blocks", "map_blocks", "map_sized", "map_threads"]
 
 BLOCK_CHARACTERS = 1 << 18  # about a millisecond of work: more than the overhead of a task
 
@@ -24,17 +31,51 @@ def map_blocks(
     """
     if isinstance(texts, str):
         raise TypeError("texts must be a sequence of str, got one str: put it into a list")
-    blocks: list[list[str]] = [[]]
-    characters = 0
-    for place, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise TypeError(f"texts must be str, got {type(text).__name__} at place {place}")
-        if characters >= BLOCK_CHARACTERS:
-            blocks.append([])
-            characters = 0
-        blocks[-1].append(text)
-        characters += len(text)
+    texts = list(texts)
+    length_of: Callable[[str], int] = len
+    if not set(map(type, texts)) <= {str}:
+        length_of = str.__len__  # slower, but what a subclass overrides does not count
+        for place, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise TypeError(f"texts must be str, got {type(text).__name__} at place {place}")
+    ends = np.cumsum(np.fromiter(map(length_of, texts), np.int64, len(texts)))
+    blocks = [texts[block.start : block.stop] for block in cut_into_blocks(ends)]
     return map_threads(work, blocks, num_threads)
+
+
+def map_sized(
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    size_of: Callable[[Item], int],
+    num_threads: int,
+) -> list[Result]:
+    """Apply `work` to every item like `map_threads`, small ones together.
+
+    Args:
+        work: takes an item.
+        items: the items.
+        size_of: tells how much work an item is, in characters or tokens.
+        num_threads: maximum number of threads.
+    """
+    ends = np.cumsum(np.fromiter(map(size_of, items), np.int64, len(items)))
+    blocks = cut_into_blocks(ends)
+
+    def work_all(block: range) -> list[Result]:
+        return [work(items[place]) for place in block]
+
+    return [made for part in map_threads(work_all, blocks, num_threads) for made in part]
+
+
+def cut_into_blocks(ends: NDArray[np.int64]) -> list[range]:
+    """Cut a row of texts into blocks for `map_threads`: at least one.
+
+    Args:
+        ends: where each text ends if they lie one after the other, from 0.
+    """
+    n_full = int(ends[-1]) // BLOCK_CHARACTERS if len(ends) else 0
+    last = np.searchsorted(ends, np.arange(1, n_full + 1) * BLOCK_CHARACTERS)
+    stops = np.unique(np.append(last + 1, len(ends)))
+    return [range(start, stop) for start, stop in pairwise([0, *stops.tolist()])]
 
 
 def map_threads(

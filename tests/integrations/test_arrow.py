@@ -2,6 +2,7 @@
 
 import json
 import random
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -18,7 +19,13 @@ from tests.texts import NAMED_TEXTS, random_texts
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 from cutline.integrations import arrow  # noqa: E402 (needs pyarrow)
-from cutline.integrations.arrow import ArrowTexts, chunk_batch, chunk_schema, count_batch  # noqa: E402
+from cutline.integrations.arrow import (  # noqa: E402 (needs pyarrow)
+    ArrowTexts,
+    chunk_batch,
+    chunk_schema,
+    count_batch,
+    encode_batch,
+)
 
 ENC = cutline.get_encoding("o200k_base")
 PLAIN = cutline.TokenChunker(ENC, 8)
@@ -62,6 +69,7 @@ TYPES: dict[str, Callable[[Sequence[str | None]], Any]] = {
 USES: dict[str, Callable[[Any], Any]] = {
     "chunk": lambda rows: chunk_batch(rows, PLAIN),
     "count": lambda rows: count_batch(rows, ENC),
+    "encode": lambda rows: encode_batch(rows, ENC),
     "train": lambda rows: cutline.count_pieces(ArrowTexts(rows)),
 }
 
@@ -258,15 +266,18 @@ def test_invalid_utf8_in_a_dictionary_is_refused() -> None:
         chunk_batch(pa.table({"text": column}), PLAIN)
 
 
+@pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("places", [[0, 50, 3], [0, 3, 1], [0, -4, 3], [2, 1 << 30, 3]])
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string()], ids=str)
-def test_offsets_that_leave_the_buffer_are_refused(places: list[int], kind: pa.DataType) -> None:
+def test_offsets_that_leave_the_buffer_are_refused(
+    use: str, places: list[int], kind: pa.DataType
+) -> None:
     """Arrow ends the process that looks at such a row."""
     width = np.int32 if kind == pa.string() else np.int64
     offsets = pa.py_buffer(np.array(places, dtype=width))
     column = pa.Array.from_buffers(kind, 2, [None, offsets, pa.py_buffer(b"abc")])
     with pytest.raises(cutline.SourceError, match="column 'text'"):
-        chunk_batch(pa.record_batch([column], names=["text"]), PLAIN)
+        USES[use](pa.record_batch([column], names=["text"]))
 
 
 def test_bytes_below_a_null_are_not_looked_at() -> None:
@@ -318,16 +329,76 @@ def test_plain_chunks_without_overlap_share_one_copy_of_the_column() -> None:
     assert len(text) > 100
 
 
-def test_counts_are_those_of_the_encoding() -> None:
-    table = pa.table({"text": TEXTS})
+@cache
+def encodings() -> dict[str, cutline.Encoding]:
+    """One for each way in which a kernel can come to a text's tokens."""
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cutline.PatternFallbackWarning)
+        return {
+            "packaged": ENC,
+            "with gaps": cutline.Encoding(
+                "gaps", pat_str="[a-zé]+", mergeable_ranks=ranks, special_tokens={}
+            ),
+            "without an automaton": cutline.Encoding(
+                "odd", pat_str=r"(?<=a)b|.", mergeable_ranks=ranks, special_tokens={}
+            ),
+            "changing texts": lower_case_encoding(),
+        }
+
+
+@pytest.mark.parametrize("num_threads", [1, 4])
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize(
+    "name", ["packaged", "with gaps", "without an automaton", "changing texts"]
+)
+def test_counts_and_tokens_are_those_of_the_encoding(
+    name: str, kind: str, num_threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cutline.threads.BLOCK_CHARACTERS", 300)
+    encoding = encodings()[name]
+    table = pa.table({"text": TYPES[kind](TEXTS)})
     pieces = pa.concat_tables([table.slice(0, 50), table.slice(50)])
-    want = [None if text is None else len(ENC.encode_ordinary(text)) for text in TEXTS]
+    want = [None if text is None else encoding.encode_ordinary(text) for text in TEXTS]
+    counts = [None if tokens is None else len(tokens) for tokens in want]
     for rows in (table, pieces, table.to_batches()[0]):
-        got = count_batch(rows, "o200k_base", name="tokens")
+        got = count_batch(rows, encoding, name="tokens", num_threads=num_threads)
         assert type(got) is type(rows)
         assert got.column_names == ["text", "tokens"]
-        assert got["tokens"].to_pylist() == want
-    assert count_batch(table.slice(0, 0), ENC).num_rows == 0
+        assert got["tokens"].to_pylist() == counts
+        encoded = encode_batch(rows, encoding, name="ids", num_threads=num_threads)
+        encoded.validate(full=True)
+        assert type(encoded) is type(rows)
+        assert encoded.schema.field("ids").type == pa.list_(pa.uint32())
+        assert encoded["ids"].to_pylist() == want
+    for first, stop in ((3, 30), (len(TEXTS) - 40, len(TEXTS)), (5, 5)):
+        batch = table.to_batches()[0].slice(first, stop - first)
+        assert count_batch(batch, encoding)["token_count"].to_pylist() == counts[first:stop]
+        assert encode_batch(batch, encoding)["tokens"].to_pylist() == want[first:stop]
+    assert count_batch(table.slice(0, 0), encoding).num_rows == 0
+    assert encode_batch(table.slice(0, 0), encoding)["tokens"].to_pylist() == []
+
+
+def test_tokens_lie_in_one_array_and_decode_where_they_lie() -> None:
+    batch = pa.record_batch({"text": ["hello world", None, "", "é 中文"]})
+    column = encode_batch(batch, "o200k_base")["tokens"]
+    want = [token for text in ("hello world", "é 中文") for token in ENC.encode(text)]
+    assert column.values.to_pylist() == want
+    assert ENC.decode(column.values) == "hello worldé 中文"
+    assert ENC.decode(column[0].values) == "hello world"
+    assert ENC.decode_bytes(pa.chunked_array([column.values, column.values[1:]])) == (
+        "hello worldé 中文 worldé 中文".encode()
+    )
+    with pytest.raises(TypeError):
+        ENC.decode(pa.array([5, None]))
+
+
+def test_a_new_column_must_have_a_new_name() -> None:
+    table = pa.table({"text": ["a"], "tokens": [1]})
+    with pytest.raises(ValueError, match="there is a column 'tokens' already"):
+        encode_batch(table, ENC)
+    with pytest.raises(ValueError, match="there is a column 'tokens' already"):
+        count_batch(table, ENC, name="tokens")
 
 
 # Texts to train on

@@ -1,9 +1,11 @@
 """Spans of tokens, against those of `tokenizers`."""
 
+import random
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+import regex
 
 import cutline
 from tests.pipeline.families import FAMILIES, build, texts_with, tokenizers
@@ -54,6 +56,43 @@ def test_spans_of_packaged_encodings_hold_their_tokens(name: str) -> None:
         assert encoding.decode_single_token_bytes(token) in text[start:end].encode()
         covered = end
     assert covered == len(text)
+
+
+@pytest.mark.filterwarnings("ignore::cutline.PatternFallbackWarning")
+@pytest.mark.parametrize("pattern", [r"(?<=a)b|[^é中]", r"[^é中]", r"[a-c]+|中{2}", None])
+def test_spans_are_found_whatever_the_pattern_leaves_out(pattern: str | None) -> None:
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256, "é".encode(): 257}
+    encoding = cutline.Encoding("x", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    kept = regex.compile(pattern or "(?s:.)")
+    numbers = random.Random(71)
+    for length in [0, 1, 2, *range(3, 40)]:
+        text = "".join(numbers.choices("aabbc é中中😀", k=length))
+        tokens, spans = encoding.encode_with_offsets(text)
+        assert tokens == encoding.encode(text)
+        # Each byte of a character that is in a piece, with that character's place.
+        places = [
+            (place, byte)
+            for found in kept.finditer(text)
+            for place in range(*found.span())
+            for byte in text[place].encode()
+        ]
+        for token, (start, end) in zip(tokens, spans.tolist(), strict=True):
+            written = encoding.decode_single_token_bytes(token)
+            mine, places = places[: len(written)], places[len(written) :]
+            assert bytes(byte for _, byte in mine) == written
+            assert (start, end) == (mine[0][0], mine[-1][0] + 1)
+        assert not places
+
+
+def test_many_parts_are_put_together_in_order() -> None:
+    encoding = cutline.get_encoding("o200k_base")
+    text = "é中<|endoftext|>😀 ab<|endoftext|><|endoftext|>" * 40
+    tokens, spans = encoding.encode_with_offsets(text, allowed_special="all")
+    assert tokens == encoding.encode(text, allowed_special="all")
+    edges = [edge for start, end in spans.tolist() for edge in (start, end)]
+    assert (edges[0], edges[-1]) == (0, len(text))
+    special = [text[a:b] for t, (a, b) in zip(tokens, spans.tolist(), strict=True) if t > 199_000]
+    assert special == ["<|endoftext|>"] * 120
 
 
 PROCESSORS: dict[str, Callable[[], Any]] = {

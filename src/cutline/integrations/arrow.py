@@ -1,13 +1,15 @@
-"""Arrow tables: chunks and token counts of the texts in a column.
+"""Arrow tables: chunks, token counts and tokens of the texts in a column.
 
 Everything that supports Arrow can use these functions: pandas, Polars, DuckDB, `datasets`, and the
 engines that `cutline.integrations.spark` and `cutline.integrations.ray` adapt to.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cutline.chunking.chunkers import Chunker
 from cutline.encoding import Encoding
@@ -15,6 +17,7 @@ from cutline.errors import SourceError
 from cutline.integrations.chunk_columns import CHUNK_COLUMNS, chunk_columns, chunk_fields
 from cutline.integrations.text_column import TextColumn, need_pyarrow
 from cutline.registry import encoding_of
+from cutline.threads import cut_into_blocks, map_threads
 from cutline.training.file_reader import BLOCK_BYTES, character_start
 from cutline.training.rows import text_type
 from cutline.training.sources import Document, DocumentSource
@@ -22,8 +25,16 @@ from cutline.training.sources import Document, DocumentSource
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["CHUNK_COLUMNS", "ArrowTexts", "chunk_batch", "chunk_schema", "count_batch"]
+__all__ = [
+    "CHUNK_COLUMNS",
+    "ArrowTexts",
+    "chunk_batch",
+    "chunk_schema",
+    "count_batch",
+    "encode_batch",
+]
 
+Result = TypeVar("Result")
 Tabular = TypeVar("Tabular", "pyarrow.RecordBatch", "pyarrow.Table")
 
 
@@ -166,7 +177,9 @@ def count_batch(
         ValueError: there is already a column of this name.
         ImportError: pyarrow is not installed.
 
-    Cost: that of `Encoding.count_batch`; each text is converted to a str.
+    Cost: that of `Encoding.count_batch`. Texts are read where they lie, unless the encoding changes
+    them (`cutline.load` of a tokenizer with a normalizer), or its split pattern has no automaton:
+    then each is converted to a str.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"text": ["hello world", None]})
@@ -175,17 +188,94 @@ def count_batch(
     """
     pa = need_pyarrow()
     encoding = encoding_of(encoding)
-    text_type(batch.schema, column)
-    if name in batch.schema.names:
-        raise ValueError(f"there is a column {name!r} already: choose another name, as by name=...")
 
-    counts = [
-        pa.array(encoding.count_batch(texts.texts(), num_threads=num_threads), mask=texts.is_null)
-        for _, texts in _parts(batch, column)
-    ]
+    def counts_of(texts: TextColumn) -> "pyarrow.Array":
+        counts = _in_blocks(encoding._count_column, texts, num_threads)
+        return pa.array(np.concatenate(counts), mask=texts.is_null)
+
+    return _with_column(batch, column, pa.field(name, pa.int64()), counts_of)
+
+
+def encode_batch(
+    batch: Tabular,
+    encoding: Encoding | str,
+    column: str = "text",
+    *,
+    name: str = "tokens",
+    num_threads: int = 8,
+) -> Tabular:
+    """Append a column with the tokens of each text, as `Encoding.encode_ordinary` gives them.
+
+    Args:
+        batch: a `pyarrow.RecordBatch` or `pyarrow.Table`.
+        encoding: an `Encoding`, or the name of a packaged one.
+        column: the column of the texts; see `chunk_batch`.
+        name: the name of the new column, of type `list<uint32>`; null if the text is null. All
+            tokens of a record batch lie in one array, `column.values`, as `column.offsets` says.
+        num_threads: maximum number of threads.
+
+    Raises:
+        SourceError: (a ValueError) as `chunk_batch`.
+        ValueError: there is already a column of this name; or the texts of a record batch have
+            2**31 tokens or more.
+        ImportError: pyarrow is not installed.
+
+    Cost: that of `Encoding.encode_to_numpy`; see `count_batch`. No Python object is made for a text
+    or a token.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"text": ["hello world", None]})
+    >>> encode_batch(table, "o200k_base")["tokens"].to_pylist()
+    [[24912, 2375], None]
+    """
+    pa = need_pyarrow()
+    encoding = encoding_of(encoding)
+
+    def tokens_of(texts: TextColumn) -> "pyarrow.Array":
+        blocks = _in_blocks(encoding._encode_column, texts, num_threads)
+        tokens = np.concatenate([tokens for tokens, _ in blocks])
+        if len(tokens) >= 1 << 31:
+            raise ValueError(
+                f"column {column!r} has {len(tokens)} tokens in one record batch, and a list "
+                "column can have less than 2**31: pass fewer rows at a time"
+            )
+        offsets = np.zeros(len(texts) + 1, dtype=np.int32)
+        np.cumsum(np.concatenate([counts for _, counts in blocks]), out=offsets[1:])
+        mask = pa.array(texts.is_null) if texts.is_null.any() else None
+        return pa.ListArray.from_arrays(pa.array(offsets), pa.array(tokens), mask=mask)
+
+    return _with_column(batch, column, pa.field(name, pa.list_(pa.uint32())), tokens_of)
+
+
+def _with_column(
+    batch: Tabular,
+    column: str,
+    field: "pyarrow.Field",
+    values_of: "Callable[[TextColumn], pyarrow.Array]",
+) -> Tabular:
+    """Append a column with a value for each text."""
+    pa = need_pyarrow()
+    text_type(batch.schema, column)
+    if field.name in batch.schema.names:
+        raise ValueError(
+            f"there is a column {field.name!r} already: choose another name, as by name=..."
+        )
+    values = [values_of(texts) for _, texts in _parts(batch, column)]
     is_table = isinstance(batch, pa.Table)
-    new = pa.chunked_array(counts, pa.int64()) if is_table else counts[0]
-    return batch.append_column(pa.field(name, pa.int64()), new)
+    return batch.append_column(
+        field, pa.chunked_array(values, field.type) if is_table else values[0]
+    )
+
+
+def _in_blocks(
+    work: "Callable[[NDArray[np.uint8], NDArray[np.int64]], Result]",
+    texts: TextColumn,
+    num_threads: int,
+) -> "list[Result]":
+    """Apply `work` to blocks of the texts, as UTF-8 with their offsets, in threads."""
+    offsets = texts.offsets
+    blocks = [offsets[block.start : block.stop + 1] for block in cut_into_blocks(offsets[1:])]
+    return map_threads(partial(work, texts.data), blocks, num_threads)
 
 
 class ArrowTexts(DocumentSource):

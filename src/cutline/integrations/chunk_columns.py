@@ -16,7 +16,7 @@ from cutline.chunks import Chunk
 from cutline.encoding import Encoding
 from cutline.integrations.text_column import TextColumn, need_pyarrow
 from cutline.kernels.cut.windows import Cutter, code_points
-from cutline.threads import BLOCK_CHARACTERS, map_threads
+from cutline.threads import cut_into_blocks, map_threads
 
 if TYPE_CHECKING:
     import pyarrow
@@ -142,9 +142,7 @@ class _Cuts:
 
 def _cut(column: TextColumn, chunker: Chunker, encoding: Encoding, num_threads: int) -> _Cuts:
     need_unchanged(encoding, "split(text)")
-    n_blocks = len(column.utf8) // BLOCK_CHARACTERS + 1
-    bounds = np.searchsorted(column.offsets, np.arange(n_blocks) * BLOCK_CHARACTERS).tolist()
-    blocks = [range(*block) for block in pairwise([*bounds, len(column)])]
+    blocks = cut_into_blocks(column.offsets[1:])
     parts = map_threads(partial(_cut_block, column, chunker, encoding), blocks, num_threads)
     found = [cuts for part in parts for cuts in part]
     counts = np.fromiter(map(len, found), np.int64, len(column))

@@ -65,10 +65,16 @@ class TextColumn:
 
     @cached_property
     def utf8(self) -> bytes:
-        """The UTF-8 of all texts, concatenated."""
+        """The UTF-8 of all texts, concatenated: a copy."""
+        return self.data.tobytes()
+
+    @cached_property
+    def data(self) -> NDArray[np.uint8]:
+        """The same where it lies, in Arrow's memory."""
         first, end = int(self._places[0]), int(self._places[-1])
-        data = self._texts.buffers()[2]
-        return b"" if first == end else data.slice(first, end - first).to_pybytes()
+        if first == end:
+            return np.empty(0, dtype=np.uint8)
+        return np.frombuffer(self._texts.buffers()[2], np.uint8, end - first, first)
 
     @cached_property
     def _places(self) -> NDArray[np.int64]:
@@ -77,10 +83,6 @@ class TextColumn:
             return np.zeros(1, dtype=np.int64)
         buffer, first = self._texts.buffers()[1], self._texts.offset
         return np.frombuffer(buffer, np.int64, len(self) + 1, 8 * first)
-
-    def texts(self) -> list[str]:
-        """Return the texts as str."""
-        return list(self._texts.to_pylist())
 
     def text(self, row: int) -> str:
         """Return one of the texts."""

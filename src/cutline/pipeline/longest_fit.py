@@ -44,7 +44,7 @@ def longest_fit_by_letters(
     if found or not encoder._has_automaton:
         return None
     longest = max((len(token) for finder in finders for token in finder.texts), default=0)
-    whole = np.array([end for _, end in traced.spans], dtype=np.int64)
+    whole = traced.spans[:, 1]
     shorter = Growing(encoder, utf8_of_part)
     shorter.append(traced.text)
     for end in range(len(text), 0, -1):

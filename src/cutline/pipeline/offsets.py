@@ -6,18 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.checks import utf8_of
-from cutline.kernels.encode.decode import Decoder
-from cutline.kernels.scan.scan import scan_pieces
+from cutline.kernels.encode.decode import Decoder, ids_to_list
 from cutline.normalizing import Prepend, Traced, trace
 from cutline.pipeline.pipeline import Pipeline
 from cutline.spec import TokenizerSpec
 from cutline.special import SpecialFinder
-from cutline.tables import build_scan_tables
 from cutline.text_encoder import TextEncoder
 
 __all__ = ["changed_parts", "plain_parts", "trim", "untrimmed_offsets"]
 
 Spans = NDArray[np.int64]
+Tokens = NDArray[np.uint32]
 Part = tuple[int, int, int | Traced | None]
 """The span of a part of a text, with a token's id, the changed text, or None if unchanged."""
 
@@ -30,18 +29,13 @@ _WHITE = "\u0120" + "".join(  # GPT-2's letter for a blank
 
 
 def untrimmed_offsets(
-    encoder: TextEncoder,
-    decoder: Decoder,
-    pat_str: str | None,
-    text: str,
-    parts: Iterable[Part],
+    encoder: TextEncoder, decoder: Decoder, text: str, parts: Iterable[Part]
 ) -> tuple[list[int], Spans]:
     """Encode a text and return each token's span, blanks at its ends included.
 
     Args:
         encoder: encodes normalized text.
         decoder: decodes its tokens.
-        pat_str: the split pattern.
         text: the text.
         parts: of `plain_parts` or `changed_parts`.
 
@@ -49,25 +43,28 @@ def untrimmed_offsets(
         SurrogateError: (a ValueError) the text has surrogate code points.
     """
     utf8_of(text)
-    tokens: list[int] = []
+    tokens: list[Tokens] = []
     spans: list[Spans] = []
     for start, end, what in parts:
         if isinstance(what, int):
-            tokens.append(what)
+            tokens.append(np.array([what], dtype=np.uint32))
             spans.append(np.array([(start, end)], dtype=np.int64))
             continue
         part = text[start:end] if what is None else what.text
-        found = encoder._encode_normalized(part)
-        if not found:
-            continue
-        tokens += found
-        places = _places(decoder, pat_str, part, found)
-        if what is None:
-            spans.append(places + start)
-        else:
-            origin = np.array(what.spans, dtype=np.int64).reshape(-1, 2)
-            spans.append(np.stack([origin[places[:, 0], 0], origin[places[:, 1] - 1, 1]], axis=1))
-    return tokens, np.concatenate(spans) if spans else np.empty((0, 2), dtype=np.int64)
+        found = encoder._encode_normalized_to_numpy(part)
+        places = _places(encoder, decoder, part, found)
+        tokens.append(found)
+        if what is not None:
+            places = what.spans_of(places)
+        elif start:
+            places += start
+        spans.append(places)
+    if len(spans) == 1:  # nothing to copy: most texts
+        return ids_to_list(tokens[0]), spans[0]
+    return (
+        ids_to_list(np.concatenate([np.empty(0, dtype=np.uint32), *tokens])),
+        np.concatenate([np.empty((0, 2), dtype=np.int64), *spans]),
+    )
 
 
 def plain_parts(finder: SpecialFinder, ids: Mapping[str, int], text: str) -> Iterator[Part]:
@@ -87,29 +84,27 @@ def changed_parts(pipeline: Pipeline, text: str, allowed: frozenset[str]) -> Ite
         for first, last, inner in pipeline.finder_of_normalized.cut(section.text, counts):
             part = section.part(first, last)
             if inner is not None:
-                yield part.spans[0][0], part.spans[-1][1], inner.id
+                yield int(part.spans[0, 0]), int(part.spans[-1, 1]), inner.id
             elif pipeline.spec.prefix_space and not part.text.startswith(" "):
                 yield start, end, _BLANK.trace(part)
             else:
                 yield start, end, part
 
 
-def _places(decoder: Decoder, pat_str: str | None, text: str, tokens: list[int]) -> Spans:
+def _places(encoder: TextEncoder, decoder: Decoder, text: str, tokens: Tokens) -> Spans:
     """Return for each token of an ordinary text the characters that it has bytes of."""
-    edges = decoder.starts_of(tokens)
-    spans = np.stack([edges[:-1], edges[1:] - 1], axis=1)  # first and last byte of each token
+    spans = decoder.spans_of(tokens)
+    if len(spans) and spans[-1, 1] == len(text):
+        return spans
+    # Some characters are in no piece: the spans are those of the others.
     utf8 = text.encode()
-    tables = None if pat_str is None else build_scan_tables(pat_str)
-    if tables is not None and tables.has_gaps:
-        piece_starts, piece_ends, _ = scan_pieces(tables, utf8)
-        is_kept = np.zeros(len(utf8) + 1, dtype=np.int64)
-        np.add.at(is_kept, piece_starts, 1)
-        np.add.at(is_kept, piece_ends, -1)
-        spans = np.flatnonzero(np.cumsum(is_kept)[:-1])[spans]
-    if len(utf8) > len(text):
-        spans = (np.cumsum((np.frombuffer(utf8, np.uint8) & 0xC0) != 0x80) - 1)[spans]
-    spans[:, 1] += 1
-    return spans
+    starts, ends = encoder._find_pieces(utf8)
+    edges = np.zeros(len(utf8) + 1, dtype=np.int64)
+    np.add.at(edges, starts, 1)
+    np.add.at(edges, ends, -1)
+    begins = (np.frombuffer(utf8, np.uint8) & 0xC0) != 0x80
+    kept = np.flatnonzero(np.cumsum(edges[:-1])[begins])
+    return np.stack([kept[spans[:, 0]], kept[spans[:, 1] - 1] + 1], axis=1)
 
 
 def trim(spec: TokenizerSpec, decoder: Decoder, tokens: list[int], spans: Spans) -> None:

@@ -89,8 +89,8 @@ class UpperBound:
         ends = np.cumsum(lengths)
         most = n * longest + self._most + self._longest_added
         beyond = int(np.searchsorted(ends, most, side="right"))
-        if beyond < len(ends) and traced.spans[beyond][1] + self._margin <= len(text):
-            return traced.spans[beyond][1]
+        if beyond < len(ends) and traced.spans[beyond, 1] + self._margin <= len(text):
+            return int(traced.spans[beyond, 1])
         if not marks:
             return None
         # Later marks may be sorted before all these, so their bytes count, too.

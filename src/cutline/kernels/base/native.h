@@ -124,6 +124,33 @@ static inline int cutline_top_bit(uint64_t word) {
 #define CUTLINE_SHARES_INTS 1
 #endif
 
+/* Copies items that are plain ints of one digit, as nearly all ids are, up to the first other one.
+   Returns their number. */
+static inline Py_ssize_t cutline_read_ids(PyObject **items, Py_ssize_t n, uint32_t *ids) {
+    const Py_ssize_t ahead = 24;
+    for (Py_ssize_t at = 0; at < n; at++) {
+        if (at + ahead < n)
+            cutline_prefetch(items[at + ahead]);
+        if (!PyLong_CheckExact(items[at]))
+            return at;
+        PyLongObject *number = (PyLongObject *)items[at];
+#if PY_VERSION_HEX >= 0x030C0000
+        if (!PyUnstable_Long_IsCompact(number))
+            return at;
+        Py_ssize_t id = PyUnstable_Long_CompactValue(number);
+        if (id < 0)
+            return at;
+#else
+        Py_ssize_t digits = Py_SIZE(number);
+        if ((size_t)digits > 1)
+            return at;
+        Py_ssize_t id = digits * (Py_ssize_t)number->ob_digit[0];
+#endif
+        ids[at] = (uint32_t)id;
+    }
+    return n;
+}
+
 /* list[at] = ints[ids[at]] for a new list of n empty slots. */
 static inline void cutline_fill_shared(
     PyObject *list, PyObject **ints, const uint32_t *ids, Py_ssize_t n

@@ -1,8 +1,10 @@
 """A text's UTF-8, and what is a character in it, for other kernels."""
 
+from cutline.kernels.base.characters cimport Characters
 from cutline.kernels.base.common cimport is_continuation, uint8_t
 
 cpdef bytes encode_utf8(str text)
+cdef Py_ssize_t write_text(const Characters* text, uint8_t* out) noexcept nogil
 
 
 cdef inline Py_ssize_t valid_width(const uint8_t* text, Py_ssize_t n) noexcept nogil:

@@ -6,11 +6,10 @@ Guarded by tests/kernels/test_utf8.py.
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_AsUTF8String
 
-from cutline.kernels.base.characters cimport Characters, characters_of, utf8_bytes, write_utf8
-from cutline.kernels.base.common cimport load64, memcpy, uint16_t, uint64_t
+from cutline.kernels.base.characters cimport Characters, Unit, characters_of, utf8_bytes, write_utf8
+from cutline.kernels.base.common cimport load64, memcpy, uint16_t, uint32_t, uint64_t
 
 cdef uint64_t HIGH_BITS = <uint64_t> 0x8080808080808080
-cdef uint64_t NO_ASCII = <uint64_t> 0xFF80FF80FF80FF80      # of four characters of two bytes
 
 
 cpdef bytes encode_utf8(str text):
@@ -33,18 +32,37 @@ cpdef bytes encode_utf8(str text):
     utf8 = PyBytes_FromStringAndSize(NULL, utf8_bytes(&characters, 0, characters.n))
     out = <uint8_t*> PyBytes_AS_STRING(utf8)
     with nogil:
-        done = write_all(<const uint16_t*> characters.data, characters.n, out)
+        done = write_text(&characters, out) >= 0
     return utf8 if done else PyUnicode_AsUTF8String(text)
 
 
-cdef bint write_all(const uint16_t* text, Py_ssize_t n, uint8_t* out) noexcept nogil:
-    """Write a text's UTF-8. False: it has a surrogate."""
+cdef Py_ssize_t write_text(const Characters* text, uint8_t* out) noexcept nogil:
+    """Write a text's UTF-8. Returns its bytes; -1: the text has a surrogate."""
+    if text.kind == 1:
+        return write_all(<const uint8_t*> text.data, text.n, out)
+    if text.kind == 2:
+        return write_all(<const uint16_t*> text.data, text.n, out)
+    return write_all(<const uint32_t*> text.data, text.n, out)
+
+
+cdef Py_ssize_t write_all(const Unit* text, Py_ssize_t n, uint8_t* out) noexcept nogil:
+    cdef const uint8_t* begin = out
     cdef Py_ssize_t at = 0, place
-    cdef uint64_t words[2]
+    cdef uint64_t words[4]          # eight characters
+    cdef uint64_t seen, no_ascii
+    if Unit is uint8_t:
+        no_ascii = HIGH_BITS
+    elif Unit is uint16_t:
+        no_ascii = <uint64_t> 0xFF80FF80FF80FF80
+    else:
+        no_ascii = <uint64_t> 0xFFFFFF80FFFFFF80
     while at < n:
         while at <= n - 8:
-            memcpy(words, text + at, 16)
-            if (words[0] | words[1]) & NO_ASCII:
+            memcpy(words, text + at, 8 * sizeof(Unit))
+            seen = words[0]
+            for place in range(1, <Py_ssize_t> sizeof(Unit)):
+                seen |= words[place]
+            if seen & no_ascii:
                 break
             for place in range(8):
                 out[place] = <uint8_t> text[at + place]
@@ -55,11 +73,11 @@ cdef bint write_all(const uint16_t* text, Py_ssize_t n, uint8_t* out) noexcept n
             at += 1
             out += 1
         while at < n and text[at] >= 0x80:
-            if text[at] >> 11 == 0xD800 >> 11:
-                return False
+            if Unit is not uint8_t and text[at] >> 11 == 0xD800 >> 11:
+                return -1
             out += write_utf8(text[at], out)
             at += 1
-    return True
+    return out - begin
 
 
 def valid_bytes(const uint8_t[::1] data not None):

@@ -1,4 +1,7 @@
-"""Token ids back to bytes, and arrays of ids to lists of int.
+"""Token ids back to bytes and text, and arrays of ids to lists of int.
+
+Text is made by copying: the characters of each token lie ready in a table. Only tokens that
+begin or end inside a character are decoded, byte by byte.
 
 Guarded by tests/test_decode.py.
 """
@@ -10,27 +13,47 @@ from cpython.long cimport (
 from cpython.number cimport PyNumber_Index
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
+from cython cimport critical_section
 from libc.stdlib cimport free, malloc
 
 from cutline.kernels.base.late import numpy as np
 
-from cutline.kernels.base.common cimport count_dense, int64_t, memcpy, prefetch, uint8_t, uint64_t
+from cutline.kernels.base.characters cimport PyUnicode_DATA, Unit
+from cutline.kernels.base.common cimport (
+    char_bytes, count_dense, decode_char, int64_t, is_continuation, likely, load64,
+    low_bytes, memcpy, prefetch, unlikely, uint8_t, uint16_t, uint64_t,
+)
+from cutline.kernels.base.utf8 cimport valid_width
 
 cdef extern from "native.h":
     const bint SHARES_INTS "CUTLINE_SHARES_INTS"
     void fill_shared "cutline_fill_shared"(
         list target, PyObject** ints, const uint32_t* ids, Py_ssize_t n
     )
+    Py_ssize_t read_ids "cutline_read_ids"(PyObject** items, Py_ssize_t n, uint32_t* ids)
 
 cdef extern from "Python.h":
-    PyObject** PySequence_Fast_ITEMS(list items)
+    PyObject** PySequence_Fast_ITEMS(object items)
     void PyList_SET_ITEM(list target, Py_ssize_t at, object item)
     list PyList_New(Py_ssize_t n)
+    str PyUnicode_New(Py_ssize_t n, uint32_t highest)
 
 cdef enum:
     AHEAD = 24                  # how many tokens ahead memory is fetched
-    SPAN_LENGTH = (1 << 24) - 1
+    LENGTH = (1 << 24) - 1
     SHARED_LIMIT = 1 << 21      # ids from here on get objects of their own
+    ROOM = 16                   # bytes, or characters, of a token that are copied at once
+
+# The shape of a token: in the bits of LENGTH how many characters begin in it, and whether it has
+# some of these.
+cdef enum:
+    ABOVE_ASCII = 1 << 24       # characters from U+0080 to U+00FF
+    ABOVE_LATIN = 1 << 25       # to U+FFFF
+    ABOVE_BMP = 1 << 26
+    PARTIAL = 1 << 27           # it is not valid UTF-8: parts of characters
+    INNER = 1 << 28             # its first byte is inside a character
+
+cdef uint64_t HIGH_BITS = <uint64_t> 0x8080808080808080
 
 # Grown to the largest id seen, never freed; the GIL guards it.
 cdef list shared_ints = []
@@ -43,8 +66,7 @@ cdef list list_of_ids(const uint32_t* ids, Py_ssize_t n):
     cdef uint32_t highest = 0
     cdef object item
     if SHARES_INTS:
-        for at in range(n):
-            highest = max(highest, ids[at])
+        highest = highest_of(ids, n)
         if highest < SHARED_LIMIT:
             if highest >= len(shared_ints):
                 # Doubling keeps the growth linear over all calls.
@@ -59,13 +81,37 @@ cdef list list_of_ids(const uint32_t* ids, Py_ssize_t n):
     return tokens
 
 
+cdef inline uint32_t highest_of(const uint32_t* ids, Py_ssize_t n) noexcept nogil:
+    cdef uint32_t highest = 0
+    cdef Py_ssize_t at
+    for at in range(n):
+        highest = max(highest, ids[at])
+    return highest
+
+
 def ids_to_list(const uint32_t[::1] ids not None):
     """A list of int from a uint32 array: faster than its `tolist`, with shared objects."""
     return list_of_ids(&ids[0], ids.shape[0]) if ids.shape[0] else []
 
 
+# A character whose bytes come one by one.
+cdef struct Part:
+    uint8_t data[4]
+    Py_ssize_t n
+    Py_ssize_t width    # of the whole, as its first byte says
+
+
+cdef inline bint completes(Part* part, uint8_t byte) noexcept nogil:
+    """Add a byte. True: it is the last."""
+    if part.n == 0:
+        part.width = char_bytes(byte)
+    part.data[part.n] = byte
+    part.n += 1
+    return part.n == part.width
+
+
 cdef class Decoder:
-    """Bytes of every token id, special tokens included.
+    """Bytes and text of every token id, special tokens included.
 
     Args:
         arena: bytes of all tokens.
@@ -74,11 +120,13 @@ cdef class Decoder:
         lengths: uint32, shape (n,); how many there are, inside the arena (trusted).
     """
 
-    cdef bytes arena
-    cdef const uint8_t* text            # of the arena
+    cdef bytes arena                    # and ROOM bytes more
+    cdef const uint8_t* bytes_at        # of the arena
     cdef const uint32_t[::1] ids
-    cdef const uint64_t[::1] spans      # start << 24 | length, one load a token
+    cdef const uint64_t[::1] spans      # start << 32 | length, one load a token
     cdef Py_ssize_t n_dense             # ids below this are their own place
+    cdef uint64_t[::1] shapes           # start << 32 | shape; made when needed, as what follows
+    cdef uint16_t[::1] characters       # a token's begin where its bytes begin in the arena
 
     def __cinit__(
         self, bytes arena not None, const uint32_t[::1] ids not None, starts not None,
@@ -87,11 +135,14 @@ cdef class Decoder:
         cdef Py_ssize_t n = ids.shape[0]
         if len(starts) != n or len(lengths) != n or (n and lengths.max() >= 1 << 24):
             raise ValueError("ids, starts and lengths must have one entry a token")
-        self.arena = arena
-        self.text = <const uint8_t*> PyBytes_AS_STRING(arena)
+        if len(arena) >> 32:
+            raise ValueError(f"tokens must have less than 4 GiB together, got {len(arena)} bytes")
+        self.arena = arena + bytes(ROOM)
+        self.bytes_at = <const uint8_t*> PyBytes_AS_STRING(self.arena)
         self.ids = ids
-        self.spans = starts << np.uint64(24) | lengths
+        self.spans = starts << np.uint64(32) | lengths
         self.n_dense = count_dense(&ids[0], n) if n else 0
+        self.shapes = self.characters = None
 
     cdef inline Py_ssize_t place(self, uint32_t token_id) noexcept nogil:
         """Where the token stands in the arrays, or -1."""
@@ -106,74 +157,272 @@ cdef class Decoder:
                 high = middle
         return low if low < self.ids.shape[0] and self.ids[low] == token_id else -1
 
-    cdef Py_ssize_t measure(self, const uint32_t* ids, Py_ssize_t n) noexcept nogil:
-        """Bytes of all tokens together; or -1 - at, where ids[at] is the first unknown one."""
-        cdef Py_ssize_t at, place, total = 0
-        for at in range(n):
-            if at + AHEAD < n and ids[at + AHEAD] < <uint64_t> self.n_dense:
-                prefetch(&self.spans[ids[at + AHEAD]])
-            place = self.place(ids[at])
-            if place < 0:
-                return -1 - at
-            total += self.spans[place] & SPAN_LENGTH
-        return total
+    cdef Ids places_of(self, tokens):
+        """Where the tokens stand in the arrays. KeyError names the first unknown id."""
+        cdef Ids places = Ids(tokens)
+        cdef Py_ssize_t at, place
+        if places.n and highest_of(places.data, places.n) >= <uint64_t> self.n_dense:
+            for at in range(places.n):
+                place = self.place(places.data[at])
+                if place < 0:
+                    raise KeyError(places.data[at])
+                places.data[at] = <uint32_t> place
+        return places
 
-    cdef void copy(self, const uint32_t* ids, Py_ssize_t n, uint8_t* out) noexcept nogil:
-        """Bytes of all tokens, one after the other; the ids are known to exist."""
-        cdef const uint8_t* arena = self.text
-        cdef uint64_t span
-        cdef Py_ssize_t at
-        for at in range(n):
-            if at + AHEAD < n and ids[at + AHEAD] < <uint64_t> self.n_dense:
-                prefetch(arena + (self.spans[ids[at + AHEAD]] >> 24))
-            span = self.spans[self.place(ids[at])]
-            memcpy(out, arena + (span >> 24), span & SPAN_LENGTH)
-            out += span & SPAN_LENGTH
+    cdef inline bytes bytes_at_place(self, Py_ssize_t place):
+        cdef uint64_t span = self.spans[place]
+        return PyBytes_FromStringAndSize(
+            <const char*> self.bytes_at + (span >> 32), span & LENGTH
+        )
 
     def bytes_of(self, token_id):
         """Bytes of one token; KeyError or OverflowError, as in `join`, where there is none."""
         cdef Py_ssize_t place = self.place(id_of(token_id))
         if place < 0:
             raise KeyError(token_id)
-        start = self.spans[place] >> 24
-        return self.arena[start:start + (self.spans[place] & SPAN_LENGTH)]
+        return self.bytes_at_place(place)
 
-    def starts_of(self, tokens):
-        """Where each token's bytes begin in `join(tokens)`: int64, shape (tokens + 1,)."""
-        cdef Ids ids = Ids(tokens)
-        starts = np.zeros(ids.n + 1, dtype=np.int64)
-        cdef int64_t[::1] out = starts
-        cdef Py_ssize_t at, place
-        for at in range(ids.n):
-            place = self.place(ids.data[at])
-            if place < 0:
-                raise KeyError(ids.data[at])
-            out[at + 1] = out[at] + (self.spans[place] & SPAN_LENGTH)
-        return starts
+    def split(self, tokens):
+        """Bytes of each token, in a list. Raises as `join`."""
+        cdef Ids places = self.places_of(tokens)
+        cdef Py_ssize_t at
+        return [self.bytes_at_place(places.data[at]) for at in range(places.n)]
 
     def join(self, tokens):
         """Bytes of all tokens, joined.
 
         Args:
-            tokens: ids, any iterable of int or a numpy array.
+            tokens: ids, any iterable of int, or an array of integers.
 
         Raises:
             KeyError: its argument is the first unknown id.
             OverflowError: an id is negative or does not fit 32 bits; names it.
         """
-        cdef Ids ids = Ids(tokens)
-        cdef Py_ssize_t total
+        return self.join_places(self.places_of(tokens))
+
+    cdef bytes join_places(self, Ids places):
+        cdef Py_ssize_t at, total = 0
         cdef bytes joined
         cdef uint8_t* out
         with nogil:
-            total = self.measure(ids.data, ids.n)
-        if total < 0:
-            raise KeyError(ids.data[-1 - total])
+            for at in range(places.n):
+                total += self.spans[places.data[at]] & LENGTH
         joined = PyBytes_FromStringAndSize(NULL, total)
         out = <uint8_t*> PyBytes_AS_STRING(joined)
         with nogil:
-            self.copy(ids.data, ids.n, out)
+            self.copy_bytes(self.spans, places, out, out + total)
         return joined
+
+    cdef void copy_bytes(
+        self, const uint64_t[::1] spans,    # or shapes, of tokens of ASCII
+        Ids places, uint8_t* out, const uint8_t* end
+    ) noexcept nogil:
+        """Bytes of all tokens, one after the other; they fill `out` to `end`."""
+        cdef const uint32_t* place = places.data
+        cdef Py_ssize_t at, n = places.n, length
+        cdef const uint8_t* token
+        for at in range(n):
+            if at + AHEAD < n:
+                prefetch(self.bytes_at + (spans[place[at + AHEAD]] >> 32))
+            token = self.bytes_at + (spans[place[at]] >> 32)
+            length = spans[place[at]] & LENGTH
+            if likely(length <= ROOM and out + ROOM <= end):
+                memcpy(out, token, ROOM)
+            else:
+                memcpy(out, token, length)
+            out += length
+
+    def text(self, tokens):
+        """Text of all tokens; where they are not valid UTF-8 together, what `join` returns."""
+        cdef Ids places = self.places_of(tokens)
+        cdef Py_ssize_t at, total = 0
+        cdef uint32_t seen = 0, shape
+        cdef str text
+        cdef void* out
+        self.need_shapes()
+        with nogil:
+            for at in range(places.n):
+                shape = <uint32_t> self.shapes[places.data[at]]
+                seen |= shape
+                total += shape & LENGTH
+            if seen & PARTIAL and not self.is_utf8(places):
+                total = -1
+        if total < 0:
+            return self.join_places(places)
+        if seen & ~LENGTH:
+            self.need_characters()
+        text = PyUnicode_New(total, highest_character(seen))
+        out = <void*> PyUnicode_DATA(text)
+        with nogil:
+            if seen & ABOVE_BMP:
+                self.copy_text(places, <uint32_t*> out, <uint32_t*> out + total)
+            elif seen & ABOVE_LATIN:
+                self.copy_text(places, <uint16_t*> out, <uint16_t*> out + total)
+            elif seen & ABOVE_ASCII:
+                self.copy_text(places, <uint8_t*> out, <uint8_t*> out + total)
+            else:
+                self.copy_bytes(self.shapes, places, <uint8_t*> out, <uint8_t*> out + total)
+        return text
+
+    cdef bint is_utf8(self, Ids places) noexcept nogil:
+        """Whether all tokens together are valid UTF-8."""
+        cdef Part part
+        cdef uint64_t span
+        cdef Py_ssize_t at, byte
+        part.n = part.width = 0
+        for at in range(places.n):
+            if not self.shapes[places.data[at]] & PARTIAL:
+                if part.n:
+                    return False
+                continue
+            span = self.spans[places.data[at]]
+            for byte in range(<Py_ssize_t> (span & LENGTH)):
+                if not completes(&part, self.bytes_at[(span >> 32) + byte]):
+                    continue
+                if part.width > 1 and valid_width(part.data, part.width) != part.width:
+                    return False
+                part.n = 0
+        return part.n == 0
+
+    cdef void copy_text(self, Ids places, Unit* out, const Unit* end) noexcept nogil:
+        """Characters of all tokens, which are valid UTF-8 together and fill `out` to `end`."""
+        cdef const uint32_t* place = places.data
+        cdef const uint16_t* token
+        cdef uint16_t few[ROOM]
+        cdef uint64_t shape
+        cdef Py_ssize_t at, n = places.n, length, character
+        cdef Part part
+        part.n = part.width = 0
+        for at in range(n):
+            if at + AHEAD < n:
+                prefetch(&self.characters[self.shapes[place[at + AHEAD]] >> 32])
+            shape = self.shapes[place[at]]
+            token = &self.characters[shape >> 32]
+            length = shape & LENGTH
+            if unlikely(shape & (ABOVE_BMP | PARTIAL)):
+                out += self.decode_token(&part, place[at], out)
+            elif likely(length <= ROOM and out + ROOM <= end):
+                memcpy(few, token, sizeof(few))
+                for character in range(ROOM):
+                    out[character] = <Unit> few[character]
+                out += length
+            else:
+                for character in range(length):
+                    out[character] = <Unit> token[character]
+                out += length
+
+    cdef Py_ssize_t decode_token(self, Part* part, uint32_t place, Unit* out) noexcept nogil:
+        """Characters that end in a token, the first of which may have begun. Returns how many."""
+        cdef uint64_t span = self.spans[place]
+        cdef Py_ssize_t byte, n = 0
+        for byte in range(<Py_ssize_t> (span & LENGTH)):
+            if completes(part, self.bytes_at[(span >> 32) + byte]):
+                out[n] = <Unit> decode_char(part.data, part.width)
+                part.n = 0
+                n += 1
+        return n
+
+    def spans_of(self, tokens):
+        """The characters that each token has bytes of: int64, shape (tokens, 2).
+
+        They are counted from the first token, as if the tokens were valid UTF-8. Raises as `join`.
+        """
+        cdef Ids places = self.places_of(tokens)
+        spans = np.empty((places.n, 2), dtype=np.int64)
+        cdef int64_t[:, ::1] out = spans
+        cdef Py_ssize_t at, done = 0
+        cdef uint32_t shape
+        self.need_shapes()
+        with nogil:
+            for at in range(places.n):
+                shape = <uint32_t> self.shapes[places.data[at]]
+                out[at, 0] = done - (shape & INNER != 0 and done > 0)
+                done += shape & LENGTH
+                out[at, 1] = done
+        return spans
+
+    cdef int need_shapes(self) except -1:
+        with critical_section(self):
+            if self.shapes is None:
+                self.shapes = self.all_shapes()
+        return 0
+
+    cdef int need_characters(self) except -1:
+        with critical_section(self):
+            if self.characters is None:
+                self.characters = self.all_characters()
+        return 0
+
+    cdef uint64_t[::1] all_shapes(self):
+        cdef const uint64_t[::1] spans = self.spans
+        cdef uint64_t[::1] shapes = np.empty(spans.shape[0], dtype=np.uint64)
+        cdef Py_ssize_t place
+        for place in range(spans.shape[0]):
+            shapes[place] = spans[place] & ~<uint64_t> 0xFFFFFFFF | shape_of(
+                self.bytes_at + (spans[place] >> 32), spans[place] & LENGTH
+            )
+        return shapes
+
+    cdef uint16_t[::1] all_characters(self):
+        """The table of characters, but for tokens that copy_text decodes."""
+        cdef uint16_t[::1] characters = np.frombuffer(self.arena, dtype=np.uint8).astype(np.uint16)
+        cdef const uint8_t* token
+        cdef uint64_t shape
+        cdef Py_ssize_t place
+        for place in range(self.shapes.shape[0]):
+            shape = self.shapes[place]
+            if shape & (ABOVE_ASCII | ABOVE_LATIN) and not shape & (ABOVE_BMP | PARTIAL):
+                token = self.bytes_at + (shape >> 32)
+                write_characters(token, shape & LENGTH, &characters[shape >> 32])
+        return characters
+
+
+cdef inline uint32_t highest_character(uint32_t shape) noexcept nogil:
+    if shape & ABOVE_BMP:
+        return 0x10FFFF
+    if shape & ABOVE_LATIN:
+        return 0xFFFF
+    return 0xFF if shape & ABOVE_ASCII else 0x7F
+
+
+cdef inline uint32_t above_of(uint8_t lead) noexcept nogil:
+    """In the shape of a token: which characters begin with this byte."""
+    if lead < 0xC4:
+        return ABOVE_ASCII
+    return ABOVE_LATIN if lead < 0xF0 else ABOVE_BMP
+
+
+cdef uint32_t shape_of(const uint8_t* token, Py_ssize_t n) noexcept nogil:
+    """The shape of a token of n bytes; ROOM more can be read."""
+    cdef Py_ssize_t at = 0, width
+    cdef uint32_t shape
+    while at < n and not load64(token + at) & low_bytes[min(n - at, 8)] & HIGH_BITS:
+        at += 8
+    if at >= n:
+        return n
+    shape = at + (INNER if is_continuation(token[0]) else 0)
+    while at < n:
+        if token[at] < 0x80:
+            shape += 1
+            at += 1
+            continue
+        width = valid_width(token + at, n - at)
+        if width == 0:
+            shape |= PARTIAL
+            width = 1
+        if not is_continuation(token[at]):
+            shape = (shape + 1) | above_of(token[at])
+        at += width
+    return shape
+
+
+cdef void write_characters(const uint8_t* token, Py_ssize_t n, uint16_t* out) noexcept nogil:
+    """The n characters of a valid text, none of which takes four bytes."""
+    cdef Py_ssize_t at, width
+    for at in range(n):
+        width = char_bytes(token[0])
+        out[at] = <uint16_t> decode_char(token, width)
+        token += width
 
 
 cdef inline uint32_t id_of(item) except? 0xFFFFFFFF:
@@ -188,18 +437,19 @@ cdef inline uint32_t id_of(item) except? 0xFFFFFFFF:
 
 
 cdef class Ids:
-    """Token ids of any kind as a buffer of uint32."""
+    """Token ids of any kind as a buffer of uint32, of its own."""
 
     cdef uint32_t* data
     cdef Py_ssize_t n
 
     def __cinit__(self, tokens):
-        if isinstance(tokens, np.ndarray) and tokens.dtype.kind in "iu" and tokens.ndim == 1:
-            if tokens.size and not 0 <= int(tokens.min()) <= int(tokens.max()) <= 0xFFFFFFFF:
-                id_of(tokens[(tokens < 0) | (tokens > 0xFFFFFFFF)][0])      # which refuses it
-            self.copy_array(np.ascontiguousarray(tokens, dtype=np.uint32))
-        else:
-            self.copy_list(tokens if type(tokens) is list else list(tokens))
+        if type(tokens) is not list and type(tokens) is not tuple:
+            array = array_of(tokens)
+            if array is not None:
+                self.copy_array(array)
+                return
+            tokens = list(tokens)
+        self.copy_items(tokens)
 
     def __dealloc__(self):
         free(self.data)
@@ -211,20 +461,37 @@ cdef class Ids:
             raise MemoryError(f"no memory for {n} token ids")
         return 0
 
-    cdef int copy_array(self, const uint32_t[::1] ids) except -1:
+    cdef int copy_array(self, array) except -1:
+        cdef const uint32_t[::1] ids
+        if array.dtype != np.uint32 and array.size:
+            if not 0 <= int(array.min()) <= int(array.max()) <= 0xFFFFFFFF:
+                id_of(array[(array < 0) | (array > 0xFFFFFFFF)][0])     # which refuses it
+        ids = np.ascontiguousarray(array, dtype=np.uint32)
         self.reserve(ids.shape[0])
         if self.n > 0:
             memcpy(self.data, &ids[0], self.n * sizeof(uint32_t))
         return 0
 
-    cdef int copy_list(self, list ids) except -1:
+    cdef int copy_items(self, ids) except -1:
+        """Copy the ids of a list or a tuple."""
         cdef Py_ssize_t at
         self.reserve(len(ids))
-        for at in range(self.n):
+        with critical_section(ids):
+            at = read_ids(PySequence_Fast_ITEMS(ids), self.n, self.data)
+        while at < self.n:
             # An item's __index__ may be anybody's code, and shorten the list.
             if at >= len(ids):
                 raise RuntimeError("the list of tokens became shorter while it was read")
-            if at + AHEAD < len(ids):
-                prefetch(PySequence_Fast_ITEMS(ids)[at + AHEAD])
             self.data[at] = id_of(ids[at])
+            at += 1
         return 0
+
+
+cdef object array_of(tokens):
+    """An array of integers that shares the memory of what has one; else None."""
+    if not isinstance(tokens, np.ndarray):
+        try:
+            tokens = np.asarray(tokens if hasattr(tokens, "__array__") else memoryview(tokens))
+        except (TypeError, ValueError):
+            return None
+    return tokens if tokens.ndim == 1 and tokens.dtype.kind in "iu" else None

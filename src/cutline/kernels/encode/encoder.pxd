@@ -1,6 +1,7 @@
 """The base class of `cutline.Encoding`."""
 
-from cutline.kernels.base.common cimport uint8_t
+from cutline.kernels.base.characters cimport Characters
+from cutline.kernels.base.common cimport int64_t, uint8_t
 from cutline.kernels.bpe.bpe cimport BpeTables
 from cutline.kernels.encode.batches cimport OwnedState, Source
 from cutline.kernels.scan.scan cimport ScanTables
@@ -24,6 +25,18 @@ cdef class Encoder:
     cdef list encode_str(self, text)
     cdef Py_ssize_t count_str(self, text) except -1
     cdef object run_block(self, OwnedState owned, list texts, bint keep)
+    cdef Py_ssize_t encode_one(
+        self, OwnedState owned, Source* source, Block block, Py_ssize_t at, Py_ssize_t before
+    ) noexcept nogil
+    cdef object run_utf8(
+        self, OwnedState owned, const uint8_t[::1] utf8, const int64_t[::1] offsets, bint keep
+    )
+
+
+cdef class Block:
+    cdef Characters* texts
+    cdef uint8_t* utf8
+    cdef Py_ssize_t utf8_bytes
 
 
 cdef object utf8_owner(text)

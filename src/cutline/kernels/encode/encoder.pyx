@@ -12,30 +12,37 @@ from cpython.unicode cimport (
     PyUnicode_AsUTF8AndSize, PyUnicode_AsUTF8String, PyUnicode_Check, PyUnicode_CheckExact,
     PyUnicode_FromObject, PyUnicode_GET_LENGTH,
 )
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free, malloc, realloc
 
 from cutline.kernels.base.late import numpy as np
 
 from cython cimport auto_pickle, critical_section
 
+from cutline.kernels.base.characters cimport Characters, PyUnicode_IS_ASCII, characters_of
 from cutline.kernels.base.common cimport (
-    NO_LIMIT, NO_MEMORY, NONE, char_bytes, int64_t, memcpy, memset, uint32_t,
+    NO_LIMIT, NO_MEMORY, NONE, UNKNOWN, char_bytes, grow, int64_t, memcpy, memset, uint32_t,
 )
-from cutline.kernels.base.utf8 cimport encode_utf8
+from cutline.kernels.base.utf8 cimport encode_utf8, write_text
 from cutline.kernels.bpe.bpe cimport Bpe, find_token, id_of_rank
 from cutline.kernels.encode.batches cimport (
     EncoderState, encode_piece, encode_text, prefill, reserve,
 )
 from cutline.kernels.encode.decode cimport list_of_ids
 from cutline.kernels.scan.scan cimport scan_piece
-
-cdef extern from "Python.h":
-    bint PyUnicode_IS_ASCII(object text)
+from cutline.kernels.scan.scan import scan_pieces
 
 cdef enum:
     NOGIL_BYTES = 4096          # shorter texts are done before another thread could start
     KEPT_OUT_SLOTS = 1 << 20    # a larger buffer for tokens is freed after use
     KEPT_STATES = 16
+
+
+cdef inline str plain_str(text):
+    if PyUnicode_CheckExact(text):
+        return text
+    if not PyUnicode_Check(text):
+        raise TypeError(f"text must be a str, got {type(text).__name__}")
+    return PyUnicode_FromObject(text)   # what a subclass overrides does not count
 
 
 cdef object utf8_owner(text):
@@ -44,10 +51,7 @@ cdef object utf8_owner(text):
     Lone surrogates become U+FFFD and surrogate pairs the character they stand for,
     as tiktoken does it. Never caches UTF-8 inside the string: that memory would stay.
     """
-    if not PyUnicode_Check(text):
-        raise TypeError(f"text must be a str, got {type(text).__name__}")
-    if not PyUnicode_CheckExact(text):
-        text = PyUnicode_FromObject(text)   # what a subclass overrides does not count
+    text = plain_str(text)
     if PyUnicode_IS_ASCII(text):
         return text
     try:
@@ -179,6 +183,12 @@ cdef class Encoder:
                 start = at
                 end = at = piece_end
         return utf8[start:end]
+
+    def _find_pieces(self, bytes utf8 not None):
+        """Byte starts and ends of the pieces of a valid text: int64, shape (pieces,) each."""
+        if self.scan_tables is None:
+            return self.spans_of(utf8)
+        return scan_pieces(self.scan_tables, utf8)[:2]
 
     cdef tuple spans_of(self, bytes utf8):
         """Byte spans of the pieces, from the function that replaces the scanner."""
@@ -345,34 +355,49 @@ cdef class Encoder:
 
         Returns int64 token counts; the tokens are in the encoder state where kept.
         """
-        cdef Py_ssize_t n = len(texts), at, total = 0, added = 0, size = 0
-        cdef list owners = [utf8_owner(text) for text in texts]
-        cdef size_t[::1] addresses = np.empty(n, dtype=np.uintp)
-        cdef Py_ssize_t[::1] sizes = np.empty(n, dtype=np.intp)
+        cdef list owners = [plain_str(text) for text in texts]
+        cdef Block block = Block(owners)
         cdef Source source = self.source()
+        cdef Py_ssize_t n = len(owners), at = 0, total = 0, added = 0
         counts = np.zeros(n, dtype=np.int64)
         cdef int64_t[::1] out = counts
-        if source.scanner == NULL:
-            for at in range(n):
-                out[at] = self.run(owned, owners[at], total if keep else -1, NO_LIMIT)
-                total += out[at]
-            return counts
-        for at in range(n):
-            addresses[at] = <size_t> utf8_data(owners[at], &size)
-            sizes[at] = size
-        with nogil:
-            for at in range(n):
-                added = encode_text(
-                    &self.tables.bpe, &source, &owned.state, <const uint8_t*> addresses[at],
-                    sizes[at], total if keep else -1, NO_LIMIT,
-                )
-                if added < 0:
+        while at < n:
+            if source.scanner != NULL:
+                with nogil:
+                    while at < n:
+                        added = self.encode_one(owned, &source, block, at, total if keep else -1)
+                        if added < 0:
+                            break
+                        out[at] = added
+                        total += added
+                        at += 1
+                if at == n:
                     break
-                out[at] = added
-                total += added
-        if added < 0:
-            raise MemoryError(f"no memory for the tokens of {n} texts")
+                if added == NO_MEMORY:
+                    raise MemoryError(f"no memory for the tokens of {n} texts")
+            # A text with surrogates, or any text where a function replaces the scanner.
+            out[at] = self.run(owned, utf8_owner(owners[at]), total if keep else -1, NO_LIMIT)
+            total += out[at]
+            at += 1
         return counts
+
+    cdef Py_ssize_t encode_one(
+        self, OwnedState owned, Source* source, Block block, Py_ssize_t at, Py_ssize_t before
+    ) noexcept nogil:
+        """Encode a text of a block; see encode_text. UNKNOWN: it has surrogates."""
+        cdef const Characters* text = block.texts + at
+        cdef const uint8_t* utf8 = <const uint8_t*> text.data
+        cdef Py_ssize_t n = text.n
+        if not text.is_ascii:
+            # At most so many bytes: to count them would take as long as to write them.
+            n = text.n * min(text.kind + 1, 4)
+            if not grow(<void**> &block.utf8, &block.utf8_bytes, n, 1):
+                return NO_MEMORY
+            n = write_text(text, block.utf8)
+            if n < 0:
+                return UNKNOWN
+            utf8 = block.utf8
+        return encode_text(&self.tables.bpe, source, &owned.state, utf8, n, before, NO_LIMIT)
 
     def _encode_block(self, list texts not None):
         """Encode texts like encode_ordinary: a list of lists."""
@@ -396,6 +421,63 @@ cdef class Encoder:
         cdef OwnedState owned = self.take_state()
         counts = self.run_block(owned, texts, False)
         self.release(owned)
+        return counts
+
+    def _encode_column(
+        self, const uint8_t[::1] utf8 not None, const int64_t[::1] offsets not None
+    ):
+        """Encode texts like encode_ordinary where they lie, as UTF-8.
+
+        Args:
+            utf8: the texts; valid (trusted).
+            offsets: shape (texts + 1,), where each of them begins in it, and the last one
+                ends; ascending, and inside it (trusted).
+
+        Returns:
+            The token ids of all texts, uint32, and how many there are of each, int64.
+        """
+        cdef OwnedState owned
+        if self.pipeline is not None or self.scan_tables is None:
+            found = [self._encode_to_numpy(text) for text in strs_of(utf8, offsets)]
+            counts = np.fromiter(map(len, found), np.int64, len(found))
+            return np.concatenate([np.empty(0, dtype=np.uint32), *found]), counts
+        owned = self.take_state()
+        counts = self.run_utf8(owned, utf8, offsets, True)
+        tokens = copy_ids(owned.state.out, counts.sum())
+        self.release(owned)
+        return tokens, counts
+
+    def _count_column(self, const uint8_t[::1] utf8 not None, const int64_t[::1] offsets not None):
+        """Count the tokens of texts where they lie; see _encode_column. int64, shape (texts,)."""
+        cdef OwnedState owned
+        if self.pipeline is not None or self.scan_tables is None:
+            return np.array([self.count(text) for text in strs_of(utf8, offsets)], dtype=np.int64)
+        owned = self.take_state()
+        counts = self.run_utf8(owned, utf8, offsets, False)
+        self.release(owned)
+        return counts
+
+    cdef object run_utf8(
+        self, OwnedState owned, const uint8_t[::1] utf8, const int64_t[::1] offsets, bint keep
+    ):
+        """What run_block does, for texts where they lie."""
+        cdef Py_ssize_t n = offsets.shape[0] - 1, at, total = 0, added = 0
+        cdef const uint8_t* data = &utf8[0] if utf8.shape[0] else NULL
+        cdef Source source = self.source()
+        counts = np.zeros(n, dtype=np.int64)
+        cdef int64_t[::1] out = counts
+        with nogil:
+            for at in range(n):
+                added = encode_text(
+                    &self.tables.bpe, &source, &owned.state, data + offsets[at],
+                    offsets[at + 1] - offsets[at], total if keep else -1, NO_LIMIT,
+                )
+                if added < 0:
+                    break
+                out[at] = added
+                total += added
+        if added < 0:
+            raise MemoryError(f"no memory for the tokens of {n} texts")
         return counts
 
     def _token_id(self, bytes piece not None):
@@ -455,6 +537,34 @@ cdef object array_of_ids(EncoderState* state, Py_ssize_t n):
     state.out = NULL
     state.out_slots = 0
     return np.frombuffer(owner, dtype=np.uint32)
+
+
+cdef list strs_of(const uint8_t[::1] utf8, const int64_t[::1] offsets):
+    cdef Py_ssize_t at
+    data = memoryview(utf8)
+    return [
+        str(data[offsets[at]:offsets[at + 1]], "utf-8") for at in range(offsets.shape[0] - 1)
+    ]
+
+
+cdef class Block:
+    """Texts for work without the GIL, and room for the UTF-8 of one of them.
+
+    Args:
+        texts: plain strs, which outlive this.
+    """
+
+    def __cinit__(self, list texts):
+        cdef Py_ssize_t at
+        self.texts = <Characters*> malloc(max(len(texts), 1) * sizeof(Characters))
+        if self.texts == NULL:
+            raise MemoryError(f"no memory for {len(texts)} texts")
+        for at in range(len(texts)):
+            self.texts[at] = characters_of(texts[at])
+
+    def __dealloc__(self):
+        free(self.texts)
+        free(self.utf8)
 
 
 cdef object copy_ids(const uint32_t* ids, Py_ssize_t n):

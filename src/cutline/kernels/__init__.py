@@ -27,7 +27,8 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       trainer         counts of pieces + pair_heap     -> merges
     cut/
       longest_fit     text + batches + prefixes        -> the longest prefix within a budget
-      windows         text + longest_fit               -> cuts
+      overlap         text + longest_fit               -> how far back the next chunk may start
+      windows         text + longest_fit + overlap     -> cuts
     index/
       bitmaps.pxd     rank bitmaps: how many bits are set before a place
       text_index.pxd  the bitmaps of a text: characters, boundaries, tokens

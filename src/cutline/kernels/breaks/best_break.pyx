@@ -94,7 +94,8 @@ cdef Break best_break(
     is none, and `longest` is the end of the longest fitting prefix, or NOT_FOUND: not known.
     """
     cdef Break found
-    cdef Py_ssize_t bound = last_place(index, query, start, n), size = index.text.n
+    cdef SafePoint point = last_within_budget(index, query, start, n)
+    cdef Py_ssize_t bound = last_place(index, start, &point), size = index.text.n
     cdef int fit = DOES_NOT
     found.end = found.longest = NOT_FOUND
     found.place = n_kinds
@@ -102,7 +103,7 @@ cdef Break best_break(
     if bound == NOT_FOUND:
         return found
     if bound == size:
-        fit = fits(index, query, start, size, n, &found.tokens)
+        fit = fits(index, query, start, &point, size, n, &found.tokens)
         if fit == FITS:
             found.end = size
     if fit != DOES_NOT:
@@ -110,13 +111,13 @@ cdef Break best_break(
     for found.place in range(n_kinds):
         if kinds[found.place] >= SENTENCE and found.longest == NOT_FOUND:
             # Where sentences end may depend on where they are searched: nowhere after this.
-            bound = found.longest = longest_nearby(index, query, start, bound, n)
+            bound = found.longest = longest_nearby(index, query, start, &point, bound, n)
             if bound == NOT_FOUND:
                 found.end = NOT_FOUND
                 return found
         found.end = last_break(&index.text, kinds[found.place], start, start, bound)
         while found.end != NOT_FOUND:
-            fit = fits(index, query, start, found.end, n, &found.tokens)
+            fit = fits(index, query, start, &point, found.end, n, &found.tokens)
             if fit != DOES_NOT:
                 break
             found.end = last_break(
@@ -130,25 +131,37 @@ cdef Break best_break(
             return found
     found.end = NOT_FOUND
     if found.longest == NOT_FOUND:
-        found.longest = longest_nearby(index, query, start, bound, n)
+        found.longest = longest_nearby(index, query, start, &point, bound, n)
     return found
 
 
 cdef Py_ssize_t longest_nearby(
-    const TextIndex* index, Query* query, Py_ssize_t start, Py_ssize_t bound, Py_ssize_t n
+    const TextIndex* index, Query* query, Py_ssize_t start, const SafePoint* point,
+    Py_ssize_t bound, Py_ssize_t n
 ) noexcept nogil:
     """The end of the longest prefix of at most n tokens, up to `bound`; NOT_FOUND: not nearby."""
     cdef Py_ssize_t end, tokens
     cdef int fit
     for end in range(bound, max(start, bound - NEAR), -1):
-        fit = fits(index, query, start, end, n, &tokens)
+        fit = fits(index, query, start, point, end, n, &tokens)
         if fit != DOES_NOT:
             return end if fit == FITS else NOT_FOUND
     return NOT_FOUND
 
 
-cdef Py_ssize_t last_place(
+cdef SafePoint last_within_budget(
     const TextIndex* index, Query* query, Py_ssize_t start, Py_ssize_t n
+) noexcept nogil:
+    """The last safe split point with at most n tokens before it; the start: none is known."""
+    cdef SafePoint point
+    forget_row(query)
+    point = seek(index, query, start, n, index.text.n + 1)
+    forget_row(query)
+    return point
+
+
+cdef Py_ssize_t last_place(
+    const TextIndex* index, Py_ssize_t start, const SafePoint* point
 ) noexcept nogil:
     """A place after which nothing fits; NOT_FOUND, if none is known nearby.
 
@@ -156,10 +169,6 @@ cdef Py_ssize_t last_place(
     are more than n, none of these fits.
     """
     cdef Py_ssize_t size = index.text.n, bound
-    cdef SafePoint point
-    forget_row(query)
-    point = seek(index, query, start, n, size + 1)
-    forget_row(query)
     if point.at == start:
         return NOT_FOUND
     bound = next_bit(&index.bitmaps, point.at + 1, min(size, point.at + FAR), SAFE)
@@ -169,12 +178,18 @@ cdef Py_ssize_t last_place(
 
 
 cdef int fits(
-    const TextIndex* index, Query* query, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n,
-    Py_ssize_t* tokens
+    const TextIndex* index, Query* query, Py_ssize_t start,
+    const SafePoint* point,     # in: of text[start:]
+    Py_ssize_t end, Py_ssize_t n,
+    Py_ssize_t* tokens          # out
 ) noexcept nogil:
     """Whether a slice has at most n tokens. UNKNOWN: that takes tables that are not there."""
+    cdef Py_ssize_t before = 0
     forget_row(query)
+    if end > point.at:
+        start = point.at
+        before = point.tokens
     if count_slice(index, query, start, end) != 0 or not flush(index, query):
         return UNKNOWN
-    tokens[0] = query.sums[0]
+    tokens[0] = before + query.sums[0]
     return FITS if tokens[0] <= n else DOES_NOT

@@ -63,6 +63,7 @@ class PlainFinder:
         self._kinds = np.array([level.kind for level in known], dtype=np.intc)
         self._names = (*(level.name for level in known), end)
         self._size = rules.chunk_size
+        self._stable = rules.stable
         self.fill = ceil(rules.min_fill * rules.chunk_size)
         self._offset = offset
         # A chunk that ends at no break: its start, and the end of the longest fitting prefix.
@@ -98,7 +99,7 @@ class PlainFinder:
     def _at_breaks(self, floor: int, until: int, index: int) -> tuple[list[Chunk], int]:
         """Make the chunks up to one without a break. Also returns where its longest fit ends."""
         rows, fit_end = cut_at_breaks(
-            self._counter, floor, until, self._size, self.fill, self._kinds
+            self._counter, floor, until, self._size, self.fill, self._kinds, self._stable
         )
         offset = self._offset
         return make_chunks(

@@ -44,6 +44,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       text_properties, graphemes, words, sentences
                       text + tables of Unicode         -> where these end
       breaks          lines + graphemes ... sentences  -> where it pauses
+      stable          breaks + the text around them    -> which of them it chooses
       best_break      breaks + interval, a budget      -> cuts at the best breaks within it
       chunks          text + cuts                      -> objects of them
 

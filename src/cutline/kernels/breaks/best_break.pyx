@@ -8,8 +8,11 @@ Guarded by tests/chunking/test_choice.py.
 
 import numpy as np
 
-from cutline.kernels.base.common cimport NOT_FOUND, UNKNOWN, int64_t
+from cutline.kernels.base.common cimport NO_MEMORY, NOT_FOUND, UNKNOWN, int64_t, memset
 from cutline.kernels.breaks.breaks cimport GRAPHEME, SENTENCE, last_break, need_kind
+from cutline.kernels.breaks.stable cimport (
+    Candidates, find_candidates, free_candidates, next_candidate,
+)
 from cutline.kernels.encode.batches cimport OwnedState
 from cutline.kernels.index.bitmaps cimport SAFE, next_bit
 from cutline.kernels.index.interval cimport Intervals
@@ -34,7 +37,7 @@ cdef struct Break:
 
 def cut_at_breaks(
     Intervals counter not None, Py_ssize_t start, Py_ssize_t until, Py_ssize_t n, Py_ssize_t fill,
-    const int[::1] kinds not None
+    const int[::1] kinds not None, bint stable
 ):
     """Cut at the last breaks that fit, while they fill chunks; see `best_break`.
 
@@ -45,6 +48,7 @@ def cut_at_breaks(
         n: tokens of a chunk at most.
         fill: and at least, but for a chunk that ends with the text.
         kinds: of breaks, the best first.
+        stable: at the break of that kind which the text around it chooses, not at the last.
 
     Returns:
         int64, shape (chunks, 4): start, end, tokens and place in `kinds` of each; the text's
@@ -58,6 +62,8 @@ def cut_at_breaks(
     cdef Query query
     cdef Break found
     cdef OwnedState owned
+    cdef Candidates candidates
+    memset(&candidates, 0, sizeof(candidates))
     cuts = np.empty((MOST_CUTS, 4), dtype=np.int64)
     cdef int64_t[:, ::1] rows = cuts
     if start < 0:
@@ -72,14 +78,22 @@ def cut_at_breaks(
     with nogil:
         while start < until and row < MOST_CUTS:
             found = best_break(&counter.index, &query, start, n, fill, first_kind, n_kinds)
-            if found.end == NOT_FOUND:
+            if stable and found.end != NOT_FOUND and found.place < n_kinds and found.tokens >= fill:
+                choose(
+                    &counter.index, &query, &candidates, start, n, fill, first_kind[found.place],
+                    &found,
+                )
+            if found.end < 0:
                 break
             rows[row, 0] = start
             rows[row, 1] = start = found.end
             rows[row, 2] = found.tokens
             rows[row, 3] = found.place
             row += 1
+    free_candidates(&candidates)
     counter.encoder.release(owned)
+    if found.end == NO_MEMORY:
+        raise MemoryError("no memory for the places that a chunk may end at")
     return cuts[:row], found.longest
 
 
@@ -133,6 +147,44 @@ cdef Break best_break(
     if found.longest == NOT_FOUND:
         found.longest = longest_nearby(index, query, start, &point, bound, n)
     return found
+
+
+cdef void choose(
+    const TextIndex* index, Query* query, Candidates* candidates,
+    Py_ssize_t start, Py_ssize_t n, Py_ssize_t fill, int kind,
+    Break* found                # in: at the last break of the kind; out: at the chosen one
+) noexcept nogil:
+    """Choose a break with at least `fill` tokens by the text around it.
+
+    An end of NOT_FOUND: it is not known from where on chunks are filled.
+    """
+    cdef Py_ssize_t too_few = max(fill - 1, 0), place, tokens
+    cdef SafePoint point = last_within_budget(index, query, start, too_few)
+    cdef Py_ssize_t after = last_place(index, start, &point)
+    cdef int fit
+    if after != NOT_FOUND:
+        after = longest_nearby(index, query, start, &point, after, too_few)
+    if after == NOT_FOUND:
+        found.end = NOT_FOUND
+        return
+    # Counts are not monotonic.
+    if not find_candidates(
+        candidates, &index.text, kind, start, min(after, found.end), found.end
+    ):
+        found.end = NO_MEMORY
+        return
+    point = last_within_budget(index, query, start, n)
+    place = next_candidate(candidates)
+    while place != NOT_FOUND:
+        fit = fits(index, query, start, &point, place, n, &tokens)
+        if fit == UNKNOWN:
+            found.end = NOT_FOUND
+            return
+        if fit == FITS and tokens >= fill:
+            found.end = place
+            found.tokens = tokens
+            return
+        place = next_candidate(candidates)
 
 
 cdef Py_ssize_t longest_nearby(

@@ -39,15 +39,6 @@ cdef enum:
     AT_CLOSE = 1
     AT_SPACE = 2
 
-cdef struct Walk:
-    const Characters* text
-    Py_ssize_t start            # the chunk's
-    Py_ssize_t first            # where it began
-    Py_ssize_t at
-    Py_ssize_t until            # ends after this are not wanted
-    Py_ssize_t end              # what is after this is not looked at
-    bint is_open                # at `until` a bracket opens: what ends after it, ends before it
-
 
 cdef inline uint32_t class_at(const Walk* walk, Py_ssize_t at) noexcept nogil:
     """The class of a character, a line end that only wraps being a blank."""
@@ -298,18 +289,31 @@ cdef inline void begin_walk(
     walk.is_open = until < text.n and properties_of(char_at(text, until)) & OPENING != 0
 
 
+cdef void begin_sentences(
+    Walk* walk, const Characters* text, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
+) noexcept nogil:
+    """Begin to list the ends b of sentences with after < b <= until."""
+    begin_walk(walk, text, start, max(start, after - FIRST_WINDOW), until)
+
+
+cdef Py_ssize_t next_sentence(Walk* walk, Py_ssize_t last) noexcept nogil:
+    """The next end of a sentence after the last one, or after `after`; NOT_FOUND: no more."""
+    cdef Py_ssize_t place = next_end(walk)
+    while place != NOT_FOUND and place <= last:
+        place = next_end(walk)
+    return place
+
+
 cdef list list_sentences(
     const Characters* text, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
 ):
     """All ends b of sentences with after < b <= until, rising."""
     cdef list places = []
-    cdef Py_ssize_t place, last = after
+    cdef Py_ssize_t place
     cdef Walk walk
-    begin_walk(&walk, text, start, max(start, after - FIRST_WINDOW), until)
-    place = next_end(&walk)
+    begin_sentences(&walk, text, start, after, until)
+    place = next_sentence(&walk, after)
     while place != NOT_FOUND:
-        if place > last:
-            places.append(place)
-            last = place
-        place = next_end(&walk)
+        places.append(place)
+        place = next_sentence(&walk, place)
     return places

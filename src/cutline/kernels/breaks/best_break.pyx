@@ -11,7 +11,7 @@ import numpy as np
 from cutline.kernels.base.common cimport NO_MEMORY, NOT_FOUND, UNKNOWN, int64_t, memset
 from cutline.kernels.breaks.breaks cimport GRAPHEME, SENTENCE, last_break, need_kind
 from cutline.kernels.breaks.stable cimport (
-    Candidates, find_candidates, free_candidates, next_candidate,
+    Candidates, best_candidate, find_candidates, free_candidates, next_candidate,
 )
 from cutline.kernels.encode.batches cimport OwnedState
 from cutline.kernels.index.bitmaps cimport SAFE, next_bit
@@ -174,7 +174,7 @@ cdef void choose(
         found.end = NO_MEMORY
         return
     point = last_within_budget(index, query, start, n)
-    place = next_candidate(candidates)
+    place = best_candidate(candidates)
     while place != NOT_FOUND:
         fit = fits(index, query, start, &point, place, n, &tokens)
         if fit == UNKNOWN:

@@ -8,7 +8,7 @@ Guarded by tests/chunking/test_choice.py.
 from libc.stdlib cimport free
 
 from cutline.kernels.base.characters cimport char_at
-from cutline.kernels.base.common cimport NOT_FOUND, grow
+from cutline.kernels.base.common cimport NOT_FOUND, barrier, grow
 from cutline.kernels.breaks.breaks cimport CHARACTER, SENTENCE, last_break
 from cutline.kernels.breaks.sentences cimport Walk, begin_sentences, next_sentence
 
@@ -16,13 +16,13 @@ cdef enum:
     HASHED = 16                 # characters on each side of a place
 
 cdef uint64_t MIX = 0x9E3779B97F4A7C15
-cdef uint64_t factors[2 * HASHED]       # of the characters around a place, the last one first
+cdef uint64_t factors[2 * HASHED]       # of the characters around a place
 
 
 cdef void fill_factors() noexcept:
     cdef uint64_t number
     for number in range(1, 2 * HASHED + 1):
-        factors[number - 1] = (
+        factors[2 * HASHED - number] = (
             number * number * number * number * number * number * number * MIX | 1
         )
 
@@ -66,8 +66,7 @@ cdef bint find_candidates(
         while place != NOT_FOUND:
             add_candidate(candidates, after, place)
             place = last_break(text, kind, start, after, place - 1)
-    for place in range(candidates.count // 2 - 1, -1, -1):
-        sift_down(candidates, place)
+    candidates.is_heap = False
     return True
 
 
@@ -90,36 +89,48 @@ cdef bint copy_points(
     return True
 
 
-cdef inline void add_candidate(
-    Candidates* candidates, Py_ssize_t after, Py_ssize_t place
-) noexcept nogil:
-    cdef const uint64_t* points = candidates.points + (place - after)
-    cdef uint64_t hashed = 0
-    cdef Py_ssize_t at
-    for at in range(2 * HASHED):
-        hashed += points[at] * factors[2 * HASHED - 1 - at]
-    hashed = (hashed ^ hashed >> 32) * MIX
-    candidates.heap[candidates.count].hashed = hashed ^ hashed >> 29
-    candidates.heap[candidates.count].place = place
-    candidates.count += 1
-
-
 cdef inline bint comes_before(const Candidate* one, const Candidate* other) noexcept nogil:
     if one.hashed != other.hashed:
         return one.hashed > other.hashed
     return one.place > other.place
 
 
+cdef inline void add_candidate(
+    Candidates* candidates, Py_ssize_t after, Py_ssize_t place
+) noexcept nogil:
+    cdef const uint64_t* points = candidates.points + (place - after)
+    cdef Candidate candidate
+    cdef uint64_t hashed = 0
+    cdef Py_ssize_t at
+    for at in range(2 * HASHED):
+        # The barrier: vectors without a product of 64 bits would take three times as long.
+        hashed += (<const uint64_t*> barrier(points))[at] * factors[at]
+    hashed = (hashed ^ hashed >> 32) * MIX
+    candidate.hashed = hashed ^ hashed >> 29
+    candidate.place = place
+    candidates.heap[candidates.count] = candidate
+    if comes_before(&candidate, &candidates.heap[0]):
+        candidates.heap[candidates.count] = candidates.heap[0]
+        candidates.heap[0] = candidate
+    candidates.count += 1
+
+
+cdef Py_ssize_t best_candidate(const Candidates* candidates) noexcept nogil:
+    """The best place that is left; NOT_FOUND: none is."""
+    return candidates.heap[0].place if candidates.count > 0 else NOT_FOUND
+
+
 cdef Py_ssize_t next_candidate(Candidates* candidates) noexcept nogil:
-    """Take the best place that is left; NOT_FOUND: none is."""
-    cdef Py_ssize_t place
-    if candidates.count == 0:
-        return NOT_FOUND
-    place = candidates.heap[0].place
+    """Drop the best place, and give the best of the others: seldom is a second one needed."""
+    cdef Py_ssize_t slot
+    if not candidates.is_heap:
+        for slot in range(candidates.count // 2 - 1, -1, -1):
+            sift_down(candidates, slot)
+        candidates.is_heap = True
     candidates.count -= 1
     candidates.heap[0] = candidates.heap[candidates.count]
     sift_down(candidates, 0)
-    return place
+    return best_candidate(candidates)
 
 
 cdef void sift_down(Candidates* candidates, Py_ssize_t slot) noexcept nogil:

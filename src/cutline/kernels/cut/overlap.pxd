@@ -1,6 +1,6 @@
 """How far back the next chunk may start: what is kept from one chunk to the next."""
 
-from cutline.kernels.base.common cimport uint32_t
+from cutline.kernels.base.common cimport int64_t, uint32_t
 from cutline.kernels.bpe.prefixes cimport Prefixes
 from cutline.kernels.cut.longest_fit cimport Search
 
@@ -27,5 +27,6 @@ cdef struct Overlap:
 cdef void begin_overlaps(Overlap* overlap) noexcept nogil
 cdef void free_overlaps(Overlap* overlap) noexcept nogil
 cdef Py_ssize_t farthest_overlap(
-    Search* search, Overlap* overlap, Py_ssize_t start, Py_ssize_t end, Py_ssize_t budget
+    Search* search, Overlap* overlap, Py_ssize_t start, Py_ssize_t end, Py_ssize_t budget,
+    int64_t* counts
 ) noexcept nogil

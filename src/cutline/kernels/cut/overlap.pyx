@@ -10,7 +10,8 @@ Guarded by tests/test_split.py.
 from libc.stdlib cimport free, malloc
 
 from cutline.kernels.base.common cimport (
-    MERGE_LIMIT, NO_LIMIT, NO_MEMORY, NOT_FOUND, char_bytes, grow, memset, uint32_t,
+    MERGE_LIMIT, NO_LIMIT, NO_MEMORY, NOT_FOUND, char_bytes, grow, int64_t, memset,
+    uint32_t,
 )
 from cutline.kernels.bpe.prefixes cimport free_prefixes, suffix_tokens
 from cutline.kernels.cut.longest_fit cimport Search, character_start
@@ -37,11 +38,15 @@ cdef Py_ssize_t farthest_overlap(
     Search* search, Overlap* overlap,
     Py_ssize_t start, Py_ssize_t end,   # in: the chunk before
     Py_ssize_t budget,
+    int64_t* counts,                    # out: the tokens of each text stepped over; or NULL
 ) noexcept nogil:
     """How far back the next chunk may start; or NO_MEMORY.
 
     Steps back from the end, character by character, while the shared text has at most
     `budget` tokens and the chunk before starts earlier.
+
+    Cost: amortised, linear in the places that no chunk before has stepped to, with a few
+    nanoseconds for each of the others.
     """
     cdef Py_ssize_t farthest = end, at, low, tokens = 0
     if not grow(
@@ -64,6 +69,9 @@ cdef Py_ssize_t farthest_overlap(
             tokens = count_to_end(overlap, at, end)
             if tokens > budget:
                 return farthest
+            if counts != NULL:
+                counts[0] = tokens
+                counts += 1
             farthest = at
             if at == low:
                 break

@@ -9,7 +9,7 @@ from libc.stdlib cimport free
 import numpy as np
 
 from cutline.kernels.base.common cimport (
-    NO_MEMORY, NOT_FOUND, char_bytes, characters_in, int64_t, uint8_t,
+    NO_LIMIT, NO_MEMORY, NOT_FOUND, char_bytes, characters_in, int64_t, uint8_t,
 )
 from cutline.kernels.bpe.prefixes cimport free_prefixes
 from cutline.kernels.cut.longest_fit cimport Cut, Search, longest_fitting_prefix
@@ -75,14 +75,29 @@ cdef class Cutter:
         return cut
 
     cdef Py_ssize_t farthest_overlap(
-        self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t budget
+        self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t budget, int64_t* counts
     ) except *:
         cdef Py_ssize_t farthest
         with nogil:
-            farthest = farthest_overlap(&self.search, &self.overlap, start, end, budget)
+            farthest = farthest_overlap(
+                &self.search, &self.overlap, start, end, budget, counts
+            )
         if farthest == NO_MEMORY:
             raise MemoryError(NO_MEMORY_LEFT)
         return farthest
+
+    def count_tails(self):
+        """Count the tokens of text[at:] for each character but the first, the last one first.
+
+        Returns:
+            int64, shape (characters - 1,).
+
+        Cost: linear in the text.
+        """
+        cdef Py_ssize_t n = characters_in(self.search.text, self.search.n, self.search.n)
+        cdef int64_t[::1] counts = np.empty(max(n, 1), dtype=np.int64)
+        self.farthest_overlap(0, self.search.n, NO_LIMIT, &counts[0])
+        return np.asarray(counts)[:max(n - 1, 0)]
 
     def cut_all(self, Py_ssize_t chunk_size, Py_ssize_t overlap):
         """Cut the whole text.
@@ -97,7 +112,7 @@ cdef class Cutter:
         while end < self.search.n:
             PyErr_CheckSignals()
             if overlap > 0 and count > 0:
-                start = self.farthest_overlap(start, end, overlap)
+                start = self.farthest_overlap(start, end, overlap, NULL)
             cut = self.cut_from(start, chunk_size)
             # Of the places to start from, take the farthest that adds something.
             while cut.end <= end and start < end:

@@ -3,7 +3,8 @@
 Sections: `speed`, each kind of chunker on texts that suit it, in each round on other text, which
 nobody has met, over all rounds; `again`, ours on the same text in every round, the best of them;
 `hostile`, inputs without a place to cut, ours up to 10 MB, the peers on 100 KB; `stream`, the
-memory of a stream. Seconds are those of the process on the CPU, on one core.
+memory of a stream; `options`, ours with options and on other texts, new in each round; `overlap`,
+chunks that share all but one token. Seconds are those of the process on the CPU, on one core.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from typing import Final
 from benchmarks import corpora, report
 from benchmarks.chunk_peers import KINDS_OF, TEXT, TOKEN, Splitter, make_splitters, versions
 from benchmarks.chunk_stream import CHUNK_SIZE
+from benchmarks.chunk_texts import lines_by_script, log_lines
 from benchmarks.corpora import Corpora
 from benchmarks.harness import (
     Measurement,
@@ -35,6 +37,8 @@ from benchmarks.harness import (
     seconds_of_rounds,
 )
 from benchmarks.peers import SUBJECT
+from cutline import Chunk, Encoding, TextChunker, TokenChunker
+from cutline.registry import new_encoding
 
 _CHUNK_SIZES: Final = (64, 256, 1024)
 _WARM_UP_CHARACTERS: Final = 20_000
@@ -43,6 +47,7 @@ _LARGE_BYTES: Final = (2_500_000, 5_000_000, 10_000_000)
 _LONGEST_SECONDS: Final = 20.0
 _LONG_SECONDS: Final = 2.0  # measured once
 _HOSTILE_ROUNDS: Final = 2
+_LARGE_OVERLAPS: Final = (4_000, 8_000, 16_000)  # characters
 _ROUNDS_AGAIN: Final = 40
 _OURS: Final = "our chunkers"
 _STREAMED: Final = ("TokenChunker", "TextChunker")
@@ -193,6 +198,98 @@ def _again(run: _Run) -> list[Measurement]:
     return sorted(results, key=lambda found: found.operation)
 
 
+# Options
+
+
+def _options(run: _Run) -> list[Measurement]:
+    """MB/s of our chunkers with options, beside `count`, on text that nobody has met."""
+    n_bytes = run.n_bytes * (run.rounds + 1)
+    texts = {
+        "prose": run.corpora.texts["prose"],
+        "code": run.corpora.texts["code"],
+        "log": log_lines(n_bytes),
+        "Chinese": run.corpora.zh,
+        **lines_by_script(run.corpora.texts["multilingual"]),
+    }
+    results: list[Measurement] = []
+    for name, text in texts.items():
+        size = min(run.n_bytes, len(text.encode()) // (run.rounds + 1))
+        slices = _slices(text, size, run.rounds)
+        calls = _ways(run.encoding)
+        for way, call in calls.items():
+            text = slices[0] + _LONG_PIECE
+            _check_counts(run.encoding, way, call(text), text)
+        times = seconds_of_rounds(
+            calls, partial(_fresh, slices), run.rounds, run.seconds, time.process_time
+        )
+        results += [
+            Measurement(
+                way, name, f"{size / 1e3:.0f} KB a round", SUBJECT,
+                size * len(spent) / sum(spent) / 1e6, "MB/s",
+            )
+            for way, spent in times.items()
+        ]  # fmt: skip
+    return sorted(results, key=lambda found: found.operation)
+
+
+def _ways(encoding: str) -> dict[str, Callable[[str], Sequence[Chunk] | int]]:
+    """Our calls, each with an encoding of its own."""
+
+    def own() -> Encoding:
+        return new_encoding(encoding)
+
+    overlap, words = CHUNK_SIZE // 8, ["word"]
+    return {
+        "count": own().count,
+        "Token": TokenChunker(own(), CHUNK_SIZE).chunk,
+        "Token, overlap": TokenChunker(own(), CHUNK_SIZE, overlap).chunk,
+        "Token, stable": TokenChunker(own(), CHUNK_SIZE, stable=True).chunk,
+        "Text": TextChunker(own(), CHUNK_SIZE).chunk,
+        "Text, overlap": TextChunker(own(), CHUNK_SIZE, overlap).chunk,
+        "Text, stable": TextChunker(own(), CHUNK_SIZE, stable=True).chunk,
+        "Text, words": TextChunker(own(), CHUNK_SIZE, levels=words).chunk,
+        "Text, words, n = 16": TextChunker(own(), 16, levels=words).chunk,
+    }
+
+
+def _check_counts(encoding: str, way: str, found: Sequence[Chunk] | int, text: str) -> None:
+    """Hold chunks against the text, and their counts against `count`."""
+    count = new_encoding(encoding).count
+    for chunk in found if not isinstance(found, int) else ():
+        if chunk.text != text[chunk.start_index : chunk.end_index]:
+            raise SystemExit(f"{way}: a chunk is no slice of the text")
+        if chunk.token_count != count(chunk.text):
+            raise SystemExit(f"{way}: a chunk is counted wrongly")
+
+
+def _overlap(run: _Run) -> list[Measurement]:
+    """Characters of all chunks a second, by the length of the text."""
+    results: list[Measurement] = []
+    texts = {
+        "digits": "1234567890" * _LARGE_OVERLAPS[-1],
+        "letters": "abcdefghij" * _LARGE_OVERLAPS[-1],
+        "prose": run.corpora.texts["prose"],
+    }
+    split = new_encoding(run.encoding).split
+    calls: dict[str, Callable[[str], Sequence[Chunk]]] = {
+        "Encoding.split": lambda text: split(text, 512, 511),
+        "TextChunker": TextChunker(new_encoding(run.encoding), 512, 511).chunk,
+    }
+    for name, text in texts.items():
+        for size in _LARGE_OVERLAPS:
+            for way, call in calls.items():
+                seconds = float("inf")
+                for _ in range(_HOSTILE_ROUNDS):
+                    start = time.process_time()
+                    chunks = call(text[:size])
+                    seconds = min(seconds, time.process_time() - start)
+                speed = sum(len(chunk.text) for chunk in chunks) / seconds / 1e6
+                results.append(
+                    Measurement(way, name, f"{size:,} characters", SUBJECT, speed, "M characters/s")
+                )
+    return sorted(results, key=lambda found: found.operation)
+
+
 # Hostile inputs
 
 
@@ -305,6 +402,8 @@ _SECTIONS: Final[Mapping[str, Callable[[_Run], list[Measurement]]]] = {
     "again": _again,
     "hostile": _hostile,
     "stream": _stream,
+    "options": _options,
+    "overlap": _overlap,
 }
 
 

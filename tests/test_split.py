@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cutline
+from cutline.counting.cutting import split_by_counting
 from cutline.errors import BudgetError
 from tests.conftest import short_or_long
 from tests.oracles import (
@@ -114,6 +115,29 @@ def test_overlap_follows_its_definition(name: str, n: int, overlap: int) -> None
         text = text[:60]
         want = greedy_spans(count, text, n, overlap, longest)
         assert (text, spans_of(ours.split(text, n, overlap))) == (text, want)
+
+
+@short_or_long("n_texts", 12, 150)
+@pytest.mark.parametrize("name", DISTINCT)
+def test_overlaps_of_long_texts_are_those_that_counting_finds(name: str, n_texts: int) -> None:
+    ours, rng = cutline.get_encoding(name), random.Random(4)
+    for number in range(n_texts):
+        text = "".join(random_texts(number, 12)) if number % 3 else run_length_text(rng, 600)
+        n = rng.choice((4, 9, 40, 90))
+        # Nearly all of a chunk is shared, a half, some of it.
+        for overlap in (n - 1, n // 2, rng.randrange(n)):
+            want = split_by_counting(ours.intervals, text, n, overlap, None)
+            assert (text, n, overlap, ours.split(text, n, overlap)) == (text, n, overlap, want)
+
+
+def test_every_tail_of_a_text_is_counted() -> None:
+    for name in DISTINCT:
+        ours = cutline.get_encoding(name)
+        for text in ("x" + text for text in (*NAMED_TEXTS.values(), *random_texts(5, 40))):
+            counter_of_text = ours.intervals(text[:700])
+            end = len(counter_of_text)
+            want = counter_of_text.count_many([(at, end) for at in range(end - 1, 0, -1)])
+            assert counter_of_text._count_tails(0, end).tolist() == want.tolist()
 
 
 def test_an_overlap_that_could_add_nothing_is_given_up() -> None:

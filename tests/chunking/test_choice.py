@@ -110,8 +110,16 @@ class Hidden:
         self.split_at = real.split_at
 
 
-def check_easy_chunks(text: str, size: int, min_fill: float, levels: Sequence[str]) -> None:
-    chunker = TextChunker("o200k_base", size, min_fill=min_fill, levels=levels)
+def check_easy_chunks(
+    text: str,
+    size: int,
+    min_fill: float,
+    levels: Sequence[str],
+    *,
+    overlap: int = 0,
+    **options: Any,
+) -> None:
+    chunker = TextChunker("o200k_base", size, overlap, min_fill=min_fill, levels=levels, **options)
     intervals = chunker.encoding.intervals(text)
     finders = [ChunkFinder(text, kind, chunker._rules) for kind in (intervals, Hidden(intervals))]
     easy, hard = (
@@ -125,18 +133,29 @@ def check_easy_chunks(text: str, size: int, min_fill: float, levels: Sequence[st
 @given(
     text=st.lists(WORDS, max_size=200).map("".join),
     size=st.sampled_from([4, 8, 30, 100]),
-    min_fill=st.sampled_from([0.0, 0.25, 1.0]),
+    min_fill=st.sampled_from([0.0, 0.25, 0.5, 1.0]),
     levels=st.sampled_from([NAMES, (), ("line",), ("line", "paragraph", "word"), ("sentence",)]),
+    stable=st.booleans(),
+    boundary=st.sampled_from(["grapheme", "character"]),
 )
 def test_the_easy_way_to_chunks_gives_those_of_the_hard_one(
-    text: str, size: int, min_fill: float, levels: Sequence[str]
+    text: str, size: int, min_fill: float, levels: Sequence[str], stable: bool, boundary: str
 ) -> None:
-    check_easy_chunks(text, size, min_fill, levels)
+    check_easy_chunks(text, size, min_fill, levels, stable=stable, boundary=boundary)
 
 
 def test_the_easy_way_on_random_and_named_texts() -> None:
     for number, text in enumerate([*random_texts(11, 200), *NAMED_TEXTS.values()]):
-        check_easy_chunks(text, (4, 16, 64)[number % 3], 0.25, NAMES)
+        size, stable = (4, 16, 64)[number % 3], number % 2 == 0
+        check_easy_chunks(text, size, 0.5 if stable else 0.25, NAMES, stable=stable)
+
+
+def test_many_overlaps_are_counted_as_each_is() -> None:
+    texts = ["1234567" * 120, "a. " * 300, "ab" * 400, "one two 34567\n" * 60, "日本語" * 100]
+    for number, text in enumerate([*texts, "".join(random_texts(12, 40))]):
+        levels = [*NAMES[3:]] if number % 2 else []
+        check_easy_chunks(text, 120, 0.25, levels, overlap=110)
+        check_easy_chunks(text, 120, 0.25, levels, overlap=110, boundary="character")
 
 
 def test_the_easy_way_leaves_what_it_cannot_count_to_the_hard_one() -> None:

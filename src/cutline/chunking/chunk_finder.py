@@ -168,8 +168,9 @@ class ChunkFinder:
             begin = max(start, end - width)
             places: list[int] = []
             if takes_any or says_something(text, begin, end):
-                every = reversed(level.every(text, start, begin, end - 1))
-                places = [place for place in every if self._may_overlap(place)]
+                places = [*reversed(level.every(text, start, begin, end - 1))]
+                if self._rules.strip or self._outline is not PLAIN:
+                    places = [*filter(self._may_overlap, places)]
             counts = self._counts_to(end, places)
             fitting = sum(1 for _ in takewhile(lambda tokens: tokens <= overlap, counts))
             if fitting < len(places):
@@ -198,8 +199,12 @@ class ChunkFinder:
         return not self._outline.is_closed(place)
 
     def _counts_to(self, end: int, places: Sequence[int]) -> Iterator[int]:
-        """Count from each place to an end, lazily and in batches."""
+        """Count from each place to an end, lazily; the places fall."""
         for first in range(0, len(places), _AT_ONCE):
+            if first and isinstance(self._counter, IntervalCounter):
+                tails = self._counter._count_tails(places[-1] - 1, end)
+                yield from map(int, tails[end - 1 - np.array(places[first:])])
+                return
             spans = [(place, end) for place in places[first : first + _AT_ONCE]]
             yield from self._counter.count_many(spans)
 

@@ -210,7 +210,8 @@ class TokenChunker(Chunker):
     @property
     def _is_plain(self) -> bool:
         """Whether the result is that of the encoding's `split`."""
-        return len(self._rules.levels) == 1 and self._rules.is_plain
+        rules = self._rules
+        return len(rules.levels) == 1 and rules.is_plain and not rules.stable
 
     def chunk(self, text: str) -> list[Chunk]:
         """Cut a text into chunks: see `Chunker.chunk`."""

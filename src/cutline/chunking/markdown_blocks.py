@@ -6,11 +6,15 @@ container markers before a block.
 """
 
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, pairwise
+from operator import itemgetter
 from typing import Any, Final
+
+import numpy as np
 
 from cutline.chunking.structure import line_starts, source_bytes
 from cutline.extras import need
@@ -77,7 +81,7 @@ class MarkdownBlocks:
         self._source = source_bytes(text.removeprefix("\ufeff").expandtabs(4))
         self._lines = self._source.splitlines(keepends=True)
         self._offsets = [*accumulate(map(len, self._lines), initial=0)]
-        self._full_rows = [*self._find_full_rows()]
+        self._full_rows = self._find_full_rows()
         self._path: list[Block] = []  # open containers, then the last block
         self._depth = 0  # how many containers are open
         self._in_text = False  # directly in an item: tight lists have no paragraph events
@@ -91,17 +95,21 @@ class MarkdownBlocks:
         source = self._source[self._base :].decode()
         self._events = _parser().events_with_range(source)
         for event, span in self._events:
-            name, data = _name_and_data(event)
+            if type(event) is str:
+                if event == "Rule":
+                    self._add("break", span)
+                elif not self._in_text:
+                    self._begin_text(span)
+                continue
+            [(name, data)] = event.items()
             if name == "Start":
                 self._begin(data, span)
             elif name == "End":
-                if _name_and_data(data)[0] in _CONTAINERS:
+                if _name(data) in _CONTAINERS:
                     self._depth -= 1
                     self._in_text = False
-            elif name == "Rule":
-                self._add("break", span)
-            else:
-                self._text(span)
+            elif not self._in_text:
+                self._begin_text(span)
         self._definitions(len(self._lines))
 
     def _front_matter(self) -> None:
@@ -109,38 +117,42 @@ class MarkdownBlocks:
         if not self._source.startswith((b"---", b"+++")):
             return
         event, span = next(_parser(metadata=True).events_with_range(self._source.decode()))
-        if "MetadataBlock" in _name_and_data(event)[1]:
+        if _name(event) == "Start" and "MetadataBlock" in event["Start"]:
             self._add("front matter", span)
             inner = range(1, self._next_row - 1)
             self._cut_between([row for row in inner if self._full_rows[row] == row])
             self._base = self._offsets[self._next_row]
 
     def _begin(self, tag: Any, span: Any) -> None:
-        name, data = _name_and_data(tag)
+        name = _name(tag)
         if name in _CONTAINERS:
             self._add(_CONTAINERS[name], span)
             self._depth += 1
         elif name == "Heading":
             heading = self._add("heading", span)
-            heading.level = int(data["level"][1])
-            heading.title = self._title(data["level"])
+            level = tag["Heading"]["level"]
+            heading.level = int(level[1])
+            heading.title = self._title(level)
         elif name in _LEAVES:
             self._add(_LEAVES[name], span)
             if name == "Table":
                 self._cut_between([*self._table_rows()])
             elif name == "Paragraph":
-                for _ in self._until_end(name):
-                    pass
+                self._skip_to_end(name)
             else:
                 self._cut_between([*self._verbatim_rows(name)])
-        else:
-            self._text(span)
+        elif not self._in_text:
+            self._begin_text(span)
 
-    def _text(self, span: Any) -> None:
-        """Read text that is directly in an item, outside any leaf."""
-        if not self._in_text:
-            self._add("paragraph", span)
-            self._in_text = True
+    def _begin_text(self, span: Any) -> None:
+        """Begin text that is directly in an item, outside any leaf."""
+        self._add("paragraph", span)
+        self._in_text = True
+
+    def _skip_to_end(self, tag: str) -> None:
+        # Most events of a document pass here: an iteration in C, and no loop in Python.
+        only_events = map(itemgetter(0), self._events)
+        deque(iter(only_events.__next__, {"End": tag}), maxlen=0)
 
     def _until_end(self, tag: str | dict[str, str]) -> Iterator[tuple[Any, Any]]:
         end = {"End": tag}
@@ -152,9 +164,9 @@ class MarkdownBlocks:
     def _title(self, level: str) -> str:
         parts: list[str] = []
         for event, _ in self._until_end({"Heading": level}):
-            name, data = _name_and_data(event)
+            name = _name(event)
             if name in _PLAIN:
-                parts.append(data)
+                parts.append(event[name])
             elif name in _BREAKS:
                 parts.append(" ")
         return " ".join("".join(parts).replace("\0", "\ufffd").split())
@@ -184,6 +196,8 @@ class MarkdownBlocks:
 
     def _definitions(self, row: int) -> None:
         """Add link reference definitions, which have no event, from the lines before a row."""
+        if row <= self._next_row or self._full_rows[row - 1] < self._next_row:
+            return  # nothing but blank lines, as nearly always
         above_is_blank = True
         for place in range(self._next_row, row):
             is_blank = self._full_rows[place] != place
@@ -216,18 +230,17 @@ class MarkdownBlocks:
     def _row(self, offset: int) -> int:
         return bisect_right(self._offsets, self._base + offset) - 1
 
-    def _find_full_rows(self) -> Iterator[int]:
-        """Yield for each row the last row up to there that is not blank."""
-        full = -1
-        for row, line in enumerate(self._lines):
-            if not line.isspace():
-                full = row
-            yield full
+    def _find_full_rows(self) -> list[int]:
+        """Find for each row the last row up to there that is not blank."""
+        is_blank = np.fromiter(map(bytes.isspace, self._lines), dtype=bool, count=len(self._lines))
+        rows = np.where(is_blank, -1, np.arange(len(self._lines)))
+        full: list[int] = np.maximum.accumulate(rows).tolist()
+        return full
 
 
-def _name_and_data(event: Any) -> tuple[str, Any]:
-    """Return the name of an event or a tag, and its data, if any."""
-    return (event, "") if isinstance(event, str) else next(iter(event.items()))
+def _name(event: Any) -> str:
+    """Return the name of an event or a tag: a str, or the key of a dict that holds its data."""
+    return event if type(event) is str else next(iter(event))
 
 
 @cache

@@ -1,8 +1,8 @@
-"""Chunks by plain rules, in batches: a kernel cuts at paragraphs, lines and sentences.
+"""Chunks by plain rules, in batches: a kernel cuts at paragraphs, lines, sentences and so on.
 
-It also cuts at characters, if no other level comes before them. If none of its levels fills a
-chunk, it returns the end of the longest fitting prefix, and only the best boundary of another level
-up to there remains to be found.
+It does so at all levels before the first that is not its own, such as a regular expression. If none
+of them fills a chunk, it returns the end of the longest fitting prefix, and only the best boundary
+of the other levels up to there remains to be found.
 """
 
 from collections.abc import Callable
@@ -14,10 +14,12 @@ import numpy as np
 from cutline.chunking.levels import (
     BreakLevel,
     CharacterLevel,
+    GraphemeLevel,
     Level,
     LineLevel,
     ParagraphLevel,
     SentenceLevel,
+    WordLevel,
 )
 from cutline.chunking.rules import Rules
 from cutline.chunks import Chunk
@@ -31,11 +33,12 @@ Elsewhere = Callable[[int, int], tuple[int, int, str]]
 """From a chunk's start and the end of the longest fitting prefix to best end, tokens, level."""
 
 _NOWHERE = -1
+_KNOWN = (ParagraphLevel, LineLevel, SentenceLevel, WordLevel, GraphemeLevel, CharacterLevel)
 
 
 def _is_known(level: Level) -> bool:
     """Return whether a kernel implements a level; a subclass may differ."""
-    return type(level) in (ParagraphLevel, LineLevel, SentenceLevel, CharacterLevel)
+    return type(level) in _KNOWN
 
 
 class PlainFinder:
@@ -60,6 +63,7 @@ class PlainFinder:
         self._kinds = np.array([level.kind for level in known], dtype=np.intc)
         self._names = (*(level.name for level in known), end)
         self._size = rules.chunk_size
+        self._stable = rules.stable
         self.fill = ceil(rules.min_fill * rules.chunk_size)
         self._offset = offset
         # A chunk that ends at no break: its start, and the end of the longest fitting prefix.
@@ -95,7 +99,7 @@ class PlainFinder:
     def _at_breaks(self, floor: int, until: int, index: int) -> tuple[list[Chunk], int]:
         """Make the chunks up to one without a break. Also returns where its longest fit ends."""
         rows, fit_end = cut_at_breaks(
-            self._counter, floor, until, self._size, self.fill, self._kinds
+            self._counter, floor, until, self._size, self.fill, self._kinds, self._stable
         )
         offset = self._offset
         return make_chunks(

@@ -64,8 +64,8 @@ class Rules:
 
     @property
     def is_plain(self) -> bool:
-        """Whether each chunk is the longest that its level and the budget allow."""
-        return not (self.strip or self.balance or self.stable or self.count_text is not None)
+        """Whether a chunk is counted as it lies in the text, and its end is never moved."""
+        return not (self.strip or self.balance or self.count_text is not None)
 
 
 def _overlap_levels(levels: tuple[Level, ...]) -> tuple[Level, ...]:

@@ -174,6 +174,16 @@ class IntervalCounter(Intervals):
         cutter.close()
         return at + (end if isinstance(owner, str) else len(owner[:end].decode()))
 
+    def _count_tails(self, start: int, end: int) -> NDArray[np.int64]:
+        """Count `text[at:end]` for each character after `start`, the last one first.
+
+        Linear in the slice, where many counts of slices out of step with the text are not.
+        """
+        cutter = Cutter(self._encoding, utf8_of(self._text[start:end]))
+        counts = cutter.count_tails()
+        cutter.close()
+        return counts
+
     def _start_error(self, start: int) -> OffsetError:
         """Build the error for an invalid start of a cut."""
         if not 0 <= start <= len(self):

@@ -31,7 +31,8 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       trainer         counts of pieces + pair_heap     -> merges
     cut/
       longest_fit     text + batches + prefixes        -> the longest prefix within a budget
-      windows         text + longest_fit               -> cuts
+      overlap         text + longest_fit               -> how far back the next chunk may start
+      windows         text + longest_fit + overlap     -> cuts
     index/
       bitmaps.pxd     rank bitmaps: how many bits are set before a place
       text_index.pxd  the bitmaps of a text: characters, boundaries, tokens
@@ -47,6 +48,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       text_properties, graphemes, words, sentences
                       text + tables of Unicode         -> where these end
       breaks          lines + graphemes ... sentences  -> where it pauses
+      stable          breaks + the text around them    -> which of them it chooses
       best_break      breaks + interval, a budget      -> cuts at the best breaks within it
       chunks          text + cuts                      -> objects of them
 

@@ -8,8 +8,11 @@ Guarded by tests/chunking/test_choice.py.
 
 import numpy as np
 
-from cutline.kernels.base.common cimport NOT_FOUND, UNKNOWN, int64_t
+from cutline.kernels.base.common cimport NO_MEMORY, NOT_FOUND, UNKNOWN, int64_t, memset
 from cutline.kernels.breaks.breaks cimport GRAPHEME, SENTENCE, last_break, need_kind
+from cutline.kernels.breaks.stable cimport (
+    Candidates, best_candidate, find_candidates, free_candidates, next_candidate,
+)
 from cutline.kernels.encode.batches cimport OwnedState
 from cutline.kernels.index.bitmaps cimport SAFE, next_bit
 from cutline.kernels.index.interval cimport Intervals
@@ -34,7 +37,7 @@ cdef struct Break:
 
 def cut_at_breaks(
     Intervals counter not None, Py_ssize_t start, Py_ssize_t until, Py_ssize_t n, Py_ssize_t fill,
-    const int[::1] kinds not None
+    const int[::1] kinds not None, bint stable
 ):
     """Cut at the last breaks that fit, while they fill chunks; see `best_break`.
 
@@ -45,6 +48,7 @@ def cut_at_breaks(
         n: tokens of a chunk at most.
         fill: and at least, but for a chunk that ends with the text.
         kinds: of breaks, the best first.
+        stable: at the break of that kind which the text around it chooses, not at the last.
 
     Returns:
         int64, shape (chunks, 4): start, end, tokens and place in `kinds` of each; the text's
@@ -58,6 +62,8 @@ def cut_at_breaks(
     cdef Query query
     cdef Break found
     cdef OwnedState owned
+    cdef Candidates candidates
+    memset(&candidates, 0, sizeof(candidates))
     cuts = np.empty((MOST_CUTS, 4), dtype=np.int64)
     cdef int64_t[:, ::1] rows = cuts
     if start < 0:
@@ -72,14 +78,22 @@ def cut_at_breaks(
     with nogil:
         while start < until and row < MOST_CUTS:
             found = best_break(&counter.index, &query, start, n, fill, first_kind, n_kinds)
-            if found.end == NOT_FOUND:
+            if stable and found.end != NOT_FOUND and found.place < n_kinds and found.tokens >= fill:
+                choose(
+                    &counter.index, &query, &candidates, start, n, fill, first_kind[found.place],
+                    &found,
+                )
+            if found.end < 0:
                 break
             rows[row, 0] = start
             rows[row, 1] = start = found.end
             rows[row, 2] = found.tokens
             rows[row, 3] = found.place
             row += 1
+    free_candidates(&candidates)
     counter.encoder.release(owned)
+    if found.end == NO_MEMORY:
+        raise MemoryError("no memory for the places that a chunk may end at")
     return cuts[:row], found.longest
 
 
@@ -94,7 +108,8 @@ cdef Break best_break(
     is none, and `longest` is the end of the longest fitting prefix, or NOT_FOUND: not known.
     """
     cdef Break found
-    cdef Py_ssize_t bound = last_place(index, query, start, n), size = index.text.n
+    cdef SafePoint point = last_within_budget(index, query, start, n)
+    cdef Py_ssize_t bound = last_place(index, start, &point), size = index.text.n
     cdef int fit = DOES_NOT
     found.end = found.longest = NOT_FOUND
     found.place = n_kinds
@@ -102,7 +117,7 @@ cdef Break best_break(
     if bound == NOT_FOUND:
         return found
     if bound == size:
-        fit = fits(index, query, start, size, n, &found.tokens)
+        fit = fits(index, query, start, &point, size, n, &found.tokens)
         if fit == FITS:
             found.end = size
     if fit != DOES_NOT:
@@ -110,13 +125,13 @@ cdef Break best_break(
     for found.place in range(n_kinds):
         if kinds[found.place] >= SENTENCE and found.longest == NOT_FOUND:
             # Where sentences end may depend on where they are searched: nowhere after this.
-            bound = found.longest = longest_nearby(index, query, start, bound, n)
+            bound = found.longest = longest_nearby(index, query, start, &point, bound, n)
             if bound == NOT_FOUND:
                 found.end = NOT_FOUND
                 return found
         found.end = last_break(&index.text, kinds[found.place], start, start, bound)
         while found.end != NOT_FOUND:
-            fit = fits(index, query, start, found.end, n, &found.tokens)
+            fit = fits(index, query, start, &point, found.end, n, &found.tokens)
             if fit != DOES_NOT:
                 break
             found.end = last_break(
@@ -130,25 +145,75 @@ cdef Break best_break(
             return found
     found.end = NOT_FOUND
     if found.longest == NOT_FOUND:
-        found.longest = longest_nearby(index, query, start, bound, n)
+        found.longest = longest_nearby(index, query, start, &point, bound, n)
     return found
 
 
+cdef void choose(
+    const TextIndex* index, Query* query, Candidates* candidates,
+    Py_ssize_t start, Py_ssize_t n, Py_ssize_t fill, int kind,
+    Break* found                # in: at the last break of the kind; out: at the chosen one
+) noexcept nogil:
+    """Choose a break with at least `fill` tokens by the text around it.
+
+    An end of NOT_FOUND: it is not known from where on chunks are filled.
+    """
+    cdef Py_ssize_t too_few = max(fill - 1, 0), place, tokens
+    cdef SafePoint point = last_within_budget(index, query, start, too_few)
+    cdef Py_ssize_t after = last_place(index, start, &point)
+    cdef int fit
+    if after != NOT_FOUND:
+        after = longest_nearby(index, query, start, &point, after, too_few)
+    if after == NOT_FOUND:
+        found.end = NOT_FOUND
+        return
+    # Counts are not monotonic.
+    if not find_candidates(
+        candidates, &index.text, kind, start, min(after, found.end), found.end
+    ):
+        found.end = NO_MEMORY
+        return
+    point = last_within_budget(index, query, start, n)
+    place = best_candidate(candidates)
+    while place != NOT_FOUND:
+        fit = fits(index, query, start, &point, place, n, &tokens)
+        if fit == UNKNOWN:
+            found.end = NOT_FOUND
+            return
+        if fit == FITS and tokens >= fill:
+            found.end = place
+            found.tokens = tokens
+            return
+        place = next_candidate(candidates)
+
+
 cdef Py_ssize_t longest_nearby(
-    const TextIndex* index, Query* query, Py_ssize_t start, Py_ssize_t bound, Py_ssize_t n
+    const TextIndex* index, Query* query, Py_ssize_t start, const SafePoint* point,
+    Py_ssize_t bound, Py_ssize_t n
 ) noexcept nogil:
     """The end of the longest prefix of at most n tokens, up to `bound`; NOT_FOUND: not nearby."""
     cdef Py_ssize_t end, tokens
     cdef int fit
     for end in range(bound, max(start, bound - NEAR), -1):
-        fit = fits(index, query, start, end, n, &tokens)
+        fit = fits(index, query, start, point, end, n, &tokens)
         if fit != DOES_NOT:
             return end if fit == FITS else NOT_FOUND
     return NOT_FOUND
 
 
-cdef Py_ssize_t last_place(
+cdef SafePoint last_within_budget(
     const TextIndex* index, Query* query, Py_ssize_t start, Py_ssize_t n
+) noexcept nogil:
+    """The last safe split point with at most n tokens before it; the start: none is known."""
+    cdef SafePoint point
+    forget_row(query)
+    point = seek(index, query, start, n, index.text.n + 1)
+    forget_row(query)
+    return point
+
+
+cdef Py_ssize_t last_place(
+    const TextIndex* index, Py_ssize_t start, const SafePoint* point
 ) noexcept nogil:
     """A place after which nothing fits; NOT_FOUND, if none is known nearby.
 
@@ -156,10 +221,6 @@ cdef Py_ssize_t last_place(
     are more than n, none of these fits.
     """
     cdef Py_ssize_t size = index.text.n, bound
-    cdef SafePoint point
-    forget_row(query)
-    point = seek(index, query, start, n, size + 1)
-    forget_row(query)
     if point.at == start:
         return NOT_FOUND
     bound = next_bit(&index.bitmaps, point.at + 1, min(size, point.at + FAR), SAFE)
@@ -169,12 +230,18 @@ cdef Py_ssize_t last_place(
 
 
 cdef int fits(
-    const TextIndex* index, Query* query, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n,
-    Py_ssize_t* tokens
+    const TextIndex* index, Query* query, Py_ssize_t start,
+    const SafePoint* point,     # in: of text[start:]
+    Py_ssize_t end, Py_ssize_t n,
+    Py_ssize_t* tokens          # out
 ) noexcept nogil:
     """Whether a slice has at most n tokens. UNKNOWN: that takes tables that are not there."""
+    cdef Py_ssize_t before = 0
     forget_row(query)
+    if end > point.at:
+        start = point.at
+        before = point.tokens
     if count_slice(index, query, start, end) != 0 or not flush(index, query):
         return UNKNOWN
-    tokens[0] = query.sums[0]
+    tokens[0] = before + query.sums[0]
     return FITS if tokens[0] <= n else DOES_NOT

@@ -14,6 +14,7 @@ from cutline.kernels.base.common cimport NOT_FOUND, load64, uint8_t, uint16_t, u
 from cutline.kernels.breaks.text_properties cimport LETTER, SPACE, properties_of
 
 cdef enum:
+    AT_ONCE = 16                # characters that vector instructions compare
     MOST_BLANKS = 200           # of a blank line
     WRAPPED_CHARACTERS = 50     # a shorter line ends where its author wanted
 
@@ -69,6 +70,29 @@ cdef inline Py_ssize_t skip_back(
     return until
 
 
+cdef inline bint ends_narrow_lines(const uint8_t* characters) noexcept nogil:
+    """Whether any of the next AT_ONCE characters may end a line."""
+    cdef uint8_t found = 0, code_point
+    cdef Py_ssize_t at
+    for at in range(AT_ONCE):
+        code_point = characters[at]
+        found |= (<uint8_t> (code_point - 0x0A) <= 3) | (code_point == 0x85)
+    return found
+
+
+cdef inline bint ends_wide_lines(const uint16_t* characters) noexcept nogil:
+    """The same of characters of two bytes each."""
+    cdef uint16_t found = 0, code_point
+    cdef Py_ssize_t at
+    for at in range(AT_ONCE):
+        code_point = characters[at]
+        found |= (
+            (<uint16_t> (code_point - 0x0A) <= 3) | (code_point == 0x85)
+            | (code_point >> 1 == 0x2028 >> 1)
+        )
+    return found
+
+
 cdef inline Py_ssize_t last_candidate(
     const Characters* text, bint only_newlines, Py_ssize_t after, Py_ssize_t until
 ) noexcept nogil:
@@ -86,10 +110,17 @@ cdef inline Py_ssize_t last_candidate(
             while until > after and narrow[until - 1] != c"\n":
                 until -= 1
         else:
+            while until - after >= AT_ONCE and not ends_narrow_lines(narrow + until - AT_ONCE):
+                until -= AT_ONCE
             while until > after and not is_line_end(narrow[until - 1]):
                 until -= 1
         return until
     if text.kind == 2:
+        while (
+            not only_newlines and until - after >= AT_ONCE
+            and not ends_wide_lines(wide + until - AT_ONCE)
+        ):
+            until -= AT_ONCE
         while until > after:
             code_point = wide[until - 1]
             if code_point == c"\n" or (not only_newlines and is_line_end(code_point)):

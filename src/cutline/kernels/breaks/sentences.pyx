@@ -10,7 +10,7 @@ Guarded by tests/kernels/test_sentences.py.
 """
 
 from cutline.kernels.base.characters cimport char_at
-from cutline.kernels.base.common cimport NOT_FOUND, uint32_t, uint64_t
+from cutline.kernels.base.common cimport NOT_FOUND, uint8_t, uint16_t, uint32_t, uint64_t
 from cutline.kernels.breaks.graphemes cimport is_grapheme_boundary
 from cutline.kernels.breaks.lines cimport is_wrapped
 from cutline.kernels.breaks.text_properties cimport (
@@ -20,6 +20,7 @@ from cutline.kernels.breaks.text_properties cimport (
 )
 
 cdef enum:
+    AT_ONCE = 16                # characters that vector instructions compare
     FIRST_WINDOW = 200          # characters before a place that are searched first
     WIDER = 4
     CONTEXT = 64                # before a window; or a wrapped line looks short, so like one's end
@@ -37,14 +38,6 @@ cdef enum:
     AT_TERM = 0
     AT_CLOSE = 1
     AT_SPACE = 2
-
-cdef struct Walk:
-    const Characters* text
-    Py_ssize_t start            # the chunk's
-    Py_ssize_t first            # where it began
-    Py_ssize_t at
-    Py_ssize_t until            # ends after this are not wanted
-    Py_ssize_t end              # what is after this is not looked at
 
 
 cdef inline uint32_t class_at(const Walk* walk, Py_ssize_t at) noexcept nogil:
@@ -66,29 +59,84 @@ cdef inline Py_ssize_t after_line_end(const Walk* walk, Py_ssize_t at) noexcept 
     )
 
 
+cdef inline bint is_plain(uint32_t code_point) noexcept nogil:
+    """Whether a character ends no sentence and no line; some that end none are not plain."""
+    return (
+        0x20 <= code_point < 0x80
+        and code_point != c"." and code_point != c"!" and code_point != c"?"
+    )
+
+
+cdef inline bint are_plain(const Characters* text, Py_ssize_t at) noexcept nogil:
+    """Whether the next AT_ONCE characters are plain; False where they are wider than two bytes."""
+    cdef const uint8_t* narrow = <const uint8_t*> text.data + at
+    cdef const uint16_t* wide = <const uint16_t*> text.data + at
+    cdef uint16_t found = 0
+    cdef uint8_t narrow_found = 0
+    cdef Py_ssize_t place
+    if text.kind == 1:
+        for place in range(AT_ONCE):
+            narrow_found |= (
+                (<uint8_t> (narrow[place] - 0x20) >= 0x60) | (narrow[place] == c".")
+                | (narrow[place] == c"!") | (narrow[place] == c"?")
+            )
+        return not narrow_found
+    if text.kind == 2:
+        for place in range(AT_ONCE):
+            found |= (
+                (<uint16_t> (wide[place] - 0x20) >= 0x60) | (wide[place] == c".")
+                | (wide[place] == c"!") | (wide[place] == c"?")
+            )
+        return not found
+    return False
+
+
+cdef inline Py_ssize_t skip_plain(const Walk* walk, Py_ssize_t at) noexcept nogil:
+    """The next character that is not plain; or the end."""
+    while at + AT_ONCE <= walk.end and are_plain(walk.text, at):
+        at += AT_ONCE
+    while at < walk.end and is_plain(char_at(walk.text, at)):
+        at += 1
+    return at
+
+
 cdef Py_ssize_t next_boundary(Walk* walk) noexcept nogil:
     """Go on to the next boundary of sentences, after one; NOT_FOUND: there is no more."""
-    cdef Py_ssize_t at = walk.at
-    cdef uint32_t kind, before = SB_OTHER
+    cdef Py_ssize_t at = walk.at, first = at
+    cdef uint32_t kind
     if at >= walk.end:
         return NOT_FOUND
-    while at < walk.end:
+    while True:
+        at = skip_plain(walk, at)
+        if at >= walk.until and not walk.is_open and at < walk.end:
+            return NOT_FOUND        # what comes ends after `until`
+        if at == walk.end:
+            break
         kind = class_at(walk, at)
         if LINE_ENDS >> kind & 1:
             at = after_line_end(walk, at)          # SB4
             break
         if TERMS >> kind & 1:
-            at = after_term(walk, at, kind, before == SB_LOWER or before == SB_UPPER)
+            at = after_term(walk, at, kind, is_after_letter(walk, first, at))
             if at < 0:
                 at = ~at
                 break
-            before = SB_OTHER
+            first = at
             continue
-        if kind != SB_EXTEND:                          # SB5
-            before = kind
         at += 1
     walk.at = at
     return at
+
+
+cdef inline bint is_after_letter(
+    const Walk* walk, Py_ssize_t first, Py_ssize_t at
+) noexcept nogil:
+    """Whether a letter with a case comes before a place, and not before `first`."""
+    cdef uint32_t kind = SB_EXTEND
+    while kind == SB_EXTEND and at > first:                 # SB5
+        at -= 1
+        kind = class_at(walk, at)
+    return kind == SB_LOWER or kind == SB_UPPER
 
 
 cdef Py_ssize_t after_term(
@@ -238,6 +286,22 @@ cdef inline void begin_walk(
     walk.first = walk.at = first
     walk.until = until
     walk.end = min(text.n, until + LOOK_AHEAD)
+    walk.is_open = until < text.n and properties_of(char_at(text, until)) & OPENING != 0
+
+
+cdef void begin_sentences(
+    Walk* walk, const Characters* text, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
+) noexcept nogil:
+    """Begin to list the ends b of sentences with after < b <= until."""
+    begin_walk(walk, text, start, max(start, after - FIRST_WINDOW), until)
+
+
+cdef Py_ssize_t next_sentence(Walk* walk, Py_ssize_t last) noexcept nogil:
+    """The next end of a sentence after the last one, or after `after`; NOT_FOUND: no more."""
+    cdef Py_ssize_t place = next_end(walk)
+    while place != NOT_FOUND and place <= last:
+        place = next_end(walk)
+    return place
 
 
 cdef list list_sentences(
@@ -245,13 +309,11 @@ cdef list list_sentences(
 ):
     """All ends b of sentences with after < b <= until, rising."""
     cdef list places = []
-    cdef Py_ssize_t place, last = after
+    cdef Py_ssize_t place
     cdef Walk walk
-    begin_walk(&walk, text, start, max(start, after - FIRST_WINDOW), until)
-    place = next_end(&walk)
+    begin_sentences(&walk, text, start, after, until)
+    place = next_sentence(&walk, after)
     while place != NOT_FOUND:
-        if place > last:
-            places.append(place)
-            last = place
-        place = next_end(&walk)
+        places.append(place)
+        place = next_sentence(&walk, place)
     return places

@@ -1,6 +1,6 @@
 """The search for the longest fitting prefix: its state, and what `windows` calls."""
 
-from cutline.kernels.base.common cimport is_continuation, uint8_t, uint32_t
+from cutline.kernels.base.common cimport is_continuation, uint8_t
 from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.bpe.prefixes cimport Prefixes
 from cutline.kernels.encode.batches cimport EncoderState, Source
@@ -37,13 +37,7 @@ cdef struct Search:
     Py_ssize_t n_tasks, task_slots
     Py_ssize_t* furthest            # scratch of `token_upper_bound`
     Py_ssize_t furthest_slots
-    uint32_t* dfa_states            # the automaton's state after each character: see `windows`
-    Py_ssize_t state_slots
-    Py_ssize_t states_low           # states are those of the scan from here
-    Py_ssize_t states_high          # up to here
-    Py_ssize_t states_piece_end     # whose piece ends here
     Prefixes prefixes
-    Prefixes suffixes               # mirrored
     Py_ssize_t probed_end           # a long piece up to here goes on, and is not worth counting
 
 
@@ -60,7 +54,4 @@ cdef inline Py_ssize_t character_start(const Search* search, Py_ssize_t at) noex
 
 cdef Cut longest_fitting_prefix(
     Search* search, Py_ssize_t start, Py_ssize_t max_tokens
-) noexcept nogil
-cdef Cut scan_until_over(
-    Search* search, Py_ssize_t start, Py_ssize_t end, Py_ssize_t max_tokens
 ) noexcept nogil

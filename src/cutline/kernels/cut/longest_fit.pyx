@@ -10,7 +10,9 @@ another, and those over budget need not be followed.
 Guarded by tests/test_split.py.
 """
 
-from cutline.kernels.base.common cimport MERGE_LIMIT, NO_MEMORY, NONE, NOT_FOUND, char_bytes, grow
+from cutline.kernels.base.common cimport (
+    MERGE_LIMIT, NO_MEMORY, NONE, NOT_FOUND, char_bytes, grow, uint32_t,
+)
 from cutline.kernels.bpe.bpe cimport find_token, has_closed_boundaries, next_closed_boundary
 from cutline.kernels.bpe.prefixes cimport count_prefixes, prefix_tokens, token_upper_bound
 from cutline.kernels.encode.batches cimport LEAST_STREAMED, Batch, encode_after, fill_batch

@@ -9,15 +9,13 @@ from libc.stdlib cimport free
 import numpy as np
 
 from cutline.kernels.base.common cimport (
-    MERGE_LIMIT, NO_MEMORY, NOT_FOUND, char_bytes, characters_in, grow, int64_t, uint8_t, uint32_t,
+    NO_LIMIT, NO_MEMORY, NOT_FOUND, char_bytes, characters_in, int64_t, uint8_t,
 )
-from cutline.kernels.bpe.prefixes cimport free_prefixes, suffix_tokens
-from cutline.kernels.cut.longest_fit cimport (
-    Cut, Search, character_start, longest_fitting_prefix, scan_until_over,
-)
-from cutline.kernels.encode.batches cimport Batch, OwnedState, encode_after, fill_batch
+from cutline.kernels.bpe.prefixes cimport free_prefixes
+from cutline.kernels.cut.longest_fit cimport Cut, Search, longest_fitting_prefix
+from cutline.kernels.cut.overlap cimport Overlap, begin_overlaps, farthest_overlap, free_overlaps
+from cutline.kernels.encode.batches cimport OwnedState
 from cutline.kernels.encode.encoder cimport Encoder, utf8_data
-from cutline.kernels.scan.scan cimport Scanner, accepted_end, accepts_end, step
 
 cdef str NO_MEMORY_LEFT = "no memory for the tables of a long piece of text"
 
@@ -34,6 +32,7 @@ cdef class Cutter:
     cdef OwnedState owned
     cdef object owner
     cdef Search search
+    cdef Overlap overlap
 
     def __cinit__(self, Encoder encoder not None, owner not None):
         cdef Py_ssize_t n = 0
@@ -50,15 +49,14 @@ cdef class Cutter:
         self.search.state = &self.owned.state
         self.search.probed_end = NOT_FOUND
         self.search.prefixes.start = NOT_FOUND
-        self.search.suffixes.keeps_depths = True
+        begin_overlaps(&self.overlap)
 
     def __dealloc__(self):
         free(self.search.boundaries)
         free(self.search.tasks)
         free(self.search.furthest)
-        free(self.search.dfa_states)
         free_prefixes(&self.search.prefixes)
-        free_prefixes(&self.search.suffixes)
+        free_overlaps(&self.overlap)
 
     def close(self):
         """Hand the encoder state back to the encoder; the cutter must not be used again."""
@@ -77,14 +75,29 @@ cdef class Cutter:
         return cut
 
     cdef Py_ssize_t farthest_overlap(
-        self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t overlap, Py_ssize_t chunk_size
+        self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t budget, int64_t* counts
     ) except *:
         cdef Py_ssize_t farthest
         with nogil:
-            farthest = farthest_overlap(&self.search, start, end, overlap, chunk_size)
+            farthest = farthest_overlap(
+                &self.search, &self.overlap, start, end, budget, counts
+            )
         if farthest == NO_MEMORY:
             raise MemoryError(NO_MEMORY_LEFT)
         return farthest
+
+    def count_tails(self):
+        """Count the tokens of text[at:] for each character but the first, the last one first.
+
+        Returns:
+            int64, shape (characters - 1,).
+
+        Cost: linear in the text.
+        """
+        cdef Py_ssize_t n = characters_in(self.search.text, self.search.n, self.search.n)
+        cdef int64_t[::1] counts = np.empty(max(n, 1), dtype=np.int64)
+        self.farthest_overlap(0, self.search.n, NO_LIMIT, &counts[0])
+        return np.asarray(counts)[:max(n - 1, 0)]
 
     def cut_all(self, Py_ssize_t chunk_size, Py_ssize_t overlap):
         """Cut the whole text.
@@ -99,7 +112,7 @@ cdef class Cutter:
         while end < self.search.n:
             PyErr_CheckSignals()
             if overlap > 0 and count > 0:
-                start = self.farthest_overlap(start, end, overlap, chunk_size)
+                start = self.farthest_overlap(start, end, overlap, NULL)
             cut = self.cut_from(start, chunk_size)
             # Of the places to start from, take the farthest that adds something.
             while cut.end <= end and start < end:
@@ -140,115 +153,3 @@ def code_points(owner, const int64_t[:] places not None):
             at = places[row]
             out[row] = passed
     return offsets
-
-
-cdef Py_ssize_t farthest_overlap(
-    Search* search, Py_ssize_t start, Py_ssize_t end,     # in: the chunk before
-    Py_ssize_t overlap, Py_ssize_t chunk_size,
-) noexcept nogil:
-    """How far back the next chunk may start; or NO_MEMORY.
-
-    Steps back from the end, character by character, while the shared text has at most
-    `overlap` tokens and the chunk before starts earlier.
-    """
-    cdef Py_ssize_t farthest = end, at = end, tokens
-    # Pieces of the chunk on its own: from a place where both scans meet, they agree.
-    if scan_until_over(search, start, end, chunk_size).end == NO_MEMORY:
-        return NO_MEMORY
-    if not grow(
-        <void**> &search.dfa_states, &search.state_slots, end - start + 1, sizeof(uint32_t)
-    ):
-        return NO_MEMORY
-    search.states_low = search.states_high = start
-    while at > start:
-        at = character_start(search, at - 1)
-        if at <= start:
-            break
-        tokens = count_to_end(search, start, at, end, overlap)
-        if tokens < 0:
-            return NO_MEMORY
-        if tokens > overlap:
-            break
-        farthest = at
-    return farthest
-
-
-cdef void first_piece(
-    Search* search, Py_ssize_t base, Py_ssize_t start, Py_ssize_t end, Batch* batch
-) noexcept nogil:
-    """Find the piece of text[:end] that starts at `start`, like fill_batch, for falling starts.
-
-    Remembers in which state the automaton was after each character. Once a scan is in
-    the same state at the same place as the one before it, the rest of both is the same:
-    so stepping back through a long run costs a few steps a place, not the run.
-    """
-    cdef const Scanner* scanner = search.source.scanner
-    cdef uint32_t dfa_state = scanner.start_state, entry
-    cdef Py_ssize_t at = start, before, piece_end = NOT_FOUND
-    batch.count = 1
-    while True:
-        if at == end:
-            if accepts_end(scanner, dfa_state):
-                piece_end = end
-            break
-        before = at
-        entry = step(scanner, dfa_state, search.text, &at)
-        piece_end = accepted_end(entry, before, at, piece_end)
-        dfa_state = entry >> 2
-        if dfa_state == 0:
-            break
-        if (
-            search.states_low < at <= search.states_high
-            and search.dfa_states[at - base] == dfa_state and search.states_piece_end > at
-        ):
-            piece_end = search.states_piece_end
-            at = search.states_high
-            break
-        search.dfa_states[at - base] = dfa_state
-    search.states_low = start
-    search.states_high = at if dfa_state != 0 else at - 1
-    search.states_piece_end = piece_end
-    batch.starts[0] = start if piece_end > 0 else start + char_bytes(search.text[start])
-    batch.ends[0] = piece_end if piece_end > 0 else batch.starts[0]
-
-
-cdef Py_ssize_t count_to_end(
-    Search* search, Py_ssize_t start, Py_ssize_t at, Py_ssize_t end, Py_ssize_t budget
-) noexcept nogil:
-    """Tokens of text[at:end], a tail of the scan of text[start:end] that `boundaries` holds; over
-    budget: any greater number.
-
-    Scans only until it meets a boundary of that scan. Or NO_MEMORY.
-    """
-    cdef Batch batch
-    cdef Py_ssize_t begin = at, tokens = 0, added
-    cdef Py_ssize_t low = 0, high = search.n_boundaries - 1, middle
-    cdef Py_ssize_t total = search.boundaries[high].tokens
-    while low < high:
-        middle = (low + high) // 2
-        if search.boundaries[middle].at < at:
-            low = middle + 1
-        else:
-            high = middle
-    while tokens <= budget:
-        while search.boundaries[low].at < at:
-            low += 1
-        if search.boundaries[low].at == at:
-            return tokens + total - search.boundaries[low].tokens
-        # One piece at a time: the very next boundary may be a shared one.
-        if at == begin:
-            first_piece(search, start, at, end, &batch)
-        else:
-            fill_batch(&search.source, search.text, at, end, 1, &batch)
-        at = batch.ends[0]
-        if at - batch.starts[0] > MERGE_LIMIT:
-            added = suffix_tokens(
-                &search.suffixes, search.bpe, &search.state.lookups, search.text, batch.starts[0],
-                at,
-            )
-        else:
-            added = encode_after(search.bpe, search.state, 0, search.text, end, &batch)
-        if added < 0:
-            return added
-        tokens += added
-    return tokens

@@ -12,7 +12,8 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "cutline"
 # The rooms of the package, folders and files, floor by floor. What is imported lies below,
 # imports inside functions and under TYPE_CHECKING included.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("errors", "version", "atomic", "extras", "threads", "decode_stream", "kernels"),
+    ("errors", "version", "atomic", "extras", "decode_stream", "kernels"),
+    ("threads",),
     ("checks", "chunks", "container", "decoding", "normalizing", "special", "vocabulary"),
     ("spec", "pretokenize", "protocols", "reference", "text_encoder"),
     ("tables", "counting"),

@@ -8,6 +8,9 @@ Guarded by tests/kernels/test_scan.py.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 
+from cutline.kernels.scan.automaton cimport ACCEPTS, ACCEPTS_AFTER, ACCEPTS_BEFORE
+from cutline.kernels.scan.lane_table cimport lane_table_of
+
 import numpy as np
 
 cdef enum:
@@ -50,6 +53,11 @@ cdef class ScanTables:
             self.scanner.stream_states = &self.stream_states[0, 0, 0]
             self.scanner.stream_flags = &self.stream_flags[0, 0, 0]
             self.scanner.stream_start = 2 * stride
+            self.lane_table = lane_table_of(
+                ascii_class, block_index, block_class, transitions, stride
+            )
+            if self.lane_table is not None:
+                self.scanner.lane_table = &self.lane_table[0]
 
 
 cdef tuple stream_of(const uint32_t[::1] transitions, uint32_t stride):

@@ -3,11 +3,13 @@
 from cutline.kernels.base.common cimport Key, int64_t, uint8_t, uint32_t, uint64_t
 from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.bpe.prefixes cimport Lookups
+from cutline.kernels.scan.lanes cimport Chunk
 from cutline.kernels.scan.scan cimport Scanner
 
 cdef enum:
     BATCH_PIECES = 256
     LEAST_STREAMED = 8          # pieces: for fewer, the plain scanner is as fast
+    LEAST_LANED = 640           # bytes: for fewer, the stream is as fast
     FIRST_LEVEL_TOKENS = 3
     SECOND_LEVEL_BYTES = 31     # longest piece that the second-level cache holds
     SECOND_LEVEL_TOKENS = 7
@@ -35,6 +37,7 @@ cdef struct EncoderState:
     uint64_t* bits          # for backtracking
     Py_ssize_t bits_words
     Lookups lookups
+    Chunk* chunk            # of a text that is scanned by lanes; or NULL
 
 cdef struct Batch:
     Py_ssize_t count
@@ -50,6 +53,8 @@ cdef struct Source:
     const int64_t* ends
     Py_ssize_t n_spans
     Py_ssize_t next_span
+    Chunk* chunk                    # or NULL: no lanes, which do not tell how far they looked
+    Py_ssize_t laned_from           # in the text: lanes do not pay before
 
 
 cdef class OwnedState:

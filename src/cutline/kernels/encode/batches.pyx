@@ -10,7 +10,7 @@ Guarded by tests/kernels/test_caches.py.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cython cimport auto_pickle
-from libc.stdlib cimport free
+from libc.stdlib cimport free, malloc
 
 from cutline.kernels.base.common cimport (
     LONGER, MERGE_LIMIT, NO_MEMORY, NONE, SHORT_PIECE, barrier, char_bytes, grow, hash_key, likely,
@@ -23,12 +23,14 @@ from cutline.kernels.bpe.bpe cimport (
 )
 from cutline.kernels.bpe.matches cimport free_automaton
 from cutline.kernels.bpe.prefixes cimport encode_by_prefixes
+from cutline.kernels.scan.lanes cimport CHUNK, MOST_PIECES_A_WORD, scan_chunk, take_pieces
 from cutline.kernels.scan.scan cimport ENDS, HERE, LATE, ONE_AGO, ScanTables, next_class, scan_piece
 from cutline.kernels.base.memory import zeroed_memory
 
 cdef enum:
     PREFILLED_TOKENS = 1 << 16
     MANY_TOKENS = 1 << 12   # some of them in nearly every small page of the first-level cache
+    BYTES_A_PIECE = 8       # with so many, few pieces are found that are not asked for
     BACKTRACKING_BUDGET = 1 << 12      # bytes of a piece matched to no use before it gives up
 
 
@@ -61,6 +63,7 @@ cdef class OwnedState:
     def __dealloc__(self):
         free(self.state.out)
         free(self.state.bits)
+        free(self.state.chunk)
         free_automaton(&self.state.lookups.automata[0])
         free_automaton(&self.state.lookups.automata[1])
 
@@ -93,6 +96,10 @@ cdef Py_ssize_t fill_batch(
             count += 1
         batch.count = count
         return end if source.next_span == source.n_spans else at
+    if source.chunk != NULL and most > MOST_PIECES_A_WORD:
+        batch.count = laned_pieces(source, text, at, end, most, batch)
+        if batch.count > 0:
+            return source.chunk.at
     if source.scanner.stream_states != NULL and most >= LEAST_STREAMED:
         count = stream_pieces(source.scanner, text, at, end, most, batch)
         if count > 0:
@@ -111,25 +118,47 @@ cdef Py_ssize_t fill_batch(
     return at
 
 
-def find_pieces(ScanTables tables not None, bytes text not None, Py_ssize_t most):
+def find_pieces(
+    ScanTables tables not None, bytes text not None, Py_ssize_t most, bint by_lanes=False
+):
     """Find all pieces of a valid text in batches of at most so many, as encoding does.
 
     Returns:
         A tuple for each: where it starts and ends, in bytes, and how far its decision looked
-        at most. A character in no piece is a piece of no bytes after it.
+        at most (by lanes: not told). A character in no piece is a piece of no bytes after it.
     """
+    cdef OwnedState owned = OwnedState(0, 0, 0)
     cdef Batch batch
     cdef Source source
     cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
     cdef Py_ssize_t n = PyBytes_GET_SIZE(text), at = 0, piece
     memset(&source, 0, sizeof(source))
     source.scanner = &tables.scanner
+    if by_lanes and tables.scanner.lane_table != NULL:
+        source.chunk = new_chunk(&owned.state)
     found = []
     while at < n:
         at = fill_batch(&source, data, at, n, max(most, 1), &batch)
         for piece in range(batch.count):
             found.append((batch.starts[piece], batch.ends[piece], batch.lookahead_end[piece]))
     return found
+
+
+cdef inline Py_ssize_t laned_pieces(
+    Source* source, const uint8_t* text, Py_ssize_t at, Py_ssize_t end, Py_ssize_t most,
+    Batch* batch
+) noexcept nogil:
+    """Find the next pieces by lanes, if they pay; does not set `lookahead_end`."""
+    cdef Chunk* chunk = source.chunk
+    cdef Py_ssize_t size
+    if not chunk.at == at < chunk.stop:
+        size = min(end - at, CHUNK, BYTES_A_PIECE * min(most, CHUNK))
+        if size < LEAST_LANED or at < source.laned_from:
+            return 0
+        scan_chunk(source.scanner, text, at, end, size, 0, chunk)
+        if 2 * chunk.n_rescanned > chunk.n:
+            source.laned_from = chunk.stop + CHUNK
+    return take_pieces(chunk, most, batch.starts, batch.ends)
 
 
 cdef inline Py_ssize_t stream_pieces(
@@ -384,6 +413,8 @@ cdef Py_ssize_t encode_text(
     """Tokens of a text, appended to state.out. Their number, or NO_MEMORY."""
     cdef Batch batch
     cdef Py_ssize_t at = 0, total = 0, kept, added
+    if n >= LEAST_LANED and source.scanner != NULL and source.scanner.lane_table != NULL:
+        source.chunk = new_chunk(state)
     while at < n and total <= limit:
         at = fill_batch(source, text, at, n, limit - total + 1, &batch)
         kept = before + total if before >= 0 else 0
@@ -392,6 +423,15 @@ cdef Py_ssize_t encode_text(
             return added
         total += added
     return total
+
+
+cdef Chunk* new_chunk(EncoderState* state) noexcept nogil:
+    """A chunk of which nothing is left to take. NULL: no memory, so no lanes."""
+    if state.chunk == NULL:
+        state.chunk = <Chunk*> malloc(sizeof(Chunk))
+    if state.chunk != NULL:
+        state.chunk.at = state.chunk.stop = 0
+    return state.chunk
 
 
 cdef void prefill(const Bpe* bpe, EncoderState* state) noexcept nogil:

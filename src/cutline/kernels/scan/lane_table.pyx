@@ -217,8 +217,9 @@ cdef class TableBuilder:
                 self.block_rows[:] = NONE
                 memset(self.segment_rows, 0xFF, sizeof(self.segment_rows))
                 for lead in range(first_lead(width), first_lead(width + 1)):
-                    row = self.row_of(state, width, lead & 0xFF >> (width + 1), width - 1)
-                    self.table[state * STATE_ROW + lead] = row << STATE_SHIFT
+                    self.table[state * STATE_ROW + lead] = self.inner_step(
+                        state, width, lead & 0xFF >> (width + 1), width - 1
+                    )
                     if self.gave_up:
                         return
 
@@ -239,10 +240,10 @@ cdef class TableBuilder:
             alike[state] = other
         return alike
 
-    cdef uint32_t row_of(
+    cdef uint32_t inner_step(
         self, uint32_t state, uint32_t width, uint32_t prefix, uint32_t n_left
     ) noexcept:
-        """The row for the next byte of a character, when `prefix` are the bits so far."""
+        """The entry for a byte after which a character has so many left: `prefix` are its bits."""
         cdef uint32_t entries[INNER_ROW]
         cdef uint32_t block, byte
         cdef uint32_t* known = NULL
@@ -260,16 +261,27 @@ cdef class TableBuilder:
                     state, self.symbol_of[width, self.block_class[64 * block + byte]]
                 ]
             else:
-                entries[byte] = self.row_of(
-                    state, width, prefix << 6 | byte, n_left - 1
-                ) << STATE_SHIFT
-        byte = self.find_row(entries)
+                entries[byte] = self.inner_step(state, width, prefix << 6 | byte, n_left - 1)
+        byte = self.step_to(entries)
         if known != NULL:
             known[0] = byte
         return byte
 
-    cdef uint32_t find_row(self, const uint32_t* entries) noexcept:
-        """Where a row stands in the table, for a continuation byte to be added to it."""
+    cdef uint32_t step_to(self, uint32_t* entries) noexcept:
+        """The entry that goes on with a row, of which no two are equal.
+
+        It reports what all of them would, a byte earlier: that makes more of them equal.
+        """
+        cdef uint32_t shared = DECIDED, at
+        for at in range(INNER_ROW):
+            shared &= 0 if entries[at] & LOST else entries[at]
+        for at in range(INNER_ROW):
+            entries[at] &= ~shared
+        # The bytes added to a row's place are those from 0x80 on.
+        return (self.row_of(entries) - 0x80) << STATE_SHIFT | shared >> 1
+
+    cdef uint32_t row_of(self, const uint32_t* entries) noexcept:
+        """Where a row stands in the table."""
         cdef uint64_t hashed = 0
         cdef uint32_t at, slot
         for at in range(INNER_ROW):
@@ -278,17 +290,16 @@ cdef class TableBuilder:
         while self.slots[slot] != 0:
             at = self.slots[slot]
             if memcmp(&self.table[at], entries, INNER_ROW * sizeof(uint32_t)) == 0:
-                return at - 0x80
+                return at
             slot = (slot + 1) & (SLOTS - 1)
-        self.n_rows_made += 1
         if self.n_entries + INNER_ROW > MAX_ENTRIES:
             self.gave_up = True
-            return 0
+            return STATE_ROW
         at = self.n_entries
         memcpy(&self.table[at], entries, INNER_ROW * sizeof(uint32_t))
         self.slots[slot] = at
         self.n_entries += INNER_ROW
-        return at - 0x80
+        return at
 
     cdef void compare_segments(self) noexcept:
         cdef uint32_t segment, other

@@ -3,7 +3,7 @@ from cutline.kernels.scan.scan cimport Scanner
 
 cdef enum:
     LANES = 6
-    CHUNK = LANES * 85 * 64     # bytes: what was decided about them stays in the nearest cache
+    CHUNK = LANES * 85 * 64     # bytes; what they decide stays in the nearest cache
     ENDS_SLOTS = LANES * 85 + 1         # words of 64 bits, and a bit for the end of a chunk
     DECIDED_SLOTS = CHUNK + 64 + 6      # a byte names ends of up to six bytes before it
     MOST_PIECES_A_WORD = 64

@@ -9,7 +9,7 @@ Guarded by tests/kernels/test_lanes.py.
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdlib cimport free, malloc
 
-from cutline.kernels.base.common cimport char_bytes, is_continuation, memcpy, memset
+from cutline.kernels.base.common cimport char_bytes, is_continuation, load64, memcpy, memset
 from cutline.kernels.scan.lane_table cimport LOST, STATE_SHIFT
 from cutline.kernels.scan.scan cimport ScanTables, scan_piece
 
@@ -149,12 +149,14 @@ cdef Py_ssize_t next_seam(
     cdef Py_ssize_t seam = (at // chunk.lane + 1) * chunk.lane
     while seam < chunk.n and is_continuation(text[seam]):
         seam += 1
-    if chunk.lost and not left_out & NO_LOSS:
-        while at < seam:
-            at += 1
-            if chunk.decided[at - 1] & LOST:
-                return at
-    return seam
+    if not chunk.lost or left_out & NO_LOSS:
+        return seam
+    # Beyond the chunk there are zeros.
+    while at < seam and load64(chunk.decided + at) & LOST * <uint64_t> 0x0101010101010101 == 0:
+        at += 8
+    while at < seam and chunk.decided[at] & LOST == 0:
+        at += 1
+    return min(at + 1, seam)
 
 
 cdef inline bint has_end(const Chunk* chunk, Py_ssize_t at) noexcept nogil:
@@ -229,17 +231,21 @@ def find_ends(ScanTables tables not None, bytes text not None, Py_ssize_t size, 
     Args:
         tables: of an automaton that has a lane table.
         text: valid UTF-8.
-        size: from 6 to 32,640.
+        size: at most that of a chunk, at least one byte a lane.
         left_out: what to leave out of the join, which gives wrong ends.
 
     Returns:
-        The ends, in bytes, and how many bytes were rescanned in all.
+        The ends, in bytes; how many bytes the lanes stepped through, and how many were
+        rescanned to join them.
     """
     cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
-    cdef Py_ssize_t n = PyBytes_GET_SIZE(text), at = 0, lookahead_end = 0, count, n_rescanned = 0
-    cdef Py_ssize_t starts[2 * MOST_PIECES_A_WORD]
-    cdef Py_ssize_t ends[2 * MOST_PIECES_A_WORD]
-    cdef Chunk* chunk = <Chunk*> malloc(sizeof(Chunk))
+    cdef Py_ssize_t n = PyBytes_GET_SIZE(text), at = 0, lookahead_end = 0, count, piece
+    cdef Py_ssize_t n_stepped = 0, n_rescanned = 0
+    cdef Py_ssize_t[2 * MOST_PIECES_A_WORD] starts, ends
+    cdef Chunk* chunk
+    if tables.scanner.lane_table == NULL or not LANES <= size <= CHUNK:
+        raise ValueError(f"no lane table, or a chunk of {size} bytes")
+    chunk = <Chunk*> malloc(sizeof(Chunk))
     if chunk == NULL:
         raise MemoryError
     found = []
@@ -249,10 +255,12 @@ def find_ends(ScanTables tables not None, bytes text not None, Py_ssize_t size, 
             found.append(at)
             continue
         scan_chunk(&tables.scanner, data, at, n, min(size, n - at), left_out, chunk)
+        n_stepped += chunk.n
         n_rescanned += chunk.n_rescanned
         while chunk.at < chunk.stop:
             count = take_pieces(chunk, 2 * MOST_PIECES_A_WORD, starts, ends)
-            found.extend([ends[piece] for piece in range(count)])
+            for piece in range(count):
+                found.append(ends[piece])
         at = chunk.stop
     free(chunk)
-    return found, n_rescanned
+    return found, n_stepped, n_rescanned

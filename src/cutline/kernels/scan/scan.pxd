@@ -31,7 +31,7 @@ cdef class ScanTables:
     cdef readonly tuple arrays
     cdef const uint16_t[:, :, ::1] stream_states
     cdef const uint8_t[:, :, ::1] stream_flags
-    cdef const uint32_t[::1] lane_table
+    cdef readonly object lane_table
     cdef readonly bint has_gaps
 
 

@@ -33,6 +33,7 @@ cdef class ScanTables:
         uint32_t stride,
         bint has_gaps,
     ):
+        cdef const uint32_t[::1] lane_entries
         if ascii_class.shape[0] != 128 or block_index.shape[0] != 0x110000 >> 6:
             raise ValueError("class tables do not cover all code points")
         if block_class.shape[0] == 0 or transitions.shape[0] < 2 * stride or stride == 0:
@@ -57,7 +58,8 @@ cdef class ScanTables:
                 ascii_class, block_index, block_class, transitions, stride
             )
             if self.lane_table is not None:
-                self.scanner.lane_table = &self.lane_table[0]
+                lane_entries = self.lane_table
+                self.scanner.lane_table = &lane_entries[0]
 
 
 cdef tuple stream_of(const uint32_t[::1] transitions, uint32_t stride):

@@ -1,3 +1,5 @@
+"""The format of the table that lanes step through."""
+
 from cutline.kernels.base.common cimport uint8_t, uint16_t, uint32_t
 
 # An entry of the table: where the next state's row begins, and what the byte decided.

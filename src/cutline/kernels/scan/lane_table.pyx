@@ -8,6 +8,8 @@ Why the steps are right: docs/scanning.md, "The stream of bytes".
 Guarded by tests/kernels/test_lane_table.py.
 """
 
+from cython cimport internal
+
 from cutline.kernels.base.common cimport NONE, memcmp, memcpy, memset, scramble, uint64_t
 from cutline.kernels.scan.automaton cimport ACCEPTS, ACCEPTS_AFTER, ACCEPTS_BEFORE
 
@@ -16,7 +18,7 @@ import numpy as np
 cdef enum:
     MAX_STATES = 512
     MAX_ENTRIES = 1 << 19           # of the table: 2 MB
-    MAX_ROWS_MADE = 1 << 15         # before equal ones become one: some milliseconds
+    MAX_ROWS_MADE = 1 << 16         # before equal ones become one: some milliseconds
     STATE_ROW = 256                 # entries: one for each byte that can begin a character
     INNER_ROW = 64                  # one for each byte that can continue it
     SLOTS = 1 << 14                 # of the hash table of inner rows: two for each, or more
@@ -50,11 +52,11 @@ cdef object lane_table_of(
     builder.find_states(stride)
     if not builder.gave_up:
         builder.fill_state_rows()
-    if not builder.gave_up:
         builder.fill_inner_rows()
     return None if builder.gave_up else np.asarray(builder.table)[:builder.n_entries].copy()
 
 
+@internal
 cdef class TableBuilder:
     cdef const uint8_t[::1] ascii_class, block_class
     cdef const uint16_t[::1] block_index
@@ -273,6 +275,7 @@ cdef class TableBuilder:
         It reports what all of them would, a byte earlier: that makes more of them equal.
         """
         cdef uint32_t shared = DECIDED, at
+        self.n_rows_made += 1
         for at in range(INNER_ROW):
             shared &= 0 if entries[at] & LOST else entries[at]
         for at in range(INNER_ROW):
@@ -292,7 +295,7 @@ cdef class TableBuilder:
             if memcmp(&self.table[at], entries, INNER_ROW * sizeof(uint32_t)) == 0:
                 return at
             slot = (slot + 1) & (SLOTS - 1)
-        if self.n_entries + INNER_ROW > MAX_ENTRIES:
+        if self.n_entries + INNER_ROW > MAX_ENTRIES or self.n_rows_made > MAX_ROWS_MADE:
             self.gave_up = True
             return STATE_ROW
         at = self.n_entries

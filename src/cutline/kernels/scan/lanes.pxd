@@ -1,3 +1,5 @@
+"""A chunk of a text, and what the kernels above call to scan it by lanes."""
+
 from cutline.kernels.base.common cimport uint8_t, uint32_t, uint64_t
 from cutline.kernels.scan.scan cimport Scanner
 

@@ -135,11 +135,18 @@ cdef inline Py_ssize_t rescan_piece(
 ) noexcept nogil:
     """Where the piece ends that begins at `at`, from the chunk's start."""
     cdef Py_ssize_t lookahead_end = 0, start = chunk.start + at
-    cdef Py_ssize_t piece_end = scan_piece(scanner, text, start, end, &lookahead_end)
+    cdef Py_ssize_t piece_end = plain_end(scanner, text, start, end, &lookahead_end)
     chunk.n_rescanned += lookahead_end - start
-    if piece_end < 0:
-        piece_end = start + char_bytes(text[start])     # tables that say: no gaps, were wrong
     return piece_end - chunk.start
+
+
+cdef inline Py_ssize_t plain_end(
+    const Scanner* scanner, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
+    Py_ssize_t* lookahead_end
+) noexcept nogil:
+    """What scan_piece finds; that is a piece, unless tables that say so (no gaps) were wrong."""
+    cdef Py_ssize_t piece_end = scan_piece(scanner, text, start, end, lookahead_end)
+    return piece_end if piece_end >= 0 else start + char_bytes(text[start])
 
 
 cdef Py_ssize_t next_seam(
@@ -251,7 +258,7 @@ def find_ends(ScanTables tables not None, bytes text not None, Py_ssize_t size, 
     found = []
     while at < n:
         if n - at < LANES:
-            at = scan_piece(&tables.scanner, data, at, n, &lookahead_end)
+            at = plain_end(&tables.scanner, data, at, n, &lookahead_end)
             found.append(at)
             continue
         scan_chunk(&tables.scanner, data, at, n, min(size, n - at), left_out, chunk)

@@ -75,8 +75,9 @@ def assert_batches_find_the_pieces(tables: ScanTables, text: str) -> None:
     place = byte_places(text)
     next_place = dict(itertools.pairwise(place[:-1]))
     want = kernel_steps(tables, text)
-    for most in (1, 7, 8, 9, 256):
-        found = [step for step in find_pieces(tables, text.encode(), most) if step[0] < step[1]]
+    for most, by_lanes in ((1, False), (7, False), (8, False), (9, False), (256, False), (256, True)):
+        steps = find_pieces(tables, text.encode(), most, by_lanes)
+        found = [step for step in steps if step[0] < step[1]]
         assert (text, most, [step[:2] for step in found]) == (
             text, most, [step[:2] for step in want],
         )  # fmt: skip
@@ -98,6 +99,21 @@ def test_batches_find_the_pieces_of_random_patterns() -> None:
     for tables in gapless_tables(source, 150):
         for text in random_texts(source, 20):
             assert_batches_find_the_pieces(tables, text * 4)
+
+
+@pytest.mark.parametrize("name", SCANNED)
+def test_batches_by_lanes_tell_how_far_decisions_looked(name: str) -> None:
+    tables = build_scan_tables(SCANNED[name])
+    assert_batches_find_the_pieces(tables, "".join(sample_texts()))
+    for text in short_texts(seed=37, count=60):
+        assert_batches_find_the_pieces(tables, text * (1 + 2_000 // len(text)))
+
+
+def test_batches_by_lanes_tell_how_far_decisions_of_random_patterns_looked() -> None:
+    source = random.Random(38)
+    for tables in gapless_tables(source, 50):
+        for text in random_texts(source, 4):
+            assert_batches_find_the_pieces(tables, text * (1 + 1_000 // len(text)))
 
 
 @pytest.mark.parametrize("n_words", [170, 200], ids=["nearly too large", "too large"])

@@ -53,7 +53,8 @@ cdef struct Source:
     const int64_t* ends
     Py_ssize_t n_spans
     Py_ssize_t next_span
-    Chunk* chunk                    # or NULL: no lanes, which do not tell how far they looked
+    Chunk* chunk                    # for a scan by lanes; or NULL
+    bint tells_lookahead            # False: by lanes, lookahead ends are not told
     Py_ssize_t laned_from           # in the text: lanes do not pay before
 
 
@@ -70,6 +71,9 @@ cdef inline void add_to_batch(Batch* batch, Py_ssize_t start, Py_ssize_t end) no
     batch.count += 1
 
 
+cdef void use_lanes(
+    Source* source, EncoderState* state, Py_ssize_t n, bint tells_lookahead
+) noexcept nogil
 cdef Py_ssize_t fill_batch(
     Source* source, const uint8_t* text, Py_ssize_t at, Py_ssize_t end,
     Py_ssize_t most, Batch* batch

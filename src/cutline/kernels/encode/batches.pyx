@@ -23,7 +23,9 @@ from cutline.kernels.bpe.bpe cimport (
 )
 from cutline.kernels.bpe.matches cimport free_automaton
 from cutline.kernels.bpe.prefixes cimport encode_by_prefixes
-from cutline.kernels.scan.lanes cimport CHUNK, MOST_PIECES_A_WORD, scan_chunk, take_pieces
+from cutline.kernels.scan.lanes cimport (
+    CHUNK, MOST_PIECES_A_WORD, scan_chunk, take_pieces, tell_lookahead,
+)
 from cutline.kernels.scan.scan cimport ENDS, HERE, LATE, ONE_AGO, ScanTables, next_class, scan_piece
 from cutline.kernels.base.memory import zeroed_memory
 
@@ -73,6 +75,21 @@ cdef bint reserve(EncoderState* state, Py_ssize_t out_slots) noexcept nogil:
     return grow(<void**> &state.out, &state.out_slots, out_slots, sizeof(uint32_t))
 
 
+cdef void use_lanes(
+    Source* source, EncoderState* state, Py_ssize_t n, bint tells_lookahead
+) noexcept nogil:
+    """Let a text of n bytes be scanned by lanes, if they pay, while the state is in use."""
+    source.chunk = NULL
+    if n < LEAST_LANED or source.scanner == NULL or source.scanner.lane_table == NULL:
+        return
+    if state.chunk == NULL:
+        state.chunk = <Chunk*> malloc(sizeof(Chunk))
+    if state.chunk != NULL:
+        state.chunk.at = state.chunk.stop = source.laned_from = 0
+        source.chunk = state.chunk
+        source.tells_lookahead = tells_lookahead
+
+
 cdef Py_ssize_t fill_batch(
     Source* source,
     const uint8_t* text, Py_ssize_t at, Py_ssize_t end,     # in: text[at:end] is to be cut
@@ -83,7 +100,7 @@ cdef Py_ssize_t fill_batch(
 
     Text that no piece covers is a piece of no bytes: it encodes to nothing.
     """
-    cdef Py_ssize_t count = 0, piece_end
+    cdef Py_ssize_t count = 0, piece_end, wanted = most
     if most > BATCH_PIECES:
         most = BATCH_PIECES
     if source.scanner == NULL:
@@ -97,7 +114,7 @@ cdef Py_ssize_t fill_batch(
         batch.count = count
         return end if source.next_span == source.n_spans else at
     if source.chunk != NULL and most > MOST_PIECES_A_WORD:
-        batch.count = laned_pieces(source, text, at, end, most, batch)
+        batch.count = laned_pieces(source, text, at, end, wanted, batch)
         if batch.count > 0:
             return source.chunk.at
     if source.scanner.stream_states != NULL and most >= LEAST_STREAMED:
@@ -125,7 +142,7 @@ def find_pieces(
 
     Returns:
         A tuple for each: where it starts and ends, in bytes, and how far its decision looked
-        at most (by lanes: not told). A character in no piece is a piece of no bytes after it.
+        at most. A character in no piece is a piece of no bytes after it.
     """
     cdef OwnedState owned = OwnedState(0, 0, 0)
     cdef Batch batch
@@ -134,8 +151,8 @@ def find_pieces(
     cdef Py_ssize_t n = PyBytes_GET_SIZE(text), at = 0, piece
     memset(&source, 0, sizeof(source))
     source.scanner = &tables.scanner
-    if by_lanes and tables.scanner.lane_table != NULL:
-        source.chunk = new_chunk(&owned.state)
+    if by_lanes:
+        use_lanes(&source, &owned.state, n, tells_lookahead=True)
     found = []
     while at < n:
         at = fill_batch(&source, data, at, n, max(most, 1), &batch)
@@ -148,9 +165,9 @@ cdef inline Py_ssize_t laned_pieces(
     Source* source, const uint8_t* text, Py_ssize_t at, Py_ssize_t end, Py_ssize_t most,
     Batch* batch
 ) noexcept nogil:
-    """Find the next pieces by lanes, if they pay; does not set `lookahead_end`."""
+    """Find the next pieces by lanes, if they pay."""
     cdef Chunk* chunk = source.chunk
-    cdef Py_ssize_t size
+    cdef Py_ssize_t size, count
     if not chunk.at == at < chunk.stop:
         size = min(end - at, CHUNK, BYTES_A_PIECE * min(most, CHUNK))
         if size < LEAST_LANED or at < source.laned_from:
@@ -158,7 +175,12 @@ cdef inline Py_ssize_t laned_pieces(
         scan_chunk(source.scanner, text, at, end, size, 0, chunk)
         if 2 * chunk.n_rescanned > chunk.n:
             source.laned_from = chunk.stop + CHUNK
-    return take_pieces(chunk, most, batch.starts, batch.ends)
+    count = take_pieces(chunk, min(most, BATCH_PIECES), batch.starts, batch.ends)
+    if source.tells_lookahead:
+        tell_lookahead(
+            source.scanner, text, end, chunk, count, batch.starts, batch.ends, batch.lookahead_end
+        )
+    return count
 
 
 cdef inline Py_ssize_t stream_pieces(
@@ -413,8 +435,7 @@ cdef Py_ssize_t encode_text(
     """Tokens of a text, appended to state.out. Their number, or NO_MEMORY."""
     cdef Batch batch
     cdef Py_ssize_t at = 0, total = 0, kept, added
-    if n >= LEAST_LANED and source.scanner != NULL and source.scanner.lane_table != NULL:
-        source.chunk = new_chunk(state)
+    use_lanes(source, state, n, tells_lookahead=False)
     while at < n and total <= limit:
         at = fill_batch(source, text, at, n, limit - total + 1, &batch)
         kept = before + total if before >= 0 else 0
@@ -423,15 +444,6 @@ cdef Py_ssize_t encode_text(
             return added
         total += added
     return total
-
-
-cdef Chunk* new_chunk(EncoderState* state) noexcept nogil:
-    """A chunk of which nothing is left to take. NULL: no memory, so no lanes."""
-    if state.chunk == NULL:
-        state.chunk = <Chunk*> malloc(sizeof(Chunk))
-    if state.chunk != NULL:
-        state.chunk.at = state.chunk.stop = 0
-    return state.chunk
 
 
 cdef void prefill(const Bpe* bpe, EncoderState* state) noexcept nogil:

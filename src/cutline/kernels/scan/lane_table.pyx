@@ -165,6 +165,8 @@ cdef class TableBuilder:
                 return LOST
             if row == 0:
                 return beside | 1 << (width - 1)
+            if width > LONGEST_WAIT:
+                return LOST     # the end before a character is reported by it when that is final
             return self.wait(row, width, 0, number_of(beside))
         beside = self.steps[state.beside, symbol]
         if beside & LOST:

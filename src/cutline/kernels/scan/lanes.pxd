@@ -38,6 +38,11 @@ cdef void scan_chunk(
     const Scanner* scanner, const uint8_t* text, Py_ssize_t at, Py_ssize_t end, Py_ssize_t size,
     uint32_t left_out, Chunk* chunk
 ) noexcept nogil
+cdef void tell_lookahead(
+    const Scanner* scanner, const uint8_t* text, Py_ssize_t end, const Chunk* chunk,
+    Py_ssize_t count, const Py_ssize_t* starts, const Py_ssize_t* ends,
+    Py_ssize_t* lookahead_ends
+) noexcept nogil
 cdef Py_ssize_t take_pieces(
     Chunk* chunk, Py_ssize_t most, Py_ssize_t* starts, Py_ssize_t* ends
 ) noexcept nogil

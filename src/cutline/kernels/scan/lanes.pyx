@@ -134,10 +134,14 @@ cdef inline Py_ssize_t rescan_piece(
     const Scanner* scanner, const uint8_t* text, Py_ssize_t end, Py_ssize_t at, Chunk* chunk
 ) noexcept nogil:
     """Where the piece ends that begins at `at`, from the chunk's start."""
-    cdef Py_ssize_t lookahead_end = 0, start = chunk.start + at
-    cdef Py_ssize_t piece_end = plain_end(scanner, text, start, end, &lookahead_end)
+    cdef Py_ssize_t lookahead_end = 0, start = chunk.start + at, byte
+    cdef Py_ssize_t piece_end = plain_end(scanner, text, start, end, &lookahead_end) - chunk.start
     chunk.n_rescanned += lookahead_end - start
-    return piece_end - chunk.start
+    if piece_end < chunk.n:
+        # What a lane reported of it need not hold for this piece: see tell_lookahead.
+        for byte in range(4):
+            chunk.decided[piece_end + byte] &= ~(1 << byte)
+    return piece_end
 
 
 cdef inline Py_ssize_t plain_end(
@@ -214,6 +218,30 @@ cdef Py_ssize_t take_pieces(
     memcpy(starts + 1, ends, (count - 1) * sizeof(Py_ssize_t))
     chunk.at = ends[count - 1]
     return count
+
+
+cdef void tell_lookahead(
+    const Scanner* scanner, const uint8_t* text, Py_ssize_t end, const Chunk* chunk,
+    Py_ssize_t count, const Py_ssize_t* starts, const Py_ssize_t* ends,     # in: pieces taken
+    Py_ssize_t* lookahead_ends,                                             # out
+) noexcept nogil:
+    """How far the decision on each piece looked.
+
+    Most often one character: if a lane that was joined read the piece, a byte of that character
+    reported its end. Others are scanned again.
+    """
+    cdef Py_ssize_t piece, at, width, byte
+    for piece in range(count):
+        at = ends[piece] - chunk.start
+        if at < chunk.n:
+            width = char_bytes(text[ends[piece]])
+            byte = 0
+            while byte < width and not chunk.decided[at + byte] >> byte & 1:
+                byte += 1
+            if byte < width:
+                lookahead_ends[piece] = ends[piece] + width
+                continue
+        plain_end(scanner, text, starts[piece], end, &lookahead_ends[piece])
 
 
 cdef inline Py_ssize_t list_bits(

@@ -58,6 +58,7 @@ cdef object lane_table_of(
 
 @internal
 cdef class TableBuilder:
+    """The table in the making, and what it is made of."""
     cdef const uint8_t[::1] ascii_class, block_class
     cdef const uint16_t[::1] block_index
     cdef const uint32_t[::1] transitions

@@ -100,7 +100,6 @@ def texts_around_seams(size: int) -> Iterator[str]:
 def test_what_looks_ahead_is_right_at_every_distance_from_every_seam(name: str) -> None:
     tables = build_scan_tables(PACKAGED[name])
     for text in texts_around_seams(size=120):
-        # The words before fill whole chunks: what is placed begins at its place in one.
         utf8 = text.encode()
         want = scan_pieces(tables, utf8)[1].tolist()
         assert (text, find_ends(tables, utf8, 120)[0]) == (text, want)
@@ -155,6 +154,7 @@ def test_every_rule_of_the_join_is_needed(rule: str) -> None:
     tables = build_scan_tables(O200K_PAT_STR)
     texts = [*lookahead_texts(), *short_texts(seed=60, count=1_000)]
     texts += run_length_texts(seed=61, count=20, length=3_000)
+    texts += [*texts_around_seams(size=60)][::3]
     n_wrong = n_right = 0
     for text in texts:
         utf8 = (text * 3).encode()
@@ -162,7 +162,7 @@ def test_every_rule_of_the_join_is_needed(rule: str) -> None:
         n_wrong += find_ends(tables, utf8, 60, RULES[rule])[0] != want
         n_right += find_ends(tables, utf8, 60)[0] == want
     assert n_right == len(texts)
-    assert n_wrong > 0
+    assert n_wrong >= 10
 
 
 def batched(tables: ScanTables, utf8: bytes, most: int) -> list[tuple[int, int]]:

@@ -75,7 +75,8 @@ def assert_batches_find_the_pieces(tables: ScanTables, text: str) -> None:
     place = byte_places(text)
     next_place = dict(itertools.pairwise(place[:-1]))
     want = kernel_steps(tables, text)
-    for most, by_lanes in ((1, False), (7, False), (8, False), (9, False), (256, False), (256, True)):
+    cases = [(most, False) for most in (1, 7, 8, 9, 256)]
+    for most, by_lanes in [*cases, (256, True)]:
         steps = find_pieces(tables, text.encode(), most, by_lanes)
         found = [step for step in steps if step[0] < step[1]]
         assert (text, most, [step[:2] for step in found]) == (

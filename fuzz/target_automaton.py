@@ -9,6 +9,7 @@ import zlib
 
 from cutline.container import _digest
 from cutline.errors import CorruptDataError
+from cutline.kernels.scan.lanes import find_ends
 from cutline.kernels.scan.scan import ScanTables, scan_pieces
 from cutline.pretokenize import Automaton
 from cutline.pretokenize.automaton import generate
@@ -61,3 +62,7 @@ def scan(automaton: Automaton) -> None:
     assert (starts < ends).all()
     assert (ends[:-1] <= starts[1:]).all()
     assert not len(ends) or ends[-1] <= len(TEXT)
+    if tables.lane_table is not None:
+        found, _, _ = find_ends(tables, TEXT * 9, 48)
+        assert found == sorted(set(found))
+        assert found[-1] == len(TEXT) * 9

@@ -6,6 +6,7 @@ Input: pattern, NUL, text, as UTF-8.
 from contextlib import suppress
 
 from cutline.errors import PatternError
+from cutline.kernels.scan.lanes import find_ends
 from cutline.kernels.scan.scan import ScanTables, scan_pieces
 from cutline.pretokenize import regex_spans
 from cutline.tables import build_scan_tables
@@ -32,6 +33,10 @@ def scan(tables: ScanTables, text: str) -> list[tuple[int, int]]:
     encoded = text.encode()
     starts, ends, examined = scan_pieces(tables, encoded)
     assert all(examined >= ends), "a piece ends beyond what was looked at"
+    if tables.lane_table is not None:
+        for n_repeats in (1, 5):
+            want = scan_pieces(tables, encoded * n_repeats)[1].tolist()
+            assert find_ends(tables, encoded * n_repeats, 24)[0] == want
     return [
         (len(encoded[:start].decode()), len(encoded[:end].decode()))
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True)

@@ -26,9 +26,11 @@ from cutline.kernels.breaks.breaks import (
 )
 from cutline.kernels.cut.windows import Cutter
 from cutline.kernels.encode.encoder import Encoder
+from cutline.kernels.scan.lanes import find_ends
 from cutline.kernels.scan.scan import ScanTables, scan_pieces
 from cutline.tables import build_scan_tables
 from tests.kernels.encoders import DEFAULT_CACHES, SMALLEST_CACHES, packaged, whole_piece
+from tests.kernels.scanners import PACKAGED
 from tests.vocabularies import TOY_TOKENS, with_bytes
 
 Text = TypeVar("Text", bytes, str)
@@ -64,6 +66,12 @@ class GuardedMemory:
 def scan(memory: GuardedMemory, tables: ScanTables, utf8: bytes) -> None:
     want = [part.tolist() for part in scan_pieces(tables, utf8)]
     assert [part.tolist() for part in scan_pieces(tables, memory.place(utf8))] == want
+
+
+def scan_by_lanes(memory: GuardedMemory, tables: ScanTables, utf8: bytes) -> None:
+    want = scan_pieces(tables, utf8)[1].tolist()
+    for size in (6, 48, 600):
+        assert find_ends(tables, memory.place(utf8), size)[0] == want
 
 
 def encode(memory: GuardedMemory, encoder: Encoder, utf8: bytes) -> None:
@@ -116,9 +124,12 @@ def walk() -> None:
     encoders = [packaged("o200k_base", bits) for bits in (DEFAULT_CACHES, SMALLEST_CACHES)]
     encoders += [whole_piece(with_bytes(tokens), (0, 0)) for tokens in TOY_TOKENS.values()]
     scanners = [build_scan_tables(pattern) for pattern in (None, r"\p{L}+!|\d{2}|\s+$")]
+    laned = [build_scan_tables(pattern) for pattern in (None, *PACKAGED.values())]
     for utf8 in texts(rng):
         for tables in scanners:
             scan(memory, tables, utf8)
+        for tables in laned:
+            scan_by_lanes(memory, tables, utf8)
         for encoder in encoders:
             encode(memory, encoder, utf8)
             cut(memory, encoder, utf8)

@@ -7,28 +7,16 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from cutline.errors import UnsupportedPatternError
 from cutline.kernels.encode.batches import find_pieces
 from cutline.kernels.scan.scan import ScanTables, scan_pieces
 from cutline.pretokenize import compile_pattern
-from cutline.tables import WHOLE_TEXT_PATTERN, build_scan_tables
-from cutline.vocabulary.openai import CL100K_PAT_STR, O200K_PAT_STR, R50K_PAT_STR
+from cutline.tables import build_scan_tables
+from cutline.vocabulary.openai import O200K_PAT_STR
+from tests.kernels.scanners import SCANNED, gapless_tables
 from tests.pretokenize.alphabets import run_length_texts, short_texts
-from tests.pretokenize.patterns import PATTERNS
 from tests.pretokenize.runner import Runner
-from tests.pretokenize.test_random_patterns import random_pattern, random_texts
+from tests.pretokenize.test_random_patterns import random_texts
 from tests.texts import NAMED_TEXTS, lookahead_texts
-
-SCANNED = {
-    "r50k": R50K_PAT_STR,
-    "cl100k": CL100K_PAT_STR,
-    "o200k": O200K_PAT_STR,
-    "words joined by blanks": PATTERNS["exaone moe"],
-    "whole text": WHOLE_TEXT_PATTERN,
-    "a match that is taken back": r"ab*c|[\s\S]",
-    "gaps": PATTERNS["deepseek v3, words"],
-    "gaps decided far ahead": r"\p{L}+!|\d{2}|\s+$",
-}
 
 # Start and end of a piece, and how far its decision looked; a gap ends where it starts.
 Step = tuple[int, int, int]
@@ -87,8 +75,10 @@ def assert_batches_find_the_pieces(tables: ScanTables, text: str) -> None:
     place = byte_places(text)
     next_place = dict(itertools.pairwise(place[:-1]))
     want = kernel_steps(tables, text)
-    for most in (1, 7, 8, 9, 256):
-        found = [step for step in find_pieces(tables, text.encode(), most) if step[0] < step[1]]
+    cases = [(most, False) for most in (1, 7, 8, 9, 256)]
+    for most, by_lanes in [*cases, (256, True)]:
+        steps = find_pieces(tables, text.encode(), most, by_lanes)
+        found = [step for step in steps if step[0] < step[1]]
         assert (text, most, [step[:2] for step in found]) == (
             text, most, [step[:2] for step in want],
         )  # fmt: skip
@@ -107,19 +97,24 @@ def test_batches_find_the_pieces_that_the_scanner_finds(name: str) -> None:
 
 def test_batches_find_the_pieces_of_random_patterns() -> None:
     source = random.Random(35)
-    n_streamed = 0
-    while n_streamed < 150:
-        # Without the last choice nearly every pattern has gaps.
-        pattern = "|".join([*(random_pattern(source) for _ in range(source.randint(1, 3))), r"\S"])
-        try:
-            tables = build_scan_tables(pattern)
-        except UnsupportedPatternError:
-            continue
-        if tables.has_gaps:
-            continue
-        n_streamed += 1
+    for tables in gapless_tables(source, 150):
         for text in random_texts(source, 20):
             assert_batches_find_the_pieces(tables, text * 4)
+
+
+@pytest.mark.parametrize("name", SCANNED)
+def test_batches_by_lanes_tell_how_far_decisions_looked(name: str) -> None:
+    tables = build_scan_tables(SCANNED[name])
+    assert_batches_find_the_pieces(tables, "".join(sample_texts()))
+    for text in short_texts(seed=37, count=60):
+        assert_batches_find_the_pieces(tables, text * (1 + 2_000 // len(text)))
+
+
+def test_batches_by_lanes_tell_how_far_decisions_of_random_patterns_looked() -> None:
+    source = random.Random(38)
+    for tables in gapless_tables(source, 50):
+        for text in random_texts(source, 4):
+            assert_batches_find_the_pieces(tables, text * (1 + 1_000 // len(text)))
 
 
 @pytest.mark.parametrize("n_words", [170, 200], ids=["nearly too large", "too large"])

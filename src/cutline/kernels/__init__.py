@@ -10,7 +10,10 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       addresses       memory -> where it lies
       memory          memory for tables, in large pages
     scan/
+      automaton.pxd   what an entry of the automaton's table says
+      lane_table      automaton tables                 -> the table that lanes step through
       scan            text + automaton tables          -> pieces
+      lanes           long text + lane_table + scan    -> pieces, by six scans at once
     bpe/
       bpe             one piece + vocabulary tables    -> tokens by merging; the pair check
       build           arena, offsets, ranks            -> the tables that bpe reads

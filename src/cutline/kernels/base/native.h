@@ -5,6 +5,9 @@
 #include <Python.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #define CUTLINE_NONE UINT32_MAX
 #define CUTLINE_NO_LIMIT ((Py_ssize_t)(SIZE_MAX >> 2))
@@ -113,6 +116,54 @@ static inline int cutline_top_bit(uint64_t word) {
     word |= word >> 16;
     word |= word >> 32;
     return cutline_popcount(word) - 1;
+}
+
+/* Place of the lowest set bit; the word is not zero. */
+static inline int cutline_low_bit(uint64_t word) {
+#if defined(__GNUC__) || defined(__clang__)
+    return __builtin_ctzll(word);
+#else
+    return cutline_popcount((word & (0 - word)) - 1);
+#endif
+}
+
+/* ends: bit i is set if bit t of decided[i + t] is, for any t from 0 to 6. Reads six bytes
+   beyond the 64 for each word. Returns whether bit 7 of any byte is set. */
+static inline int cutline_mark_ends(
+    const uint8_t *decided, Py_ssize_t n_words, uint64_t *ends
+) {
+#ifdef __SSE2__
+    __m128i all = _mm_setzero_si128();
+    for (Py_ssize_t word = 0; word < n_words; word++) {
+        ends[word] = 0;
+        for (int part = 0; part < 64; part += 16, decided += 16) {
+            __m128i here = _mm_loadu_si128((const __m128i *)decided);
+            __m128i found = _mm_slli_epi16(here, 7);
+            for (int t = 1; t < 7; t++) {
+                __m128i later = _mm_loadu_si128((const __m128i *)(decided + t));
+                found = _mm_or_si128(found, _mm_slli_epi16(later, 7 - t));
+            }
+            all = _mm_or_si128(all, here);
+            ends[word] |= (uint64_t)(uint32_t)_mm_movemask_epi8(found) << part;
+        }
+    }
+    return _mm_movemask_epi8(all) != 0;
+#else
+    const uint64_t lowest = 0x0101010101010101u;
+    uint64_t all = 0;
+    for (Py_ssize_t word = 0; word < n_words; word++) {
+        ends[word] = 0;
+        for (int part = 0; part < 64; part += 8, decided += 8) {
+            uint64_t found = cutline_load64(decided);
+            all |= found;
+            for (int t = 1; t < 7; t++)
+                found |= cutline_load64(decided + t) >> t;
+            /* The lowest bits of eight bytes, gathered in the top byte. */
+            ends[word] |= ((found & lowest) * 0x0102040810204080u >> 56) << part;
+        }
+    }
+    return (all & lowest << 7) != 0;
+#endif
 }
 
 /* One int object per id, made once: a new reference costs a fraction of a new int.

@@ -4,11 +4,13 @@ from cutline.kernels.base.common cimport int64_t, uint8_t, uint32_t, uint64_t
 from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.bpe.prefixes cimport Lookups
 from cutline.kernels.encode.caches cimport FirstEntry, Store
+from cutline.kernels.scan.lanes cimport Chunk
 from cutline.kernels.scan.scan cimport Scanner
 
 cdef enum:
     BATCH_PIECES = 256
     LEAST_STREAMED = 8          # pieces: for fewer, the plain scanner is as fast
+    LEAST_LANED = 640           # bytes: for fewer, the stream is as fast
 
 # Caches and buffers: what encoding remembers from one call to the next.
 cdef struct EncoderState:
@@ -21,6 +23,7 @@ cdef struct EncoderState:
     uint64_t* bits          # for backtracking
     Py_ssize_t bits_words
     Lookups lookups
+    Chunk* chunk            # of a text that is scanned by lanes; or NULL
 
 cdef struct Batch:
     Py_ssize_t count
@@ -36,6 +39,9 @@ cdef struct Source:
     const int64_t* ends
     Py_ssize_t n_spans
     Py_ssize_t next_span
+    Chunk* chunk                    # for a scan by lanes; or NULL
+    bint tells_lookahead            # False: by lanes, lookahead ends are not told
+    Py_ssize_t laned_from           # in the text: lanes do not pay before
 
 
 cdef class OwnedState:
@@ -51,6 +57,9 @@ cdef inline void add_to_batch(Batch* batch, Py_ssize_t start, Py_ssize_t end) no
     batch.count += 1
 
 
+cdef void use_lanes(
+    Source* source, EncoderState* state, Py_ssize_t n, bint tells_lookahead
+) noexcept nogil
 cdef Py_ssize_t fill_batch(
     Source* source, const uint8_t* text, Py_ssize_t at, Py_ssize_t end,
     Py_ssize_t most, Batch* batch

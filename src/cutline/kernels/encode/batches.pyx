@@ -1,8 +1,8 @@
 """Encode the pieces of a text in batches: look each one up, encode the rest.
 
 Nearly every piece was seen before. Its bytes fit two words, so a direct-mapped
-first-level cache answers in one probe; a batch is worked in two passes, the first of
-which hashes and prefetches. Caches only ever hold what encoding the piece gave:
+first-level cache answers in one probe; a batch is worked in passes, the first of which
+hashes and prefetches. Caches only ever hold what encoding the piece gave:
 the result is the same with every cache of size one, or empty (tests do just that).
 
 Guarded by tests/kernels/test_caches.py.
@@ -10,7 +10,7 @@ Guarded by tests/kernels/test_caches.py.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cython cimport auto_pickle
-from libc.stdlib cimport free
+from libc.stdlib cimport free, malloc
 
 from cutline.kernels.base.common cimport (
     LONGER, MERGE_LIMIT, NO_MEMORY, NONE, SHORT_PIECE, Key, barrier, char_bytes, grow, likely,
@@ -19,15 +19,17 @@ from cutline.kernels.base.common cimport (
 from cutline.kernels.bpe.backtracking cimport backtrack
 from cutline.kernels.bpe.bpe cimport (
     PAIR_CACHE_SLOTS, Probe, char_part, find_probed, find_token, first_slot, id_of_rank,
-    long_probe, merge,
-    next_closed_boundary, short_probe,
+    long_probe, merge, next_closed_boundary, short_probe,
 )
-from cutline.kernels.bpe.merge_windows cimport encode_by_windows
 from cutline.kernels.bpe.matches cimport free_automaton
+from cutline.kernels.bpe.merge_windows cimport encode_by_windows
 from cutline.kernels.bpe.prefixes cimport encode_by_prefixes
 from cutline.kernels.encode.caches cimport (
     FIRST_LEVEL_TOKENS, STORED_BYTES, FirstEntry, Known, find_stored, first_level_line, in_line,
     index_slot, store_in_line, store_piece, stored_record,
+)
+from cutline.kernels.scan.lanes cimport (
+    CHUNK, MOST_PIECES_A_WORD, scan_chunk, take_pieces, tell_lookahead,
 )
 from cutline.kernels.scan.scan cimport ENDS, HERE, LATE, ONE_AGO, ScanTables, next_class, scan_piece
 from cutline.kernels.base.memory import zeroed_memory
@@ -38,6 +40,7 @@ cdef enum:
     AHEAD = 8               # pieces missed whose tables are fetched beforehand
     RING_BITS = 6           # bytes of the ring for each slot of its index
     LEAST_RING_BITS = 12
+    BYTES_A_PIECE = 8       # with so many, few pieces are found that are not asked for
     BACKTRACKING_BUDGET = 1 << 12      # bytes of a piece matched to no use before it gives up
 
 
@@ -81,6 +84,7 @@ cdef class OwnedState:
     def __dealloc__(self):
         free(self.state.out)
         free(self.state.bits)
+        free(self.state.chunk)
         free_automaton(&self.state.lookups.automata[0])
         free_automaton(&self.state.lookups.automata[1])
 
@@ -88,6 +92,21 @@ cdef class OwnedState:
 cdef bint reserve(EncoderState* state, Py_ssize_t out_slots) noexcept nogil:
     """Make room for so many tokens in all, keeping those already there. False: no memory."""
     return grow(<void**> &state.out, &state.out_slots, out_slots, sizeof(uint32_t))
+
+
+cdef void use_lanes(
+    Source* source, EncoderState* state, Py_ssize_t n, bint tells_lookahead
+) noexcept nogil:
+    """Let a text of n bytes be scanned by lanes, if they pay, while the state is in use."""
+    source.chunk = NULL
+    if n < LEAST_LANED or source.scanner == NULL or source.scanner.lane_table == NULL:
+        return
+    if state.chunk == NULL:
+        state.chunk = <Chunk*> malloc(sizeof(Chunk))
+    if state.chunk != NULL:
+        state.chunk.at = state.chunk.stop = source.laned_from = 0
+        source.chunk = state.chunk
+        source.tells_lookahead = tells_lookahead
 
 
 cdef Py_ssize_t fill_batch(
@@ -100,7 +119,7 @@ cdef Py_ssize_t fill_batch(
 
     Text that no piece covers is a piece of no bytes: it encodes to nothing.
     """
-    cdef Py_ssize_t count = 0, piece_end
+    cdef Py_ssize_t count = 0, piece_end, wanted = most
     if most > BATCH_PIECES:
         most = BATCH_PIECES
     if source.scanner == NULL:
@@ -113,6 +132,10 @@ cdef Py_ssize_t fill_batch(
             count += 1
         batch.count = count
         return end if source.next_span == source.n_spans else at
+    if source.chunk != NULL and most > MOST_PIECES_A_WORD:
+        batch.count = laned_pieces(source, text, at, end, wanted, batch)
+        if batch.count > 0:
+            return source.chunk.at
     if source.scanner.stream_states != NULL and most >= LEAST_STREAMED:
         count = stream_pieces(source.scanner, text, at, end, most, batch)
         if count > 0:
@@ -131,25 +154,52 @@ cdef Py_ssize_t fill_batch(
     return at
 
 
-def find_pieces(ScanTables tables not None, bytes text not None, Py_ssize_t most):
+def find_pieces(
+    ScanTables tables not None, bytes text not None, Py_ssize_t most, bint by_lanes=False
+):
     """Find all pieces of a valid text in batches of at most so many, as encoding does.
 
     Returns:
         A tuple for each: where it starts and ends, in bytes, and how far its decision looked
         at most. A character in no piece is a piece of no bytes after it.
     """
+    cdef OwnedState owned = OwnedState(0, 0, 0)
     cdef Batch batch
     cdef Source source
     cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
     cdef Py_ssize_t n = PyBytes_GET_SIZE(text), at = 0, piece
     memset(&source, 0, sizeof(source))
     source.scanner = &tables.scanner
+    if by_lanes:
+        use_lanes(&source, &owned.state, n, tells_lookahead=True)
     found = []
     while at < n:
         at = fill_batch(&source, data, at, n, max(most, 1), &batch)
         for piece in range(batch.count):
             found.append((batch.starts[piece], batch.ends[piece], batch.lookahead_end[piece]))
     return found
+
+
+cdef inline Py_ssize_t laned_pieces(
+    Source* source, const uint8_t* text, Py_ssize_t at, Py_ssize_t end, Py_ssize_t most,
+    Batch* batch
+) noexcept nogil:
+    """Find the next pieces by lanes, if they pay."""
+    cdef Chunk* chunk = source.chunk
+    cdef Py_ssize_t size, count
+    if not chunk.at == at < chunk.stop:
+        size = min(end - at, CHUNK, BYTES_A_PIECE * min(most, CHUNK))
+        if size < LEAST_LANED or at < source.laned_from:
+            return 0
+        scan_chunk(source.scanner, text, at, end, size, 0, chunk)
+        if 2 * chunk.n_rescanned > chunk.n:
+            source.laned_from = chunk.stop + CHUNK
+    count = take_pieces(chunk, min(most, BATCH_PIECES), batch.starts, batch.ends)
+    if source.tells_lookahead:
+        tell_lookahead(
+            source.scanner, text, end, chunk, count, batch.starts, batch.ends, batch.lookahead_end
+        )
+    return count
 
 
 cdef inline Py_ssize_t stream_pieces(
@@ -433,6 +483,7 @@ cdef Py_ssize_t encode_text(
     """Tokens of a text, appended to state.out. Their number, or NO_MEMORY."""
     cdef Batch batch
     cdef Py_ssize_t at = 0, total = 0, added
+    use_lanes(source, state, n, tells_lookahead=False)
     while at < n and total <= limit:
         at = fill_batch(source, text, at, n, limit - total + 1, &batch)
         if before >= 0:

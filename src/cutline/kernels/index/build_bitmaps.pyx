@@ -4,11 +4,11 @@ Guarded by tests/counting/test_intervals.py.
 """
 
 from cutline.kernels.base.common cimport (
-    MERGE_LIMIT, NO_MEMORY, SHORT_PIECE, char_bytes, characters_in, grow, is_continuation, load64,
-    memset, uint32_t, uint64_t,
+    MERGE_LIMIT, NO_LIMIT, NO_MEMORY, SHORT_PIECE, char_bytes, characters_in, grow,
+    is_continuation, load64, memset, uint32_t, uint64_t,
 )
 from cutline.kernels.bpe.bpe cimport bytes_of_id
-from cutline.kernels.encode.batches cimport BATCH_PIECES, Batch, encode_after, fill_batch
+from cutline.kernels.encode.batches cimport Batch, Source, encode_after, fill_batch, use_lanes
 from cutline.kernels.index.bitmaps cimport (
     INNER_ONES, INNER_TWOS, PIECES, SAFE, STARTS, TOKENS, RankBitmaps, has_bit, set_bit, tokens_in,
     word_at,
@@ -29,11 +29,13 @@ cdef Py_ssize_t index_text(
 ) noexcept nogil:
     """Mark the whole text. 0 or NO_MEMORY."""
     cdef Batch batch
+    cdef Source source = index.source
     cdef Pass done
     cdef Py_ssize_t tokens
     memset(&done, 0, sizeof(done))
+    use_lanes(&source, state, n, tells_lookahead=True)
     while done.at < n:
-        fill_batch(&index.source, utf8, done.at, n, BATCH_PIECES, &batch)
+        fill_batch(&source, utf8, done.at, n, NO_LIMIT, &batch)
         tokens = encode_after(index.bpe, state, 0, utf8, n, &batch)
         if tokens < 0:
             return tokens

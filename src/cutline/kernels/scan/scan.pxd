@@ -2,6 +2,7 @@
 
 from cutline.kernels.base.characters cimport Characters, char_at
 from cutline.kernels.base.common cimport NOT_FOUND, char_bytes, uint8_t, uint16_t, uint32_t
+from cutline.kernels.scan.automaton cimport ACCEPTS, ACCEPTS_AFTER, ACCEPTS_BEFORE
 
 # A state of the automaton is its offset: where its row of `transitions` begins.
 cdef struct Scanner:
@@ -14,6 +15,7 @@ cdef struct Scanner:
     const uint16_t* stream_states   # [state + class] = next state; or NULL
     const uint8_t* stream_flags     # [state + class] = what is said below
     uint16_t stream_start           # the state after nothing
+    const uint32_t* lane_table      # of the scan by lanes, or NULL
 
 # What a step of the stream says. docs/scanning.md: "The branchless scan".
 cdef enum:
@@ -22,12 +24,6 @@ cdef enum:
     HERE = 4        # with this character, a piece could end
     ONE_AGO = 8     # without it, it could
 
-# In the lowest two bits of an entry of `transitions`: whether a piece may end here.
-cdef enum:
-    ACCEPTS = 3             # mask of the two below
-    ACCEPTS_AFTER = 1       # it may end after the character that was read
-    ACCEPTS_BEFORE = 2      # it may end before that character
-
 
 cdef class ScanTables:
     """Owns the arrays that a Scanner points to."""
@@ -35,6 +31,7 @@ cdef class ScanTables:
     cdef readonly tuple arrays
     cdef const uint16_t[:, :, ::1] stream_states
     cdef const uint8_t[:, :, ::1] stream_flags
+    cdef readonly object lane_table
     cdef readonly bint has_gaps
 
 

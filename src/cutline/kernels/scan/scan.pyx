@@ -9,6 +9,8 @@ Guarded by tests/kernels/test_scan.py.
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 
 from cutline.kernels.base.late import numpy as np
+from cutline.kernels.scan.automaton cimport ACCEPTS, ACCEPTS_AFTER, ACCEPTS_BEFORE
+from cutline.kernels.scan.lane_table cimport lane_table_of
 
 cdef enum:
     STREAM_ENTRIES = 1 << 16    # a number has 16 bits; a larger automaton does without a stream
@@ -30,6 +32,7 @@ cdef class ScanTables:
         uint32_t stride,
         bint has_gaps,
     ):
+        cdef const uint32_t[::1] lane_entries
         if ascii_class.shape[0] != 128 or block_index.shape[0] != 0x110000 >> 6:
             raise ValueError("class tables do not cover all code points")
         if block_class.shape[0] == 0 or transitions.shape[0] < 2 * stride or stride == 0:
@@ -47,6 +50,12 @@ cdef class ScanTables:
             self.scanner.stream_states = &self.stream_states[0, 0, 0]
             self.scanner.stream_flags = &self.stream_flags[0, 0, 0]
             self.scanner.stream_start = 2 * stride
+            self.lane_table = lane_table_of(
+                ascii_class, block_index, block_class, transitions, stride
+            )
+            if self.lane_table is not None:
+                lane_entries = self.lane_table
+                self.scanner.lane_table = &lane_entries[0]
 
 
 cdef tuple stream_of(const uint32_t[::1] transitions, uint32_t stride):

@@ -37,6 +37,7 @@ from cutline.kernels.base.memory import zeroed_memory
 cdef enum:
     PREFILLED_TOKENS = 1 << 16
     MANY_TOKENS = 1 << 12   # some of them in nearly every small page of the first-level cache
+    LAG = 32                # pieces between asking for a line and looking at it
     AHEAD = 8               # pieces missed whose tables are fetched beforehand
     RING_BITS = 6           # bytes of the ring for each slot of its index
     LEAST_RING_BITS = 12
@@ -256,8 +257,9 @@ cdef Py_ssize_t encode_batch(
     cdef const FirstEntry* entry
     cdef uint32_t* next_out = out
     cdef Py_ssize_t piece, added, turn
-    find_lines(state, text, end, batch, &looked)
+    start_look_up(state, text, end, batch, &looked)
     for piece in range(batch.count):
+        find_line(state, text, text + end, batch, piece + LAG, &looked)
         entry = in_line(looked.lines[piece], looked.keys[piece])
         known[piece] = entry.known
         note_missed(&looked, piece, entry)
@@ -290,8 +292,9 @@ cdef Py_ssize_t count_batch(
         return 0
     if not reserve(state, batch.ends[batch.count - 1] - batch.starts[0]):
         return NO_MEMORY
-    find_lines(state, text, end, batch, &looked)
+    start_look_up(state, text, end, batch, &looked)
     for piece in range(batch.count):
+        find_line(state, text, text + end, batch, piece + LAG, &looked)
         entry = in_line(looked.lines[piece], looked.keys[piece])
         total += entry.known.count & (note_missed(&looked, piece, entry) - 1)
     for turn in range(looked.n_missed):
@@ -314,27 +317,36 @@ cdef Py_ssize_t encode_after(
     return encode_batch(bpe, state, text, end, batch, state.out + kept)
 
 
-cdef inline void find_lines(
+cdef inline void start_look_up(
     const EncoderState* state, const uint8_t* text, Py_ssize_t end, const Batch* batch,
     LookUp* looked,     # out
 ) noexcept nogil:
-    """Hash the pieces of a batch, and fetch the lines of the first-level cache that may hold them."""
-    cdef Py_ssize_t piece, n
-    cdef const uint8_t* limit = text + end
+    cdef Py_ssize_t piece
     looked.n_missed = looked.n_prepared = 0
-    for piece in range(batch.count):
-        n = batch.ends[piece] - batch.starts[piece]
-        if n <= SHORT_PIECE:
-            looked.keys[piece] = short_key(text + batch.starts[piece], n, limit)
-            looked.lines[piece] = first_level_line(
-                state.first_level, state.line_mask, looked.keys[piece]
-            )
-            prefetch(looked.lines[piece])
-        else:
-            # A key that is never stored, so that what follows has one comparison.
-            looked.keys[piece].low = 0
-            looked.keys[piece].high = LONGER
-            looked.lines[piece] = state.first_level
+    for piece in range(LAG):
+        find_line(state, text, text + end, batch, piece, looked)
+
+
+cdef inline void find_line(
+    const EncoderState* state, const uint8_t* text, const uint8_t* limit, const Batch* batch,
+    Py_ssize_t piece, LookUp* looked
+) noexcept nogil:
+    """Hash a piece, if there are so many, and fetch the line that may hold it: it is needed soon."""
+    cdef Py_ssize_t n
+    if piece >= batch.count:
+        return
+    n = batch.ends[piece] - batch.starts[piece]
+    if n <= SHORT_PIECE:
+        looked.keys[piece] = short_key(text + batch.starts[piece], n, limit)
+        looked.lines[piece] = first_level_line(
+            state.first_level, state.line_mask, looked.keys[piece]
+        )
+        prefetch(looked.lines[piece])
+    else:
+        # A key that is never stored, so that what follows has one comparison.
+        looked.keys[piece].low = 0
+        looked.keys[piece].high = LONGER
+        looked.lines[piece] = state.first_level
 
 
 cdef inline uint32_t note_missed(

@@ -11,7 +11,7 @@ Guarded by tests/kernels/test_encoders.py.
 
 from cutline.kernels.base.late import numpy as np
 
-from cutline.kernels.base.common cimport MERGE_LIMIT, count_dense, memcpy
+from cutline.kernels.base.common cimport MERGE_LIMIT, count_dense, load64, memcpy
 
 cdef class BpeTables:
     """The arrays of a vocabulary, kept alive for the pointers that the kernels read.
@@ -214,9 +214,15 @@ cdef Py_ssize_t next_closed_boundary(
     cdef uint32_t before = decode_char(piece + start, width), after
     cdef uint64_t bit
     while at < n:
+        # Any two ASCII characters stand side by side in some token, or nearly so.
+        if before < 0x80:
+            while at + 8 <= n and not load64(piece + at) & <uint64_t> 0x8080808080808080:
+                at += 8
+                before = piece[at - 1]
+            if at == n:
+                return n
         width = char_bytes(piece[at])
         after = decode_char(piece + at, width)
-        # Any two ASCII characters stand side by side in some token, or nearly so.
         if before | after >= 0x80:
             bit = hash_neighbours(before, after)
             if not bpe.neighbours[bit >> 6] >> (bit & 63) & 1 and not is_open_boundary(

@@ -9,6 +9,8 @@ from cutline.kernels.base.late import numpy as np
 
 from cutline.kernels.base.common cimport hash_long, memcpy, memset, same_bytes
 from cutline.kernels.bpe.bpe cimport BpeTables, cached_compatible, merge_parts, token_bytes
+from cutline.kernels.bpe.matches cimport free_automaton
+from cutline.kernels.bpe.prefixes cimport encode_by_prefixes
 
 cdef extern from "native.h":
     int popcount "cutline_popcount"(uint64_t word) noexcept nogil
@@ -16,7 +18,7 @@ cdef extern from "native.h":
 cdef enum:
     SHORT = 32              # bytes of a window: merging takes time quadratic in them
     LONG = 320              # two of the longest tokens of most vocabularies, and more
-    LONG_PIECE = 1 << 15    # where some long windows cost less than they can save
+    LONG_PIECE = 1 << 12    # where some long windows cost less than they can save
     UNCERTAIN = 3           # bytes at the end of a window, at least, that the next one decides
     KNOWN_BITS = 6          # of the number of windows remembered
     SAMPLE = 256            # tokens
@@ -31,7 +33,7 @@ cdef struct Window:
 cdef Py_ssize_t encode_by_windows(
     const Bpe* bpe,
     const uint8_t* piece, Py_ssize_t n,
-    uint64_t* pair_cache,       # of cached_compatible
+    Lookups* lookups,
     uint32_t* out,              # out: at most n tokens
 ) noexcept nogil:
     """Encode a piece of any length in linear time. Returns the number of tokens; 0: gave up.
@@ -39,9 +41,9 @@ cdef Py_ssize_t encode_by_windows(
     Fastest where most pairs of tokens are new, for it looks at few tables, and where the text
     repeats itself exactly, for then it merges nothing.
     """
-    cdef Py_ssize_t count = encode_windows(bpe, piece, n, SHORT, pair_cache, out)
+    cdef Py_ssize_t count = encode_windows(bpe, piece, n, SHORT, lookups, out)
     if count == 0 and n >= LONG_PIECE and 2 * bpe.max_token_bytes < LONG:
-        count = encode_windows(bpe, piece, n, LONG, pair_cache, out)
+        count = encode_windows(bpe, piece, n, LONG, lookups, out)
     return count
 
 
@@ -49,17 +51,20 @@ def merge_in_windows(BpeTables tables not None, bytes piece not None, bint long_
     """The ranks of the tokens of some bytes, by windows of one width alone; None: it gave up."""
     cdef Py_ssize_t n = PyBytes_GET_SIZE(piece), count
     cdef uint32_t[::1] out = np.empty(max(n, 1), dtype=np.uint32)
+    cdef Lookups lookups
+    memset(&lookups, 0, sizeof(lookups))
     count = encode_windows(
         &tables.bpe, <const uint8_t*> PyBytes_AS_STRING(piece), n,
-        LONG if long_ones else SHORT, NULL, &out[0],
+        LONG if long_ones else SHORT, &lookups, &out[0],
     )
+    free_automaton(&lookups.automata[0])
     return np.asarray(out[:count]).tolist() if count > 0 else None
 
 
 cdef Py_ssize_t encode_windows(
     const Bpe* bpe, const uint8_t* piece, Py_ssize_t n,
     Py_ssize_t width,           # in: bytes of a window
-    uint64_t* pair_cache, uint32_t* out,
+    Lookups* lookups, uint32_t* out,
 ) noexcept nogil:
     """The same with windows of one width.
 
@@ -68,7 +73,7 @@ cdef Py_ssize_t encode_windows(
     If they do not fit, the next window begins a token earlier.
     """
     cdef uint32_t tokens[LONG]
-    cdef uint32_t ranks[LONG]
+    cdef uint32_t ranks[SHORT]
     cdef Window known[1 << KNOWN_BITS]
     cdef Window new
     cdef Window* slot
@@ -88,7 +93,12 @@ cdef Py_ssize_t encode_windows(
             source = out + slot.first
         else:
             slot.start, slot.first, slot.n_bytes = start, count, end - start
-            slot.kept = merge_parts(bpe, piece + start, end - start, False, tokens, ranks)
+            if width == SHORT:
+                slot.kept = merge_parts(bpe, piece + start, end - start, False, tokens, ranks)
+            else:
+                slot.kept = encode_by_prefixes(bpe, lookups, piece + start, end - start, tokens)
+            if slot.kept <= 0:
+                return 0    # no memory: who needs none may have more luck
             source = tokens
             merged += end - start
             while slot.kept > 1 and end < n and slot.n_bytes > width - UNCERTAIN:
@@ -96,7 +106,9 @@ cdef Py_ssize_t encode_windows(
                 slot.n_bytes -= token_bytes(bpe, tokens[slot.kept])
             for at in range(slot.kept):
                 seen[tokens[at] & (SEEN_WORDS - 1)] |= <uint64_t> 1 << (tokens[at] >> 4 & 63)
-        if count > 0 and not cached_compatible(bpe, pair_cache, out[count - 1], source[0]):
+        if count > 0 and not cached_compatible(
+            bpe, lookups.pair_cache, out[count - 1], source[0]
+        ):
             count -= 1
             start -= token_bytes(bpe, out[count])
             merged += width

@@ -475,7 +475,7 @@ cdef Py_ssize_t encode_long(
     Windows are fastest but for text that repeats itself; backtracking for such text but for
     runs, where it leaves nearly every place again.
     """
-    cdef Py_ssize_t count = encode_by_windows(bpe, piece, n, state.lookups.pair_cache, out)
+    cdef Py_ssize_t count = encode_by_windows(bpe, piece, n, &state.lookups, out)
     if count > 0:
         return count
     if not grow(<void**> &state.bits, &state.bits_words, n // 64 + 1, sizeof(uint64_t)):

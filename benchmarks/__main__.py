@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from benchmarks import corpora, report, targets
 from benchmarks.bench_encode import run_scripts, run_slices, run_whole
+from benchmarks.bench_fresh import run_fresh
 from benchmarks.bench_growing import run_growing
 from benchmarks.bench_intervals import run_intervals
 from benchmarks.bench_load import run_load
@@ -26,6 +27,7 @@ from benchmarks.peers import ORACLE, PEERS, Contender
 _SECTIONS: Mapping[str, Callable[[Run], list[Measurement]]] = {
     "whole": run_whole,
     "scripts": run_scripts,
+    "fresh": run_fresh,
     "slices": run_slices,
     "worst": run_worst,
     "output": run_output,

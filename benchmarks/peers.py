@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import metadata
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from benchmarks.peer_files import PeerFiles
 
@@ -215,6 +215,42 @@ class _HuggingFaceTokenizers(Peer):
         )
 
 
+class _Splintr(Peer):
+    distribution = "splintr-rs"
+
+    def load(self, encoding: str, files: PeerFiles) -> Contender:
+        import splintr
+
+        enc = splintr.Tokenizer.from_pretrained(encoding)
+        return Contender(self.distribution, enc.encode, enc.decode)
+
+    def cold_start(self, encoding: str, files: PeerFiles) -> str:
+        return f"import splintr\nencode = splintr.Tokenizer.from_pretrained({encoding!r}).encode"
+
+
+class Toktok(Peer):
+    """It counts and does nothing else, so it is no contender where tokens are compared."""
+
+    distribution = "toktok-rs"
+
+    def load(self, encoding: str, files: PeerFiles) -> Contender:
+        """Load the encoding."""
+        import toktok
+
+        def has_no_tokens(_: object) -> NoReturn:
+            raise NotImplementedError("toktok gives counts alone")
+
+        def count(text: str) -> int:
+            counts: list[int] = toktok.batch_count([text], encoding)
+            return counts[0]
+
+        return Contender(self.distribution, has_no_tokens, has_no_tokens, count=count)
+
+    def cold_start(self, encoding: str, files: PeerFiles) -> str:
+        """Source text that loads it and counts."""
+        return f"import toktok\nencode = lambda text: toktok.batch_count([text], {encoding!r})"
+
+
 ORACLE = _Tiktoken.distribution
 SUBJECT = _Cutline.distribution
 PEERS: tuple[Peer, ...] = (
@@ -223,5 +259,6 @@ PEERS: tuple[Peer, ...] = (
     _Quicktok(),
     _RsBpe(),
     _Gigatoken(),
+    _Splintr(),
     _HuggingFaceTokenizers(),
 )

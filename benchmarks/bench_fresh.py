@@ -20,7 +20,7 @@ from benchmarks.peer_files import PeerFiles
 from benchmarks.peers import PEERS, Contender, Toktok
 
 PHASES = ("cold", "fresh", "warm")
-_WARM_CALLS = 5
+_WARM_CALLS = 3
 _ASKED = "encode to numpy", "encode to list", "count"
 
 

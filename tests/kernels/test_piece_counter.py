@@ -124,6 +124,21 @@ def test_only_decided_pieces_are_counted(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SCANNED)
+@pytest.mark.parametrize("run", [" ", "\n", "1", "a", "é", "aab "])
+def test_lanes_count_nothing_that_the_end_could_still_change(name: str, run: str) -> None:
+    tables = build_scan_tables(SCANNED[name])
+    for n_words in (50, 700, 3_000):
+        words = "to be, or not. " * n_words
+        for n in (1, 120, 700, 1_500):
+            text = (words + "\n" + run * n + "b\nx" + words).encode()
+            for end in (len(words) + 1 + len(run.encode()) * n, len(text) - 1):
+                tally = Tally(tables)
+                at = tally.add(text, 0, end, end, False)
+                tally.add(text, at, len(text), len(text), True)
+                assert (n_words, n, end, rows_of(tally)) == (n_words, n, end, wanted(tables, text))
+
+
+@pytest.mark.parametrize("name", SCANNED)
 @pytest.mark.parametrize("n_cuts", [1, 2, 7])
 def test_parts_that_begin_anywhere_make_the_whole(name: str, n_cuts: int) -> None:
     tables = build_scan_tables(SCANNED[name])

@@ -143,6 +143,7 @@ def test_blocks_and_threads_change_nothing(
     monkeypatch.setattr(counters, "THREAD_BYTES", 5)
     monkeypatch.setattr(counters, "GATHERED_BYTES", 5)
     monkeypatch.setattr(counters, "SHORT_BYTES", 2)
+    monkeypatch.setattr(counters, "SEAM_BYTES", 1 + characters % 4)
     in_blocks(monkeypatch, characters)
     texts = [*letters(characters, 6), "1" * 900, "a" * 901 + "b", "x" + "a" * 700]
     for place, pat_str in enumerate(PATTERNS):
@@ -162,6 +163,7 @@ def test_blocks_and_threads_change_nothing(
     num_threads=st.integers(1, 3),
     thread_bytes=st.sampled_from([1, 4, 1_000]),
     gathered_bytes=st.sampled_from([0, 1, 15, 1_000]),
+    seam_bytes=st.sampled_from([0, 1, 3, 10, 1_000]),
 )
 def test_any_texts_in_any_blocks(
     texts: list[str],
@@ -171,10 +173,12 @@ def test_any_texts_in_any_blocks(
     num_threads: int,
     thread_bytes: int,
     gathered_bytes: int,
+    seam_bytes: int,
 ) -> None:
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(counters, "THREAD_BYTES", thread_bytes)
         monkeypatch.setattr(counters, "GATHERED_BYTES", gathered_bytes)
+        monkeypatch.setattr(counters, "SEAM_BYTES", seam_bytes)
         in_blocks(monkeypatch, characters)
         counts = count_pieces(
             iter(texts), pat_str=pat_str, special_tokens=specials, num_threads=num_threads
@@ -213,10 +217,10 @@ def test_a_giant_piece_in_small_blocks_takes_linear_time(
     scanned = 0
     count_text = counters.ScanCounter._count_text
 
-    def noted(self: counters.ScanCounter, text: bytes, final: bool) -> None:
+    def noted(self: counters.ScanCounter, text: bytes, start: int, final: bool) -> None:
         nonlocal scanned
         scanned += len(text)
-        count_text(self, text, final)
+        count_text(self, text, start, final)
 
     monkeypatch.setattr(counters.ScanCounter, "_count_text", noted)
     text = "ab" * 500_000 + "c"

@@ -29,12 +29,15 @@ THREAD_BYTES: Final = 1 << 17
 GATHERED_BYTES: Final = 1 << 21
 """Bytes of a long text to gather per thread: threads that synchronize too often wait."""
 
+SEAM_BYTES: Final = 1 << 12
+"""Text that nearly always decides the pieces that the part before left undecided."""
+
 
 class ScanCounter:
     """Counts with the scanner; `close` ends its threads.
 
-    With threads, `put` returns while they work, so that the next part is read meanwhile; their
-    results are reconciled when the next part arrives.
+    With threads, `put` returns while they work, so that the next parts are read meanwhile;
+    their results are reconciled when there is as much text again.
 
     Args:
         scan_tables: the tables of the split pattern.
@@ -49,11 +52,13 @@ class ScanCounter:
         self._guessed: tuple[bytes, bool] | None = None
         self._short: list[bytes] = []
         self._short_bytes = 0
+        # Of the text that a part was taken of last: what is undecided, and the parts after it.
+        self._rest = b""
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
+        self._is_inside = False
         # A long text is counted once this many bytes are buffered.
         self._gathered_bytes = GATHERED_BYTES * num_threads if num_threads > 1 else 0
-        self._due_bytes = self._gathered_bytes
 
     @property
     def total(self) -> int:
@@ -66,9 +71,7 @@ class ScanCounter:
         Returns:
             Whether something was counted, which may have taken a while.
         """
-        if self._guessed is not None:
-            self._reconcile()
-        if ends and not self._waiting and len(part) < SHORT_BYTES:
+        if ends and not self._is_inside and len(part) < SHORT_BYTES:
             self._short.append(part)
             self._short_bytes += len(part)
             if self._short_bytes < BATCH_BYTES and len(self._short) < BATCH_BYTES >> 5:
@@ -76,14 +79,19 @@ class ScanCounter:
             self._reconcile()
             self._count_short()
             return True
+        self._is_inside = not ends
         self._waiting.append(part)
         self._waiting_bytes += len(part)
-        if not ends and self._waiting_bytes < self._due_bytes:
+        # The rest is rescanned from its start: wait until it has doubled.
+        if not ends and self._waiting_bytes < max(self._gathered_bytes, len(self._rest)):
             return False
         text = b"".join(self._waiting)
-        self._waiting = []
         self._reconcile()
-        self._count_text(text, ends)
+        if not ends and len(text) < len(self._rest):
+            self._waiting = [text]
+            return True
+        self._waiting, self._waiting_bytes = [], 0
+        self._count_text(*self._join_rest(text), ends)
         return True
 
     def finish(self) -> Tally:
@@ -101,18 +109,32 @@ class ScanCounter:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
 
-    def _count_text(self, text: bytes, final: bool) -> None:
-        """Count the decided pieces of a text, or start threads that do."""
+    def _join_rest(self, text: bytes) -> tuple[bytes, int]:
+        """Return the undecided text with what follows it, and where in it to go on.
+
+        If the beginning of `text` decides the rest, they need not be copied into one.
+        """
+        rest, at = self._rest, 0
+        if 0 < len(rest) < SEAM_BYTES:
+            seam = rest + text[: character_start(text, SEAM_BYTES)]
+            at = self._tallies[0].add(seam, 0, len(rest), len(seam), False)
+            if at >= len(rest):
+                return text, at - len(rest)
+        return rest[at:] + text, 0
+
+    def _count_text(self, text: bytes, start: int, final: bool) -> None:
+        """Count the decided pieces of text[start:], or start threads that do."""
         n = len(text)
         n_parts = self._n_parts(n)
+        self._rest = b""
         if self._pool is None or n_parts == 1:
-            self._keep(text, self._tallies[0].add(text, 0, n, n, final), final)
+            self._keep(text, self._tallies[0].add(text, start, n, n, final), final)
             return
         cuts = [character_start(text, n * k // n_parts) for k in range(n_parts)]
         self._guessed = text, final
-        self._running = [self._pool.submit(self._tallies[0].add, text, 0, cuts[1], n, final)]
-        for tally, start, stop in zip(self._tallies[1:], cuts[1:], [*cuts[2:], n], strict=False):
-            self._running.append(self._pool.submit(tally.guess, text, start, stop, n, final))
+        self._running = [self._pool.submit(self._tallies[0].add, text, start, cuts[1], n, final)]
+        for tally, cut, stop in zip(self._tallies[1:], cuts[1:], [*cuts[2:], n], strict=False):
+            self._running.append(self._pool.submit(tally.guess, text, cut, stop, n, final))
 
     def _reconcile(self) -> None:
         """Wait for the threads, and correct their speculative counts."""
@@ -130,10 +152,7 @@ class ScanCounter:
 
     def _keep(self, text: bytes, arrived: int, final: bool) -> None:
         """Keep the undecided text for the next part."""
-        self._waiting = [] if final or arrived == len(text) else [text[arrived:]]
-        self._waiting_bytes = 0 if final else len(text) - arrived
-        # The rest is rescanned from its start: wait until it has doubled.
-        self._due_bytes = max(2 * self._waiting_bytes, self._gathered_bytes)
+        self._rest = b"" if final else text[arrived:]
 
     def _count_short(self) -> None:
         """Count the waiting short texts, or start threads that do; each takes some."""

@@ -1,7 +1,7 @@
 """Count the distinct pieces of texts: the first half of training.
 
-Short pieces go into the table (see `piece_table`) in batches, in two passes: the first one scans,
-hashes and prefetches.
+Long texts are scanned by lanes (see `scan/lanes`). Short pieces go into the table (see
+`piece_table`) in batches, in two passes: the first one hashes and prefetches.
 
 Several threads can count one text. Each but the first begins in the middle of it, at a
 character that need not begin a piece, so its beginning is only a guess. `guess` notes the
@@ -21,6 +21,7 @@ from cutline.kernels.base.common cimport (
     NO_LIMIT, NO_MEMORY, SHORT_PIECE, TOO_MANY, UNKNOWN, Key, char_bytes, int64_t, memset, prefetch,
     short_key, uint8_t,
 )
+from cutline.kernels.scan.lanes cimport CHUNK, Chunk, scan_chunk, take_pieces
 from cutline.kernels.scan.scan cimport ScanTables, Scanner, scan_piece
 from cutline.kernels.train.piece_table cimport (
     INT64_MAX, ROOM, Entry, Table, add_long, add_piece, add_short, add_table, begin_table,
@@ -29,6 +30,7 @@ from cutline.kernels.train.piece_table cimport (
 
 cdef enum:
     NOTED_STEPS = 256       # of a guess
+    LEAST_LANED = 640       # bytes: for fewer, lanes do not pay
 
 # Short pieces that were found and wait to be counted, and where to look for each first.
 cdef struct Batch:
@@ -43,6 +45,9 @@ cdef struct Scan:
     Py_ssize_t end          # nothing at or beyond text[end] is read
     bint final              # the text ends at `end`: every piece is decided
     Py_ssize_t byte_budget  # bytes that may still be looked at
+    Chunk* chunk            # where lanes scan; NULL: without them
+    Py_ssize_t laned_from   # in the text: lanes do not pay before
+
 
 @auto_pickle(False)
 cdef class Tally:
@@ -65,6 +70,7 @@ cdef class Tally:
     cdef Py_ssize_t n_noted
     cdef Py_ssize_t arrived
     cdef Py_ssize_t guess_stop
+    cdef Chunk chunk
 
     def __cinit__(self, ScanTables scan_tables, Tally like=None):
         cdef bytes drawn
@@ -103,6 +109,7 @@ cdef class Tally:
         scan.end = end
         scan.final = final
         scan.byte_budget = NO_LIMIT
+        scan.chunk = &self.chunk if scan.scanner.lane_table != NULL else NULL
         return scan
 
     def add(
@@ -337,21 +344,53 @@ cdef Py_ssize_t scan_text(
     """Count pieces, but for those that stay in the batch. Where it arrived, or an error."""
     cdef Py_ssize_t next_at, piece_end = 0, code
     while at < stop and scan.byte_budget >= 0:
-        next_at = next_piece_end(scan, at, &piece_end)
-        if next_at < 0:
-            break
-        if piece_end - at > SHORT_PIECE:
-            code = add_long(table, scan.text + at, piece_end - at, weight)
+        if scan_by_lanes(scan, at, stop):
+            code = put_chunk_in_batch(table, scan, batch, weight)
+            at = scan.chunk.stop
+        else:
+            next_at = next_piece_end(scan, at, &piece_end)
+            if next_at < 0:
+                break
+            code = put_in_batch(table, scan, batch, at, piece_end, weight)
+            at = next_at
+        if code < 0:
+            return code
+    return at
+
+
+cdef inline bint scan_by_lanes(Scan* scan, Py_ssize_t at, Py_ssize_t stop) noexcept nogil:
+    """Find the next pieces by lanes, at least one. False: lanes do not pay here, or did not."""
+    # Lanes decide by what is in the chunk; where they are joined, the decision may look beyond.
+    cdef Py_ssize_t margin = 0 if scan.final else LEAST_LANED
+    cdef Py_ssize_t size = min(CHUNK, stop - at, scan.end - margin - at)
+    cdef Chunk* chunk = scan.chunk
+    if size < LEAST_LANED or chunk == NULL or at < scan.laned_from:
+        return False
+    scan_chunk(scan.scanner, scan.text, at, scan.end, size, 0, chunk)
+    scan.byte_budget -= chunk.n + chunk.n_rescanned
+    if 2 * chunk.n_rescanned > chunk.n:
+        scan.laned_from = chunk.stop + CHUNK
+    # With fewer bytes read anew than there are beyond the chunk, none looked past the end.
+    if scan.final or chunk.n_rescanned <= scan.end - at - chunk.n:
+        return True
+    scan.laned_from = chunk.stop + CHUNK
+    return False
+
+
+cdef Py_ssize_t put_chunk_in_batch(
+    Table* table, Scan* scan, Batch* batch, int64_t weight
+) noexcept nogil:
+    """Count the pieces of a chunk, but for those that stay in the batch. 0 or an error."""
+    cdef Py_ssize_t starts[ROOM]
+    cdef Py_ssize_t ends[ROOM]
+    cdef Py_ssize_t piece, n, code
+    while scan.chunk.at < scan.chunk.stop:
+        n = take_pieces(scan.chunk, ROOM, starts, ends)
+        for piece in range(n):
+            code = put_in_batch(table, scan, batch, starts[piece], ends[piece], weight)
             if code < 0:
                 return code
-        elif piece_end > at:
-            put_in_batch(table, batch, scan.text + at, piece_end - at, scan.text + scan.end)
-            if batch.count == ROOM:
-                code = count_batch(table, batch, weight)
-                if code < 0:
-                    return code
-        at = next_at
-    return at
+    return 0
 
 
 cdef Py_ssize_t count_text(
@@ -368,15 +407,26 @@ cdef Py_ssize_t count_text(
     return at if code >= 0 else code
 
 
-cdef inline void put_in_batch(
-    Table* table, Batch* batch, const uint8_t* piece, Py_ssize_t n, const uint8_t* limit
+cdef inline Py_ssize_t put_in_batch(
+    Table* table, const Scan* scan, Batch* batch,
+    Py_ssize_t start, Py_ssize_t end,       # in: of the piece; of a gap: start == end
+    int64_t weight,
 ) noexcept nogil:
-    cdef Key key = short_key(piece, n, limit)
-    cdef Entry* slot = first_slot(table, key)
+    """Count a piece if it is long, let it wait if it is short. 0 or an error."""
+    cdef Py_ssize_t n = end - start
+    cdef Key key
+    cdef Entry* slot
+    if n > SHORT_PIECE:
+        return add_long(table, scan.text + start, n, weight)
+    if n == 0:
+        return 0
+    key = short_key(scan.text + start, n, scan.text + scan.end)
+    slot = first_slot(table, key)
     prefetch(slot)
     batch.keys[batch.count] = key
     batch.slots[batch.count] = slot
     batch.count += 1
+    return count_batch(table, batch, weight) if batch.count == ROOM else 0
 
 
 cdef Py_ssize_t count_batch(Table* table, Batch* batch, int64_t weight) noexcept nogil:

@@ -10,7 +10,6 @@ from cutline.kernels.scan.scan cimport Scanner
 cdef enum:
     BATCH_PIECES = 256
     LEAST_STREAMED = 8          # pieces: for fewer, the plain scanner is as fast
-    LEAST_LANED = 640           # bytes: for fewer, the stream is as fast
 
 # Caches and buffers: what encoding remembers from one call to the next.
 cdef struct EncoderState:

@@ -29,7 +29,7 @@ from cutline.kernels.encode.caches cimport (
     index_slot, store_in_line, store_piece, stored_record,
 )
 from cutline.kernels.scan.lanes cimport (
-    CHUNK, MOST_PIECES_A_WORD, scan_chunk, take_pieces, tell_lookahead,
+    CHUNK, LEAST_LANED, MOST_PIECES_A_WORD, scan_chunk, take_pieces, tell_lookahead,
 )
 from cutline.kernels.scan.scan cimport ENDS, HERE, LATE, ONE_AGO, ScanTables, next_class, scan_piece
 from cutline.kernels.base.memory import zeroed_memory

@@ -9,6 +9,7 @@ cdef enum:
     ENDS_SLOTS = LANES * 85 + 1         # words of 64 bits, and a bit for the end of a chunk
     DECIDED_SLOTS = CHUNK + 64 + 6      # a byte names ends of up to six bytes before it
     MOST_PIECES_A_WORD = 64
+    LEAST_LANED = 640           # bytes of a text: for fewer, scanning by the stream is as fast
 
 # What tests leave out of the join, to see that each is needed.
 cdef enum:

@@ -21,7 +21,7 @@ from cutline.kernels.base.common cimport (
     NO_LIMIT, NO_MEMORY, SHORT_PIECE, TOO_MANY, UNKNOWN, Key, char_bytes, int64_t, memset, prefetch,
     short_key, uint8_t,
 )
-from cutline.kernels.scan.lanes cimport CHUNK, Chunk, scan_chunk, take_pieces
+from cutline.kernels.scan.lanes cimport CHUNK, LEAST_LANED, Chunk, scan_chunk, take_pieces
 from cutline.kernels.scan.scan cimport ScanTables, Scanner, scan_piece
 from cutline.kernels.train.piece_table cimport (
     INT64_MAX, ROOM, Entry, Table, add_long, add_piece, add_short, add_table, begin_table,
@@ -30,7 +30,6 @@ from cutline.kernels.train.piece_table cimport (
 
 cdef enum:
     NOTED_STEPS = 256       # of a guess
-    LEAST_LANED = 640       # bytes: for fewer, lanes do not pay
 
 # Short pieces that were found and wait to be counted, and where to look for each first.
 cdef struct Batch:

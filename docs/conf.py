@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -27,23 +28,26 @@ from cutline.training.sources import DocumentSource
 from cutline.vocabulary import O200K_PAT_STR, Vocabulary
 
 # What only type checkers import, and annotations name: autodoc evaluates these.
-for module in (cutline.encoding, cutline.decoding, cutline.registry):
-    for name, kind in {
-        "ArrayLike": ArrayLike,
-        "NDArray": NDArray,
-        "Appender": cutline.Appender,
-        "Boundary": Boundary,
-        "Chunk": cutline.Chunk,
-        "DecodeStream": cutline.DecodeStream,
-        "FileFormat": FileFormat,
-        "IntervalCounter": cutline.IntervalCounter,
-        "Keep": Keep,
-        "Prepender": cutline.Prepender,
-        "TokenCounter": TokenCounter,
-        "TokenizerSpec": TokenizerSpec,
-        "Vocabulary": Vocabulary,
-    }.items():
-        vars(module).setdefault(name, kind)
+NAMED = {
+    "ArrayLike": ArrayLike,
+    "NDArray": NDArray,
+    "Appender": cutline.Appender,
+    "Boundary": Boundary,
+    "Chunk": cutline.Chunk,
+    "DecodeStream": cutline.DecodeStream,
+    "FileFormat": FileFormat,
+    "IntervalCounter": cutline.IntervalCounter,
+    "Keep": Keep,
+    "Prepender": cutline.Prepender,
+    "TokenCounter": TokenCounter,
+    "TokenizerSpec": TokenizerSpec,
+    "Vocabulary": Vocabulary,
+    "np": np,
+}
+for path, module in list(sys.modules.items()):
+    if path.startswith("cutline.") and ".kernels." not in path:
+        for name, kind in NAMED.items():
+            vars(module).setdefault(name, kind)
 
 project = "Cutline"
 author = project_copyright = "The Cutline developers"

@@ -202,7 +202,11 @@ class Encoding(TextEncoder, Decoding):
         from cutline.tables import build_bpe_tables, build_decoder, build_scanner
 
         def spec_decoder() -> Decoder:
-            return build_decoder(spec.vocabulary, spec.own_tokens, spec.unreachable_tokens)
+            tokens = spec.vocabulary
+            return build_decoder(
+                *(tokens.arena, tokens.offsets, tokens.ids),
+                *(spec.own_tokens, spec.unreachable_tokens),
+            )
 
         pipeline = None
         if not spec.is_plain:
@@ -231,7 +235,10 @@ class Encoding(TextEncoder, Decoding):
         def make_decoder() -> Decoder:
             from cutline.tables import build_decoder
 
-            return build_decoder(make_vocabulary(), special_tokens)
+            arrays = tables[0].arrays
+            return build_decoder(
+                arrays["arena"], arrays["offsets"], arrays["ids"], special_tokens
+            )
 
         encoding = cls.__new__(cls)
         encoding._describe(name, dict(special_tokens), None, make_spec, make_decoder)

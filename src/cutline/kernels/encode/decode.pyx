@@ -6,8 +6,6 @@ begin or end inside a character are decoded, byte by byte.
 Guarded by tests/test_decode.py.
 """
 
-from struct import calcsize
-
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.long cimport (
     PyLong_AsLongLongAndOverflow, PyLong_CheckExact, PyLong_FromUnsignedLong,
@@ -19,7 +17,7 @@ from cython cimport critical_section
 from libc.stdlib cimport calloc, free, malloc, qsort
 
 from cutline.kernels.base.late import numpy as np
-from cutline.kernels.base.memory import zeroed_memory
+from cutline.kernels.base.memory import zeroed_numbers
 
 from cutline.kernels.base.characters cimport PyUnicode_DATA, Unit
 from cutline.kernels.base.common cimport (
@@ -116,11 +114,6 @@ cdef int compare_words(const void* left, const void* right) noexcept nogil:
     return (one > other) - (one < other)
 
 
-cdef object words(str code, Py_ssize_t n):
-    """A zeroed buffer of n numbers."""
-    return zeroed_memory(max(n, 1) * calcsize(code), large_pages=False).cast(code)[:n]
-
-
 cdef inline uint32_t length_of(uint64_t length) except? 0xFFFFFFFF:
     if length > LENGTH:
         raise ValueError(f"a token must have less than 16 MiB, got {length} bytes")
@@ -162,10 +155,10 @@ cdef class Decoder:
                 f"tokens must have less than 4 GiB together, got {len(self.arena)} bytes"
             )
         self.bytes_at = <const uint8_t*> PyBytes_AS_STRING(self.arena)
-        self.ids = words("I", n)
-        self.spans = words("Q", n)
-        self.shapes = words("Q", n)
-        self.characters = words("H", len(self.arena))
+        self.ids = zeroed_numbers("I", n)
+        self.spans = zeroed_numbers("Q", n)
+        self.shapes = zeroed_numbers("Q", n)
+        self.characters = zeroed_numbers("H", len(self.arena))
         self.list_tokens(offsets, ids, others)
         self.sort_tokens()
         self.n_dense = count_dense(&self.ids[0], n) if n else 0
@@ -192,7 +185,7 @@ cdef class Decoder:
             at += 1
         if at >= n:
             return 0
-        by_id, spans = words("Q", n), words("Q", n)
+        by_id, spans = zeroed_numbers("Q", n), zeroed_numbers("Q", n)
         for at in range(n):
             by_id[at] = <uint64_t> self.ids[at] << 32 | at
         qsort(&by_id[0], n, sizeof(uint64_t), compare_words)

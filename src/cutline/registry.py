@@ -75,9 +75,12 @@ def new_encoding(encoding_name: str) -> Encoding:
 
 
 def _spec_of(packaged: PackagedEncoding, vocabulary: Vocabulary) -> TokenizerSpec:
-    from cutline.spec import TokenizerSpec
+    from cutline.spec import AddedToken, TokenizerSpec
 
-    return TokenizerSpec.plain(packaged.name, vocabulary, packaged.pat_str, packaged.special_tokens)
+    # Without the checks of `TokenizerSpec.plain`: tests do them.
+    special = packaged.special_tokens
+    added = tuple(map(AddedToken, special, special.values()))
+    return TokenizerSpec(packaged.name, vocabulary, packaged.pat_str, added)
 
 
 def token_counter_of(encoding: TokenCounter | str) -> TokenCounter:

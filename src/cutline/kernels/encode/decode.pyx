@@ -17,7 +17,7 @@ from cython cimport critical_section
 from libc.stdlib cimport calloc, free, malloc, qsort
 
 from cutline.kernels.base.late import numpy as np
-from cutline.kernels.base.memory import zeroed_numbers
+from cutline.kernels.base.memory import zeroed_memory, zeroed_numbers
 
 from cutline.kernels.base.characters cimport PyUnicode_DATA, Unit
 from cutline.kernels.base.common cimport (
@@ -155,10 +155,11 @@ cdef class Decoder:
                 f"tokens must have less than 4 GiB together, got {len(self.arena)} bytes"
             )
         self.bytes_at = <const uint8_t*> PyBytes_AS_STRING(self.arena)
-        self.ids = zeroed_numbers("I", n)
-        self.spans = zeroed_numbers("Q", n)
-        self.shapes = zeroed_numbers("Q", n)
-        self.characters = zeroed_numbers("H", len(self.arena))
+        # As one, it is large enough to come from the system: what is not written takes no room.
+        memory = zeroed_memory(20 * n + 2 * len(self.arena), large_pages=False)
+        self.spans, self.shapes = memory[:8 * n].cast("Q"), memory[8 * n : 16 * n].cast("Q")
+        self.ids = memory[16 * n : 20 * n].cast("I")
+        self.characters = memory[20 * n : 20 * n + 2 * len(self.arena)].cast("H")
         self.list_tokens(offsets, ids, others)
         self.sort_tokens()
         self.n_dense = count_dense(&self.ids[0], n) if n else 0
@@ -166,14 +167,16 @@ cdef class Decoder:
     cdef int list_tokens(
         self, const uint64_t[::1] offsets, const uint32_t[::1] ids, dict others
     ) except -1:
+        cdef uint32_t[::1] own_ids = self.ids
+        cdef uint64_t[::1] spans = self.spans
         cdef Py_ssize_t at
         cdef uint64_t start = offsets[ids.shape[0]]
+        own_ids[:ids.shape[0]] = ids
         for at in range(ids.shape[0]):
-            self.ids[at] = ids[at]
-            self.spans[at] = offsets[at] << 32 | length_of(offsets[at + 1] - offsets[at])
+            spans[at] = offsets[at] << 32 | length_of(offsets[at + 1] - offsets[at])
         for at, (token_id, token) in enumerate(others.items(), ids.shape[0]):
-            self.ids[at] = token_id
-            self.spans[at] = start << 32 | length_of(len(token))
+            own_ids[at] = token_id
+            spans[at] = start << 32 | length_of(len(token))
             start += len(token)
         return 0
 
@@ -529,7 +532,8 @@ cdef object array_of(tokens):
     """An array of integers that shares the memory of what has one; else None."""
     try:
         # What is no array is refused before numpy is imported.
-        array = np.asarray(tokens if hasattr(tokens, "__array__") else memoryview(tokens))
+        source = tokens if hasattr(tokens, "__array__") else memoryview(tokens)
+        array = np.asarray(source)
     except (TypeError, ValueError):
         return None
     return array if array.ndim == 1 and array.dtype.kind in "iu" else None

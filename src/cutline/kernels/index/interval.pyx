@@ -38,6 +38,7 @@ cdef enum:
     NOGIL_CHARS = 1 << 16       # shorter slices take no longer than another thread to start
     AHEAD = 8                   # rows
 
+cdef object NO_WORDS = memoryview(b"")
 cdef str NO_MEMORY_LEFT = "no memory to count the tokens of a long piece of text"
 
 
@@ -80,11 +81,9 @@ cdef class Intervals:
         self.length = n_bytes if self.byte_offsets else self.index.text.n
         bitmaps.stride = NARROW_WORDS if self.index.text.is_ascii else WIDE_WORDS
         bitmaps.n_blocks = (self.index.text.n >> 6) + 1
-        self.byte_words = zeroed_numbers(
-            "Q", 0 if self.index.text.is_ascii else self.index.text.n // BYTE_STEP + 1
-        )
+        self.byte_words = NO_WORDS
         if not self.index.text.is_ascii:
-            words = self.byte_words
+            words = self.byte_words = zeroed_numbers("Q", self.index.text.n // BYTE_STEP + 1)
             self.index.byte_samples = &words[0]
         words = self.words = zeroed_numbers("Q", bitmaps.n_blocks * bitmaps.stride)
         bitmaps.words = &words[0]

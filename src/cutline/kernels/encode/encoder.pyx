@@ -422,7 +422,7 @@ cdef class Encoder:
         cdef OwnedState owned = self.take_state()
         counts = self.run_block(owned, texts, False)
         self.release(owned)
-        return np.asarray(counts)
+        return np.asarray(counts).view(np.int64)    # not "q", which shows as another type
 
     def _encode_column(
         self, const uint8_t[::1] utf8 not None, const int64_t[::1] offsets not None

@@ -4,7 +4,6 @@ Each is held against the plain call before it is timed.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import numpy as np
 
@@ -44,7 +43,7 @@ def run_output(run: Run) -> list[Measurement]:
 def _offsets(run: Run, text: str) -> Calls:
     """Offsets, with the encoding as it is and with one that changes texts."""
     spec = run.cutline._spec
-    changing = cutline.Encoding.from_spec(replace(spec, normalizer=(Form("NFKC"), Lower())))
+    changing = cutline.Encoding.from_spec(spec._replace(normalizer=(Form("NFKC"), Lower())))
     calls: dict[str, Callable[[None], object]] = {}
     for kind, encoding in (("", run.cutline), (", NFKC and lower case", changing)):
         encode, offsets = _encoders(encoding, text)

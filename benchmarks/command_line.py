@@ -1,7 +1,8 @@
-"""Files and starts: the command beside its kernels, and new processes beside the peers'.
+"""Files, starts and stalls: the command beside its kernels, new processes, and first calls.
 
     python -m benchmarks.command_line files --corpora DIR     # command line to kernel on 100 MB
     python -m benchmarks.command_line start --corpora DIR     # what a new process costs
+    python -m benchmarks.command_line stall                   # what first calls cost
 
 `files` repeats prose to a file of 100 MB. Before anything is timed, the counts, and all rows of
 chunks, are compared with those of `Encoding.count` and `TextChunker.chunk` on the text in memory,
@@ -11,6 +12,9 @@ of the call over the best of the command, its start included: 1 means that files
 `start` runs new processes in turn: Python alone, with numpy, `cutline count` of 5 KB, and the
 first count of 1 MB, load and import included, by Cutline and the peers; the counts are compared
 first. Figures are medians of the wall clock.
+
+`stall` makes the first call of each method on a short text in processes of their own, after import
+and load, without numpy and with numpy imported before. Figures are the best of the wall clock.
 """
 
 import argparse
@@ -47,6 +51,22 @@ _FIRST_COUNTS = {
     "splintr": "import splintr\n"
     "n = len(splintr.Tokenizer.from_pretrained({name!r}).encode_ordinary(text))",
 }
+_FIRST_CALLS = (
+    *("count(text)", "fits(text, 5)", "encode(text)", "encode_to_numpy(text)"),
+    *("encode_batch([text, text])", "count_batch([text, text])", "encode_with_offsets(text)"),
+    *("decode([24912, 2375])", "decode_bytes([24912])", "decode_tokens_bytes([24912])"),
+    *("split(text, 5)", "split(text, 5, 2)", "split_at(text, 5)", "truncate(text, 5)"),
+    *("intervals(text)", "appender().append(text)", "prepender().prepend(text)"),
+    *("content_hash", "n_vocab"),
+)
+_FIRST_CALL = """
+import time, cutline, {module}
+encoding = cutline.get_encoding({name!r})
+text = 'hello world. One two three. It is é 中文字 123' * 3
+start = time.perf_counter()
+encoding.{call}
+print(time.perf_counter() - start)
+"""
 _FIRST_COUNT = (
     "with open({path!r}, encoding='utf-8', newline='') as file:\n    text = file.read()\n"
 )
@@ -55,7 +75,7 @@ _FIRST_COUNT = (
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.command_line", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    sections = {"files": run_files, "start": run_start}
+    sections = {"files": run_files, "start": run_start, "stall": run_stall}
     parser.add_argument("sections", nargs="*", metavar="section", help=", ".join(sections))
     parser.add_argument("--encoding", default="o200k_base", choices=["o200k_base", "cl100k_base"])
     parser.add_argument("--corpora", type=Path, help="folder with the three corpus files")
@@ -147,6 +167,19 @@ def run_start(options: argparse.Namespace, folder: Path) -> None:
     if first:
         best = min(first, key=first.__getitem__)
         print(f"{best}: takes {first[best] / ours:.2f} times as long as Cutline")
+
+
+def run_stall(options: argparse.Namespace, folder: Path) -> None:
+    """Time first calls."""
+    print(f"{'first call, ms':<28}without numpy  with numpy")
+    for call in _FIRST_CALLS:
+        best = []
+        for module in ("sys", "numpy"):
+            script = _FIRST_CALL.format(module=module, name=options.encoding, call=call)
+            rounds = range(options.rounds or 5)
+            seconds = (float(_output_of([sys.executable, "-c", script])) for _ in rounds)
+            best.append(min(seconds) * 1e3)
+        print(f"{call:<28}{best[0]:13.1f}{best[1]:12.1f}", flush=True)
 
 
 def _prose(options: argparse.Namespace, n_bytes: int) -> str:

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "cutline"
 
 # The rooms of the package, folders and files, floor by floor. What is imported lies below,
@@ -194,6 +196,82 @@ def test_a_count_needs_neither_numpy_nor_much_else() -> None:
     late = {"numpy", "ahocorasick", "dataclasses", "inspect", "hashlib", "json", "difflib"}
     late |= {"pathlib", "cutline.spec", "cutline.pretokenize", "cutline.tables.bpe_tables"}
     assert not late.intersection(loaded)
+
+
+CUTTING = {"array", "cutline.chunks", "cutline.counting", "cutline.counting.cutting"}
+CUTTING |= {"cutline.protocols"}
+COUNTING = {"cutline.counting"}
+DECODING = {"cutline.tables.decoder"}
+# What the first call of each method imports besides kernels; those that return arrays, after numpy.
+FIRST_CALLS: dict[str, set[str]] = {
+    "count(TEXT)": set(),
+    "count_till_limit(TEXT, 5)": set(),
+    "fits(TEXT, 5)": set(),
+    "encode(TEXT)": set(),
+    "encode(TEXT + '<|endoftext|>', allowed_special='all')": {"ahocorasick"},
+    "encode_batch([TEXT, TEXT])": set(),
+    "encode_single_token('hello')": set(),
+    "decode([1, 2])": DECODING,
+    "decode(iter([1, 2]))": DECODING,
+    "decode_bytes([1, 2])": DECODING,
+    "decode_batch([[1, 2], [3]])": DECODING,
+    "decode_tokens_bytes([1, 2])": DECODING,
+    "decode_with_offsets([1, 2])": DECODING,
+    "decode_stream().feed(1)": DECODING | {"cutline.decode_stream"},
+    "split_at(TEXT, 5)": CUTTING,
+    "split(TEXT, 5)": CUTTING,
+    "split(TEXT, 5, 2)": CUTTING,
+    "truncate(TEXT, 5)": CUTTING | {"cutline.counting.truncating", "cutline.counting.appender"},
+    "intervals(TEXT).count(1, 9)": COUNTING | {"cutline.counting.intervals"},
+    "intervals(TEXT).split_at(1, 5)": COUNTING | {"cutline.counting.intervals"},
+    "appender(TEXT).append(TEXT)": COUNTING | {"cutline.counting.appender"},
+    "prepender(TEXT).prepend(TEXT)": COUNTING | {"cutline.counting.prepender"},
+    "content_hash": set(),
+}
+FIRST_CALLS_WITH_ARRAYS: dict[str, set[str]] = {
+    "count_batch([TEXT, TEXT])": set(),
+    "encode_to_numpy(TEXT)": set(),
+    "encode_with_offsets(TEXT)": DECODING | {"cutline.pipeline", "cutline.pipeline.offsets"},
+    "intervals(TEXT).count_many([(1, 9)])": COUNTING | {"cutline.counting.intervals"},
+}
+AFTER = {"numpy": FIRST_CALLS_WITH_ARRAYS, "sys": FIRST_CALLS}
+
+
+@pytest.mark.parametrize(
+    ("before", "call"), [(before, call) for before, calls in AFTER.items() for call in calls]
+)
+def test_a_first_call_imports_only_what_it_needs(before: str, call: str) -> None:
+    program = (
+        f"import sys, cutline, {before}\n"
+        "TEXT = 'One two three; ä, 中文 and five.' * 3\n"
+        "encoding = cutline.get_encoding('o200k_base')\n"
+        "old = set(sys.modules)\n"
+        f"encoding.{call}\n"
+        "print(*set(sys.modules) - old)"
+    )
+    command = [sys.executable, "-c", program]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    new = {name for name in loaded if not name.startswith("cutline.kernels.")}
+    assert new <= AFTER[before][call]
+
+
+def test_ints_of_ids_are_made_when_an_id_first_comes() -> None:
+    program = (
+        "import sys, cutline\n"
+        "encoding = cutline.get_encoding('o200k_base')\n"
+        "encoding.count('hi')\n"
+        "old = sys.getallocatedblocks()\n"
+        "tokens = encoding.encode(' Kurfürstendamm, 中文 and what else')\n"
+        "new = sys.getallocatedblocks() - old\n"
+        "again = encoding.encode(' Kurfürstendamm, 中文 and what else')\n"
+        "print(new, all(map(lambda a, b: a is b, tokens, again)), max(tokens))"
+    )
+    command = [sys.executable, "-c", program]
+    new, shared, highest = subprocess.run(
+        command, capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert int(new) < 1000 < int(highest)
+    assert shared == "True" or not getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
 def floor_plan() -> list[str]:

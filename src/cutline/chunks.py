@@ -1,19 +1,35 @@
 """`Chunk`: a slice of a text with its offsets and token count; checks of chunk sizes."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from hashlib import blake2b
+from functools import cache
 from operator import index
-from typing import Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, SupportsIndex
 
 from cutline.errors import BudgetError
+
+if TYPE_CHECKING:
+    from dataclasses import Field
 
 __all__ = ["Chunk", "checked_sizes", "content_hash", "too_large"]
 
 
-@dataclass(frozen=True, slots=True)
+class _OfDataclass:
+    """An attribute of a class that `dataclasses` asks for, found when it does.
+
+    To import `dataclasses` takes longer than any call that makes chunks should.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        return getattr(_dataclass(), self._name)
+
+
 class Chunk:
-    """A slice of a text that fits a token budget.
+    """A slice of a text that fits a token budget. A frozen dataclass, to all who use it.
 
     Attributes:
         text: `source[start_index:end_index]`.
@@ -25,13 +41,69 @@ class Chunk:
         metadata: further data from the chunker; "boundary" names the kind of boundary at its end.
     """
 
+    __slots__ = __match_args__ = (
+        *("text", "start_index", "end_index", "token_count", "index"),
+        *("headings", "metadata"),
+    )
+
     text: str
     start_index: int
     end_index: int
     token_count: int
     index: int
-    headings: tuple[str, ...] = ()
-    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    headings: tuple[str, ...]
+    metadata: Mapping[str, Any]
+
+    if TYPE_CHECKING:
+        __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    else:
+        __dataclass_fields__ = _OfDataclass()
+        __dataclass_params__ = _OfDataclass()
+
+    def __init__(
+        self,
+        text: str,
+        start_index: int,
+        end_index: int,
+        token_count: int,
+        index: int,
+        headings: tuple[str, ...] = (),
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        values = (text, start_index, end_index, token_count, index, headings)
+        for name, value in zip(Chunk.__slots__, (*values, metadata or {}), strict=True):
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        from dataclasses import FrozenInstanceError
+
+        raise FrozenInstanceError(f"cannot assign to field {name!r}: a chunk is immutable")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        from dataclasses import FrozenInstanceError
+
+        raise FrozenInstanceError(f"cannot delete field {name!r}: a chunk is immutable")
+
+    def _values(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in Chunk.__slots__)
+
+    def __repr__(self) -> str:
+        values = zip(Chunk.__slots__, self._values(), strict=True)
+        return f"{type(self).__qualname__}({', '.join(f'{k}={v!r}' for k, v in values)})"
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash(self._values()[:-1])  # metadata need not be hashable
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
+        return type(self), self._values()
+
+    def __replace__(self, /, **changes: Any) -> Self:
+        return type(self)(**dict(zip(Chunk.__slots__, self._values(), strict=True)) | changes)
 
     @property
     def content_hash(self) -> str:
@@ -43,8 +115,25 @@ class Chunk:
         return content_hash(self.text.encode(), self.headings)
 
 
+@cache
+def _dataclass() -> type:
+    """Make the dataclass with the fields of a chunk."""
+    from dataclasses import field, make_dataclass
+
+    late: dict[str, Any] = {
+        "headings": field(default=()),
+        "metadata": field(default_factory=dict, hash=False),
+    }
+    fields = (
+        (name, Chunk.__annotations__[name], late.get(name, field())) for name in Chunk.__slots__
+    )
+    return make_dataclass("Chunk", fields, frozen=True, slots=True)
+
+
 def content_hash(utf8: bytes, headings: Iterable[str]) -> str:
     """Return the hash of a chunk with this text, as UTF-8, and these headings."""
+    from hashlib import blake2b  # loads a library
+
     digest = blake2b(digest_size=16)
     for part in (utf8, *map(str.encode, headings)):
         digest.update(len(part).to_bytes(8, "little"))

@@ -138,7 +138,7 @@ class Decoding:
         """
         tokens = list(tokens)
         text = self.decode(tokens, errors="strict")
-        return text, self._decoder.spans_of(tokens)[:, 0].tolist()
+        return text, self._decoder.starts_of(tokens)
 
     def decode_stream(self, errors: str = "replace") -> DecodeStream:
         """Decode ids incrementally: text is returned as soon as its characters are complete.

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from cutline.formats.writing import FileFormat
     from cutline.kernels.bpe.bpe import BpeTables
     from cutline.kernels.scan.scan import ScanTables
-    from cutline.pipeline import Pipeline
+    from cutline.pipeline.pipeline import Pipeline
     from cutline.spec import TokenizerSpec
     from cutline.vocabulary import Vocabulary
 
@@ -202,11 +202,15 @@ class Encoding(TextEncoder, Decoding):
         from cutline.tables import build_bpe_tables, build_decoder, build_scanner
 
         def spec_decoder() -> Decoder:
-            return build_decoder(spec.vocabulary, spec.own_tokens, spec.unreachable_tokens)
+            tokens = spec.vocabulary
+            return build_decoder(
+                *(tokens.arena, tokens.offsets, tokens.ids),
+                *(spec.own_tokens, spec.unreachable_tokens),
+            )
 
         pipeline = None
         if not spec.is_plain:
-            from cutline.pipeline import Pipeline  # rarely needed
+            from cutline.pipeline.pipeline import Pipeline  # rarely needed
 
             pipeline = Pipeline(spec)
         self._describe(spec.name, spec.special_tokens, pipeline, lambda: spec, spec_decoder)
@@ -220,21 +224,23 @@ class Encoding(TextEncoder, Decoding):
         name: str,
         special_tokens: Mapping[str, int],
         tables: tuple[BpeTables, ScanTables],
-        make_vocabulary: Callable[[], Vocabulary],
         make_spec: Callable[[], TokenizerSpec],
+        content_hash: str,
     ) -> Self:
         """Make an encoding that only splits and merges from its tables.
 
-        The vocabulary and the spec, which fit the tables, are made when they are needed.
+        The spec, which fits the tables and has this hash, is made when it is needed.
         """
 
         def make_decoder() -> Decoder:
             from cutline.tables import build_decoder
 
-            return build_decoder(make_vocabulary(), special_tokens)
+            arrays = tables[0].arrays
+            return build_decoder(arrays["arena"], arrays["offsets"], arrays["ids"], special_tokens)
 
         encoding = cls.__new__(cls)
         encoding._describe(name, dict(special_tokens), None, make_spec, make_decoder)
+        encoding._memo["content hash"] = content_hash
         encoding._bind(*tables)
         return encoding
 
@@ -400,12 +406,12 @@ class Encoding(TextEncoder, Decoding):
         >>> tokens, spans.tolist()
         ([31373, 266, 30570, 335], [[0, 5], [5, 7], [7, 9], [9, 11]])
         """
-        from cutline.pipeline.offsets import trim
-
         text = plain_text(text)
         allowed = self._check_special(text, allowed_special, disallowed_special)
         tokens, spans = self._untrimmed_offsets(text, allowed)
         if self._pipeline is not None and self._spec.trims:
+            from cutline.pipeline.offsets import trim
+
             trim(self._spec, self._decoder, tokens, spans)
         return tokens, spans
 

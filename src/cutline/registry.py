@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from os import PathLike
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
@@ -55,27 +54,33 @@ def get_encoding(encoding_name: str) -> Encoding:
 def new_encoding(encoding_name: str) -> Encoding:
     """Load a packaged encoding that is not shared, with its own caches; see `get_encoding`."""
     from cutline.tables import prepared
-    from cutline.vocabulary import Vocabulary, packaged_encoding, packaged_vocabulary
+    from cutline.vocabulary import (
+        CONTENT_SHA256,
+        Vocabulary,
+        packaged_encoding,
+        packaged_vocabulary,
+    )
 
     packaged = packaged_encoding(encoding_name)
     if not prepared.IS_READABLE:
         return Encoding.from_spec(_spec_of(packaged, packaged_vocabulary(packaged)))
     tables = prepared.load(f"{prepared.DATA_DIRECTORY}/{packaged.rank_file}.tables")
-
-    make_vocabulary = cache(lambda: Vocabulary.from_tables(tables[0].arrays))
     return Encoding._from_tables(
         packaged.name,
         packaged.special_tokens,
         tables,
-        make_vocabulary,
-        lambda: _spec_of(packaged, make_vocabulary()),
+        lambda: _spec_of(packaged, Vocabulary.from_tables(tables[0].arrays)),
+        CONTENT_SHA256[packaged.name],
     )
 
 
 def _spec_of(packaged: PackagedEncoding, vocabulary: Vocabulary) -> TokenizerSpec:
-    from cutline.spec import TokenizerSpec
+    from cutline.spec import AddedToken, TokenizerSpec
 
-    return TokenizerSpec.plain(packaged.name, vocabulary, packaged.pat_str, packaged.special_tokens)
+    # Without the checks of `TokenizerSpec.plain`: tests do them.
+    special = packaged.special_tokens
+    added = tuple(map(AddedToken, special, special.values()))
+    return TokenizerSpec(packaged.name, vocabulary, packaged.pat_str, added)
 
 
 def token_counter_of(encoding: TokenCounter | str) -> TokenCounter:

@@ -3,20 +3,21 @@
 Files are read into it and written from it, an `Encoding` is made from it, and pickles hold it.
 """
 
-import json
+from __future__ import annotations
+
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from hashlib import sha256
 from operator import index, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
-
-import numpy as np
 
 from cutline.errors import VocabularyError
 from cutline.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from cutline.normalizing import Step
+else:
+    from cutline.kernels.base.late import numpy as np
 
 __all__ = ["AddedToken", "TokenizerSpec", "checked_special_tokens"]
 
@@ -44,8 +45,7 @@ class AddedToken(NamedTuple):
     single_word: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TokenizerSpec:
+class TokenizerSpec(NamedTuple):
     """The description of a byte-level BPE tokenizer. Immutable; input of `Encoding.from_spec`.
 
     Attributes:
@@ -65,9 +65,9 @@ class TokenizerSpec:
     vocabulary: Vocabulary
     pat_str: str | None
     added_tokens: tuple[AddedToken, ...] = ()
-    normalizer: "tuple[Step, ...]" = ()
+    normalizer: tuple[Step, ...] = ()
     prefix_space: bool = False
-    unreachable_tokens: Mapping[bytes, int] = field(default_factory=dict)
+    unreachable_tokens: Mapping[bytes, int] = {}  # nobody changes a mapping
     n_template_tokens: tuple[int, int] = (0, 0)
     trims: tuple[bool, ...] = ()
 
@@ -128,6 +128,9 @@ class TokenizerSpec:
     @property
     def content_hash(self) -> str:
         """SHA-256 in hex over everything that determines tokens and ids, not the name."""
+        import json
+        from hashlib import sha256  # loads a library
+
         # The order matters: an id shared by two special tokens decodes to the first one.
         special = sorted(self.special_tokens.items(), key=itemgetter(1))
         content: list[Any] = [self.vocabulary.fingerprint, self.pat_str, special]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-else:
-    from cutline.kernels.base.late import numpy as np  # a count does not need it
 
 __all__ = ["cut_into_blocks", "map_blocks", "map_sized", "map_threads"]
 
@@ -38,7 +37,7 @@ def map_blocks(
         for place, text in enumerate(texts):
             if not isinstance(text, str):
                 raise TypeError(f"texts must be str, got {type(text).__name__} at place {place}")
-    ends = np.cumsum(np.fromiter(map(length_of, texts), np.int64, len(texts)))
+    ends = list(accumulate(map(length_of, texts)))
     blocks = [texts[block.start : block.stop] for block in cut_into_blocks(ends)]
     return map_threads(work, blocks, num_threads)
 
@@ -57,8 +56,7 @@ def map_sized(
         size_of: tells how much work an item is, in characters or tokens.
         num_threads: maximum number of threads.
     """
-    ends = np.cumsum(np.fromiter(map(size_of, items), np.int64, len(items)))
-    blocks = cut_into_blocks(ends)
+    blocks = cut_into_blocks(list(accumulate(map(size_of, items))))
 
     def work_all(block: range) -> list[Result]:
         return [work(items[place]) for place in block]
@@ -66,16 +64,16 @@ def map_sized(
     return [made for part in map_threads(work_all, blocks, num_threads) for made in part]
 
 
-def cut_into_blocks(ends: NDArray[np.int64]) -> list[range]:
+def cut_into_blocks(ends: Sequence[int] | NDArray[np.int64]) -> list[range]:
     """Cut a row of texts into blocks for `map_threads`: at least one.
 
     Args:
         ends: where each text ends if they lie one after the other, from 0.
     """
     n_full = int(ends[-1]) // BLOCK_CHARACTERS if len(ends) else 0
-    last = np.searchsorted(ends, np.arange(1, n_full + 1) * BLOCK_CHARACTERS)
-    stops = np.unique(np.append(last + 1, len(ends)))
-    return [range(start, stop) for start, stop in pairwise([0, *stops.tolist()])]
+    full = (BLOCK_CHARACTERS * block for block in range(1, n_full + 1))
+    stops = {len(ends), *(bisect_left(ends, end) + 1 for end in full)}
+    return [range(start, stop) for start, stop in pairwise([0, *sorted(stops)])]
 
 
 def map_threads(

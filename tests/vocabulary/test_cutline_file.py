@@ -4,7 +4,6 @@ import hashlib
 import json
 import random
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +123,7 @@ def check_encoding(stored: TokenizerSpec) -> None:
     """Whatever the stored splits: refused, or text in tokens decodes to itself."""
     text = stored.vocabulary.arena[:600]
     try:
-        encoding = cutline.Encoding.from_spec(replace(stored, pat_str=None))
+        encoding = cutline.Encoding.from_spec(stored._replace(pat_str=None))
     except (CorruptDataError, VocabularyError):
         return
     assert encoding.decode_bytes(encoding._encode_single_piece(text)) == text

@@ -103,5 +103,5 @@ class PlainFinder:
         )
         offset = self._offset
         return make_chunks(
-            Chunk, self._text, rows, self._names, offset=offset, index=index
+            Chunk, self._text, rows.reshape(-1), self._names, offset=offset, index=index
         ), fit_end

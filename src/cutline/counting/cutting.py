@@ -1,19 +1,21 @@
 """Cuts in code points: checks the arguments and calls the kernel, which works in bytes."""
 
+from array import array
 from collections.abc import Callable
 from operator import index
-
-import numpy as np
 
 from cutline.checks import checked_budget, need_automaton, plain_text, utf8_of
 from cutline.chunks import Chunk, checked_sizes, too_large
 from cutline.errors import OffsetError
+from cutline.kernels.base.memory import zeroed_numbers
 from cutline.kernels.breaks.chunks import make_chunks
 from cutline.kernels.cut.windows import Cutter, code_points
 from cutline.protocols import SliceCounter
 from cutline.text_encoder import TextEncoder
 
 __all__ = ["split", "split_at", "split_by_counting"]
+
+_BOUNDARIES = ("character", "end")
 
 
 def split_at(encoding: TextEncoder, text: str, n: int, start: int) -> int:
@@ -40,11 +42,17 @@ def split(encoding: TextEncoder, text: str, chunk_size: int, chunk_overlap: int)
     most = len(owner) + 1  # more tokens than the text has: each has at least one byte
     rows = cutter.cut_all(min(chunk_size, most), min(chunk_overlap, most))
     cutter.close()
-    ends = code_points(owner, rows[:, 1])
-    starts = code_points(owner, rows[:, 0]) if chunk_overlap else np.append(0, ends)[:-1]
-    reached = int(ends[-1]) if len(ends) else 0
-    places = np.stack([starts, ends, rows[:, 2], ends == len(text)], axis=1)
-    chunks = make_chunks(Chunk, text, places, ("character", "end"), offset=0, index=0)
+    ends = code_points(owner, rows[1::3])
+    reached = ends[-1] if len(ends) else 0
+    places = zeroed_numbers("q", 4 * len(ends))
+    if chunk_overlap:
+        places[::4] = code_points(owner, rows[::3])
+    else:
+        places[4::4] = ends[:-1]
+    places[1::4], places[2::4] = ends, rows[2::3]
+    if reached == len(text) > 0:
+        places[-1] = 1
+    chunks = make_chunks(Chunk, text, places, _BOUNDARIES, offset=0, index=0)
     if reached < len(text):
         tokens = encoding._count_normalized(text[reached])
         raise too_large(
@@ -73,7 +81,7 @@ def split_by_counting(
     """
     chunk_size, chunk_overlap = checked_sizes(chunk_size, chunk_overlap)
     counter = count_slices(text)
-    rows, start, end = [], 0, 0
+    start, end, places = 0, 0, array("q")
     while (floor := end) < len(text):
         start = _farthest_overlap(counter, start, floor, chunk_overlap)
         end = counter.split_at(start, chunk_size)
@@ -84,9 +92,8 @@ def split_by_counting(
         if end <= floor:
             tokens = counter.count(floor, floor + 1)
             raise too_large(text[floor], floor, tokens, chunk_size, least and least())
-        rows.append((start, end, counter.count(start, end), end == len(text)))
-    places = np.array(rows, dtype=np.int64).reshape(-1, 4)
-    return make_chunks(Chunk, text, places, ("character", "end"), offset=0, index=0)
+        places.extend((start, end, counter.count(start, end), end == len(text)))
+    return make_chunks(Chunk, text, memoryview(places), _BOUNDARIES, offset=0, index=0)
 
 
 def _farthest_overlap(counter: SliceCounter, start: int, end: int, overlap: int) -> int:

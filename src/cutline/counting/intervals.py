@@ -1,10 +1,9 @@
 """`IntervalCounter`: token counts of any slice of one text, after one pass over it."""
 
-from operator import index
-from typing import Any, Self
+from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from operator import index
+from typing import TYPE_CHECKING, Any, Self
 
 from cutline.checks import (
     checked_budget,
@@ -16,6 +15,12 @@ from cutline.errors import OffsetError
 from cutline.kernels.cut.windows import Cutter
 from cutline.kernels.index.interval import Intervals
 from cutline.text_encoder import TextEncoder
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+else:
+    from cutline.kernels.base.late import numpy as np  # most counters count one slice at a time
 
 __all__ = ["IntervalCounter"]
 

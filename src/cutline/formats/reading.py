@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from errno import ENOENT
 from pathlib import Path
 from types import EllipsisType
@@ -63,7 +62,7 @@ def read(
         )
     if file_format == "cutline":
         spec = read_cutline(path)
-        return spec if name is None else replace(spec, name=name)
+        return spec if name is None else spec._replace(name=name)
     if file_format == "tokenizer.json":
         return _from_json(path, name)
     if isinstance(pat_str, EllipsisType):

@@ -1,6 +1,5 @@
 """Writing tokenizers to files: chooses the format and checks that it fits."""
 
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Literal, get_args
@@ -47,7 +46,7 @@ def write(spec: TokenizerSpec, path: str | PathLike[str], file_format: FileForma
         return
     if spec.vocabulary.left_lengths is None:
         left_lengths = recover_left_lengths(spec.vocabulary)
-        spec = replace(spec, vocabulary=spec.vocabulary.with_left_lengths(left_lengths))
+        spec = spec._replace(vocabulary=spec.vocabulary.with_left_lengths(left_lengths))
     if file_format == "cutline":
         write_cutline(spec, path)
     elif file_format == "tokenizer.json":

@@ -164,7 +164,8 @@ def _cut_block(
     for row, (start, end) in zip(block, pairwise(offsets), strict=True):
         cutter = Cutter(encoding, column.utf8[start:end])
         most = end - start + 1  # an upper bound of its tokens
-        cuts = cutter.cut_all(min(chunker.chunk_size, most), min(chunker.chunk_overlap, most))
+        numbers = cutter.cut_all(min(chunker.chunk_size, most), min(chunker.chunk_overlap, most))
+        cuts = np.asarray(numbers, dtype=np.int64).reshape(-1, 3)
         cutter.close()
         if start + (cuts[-1, 1] if len(cuts) else 0) < end:
             _chunk_row(column, chunker, row)  # raises for the character that does not fit
@@ -212,5 +213,6 @@ def _in_code_points(
     """Convert ascending offsets in the bytes of all texts to offsets in their own text."""
     if column.utf8.isascii():
         return places - column.offsets[cuts.rows]
-    before = code_points(column.utf8, column.offsets)
-    return code_points(column.utf8, places) - before[cuts.rows]
+    before = np.asarray(code_points(column.utf8, column.offsets))
+    found: NDArray[np.int64] = np.asarray(code_points(column.utf8, places)) - before[cuts.rows]
+    return found

@@ -10,7 +10,3 @@
 
 docs/tokenizers.md says what is exact, and why.
 """
-
-from cutline.pipeline.pipeline import Pipeline
-
-__all__ = ["Pipeline"]

@@ -1,26 +1,31 @@
 """Which characters of a text each of its tokens comes from."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cutline.checks import utf8_of
 from cutline.kernels.encode.decode import Decoder, ids_to_list
-from cutline.normalizing import Prepend, Traced, trace
-from cutline.pipeline.pipeline import Pipeline
-from cutline.spec import TokenizerSpec
-from cutline.special import SpecialFinder
-from cutline.text_encoder import TextEncoder
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cutline.normalizing import Traced
+    from cutline.pipeline.pipeline import Pipeline
+    from cutline.spec import TokenizerSpec
+    from cutline.special import SpecialFinder
+    from cutline.text_encoder import TextEncoder
 
 __all__ = ["changed_parts", "plain_parts", "trim", "untrimmed_offsets"]
 
-Spans = NDArray[np.int64]
-Tokens = NDArray[np.uint32]
-Part = tuple[int, int, int | Traced | None]
+Spans: TypeAlias = "NDArray[np.int64]"
+Tokens: TypeAlias = "NDArray[np.uint32]"
+Part: TypeAlias = "tuple[int, int, int | Traced | None]"
 """The span of a part of a text, with a token's id, the changed text, or None if unchanged."""
 
-_BLANK = Prepend(" ")
 _WHITE = "\u0120" + "".join(  # GPT-2's letter for a blank
     character
     for character in map(chr, range(0x3001))
@@ -75,6 +80,9 @@ def plain_parts(finder: SpecialFinder, ids: Mapping[str, int], text: str) -> Ite
 
 def changed_parts(pipeline: Pipeline, text: str, allowed: frozenset[str]) -> Iterator[Part]:
     """Cut a text into added tokens and the text between them, traced to the original."""
+    from cutline.normalizing import Prepend, Traced, trace  # for tokenizers that change texts
+
+    blank = Prepend(" ")
     whole, counts = Traced.of(text), pipeline.counting(allowed)
     for start, end, token in pipeline.finder_of_raw.cut(text, counts):
         if token is not None:
@@ -86,7 +94,7 @@ def changed_parts(pipeline: Pipeline, text: str, allowed: frozenset[str]) -> Ite
             if inner is not None:
                 yield int(part.spans[0, 0]), int(part.spans[-1, 1]), inner.id
             elif pipeline.spec.prefix_space and not part.text.startswith(" "):
-                yield start, end, _BLANK.trace(part)
+                yield start, end, blank.trace(part)
             else:
                 yield start, end, part
 

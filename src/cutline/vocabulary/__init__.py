@@ -7,6 +7,7 @@ from cutline.vocabulary.models import (
 )
 from cutline.vocabulary.openai import (
     CL100K_PAT_STR,
+    CONTENT_SHA256,
     O200K_PAT_STR,
     PACKAGED_ENCODINGS,
     R50K_PAT_STR,
@@ -22,6 +23,7 @@ from cutline.vocabulary.vocabulary import Vocabulary
 
 __all__ = [
     "CL100K_PAT_STR",
+    "CONTENT_SHA256",
     "MODEL_PREFIX_TO_ENCODING",
     "MODEL_TO_ENCODING",
     "O200K_PAT_STR",

@@ -16,6 +16,7 @@ from cutline.vocabulary.vocabulary import Vocabulary
 
 __all__ = [
     "CL100K_PAT_STR",
+    "CONTENT_SHA256",
     "DATA_DIRECTORY",
     "O200K_PAT_STR",
     "PACKAGED_ENCODINGS",
@@ -58,6 +59,19 @@ RANK_FILE_SHA256: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """The published sha256 of each `.tiktoken` rank file."""
+
+CONTENT_SHA256: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "cl100k_base": "981068af5d3199444c39662a27c9d86a4f49466b16c44ed33fd099942cdb9afe",
+        "gpt2": "34cc85caffc3b4ffca9109a9cec1f75c0750306badcd6d6a01cd975552759971",
+        "o200k_base": "6d8ce2ad7b3c335131029d6276a7a45505ba399662fd4eb6f1886553dc39ae1a",
+        "o200k_harmony": "caf0bf380482acf708412ddb8713ed14927c26c8fb8b0645cc6d5a57b68cd129",
+        "p50k_base": "a185c64fd8bc08771818722dbe4c1135f91a2c22b810026804900ae7c1f4fd45",
+        "p50k_edit": "e359df063eb74223c4f6d11a655513d4708d13c89b6771972e7edbd02ec6b8e1",
+        "r50k_base": "34cc85caffc3b4ffca9109a9cec1f75c0750306badcd6d6a01cd975552759971",
+    }
+)
+"""`Encoding.content_hash` of each packaged encoding: tests compute it."""
 
 DATA_DIRECTORY: Final = path.join(path.dirname(__file__), "data")  # noqa: PTH118, PTH120
 """The folder of the packed vocabularies: one `<rank file>.bin` each."""

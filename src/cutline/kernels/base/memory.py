@@ -12,7 +12,8 @@ from __future__ import annotations
 import mmap
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from struct import calcsize
+from typing import TYPE_CHECKING, Any
 
 from cutline.kernels.base.addresses import address_of
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 else:
     from cutline.kernels.base.late import numpy as np
 
-__all__ = ["LINE_BYTES", "in_large_pages", "zeroed_memory"]
+__all__ = ["LINE_BYTES", "in_large_pages", "zeroed_memory", "zeroed_numbers"]
 
 LINE_BYTES = 64  # of the cache: what is fetched at once
 _PAGE_BYTES = 1 << 21
@@ -50,6 +51,19 @@ def zeroed_memory(n_bytes: int, *, large_pages: bool) -> memoryview:
                     pages.madvise(mmap.MADV_HUGEPAGE)
             return _aligned(memoryview(pages), n_bytes, _PAGE_BYTES)
     return _aligned(memoryview(bytearray(n_bytes + LINE_BYTES)), n_bytes, LINE_BYTES)
+
+
+def zeroed_numbers(code: Any, n: int) -> memoryview:
+    """Give n zeros, as numpy would that takes longer to import than most calls.
+
+    Args:
+        code: their type, as in `struct`.
+        n: 0 or more.
+    """
+    n_bytes = n * calcsize(code)
+    if n_bytes < _PAGE_BYTES:
+        return memoryview(bytearray(n_bytes)).cast(code)
+    return zeroed_memory(n_bytes, large_pages=False).cast(code)
 
 
 def in_large_pages(arrays: Iterable[NDArray[np.generic]]) -> list[NDArray[np.generic]]:

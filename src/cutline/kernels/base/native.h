@@ -90,6 +90,23 @@ static inline void cutline_publish(const void **place, const void *address) {
 #endif
 }
 
+/* The same for a word, 0 until it is stored: who reads another one sees what was stored before. */
+static inline void cutline_publish_word(uint64_t *place, uint64_t word) {
+#if defined(__GNUC__) || defined(__clang__)
+    __atomic_store_n(place, word, __ATOMIC_RELEASE);
+#else
+    *(volatile uint64_t *)place = word;
+#endif
+}
+
+static inline uint64_t cutline_published(const uint64_t *place) {
+#if defined(__GNUC__) || defined(__clang__)
+    return __atomic_load_n(place, __ATOMIC_ACQUIRE);
+#else
+    return *(const volatile uint64_t *)place;
+#endif
+}
+
 /* Add to a number that other threads may add to as well. Returns the sum. */
 static inline Py_ssize_t cutline_add(Py_ssize_t *place, Py_ssize_t added) {
 #if defined(__GNUC__) || defined(__clang__)
@@ -202,16 +219,24 @@ static inline Py_ssize_t cutline_read_ids(PyObject **items, Py_ssize_t n, uint32
     return n;
 }
 
-/* list[at] = ints[ids[at]] for a new list of n empty slots. */
-static inline void cutline_fill_shared(
+/* list[at] = ints[ids[at]] for a new list of n empty slots; ints that are not there yet are made.
+   Returns -1 with an exception if there is no memory. */
+static inline int cutline_fill_shared(
     PyObject *list, PyObject **ints, const uint32_t *ids, Py_ssize_t n
 ) {
     const Py_ssize_t ahead = 24;
     for (Py_ssize_t at = 0; at < n; at++) {
         if (at + ahead < n)
             cutline_prefetch(ints[ids[at + ahead]]);
-        PyList_SET_ITEM(list, at, Py_NewRef(ints[ids[at]]));
+        PyObject *number = ints[ids[at]];
+        if (cutline_unlikely(number == NULL)) {
+            number = ints[ids[at]] = PyLong_FromUnsignedLong(ids[at]);
+            if (number == NULL)
+                return -1;
+        }
+        PyList_SET_ITEM(list, at, Py_NewRef(number));
     }
+    return 0;
 }
 
 #endif

@@ -8,7 +8,7 @@ _C = TypeVar("_C")
 def make_chunks(
     chunk_type: type[_C],
     text: str,
-    rows: NDArray[np.int64],
+    rows: NDArray[np.int64] | memoryview,
     names: tuple[str, ...],
     offset: int,
     index: int,

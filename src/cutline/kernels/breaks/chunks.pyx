@@ -32,10 +32,10 @@ cpdef object make_chunk(
 
 
 def make_chunks(
-    type chunk_type not None, str text not None, const int64_t[:, ::1] rows not None,
+    type chunk_type not None, str text not None, const int64_t[::1] rows not None,
     tuple names not None, Py_ssize_t offset, Py_ssize_t index
 ):
-    """Make the chunks of rows of start, end, tokens, and the place in `names` of a boundary's.
+    """Make the chunks of start, end, tokens, and the place in `names` of a boundary's: four numbers each.
 
     Args:
         offset: where the text lies in its source.
@@ -44,8 +44,8 @@ def make_chunks(
     cdef Py_ssize_t row
     return [
         make_chunk(
-            chunk_type, text, rows[row, 0], rows[row, 1], offset, rows[row, 2], index + row, (),
-            {"boundary": names[rows[row, 3]]},
+            chunk_type, text, rows[4 * row], rows[4 * row + 1], offset, rows[4 * row + 2],
+            index + row, (), {"boundary": names[rows[4 * row + 3]]},
         )
-        for row in range(rows.shape[0])
+        for row in range(rows.shape[0] // 4)
     ]

@@ -6,7 +6,8 @@ Guarded by tests/test_split.py.
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdlib cimport free
 
-import numpy as np
+from cutline.kernels.base.late import numpy as np
+from cutline.kernels.base.memory import zeroed_numbers
 
 from cutline.kernels.base.common cimport (
     NO_LIMIT, NO_MEMORY, NOT_FOUND, char_bytes, characters_in, int64_t, uint8_t,
@@ -103,12 +104,14 @@ cdef class Cutter:
         """Cut the whole text.
 
         Returns:
-            int64, shape (chunks, 3): start, end (in bytes) and tokens of each. The last
+            int64, shape (3 * chunks,): start, end (in bytes) and tokens of each. The last
             chunk ends before the text's end where the next character does not fit.
         """
         cdef Py_ssize_t start = 0, end = 0, count = 0
         cdef Cut cut
-        cdef int64_t[:, ::1] rows = np.empty((16, 3), dtype=np.int64), more
+        cdef int64_t[::1] rows, more
+        owner = zeroed_numbers("q", 48)
+        rows = owner
         while end < self.search.n:
             PyErr_CheckSignals()
             if overlap > 0 and count > 0:
@@ -121,32 +124,34 @@ cdef class Cutter:
                 cut = self.cut_from(start, chunk_size)
             if cut.end <= end:
                 break
-            if count == rows.shape[0]:
-                more = np.empty((4 * count, 3), dtype=np.int64)
-                more[:count] = rows
+            if 3 * count == rows.shape[0]:
+                owner = zeroed_numbers("q", 12 * count)
+                more = owner
+                more[:3 * count] = rows
                 rows = more
-            rows[count, 0] = start
-            rows[count, 1] = cut.end
-            rows[count, 2] = cut.tokens
+            rows[3 * count] = start
+            rows[3 * count + 1] = cut.end
+            rows[3 * count + 2] = cut.tokens
             count += 1
             end = cut.end
             if overlap == 0:
                 start = end
-        return np.asarray(rows)[:count].copy()
+        return owner[:3 * count]
 
 
 def code_points(owner, const int64_t[:] places not None):
-    """Turn ascending byte offsets into code-point offsets: int64, same shape.
+    """Turn ascending byte offsets into code-point offsets, as many int64.
 
     Args:
         owner: the UTF-8 of the text: bytes, or a str that is ASCII.
     """
     cdef Py_ssize_t n = 0, at = 0, passed = 0, row
     cdef const uint8_t* text = utf8_data(owner, &n)
-    offsets = np.array(places)
-    if isinstance(owner, str):
-        return offsets
+    offsets = zeroed_numbers("q", places.shape[0])
     cdef int64_t[::1] out = offsets
+    if isinstance(owner, str):
+        out[:] = places
+        return offsets
     with nogil:
         for row in range(places.shape[0]):
             passed += characters_in(text + at, places[row] - at, n - at)

@@ -14,9 +14,10 @@ from cpython.number cimport PyNumber_Index
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from cython cimport critical_section
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc, qsort
 
 from cutline.kernels.base.late import numpy as np
+from cutline.kernels.base.memory import zeroed_memory, zeroed_numbers
 
 from cutline.kernels.base.characters cimport PyUnicode_DATA, Unit
 from cutline.kernels.base.common cimport (
@@ -27,9 +28,11 @@ from cutline.kernels.base.utf8 cimport valid_width
 
 cdef extern from "native.h":
     const bint SHARES_INTS "CUTLINE_SHARES_INTS"
-    void fill_shared "cutline_fill_shared"(
+    int fill_shared "cutline_fill_shared"(
         list target, PyObject** ints, const uint32_t* ids, Py_ssize_t n
-    )
+    ) except -1
+    uint64_t published "cutline_published"(const uint64_t* place) noexcept nogil
+    void publish_word "cutline_publish_word"(uint64_t* place, uint64_t word) noexcept nogil
     Py_ssize_t read_ids "cutline_read_ids"(PyObject** items, Py_ssize_t n, uint32_t* ids)
 
 cdef extern from "Python.h":
@@ -55,25 +58,21 @@ cdef enum:
 
 cdef uint64_t HIGH_BITS = <uint64_t> 0x8080808080808080
 
-# Grown to the largest id seen, never freed; the GIL guards it.
-cdef list shared_ints = []
+# By id, NULL until it is first in a list, never freed; the GIL guards it. Memory that nobody has
+# written to takes no room.
+cdef PyObject** shared_ints = NULL
+if SHARES_INTS:
+    shared_ints = <PyObject**> calloc(SHARED_LIMIT, sizeof(PyObject*))
 
 
 cdef list list_of_ids(const uint32_t* ids, Py_ssize_t n):
     """A list of the ids as Python ints."""
     cdef list tokens = PyList_New(n)
     cdef Py_ssize_t at
-    cdef uint32_t highest = 0
     cdef object item
-    if SHARES_INTS:
-        highest = highest_of(ids, n)
-        if highest < SHARED_LIMIT:
-            if highest >= len(shared_ints):
-                # Doubling keeps the growth linear over all calls.
-                at = max(<Py_ssize_t> highest + 1, 2 * len(shared_ints))
-                shared_ints.extend(range(len(shared_ints), at))
-            fill_shared(tokens, PySequence_Fast_ITEMS(shared_ints), ids, n)
-            return tokens
+    if shared_ints != NULL and highest_of(ids, n) < SHARED_LIMIT:
+        fill_shared(tokens, shared_ints, ids, n)
+        return tokens
     for at in range(n):
         item = PyLong_FromUnsignedLong(ids[at])
         Py_INCREF(item)
@@ -110,39 +109,94 @@ cdef inline bint completes(Part* part, uint8_t byte) noexcept nogil:
     return part.n == part.width
 
 
+cdef int compare_words(const void* left, const void* right) noexcept nogil:
+    cdef uint64_t one = (<const uint64_t*> left)[0], other = (<const uint64_t*> right)[0]
+    return (one > other) - (one < other)
+
+
+cdef inline uint32_t length_of(uint64_t length) except? 0xFFFFFFFF:
+    if length > LENGTH:
+        raise ValueError(f"a token must have less than 16 MiB, got {length} bytes")
+    return <uint32_t> length
+
+
 cdef class Decoder:
     """Bytes and text of every token id, special tokens included.
 
+    What `text` needs to know of a token is found out when the token first comes.
+
     Args:
-        arena: bytes of all tokens.
-        ids: uint32, shape (n,), strictly increasing.
-        starts: uint64, shape (n,); where each token's bytes begin in the arena.
-        lengths: uint32, shape (n,); how many there are, inside the arena (trusted).
+        arena: the bytes of the tokens of a vocabulary.
+        offsets: uint64, shape (n + 1,); where each of them begins in the arena (trusted).
+        ids: uint32, shape (n,); unique.
+        others: the bytes of further tokens by id; no id is among `ids`.
+
+    Cost: linear; O(n log n) if the ids are not in order.
     """
 
-    cdef bytes arena                    # and ROOM bytes more
-    cdef const uint8_t* bytes_at        # of the arena
-    cdef const uint32_t[::1] ids
-    cdef const uint64_t[::1] spans      # start << 32 | length, one load a token
-    cdef Py_ssize_t n_dense             # ids below this are their own place
-    cdef uint64_t[::1] shapes           # start << 32 | shape; made when needed, as what follows
-    cdef uint16_t[::1] characters       # a token's begin where its bytes begin in the arena
+    cdef bytes arena                # of all tokens, and ROOM bytes more
+    cdef const uint8_t* bytes_at    # of the arena
+    cdef uint32_t[::1] ids          # strictly increasing; what follows lies in this order
+    cdef uint64_t[::1] spans        # start << 32 | length, one load a token
+    cdef Py_ssize_t n_dense         # ids below this are their own place
+    cdef uint64_t[::1] shapes       # start << 32 | shape; 0 where the token has not come yet
+    cdef uint16_t[::1] characters   # a token's begin where its bytes begin in the arena
 
     def __cinit__(
-        self, bytes arena not None, const uint32_t[::1] ids not None, starts not None,
-        lengths not None,
+        self, const uint8_t[::1] arena not None, const uint64_t[::1] offsets not None,
+        const uint32_t[::1] ids not None, dict others not None
     ):
-        cdef Py_ssize_t n = ids.shape[0]
-        if len(starts) != n or len(lengths) != n or (n and lengths.max() >= 1 << 24):
-            raise ValueError("ids, starts and lengths must have one entry a token")
-        if len(arena) >> 32:
-            raise ValueError(f"tokens must have less than 4 GiB together, got {len(arena)} bytes")
-        self.arena = arena + bytes(ROOM)
+        cdef Py_ssize_t n = ids.shape[0] + len(others)
+        if offsets.shape[0] != ids.shape[0] + 1:
+            raise ValueError("there must be one offset a token, and one more")
+        self.arena = b"".join([arena, *others.values(), bytes(ROOM)])
+        if len(self.arena) >> 32:
+            raise ValueError(
+                f"tokens must have less than 4 GiB together, got {len(self.arena)} bytes"
+            )
         self.bytes_at = <const uint8_t*> PyBytes_AS_STRING(self.arena)
-        self.ids = ids
-        self.spans = starts << np.uint64(32) | lengths
-        self.n_dense = count_dense(&ids[0], n) if n else 0
-        self.shapes = self.characters = None
+        # As one, it is large enough to come from the system: what is not written takes no room.
+        memory = zeroed_memory(20 * n + 2 * len(self.arena), large_pages=False)
+        self.spans, self.shapes = memory[:8 * n].cast("Q"), memory[8 * n : 16 * n].cast("Q")
+        self.ids = memory[16 * n : 20 * n].cast("I")
+        self.characters = memory[20 * n : 20 * n + 2 * len(self.arena)].cast("H")
+        self.list_tokens(offsets, ids, others)
+        self.sort_tokens()
+        self.n_dense = count_dense(&self.ids[0], n) if n else 0
+
+    cdef int list_tokens(
+        self, const uint64_t[::1] offsets, const uint32_t[::1] ids, dict others
+    ) except -1:
+        cdef uint32_t[::1] own_ids = self.ids
+        cdef uint64_t[::1] spans = self.spans
+        cdef Py_ssize_t at
+        cdef uint64_t start = offsets[ids.shape[0]]
+        own_ids[:ids.shape[0]] = ids
+        for at in range(ids.shape[0]):
+            spans[at] = offsets[at] << 32 | length_of(offsets[at + 1] - offsets[at])
+        for at, (token_id, token) in enumerate(others.items(), ids.shape[0]):
+            own_ids[at] = token_id
+            spans[at] = start << 32 | length_of(len(token))
+            start += len(token)
+        return 0
+
+    cdef int sort_tokens(self) except -1:
+        """Put the tokens into the order of their ids, in which they mostly are."""
+        cdef Py_ssize_t n = self.ids.shape[0], at = 1
+        cdef uint64_t[::1] by_id, spans
+        while at < n and self.ids[at - 1] < self.ids[at]:
+            at += 1
+        if at >= n:
+            return 0
+        by_id, spans = zeroed_numbers("Q", n), zeroed_numbers("Q", n)
+        for at in range(n):
+            by_id[at] = <uint64_t> self.ids[at] << 32 | at
+        qsort(&by_id[0], n, sizeof(uint64_t), compare_words)
+        for at in range(n):
+            self.ids[at] = <uint32_t> (by_id[at] >> 32)
+            spans[at] = self.spans[<uint32_t> by_id[at]]
+        self.spans = spans
+        return 0
 
     cdef inline Py_ssize_t place(self, uint32_t token_id) noexcept nogil:
         """Where the token stands in the arrays, or -1."""
@@ -239,18 +293,15 @@ cdef class Decoder:
         cdef uint32_t seen = 0, shape
         cdef str text
         cdef void* out
-        self.need_shapes()
         with nogil:
             for at in range(places.n):
-                shape = <uint32_t> self.shapes[places.data[at]]
+                shape = self.shape(places.data[at])
                 seen |= shape
                 total += shape & LENGTH
             if seen & PARTIAL and not self.is_utf8(places):
                 total = -1
         if total < 0:
             return self.join_places(places)
-        if seen & ~LENGTH:
-            self.need_characters()
         text = PyUnicode_New(total, highest_character(seen))
         out = <void*> PyUnicode_DATA(text)
         with nogil:
@@ -332,49 +383,39 @@ cdef class Decoder:
         cdef int64_t[:, ::1] out = spans
         cdef Py_ssize_t at, done = 0
         cdef uint32_t shape
-        self.need_shapes()
         with nogil:
             for at in range(places.n):
-                shape = <uint32_t> self.shapes[places.data[at]]
+                shape = self.shape(places.data[at])
                 out[at, 0] = done - (shape & INNER != 0 and done > 0)
                 done += shape & LENGTH
                 out[at, 1] = done
         return spans
 
-    cdef int need_shapes(self) except -1:
-        with critical_section(self):
-            if self.shapes is None:
-                self.shapes = self.all_shapes()
-        return 0
+    def starts_of(self, tokens):
+        """The first column of `spans_of`, as a list of int."""
+        cdef Ids places = self.places_of(tokens)
+        cdef Py_ssize_t at, done = 0
+        cdef uint32_t shape
+        cdef list starts = []
+        for at in range(places.n):
+            shape = self.shape(places.data[at])
+            starts.append(done - (shape & INNER != 0 and done > 0))
+            done += shape & LENGTH
+        return starts
 
-    cdef int need_characters(self) except -1:
-        with critical_section(self):
-            if self.characters is None:
-                self.characters = self.all_characters()
-        return 0
+    cdef inline uint32_t shape(self, Py_ssize_t place) noexcept nogil:
+        """The shape of a token; from here on `shapes` and `characters` have it."""
+        cdef uint64_t shape = published(&self.shapes[place])
+        return <uint32_t> (shape if likely(shape != 0) else self.find_shape(place))
 
-    cdef uint64_t[::1] all_shapes(self):
-        cdef const uint64_t[::1] spans = self.spans
-        cdef uint64_t[::1] shapes = np.empty(spans.shape[0], dtype=np.uint64)
-        cdef Py_ssize_t place
-        for place in range(spans.shape[0]):
-            shapes[place] = spans[place] & ~<uint64_t> 0xFFFFFFFF | shape_of(
-                self.bytes_at + (spans[place] >> 32), spans[place] & LENGTH
-            )
-        return shapes
-
-    cdef uint16_t[::1] all_characters(self):
-        """The table of characters, but for tokens that copy_text decodes."""
-        cdef uint16_t[::1] characters = np.frombuffer(self.arena, dtype=np.uint8).astype(np.uint16)
-        cdef const uint8_t* token
-        cdef uint64_t shape
-        cdef Py_ssize_t place
-        for place in range(self.shapes.shape[0]):
-            shape = self.shapes[place]
-            if shape & (ABOVE_ASCII | ABOVE_LATIN) and not shape & (ABOVE_BMP | PARTIAL):
-                token = self.bytes_at + (shape >> 32)
-                write_characters(token, shape & LENGTH, &characters[shape >> 32])
-        return characters
+    cdef uint64_t find_shape(self, Py_ssize_t place) noexcept nogil:
+        # Threads that do this at once write the same.
+        cdef uint64_t start = self.spans[place] >> 32
+        cdef uint32_t shape = shape_of(self.bytes_at + start, self.spans[place] & LENGTH)
+        if not shape & (ABOVE_BMP | PARTIAL):   # others are for copy_text to decode
+            write_characters(self.bytes_at + start, shape & LENGTH, &self.characters[start])
+        publish_word(&self.shapes[place], start << 32 | shape)
+        return shape
 
 
 cdef inline uint32_t highest_character(uint32_t shape) noexcept nogil:
@@ -489,9 +530,10 @@ cdef class Ids:
 
 cdef object array_of(tokens):
     """An array of integers that shares the memory of what has one; else None."""
-    if not isinstance(tokens, np.ndarray):
-        try:
-            tokens = np.asarray(tokens if hasattr(tokens, "__array__") else memoryview(tokens))
-        except (TypeError, ValueError):
-            return None
-    return tokens if tokens.ndim == 1 and tokens.dtype.kind in "iu" else None
+    try:
+        # What is no array is refused before numpy is imported.
+        source = tokens if hasattr(tokens, "__array__") else memoryview(tokens)
+        array = np.asarray(source)
+    except (TypeError, ValueError):
+        return None
+    return array if array.ndim == 1 and array.dtype.kind in "iu" else None

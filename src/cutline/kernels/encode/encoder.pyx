@@ -15,6 +15,7 @@ from cpython.unicode cimport (
 from libc.stdlib cimport free, malloc, realloc
 
 from cutline.kernels.base.late import numpy as np
+from cutline.kernels.base.memory import zeroed_numbers
 
 from cython cimport auto_pickle, critical_section
 
@@ -359,7 +360,7 @@ cdef class Encoder:
         cdef Block block = Block(owners)
         cdef Source source = self.source()
         cdef Py_ssize_t n = len(owners), at = 0, total = 0, added = 0
-        counts = np.zeros(n, dtype=np.int64)
+        counts = zeroed_numbers("q", n)
         cdef int64_t[::1] out = counts
         while at < n:
             if source.scanner != NULL:
@@ -421,7 +422,7 @@ cdef class Encoder:
         cdef OwnedState owned = self.take_state()
         counts = self.run_block(owned, texts, False)
         self.release(owned)
-        return counts
+        return np.asarray(counts).view(np.int64)    # not "q", which shows as another type
 
     def _encode_column(
         self, const uint8_t[::1] utf8 not None, const int64_t[::1] offsets not None

@@ -7,7 +7,8 @@ from cpython.exc cimport PyErr_CheckSignals
 from cython cimport auto_pickle, critical_section
 from libc.stdlib cimport free
 
-import numpy as np
+from cutline.kernels.base.late import numpy as np
+from cutline.kernels.base.memory import zeroed_numbers
 
 from cutline.kernels.base.characters cimport characters_of
 from cutline.kernels.base.common cimport (
@@ -37,6 +38,7 @@ cdef enum:
     NOGIL_CHARS = 1 << 16       # shorter slices take no longer than another thread to start
     AHEAD = 8                   # rows
 
+cdef object NO_WORDS = memoryview(b"")
 cdef str NO_MEMORY_LEFT = "no memory to count the tokens of a long piece of text"
 
 
@@ -79,14 +81,11 @@ cdef class Intervals:
         self.length = n_bytes if self.byte_offsets else self.index.text.n
         bitmaps.stride = NARROW_WORDS if self.index.text.is_ascii else WIDE_WORDS
         bitmaps.n_blocks = (self.index.text.n >> 6) + 1
-        self.byte_words = np.zeros(
-            0 if self.index.text.is_ascii else self.index.text.n // BYTE_STEP + 1,
-            dtype=np.uint64,
-        )
+        self.byte_words = NO_WORDS
         if not self.index.text.is_ascii:
-            words = self.byte_words
+            words = self.byte_words = zeroed_numbers("Q", self.index.text.n // BYTE_STEP + 1)
             self.index.byte_samples = &words[0]
-        words = self.words = np.zeros(bitmaps.n_blocks * bitmaps.stride, dtype=np.uint64)
+        words = self.words = zeroed_numbers("Q", bitmaps.n_blocks * bitmaps.stride)
         bitmaps.words = &words[0]
         with nogil:
             outcome = index_text(&self.index, &owned.state, utf8, n_bytes)

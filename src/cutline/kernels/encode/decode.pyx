@@ -341,16 +341,25 @@ cdef class Decoder:
                 out[at, 1] = done
         return spans
 
+    # Another thread may run while numpy works, and make them too: the first ones stay, for they
+    # may be read without the GIL by now.
+
     cdef int need_shapes(self) except -1:
+        cdef uint64_t[::1] made
         with critical_section(self):
             if self.shapes is None:
-                self.shapes = self.all_shapes()
+                made = self.all_shapes()
+                if self.shapes is None:
+                    self.shapes = made
         return 0
 
     cdef int need_characters(self) except -1:
+        cdef uint16_t[::1] made
         with critical_section(self):
             if self.characters is None:
-                self.characters = self.all_characters()
+                made = self.all_characters()
+                if self.characters is None:
+                    self.characters = made
         return 0
 
     cdef uint64_t[::1] all_shapes(self):
@@ -475,8 +484,8 @@ cdef class Ids:
     cdef int copy_items(self, ids) except -1:
         """Copy the ids of a list or a tuple."""
         cdef Py_ssize_t at
-        self.reserve(len(ids))
         with critical_section(ids):
+            self.reserve(len(ids))
             at = read_ids(PySequence_Fast_ITEMS(ids), self.n, self.data)
         while at < self.n:
             # An item's __index__ may be anybody's code, and shorten the list.

@@ -516,8 +516,8 @@ cdef class Ids:
     cdef int copy_items(self, ids) except -1:
         """Copy the ids of a list or a tuple."""
         cdef Py_ssize_t at
-        self.reserve(len(ids))
         with critical_section(ids):
+            self.reserve(len(ids))
             at = read_ids(PySequence_Fast_ITEMS(ids), self.n, self.data)
         while at < self.n:
             # An item's __index__ may be anybody's code, and shorten the list.

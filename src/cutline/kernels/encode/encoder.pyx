@@ -531,8 +531,8 @@ cdef object array_of_ids(EncoderState* state, Py_ssize_t n):
     if n < KEPT_OUT_SLOTS // 8:
         return copy_ids(state.out, n)
     # Memory touched for the first time takes longer than encoding into it: touch it once.
+    owner = Ids()       # first, for it may fail
     shrunk = realloc(state.out, n * sizeof(uint32_t))
-    owner = Ids()
     owner.ids = state.out if shrunk == NULL else <uint32_t*> shrunk
     owner.n = n
     state.out = NULL

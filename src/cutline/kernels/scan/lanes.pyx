@@ -98,8 +98,6 @@ cdef void join(
     at = last_end(chunk, chunk.n, joined)
     if at > joined and not left_out & NO_UNDOING:
         at = last_end(chunk, at, joined)
-    if at == 0:     # a piece as long as the chunk, or nearly so
-        at = rescan_piece(scanner, text, end, 0, chunk)
     clear_ends(chunk, at, chunk.n)
     chunk.stop = chunk.start + at
 

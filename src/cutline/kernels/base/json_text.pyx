@@ -25,8 +25,11 @@ def json_string(const uint8_t[::1] utf8 not None):
     '"say \\\\"ñ\\\\"\\\\n"'
     """
     cdef Py_ssize_t n = utf8.shape[0], at = 0, n_out = 2
-    cdef const uint8_t* text = &utf8[0] if n else NULL
+    cdef const uint8_t* text
     cdef bytes made
+    if n == 0:
+        return b'""'    # there may be no address
+    text = &utf8[0]
     while True:
         at = plain_until(text, at, n)
         if at == n:

@@ -238,7 +238,9 @@ cdef Py_ssize_t suffix_tokens(
         ready = start_prefixes(suffixes, bpe, lookups, True)
     while ready and suffixes.frontier < end - start:
         ready = extend_prefixes(suffixes, bpe, text + end - 1 - suffixes.frontier, NONE)
-    return suffixes.counts[end - start] if ready else NO_MEMORY
+    if not ready:
+        return NO_MEMORY    # as the other half of a conditional expression, it would be unsigned
+    return suffixes.counts[end - start]
 
 
 cdef Py_ssize_t encode_by_prefixes(

@@ -3,9 +3,7 @@
 import array
 import random
 import sys
-import threading
 import warnings
-import weakref
 from collections import deque
 from collections.abc import Callable
 from operator import index
@@ -16,7 +14,6 @@ import pytest
 
 import cutline
 from cutline.errors import UnknownTokenError
-from cutline.kernels.base import late
 from tests.oracles import DISTINCT, PACKAGED, real_tiktoken, textbook_merge
 from tests.texts import NAMED_TEXTS, random_texts
 from tests.threads import at_once
@@ -327,42 +324,6 @@ def test_threads_may_decode_at_once_when_tables_are_yet_to_be_made() -> None:
         enc = tokens_of("".join(SCRIPTS.values()) * 5, seed)
         tokens = [enc.encode_ordinary(text) for text in texts]
         assert at_once(lambda n: enc.decode(tokens[n]), len(texts)) == texts  # noqa: B023
-
-
-@pytest.mark.parametrize("name", ["empty", "frombuffer"])
-def test_tables_made_by_two_threads_stay_the_first_ones(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # The others were read without the GIL when these replaced and freed them.
-    enc = tokens_of("".join(SCRIPTS.values()), seed=1)
-    tokens = enc.encode_ordinary("déjà")
-    made: list[weakref.ref[Any]] = []
-    is_inside, is_done = threading.Event(), threading.Event()
-
-    class Array(np.ndarray[Any, Any]):
-        def astype(self, *args: Any, **options: Any) -> Any:
-            return noted(super().astype(*args, **options))
-
-    def noted(array: Any) -> Any:
-        made.append(weakref.ref(array))
-        if len(made) == 1:
-            is_inside.set()
-            assert is_done.wait(60)
-        return array
-
-    def make(*args: Any, **options: Any) -> Any:
-        array = getattr(np, name)(*args, **options)
-        return noted(array) if name == "empty" else array.view(Array)
-
-    enc.decode_bytes(tokens)
-    monkeypatch.setattr(late.numpy, name, make)
-    thread = threading.Thread(target=enc.decode, args=(tokens,))
-    thread.start()
-    assert is_inside.wait(60)
-    assert enc.decode(tokens) == "déjà"
-    is_done.set()
-    thread.join()
-    assert [array() is None for array in made] == [True, False]
 
 
 def test_nothing_decodes_to_nothing() -> None:

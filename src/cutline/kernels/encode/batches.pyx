@@ -40,7 +40,7 @@ cdef enum:
     LAG = 32                # pieces between asking for a line and looking at it
     AHEAD = 8               # pieces missed whose tables are fetched beforehand
     RING_BITS = 6           # bytes of the ring for each slot of its index
-    LEAST_RING_BITS = 12
+    LEAST_RING_BITS = 12    # a ring has room for the longest piece stored
     BYTES_A_PIECE = 8       # with so many, few pieces are found that are not asked for
     BACKTRACKING_BUDGET = 1 << 12      # bytes of a piece matched to no use before it gives up
 

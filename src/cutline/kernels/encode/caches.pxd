@@ -8,15 +8,13 @@ Guarded by tests/kernels/test_caches.py.
 """
 
 from cutline.kernels.base.common cimport (
-    LONGER, Key, hash_key, low_bytes, memcpy, prefetch, same_bytes, uint8_t, uint32_t, uint64_t,
+    Key, hash_key, memcpy, same_bytes, uint8_t, uint32_t, uint64_t,
 )
 
 cdef enum:
     FIRST_LEVEL_TOKENS = 3
     STORED_BYTES = 255          # longest piece in the store
     TAG_BITS = 24               # of the hash of a piece, in the index of the store
-    # Of a piece in the ring, at most; a ring has room for one at least.
-    RECORD_BYTES = 8 + 5 * (STORED_BYTES + 1)
 
 # The tokens of a piece and their number.
 cdef struct Known:

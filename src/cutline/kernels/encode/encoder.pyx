@@ -444,7 +444,7 @@ cdef class Encoder:
             return np.concatenate([np.empty(0, dtype=np.uint32), *found]), counts
         owned = self.take_state()
         counts = self.run_utf8(owned, utf8, offsets, True)
-        tokens = copy_ids(owned.state.out, counts.sum())
+        tokens = array_of_ids(&owned.state, counts.sum())
         self.release(owned)
         return tokens, counts
 
@@ -512,7 +512,7 @@ cdef class Encoder:
 
 
 @auto_pickle(False)
-cdef class Ids:
+cdef class IdMemory:
     """Memory of an encoder state that became an array's."""
     cdef uint32_t* ids
     cdef Py_ssize_t n
@@ -526,12 +526,12 @@ cdef class Ids:
 
 cdef object array_of_ids(EncoderState* state, Py_ssize_t n):
     """The tokens of an encoder state in an array of their own."""
-    cdef Ids owner
+    cdef IdMemory owner
     cdef void* shrunk
     if n < KEPT_OUT_SLOTS // 8:
         return copy_ids(state.out, n)
     # Memory touched for the first time takes longer than encoding into it: touch it once.
-    owner = Ids()       # first, for it may fail
+    owner = IdMemory()      # first, for it may fail
     shrunk = realloc(state.out, n * sizeof(uint32_t))
     owner.ids = state.out if shrunk == NULL else <uint32_t*> shrunk
     owner.n = n

@@ -11,6 +11,7 @@ Guarded by tests/kernels/test_lane_table.py.
 from cython cimport internal
 from libc.stdlib cimport free, malloc
 
+from cutline.kernels.base.memory import zeroed_numbers
 from cutline.kernels.base.common cimport NONE, memcmp, memcpy, memset, scramble, uint64_t
 from cutline.kernels.scan.automaton cimport ACCEPTS, ACCEPTS_AFTER, ACCEPTS_BEFORE
 
@@ -55,11 +56,6 @@ cdef object lane_table_of(
     return None if builder.gave_up else builder.finished()
 
 
-cdef object numbers(Py_ssize_t n):
-    """Memory for so many uint32, all zero; numpy would take longer to import than this to run."""
-    return memoryview(bytearray(4 * n)).cast("I")
-
-
 @internal
 cdef class TableBuilder:
     """The table in the making, and what it is made of."""
@@ -96,18 +92,18 @@ cdef class TableBuilder:
         free(self.table)
 
     cdef object finished(self):
-        cdef uint32_t[::1] entries = numbers(self.n_entries)
+        cdef uint32_t[::1] entries = zeroed_numbers("I", self.n_entries)
         memcpy(&entries[0], self.table, self.n_entries * sizeof(uint32_t))
         return entries.base
 
     cdef void find_symbols(self, uint32_t stride) except *:
         """Number the classes of ASCII, then those of the characters of 2, 3 and 4 bytes."""
         cdef uint32_t width, block, column, last
-        cdef uint32_t[::1] seen = numbers(self.block_class.shape[0] // 64)
-        self.symbol_of = numbers(5 * stride).cast("B").cast("I", (5, stride))
+        cdef uint32_t[::1] seen = zeroed_numbers("I", self.block_class.shape[0] // 64)
+        self.symbol_of = zeroed_numbers("I", 5 * stride).cast("B").cast("I", (5, stride))
         self.symbol_of[:, :] = NONE
-        self.class_of = numbers(4 * stride)
-        self.width_of = numbers(4 * stride)
+        self.class_of = zeroed_numbers("I", 4 * stride)
+        self.width_of = zeroed_numbers("I", 4 * stride)
         for column in range(128):
             self.add_symbol(1, self.ascii_class[column])
         for width in range(2, 5):
@@ -132,10 +128,10 @@ cdef class TableBuilder:
         A step refers to states of lower numbers, whose steps were taken before.
         """
         cdef uint32_t state = 0, symbol
-        self.steps = numbers(MAX_STATES * self.n_symbols).cast("B").cast(
+        self.steps = zeroed_numbers("I", MAX_STATES * self.n_symbols).cast("B").cast(
             "I", (MAX_STATES, self.n_symbols)
         )
-        self.newest = numbers(self.transitions.shape[0])
+        self.newest = zeroed_numbers("I", self.transitions.shape[0])
         self.newest[:] = NONE
         self.add_state(OPEN, stride, 0, 0, 0)
         while state < self.n_states and not self.gave_up:
@@ -228,7 +224,7 @@ cdef class TableBuilder:
         cdef uint32_t width, state, lead, row
         cdef uint32_t[::1] alike
         self.compare_segments()
-        self.block_rows = numbers(self.block_class.shape[0] // 64)
+        self.block_rows = zeroed_numbers("I", self.block_class.shape[0] // 64)
         for width in range(2, 5):
             alike = self.alike_in(width)
             for state in range(self.n_states):
@@ -250,7 +246,7 @@ cdef class TableBuilder:
 
     cdef uint32_t[::1] alike_in(self, uint32_t width):
         """For each state the first that does the same on all characters of a width."""
-        cdef uint32_t[::1] alike = numbers(self.n_states)
+        cdef uint32_t[::1] alike = zeroed_numbers("I", self.n_states)
         cdef uint32_t state, other, first = 0, n = 0
         while first < self.n_symbols and self.width_of[first] < width:
             first += 1

@@ -17,6 +17,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors", "version", "atomic", "extras", "decode_stream", "kernels"),
     ("threads",),
     ("checks", "chunks", "container", "decoding", "normalizing", "special", "vocabulary"),
+    ("words",),
     ("spec", "pretokenize", "protocols", "reference", "text_encoder"),
     ("tables", "counting"),
     ("pipeline", "wrapping"),

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     import numpy as np
 
     from cutline.normalizing import Step
+    from cutline.words.splitting import Splitter
 else:
     from cutline.kernels.base.late import numpy as np
 
-__all__ = ["AddedToken", "TokenizerSpec", "checked_special_tokens"]
+__all__ = ["AddedToken", "TokenizerSpec", "Unigram", "WordPiece", "checked_special_tokens"]
 
 
 class AddedToken(NamedTuple):
@@ -45,8 +46,38 @@ class AddedToken(NamedTuple):
     single_word: bool = False
 
 
+class WordPiece(NamedTuple):
+    """The model WordPiece: the longest token that fits comes next, or else the word is unknown.
+
+    Attributes:
+        unk_id: the id of an unknown word.
+        prefix: what tokens begin with that continue a word.
+        max_word_characters: a longer word is unknown.
+    """
+
+    unk_id: int
+    prefix: str = "##"
+    max_word_characters: int = 100
+
+
+class Unigram(NamedTuple):
+    """The model Unigram: the tokens of a word whose scores have the greatest sum.
+
+    Attributes:
+        scores: of each token of the vocabulary in its order, float64 as little-endian bytes.
+        unk_id: the id of unknown characters; None: a text that has some cannot be encoded.
+        byte_fallback: unknown characters become the tokens `<0x00>` to `<0xFF>` of their bytes.
+        fuse_unk: unknown characters side by side are one token.
+    """
+
+    scores: bytes
+    unk_id: int | None
+    byte_fallback: bool = False
+    fuse_unk: bool = True
+
+
 class TokenizerSpec(NamedTuple):
-    """The description of a byte-level BPE tokenizer. Immutable; input of `Encoding.from_spec`.
+    """The description of a tokenizer. Immutable; input of `Encoding.from_spec`.
 
     Attributes:
         name: its name.
@@ -59,6 +90,8 @@ class TokenizerSpec(NamedTuple):
         n_template_tokens: special tokens that a model expects around one text, and around two.
         trims: for each post-processor that trims blanks from offsets, whether it takes a blank
             before the text for an inserted one.
+        model: how a word becomes tokens; None: by byte-level BPE.
+        splitters: what splits normalized text into words, for a model other than BPE.
     """
 
     name: str
@@ -70,6 +103,8 @@ class TokenizerSpec(NamedTuple):
     unreachable_tokens: Mapping[bytes, int] = {}  # nobody changes a mapping
     n_template_tokens: tuple[int, int] = (0, 0)
     trims: tuple[bool, ...] = ()
+    model: WordPiece | Unigram | None = None
+    splitters: tuple[Splitter, ...] = ()
 
     @classmethod
     def plain(
@@ -141,7 +176,8 @@ class TokenizerSpec(NamedTuple):
     @property
     def _around_splitting(self) -> tuple[Any, ...]:
         unreachable = tuple(sorted(self.unreachable_tokens.items()))
-        return self.normalizer, self.prefix_space, unreachable, self.n_template_tokens, self.trims
+        found = self.normalizer, self.prefix_space, unreachable, self.n_template_tokens, self.trims
+        return found if self.model is None else (*found, self.model, self.splitters)
 
 
 def checked_special_tokens(

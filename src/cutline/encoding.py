@@ -198,6 +198,9 @@ class Encoding(TextEncoder, Decoding):
             return cls.from_spec(read_tokenizer(tokenizer, str(name)))
 
     def _assemble(self, spec: TokenizerSpec) -> None:
+        if spec.model is not None:
+            self._assemble_words(spec)
+            return
         # Not for `import cutline` alone.
         from cutline.tables import build_bpe_tables, build_decoder, build_scanner
 
@@ -217,6 +220,16 @@ class Encoding(TextEncoder, Decoding):
         scan_tables, find_spans = build_scanner(spec.pat_str, stacklevel=4)
         changing = pipeline if spec.changes_texts else None
         self._bind(build_bpe_tables(spec.vocabulary), scan_tables, find_spans, pipeline=changing)
+
+    def _assemble_words(self, spec: TokenizerSpec) -> None:
+        """Assemble an encoding whose model encodes words apart."""
+        from cutline.pipeline.words import WordPipeline
+        from cutline.words.decoding import word_decoder
+
+        pipeline = WordPipeline(spec)
+        make_decoder = partial(word_decoder, spec)
+        self._describe(spec.name, spec.special_tokens, pipeline, lambda: spec, make_decoder)
+        self._bind(None, None, pipeline=pipeline)
 
     @classmethod
     def _from_tables(
@@ -419,12 +432,11 @@ class Encoding(TextEncoder, Decoding):
         self, text: str, allowed: frozenset[str] = frozenset()
     ) -> tuple[list[int], NDArray[np.int64]]:
         """Encode like `encode_with_offsets`, but keep blanks at the ends of tokens in the spans."""
-        from cutline.pipeline.offsets import changed_parts, plain_parts, untrimmed_offsets
+        if self._pipeline is not None:
+            return self._pipeline.encode_with_offsets(self, text, allowed)
+        from cutline.pipeline.offsets import plain_parts, untrimmed_offsets
 
-        if self._pipeline is None:
-            parts = plain_parts(self._finder(allowed), self._special_tokens, text)
-        else:
-            parts = changed_parts(self._pipeline, text, allowed)
+        parts = plain_parts(self._finder(allowed), self._special_tokens, text)
         return untrimmed_offsets(self, self._decoder, text, parts)
 
     def encode_ordinary_batch(
@@ -590,9 +602,7 @@ class Encoding(TextEncoder, Decoding):
         14
         """
         if (pipeline := self._changing_pipeline) is not None:
-            from cutline.pipeline import slices
-
-            return slices.split_at(pipeline, self, text, n, start)
+            return pipeline.split_at(self, text, n, start)
         return counting.cutting.split_at(self, text, n, start)
 
     def intervals(self, text: str, *, byte_offsets: bool = False) -> IntervalCounter:
@@ -615,9 +625,7 @@ class Encoding(TextEncoder, Decoding):
         (2, 13)
         """
         if (pipeline := self._changing_pipeline) is not None:
-            from cutline.pipeline import slices
-
-            counter = slices.intervals(pipeline, self, text, byte_offsets=byte_offsets)
+            counter = pipeline.intervals(self, text, byte_offsets=byte_offsets)
             return cast("IntervalCounter", counter)  # has all its public methods
         return counting.IntervalCounter(self, text, byte_offsets=byte_offsets)
 
@@ -650,9 +658,7 @@ class Encoding(TextEncoder, Decoding):
         ['The quick brown', ' fox jumps over', '.']
         """
         if (pipeline := self._changing_pipeline) is not None:
-            from cutline.pipeline import slices
-
-            return slices.split(pipeline, self, text, chunk_size, chunk_overlap)
+            return pipeline.split(self, text, chunk_size, chunk_overlap)
         return counting.cutting.split(self, text, chunk_size, chunk_overlap)
 
     def truncate(

@@ -1,5 +1,7 @@
 """Tokenizers that encode words apart: WordPiece and Unigram. Source: docs/words.md.
 
+models.py       the models, but for their tokens
 splitting.py    what splits normalized text into words
 char_rules.py   what normalizing and splitting make of each character
+decoding.py     what tokens write
 """

@@ -13,7 +13,7 @@ class Block:
 class Encoder:
     def _bind(
         self,
-        tables: BpeTables,
+        tables: BpeTables | None,
         scan_tables: ScanTables | None,
         find_spans: Callable[[str], tuple[NDArray[np.int64], NDArray[np.int64]]] | None = None,
         cache_bits: tuple[int, int] = (17, 16),

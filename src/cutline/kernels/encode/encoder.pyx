@@ -90,12 +90,13 @@ cdef class Encoder:
     """
 
     def _bind(
-        self, BpeTables tables not None, ScanTables scan_tables, find_spans=None,
+        self, BpeTables tables, ScanTables scan_tables, find_spans=None,
         tuple cache_bits=(17, 16), pipeline=None,
     ):
         """Attach the tables.
 
         Args:
+            tables: None: the pipeline encodes.
             find_spans: replaces the scanner where there are no tables for it.
             cache_bits: log2 of the entries of the first level and of the store's index; -1: none.
             pipeline: changes texts before they are split; None: nothing does. It is asked with

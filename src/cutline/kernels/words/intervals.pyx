@@ -18,7 +18,7 @@ from cutline.kernels.base.memory import zeroed_numbers
 
 from cutline.kernels.base.characters cimport characters_of
 from cutline.kernels.base.common cimport (
-    NO_MEMORY, NOT_FOUND, UNKNOWN, grow, int64_t, uint8_t, uint32_t, uint64_t,
+    NO_MEMORY, NONE, NOT_FOUND, UNKNOWN, grow, int64_t, uint8_t, uint32_t, uint64_t,
 )
 from cutline.kernels.words.encoder cimport (
     OwnedWordState, WordEncoder, WordState, count_stretch, count_words,
@@ -27,6 +27,7 @@ from cutline.kernels.words.model cimport UNIGRAM, WordModel
 from cutline.kernels.words.reader cimport (
     TOO_LONG, WORD_SLOTS, Reader, Words, read_words, start_reading,
 )
+from cutline.kernels.words.trie cimport Trie, child_of
 from cutline.kernels.words.unigram cimport Joints, best_path, count_prefixes
 from cutline.kernels.words.wordpiece cimport longest_matches
 
@@ -53,6 +54,7 @@ cdef enum:
     LONG_WORD = 64          # bytes: longer words get joints
     GAP_STEP = 64           # characters without a word from one start to the next
     NOGIL_CHARS = 1 << 16
+    NEAR = 64               # characters
 
 
 # Bit k: at character k begins what is counted apart. `ranks` has the bits before each word of 64,
@@ -283,6 +285,51 @@ cdef class WordIntervals:
         )
         return state.paths.is_sure
 
+    cdef Py_ssize_t first_start(self, WordState* state, Py_ssize_t start) noexcept nogil:
+        """The first start at which a slice that begins at `start` can be cut; or a status.
+
+        The META that is put before the slice makes a token possible that lies across a joint, as
+        no token of the text does.
+        """
+        cdef Py_ssize_t first = next_start(&self.starts, start), stop = start + NEAR, reach
+        if first < 0 or not is_joint(&self.starts, first) or not self.encoder.prefixes:
+            return first
+        while True:
+            stop = min(stop, self.starts.n)
+            reach = self.prefix_reach(state, start, stop)
+            if reach == NO_MEMORY:
+                return reach
+            if reach < stop or stop == self.starts.n:
+                reach = min(max(reach, start + 1), self.starts.n)
+                return next_start(&self.starts, reach)
+            stop += 4 * (stop - start)
+
+    cdef Py_ssize_t prefix_reach(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t stop
+    ) noexcept nogil:
+        """Where the longest token ends that begins with the META before text[start:stop].
+
+        `stop` where the text would have to go on; or NO_MEMORY.
+        """
+        cdef const Trie* trie = &self.encoder.model.trie
+        cdef Reader* reader = &state.reader
+        cdef Py_ssize_t at, begin, reach = start, n
+        cdef uint32_t node = 0
+        start_reading(reader, start, stop, True)
+        reader.traces = True
+        n = read_words(reader, &state.words)
+        reader.traces = False
+        if n <= 0:
+            return stop if n == 0 else n
+        begin = state.words.starts[0]
+        for at in range(begin, begin + state.words.lengths[0]):
+            node = child_of(trie, node, reader.buffer[at])
+            if node == 0:
+                return reach
+            if trie.tokens[node] != NONE:
+                reach = reader.origins[at] + 1
+        return stop if state.words.ends[0] == stop else reach
+
     cdef Py_ssize_t count_slice(
         self, WordState* state, Py_ssize_t start, Py_ssize_t end
     ) noexcept nogil:
@@ -290,7 +337,9 @@ cdef class WordIntervals:
         cdef Py_ssize_t first, last, head = 0, tail = 0
         if start >= end:
             return 0
-        first = next_start(&self.starts, start)
+        first = self.first_start(state, start)
+        if first == NO_MEMORY:
+            return first
         if first == NOT_FOUND or first > end:
             return self.count_alone(state, start, end)
         last = last_start(&self.starts, end)
@@ -315,8 +364,10 @@ cdef class WordIntervals:
         self, WordState* state, Py_ssize_t start, Py_ssize_t n
     ) noexcept nogil:
         """The greatest end of a slice from `start` with at most n tokens; or NO_MEMORY."""
-        cdef Py_ssize_t first = next_start(&self.starts, start), low, high, middle, head = 0
+        cdef Py_ssize_t first = self.first_start(state, start), low, high, middle, head = 0
         cdef Py_ssize_t place, limit, left, rank
+        if first == NO_MEMORY:
+            return first
         if first == NOT_FOUND:
             return self.best_end(state, start, start, self.starts.n, n)
         if first > start:

@@ -305,5 +305,6 @@ def test_chunks_of_text_need_neither_numpy_nor_parsers() -> None:
     )
     command = [sys.executable, "-c", program]
     loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-    late = {"numpy", "regex", "subprocess", "difflib", "cutline.chunking.code_structure"}
+    late = {"numpy", "regex", "subprocess", "difflib", "dataclasses"}
+    late |= {"cutline.chunking.code_structure"}
     assert not late.intersection(loaded)

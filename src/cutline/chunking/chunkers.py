@@ -3,7 +3,6 @@
 import copy
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Final, Self
 
 from cutline.checks import plain_text
@@ -74,7 +73,7 @@ class Chunker:
         ['one two', ' three four']
         """
         twin = copy.copy(self)
-        twin._rules = replace(self._rules, count_text=count_text)
+        twin._rules = self._rules.with_count_text(count_text)
         return twin
 
     def _apart(self) -> Self:

@@ -799,8 +799,11 @@ class Encoding(TextEncoder, Decoding):
     @property
     def max_token_value(self) -> int:
         """The highest token id."""
-        others = (*self.added_tokens.values(), *self._spec.unreachable_tokens.values())
-        return max(int(self._vocabulary.ids.max()), *others, 0)
+        others = [*self._special_tokens.values()]
+        if self._pipeline is not None:
+            others += self.added_tokens.values()
+            others += self._spec.unreachable_tokens.values()
+        return max([self._highest_id, *others])
 
     @property
     def n_vocab(self) -> int:

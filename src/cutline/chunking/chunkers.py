@@ -3,8 +3,6 @@
 import copy
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Final, Self
 
 from cutline.checks import plain_text
@@ -75,7 +73,7 @@ class Chunker:
         ['one two', ' three four']
         """
         twin = copy.copy(self)
-        twin._rules = replace(self._rules, count_text=count_text)
+        twin._rules = self._rules.with_count_text(count_text)
         return twin
 
     def _apart(self) -> Self:
@@ -142,7 +140,7 @@ class Chunker:
         if isinstance(source, str):
             raise TypeError("source must be parts of a text or a Path, got one str: use chunk")
         if isinstance(source, os.PathLike):
-            return self._chunk_parts(_file_parts(Path(source)))
+            return self._chunk_parts(_file_parts(source))
         return self._chunk_parts(source)
 
     def _chunk_parts(self, parts: Iterable[str]) -> Iterator[Chunk]:
@@ -153,8 +151,8 @@ class Chunker:
         return PLAIN
 
 
-def _file_parts(path: Path) -> Iterator[str]:
-    with path.open(encoding="utf-8", newline="") as file:
+def _file_parts(path: os.PathLike[str]) -> Iterator[str]:
+    with open(path, encoding="utf-8", newline="") as file:  # noqa: PTH123 (loads pathlib)
         while part := file.read(_READ_CHARACTERS):
             yield part
 

@@ -19,7 +19,9 @@ from cutline.kernels.base.memory import zeroed_numbers
 
 from cython cimport auto_pickle, critical_section
 
-from cutline.kernels.base.characters cimport Characters, PyUnicode_IS_ASCII, characters_of
+from cutline.kernels.base.characters cimport (
+    Characters, PyUnicode_DATA, PyUnicode_IS_ASCII, characters_of,
+)
 from cutline.kernels.base.common cimport (
     NO_LIMIT, NO_MEMORY, NONE, UNKNOWN, char_bytes, grow, int64_t, memcpy, memset, uint32_t,
 )
@@ -78,6 +80,9 @@ cdef const uint8_t* utf8_data(object owner, Py_ssize_t* n) except NULL:
     if isinstance(owner, bytes):
         n[0] = PyBytes_GET_SIZE(owner)
         return <const uint8_t*> PyBytes_AS_STRING(owner)
+    if PyUnicode_CheckExact(owner) and PyUnicode_IS_ASCII(owner):
+        n[0] = PyUnicode_GET_LENGTH(owner)
+        return <const uint8_t*> PyUnicode_DATA(owner)
     return <const uint8_t*> PyUnicode_AsUTF8AndSize(owner, n)
 
 
@@ -119,6 +124,13 @@ cdef class Encoder:
     def _changes_texts(self):
         """Whether a text can be changed before it is split."""
         return self.pipeline is not None
+
+    @property
+    def _highest_id(self):
+        """The highest id of the vocabulary's tokens."""
+        cdef const Bpe* bpe = &self.tables.bpe
+        cdef Py_ssize_t n_sparse = bpe.n_tokens - bpe.n_dense
+        return bpe.sparse_ids[n_sparse - 1] if n_sparse else bpe.n_tokens - 1
 
     def _max_bytes_of(self, n):
         """The most bytes of text that n tokens cover; None where that is not known.
@@ -208,25 +220,37 @@ cdef class Encoder:
         """Encode a text's UTF-8 into the encoder state; see encode_text."""
         cdef Py_ssize_t n = 0, total
         cdef const uint8_t* data = utf8_data(owner, &n)
-        cdef Source source = self.source()
-        cdef const Bpe* bpe = &self.tables.bpe
-        cdef EncoderState* state = &owned.state
-        cdef const int64_t[::1] starts, ends
-        if source.scanner == NULL and n > 0:
-            starts, ends = self.spans_of(owner if isinstance(owner, bytes) else owner.encode())
-            source.n_spans = starts.shape[0]
-            if source.n_spans == 0:
-                return 0
-            source.starts = &starts[0]
-            source.ends = &ends[0]
-        if n < NOGIL_BYTES:
-            total = encode_text(bpe, &source, state, data, n, before, limit)
+        cdef Source source
+        if self.scan_tables is None and n > 0:
+            total = self.run_spans(owned, owner, data, n, before, limit)
+        elif n < NOGIL_BYTES:
+            source = self.source()
+            total = encode_text(&self.tables.bpe, &source, &owned.state, data, n, before, limit)
         else:
+            source = self.source()
             with nogil:
-                total = encode_text(bpe, &source, state, data, n, before, limit)
+                total = encode_text(
+                    &self.tables.bpe, &source, &owned.state, data, n, before, limit
+                )
         if total < 0:
             raise MemoryError(f"no memory for the tokens of {n} bytes of text")
         return total
+
+    cdef Py_ssize_t run_spans(
+        self, OwnedState owned, object owner, const uint8_t* data, Py_ssize_t n,
+        Py_ssize_t before, Py_ssize_t limit
+    ) except -1:
+        """What run does where a function replaces the scanner; see encode_text."""
+        cdef Source source = self.source()
+        cdef const int64_t[::1] starts, ends
+        starts, ends = self.spans_of(owner if isinstance(owner, bytes) else owner.encode())
+        source.n_spans = starts.shape[0]
+        if source.n_spans == 0:
+            return 0
+        source.starts = &starts[0]
+        source.ends = &ends[0]
+        with nogil:
+            return encode_text(&self.tables.bpe, &source, &owned.state, data, n, before, limit)
 
     def encode_ordinary(self, text):
         """Encode a text, special-token text as ordinary text.

@@ -448,8 +448,8 @@ class Encoding(TextEncoder, Decoding):
     ) -> list[list[int]]:
         """Encode many texts with `encode_ordinary`, in threads.
 
-        Cost: linear in the texts. Lists are made by one thread at a time, a third of the work;
-        `cutline.integrations.arrow.encode_batch` makes none.
+        Cost: linear in the texts. Lists are made by one thread at a time, a third to a half of
+        the work; `cutline.integrations.arrow.encode_batch` makes none.
 
         >>> import cutline
         >>> cutline.get_encoding("gpt2").encode_ordinary_batch(["hello world", ""])

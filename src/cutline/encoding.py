@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 from itertools import chain
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, Self, TypeVar, cast
 
 from cutline.checks import checked_budget, plain_text
 from cutline.decoding import Decoding
@@ -22,7 +22,7 @@ from cutline.errors import (
     VocabularyError,
 )
 from cutline.kernels.base.late import Late
-from cutline.kernels.encode.decode import Decoder
+from cutline.kernels.encode.decode import Decoder, ids_to_list
 from cutline.special import SpecialFinder, disallowed_error
 from cutline.text_encoder import TextEncoder
 from cutline.threads import map_blocks, map_sized
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from cutline.kernels.bpe.bpe import BpeTables
     from cutline.kernels.scan.scan import ScanTables
     from cutline.pipeline.pipeline import Pipeline
+    from cutline.pipeline.safe_points import SafePoints
     from cutline.spec import TokenizerSpec
     from cutline.vocabulary import Vocabulary
 
@@ -52,6 +53,8 @@ if not TYPE_CHECKING:
 
 AllowedSpecial = Literal["all"] | AbstractSet[str]
 DisallowedSpecial = Literal["all"] | Collection[str]
+
+Result = TypeVar("Result")
 
 
 class TiktokenEncoding(Protocol):
@@ -317,6 +320,7 @@ class Encoding(TextEncoder, Decoding):
         *,
         allowed_special: AllowedSpecial = frozenset(),
         disallowed_special: DisallowedSpecial = "all",
+        num_threads: int = 1,
     ) -> list[int]:
         """Encode a text that may spell special tokens.
 
@@ -325,14 +329,21 @@ class Encoding(TextEncoder, Decoding):
             allowed_special: special tokens whose text becomes the token, or "all".
             disallowed_special: texts that must not occur; "all" means every special token
                 that is not allowed. A special token in neither set is encoded as ordinary text.
+            num_threads: maximum number of threads, for a text of megabytes.
 
         Returns:
-            Token ids.
+            Token ids; they do not depend on the number of threads.
 
         Raises:
             SpecialTokenError: (a ValueError) the text contains a disallowed special token.
+            ValueError: num_threads is below 1.
 
-        Cost: linear in the text.
+        Cost: linear in the text. Threads take parts of 2**19 characters, cut where the tokenizer
+        is known to split any text, such as before the blank after a word. A text without such
+        places, such as a run of one letter, takes one thread, and so does a split pattern that
+        runs on the `regex` module. The list is made by one thread, a third of the work;
+        `encode_to_numpy` makes none.
+        Source: docs/encoding.md, "One text in threads".
 
         >>> import cutline
         >>> enc = cutline.get_encoding("gpt2")
@@ -343,6 +354,8 @@ class Encoding(TextEncoder, Decoding):
         """
         text = plain_text(text)
         allowed = self._check_special(text, allowed_special, disallowed_special)
+        if num_threads != 1:
+            return self._encode_in_threads(text, allowed, num_threads)
         return self._encode_allowed(text, allowed) if allowed else self.encode_ordinary(text)
 
     def _encode_allowed(self, text: str, allowed: frozenset[str]) -> list[int]:
@@ -363,6 +376,7 @@ class Encoding(TextEncoder, Decoding):
         *,
         allowed_special: AllowedSpecial = frozenset(),
         disallowed_special: DisallowedSpecial = "all",
+        num_threads: int = 1,
     ) -> NDArray[np.uint32]:
         """Encode like `encode`, into an array: uint32, shape (tokens,).
 
@@ -372,12 +386,14 @@ class Encoding(TextEncoder, Decoding):
         """
         text = plain_text(text)
         allowed = self._check_special(text, allowed_special, disallowed_special)
-        if not allowed:
-            return self._encode_to_numpy(text)
+        if num_threads != 1:
+            return self._encode_to_numpy_in_threads(text, allowed, num_threads)
         return self._encode_allowed_to_numpy(text, allowed)
 
     def _encode_allowed_to_numpy(self, text: str, allowed: frozenset[str]) -> NDArray[np.uint32]:
-        """Encode like `_encode_allowed`, into an array."""
+        """Encode like `_encode_allowed`, into an array; `allowed` may be empty."""
+        if not allowed:
+            return self._encode_to_numpy(text)
         if self._pipeline is not None:
             return np.array(self._pipeline.encode(self, text, allowed), dtype=np.uint32)
         parts = [
@@ -444,8 +460,8 @@ class Encoding(TextEncoder, Decoding):
     ) -> list[list[int]]:
         """Encode many texts with `encode_ordinary`, in threads.
 
-        Cost: linear in the texts. Lists are made by one thread at a time, a third of the work;
-        `cutline.integrations.arrow.encode_batch` makes none.
+        Cost: linear in the texts. Lists are made by one thread at a time, a third to a half of
+        the work; `cutline.integrations.arrow.encode_batch` makes none.
 
         >>> import cutline
         >>> cutline.get_encoding("gpt2").encode_ordinary_batch(["hello world", ""])
@@ -882,6 +898,50 @@ class Encoding(TextEncoder, Decoding):
         """List safe split points after `begin`."""
         assert self._pipeline is not None
         return self._pipeline.safe_points.find(text, begin)
+
+    # One long text in threads
+
+    def _count_in_threads(self, text: str | bytes, num_threads: int) -> int:
+        """Count like `count` or `_count_utf8`, a text's UTF-8."""
+
+        def count(part: str | bytes, at_start: bool) -> int:
+            if not at_start and self._changes_texts:
+                return self._count_after(part if isinstance(part, str) else part.decode())
+            return self.count(part) if isinstance(part, str) else self._count_utf8(part)
+
+        return sum(self._map_parts(count, text, num_threads))
+
+    def _encode_in_threads(self, text: str, allowed: frozenset[str], num_threads: int) -> list[int]:
+        return ids_to_list(self._encode_to_numpy_in_threads(text, allowed, num_threads))
+
+    def _encode_to_numpy_in_threads(
+        self, text: str, allowed: frozenset[str], num_threads: int
+    ) -> NDArray[np.uint32]:
+        pipeline = self._changing_pipeline
+
+        def encode(part: str, at_start: bool) -> NDArray[np.uint32]:
+            if not at_start and pipeline is not None:
+                tokens = pipeline.encode(self, part, allowed, at_start=False)
+                return np.array(tokens, dtype=np.uint32)
+            return self._encode_allowed_to_numpy(part, allowed)
+
+        return np.concatenate(self._map_parts(encode, text, num_threads))
+
+    def _map_parts(
+        self, work: Callable[[Any, bool], Result], text: str | bytes, num_threads: int
+    ) -> list[Result]:
+        """Apply `work` to the parts of a text; see `parts.map_parts`."""
+        from cutline.pipeline import parts  # for long texts only
+
+        points = None
+        if num_threads > 1 and parts.is_long(text) and self._has_automaton:
+            points = self._remember("safe points", self._make_safe_points)
+        return parts.map_parts(work, text, points, num_threads)
+
+    def _make_safe_points(self) -> SafePoints:
+        from cutline.pipeline.safe_points import SafePoints
+
+        return SafePoints(self._spec) if self._pipeline is None else self._pipeline.safe_points
 
     # Internals
 

@@ -15,7 +15,7 @@ from cutline.chunking.rules import CountText, Rules
 from cutline.chunks import Chunk
 from cutline.protocols import TokenCounter
 from cutline.registry import token_counter_of
-from cutline.threads import map_threads
+from cutline.threads import CUT_CHARACTERS, map_sized
 
 __all__ = [
     "Chunker",
@@ -115,7 +115,8 @@ class Chunker:
         """
         if isinstance(texts, str):
             raise TypeError("texts must be a sequence of str, got one str: put it into a list")
-        return map_threads(self._chunk_numbered, list(enumerate(texts)), num_threads)
+        numbered = list(enumerate(texts))
+        return map_sized(self._chunk_numbered, numbered, _length, num_threads, CUT_CHARACTERS)
 
     def _chunk_numbered(self, numbered: tuple[int, str]) -> list[Chunk]:
         place, text = numbered
@@ -149,6 +150,11 @@ class Chunker:
     def _outline(self, text: str) -> Outline:
         """Return the structure of a text: plain."""
         return PLAIN
+
+
+def _length(numbered: tuple[int, object]) -> int:
+    """Return a text's length; 0 if it is none, which is refused in its turn."""
+    return str.__len__(numbered[1]) if isinstance(numbered[1], str) else 0
 
 
 def _file_parts(path: os.PathLike[str]) -> Iterator[str]:

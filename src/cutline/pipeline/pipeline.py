@@ -122,10 +122,17 @@ class Pipeline:
         """Return a test whether a token may be found."""
         return lambda token: not token.special or token.content in allowed
 
-    def encode(self, encoder: TextEncoder, text: str, allowed: frozenset[str]) -> list[int]:
-        """Encode a text, with some special tokens allowed."""
+    def encode(
+        self,
+        encoder: TextEncoder,
+        text: str,
+        allowed: frozenset[str],
+        *,
+        at_start: bool = True,
+    ) -> list[int]:
+        """Encode a text, with some special tokens allowed; see `pieces`."""
         tokens: list[int] = []
-        for piece in self.pieces(text, allowed):
+        for piece in self.pieces(text, allowed, at_start=at_start):
             if isinstance(piece, AddedToken):
                 tokens.append(piece.id)
             else:

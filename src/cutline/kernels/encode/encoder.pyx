@@ -39,6 +39,8 @@ cdef enum:
     KEPT_OUT_SLOTS = 1 << 20    # a larger buffer for tokens is freed after use
     KEPT_STATES = 16
 
+cdef object ONE_THREAD = 1
+
 
 cdef inline str plain_str(text):
     if PyUnicode_CheckExact(text):
@@ -252,11 +254,12 @@ cdef class Encoder:
         with nogil:
             return encode_text(&self.tables.bpe, &source, &owned.state, data, n, before, limit)
 
-    def encode_ordinary(self, text):
+    def encode_ordinary(self, text, *, num_threads=1):
         """Encode a text, special-token text as ordinary text.
 
         Args:
             text: any string; lone surrogates count as U+FFFD, as in tiktoken.
+            num_threads: maximum number of threads, for a text of megabytes; as for `encode`.
 
         Returns:
             Token ids, a list of int.
@@ -267,6 +270,8 @@ cdef class Encoder:
         >>> cutline.get_encoding("o200k_base").encode_ordinary("hello world")
         [24912, 2375]
         """
+        if num_threads is not ONE_THREAD:
+            return self._encode_in_threads(plain_str(text), frozenset(), num_threads)
         if self.pipeline is not None:
             return self.pipeline.encode_ordinary(self, text)
         return self.encode_str(text)
@@ -296,13 +301,14 @@ cdef class Encoder:
         self.release(owned)
         return tokens
 
-    def count(self, text):
+    def count(self, text, *, num_threads=1):
         """Count the tokens of a text: `len(encode_ordinary(text))`, without the list.
 
         Special-token text such as `<|endoftext|>` counts as the ordinary text it is.
 
         Args:
             text: any string.
+            num_threads: maximum number of threads, for a text of megabytes; as for `encode`.
 
         Returns:
             The number of tokens.
@@ -314,12 +320,16 @@ cdef class Encoder:
         >>> cutline.get_encoding("o200k_base").count("hello world")
         2
         """
+        if num_threads is not ONE_THREAD:
+            return self._count_in_threads(plain_str(text), num_threads)
         if self.pipeline is not None:
             return self.pipeline.count(self, text)
         return self.count_str(text)
 
-    def _count_utf8(self, bytes utf8 not None):
+    def _count_utf8(self, bytes utf8 not None, *, num_threads=1):
         """Count the tokens of a text's UTF-8, which must be valid: `count`, without the str."""
+        if num_threads is not ONE_THREAD:
+            return self._count_in_threads(utf8, num_threads)
         if self.pipeline is not None:
             return self.pipeline.count(self, utf8.decode())
         cdef OwnedState owned = self.take_state()

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from cutline.errors import VocabularyError
-from cutline.normalizing import Traced, _of_each
+from cutline.normalizing import Traced, of_each
 from cutline.words.characters import chars_of, class_pattern
 
 __all__ = ["Precompiled"]
@@ -194,7 +194,7 @@ class Precompiled:
     def trace(self, traced: Traced) -> Traced:
         """See `Step.trace`."""
         text = traced.text
-        lengths = _of_each(text, lambda one: len(self.apply(one)))
+        lengths = of_each(text, lambda one: len(self.apply(one)))
         begins = np.ones(len(text), dtype=np.bool_)
         for found in _clusters().finditer(text):
             made = self._whole(found.group())

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from cutline.normalizing import Traced, _of_each
+from cutline.normalizing import Traced, of_each
 from cutline.words.characters import ClassName, class_pattern
 
 __all__ = ["ByCharacter", "Collapse", "Kind"]
@@ -49,7 +49,7 @@ class ByCharacter:
 
     def trace(self, traced: Traced) -> Traced:
         """See `Step.trace`."""
-        lengths = _of_each(traced.text, lambda one: len(self.apply(one)))
+        lengths = of_each(traced.text, lambda one: len(self.apply(one)))
         return traced.rewritten(self.apply(traced.text), np.arange(len(lengths)), lengths)
 
     def keeps(self, character: str) -> bool:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from cutline.normalizing import Step
+    from cutline.words.joining import Joiner
     from cutline.words.splitting import Splitter
 else:
     from cutline.kernels.base.late import numpy as np
@@ -92,6 +93,7 @@ class TokenizerSpec(NamedTuple):
             before the text for an inserted one.
         model: how a word becomes tokens; None: by byte-level BPE.
         splitters: what splits normalized text into words, for a model other than BPE.
+        joiner: how decoded words are put together; None: as they are, with a blank between two.
     """
 
     name: str
@@ -105,6 +107,7 @@ class TokenizerSpec(NamedTuple):
     trims: tuple[bool, ...] = ()
     model: WordPiece | Unigram | None = None
     splitters: tuple[Splitter, ...] = ()
+    joiner: Joiner | None = None
 
     @classmethod
     def plain(

@@ -21,7 +21,14 @@ from cutline.formats.merges import (
 from cutline.formats.stages import make_pattern, make_steps
 from cutline.formats.tekken import is_tekken, parse_tekken
 from cutline.formats.tiktoken_file import read_tiktoken
-from cutline.formats.tokenizer_json import Part, parse_tokenizer_json, refused
+from cutline.formats.tokenizer_json import (
+    Part,
+    flat,
+    is_newer,
+    parse_tokenizer_json,
+    refused,
+)
+from cutline.formats.word_json import is_word_model, read_word_model
 from cutline.formats.writing import FileFormat, format_by_name
 from cutline.normalizing import normalize
 from cutline.spec import TokenizerSpec, checked_special_tokens
@@ -130,6 +137,10 @@ def _from_json(path: Path, name: str | None) -> TokenizerSpec:
 
 
 def _from_document(document: Part, name: str, source: str) -> TokenizerSpec:
+    if is_word_model(document):
+        parts = flat(document.get("normalizer"), "normalizers", source, "normalizer")
+        spec = read_word_model(document, name, source, make_steps([*parts], source))
+        return _checked(spec, source, is_done=is_newer(document))
     parsed = parse_tokenizer_json(document, source)
     pat_str, prefix_space = make_pattern(parsed.pre_tokenizers, source)
     added = {token.content: token.id for token in parsed.added_tokens}
@@ -150,8 +161,13 @@ def _from_document(document: Part, name: str, source: str) -> TokenizerSpec:
         parsed.n_template_tokens,
         parsed.trims,
     )
-    checked_special_tokens(vocabulary, spec.own_tokens)
-    _check_normalized(spec, source, is_done=parsed.is_normalized)
+    return _checked(spec, source, is_done=parsed.is_normalized)
+
+
+def _checked(spec: TokenizerSpec, source: str, *, is_done: bool) -> TokenizerSpec:
+    """Refuse added tokens that cannot be found exactly; see `_check_normalized`."""
+    checked_special_tokens(spec.vocabulary, spec.own_tokens)
+    _check_normalized(spec, source, is_done=is_done)
     return spec
 
 

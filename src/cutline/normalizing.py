@@ -232,9 +232,9 @@ class Form:
         if character < "\u0300" or later_characters().match(character):
             return True
         is_mark = unicodedata.category(character)[0] == "M" or unicodedata.combining(character)
-        # A letter can decompose into something that begins with a mark.
+        # A letter can decompose into something that begins with a mark or with a jamo.
         opening = unicodedata.normalize("NFKD", character)[0]
-        return not (is_mark or _JAMO.match(character) or unicodedata.category(opening)[0] == "M")
+        return not (is_mark or _JAMO.match(opening) or unicodedata.category(opening)[0] == "M")
 
     def keeps_slices(self, text: str) -> bool:
         """See `Step.keeps_slices`."""

@@ -180,7 +180,7 @@ class TokenizerSpec(NamedTuple):
     def _around_splitting(self) -> tuple[Any, ...]:
         unreachable = tuple(sorted(self.unreachable_tokens.items()))
         found = self.normalizer, self.prefix_space, unreachable, self.n_template_tokens, self.trims
-        return found if self.model is None else (*found, self.model, self.splitters)
+        return found if self.model is None else (*found, self.model, self.splitters, self.joiner)
 
 
 def checked_special_tokens(

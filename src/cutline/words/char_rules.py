@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import cached_property, lru_cache, partial
 from typing import Final, NamedTuple
 
@@ -90,7 +91,7 @@ class CharRules:
     def __init__(
         self, steps: tuple[Step, ...], splitters: tuple[Splitter, ...], model: object
     ) -> None:
-        self._steps, self._splitters, self._model = steps, splitters, model
+        self._model = model
         self._metaspace = _metaspace_of(splitters)
         self._splits_white = any(isinstance(one, WhitespaceSplit) for one in splitters)
         self._classes, self._ways = _ways_of(splitters)
@@ -99,7 +100,6 @@ class CharRules:
         self.collapses = self._collapses(last)
         self.strips_raw = first.left, first.right
         self.strips_end = self._strips_end(last)
-        self._blank_steps = last
         self._kept: dict[str, Image] = {}
         self._flaggers = [
             _flagger(step, self.char_steps[place + 1 :])
@@ -165,9 +165,10 @@ class CharRules:
     @cached_property
     def plain(self) -> "CharRules":
         """The rules for text that is normalized already."""
-        if not self.char_steps:
-            return self
-        return CharRules(self._blank_steps, self._splitters, self._model)
+        rules = copy(self)
+        rules.char_steps, rules._flaggers, rules._cr_flags = (), [], 0
+        rules.strips_raw = False, False
+        return rules
 
     def _images(self, block: int) -> list[Image]:
         codes = range(block * _BLOCK, (block + 1) * _BLOCK)
@@ -222,12 +223,16 @@ class CharRules:
             return 0
         whole = self._image_of(self._normalized("\r\n")).text
         apart = self._image_of(self._normalized("\r") + self._normalized("\n")).text
-        return 0 if _one_run(whole) == _one_run(apart) else RIGHT
+        return 0 if self._as_one_run(whole) == self._as_one_run(apart) else RIGHT
 
-
-def _one_run(text: bytes) -> bytes:
-    """Shorten white space to what it means at most."""
-    return re.sub(rb"\xff+|(\xfe[^\xfe\xff]+)\1*", lambda found: found[1] or _END, text)
+    def _as_one_run(self, text: bytes) -> bytes:
+        """Write only once what is white space of any length."""
+        blank = _RUN + (self._metaspace.replacement.encode() if self._metaspace else b"")
+        return re.sub(
+            rb"(?:%b)+|\xff+" % blank,
+            lambda found: blank if found[0].startswith(_RUN) else _END,
+            text,
+        )
 
 
 def _joined(images: Sequence[Image]) -> Image:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from cutline.normalizing import Step
+    from cutline.words.joining import Joiner
     from cutline.words.splitting import Splitter
 else:
     from cutline.kernels.base.late import numpy as np
@@ -63,6 +64,7 @@ class TokenizerSpec(NamedTuple):
             before the text for an inserted one.
         model: how a word becomes tokens; None: by byte-level BPE.
         splitters: what splits normalized text into words, for a model other than BPE.
+        joiner: how decoded words are put together; None: as they are, with a blank between two.
     """
 
     name: str
@@ -76,6 +78,7 @@ class TokenizerSpec(NamedTuple):
     trims: tuple[bool, ...] = ()
     model: WordPiece | Unigram | None = None
     splitters: tuple[Splitter, ...] = ()
+    joiner: Joiner | None = None
 
     @classmethod
     def plain(
@@ -148,7 +151,7 @@ class TokenizerSpec(NamedTuple):
     def _around_splitting(self) -> tuple[Any, ...]:
         unreachable = tuple(sorted(self.unreachable_tokens.items()))
         found = self.normalizer, self.prefix_space, unreachable, self.n_template_tokens, self.trims
-        return found if self.model is None else (*found, self.model, self.splitters)
+        return found if self.model is None else (*found, self.model, self.splitters, self.joiner)
 
 
 def checked_special_tokens(

@@ -13,16 +13,18 @@ class WhitespaceSplit:
 
 @dataclass(frozen=True, slots=True)
 class SplitClass:
-    """Characters of a class are words apart from the others.
+    r"""Characters of a class are words apart from the others.
 
     Attributes:
-        members: the class.
-        behavior: each of them is a word ("isolated"), each run of them is ("contiguous"), or
-            they are removed.
+        members: the class; "word" is `\w`.
+        behavior: each of them is a word ("isolated"), each run of them is ("contiguous"), they
+            are removed, or each ends a word ("merged with previous") or begins one.
     """
 
-    members: Literal["bert punctuation", "punctuation", "digits", "word"]
-    behavior: Literal["isolated", "contiguous", "removed"]
+    members: Literal["punctuation", "digits", "word"]
+    behavior: Literal[
+        "isolated", "contiguous", "removed", "merged with previous", "merged with next"
+    ]
 
 
 @dataclass(frozen=True, slots=True)

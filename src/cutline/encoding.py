@@ -515,7 +515,7 @@ class Encoding(TextEncoder, Decoding):
         31373
         """
         piece = _as_bytes(text_or_bytes)
-        token_id = self._token_id(piece)
+        token_id = self._token_id(piece) if self._is_byte_level else self._word_id(piece)
         if token_id is None:
             token_id = self._spec.unreachable_tokens.get(piece)
         if token_id is None:
@@ -526,6 +526,10 @@ class Encoding(TextEncoder, Decoding):
                 "encode_ordinary gives the tokens of any text"
             )
         return token_id
+
+    def _word_id(self, token: bytes) -> int | None:
+        ids: dict[bytes, int] = self._remember("ids", self._vocabulary.to_ranks)
+        return ids.get(token)
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
         """Encode without the split pattern, as one piece."""
@@ -819,6 +823,8 @@ class Encoding(TextEncoder, Decoding):
         if self._pipeline is not None:
             others += self.added_tokens.values()
             others += self._spec.unreachable_tokens.values()
+        if not self._is_byte_level:
+            return max([int(self._vocabulary.ids.max(initial=0)), *others])
         return max([self._highest_id, *others])
 
     @property
@@ -884,6 +890,11 @@ class Encoding(TextEncoder, Decoding):
     def _changing_pipeline(self) -> Pipeline | None:
         return self._pipeline if self._changes_texts else None
 
+    @property
+    def _is_byte_level(self) -> bool:
+        """Whether the model is byte-level BPE."""
+        return self._pipeline is None or self._pipeline.spec.model is None
+
     def _changes(self, text: str) -> bool:
         """See `TextEncoder`."""
         pipeline = self._changing_pipeline
@@ -934,7 +945,11 @@ class Encoding(TextEncoder, Decoding):
         from cutline.pipeline import parts  # for long texts only
 
         points = None
-        if num_threads > 1 and parts.is_long(text) and self._has_automaton:
+        if (
+            num_threads > 1
+            and parts.is_long(text)
+            and (self._has_automaton or not self._is_byte_level)
+        ):
             points = self._remember("safe points", self._make_safe_points)
         return parts.map_parts(work, text, points, num_threads)
 

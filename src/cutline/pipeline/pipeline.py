@@ -63,8 +63,7 @@ class Pipeline:
     @cached_property
     def safe_points(self) -> "SafePoints":
         """Finds the safe split points of texts."""
-        from cutline.chunks import Chunk
-    from cutline.pipeline.safe_points import SafePoints
+        from cutline.pipeline.safe_points import SafePoints
 
         return SafePoints(self.spec)
 
@@ -190,7 +189,9 @@ class Pipeline:
         """
         from cutline.pipeline.offsets import changed_parts, untrimmed_offsets
 
-        return untrimmed_offsets(encoder, encoder._decoder, text, changed_parts(self, text, allowed))
+        return untrimmed_offsets(
+            encoder, encoder._decoder, text, changed_parts(self, text, allowed)
+        )
 
     # Slices: imported when needed, as they need this file
 
@@ -210,7 +211,7 @@ class Pipeline:
 
     def split(
         self, encoding: TextEncoder, text: str, chunk_size: int, chunk_overlap: int
-    ) -> list[Chunk]:
+    ) -> "list[Chunk]":
         """Implement `Encoding.split`."""
         from cutline.pipeline import slices
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WordPipeline"]
 
-_META = "\u2581".encode()
+_WHITE = 32  # the kernel's flag
 _UNKNOWN_PENALTY = 10.0  # as in sentencepiece and tokenizers
 _LEAST_GAP = 24  # characters from one safe split point to the next
 
@@ -52,17 +52,26 @@ class WordPipeline(Pipeline):
         model = spec.model
         assert model is not None
         self.rules = rules = CharRules(spec.normalizer, spec.splitters, model)
-        self._has_meta = any(isinstance(one, Metaspace) for one in spec.splitters)
-        self._only_first = any(
-            isinstance(one, Metaspace) and one.prepend == "first" for one in spec.splitters
-        )
-        raw = CharMap(rules.images, self._has_meta)
-        plain = raw if rules.plain is rules else CharMap(rules.plain.images, self._has_meta)
+        space = next((one for one in spec.splitters if isinstance(one, Metaspace)), None)
+        self._meta = b"" if space is None else space.replacement.encode()
+        self._only_first = space is not None and space.prepend == "first"
+        self._strips_raw = rules.strips_raw[1] and not rules.splits_white
+        raw = CharMap(self._images, self._meta)
+        plain = CharMap(rules.plain.images, self._meta)
         self.kernel = WordEncoder(raw, plain, *self._tables(spec, model))
         self._searches_normalized = bool(self.finder_of_normalized.texts)
 
     def __reduce__(self) -> tuple[type["WordPipeline"], tuple[TokenizerSpec]]:
         return WordPipeline, (self.spec,)
+
+    def _images(self, block: int) -> list[tuple[bytes, int, int, int]]:
+        """Return the images of a block, with what is cut off at the end of a text marked."""
+        first, last = block << 8, (block + 1) << 8
+        white = {ord(one) for one in SPACE if first <= ord(one) < last}
+        return [
+            image if code not in white else image._replace(flags=image.flags | _WHITE)
+            for code, image in enumerate(self.rules.images(block), first)
+        ]
 
     def _tables(
         self, spec: TokenizerSpec, model: WordPiece | Unigram
@@ -72,7 +81,7 @@ class WordPipeline(Pipeline):
         options: dict[str, Any] = {
             "prefixes": rules.prefix,
             "collapses": rules.collapses,
-            "strips_end": rules.strips_end,
+            "strips_end": 1 if rules.strips_end else 2 if self._strips_raw else 0,
         }
         tokens = vocabulary.tokens()
         if isinstance(model, WordPiece):
@@ -92,10 +101,11 @@ class WordPipeline(Pipeline):
             # Sums have at most a summand for each byte; each adds half a unit in the last place.
             "rounding": float(np.abs(np.append(scores, lowest)).max()) * 1e-15,
             "fuses": model.fuse_unk,
+            "meta": self._meta,
             "byte_ids": np.array(byte_ids, dtype=np.uint32) if falls_back else None,
         }
-        if self._has_meta:
-            tokens = [token.replace(_META, b"\xfd") for token in tokens]
+        if self._meta:
+            tokens = [token.replace(self._meta, b"\xfd") for token in tokens]
         return tokens, vocabulary.ids, model.unk_id, options
 
     # What differs from byte-level BPE
@@ -142,7 +152,7 @@ class WordPipeline(Pipeline):
 
     def split(
         self, encoding: TextEncoder, text: str, chunk_size: int, chunk_overlap: int
-    ) -> list[Chunk]:
+    ) -> "list[Chunk]":
         """Implement `Encoding.split`."""
         from cutline.pipeline import word_slices
 
@@ -183,6 +193,9 @@ class WordPipeline(Pipeline):
         for (start, end), kind in zip(pairwise([*starts, len(text)]), kinds, strict=True):
             yield start, end, kind
 
+    def _stripped(self, section: str) -> str:
+        return section.rstrip(SPACE) if self._strips_raw else section
+
     def _is_prefixed(self, at_start: bool) -> bool:
         return at_start or not self._only_first
 
@@ -220,6 +233,7 @@ class WordPipeline(Pipeline):
         tokens = self.kernel.count(section, False, prefixes)
         if tokens >= 0:
             return tokens
+        section = self._stripped(section)
         total = 0
         for start, end, is_entangled in self._parts(section):
             part = section[start:end]
@@ -251,9 +265,42 @@ class WordPipeline(Pipeline):
                 return tokens
         return np.array(self.encode(encoder, text, frozenset()), dtype=np.uint32)
 
-    def encode(self, encoder: TextEncoder, text: str, allowed: frozenset[str]) -> list[int]:
+    def encode(
+        self,
+        encoder: TextEncoder,
+        text: str,
+        allowed: frozenset[str],
+        *,
+        at_start: bool = True,
+    ) -> list[int]:
         """Encode a text, with some special tokens allowed."""
-        return ids_to_list(self._encode_with_spans(_repaired(text), allowed)[0])
+        text = _repaired(text)
+        ids: list[int] = []
+        for start, end, token in self._sections(text, allowed):
+            if token is not None:
+                ids.append(token.id)
+            else:
+                for part in self._ids_of(text[start:end], at_start and start == 0, allowed):
+                    ids += part
+        return ids
+
+    def _ids_of(self, section: str, at_start: bool, allowed: frozenset[str]) -> Iterator[list[int]]:
+        """Encode text without added tokens of the raw kind, part by part."""
+        prefixes = self._is_prefixed(at_start)
+        if self._normalized_pieces(section, allowed) is not None:
+            for ids, _ in self._encode_section(section, at_start, allowed):
+                yield ids_to_list(ids)
+            return
+        found = self.kernel.encode(section, True, False, prefixes)
+        if found is not None:
+            yield found
+            return
+        section = self._stripped(section)
+        for start, end, is_entangled in self._parts(section):
+            part = section[start:end]
+            if is_entangled:
+                part = normalize(part, self.rules.char_steps)
+            yield self.kernel.encode(part, True, is_entangled, prefixes and start == 0) or []
 
     def encode_with_offsets(
         self, encoder: TextEncoder, text: str, allowed: frozenset[str]
@@ -264,11 +311,11 @@ class WordPipeline(Pipeline):
             SurrogateError: (a ValueError) the text has surrogate code points.
         """
         utf8_of(text)
-        ids, spans = self._encode_with_spans(text, allowed)
+        ids, spans = self._encode_with_spans(text, allowed, True)
         return ids_to_list(ids), spans
 
     def _encode_with_spans(
-        self, text: str, allowed: frozenset[str]
+        self, text: str, allowed: frozenset[str], at_start: bool
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         ids, spans = [np.empty(0, dtype=np.uint32)], [np.empty((0, 2), dtype=np.int64)]
         for start, end, token in self._sections(text, allowed):
@@ -276,7 +323,9 @@ class WordPipeline(Pipeline):
                 ids.append(np.array([token.id], dtype=np.uint32))
                 spans.append(np.array([(start, end)], dtype=np.int64))
                 continue
-            for found, places in self._encode_section(text[start:end], start == 0, allowed):
+            for found, places in self._encode_section(
+                text[start:end], at_start and start == 0, allowed
+            ):
                 ids.append(found)
                 spans.append(places + start)
         return np.concatenate(ids), np.concatenate(spans)
@@ -301,20 +350,23 @@ class WordPipeline(Pipeline):
         if found is not None:
             yield found
             return
+        section = self._stripped(section)
         for start, end, is_entangled in self._parts(section):
             part = Traced.of(section).part(start, end)
             prefix = prefixes and start == 0
             if is_entangled:
                 yield self._encode_traced(trace(part, self.rules.char_steps), prefix)
             else:
-                ids, spans = self.kernel.encode_with_spans(part.text, False, prefix)
-                yield ids, spans + start
+                traced = self.kernel.encode_with_spans(part.text, False, prefix)
+                assert traced is not None
+                yield traced[0], traced[1] + start
 
     def _encode_traced(
         self, traced: Traced, prefixes: bool
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        ids, spans = self.kernel.encode_with_spans(traced.text, True, prefixes)
-        return ids, traced.spans_of(spans)
+        found = self.kernel.encode_with_spans(traced.text, True, prefixes)
+        assert found is not None  # nothing is entangled in normalized text
+        return found[0], traced.spans_of(found[1])
 
 
 class _SafePoints:
@@ -331,7 +383,14 @@ class _SafePoints:
 
     def find(self, text: str, begin: int = 0) -> list[int]:
         """List points after `begin`: not all of them, but none closer than _LEAST_GAP."""
-        points = self._char_map.sure_starts(text, begin, _LEAST_GAP)
+        return self._find(text, begin, _LEAST_GAP)
+
+    def first(self, text: str) -> int | None:
+        """Find the first point of a text; None: it has none."""
+        return next(iter(self._find(text, 0, 1)), None)
+
+    def _find(self, text: str, begin: int, gap: int) -> list[int]:
+        points = self._char_map.sure_starts(text, begin, gap)
         if not self._within and not self._looks_around:
             return points
         return [point for point in points if not self._crosses(text[point - 1], text[point])]

@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cutline.kernels.encode.decode import Decoder
-from cutline.words.models import Unigram, WordPiece
-from cutline.words.splitting import Metaspace
+from cutline.words.joining import JoinMetaspace, JoinWordPiece
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from cutline.spec import TokenizerSpec
 
 __all__ = ["WordDecoder", "word_decoder"]
@@ -35,50 +32,56 @@ class WordDecoder(Decoder):
 
     def text(self, tokens: Iterable[int]) -> str | bytes:
         """Decode to text; bytes if they are not UTF-8."""
-        found = super().text(tokens)
-        if isinstance(found, str):
-            return found.removeprefix(" ")
-        return found.removeprefix(b" ")
+        found = self.join(tokens)
+        try:
+            return found.decode()
+        except UnicodeDecodeError:
+            return found
 
     def join(self, tokens: Iterable[int]) -> bytes:
         """Decode to bytes."""
         return super().join(tokens).removeprefix(b" ")
 
-    def starts_of(self, tokens: list[int]) -> list[int]:
+    def starts_of(self, tokens: Iterable[int]) -> list[int]:
         """Return where in the text each token begins."""
+        tokens = list(tokens)
         starts = super().starts_of(tokens)
         less = int(bool(tokens) and super().bytes_of(tokens[0]).startswith(b" "))
         return [max(0, start - less) for start in starts]
 
 
-def word_decoder(spec: TokenizerSpec) -> WordDecoder:
+def word_decoder(spec: TokenizerSpec) -> Decoder:
     """Build the decoder of a spec whose model encodes words apart."""
     written = [*map(_writer_of(spec), spec.vocabulary.tokens())]
     offsets = np.zeros(len(written) + 1, dtype=np.uint64)
     np.cumsum([*map(len, written)], out=offsets[1:])
-    others = {token_id: text.encode() for text, token_id in spec.own_tokens.items()}
-    return WordDecoder(b"".join(written), offsets, spec.vocabulary.ids, dict(sorted(others.items())))
+    others = {number: token for token, number in spec.unreachable_tokens.items()}
+    others |= {token_id: text.encode() for text, token_id in spec.own_tokens.items()}
+    keeps_first = isinstance(spec.joiner, JoinMetaspace) and spec.joiner.prepend == "never"
+    kind = Decoder if keeps_first else WordDecoder
+    return kind(b"".join(written), offsets, spec.vocabulary.ids, dict(sorted(others.items())))
 
 
 def _writer_of(spec: TokenizerSpec) -> Callable[[bytes], bytes]:
     """Return what turns a token of the vocabulary into the bytes that it writes."""
-    model = spec.model
-    if isinstance(model, WordPiece):
-        return partial(_word_piece, prefix=model.prefix)
-    falls_back = isinstance(model, Unigram) and model.byte_fallback
-    metaspaces = [one.replacement for one in spec.splitters if isinstance(one, Metaspace)]
-    return partial(_piece, blank=metaspaces[0].encode() if metaspaces else b" ", bytewise=falls_back)
+    joiner = spec.joiner
+    if isinstance(joiner, JoinMetaspace):
+        return partial(_piece, blank=joiner.replacement.encode(), has_bytes=joiner.has_bytes)
+    if joiner is None:
+        return lambda token: b" " + token
+    return partial(_word_piece, joiner=joiner)
 
 
-def _word_piece(token: bytes, prefix: str) -> bytes:
+def _word_piece(token: bytes, joiner: JoinWordPiece) -> bytes:
     text = token.decode()
-    text = text.removeprefix(prefix) if prefix and text.startswith(prefix) else f" {text}"
-    for old, new in _CLEANED:
+    continues = joiner.prefix and text.startswith(joiner.prefix)
+    text = text.removeprefix(joiner.prefix) if continues else f" {text}"
+    for old, new in _CLEANED if joiner.cleanup else ():
         text = text.replace(old, new)
     return text.encode()
 
 
-def _piece(token: bytes, blank: bytes, bytewise: bool) -> bytes:
-    if bytewise and (found := _BYTE_TOKEN.fullmatch(token)) is not None:
+def _piece(token: bytes, blank: bytes, has_bytes: bool) -> bytes:
+    if has_bytes and (found := _BYTE_TOKEN.fullmatch(token)) is not None:
         return bytes([int(found[1], 16)])
     return token.replace(blank, b" ")

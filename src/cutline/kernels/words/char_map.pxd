@@ -16,8 +16,11 @@ cdef enum:
     LEFT = 1                # the character changes with the one before it
     RIGHT = 2               # ... with the one after it
     PAIR = 4                # ... with a neighbour that is PAIR, too
-    MARKED = 8              # there are markers in the image
-    ENDS_WORD = 16          # the image begins with a marker
+    OPENS = 8               # ... with one after it that JOINS
+    JOINS = 16
+    WHITE = 32              # it is cut off at the end of a text
+    MARKED = 64             # there are markers in the image
+    ENDS_WORD = 128         # the image begins with a marker
     # What the table of ASCII says besides letters
     LOOK = 0
     GAP = 0xFF
@@ -34,6 +37,13 @@ cdef struct CharBlock:
     uint8_t* images_bytes
 
 
+cdef inline bint meets(uint8_t before, uint8_t flags) noexcept nogil:
+    """Whether a character changes with the one before it, by the flags of both."""
+    return (
+        flags & LEFT or before & RIGHT or before & flags & PAIR or (before & OPENS and flags & JOINS)
+    )
+
+
 cdef class CharMap:
     cdef CharBlock* blocks[BLOCKS]
     # A character's only byte, GAP if it is but a break, or LOOK.
@@ -41,7 +51,7 @@ cdef class CharMap:
     cdef uint8_t ascii_group[128]
     cdef bint ascii_is_simple       # no image of ASCII has flags for neighbours
     cdef object images_of
-    cdef bint has_meta
+    cdef bytes meta
     cdef int fill(self, uint32_t number) except -1
     cdef Py_ssize_t prepare(self, str text) except -2
     cdef int prepare_all(self, str text) except -1

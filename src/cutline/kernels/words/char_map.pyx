@@ -17,9 +17,6 @@ cdef enum:
     MOST_BREAKS = 30
     MISSING = -3
 
-cdef bytes META_TEXT = "\u2581".encode()
-
-
 @auto_pickle(False)
 cdef class CharMap:
     """The images of all characters.
@@ -27,12 +24,12 @@ cdef class CharMap:
     Args:
         images_of: returns those of a block of 256 code points: tuples of bytes, first group,
             last group and flags.
-        has_meta: "\\u2581" stands for a blank, and is written as the byte META.
+        meta: the UTF-8 of what stands for a blank, and is written as the byte META; empty: none.
     """
 
-    def __cinit__(self, images_of, bint has_meta):
+    def __cinit__(self, images_of, bytes meta not None):
         self.images_of = images_of
-        self.has_meta = has_meta
+        self.meta = meta
         self.fill(0)
         self.look_at_ascii()
 
@@ -51,7 +48,7 @@ cdef class CharMap:
         cdef bytes written
         rows = []
         for text, first_group, last_group, flags in self.images_of(number):
-            written = text.replace(META_TEXT, b"\xfd") if self.has_meta else text
+            written = text.replace(self.meta, b"\xfd") if self.meta else text
             if len(written) > 255 or written.count(b"\xff") + written.count(b"\xfe") > MOST_BREAKS:
                 raise ValueError(f"a character of block {number} becomes {len(written)} bytes")
             rows.append((written, first_group, last_group, flags))
@@ -92,7 +89,7 @@ cdef class CharMap:
         self.ascii_is_simple = True
         for at in range(128):
             image = &self.blocks[0].images[at]
-            if image.flags & (LEFT | RIGHT | PAIR):
+            if image.flags & (LEFT | RIGHT | PAIR | JOINS):
                 self.ascii_is_simple = False
             self.ascii[at] = LOOK
             if image.n != 1:
@@ -127,8 +124,8 @@ cdef class CharMap:
             if block == NULL:
                 place[0] = at
                 return MISSING
-            flags = block.images[code_point & 0xFF].flags & (LEFT | RIGHT | PAIR)
-            if flags and (flags & (LEFT | RIGHT) or before & PAIR):
+            flags = block.images[code_point & 0xFF].flags
+            if flags & RIGHT or meets(before, flags):
                 return at
             before = flags
         return NOT_FOUND
@@ -153,7 +150,7 @@ cdef class CharMap:
         for at in range(characters.n):
             code_point = char_at(&characters, at)
             flags = self.blocks[code_point >> 8].images[code_point & 0xFF].flags
-            meet = flags & LEFT or before & RIGHT or (flags & PAIR and before & PAIR)
+            meet = meets(before, flags)
             if not meet and (
                 flags & ENDS_WORD and not flags & RIGHT
                 and not (before & ENDS_WORD and self.is_blank(code_point))
@@ -193,7 +190,7 @@ cdef class CharMap:
             code_point = char_at(&characters, at)
             flags = self.blocks[code_point >> 8].images[code_point & 0xFF].flags
             if at - last >= gap and at > begin and flags & ENDS_WORD and not (
-                flags & LEFT or before & RIGHT or flags & before & PAIR
+                meets(before, flags)
                 or (before & ENDS_WORD and self.is_blank(code_point))
             ):
                 places.append(at)

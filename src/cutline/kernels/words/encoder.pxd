@@ -29,7 +29,8 @@ cdef class WordEncoder:
     cdef WordModel model
     cdef readonly CharMap raw           # of texts as they are
     cdef readonly CharMap plain         # of normalized texts
-    cdef bint prefixes, collapses, strips_end
+    cdef bint prefixes, collapses
+    cdef int strips_end
     cdef Py_ssize_t most_characters
     cdef object held                    # arrays that the model points to
     cdef list idle

@@ -82,8 +82,8 @@ cdef Py_ssize_t encode_word(
 
 
 cdef inline Py_ssize_t out_slots_of(Py_ssize_t n) noexcept nogil:
-    """The most ids of a word of n bytes: three for each, of unknown ones."""
-    return 3 * max(n, 1) + 4
+    """The most ids of a word of n bytes: four for each, of unknown ones."""
+    return 4 * max(n, 1) + 4
 
 
 cdef Py_ssize_t look_up(
@@ -270,7 +270,7 @@ cdef class WordEncoder:
         unk_id: the id of what is unknown.
         options: `prefixes`, `collapses`, `strips_end` of the reader; and of WordPiece
             `continuation` (bytes) and `most_characters`; of Unigram `scores` (float64), `fuses`
-            and `byte_ids` (uint32, shape (256,), or None).
+            `meta` (the bytes that META stands for) and `byte_ids` (uint32, shape (256,), or None).
     """
 
     def __cinit__(
@@ -281,7 +281,7 @@ cdef class WordEncoder:
         cdef Py_ssize_t total = 0, number = 0
         cdef const double[::1] scores
         cdef const uint32_t[::1] byte_ids
-        cdef bytes continuation = options.get("continuation", b"")
+        cdef bytes meta, continuation = options.get("continuation", b"")
         self.raw = raw
         self.plain = plain
         self.idle = []
@@ -306,6 +306,10 @@ cdef class WordEncoder:
             self.model.fuses = options["fuses"]
             if options["byte_ids"] is not None:
                 self.model.falls_back = True
+                meta = options["meta"]
+                self.model.n_meta = len(meta)
+                for number in range(len(meta)):
+                    self.model.meta[number] = meta[number]
                 byte_ids = options["byte_ids"]
                 for number in range(256):
                     self.model.byte_ids[number] = byte_ids[number]

@@ -16,16 +16,17 @@ from libc.stdlib cimport free
 from cutline.kernels.base.late import numpy as np
 from cutline.kernels.base.memory import zeroed_numbers
 
-from cutline.kernels.base.characters cimport characters_of
+from cutline.kernels.base.characters cimport char_at, characters_of
 from cutline.kernels.base.common cimport (
     NO_MEMORY, NONE, NOT_FOUND, UNKNOWN, grow, int64_t, uint8_t, uint32_t, uint64_t,
 )
+from cutline.kernels.words.char_map cimport WHITE
 from cutline.kernels.words.encoder cimport (
     OwnedWordState, WordEncoder, WordState, count_stretch, count_words,
 )
 from cutline.kernels.words.model cimport UNIGRAM, WordModel
 from cutline.kernels.words.reader cimport (
-    TOO_LONG, WORD_SLOTS, Reader, Words, read_words, start_reading,
+    ONLY_WHITE, TOO_LONG, WORD_SLOTS, Reader, Words, read_words, start_reading,
 )
 from cutline.kernels.words.trie cimport Trie, child_of
 from cutline.kernels.words.unigram cimport Joints, best_path, count_prefixes
@@ -238,7 +239,7 @@ cdef class WordIntervals:
         cdef const uint8_t* data = state.reader.buffer + state.words.starts[word]
         cdef const Py_ssize_t* origins = state.reader.origins + state.words.starts[word]
         cdef Py_ssize_t n = state.words.lengths[word], at, place
-        if not grow(<void**> &state.out, &state.out_slots, 3 * n + 4, sizeof(uint32_t)):
+        if not grow(<void**> &state.out, &state.out_slots, 4 * n + 4, sizeof(uint32_t)):
             return False
         if best_path(
             &self.encoder.model, &state.paths, data, n, state.out, NULL, joints
@@ -277,7 +278,7 @@ cdef class WordIntervals:
         if read_words(&state.reader, &state.words) <= 0:
             return True
         n = state.words.lengths[0]
-        if not grow(<void**> &state.out, &state.out_slots, 3 * n + 4, sizeof(uint32_t)):
+        if not grow(<void**> &state.out, &state.out_slots, 4 * n + 4, sizeof(uint32_t)):
             return False
         best_path(
             model, &state.paths, state.reader.buffer + state.words.starts[0], n, state.out, NULL,
@@ -461,7 +462,7 @@ cdef class WordIntervals:
             if before + 1 <= n:
                 best[0] = max(best[0], state.words.ends[word])
             return before + 1
-        if not grow(<void**> &state.out, &state.out_slots, 3 * length + 4, sizeof(uint32_t)):
+        if not grow(<void**> &state.out, &state.out_slots, 4 * length + 4, sizeof(uint32_t)):
             return NO_MEMORY
         if not grow(<void**> &state.spans, &state.span_slots, length + 1, sizeof(Py_ssize_t)):
             return NO_MEMORY
@@ -472,7 +473,7 @@ cdef class WordIntervals:
             if inside and not state.paths.is_sure:
                 return UNKNOWN
             if state.reader.strips_end and state.words.begins_blank[word]:
-                counts[1] = 0   # a blank alone is none at the end
+                self.try_blank(state, word, before, n, best)
         else:
             for at in range(1, length + 1):
                 if at == length or origins[at] != origins[at - 1]:
@@ -483,6 +484,26 @@ cdef class WordIntervals:
         if before + counts[length] <= n:
             best[0] = max(best[0], state.words.ends[word])
         return before + counts[length]
+
+    cdef void try_blank(
+        self, WordState* state, Py_ssize_t word, Py_ssize_t before, Py_ssize_t n, Py_ssize_t* best
+    ) noexcept nogil:
+        """The same for cuts in the run of blanks before a word, which are none at the end."""
+        cdef Reader* reader = &state.reader
+        cdef Py_ssize_t at = state.words.firsts[word], stop = state.words.ends[word]
+        cdef uint32_t code_point
+        if state.words.lengths[word] > 1:
+            stop = reader.origins[state.words.starts[word] + 1]
+        if reader.strips_end == ONLY_WHITE:
+            while at < stop:
+                code_point = char_at(&reader.text, at)
+                if not reader.blocks[code_point >> 8].images[code_point & 0xFF].flags & WHITE:
+                    break
+                at += 1
+        else:
+            at = stop
+        if before <= n:
+            best[0] = max(best[0], at)
 
     cdef Py_ssize_t best_end_slowly(
         self, WordState* state, Py_ssize_t start, Py_ssize_t place, Py_ssize_t limit, Py_ssize_t n

@@ -24,6 +24,8 @@ cdef struct WordModel:
     bint fuses
     bint falls_back
     uint32_t byte_ids[256]
+    uint8_t meta[4]                 # the bytes that META stands for
+    Py_ssize_t n_meta
 
 # Memory for the paths of a word: the best to each of its bytes.
 cdef struct Paths:

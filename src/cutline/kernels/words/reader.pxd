@@ -10,6 +10,7 @@ from cutline.kernels.words.char_map cimport CharBlock, CharMap
 cdef enum:
     WORDS = 64              # of a batch, and those of one more character
     WORD_SLOTS = 96
+    ONLY_WHITE = 2
     TOO_LONG = -1           # instead of the bytes of a word with more characters than models take
 
 # What reads a stretch of a text. The buffer has the words of a batch, one after the other.
@@ -21,7 +22,7 @@ cdef struct Reader:
     Py_ssize_t at, end
     bint prefixes               # a word that does not begin with META gets one
     bint collapses              # only the first blank of a run counts
-    bint strips_end             # a word of a blank alone is none at the end
+    int strips_end              # a word of a blank alone is none at the end; ONLY_WHITE: if white
     Py_ssize_t most_characters  # of a word; 0: any number
     uint8_t* buffer
     Py_ssize_t slots, used
@@ -31,6 +32,7 @@ cdef struct Reader:
     # The word being read:
     bint is_open, begins_inside, begins_blank
     bint is_blank               # it is but a blank of a run that collapses
+    bint is_white               # ... of characters that are cut off at the end of a text
     uint8_t group
     Py_ssize_t start, first, last, characters
 

@@ -10,7 +10,7 @@ from cutline.kernels.base.common cimport (
     NO_MEMORY, grow, is_continuation, likely, memcpy, memmove, uint32_t,
 )
 from cutline.kernels.words.char_map cimport (
-    BLANK, BREAK, GAP, LOOK, MARKED, META, Image,
+    BLANK, GAP, MARKED, META, WHITE, Image,
 )
 
 cdef enum:
@@ -54,7 +54,10 @@ cdef Py_ssize_t read_words(Reader* reader, Words* words) noexcept nogil:
         if reader.at < stop and words.count < WORDS and not read_character(reader, words):
             return NO_MEMORY
     if reader.at == reader.end and words.count < WORD_SLOTS - 1:
-        if reader.is_open and not (reader.strips_end and reader.is_blank):
+        if reader.is_open and not (
+            reader.strips_end and reader.is_blank
+            and (reader.is_white or reader.strips_end != ONLY_WHITE)
+        ):
             end_word(reader, words)
         reader.is_open = False
     return words.count
@@ -150,6 +153,7 @@ cdef bint read_character(Reader* reader, Words* words) noexcept nogil:
         end_word(reader, words)
     for at in range(image.n):
         if written[at] == BLANK and reader.collapses and reader.is_open and reader.is_blank:
+            reader.is_white = reader.is_white and image.flags & WHITE
             reader.last = reader.at
             reader.at += 1
             return True     # of a run of blanks, the first is there already
@@ -165,6 +169,7 @@ cdef bint read_character(Reader* reader, Words* words) noexcept nogil:
         reader.is_blank = at > 0 and written[at - 1] == BLANK and image.flags & MARKED
         if reader.is_blank:
             reader.begins_blank = True
+            reader.is_white = image.flags & WHITE
         put_byte(reader, written[at])
         has_bytes = True
         reader.last = reader.at

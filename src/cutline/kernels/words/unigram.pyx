@@ -129,7 +129,7 @@ cdef Py_ssize_t write_unknown(
 ) noexcept nogil:
     """Write the ids of unknown characters. Returns how many."""
     cdef uint32_t token = find_in_trie(&model.trie, 0, run, n)
-    cdef Py_ssize_t at, count = 0
+    cdef Py_ssize_t at, byte, count = 0
     if token != NONE:
         out[0] = model.ids[token]
         return 1
@@ -138,10 +138,9 @@ cdef Py_ssize_t write_unknown(
         return 1
     for at in range(n):
         if run[at] == META:
-            out[count] = model.byte_ids[0xE2]
-            out[count + 1] = model.byte_ids[0x96]
-            out[count + 2] = model.byte_ids[0x81]
-            count += 3
+            for byte in range(model.n_meta):
+                out[count + byte] = model.byte_ids[model.meta[byte]]
+            count += model.n_meta
         else:
             out[count] = model.byte_ids[run[at]]
             count += 1
@@ -155,7 +154,7 @@ cdef Py_ssize_t best_path(
     """The ids of a word (n >= 1). Returns how many, or NO_MEMORY.
 
     Args:
-        out: has room for three for each byte.
+        out: has room for four for each byte.
         spans: where each token starts and ends; NULL: not asked.
         joints: emptied, and filled with places at which the word can be cut; NULL: not asked.
     """
@@ -276,7 +275,7 @@ cdef inline Py_ssize_t count_unknown(
     if not model.falls_back or find_in_trie(&model.trie, 0, run, n) != NONE:
         return 1
     for at in range(n):
-        count += 2 * (run[at] == META)
+        count += (model.n_meta - 1) * (run[at] == META)
     return count
 
 

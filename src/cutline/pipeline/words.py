@@ -56,8 +56,8 @@ class WordPipeline(Pipeline):
         self._meta = b"" if space is None else space.replacement.encode()
         self._only_first = space is not None and space.prepend == "first"
         self._strips_raw = any(rules.strips_raw) and not rules.splits_white
-        raw = CharMap(self._images, self._meta)
-        plain = CharMap(rules.plain.images, self._meta)
+        raw = CharMap(self._images, self._meta, rules.collapses)
+        plain = CharMap(rules.plain.images, self._meta, rules.collapses)
         self.kernel = WordEncoder(raw, plain, *self._tables(spec, model))
         self._searches_normalized = bool(self.finder_of_normalized.texts)
 

@@ -52,6 +52,7 @@ cdef class CharMap:
     cdef bint ascii_is_simple       # no image of ASCII has flags for neighbours
     cdef object images_of
     cdef bytes meta
+    cdef bint collapses
     cdef int fill(self, uint32_t number) except -1
     cdef Py_ssize_t prepare(self, str text) except -2
     cdef int prepare_all(self, str text) except -1

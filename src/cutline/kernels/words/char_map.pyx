@@ -25,11 +25,13 @@ cdef class CharMap:
         images_of: returns those of a block of 256 code points: tuples of bytes, first group,
             last group and flags.
         meta: the UTF-8 of what stands for a blank, and is written as the byte META; empty: none.
+        collapses: a run of blanks counts as one.
     """
 
-    def __cinit__(self, images_of, bytes meta not None):
+    def __cinit__(self, images_of, bytes meta not None, bint collapses):
         self.images_of = images_of
         self.meta = meta
+        self.collapses = collapses
         self.fill(0)
         self.look_at_ascii()
 
@@ -111,6 +113,7 @@ cdef class CharMap:
             if found != MISSING:
                 return found
             self.fill(char_at(&characters, at) >> 8)
+            at = max(0, at - 1)     # whose flags matter for the next one
 
     cdef Py_ssize_t look_through(self, const Characters* text, Py_ssize_t* place) noexcept nogil:
         """Go on until a block is MISSING, or a character is entangled."""
@@ -199,11 +202,10 @@ cdef class CharMap:
             return False
         if at + 1 < text.n and meets(flags, self.flags_at(text, at + 1)):
             return False
-        code_point = char_at(text, at)
-        block = self.blocks[code_point >> 8]
-        if block.images_bytes[block.images[code_point & 0xFF].offset] != BLANK:
+        if not self.collapses:
             return True
-        # Blanks of a run that collapses belong together, whatever vanishes between them.
+        # Blanks of a run belong together, whatever vanishes between them; and at the end of a
+        # text they may be no word.
         if at > 1 and meets(self.flags_at(text, at - 2), before):
             return False
         code_point = char_at(text, at - 1)

@@ -193,6 +193,7 @@ cdef class WordIntervals:
         cdef int64_t tokens = 0
         cdef Joints joints
         cdef Words* words = &state.words
+        cdef bint after_blank = False
         cdef bint joins = self.encoder.model.kind == UNIGRAM
         joints.items = NULL
         joints.slots = joints.count = 0
@@ -211,12 +212,17 @@ cdef class WordIntervals:
             for word in range(n):
                 if not self.add_gap(end, words.firsts[word], tokens + before):
                     n = NO_MEMORY
-                elif not words.begins_inside[word]:
+                elif not words.begins_inside[word] and not after_blank:
                     if not add_start(&self.starts, words.firsts[word], tokens + before, False):
                         n = NO_MEMORY
                 if joins and words.lengths[word] > LONG_WORD:
                     if not self.add_joints(state, word, tokens + before, &joints):
                         n = NO_MEMORY
+                # Where a blank is none at the end of a text, what is before it depends on it.
+                after_blank = (
+                    self.encoder.strips_end and words.begins_blank[word]
+                    and words.lengths[word] == 1
+                )
                 end = words.ends[word]
                 before = totals[word]
             if n < 0:
@@ -471,6 +477,8 @@ cdef class WordIntervals:
         cdef Py_ssize_t* counts
         if not state.words.begins_inside[word]:
             best[0] = max(best[0], state.words.firsts[word])
+        if state.reader.strips_end and state.words.begins_blank[word]:
+            self.try_blank(state, word, before, n, best)
         if length == TOO_LONG:
             # The text goes on in its last character: rare enough to try all cuts.
             return UNKNOWN if before < n else before + 1
@@ -484,8 +492,6 @@ cdef class WordIntervals:
                 return NO_MEMORY
             if inside and not state.paths.is_sure:
                 return UNKNOWN
-            if state.reader.strips_end and state.words.begins_blank[word]:
-                self.try_blank(state, word, before, n, best)
         else:
             for at in range(1, length + 1):
                 if at == length or origins[at] != origins[at - 1]:
@@ -502,7 +508,7 @@ cdef class WordIntervals:
         cdef Reader* reader = &state.reader
         cdef Py_ssize_t at = state.words.firsts[word], stop = state.words.ends[word]
         cdef uint32_t code_point
-        if state.words.lengths[word] > 1:
+        if state.words.lengths[word] != 1:
             stop = reader.origins[state.words.starts[word] + 1]
         if reader.strips_end == ONLY_WHITE:
             while at < stop:

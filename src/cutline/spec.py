@@ -59,6 +59,9 @@ class TokenizerSpec(NamedTuple):
         n_template_tokens: special tokens that a model expects around one text, and around two.
         trims: for each post-processor that trims blanks from offsets, whether it takes a blank
             before the text for an inserted one.
+        max_tokens: the most tokens that the model reads, those of its template included; None:
+            not known.
+        prompts: the texts that the model expects before a text, by what it is.
     """
 
     name: str
@@ -70,6 +73,8 @@ class TokenizerSpec(NamedTuple):
     unreachable_tokens: Mapping[bytes, int] = {}  # nobody changes a mapping
     n_template_tokens: tuple[int, int] = (0, 0)
     trims: tuple[bool, ...] = ()
+    max_tokens: int | None = None
+    prompts: Mapping[str, str] = {}
 
     @classmethod
     def plain(

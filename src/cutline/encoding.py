@@ -793,6 +793,25 @@ class Encoding(TextEncoder, Decoding):
         """
         return self._spec.n_template_tokens[pair]
 
+    @property
+    def max_tokens(self) -> int | None:
+        """The most tokens that the model reads, those of its template included.
+
+        None if that is not known. `cutline.load` of a folder and `cutline.from_pretrained` read it
+        from the files beside the tokenizer. Chunkers take `chunk_size="model"` for what it leaves
+        for text.
+        Source: docs/models.md, "The limit".
+        """
+        return self._spec.max_tokens
+
+    @property
+    def prompts(self) -> dict[str, str]:
+        """The texts that the model expects before a text, by what it is, such as "query".
+
+        Read like `max_tokens`; empty if none are known.
+        """
+        return dict(self._spec.prompts)
+
     def token_byte_values(self) -> list[bytes]:
         """Return the bytes of all ordinary tokens, sorted."""
         return sorted(self._vocabulary.tokens())

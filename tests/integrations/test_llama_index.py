@@ -354,6 +354,17 @@ def test_usual_sizes_are_those_of_the_framework() -> None:
         CutlineNodeParser(MARKDOWN, chunk_overlap=3)
 
 
+def test_nodes_can_be_as_large_as_the_model_reads(tmp_path: Path) -> None:
+    cutline.get_encoding("gpt2").save(tmp_path / "tokenizer.json")
+    (tmp_path / "tokenizer_config.json").write_text('{"model_max_length": 16}')
+    encoding = cutline.load(tmp_path)
+    parser = CutlineNodeParser(encoding=encoding, chunk_size="model", include_metadata=False)
+    assert (parser.chunker.chunk_size, parser.chunker.chunk_overlap) == (16, 15)
+    assert max(encoding.count(node.text) for node in parse(parser, Document(text=FISH))) <= 16
+    with pytest.raises(ValueError, match="chunk_size='model' needs the model's limit"):
+        CutlineNodeParser(chunk_size="model")
+
+
 def test_wrapped_tokenizers_count() -> None:
     tokenizer = Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()

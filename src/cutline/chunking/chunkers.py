@@ -12,7 +12,7 @@ from cutline.chunking.level_choice import LevelLike, make_levels
 from cutline.chunking.outline import PLAIN, Outline
 from cutline.chunking.parsing import COMMONMARK, parse, structure_of
 from cutline.chunking.rules import CountText, Rules
-from cutline.chunks import Chunk
+from cutline.chunks import Chunk, ChunkSize, size_for
 from cutline.protocols import TokenCounter
 from cutline.registry import token_counter_of
 from cutline.threads import CUT_CHARACTERS, map_sized
@@ -40,8 +40,8 @@ class Chunker:
     or stripping the chunks joined are the text; with stripping only white space is missing.
     """
 
-    def __init__(self, encoding: TokenCounter | str, rules: Rules) -> None:
-        self._encoding = token_counter_of(encoding)
+    def __init__(self, encoding: TokenCounter, rules: Rules) -> None:
+        self._encoding = encoding
         self._rules = rules
 
     @property
@@ -167,9 +167,11 @@ class TokenChunker(Chunker):
     """Chunks as long as the budget allows, cut between any two characters.
 
     Args:
-        encoding: an `Encoding`, the name of a packaged one, or a tokenizer wrapped by
+        encoding: an `Encoding`; the name of a packaged one, or, with a slash, of a model on the
+            Hugging Face Hub (see `cutline.from_pretrained`); or a tokenizer wrapped by
             `cutline.wrap`.
-        chunk_size: maximum number of tokens of a chunk, overlap included.
+        chunk_size: maximum number of tokens of a chunk, overlap included. "model": what the
+            model reads (`Encoding.max_tokens`), less the special tokens of its template.
         chunk_overlap: maximum number of tokens that a chunk shares with the one before.
         boundary: "character", or "grapheme" to keep joined emoji and letters with their
             accents whole, unless one alone has more than chunk_size tokens.
@@ -184,7 +186,8 @@ class TokenChunker(Chunker):
 
     Raises:
         UnknownEncodingError: (a ValueError) no encoding has this name.
-        ValueError, TypeError: an option is out of range.
+        HubError: (an OSError) the model of this name cannot be fetched.
+        ValueError, TypeError: an option is out of range; or the model's limit is not known.
 
     >>> chunker = TokenChunker("o200k_base", 4, 1)
     >>> [chunk.text for chunk in chunker("Measure twice, cut once.")]
@@ -194,7 +197,7 @@ class TokenChunker(Chunker):
     def __init__(
         self,
         encoding: TokenCounter | str,
-        chunk_size: int = 512,
+        chunk_size: ChunkSize = 512,
         chunk_overlap: int = 0,
         *,
         boundary: str = "character",
@@ -204,12 +207,14 @@ class TokenChunker(Chunker):
         stable: bool = False,
         count_text: CountText | None = None,
     ) -> None:
+        counter = token_counter_of(encoding)
         rules = Rules(
-            chunk_size=chunk_size, chunk_overlap=chunk_overlap, levels=make_levels((), boundary),
+            chunk_size=size_for(counter, chunk_size), chunk_overlap=chunk_overlap,
+            levels=make_levels((), boundary),
             min_fill=_USUAL_FILL if min_fill is None else min_fill,
             strip=strip, balance=balance, stable=stable, count_text=count_text,
         )  # fmt: skip
-        super().__init__(encoding, rules)
+        super().__init__(counter, rules)
 
     @property
     def _is_plain(self) -> bool:
@@ -253,7 +258,7 @@ class TextChunker(Chunker):
     def __init__(
         self,
         encoding: TokenCounter | str,
-        chunk_size: int = 512,
+        chunk_size: ChunkSize = 512,
         chunk_overlap: int = 0,
         *,
         levels: Sequence[LevelLike] = _TEXT_LEVELS,
@@ -266,12 +271,13 @@ class TextChunker(Chunker):
     ) -> None:
         if min_fill is None:
             min_fill = _USUAL_FILL if stable else self._own_fill
+        counter = token_counter_of(encoding)
         rules = Rules(
-            chunk_size=chunk_size, chunk_overlap=chunk_overlap,
+            chunk_size=size_for(counter, chunk_size), chunk_overlap=chunk_overlap,
             levels=make_levels(levels, boundary), min_fill=min_fill,
             strip=strip, balance=balance, stable=stable, count_text=count_text,
         )  # fmt: skip
-        super().__init__(encoding, rules)
+        super().__init__(counter, rules)
 
 
 class _StructureChunker(TextChunker):
@@ -324,7 +330,7 @@ class MarkdownChunker(_StructureChunker):
     def __init__(
         self,
         encoding: TokenCounter | str,
-        chunk_size: int = 512,
+        chunk_size: ChunkSize = 512,
         chunk_overlap: int = 0,
         *,
         levels: Sequence[LevelLike] = _TEXT_LEVELS,
@@ -372,7 +378,7 @@ class CodeChunker(_StructureChunker):
         self,
         language: str,
         encoding: TokenCounter | str,
-        chunk_size: int = 512,
+        chunk_size: ChunkSize = 512,
         chunk_overlap: int = 0,
         *,
         levels: Sequence[LevelLike] = _CODE_LEVELS,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cutline import Encoding
 
 DEFAULT_ENCODING = "o200k_base"
+_SAVE_HINT = "load it in Python, and save it as .cutline"
 _FILE_SUFFIXES = (".cutline", ".json", ".tiktoken")
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -37,7 +38,8 @@ _encoding = click.option(
     "encoding_name",
     metavar="NAME",
     help="Encoding; `cutline encodings` lists them. Or a path: a .cutline file that `cutline "
-    "train` wrote, a tokenizer.json, a tekken.json, or a folder with one of these two.  "
+    "train` wrote, a tokenizer.json, a tekken.json, or a model's folder. Or the name of a model "
+    "on the Hugging Face Hub, such as Qwen/Qwen3-Embedding-0.6B.  "
     f"[default: {DEFAULT_ENCODING}]",
 )
 _model = click.option(
@@ -112,6 +114,8 @@ def choose_encoding(encoding_name: str | None, model: str | None) -> "Encoding":
         except UnknownEncodingError as error:
             if Path(name).suffix in _FILE_SUFFIXES or Path(name).exists():
                 return _load(name)
+            if "/" in name:
+                return _from_hub(name)
             raise click.BadParameter(str(error), param_hint="--encoding") from error
     if encoding_name is not None:
         raise click.UsageError("--encoding and --model exclude each other: give one of them")
@@ -119,6 +123,18 @@ def choose_encoding(encoding_name: str | None, model: str | None) -> "Encoding":
         return cutline.encoding_for_model(model)
     except UnknownModelError as error:
         raise click.BadParameter(str(error), param_hint="--model") from error
+
+
+def _from_hub(name: str) -> "Encoding":
+    import cutline
+
+    try:
+        return cutline.from_pretrained(name)
+    except (ImportError, OSError, ValueError) as error:
+        raise click.BadParameter(str(error), param_hint="--encoding") from error
+    except TypeError as error:
+        problem = f"{name!r} does not contain the split pattern: {_SAVE_HINT}"
+        raise click.BadParameter(problem, param_hint="--encoding") from error
 
 
 def _load(path: str) -> "Encoding":
@@ -131,6 +147,5 @@ def _load(path: str) -> "Encoding":
         if isinstance(error, OSError):
             problem = f"{error.filename or path}: {message_of(error)}"
         elif isinstance(error, TypeError):
-            hint = "load it in Python, and save it as .cutline"
-            problem = f"{path} does not contain the split pattern: {hint}"
+            problem = f"{path} does not contain the split pattern: {_SAVE_HINT}"
         raise click.BadParameter(problem, param_hint="--encoding") from error

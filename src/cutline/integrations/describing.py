@@ -32,7 +32,7 @@ from cutline.chunking.levels import (
 )
 from cutline.encoding import Encoding
 from cutline.protocols import TokenCounter
-from cutline.registry import get_encoding, load
+from cutline.registry import from_pretrained, get_encoding, load
 from cutline.vocabulary import list_encoding_names
 from cutline.wrapping import WrappedTokenizer
 
@@ -193,15 +193,20 @@ def _read_encoding(written: Any) -> Encoding:
             arguments = {key: value for key, value in written.items() if key != "content_hash"}
         case _:
             raise ValueError(f"the description of an encoding is damaged: {written!r}")
-    if "path" not in arguments:
+    if not arguments.keys() & {"hub", "path"}:
         why = f"it came from no file that cutline.load reads (content hash {content_hash})"
         raise _lost(f"encoding {name!r}", why)
     try:
-        encoding = load(**arguments)
-    except (OSError, TypeError, ValueError) as error:
+        if "hub" in arguments:
+            del arguments["name"]
+            encoding = from_pretrained(arguments.pop("hub"), **arguments)
+        else:
+            encoding = load(**arguments)
+    except (ImportError, OSError, TypeError, ValueError) as error:
         raise _lost(f"encoding {name!r}", f"its file cannot be loaded, {error}") from error
     if encoding.content_hash != content_hash:
-        why = f"{arguments['path']} has changed: its content hash is {encoding.content_hash}"
+        where = arguments.get("path", name)
+        why = f"{where} has changed: its content hash is {encoding.content_hash}"
         raise _lost(f"encoding {name!r}", f"{why}, and {content_hash} is written")
     return encoding
 

@@ -9,7 +9,7 @@ from copy import deepcopy
 from typing import Any, Literal, Self
 
 from cutline.chunking.chunkers import Chunker
-from cutline.chunks import Chunk
+from cutline.chunks import Chunk, ChunkSize
 from cutline.integrations.describing import chunker_of
 from cutline.protocols import TokenCounter
 from cutline.registry import encoding_for_model, get_encoding
@@ -38,7 +38,8 @@ class CutlineTextSplitter(TextSplitter):
     Args:
         chunker: any chunker. By default, a `TextChunker` with the following options.
         encoding: an `Encoding`, its name, or a wrapped tokenizer; by default "o200k_base".
-        chunk_size: maximum number of tokens of a chunk; by default 512.
+        chunk_size: maximum number of tokens of a chunk; by default 512. "model": as for
+            `TokenChunker`.
         chunk_overlap: maximum number of tokens that a chunk shares with the one before; by
             default 0.
         add_start_index: also put "start_index" into the metadata: the chunk's offset in the
@@ -62,7 +63,7 @@ class CutlineTextSplitter(TextSplitter):
         chunker: Chunker | None = None,
         *,
         encoding: TokenCounter | str | None = None,
-        chunk_size: int | None = None,
+        chunk_size: ChunkSize | None = None,
         chunk_overlap: int | None = None,
         add_start_index: bool = False,
         strip_whitespace: bool | None = None,

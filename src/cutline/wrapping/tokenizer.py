@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from operator import index
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -17,6 +18,7 @@ from cutline.counting import cutting, truncating
 from cutline.counting.recounted import RecountedAppender, RecountedPrepender
 from cutline.counting.truncating import Boundary, Keep
 from cutline.errors import OffsetError
+from cutline.pretrained.side_files import ModelFacts
 from cutline.threads import map_threads
 from cutline.wrapping.safe_points import find_safe_points
 from cutline.wrapping.slices import MAX_TOKEN_CHARACTERS, SHORT, TextSlices
@@ -45,9 +47,11 @@ def wrap(tokenizer: Any, *, name: str | None = None) -> "WrappedTokenizer":
         tokenizer: a `tokenizers.Tokenizer` (0.21 or later, 1.x too), a fast tokenizer of
             `transformers`, or any object whose `encode(text, add_special_tokens=False)` returns
             `ids` and `offsets`, these in code points. It is copied, so later changes to it have
-            no effect.
-        name: its name; by default the `name_or_path` of transformers, or the type of its
-            model.
+            no effect. Or where `tokenizers`, which must be installed, loads it from: the path of
+            a `tokenizer.json` or of a folder with one, or the name of a model on the Hugging
+            Face Hub, as for `cutline.from_pretrained`.
+        name: its name; by default the `name_or_path` of transformers, the given name of a model,
+            the name of the folder or file, or the type of the tokenizer's model.
 
     Returns:
         A tokenizer that can replace an encoding in all chunkers, `truncate`, `pack`, `verify`
@@ -57,6 +61,9 @@ def wrap(tokenizer: Any, *, name: str | None = None) -> "WrappedTokenizer":
         TypeError: it does not encode with offsets, as transformers' slow tokenizers do not.
         ValueError: it chooses tokens at random (dropout, sampling); or it truncates or pads,
             and cannot be copied to turn that off.
+        FileNotFoundError, VocabularyError: there is no such tokenizer.json, or it is damaged.
+        UnknownEncodingError, HubError: as `cutline.from_pretrained`.
+        ImportError: `tokenizers` or huggingface_hub is not installed.
 
     >>> from tokenizers import Tokenizer, models, pre_tokenizers
     >>> vocab = {"[UNK]": 0, "un": 1, "##able": 2, "##aff": 3}
@@ -66,6 +73,13 @@ def wrap(tokenizer: Any, *, name: str | None = None) -> "WrappedTokenizer":
     >>> tiny.count("unaffable"), [chunk.text for chunk in tiny.split("unaffable unable", 3)]
     (3, ['unaffable ', 'unable'])
     """
+    if isinstance(tokenizer, str | PathLike):
+        from cutline.wrapping.opening import open_tokenizer
+
+        opened = open_tokenizer(tokenizer)
+        wrapped = WrappedTokenizer(opened.tokenizer, name=name or opened.name)
+        wrapped._facts = opened.facts
+        return wrapped
     return WrappedTokenizer(tokenizer, name=name)
 
 
@@ -90,6 +104,7 @@ class WrappedTokenizer:
         self._tokenizer = _whole_text_copy(backend)
         self._encode = self._tokenizer.encode
         self._points = find_safe_points(document)
+        self._facts = ModelFacts()
         self.count_part = lru_cache(_REMEMBERED_WORDS)(self._count)
 
     @property
@@ -128,11 +143,26 @@ class WrappedTokenizer:
         """
         return template_tokens(self._tokenizer, pair=pair)
 
+    @property
+    def max_tokens(self) -> int | None:
+        """The most tokens that the model reads, those of its template included.
+
+        None if that is not known; it can be of what `wrap` loaded from a folder or by name. See
+        `Encoding.max_tokens`.
+        """
+        return self._facts.max_tokens
+
+    @property
+    def prompts(self) -> dict[str, str]:
+        """The texts that the model expects before a text, as of `Encoding.prompts`."""
+        return dict(self._facts.prompts)
+
     def __repr__(self) -> str:
         return f"<WrappedTokenizer {self._name!r}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self._tokenizer, self._name, _special_text(self._tokenizer))
+        special_text = _special_text(self._tokenizer)
+        return _rebuild, (self._tokenizer, self._name, special_text, self._facts)
 
     # Encoding
 
@@ -358,5 +388,7 @@ def _with_special_text(tokenizer: Any, is_ordinary: bool) -> Any:
     return tokenizer
 
 
-def _rebuild(tokenizer: Any, name: str, special_text: bool) -> WrappedTokenizer:
-    return WrappedTokenizer(_with_special_text(tokenizer, special_text), name=name)
+def _rebuild(tokenizer: Any, name: str, special_text: bool, facts: ModelFacts) -> WrappedTokenizer:
+    wrapped = WrappedTokenizer(_with_special_text(tokenizer, special_text), name=name)
+    wrapped._facts = facts
+    return wrapped

@@ -20,6 +20,8 @@ from cutline.chunking.plain_finder import PlainFinder
 from cutline.chunking.rules import Rules
 from cutline.chunks import Chunk, too_large
 from cutline.counting import IntervalCounter
+from cutline.counting.limits import over_limit
+from cutline.counting.together import together
 from cutline.encoding import Encoding
 from cutline.errors import BudgetError
 from cutline.kernels.breaks.breaks import keep_graphemes, says_something
@@ -68,14 +70,17 @@ class ChunkFinder:
     ) -> None:
         self._encoding = encoding
         self._text = text
-        self._counter = counter
+        # What shares text or compares lengths counts in the first tokenizer alone.
+        self._own = self._counter = counter
+        if rules.also_fits:
+            self._counter = together(counter, text, rules.also_fits)
         self._rules = rules
         self._outline = outline
         self._offset = offset
         self._levels = (*outline.levels, *rules.levels)
         self._plain: PlainFinder | None = None
         is_plain = rules.is_plain and not rules.chunk_overlap and outline is PLAIN
-        if is_plain and isinstance(counter, IntervalCounter):
+        if is_plain and isinstance(counter, IntervalCounter) and not rules.also_fits:
             self._plain = PlainFinder(text, counter, rules, offset, END)
 
     def next_chunks(self, floor: int, until: int, index: int) -> list[Chunk]:
@@ -163,7 +168,7 @@ class ChunkFinder:
         """Step back from boundary to boundary while the text up to `end` fits the overlap."""
         overlap, text = self._rules.chunk_overlap, self._text
         # Estimate from the chunk's characters per token, plus half.
-        width = 3 * overlap * (end - start) // (2 * max(self._counter.count(start, end), 1)) + 1
+        width = 3 * overlap * (end - start) // (2 * max(self._own.count(start, end), 1)) + 1
         while True:
             begin = max(start, end - width)
             places: list[int] = []
@@ -177,7 +182,7 @@ class ChunkFinder:
                 return places[:fitting]
             if begin == start:
                 return places
-            if self._counter.count(begin, end) > overlap:
+            if self._own.count(begin, end) > overlap:
                 return places + self._steps_from(level, start, begin, end)
             width *= 4
 
@@ -186,7 +191,7 @@ class ChunkFinder:
         places = []
         while (place := level.last(self._text, start, start, place)) > start:
             if self._may_overlap(place):
-                if self._counter.count(place, end) > self._rules.chunk_overlap:
+                if self._own.count(place, end) > self._rules.chunk_overlap:
                     break
                 places.append(place)
             place -= 1
@@ -201,12 +206,12 @@ class ChunkFinder:
     def _counts_to(self, end: int, places: Sequence[int]) -> Iterator[int]:
         """Count from each place to an end, lazily; the places fall."""
         for first in range(0, len(places), _AT_ONCE):
-            if first and isinstance(self._counter, IntervalCounter):
-                tails = self._counter._count_tails(places[-1] - 1, end)
+            if first and isinstance(self._own, IntervalCounter):
+                tails = self._own._count_tails(places[-1] - 1, end)
                 yield from map(int, tails[end - 1 - np.array(places[first:])])
                 return
             spans = [(place, end) for place in places[first : first + _AT_ONCE]]
-            yield from self._counter.count_many(spans)
+            yield from self._own.count_many(spans)
 
     # Ends
 
@@ -218,12 +223,14 @@ class ChunkFinder:
             first: the last chunk but one.
             last: the last chunk.
         """
-        fill = ceil(self._rules.min_fill * self._rules.chunk_size)
+        size = self._rules.chunk_size
+        longest = self._longest(self._counter, first.start, size)
+        fill = ceil(self._rules.min_fill * self._most(first.start, longest, size))
         if last.tokens >= fill:
             return first, last
         best = first, last
-        half = (self._tokens(first.start, last.end) + 1) // 2
-        middle = max(floor + 1, self._counter.split_at(first.start, half))
+        half = (self._own.count(*self._inner(first.start, last.end)) + 1) // 2
+        middle = max(floor + 1, self._own.split_at(first.start, half))
         for level in self._levels:
             nearest = level.last(self._text, first.start, floor, middle)
             following = level.every(self._text, first.start, middle, first.end)
@@ -308,9 +315,10 @@ class ChunkFinder:
     def _best(self, start: int, floor: int, budget: int) -> Cut | None:
         """Find the best end within a budget of the chunk's own tokens."""
         text = self._text
-        fit_end = self._counter.split_at(self.skip_space(start), budget)
+        fit_end = self._longest(self._counter, start, budget)
         if fit_end <= floor:
             return None
+        longest = fit_end
         if fit_end == len(text):
             tokens = self._tokens(start, fit_end)
             if tokens <= budget:
@@ -321,9 +329,28 @@ class ChunkFinder:
         limit = self._outline.limit(self._counter, first, fit_end, budget)
         if limit <= floor:
             return None
-        most = budget if limit == fit_end else min(budget, self._tokens(start, limit))
+        if limit == fit_end:
+            most = self._most(start, longest, budget)
+        else:
+            most = min(budget, self._tokens(start, limit))
         fill = ceil(self._rules.min_fill * most)
         return self._at_best_level(self._levels, start, floor, limit, budget, fill)
+
+    def _most(self, start: int, longest: int, budget: int) -> int:
+        """Return how many tokens a chunk can have: less than the budget, if another limit ends it.
+
+        Args:
+            start: of the chunk.
+            longest: the end of the longest prefix within all limits.
+            budget: of tokens.
+        """
+        if self._own is self._counter or longest == self._longest(self._own, start, budget):
+            return budget
+        return min(budget, self._tokens(start, longest))
+
+    def _longest(self, counter: SliceCounter, start: int, budget: int) -> int:
+        """Return the end of the longest prefix within a budget, by one counter."""
+        return counter.split_at(self.skip_space(start), budget)
 
     def _elsewhere(self, start: int, fit_end: int) -> tuple[int, int, str]:
         """Find the best end at the levels that `PlainFinder` does not support."""
@@ -366,7 +393,7 @@ class ChunkFinder:
         self, level: Level, start: int, floor: int, fit_end: int, budget: int, fill: int
     ) -> tuple[int, int]:
         """Choose the boundary with the highest hash of the text around it; on a tie, the last."""
-        earliest = max(floor, self._counter.split_at(start, max(fill - 1, 0)))
+        earliest = max(floor, self._own.split_at(start, max(fill - 1, 0)))
         earliest = min(earliest, fit_end)  # counts are not monotone
         found = level.every(self._text, start, earliest, fit_end)
         if isinstance(found, range):  # 20 times as fast for the character level
@@ -395,13 +422,15 @@ class ChunkFinder:
 
     def _too_large(self, floor: int) -> BudgetError:
         character, size, place = self._text[floor], self._rules.chunk_size, self._offset + floor
+        if self._own.count(floor, floor + 1) <= size < self._counter.count(floor, floor + 1):
+            return over_limit(character, place, self._rules.also_fits)
         if self._rules.count_text is not None:
             return BudgetError(
                 f"count_text leaves no room at offset {place}: with character {character!r} alone "
                 f"it is more than chunk_size={size}; shorten what is sent with each chunk, or "
                 "raise chunk_size"
             )
-        tokens = self._counter.count(floor, floor + 1)
+        tokens = self._own.count(floor, floor + 1)
         encoding = self._encoding
         least = encoding._most_tokens_of_a_character() if isinstance(encoding, Encoding) else None
         return too_large(character, place, tokens, size, least)

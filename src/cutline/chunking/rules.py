@@ -6,6 +6,7 @@ from typing import Final, TypeAlias
 
 from cutline.chunking.levels import GraphemeLevel, Level
 from cutline.chunks import Chunk, checked_sizes
+from cutline.counting.limits import Limit
 
 __all__ = ["CountText", "Rules"]
 
@@ -28,6 +29,7 @@ class Rules:
         balance: whether a last chunk below `min_fill` is evened out with the one before.
         stable: whether boundaries are chosen by the text around them.
         count_text: returns the tokens that are sent for a chunk; None: the chunk's own.
+        also_fits: further limits that each chunk fits.
         overlap_levels: the levels of the start of an overlap; not inside kept graphemes.
 
     Raises:
@@ -43,6 +45,7 @@ class Rules:
     balance: bool
     stable: bool
     count_text: CountText | None
+    also_fits: tuple[Limit, ...] = ()
     overlap_levels: tuple[Level, ...] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -70,17 +70,16 @@ def further_limits(also_fits: AlsoFits, least: int = 0) -> tuple[Limit, ...]:
             "also_fits must be a mapping from encodings to numbers of tokens, such as "
             f"{{'o200k_base': 2000}}, got {type(also_fits).__name__}"
         )
-    limits = []
+    found: dict[Measure, int] = {}
     for key, value in also_fits.items():
-        measure = UNITS.get(key) if isinstance(key, str) else None
-        limit = Limit(measure or TextEncoder.find_counter(key), _integer(key, value))
-        if limit.most < least:
+        unit = UNITS.get(key) if isinstance(key, str) else None
+        measure, most = unit or TextEncoder.find_counter(key), _integer(key, value)
+        if most < least:
             raise ValueError(
-                f"also_fits must have numbers of {least} or more, got {limit.most} of "
-                f"{limit.measure.name!r}"
+                f"also_fits must have numbers of {least} or more, got {most} of {measure.name!r}"
             )
-        limits.append(limit)
-    return tuple(limits)
+        found[measure] = min(most, found.get(measure, most))
+    return tuple(map(Limit, found, found.values()))
 
 
 def _integer(key: Any, value: Any) -> int:

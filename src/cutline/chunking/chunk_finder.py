@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from math import ceil
 from operator import attrgetter, index
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -72,16 +72,18 @@ class ChunkFinder:
         self._text = text
         # What shares text or compares lengths counts in the first tokenizer alone.
         self._own = self._counter = counter
+        others: list[tuple[SliceCounter, int]] = []
         if rules.also_fits:
-            self._counter = together(counter, text, rules.also_fits)
+            self._counter = joint = together(counter, text, rules.also_fits)
+            others = joint.others
         self._rules = rules
         self._outline = outline
         self._offset = offset
         self._levels = (*outline.levels, *rules.levels)
         self._plain: PlainFinder | None = None
         is_plain = rules.is_plain and not rules.chunk_overlap and outline is PLAIN
-        if is_plain and isinstance(counter, IntervalCounter) and not rules.also_fits:
-            self._plain = PlainFinder(text, counter, rules, offset, END)
+        if is_plain and isinstance(counter, IntervalCounter) and _are_indexed(others):
+            self._plain = PlainFinder(text, counter, others, rules, offset, END)
 
     def next_chunks(self, floor: int, until: int, index: int) -> list[Chunk]:
         """Make the chunks that `next_cut` would find, up to the first that needs a search."""
@@ -355,7 +357,8 @@ class ChunkFinder:
     def _elsewhere(self, start: int, fit_end: int) -> tuple[int, int, str]:
         """Find the best end at the levels that `PlainFinder` does not support."""
         assert self._plain is not None
-        levels, fill, size = self._plain.other_levels, self._plain.fill, self._rules.chunk_size
+        levels, size = self._plain.other_levels, self._rules.chunk_size
+        fill = ceil(self._rules.min_fill * self._most(start, fit_end, size))
         cut = self._at_best_level(levels, start, start, fit_end, size, fill)
         assert cut is not None  # the character level always has `fit_end`
         return cut.end, cut.tokens, cut.boundary
@@ -434,6 +437,13 @@ class ChunkFinder:
         encoding = self._encoding
         least = encoding._most_tokens_of_a_character() if isinstance(encoding, Encoding) else None
         return too_large(character, place, tokens, size, least)
+
+
+def _are_indexed(
+    others: list[tuple[SliceCounter, int]],
+) -> TypeGuard[list[tuple[IntervalCounter, int]]]:
+    """Return whether a kernel can count the slices for further limits."""
+    return all(isinstance(counter, IntervalCounter) for counter, _ in others)
 
 
 def _smaller(pair: tuple[Cut, Cut]) -> int:

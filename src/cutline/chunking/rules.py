@@ -8,11 +8,11 @@ from cutline.chunking.levels import GraphemeLevel, Level
 from cutline.chunks import Chunk, checked_sizes
 from cutline.counting.limits import Limit
 
-__all__ = ["CountText", "Rules"]
+__all__ = ["ENDLESS", "CountText", "Rules"]
 
 CountText: TypeAlias = Callable[[Chunk], int]
 
-_ENDLESS: Final = 1 << 60
+ENDLESS: Final = 1 << 60
 """In tokens: no text has as many, and sums of such budgets fit a machine word."""
 
 
@@ -50,8 +50,8 @@ class Rules:
 
     def __post_init__(self) -> None:
         size, overlap = checked_sizes(self.chunk_size, self.chunk_overlap)
-        object.__setattr__(self, "chunk_size", min(size, _ENDLESS))
-        object.__setattr__(self, "chunk_overlap", min(overlap, _ENDLESS - 1))
+        object.__setattr__(self, "chunk_size", min(size, ENDLESS))
+        object.__setattr__(self, "chunk_overlap", min(overlap, ENDLESS - 1))
         object.__setattr__(self, "overlap_levels", _overlap_levels(self.levels))
         if not 0 <= self.min_fill <= 1:
             raise ValueError(

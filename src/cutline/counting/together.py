@@ -6,7 +6,7 @@ ends may be over another limit. Source: docs/cutting.md, "Several limits".
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
 from cutline.counting.limits import Limit
 from cutline.protocols import SliceCounter
@@ -18,11 +18,6 @@ OVER: Final = 1 << 62
 
 _LEAST_BLOCK: Final = 8
 _MOST_BLOCK: Final = 1024  # of ends that are counted in one call
-
-
-class _LimitedSlices(NamedTuple):
-    counter: SliceCounter
-    most: int
 
 
 class Together:
@@ -37,7 +32,7 @@ class Together:
 
     def __init__(self, own: SliceCounter, others: Iterable[tuple[SliceCounter, int]]) -> None:
         self.own = own
-        self.others = [_LimitedSlices(*one) for one in others]
+        self.others = list(others)
 
     def count(self, start: int, end: int) -> int:
         """Count the tokens of a slice; `OVER` if it is over a further limit."""
@@ -49,10 +44,8 @@ class Together:
         """Count many slices."""
         further = zip(*(counter.count_many(spans) for counter, _ in self.others), strict=True)
         for own, others in zip(self.own.count_many(spans), further, strict=True):
-            fits = all(
-                count <= limit.most for count, limit in zip(others, self.others, strict=True)
-            )
-            yield int(own) if fits else OVER
+            limited = zip(others, self.others, strict=True)
+            yield int(own) if all(count <= most for count, (_, most) in limited) else OVER
 
     def split_at(self, start: int, n: int) -> int:
         """Find the greatest end whose slice has at most n tokens and fits all the limits.

@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,7 +10,8 @@ def cut_at_breaks(
     start: int,
     until: int,
     n: int,
-    fill: int,
+    min_fill: float,
     kinds: NDArray[np.intc],
     stable: bool,
+    further: Sequence[tuple[Intervals, int]] = (),
 ) -> tuple[NDArray[np.int64], int]: ...

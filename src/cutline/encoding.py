@@ -563,9 +563,7 @@ class Encoding(TextEncoder, Decoding):
 
     # Cutting
 
-    def split_at(
-        self, text: str, n: int, start: int = 0, *, also_fits: AlsoFits = None
-    ) -> int:
+    def split_at(self, text: str, n: int, start: int = 0, *, also_fits: AlsoFits = None) -> int:
         """Find the greatest `end` such that `text[start:end]` has at most n tokens.
 
         Counts are not monotonic: a longer text can have fewer tokens. The result is
@@ -696,9 +694,10 @@ class Encoding(TextEncoder, Decoding):
         >>> cutline.get_encoding("gpt2").truncate("one two three four five", 4, boundary="word")
         'one two three…'
         """
-        further_limits, own = counting.limits.further_limits, counting.limits.Limit
-        limits = (own(self, index(max_tokens)), *further_limits(also_fits))
-        return counting.truncating.truncate(limits, text, keep, marker, boundary).text
+        others = counting.limits.further_limits(also_fits)
+        return counting.truncating.truncate(
+            self, text, max_tokens, keep, marker, boundary, others
+        ).text
 
     # Growing texts
 

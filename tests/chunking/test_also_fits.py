@@ -1,4 +1,4 @@
-"""Chunks and cuts within several limits at once: all ends are tried, counted by others' encoders."""
+"""Chunks and cuts within several limits: all ends are tried, counted by other encoders."""
 
 import pickle
 import random
@@ -78,7 +78,9 @@ def also_fits(others: Sequence[Limited]) -> dict[Any, int]:
 
 def greatest_end(count: Count, text: str, start: int, n: int) -> int:
     """Every end is tried."""
-    return next(e for e in range(len(text), start - 1, -1) if e == start or count(text[start:e]) <= n)
+    return next(
+        e for e in range(len(text), start - 1, -1) if e == start or count(text[start:e]) <= n
+    )
 
 
 def joint_spans(
@@ -90,7 +92,12 @@ def joint_spans(
     while end < len(text):
         floor = end
         place = start = floor
-        while overlap and spans and place - 1 > spans[-1][0] and own(text[place - 1 : floor]) <= overlap:
+        while (
+            overlap
+            and spans
+            and place - 1 > spans[-1][0]
+            and own(text[place - 1 : floor]) <= overlap
+        ):
             place -= 1
             if greatest_end(joint, text, place, n) > floor:
                 start = place
@@ -101,7 +108,9 @@ def joint_spans(
     return spans
 
 
-def check_cuts(text: str, own: tuple[Any, Count], others: Sequence[Limited], n: int, overlap: int) -> None:
+def check_cuts(
+    text: str, own: tuple[Any, Count], others: Sequence[Limited], n: int, overlap: int
+) -> None:
     key, count = own
     encoding = cutline.get_encoding(key) if isinstance(key, str) else key
     joint = joint_count(count, others)

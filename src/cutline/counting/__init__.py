@@ -10,8 +10,13 @@ if TYPE_CHECKING:
     from cutline.counting.prepender import Prepender
 
 __all__ = [
-    *("Appender", "IntervalCounter", "Prepender"),
-    *("cutting", "limits", "together", "truncating"),
+    "Appender",
+    "IntervalCounter",
+    "Prepender",
+    "cutting",
+    "limits",
+    "together",
+    "truncating",
 ]
 
 # Imported when first asked for: few programs need more than one of them.

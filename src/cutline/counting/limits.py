@@ -3,14 +3,18 @@
 They are the option `also_fits` of chunkers, cuts, `truncate`, `pack` and `verify`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from operator import index
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from cutline.counting.units import UNITS
 from cutline.errors import BudgetError
-from cutline.protocols import GrowsAtEnd, GrowsAtStart, SliceCounter
 from cutline.text_encoder import TextEncoder
+
+if TYPE_CHECKING:
+    from cutline.protocols import GrowsAtEnd, GrowsAtStart, SliceCounter
 
 __all__ = ["AlsoFits", "Limit", "Measure", "further_limits", "over_limit", "unit_of"]
 
@@ -27,6 +31,9 @@ class Measure(Protocol):
 
     def count(self, text: str, /) -> int:
         """Count the tokens of a text."""
+
+    def count_till_limit(self, text: str, limit: int, /) -> int | None:
+        """Count the tokens, or return None if there are more than `limit`."""
 
     def intervals(self, text: str) -> SliceCounter:
         """Return a counter for the slices of a text."""

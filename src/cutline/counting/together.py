@@ -5,11 +5,15 @@ down each end is counted by every tokenizer: counts are not monotonic, so the le
 ends may be over another limit. Source: docs/cutting.md, "Several limits".
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, Protocol
+from __future__ import annotations
 
-from cutline.counting.limits import Limit
-from cutline.protocols import SliceCounter
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from cutline.counting.limits import Limit
+    from cutline.protocols import SliceCounter
 
 __all__ = ["OVER", "Together", "split_at", "together"]
 
@@ -82,14 +86,14 @@ class _Cuts(Protocol):
     def split_at(self, text: str, n: int, start: int = 0) -> int: ...
 
 
-def split_at(
-    tokenizer: _Cuts, text: str, n: int, start: int, limits: Iterable[Limit]
-) -> int:
+def split_at(tokenizer: _Cuts, text: str, n: int, start: int, limits: Sequence[Limit]) -> int:
     """Find the longest prefix within all limits; see `Encoding.split_at`.
 
     Cost: that of the tokenizer's own `split_at`, and building the counters of what it finds.
     """
     end = tokenizer.split_at(text, n, start)
+    if not limits:
+        return end
     window = text[start:end]
     counter = together(tokenizer.intervals(window), window, limits)
     return start + counter.last_fit(0, len(window), n)

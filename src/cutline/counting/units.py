@@ -33,6 +33,11 @@ class Unit:
     def __reduce__(self) -> tuple[Callable[[str], Unit], tuple[str]]:
         return _unit, (self.name,)
 
+    def count_till_limit(self, text: str, limit: int) -> int | None:
+        """Count a text, or return None if it has more than `limit`."""
+        count = self.count(text)
+        return count if count <= limit else None
+
     def intervals(self, text: str) -> UnitSlices:
         """Return a counter for the slices of a text."""
         return UnitSlices(self, text)

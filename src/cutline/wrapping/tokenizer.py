@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cutline.checks import checked_budget, plain_text, utf8_of
 from cutline.chunks import Chunk
 from cutline.counting import cutting, together, truncating
-from cutline.counting.limits import AlsoFits, Limit, further_limits
+from cutline.counting.limits import AlsoFits, further_limits
 from cutline.counting.recounted import RecountedAppender, RecountedPrepender
 from cutline.counting.truncating import Boundary, Keep
 from cutline.errors import OffsetError
@@ -195,9 +195,7 @@ class WrappedTokenizer:
 
     # Cutting
 
-    def split_at(
-        self, text: str, n: int, start: int = 0, *, also_fits: AlsoFits = None
-    ) -> int:
+    def split_at(self, text: str, n: int, start: int = 0, *, also_fits: AlsoFits = None) -> int:
         """Find an end such that `text[start:end]` has at most n tokens, by encoding.
 
         The slice never has more than n. That no later end fits can only be shown by trying them
@@ -264,8 +262,8 @@ class WrappedTokenizer:
 
         Cost: encodes the text once, and the kept text some hundred times.
         """
-        limits = (Limit(self, index(max_tokens)), *further_limits(also_fits))
-        return truncating.truncate(limits, text, keep, marker, boundary).text
+        others = further_limits(also_fits)
+        return truncating.truncate(self, text, max_tokens, keep, marker, boundary, others).text
 
     def appender(self, text: str = "") -> RecountedAppender:
         """Begin a text that grows at its end.

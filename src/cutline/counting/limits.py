@@ -5,7 +5,7 @@ They are the option `also_fits` of chunkers, cuts, `truncate`, `pack` and `verif
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
@@ -58,13 +58,16 @@ class Limit(NamedTuple):
         return f"{self.measure.name!r}: {self.most}"
 
 
-def further_limits(also_fits: AlsoFits, least: int = 0) -> tuple[Limit, ...]:
+def further_limits(
+    also_fits: AlsoFits, least: int = 0, find: Callable[[Any], Any] | None = None
+) -> tuple[Limit, ...]:
     """Return the limits that `also_fits` asks for.
 
     Args:
         also_fits: maximum numbers by encoding, wrapped tokenizer or name; the names
             "characters" and "bytes" (of UTF-8) stand for these units.
         least: a smaller number is refused.
+        find: finds the measure of a key that is no unit; by default a token counter.
 
     Raises:
         TypeError: it is no mapping, a key is no token counter, or a number no integer.
@@ -80,7 +83,7 @@ def further_limits(also_fits: AlsoFits, least: int = 0) -> tuple[Limit, ...]:
     found: dict[Measure, int] = {}
     for key, value in also_fits.items():
         unit = UNITS.get(key) if isinstance(key, str) else None
-        measure, most = unit or TextEncoder.find_counter(key), _integer(key, value)
+        measure, most = unit or (find or TextEncoder.find_counter)(key), _integer(key, value)
         if most < least:
             raise ValueError(
                 f"also_fits must have numbers of {least} or more, got {most} of {measure.name!r}"

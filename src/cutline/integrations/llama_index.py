@@ -10,6 +10,7 @@ from typing import Annotated, Any, Self
 from cutline.chunking.chunkers import Chunker
 from cutline.chunking.rules import CountText
 from cutline.chunks import Chunk
+from cutline.counting.limits import AlsoFits
 from cutline.integrations.describing import chunker_from, chunker_of, describe
 from cutline.protocols import TokenCounter
 
@@ -80,6 +81,8 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
         chunk_size: maximum number of tokens of a node; by default LlamaIndex's 1024.
         chunk_overlap: maximum number of tokens that a node shares with the one before; by
             default 20.
+        also_fits: further limits that each node's text fits, such as {"bytes": 40_000} for a
+            vector store; see `TextChunker`.
         callback_manager, include_metadata, include_prev_next_rel, id_func: as for any node
             parser.
 
@@ -104,6 +107,7 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
         encoding: TokenCounter | str | None = None,
         chunk_size: int | None = None,
         chunk_overlap: int | None = None,
+        also_fits: AlsoFits = None,
         callback_manager: CallbackManager | None = None,
         include_metadata: bool = True,
         include_prev_next_rel: bool = True,
@@ -115,7 +119,7 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
                 chunk_overlap = min(DEFAULT_CHUNK_OVERLAP, chunk_size - 1)
         options = {"encoding": encoding, "chunk_size": chunk_size, "chunk_overlap": chunk_overlap}
         super().__init__(
-            chunker=chunker_of(_read_chunker(chunker), **options),
+            chunker=chunker_of(_read_chunker(chunker), also_fits=also_fits, **options),
             callback_manager=callback_manager or CallbackManager([]),
             include_metadata=include_metadata,
             include_prev_next_rel=include_prev_next_rel,

@@ -21,7 +21,7 @@ from cutline.chunking.rules import Rules
 from cutline.chunks import Chunk, too_large
 from cutline.counting import IntervalCounter
 from cutline.counting.limits import over_limit
-from cutline.counting.together import together
+from cutline.counting.together import Together, together
 from cutline.encoding import Encoding
 from cutline.errors import BudgetError
 from cutline.kernels.breaks.breaks import keep_graphemes, says_something
@@ -226,7 +226,7 @@ class ChunkFinder:
             last: the last chunk.
         """
         size = self._rules.chunk_size
-        longest = self._longest(self._counter, first.start, size)
+        longest = self._longest(first.start, size)
         fill = ceil(self._rules.min_fill * self._most(first.start, longest, size))
         if last.tokens >= fill:
             return first, last
@@ -317,7 +317,7 @@ class ChunkFinder:
     def _best(self, start: int, floor: int, budget: int) -> Cut | None:
         """Find the best end within a budget of the chunk's own tokens."""
         text = self._text
-        fit_end = self._longest(self._counter, start, budget)
+        fit_end = self._longest(start, budget)
         if fit_end <= floor:
             return None
         longest = fit_end
@@ -343,16 +343,19 @@ class ChunkFinder:
 
         Args:
             start: of the chunk.
-            longest: the end of the longest prefix within all limits.
+            longest: the end of the longest prefix within the budget and all limits.
             budget: of tokens.
         """
-        if self._own is self._counter or longest == self._longest(self._own, start, budget):
-            return budget
-        return min(budget, self._tokens(start, longest))
+        joint = self._counter
+        if isinstance(joint, Together) and joint.is_cut_short(
+            self.skip_space(start), longest, budget
+        ):
+            return min(budget, self._tokens(start, longest))
+        return budget
 
-    def _longest(self, counter: SliceCounter, start: int, budget: int) -> int:
-        """Return the end of the longest prefix within a budget, by one counter."""
-        return counter.split_at(self.skip_space(start), budget)
+    def _longest(self, start: int, budget: int) -> int:
+        """Return the end of the longest prefix within a budget and all limits."""
+        return self._counter.split_at(self.skip_space(start), budget)
 
     def _elsewhere(self, start: int, fit_end: int) -> tuple[int, int, str]:
         """Find the best end at the levels that `PlainFinder` does not support."""

@@ -20,6 +20,7 @@ __all__ = ["OVER", "Together", "split_at", "together"]
 OVER: Final = 1 << 62
 """In tokens: the count of a slice that is over a further limit. No budget is as large."""
 
+_NEXT: Final = 4  # ends after one, of which one that fits saves a cut
 _LEAST_BLOCK: Final = 8
 _MOST_BLOCK: Final = 1024  # of ends that are counted in one call
 
@@ -32,9 +33,13 @@ class Together:
     Args:
         own: counts the tokens.
         others: counters of the same text, and their limits.
+        length: of the text.
     """
 
-    def __init__(self, own: SliceCounter, others: Iterable[tuple[SliceCounter, int]]) -> None:
+    def __init__(
+        self, own: SliceCounter, others: Iterable[tuple[SliceCounter, int]], length: int
+    ) -> None:
+        self._length = length
         self.own = own
         self.others = list(others)
 
@@ -54,15 +59,17 @@ class Together:
     def split_at(self, start: int, n: int) -> int:
         """Find the greatest end whose slice has at most n tokens and fits all the limits.
 
-        Cost: a cut and a count for each tokenizer, and a count for each end between the least of
-        their greatest ends and the one that fits all. These are few, except where counts go up
-        and down along a run of one character.
+        Cost: a cut by the least limit, a count for each tokenizer, and a cut for each that does
+        not fit; and counts for each end between the least of their greatest ends and the one that
+        fits all. These are few, except where counts go up and down along a run.
         """
-        return self.last_fit(start, self.own.split_at(start, n), n)
+        # The least number is likely to end the slice; where it does, no other cuts.
+        first, most = min((self.own, n), *self.others, key=_most)
+        return self.last_fit(start, first.split_at(start, most), n)
 
     def last_fit(self, start: int, end: int, n: int) -> int:
-        """Find the greatest end, up to one within `n` tokens, that fits all the limits."""
-        for counter, most in self.others:
+        """Find the greatest end, up to one after which nothing fits, within n and all limits."""
+        for counter, most in ((self.own, n), *self.others):
             if counter.count(start, end) > most:
                 end = min(end, counter.split_at(start, most))
         n, block = min(n, OVER - 1), _LEAST_BLOCK
@@ -75,10 +82,22 @@ class Together:
             end, block = end - len(ends), min(2 * block, _MOST_BLOCK)
         return start
 
+    def is_cut_short(self, start: int, end: int, n: int) -> bool:
+        """Return whether a slice could end later if n tokens were the only limit."""
+        for later in range(end + 1, min(end + _NEXT, self._length) + 1):
+            if self.own.count(start, later) <= n:
+                return True
+        return self.own.split_at(start, n) > end
+
+
+def _most(limit: tuple[SliceCounter, int]) -> int:
+    return limit[1]
+
 
 def together(own: SliceCounter, text: str, limits: Iterable[Limit]) -> Together:
     """Return the counter of a text that obeys further limits."""
-    return Together(own, [(measure.intervals(text), most) for measure, most in limits])
+    others = [(measure.intervals(text), most) for measure, most in limits]
+    return Together(own, others, len(text))
 
 
 class _Cuts(Protocol):

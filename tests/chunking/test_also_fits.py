@@ -267,14 +267,15 @@ def test_every_chunker_with_every_option(
     levels=st.sampled_from([NAMES, (), ("line",), ("line", "paragraph", "word"), ("sentence",)]),
     stable=st.booleans(),
     boundary=st.sampled_from(["grapheme", "character"]),
+    units=st.sampled_from([{}, {}, {"bytes": 40}, {"characters": 30}, {"bytes": 400}]),
 )
 def test_the_easy_way_to_chunks_gives_those_of_the_hard_one(
     text: str, size: int, most: int, min_fill: float, levels: Sequence[str], stable: bool,
-    boundary: str,
+    boundary: str, units: dict[str, int],
 ) -> None:  # fmt: skip
     chunker = TextChunker(
         "o200k_base", size, min_fill=min_fill, levels=levels, stable=stable, boundary=boundary,
-        also_fits={"cl100k_base": most, "r50k_base": 3 * most // 2},
+        also_fits={"cl100k_base": most, "r50k_base": 3 * most // 2} | units,
     )  # fmt: skip
     intervals = chunker.encoding.intervals(text)
     easy, hard = (

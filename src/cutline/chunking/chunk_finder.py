@@ -22,6 +22,7 @@ from cutline.chunks import Chunk, too_large
 from cutline.counting import IntervalCounter
 from cutline.counting.limits import over_limit
 from cutline.counting.together import Together, together
+from cutline.counting.units import UnitSlices
 from cutline.encoding import Encoding
 from cutline.errors import BudgetError
 from cutline.kernels.breaks.breaks import keep_graphemes, says_something
@@ -444,9 +445,9 @@ class ChunkFinder:
 
 def _are_indexed(
     others: list[tuple[SliceCounter, int]],
-) -> TypeGuard[list[tuple[IntervalCounter, int]]]:
+) -> TypeGuard[list[tuple[IntervalCounter | UnitSlices, int]]]:
     """Return whether a kernel can count the slices for further limits."""
-    return all(isinstance(counter, IntervalCounter) for counter, _ in others)
+    return all(isinstance(counter, IntervalCounter | UnitSlices) for counter, _ in others)
 
 
 def _smaller(pair: tuple[Cut, Cut]) -> int:

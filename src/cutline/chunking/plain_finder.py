@@ -23,6 +23,7 @@ from cutline.chunking.levels import (
 from cutline.chunking.rules import ENDLESS, Rules
 from cutline.chunks import Chunk
 from cutline.counting import IntervalCounter
+from cutline.counting.units import UnitSlices
 from cutline.kernels.breaks.best_break import cut_at_breaks
 from cutline.kernels.breaks.chunks import make_chunk, make_chunks
 
@@ -56,14 +57,17 @@ class PlainFinder:
         self,
         text: str,
         counter: IntervalCounter,
-        others: Sequence[tuple[IntervalCounter, int]],
+        others: Sequence[tuple[IntervalCounter | UnitSlices, int]],
         rules: Rules,
         offset: int,
         end: str,
     ) -> None:
         self._text = text
         self._counter = counter
-        self._others = [(one, min(most, ENDLESS)) for one, most in others]
+        self._others = [
+            (one.unit.name if isinstance(one, UnitSlices) else one, min(most, ENDLESS))
+            for one, most in others
+        ]
         first = takewhile(_is_known, rules.levels)
         known = [level for level in first if isinstance(level, BreakLevel)]
         self.other_levels = rules.levels[len(known) :]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -67,12 +68,17 @@ class UnitSlices:
     """
 
     def __init__(self, unit: Unit, text: str) -> None:
-        self._length = len(text)
-        self._before: NDArray[np.int64] | None = None
-        if unit.count(text) != len(text):
-            points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-            sizes = 1 + (points > 0x7F).astype(np.int64) + (points > 0x7FF) + (points > 0xFFFF)
-            self._before = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
+        self.unit = unit
+        self._text = text
+
+    @cached_property
+    def _before(self) -> NDArray[np.int64] | None:
+        """How many there are before each character; None: one for each."""
+        if self.unit is UNITS["characters"] or self._text.isascii():
+            return None
+        points = np.frombuffer(self._text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+        sizes = 1 + (points > 0x7F).astype(np.int64) + (points > 0x7FF) + (points > 0xFFFF)
+        return np.cumsum(np.concatenate([np.zeros(1, dtype=np.int64), sizes]))
 
     def count(self, start: int, end: int) -> int:
         """Count a slice."""
@@ -87,8 +93,8 @@ class UnitSlices:
     def split_at(self, start: int, n: int) -> int:
         """Find the greatest end whose slice has at most n."""
         if self._before is None:
-            return min(self._length, start + n)
-        most = self._before[start] + min(n, 4 * self._length)
+            return min(len(self._text), start + n)
+        most = self._before[start] + min(n, 4 * len(self._text))
         return int(np.searchsorted(self._before, most, side="right")) - 1
 
 

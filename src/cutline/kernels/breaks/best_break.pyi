@@ -13,5 +13,5 @@ def cut_at_breaks(
     min_fill: float,
     kinds: NDArray[np.intc],
     stable: bool,
-    further: Sequence[tuple[Intervals, int]] = (),
+    further: Sequence[tuple[Intervals | str, int]] = (),
 ) -> tuple[NDArray[np.int64], int]: ...

@@ -22,7 +22,7 @@ from cutline.kernels.index.interval cimport Intervals
 from cutline.kernels.index.slices cimport (
     SafePoint, count_slice, flush, forget_row, seek, start_query,
 )
-from cutline.kernels.index.text_index cimport Query, TextIndex
+from cutline.kernels.index.text_index cimport Query, TextIndex, byte_at
 
 cdef enum:
     FAR = 256                   # characters between two safe split points
@@ -30,11 +30,15 @@ cdef enum:
     FITS = 1
     DOES_NOT = 0
     MOST_CUTS = 256             # at a time
+    TOKENS = 0                  # units
+    CHARACTERS = 1
+    BYTES = 2
 
-# A budget, by one tokenizer.
+# A budget, by one tokenizer or in a unit. The first one of a chunk is by a tokenizer.
 cdef struct Limit:
-    const TextIndex* index
-    Py_ssize_t n                # tokens of a chunk at most
+    int unit
+    const TextIndex* index      # in a unit: that of the first limit
+    Py_ssize_t n                # tokens or units of a chunk at most
     SafePoint point             # of the present chunk: the last with at most n tokens before it
     int64_t tokens              # where the query counts
     Query query
@@ -62,7 +66,8 @@ def cut_at_breaks(
             other limits end it sooner, the share of what they leave.
         kinds: of breaks, the best first.
         stable: at the break of that kind which the text around it chooses, not at the last.
-        further: counters of the same text by other tokenizers, with the maximum of each.
+        further: counters of the same text by other tokenizers, or "characters" or "bytes", with
+            the maximum of each.
 
     Returns:
         int64, shape (chunks, 4): start, end, tokens and place in `kinds` of each; the text's
@@ -87,10 +92,14 @@ def cut_at_breaks(
     limits = <Limit*> calloc(n_limits, sizeof(Limit))
     if limits == NULL:
         raise MemoryError("no memory for the limits of chunks")
-    taken = [
-        take_limit(limits + place, one, most)
-        for place, (one, most) in enumerate([(counter, n), *further])
-    ]
+    taken = [take_limit(limits, counter, n)]
+    for place, (one, most) in enumerate(further, start=1):
+        if isinstance(one, Intervals):
+            taken.append(take_limit(limits + place, one, most))
+        else:
+            limits[place].unit = CHARACTERS if one == "characters" else BYTES
+            limits[place].index = limits.index
+            limits[place].n = most
     with nogil:
         while start < until and row < MOST_CUTS:
             found = best_break(limits, n_limits, start, min_fill, first_kind, n_kinds)
@@ -264,6 +273,9 @@ cdef Py_ssize_t last_place(Limit* limits, int n_limits, Py_ssize_t start) noexce
     cdef Py_ssize_t bound = limits.index.text.n, place
     cdef int one
     for one in range(n_limits):
+        if limits[one].unit != TOKENS:
+            bound = min(bound, last_place_of_unit(&limits[one], start))
+            continue
         limits[one].point = last_within_budget(&limits[one], start)
         place = last_place_of(&limits[one], start)
         if place == NOT_FOUND:
@@ -296,6 +308,25 @@ cdef Py_ssize_t last_place_of(const Limit* limit, Py_ssize_t start) noexcept nog
     return bound
 
 
+cdef Py_ssize_t last_place_of_unit(const Limit* limit, Py_ssize_t start) noexcept nogil:
+    """The greatest end that fits a unit, whose counts add up."""
+    cdef Py_ssize_t size = limit.index.text.n, low, high, middle, most
+    if limit.n >= 4 * (size - start):
+        return size
+    if limit.unit == CHARACTERS or limit.index.text.is_ascii:
+        return min(size, start + limit.n)
+    high = min(size, start + limit.n)
+    low = start + limit.n // 4
+    most = byte_at(limit.index, start) + limit.n
+    while low < high:
+        middle = (low + high + 1) >> 1
+        if byte_at(limit.index, middle) <= most:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
 cdef int fits(
     Limit* limits, int n_limits, Py_ssize_t start, Py_ssize_t end,
     Py_ssize_t* tokens          # out: of the first limit
@@ -314,6 +345,12 @@ cdef int fits_one(
     Limit* limit, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* tokens
 ) noexcept nogil:
     cdef Py_ssize_t before = 0
+    if limit.unit == CHARACTERS:
+        tokens[0] = end - start
+        return FITS if tokens[0] <= limit.n else DOES_NOT
+    if limit.unit == BYTES:
+        tokens[0] = byte_at(limit.index, end) - byte_at(limit.index, start)
+        return FITS if tokens[0] <= limit.n else DOES_NOT
     forget_row(&limit.query)
     if end > limit.point.at:
         start = limit.point.at

@@ -593,7 +593,7 @@ class Encoding(TextEncoder, Decoding):
         >>> enc.split_at(" informações e dados", 2)
         14
         >>> enc.split_at(" informações e dados", 4, also_fits={"cl100k_base": 4, "bytes": 18})
-        14
+        16
         """
         if also_fits:
             limits = counting.limits.further_limits(also_fits)
@@ -694,7 +694,7 @@ class Encoding(TextEncoder, Decoding):
         >>> cutline.get_encoding("gpt2").truncate("one two three four five", 4, boundary="word")
         'one two three…'
         """
-        others = counting.limits.further_limits(also_fits)
+        others = counting.limits.further_limits(also_fits) if also_fits else ()
         return counting.truncating.truncate(
             self, text, max_tokens, keep, marker, boundary, others
         ).text

@@ -41,8 +41,9 @@ def utf8_bytes(text: str) -> int:
 
 @cache
 def pipeline(name: str) -> tuple[cutline.Encoding, Count]:
-    tokenizer = families.build(name)
+    tokenizer = families.tokenizers.Tokenizer.from_str(families.build(name).to_str())
     encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    tokenizer.encode_special_tokens = True  # their text is ordinary text
     return encoding, lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
 
 

@@ -111,8 +111,6 @@ def split_at(tokenizer: _Cuts, text: str, n: int, start: int, limits: Sequence[L
     Cost: that of the tokenizer's own `split_at`, and building the counters of what it finds.
     """
     end = tokenizer.split_at(text, n, start)
-    if not limits:
-        return end
     window = text[start:end]
     counter = together(tokenizer.intervals(window), window, limits)
     return start + counter.last_fit(0, len(window), n)

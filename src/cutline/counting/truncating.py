@@ -14,12 +14,13 @@ from operator import index, sub
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from cutline.checks import checked_budget, plain_text
-from cutline.counting.limits import Limit, unit_of
-from cutline.counting.together import split_at
 from cutline.errors import BudgetError
 
 if TYPE_CHECKING:
+    from cutline.counting.limits import Limit, Measure
     from cutline.protocols import GrowsAtEnd, GrowsAtStart, TokenCounter
+
+    Limits: TypeAlias = Sequence[tuple[Measure, int]]
 
 __all__ = ["Boundary", "Keep", "Truncated", "check_options", "truncate"]
 
@@ -56,7 +57,7 @@ def truncate(
     """Cut a text to a budget, and to those of other limits; see `cutline.truncate`."""
     text, max_tokens = plain_text(text), index(max_tokens)
     marker = check_options(max_tokens, keep, marker, boundary)
-    limits = (Limit(encoding, max_tokens), *others)
+    limits = ((encoding, max_tokens), *others)
     if all(measure.count_till_limit(text, most) is not None for measure, most in limits):
         return Truncated(text, ((0, len(text)),) if text else ())
     _check_marker(marker, limits)
@@ -65,7 +66,7 @@ def truncate(
     side = (_Start if keep == "start" else _End)(limits, text)
     budgets = _budgets(limits)
     if keep == "start" and not marker:
-        side.keep(split_at(encoding, text, max_tokens, 0, others))
+        side.keep(_longest(encoding, text, max_tokens, others))
     else:
         _grow(side, marker, budgets, len(text) - 1)
     _step_back(side, marker, budgets, boundary)
@@ -73,19 +74,29 @@ def truncate(
     return Truncated(side.joined(marker), kept)
 
 
-def _budgets(limits: Sequence[Limit]) -> Budgets:
-    return tuple(limit.most for limit in limits)
+def _longest(encoding: TokenCounter, text: str, n: int, others: Sequence[Limit]) -> int:
+    if not others:
+        return encoding.split_at(text, n)
+    from cutline.counting.together import split_at
+
+    return split_at(encoding, text, n, 0, others)
 
 
-def _counts(limits: Sequence[Limit], text: str) -> Budgets:
-    return tuple(limit.measure.count(text) for limit in limits)
+def _budgets(limits: Limits) -> Budgets:
+    return tuple(most for _, most in limits)
 
 
-def _check_marker(marker: str, limits: Sequence[Limit]) -> None:
+def _counts(limits: Limits, text: str) -> Budgets:
+    return tuple(measure.count(text) for measure, _ in limits)
+
+
+def _check_marker(marker: str, limits: Limits) -> None:
     for place, (measure, most) in enumerate(limits):
         if (tokens := measure.count(marker)) > most:
             has, budget = ("tokens", f"max_tokens={most}")
             if place:
+                from cutline.counting.limits import unit_of
+
                 has, budget = unit_of(measure), f"the {most} of also_fits"
             raise BudgetError(
                 f"the marker {marker!r} alone has {tokens} {has}, more than {budget}: use a "
@@ -110,7 +121,7 @@ def check_options(max_tokens: int, keep: str, marker: str, boundary: str) -> str
     return plain_text(marker)
 
 
-def _both(limits: Sequence[Limit], text: str, marker: str, boundary: Boundary) -> Truncated:
+def _both(limits: Limits, text: str, marker: str, boundary: Boundary) -> Truncated:
     """Keep about as many tokens of the start as of the end."""
     budgets, of_marker = _budgets(limits), _counts(limits, marker)
     head = _Start(limits, text)
@@ -176,7 +187,7 @@ class _Side(ABC):
 
 
 class _Start(_Side):
-    def __init__(self, limits: Sequence[Limit], text: str) -> None:
+    def __init__(self, limits: Limits, text: str) -> None:
         super().__init__(text)
         self._counters = [measure.appender() for measure, _ in limits]
 
@@ -212,7 +223,7 @@ class _Start(_Side):
 
 
 class _End(_Side):
-    def __init__(self, limits: Sequence[Limit], text: str) -> None:
+    def __init__(self, limits: Limits, text: str) -> None:
         super().__init__(text)
         self._counters = [measure.prepender() for measure, _ in limits]
 

@@ -364,6 +364,7 @@ def test_limits_are_shown_copied_and_pickled() -> None:
     text = "Some words of a longer text. " * 60
     assert twin(text) == chunker(text) == chunker.with_count_text(None)(text)
     assert TextChunker("o200k_base", 64).also_fits == {}
+    assert TextChunker("o200k_base", 64, also_fits=chunker.also_fits).also_fits == twin.also_fits
     bert = TokenChunker("o200k_base", 64, also_fits={made.wrapped("bert"): 30})
     assert pickle.loads(pickle.dumps(bert))(text) == bert(text)
 

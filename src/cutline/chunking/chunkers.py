@@ -16,6 +16,7 @@ from cutline.chunking.parsing import COMMONMARK, parse, structure_of
 from cutline.chunking.rules import CountText, Rules
 from cutline.chunks import Chunk
 from cutline.counting.limits import AlsoFits, Measure, further_limits
+from cutline.encoding import Encoding
 from cutline.protocols import TokenCounter
 from cutline.registry import token_counter_of
 from cutline.threads import map_threads
@@ -226,16 +227,25 @@ class TokenChunker(Chunker):
         super().__init__(encoding, rules)
 
     @property
+    def _is_bare(self) -> bool:
+        """Whether no option but sizes and further limits decides where to cut."""
+        rules = self._rules
+        return len(rules.levels) == 1 and rules.is_plain and not rules.stable
+
+    @property
     def _is_plain(self) -> bool:
         """Whether the result is that of the encoding's `split`."""
-        rules = self._rules
-        is_bare = len(rules.levels) == 1 and not rules.stable and not rules.also_fits
-        return is_bare and rules.is_plain
+        return self._is_bare and not self._rules.also_fits
 
     def chunk(self, text: str) -> list[Chunk]:
         """Cut a text into chunks: see `Chunker.chunk`."""
         if self._is_plain:
             return self._encoding.split(text, self.chunk_size, self.chunk_overlap)
+        encoding = self._encoding
+        if self._is_bare and self.chunk_overlap and isinstance(encoding, Encoding):
+            return encoding.split(
+                text, self.chunk_size, self.chunk_overlap, also_fits=self.also_fits
+            )
         return super().chunk(text)
 
     __call__ = chunk

@@ -1,5 +1,7 @@
 """Cuts in code points: checks the arguments and calls the kernel, which works in bytes."""
 
+from __future__ import annotations
+
 from array import array
 from collections.abc import Callable, Sequence
 from operator import index
@@ -15,10 +17,12 @@ from cutline.protocols import SliceCounter
 from cutline.text_encoder import TextEncoder
 
 if TYPE_CHECKING:
+    from cutline.counting.intervals import IntervalCounter
     from cutline.counting.limits import Limit
 
 __all__ = ["split", "split_at", "split_by_counting"]
 
+_CHARACTERS_OF_A_TOKEN = 8
 _BOUNDARIES = ("character", "end")
 
 
@@ -71,7 +75,7 @@ def split_by_counting(
     chunk_size: int,
     chunk_overlap: int,
     least: Callable[[], int] | None,
-    limits: Sequence["Limit"] = (),
+    limits: Sequence[Limit] = (),
 ) -> list[Chunk]:
     """Cut a text like `split`, by counting slices: for token counters without a kernel.
 
@@ -83,7 +87,8 @@ def split_by_counting(
         least: returns the smallest size that fits any character, for an error; None if unknown.
         limits: each chunk fits them, too; the overlap is counted in the tokens of the first.
 
-    Cost: a `split_at` and a count per chunk; with overlap, a count per character of it.
+    Cost: a `split_at` and a count per chunk; with overlap, a count per character of it, unless an
+        `IntervalCounter` counts all of these at once.
     """
     chunk_size, chunk_overlap = checked_sizes(chunk_size, chunk_overlap)
     own = counter = count_slices(text)
@@ -112,10 +117,29 @@ def split_by_counting(
 
 def _farthest_overlap(counter: SliceCounter, start: int, end: int, overlap: int) -> int:
     """Step back from a chunk's end while the shared text has at most `overlap` tokens."""
+    from cutline.counting.intervals import IntervalCounter  # not for `split` by a kernel
+
+    if not overlap:
+        return end
+    if isinstance(counter, IntervalCounter):
+        return _farthest_by_tails(counter, start, end, overlap)
     farthest = end
-    while overlap and farthest - 1 > start and counter.count(farthest - 1, end) <= overlap:
+    while farthest - 1 > start and counter.count(farthest - 1, end) <= overlap:
         farthest -= 1
     return farthest
+
+
+def _farthest_by_tails(counter: IntervalCounter, start: int, end: int, overlap: int) -> int:
+    """Step back with the counts of many slices at a time, in windows that grow."""
+    width = _CHARACTERS_OF_A_TOKEN * overlap + 16
+    while True:
+        begin = max(start, end - width)
+        over = counter._count_tails(begin, end) > overlap  # of the slices from end - 1, ... on
+        if over.any():
+            return end - int(over.argmax())
+        if begin == start:
+            return end - len(over)
+        width *= 4
 
 
 def _cutter(encoding: TextEncoder, owner: str | bytes) -> Cutter:

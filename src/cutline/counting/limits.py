@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from cutline.counting.units import UNITS
+from cutline.counting.units import UNITS, Unit
 from cutline.errors import BudgetError
 from cutline.text_encoder import TextEncoder
 
@@ -82,7 +82,7 @@ def further_limits(
         )
     found: dict[Measure, int] = {}
     for key, value in also_fits.items():
-        unit = UNITS.get(key) if isinstance(key, str) else None
+        unit = UNITS.get(key) if isinstance(key, str) else key if isinstance(key, Unit) else None
         measure, most = unit or (find or TextEncoder.find_counter)(key), _integer(key, value)
         if most < least:
             raise ValueError(

@@ -69,9 +69,12 @@ class Together:
 
     def last_fit(self, start: int, end: int, n: int) -> int:
         """Find the greatest end, up to one after which nothing fits, within n and all limits."""
+        bound = end
         for counter, most in ((self.own, n), *self.others):
             if counter.count(start, end) > most:
-                end = min(end, counter.split_at(start, most))
+                end = min(end - 1, counter.split_at(start, most))
+        if end == bound:
+            return end
         n, block = min(n, OVER - 1), _LEAST_BLOCK
         while end > start:
             ends = range(end, max(start, end - block), -1)

@@ -106,7 +106,7 @@ def token_counter_of(encoding: TokenCounter | str) -> TokenCounter:
     )
 
 
-TextEncoder.find_counter = staticmethod(token_counter_of)
+TextEncoder._find_counter = staticmethod(token_counter_of)
 
 
 def encoding_of(encoding: Encoding | str) -> Encoding:

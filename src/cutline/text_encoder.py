@@ -18,14 +18,14 @@ class TextEncoder(Encoder):
 
     Attributes:
         name: its name.
-        find_counter: finds a token counter, given as one or by name. The registry of names sets
-            it, which lies above all that may ask for a second tokenizer.
     """
 
     __slots__ = ()
 
     name: str
-    find_counter: ClassVar[Callable[[Any], Any]]
+    # Finds a token counter, given as one or by name. The registry of names sets it, which lies
+    # above all that may ask for a second tokenizer.
+    _find_counter: ClassVar[Callable[[Any], Any]]
 
     @abstractmethod
     def _most_tokens_of_a_character(self) -> int:

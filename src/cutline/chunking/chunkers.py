@@ -258,8 +258,8 @@ class TextChunker(Chunker):
     `min_fill` of it.
 
     Args:
-        encoding, chunk_size, chunk_overlap, boundary, strip, balance, stable, count_text,
-        also_fits: as for `TokenChunker`.
+        encoding, chunk_size, chunk_overlap, boundary: as for `TokenChunker`.
+        strip, balance, stable, count_text, also_fits: as for `TokenChunker`.
         levels: the kinds of boundaries, the best first: names ("paragraph", "line", "sentence",
             "word"), compiled regular expressions, whose matches end at boundaries, or functions
             from a text to offsets in it. Graphemes and characters are always included.

@@ -83,7 +83,7 @@ def further_limits(
     found: dict[Measure, int] = {}
     for key, value in also_fits.items():
         unit = UNITS.get(key) if isinstance(key, str) else key if isinstance(key, Unit) else None
-        measure, most = unit or (find or TextEncoder.find_counter)(key), _integer(key, value)
+        measure, most = unit or (find or TextEncoder._find_counter)(key), _integer(key, value)
         if most < least:
             raise ValueError(
                 f"also_fits must have numbers of {least} or more, got {most} of {measure.name!r}"

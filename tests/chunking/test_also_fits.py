@@ -19,6 +19,7 @@ from cutline.chunking.chunk_finder import ChunkFinder
 from cutline.chunking.chunk_stream import ChunkStream
 from cutline.chunking.level_choice import make_levels
 from cutline.counting.limits import further_limits
+from cutline.counting.together import Together
 from cutline.errors import BudgetError
 from tests.chunking.contract import check
 from tests.chunking.test_choice import NAMES, WORDS, Hidden, expected_end
@@ -27,7 +28,7 @@ from tests.conftest import short_or_long
 from tests.oracles import Count, counter, with_count
 from tests.pipeline import families
 from tests.texts import NAMED_TEXTS, random_texts
-from tests.vocabularies import SCANS, random_ranks, with_bytes
+from tests.vocabularies import SCANS, encoding_of, random_ranks, with_bytes
 from tests.wrapping import made
 
 OVER = 1 << 40
@@ -377,6 +378,53 @@ def test_whatever_is_wrapped_its_limit_holds(kind: str) -> None:
             chunks = make("o200k_base", 40, overlap, also_fits={made.wrapped(kind): 12})(text)
             check(text, chunks, counter("o200k_base"), chunk_size=40, chunk_overlap=overlap)
             assert all(count(chunk.text) <= 12 for chunk in chunks)
+
+
+def test_a_character_that_fits_is_found_whatever_a_cut_says() -> None:
+    class Shy:
+        """Counts characters, and finds no end."""
+
+        def count(self, start: int, end: int) -> int:
+            return end - start
+
+        def count_many(self, spans: Sequence[tuple[int, int]]) -> Iterator[int]:
+            return (end - start for start, end in spans)
+
+        def split_at(self, start: int, n: int) -> int:
+            return start
+
+    wide = further_limits({"bytes": 9})[0].measure.intervals("abc")
+    for own, other, n in ((Shy(), wide, 2), (wide, Shy(), 2), (wide, Shy(), 1)):
+        joint = Together(own, [(other, 1)], 3)
+        assert [joint.split_at(start, n) for start in range(4)] == [1, 2, 3, 3]
+        assert Together(own, [(other, 0)], 3).split_at(1, n) == 1
+
+
+def test_texts_and_tokenizers_without_exact_cuts_are_refused() -> None:
+    encoding, text = cutline.get_encoding("o200k_base"), "one two \ud800 three"
+    for call in (
+        lambda: encoding.split(text, 4, also_fits={"bytes": 9}),
+        lambda: encoding.split_at(text, 9, also_fits={"bytes": 90}),
+        lambda: TextChunker(encoding, 4, also_fits={"gpt2": 9})(text),
+        lambda: [*TokenChunker("gpt2", 4, also_fits={encoding: 9}).iter_chunks([text])],
+    ):
+        with pytest.raises(cutline.SurrogateError, match="at offset 8"):
+            call()
+    with pytest.warns(cutline.PatternFallbackWarning):
+        fallback = encoding_of(with_bytes((b"ab",)), r"(?<=a)b|\w+?|.")
+    with pytest.raises(cutline.UnsupportedPatternError, match="runs on the `regex` module"):
+        TextChunker("o200k_base", 4, also_fits={fallback: 9})("ab ab")
+
+
+def test_texts_in_threads_and_of_own_types() -> None:
+    class Text(str):
+        __slots__ = ()
+
+    texts = [Text(text) for text in NAMED_TEXTS.values()]
+    chunker = TextChunker("o200k_base", 20, also_fits={"cl100k_base": 9, "bytes": 70})
+    assert chunker.chunk_batch(texts) == [chunker(str(text)) for text in texts]
+    encoding = cutline.get_encoding("o200k_base")
+    assert type(encoding.split(texts[5], 4, also_fits={"bytes": 9})[0].text) is str
 
 
 def test_a_number_beyond_all_texts_is_no_limit() -> None:

@@ -73,7 +73,7 @@ class Together:
         for counter, most in ((self.own, n), *self.others):
             if counter.count(start, end) > most:
                 end = min(end - 1, counter.split_at(start, most))
-        if end == bound:
+        if end == bound > start:
             return end
         n, block = min(n, OVER - 1), _LEAST_BLOCK
         while end > start:
@@ -83,7 +83,8 @@ class Together:
                 if tokens <= n:
                     return place
             end, block = end - len(ends), min(2 * block, _MOST_BLOCK)
-        return start
+        # The cut of a wrapped tokenizer may have missed the first character.
+        return start + (start < self._length and self.count(start, start + 1) <= n)
 
     def is_cut_short(self, start: int, end: int, n: int) -> bool:
         """Return whether a slice could end later if n tokens were the only limit."""

@@ -27,7 +27,9 @@ __all__ = [
     "Step",
     "Strip",
     "Traced",
+    "later_characters",
     "normalize",
+    "of_each",
     "trace",
 ]
 
@@ -107,7 +109,7 @@ class Traced:
         return Traced(text, np.repeat(self.spans_of(parts), lengths, axis=0))
 
 
-def _of_each(
+def of_each(
     text: str, value_of: Callable[[str], int], dtype: type[np.generic] = np.int64
 ) -> NDArray[Any]:
     """Return a value for each character of a text; asks once for each that occurs."""
@@ -139,7 +141,8 @@ class Step(Protocol):
 
 
 @cache
-def _later() -> re.Pattern[str]:
+def later_characters() -> re.Pattern[str]:
+    """Match a character that is newer than the normal forms of `tokenizers`."""
     ranges = ("-".join(chr(int(edge, 16)) for edge in one.split("-")) for one in _LATER.split(" "))
     return re.compile(f"[{''.join(ranges)}]")
 
@@ -168,11 +171,11 @@ class Form:
         """See `Step.apply`."""
         if self.keeps_slices(text):
             return text
-        found = _later().search(text)
+        found = later_characters().search(text)
         if found is None:
             return self._normalize(text)
         parts, done = [], 0
-        for found in _later().finditer(text):
+        for found in later_characters().finditer(text):
             parts += [self._normalize(text[done : found.start()]), found.group()]
             done = found.end()
         return "".join([*parts, self._normalize(text[done:])])
@@ -201,8 +204,8 @@ class Form:
         if self.keeps_slices(text):
             return traced
         written = self.apply(text)
-        lengths = _of_each(text, lambda one: len(self.apply(one)))
-        begins = _of_each(text, self.begins, np.bool_)
+        lengths = of_each(text, lambda one: len(self.apply(one)))
+        begins = of_each(text, self.begins, np.bool_)
         begins[0] = True
         starts = np.flatnonzero(begins)
         ends = np.append(starts[1:], len(text))
@@ -226,12 +229,12 @@ class Form:
     @staticmethod
     def begins(character: str) -> bool:
         """Return whether a character is independent of the text before it."""
-        if character < "\u0300" or _later().match(character):
+        if character < "\u0300" or later_characters().match(character):
             return True
         is_mark = unicodedata.category(character)[0] == "M" or unicodedata.combining(character)
-        # A letter can decompose into something that begins with a mark.
+        # A letter can decompose into something that begins with a mark or with a jamo.
         opening = unicodedata.normalize("NFKD", character)[0]
-        return not (is_mark or _JAMO.match(character) or unicodedata.category(opening)[0] == "M")
+        return not (is_mark or _JAMO.match(opening) or unicodedata.category(opening)[0] == "M")
 
     def keeps_slices(self, text: str) -> bool:
         """See `Step.keeps_slices`."""
@@ -254,7 +257,7 @@ class Lower:
 
     def trace(self, traced: Traced) -> Traced:
         """See `Step.trace`."""
-        lengths = _of_each(traced.text, lambda character: len(_lower(character)))
+        lengths = of_each(traced.text, lambda character: len(_lower(character)))
         return traced.rewritten(self.apply(traced.text), np.arange(len(lengths)), lengths)
 
     def keeps(self, character: str) -> bool:

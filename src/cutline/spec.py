@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from cutline.errors import VocabularyError
 from cutline.vocabulary import Vocabulary
+from cutline.words.models import Unigram, WordPiece
 
 if TYPE_CHECKING:
     import numpy as np
 
     from cutline.normalizing import Step
+    from cutline.words.joining import Joiner
+    from cutline.words.splitting import Splitter
 else:
     from cutline.kernels.base.late import numpy as np
 
@@ -46,7 +49,7 @@ class AddedToken(NamedTuple):
 
 
 class TokenizerSpec(NamedTuple):
-    """The description of a byte-level BPE tokenizer. Immutable; input of `Encoding.from_spec`.
+    """The description of a tokenizer. Immutable; input of `Encoding.from_spec`.
 
     Attributes:
         name: its name.
@@ -59,6 +62,9 @@ class TokenizerSpec(NamedTuple):
         n_template_tokens: special tokens that a model expects around one text, and around two.
         trims: for each post-processor that trims blanks from offsets, whether it takes a blank
             before the text for an inserted one.
+        model: how a word becomes tokens; None: by byte-level BPE.
+        splitters: what splits normalized text into words, for a model other than BPE.
+        joiner: how decoded words are put together; None: as they are, with a blank between two.
     """
 
     name: str
@@ -70,6 +76,9 @@ class TokenizerSpec(NamedTuple):
     unreachable_tokens: Mapping[bytes, int] = {}  # nobody changes a mapping
     n_template_tokens: tuple[int, int] = (0, 0)
     trims: tuple[bool, ...] = ()
+    model: WordPiece | Unigram | None = None
+    splitters: tuple[Splitter, ...] = ()
+    joiner: Joiner | None = None
 
     @classmethod
     def plain(
@@ -141,7 +150,8 @@ class TokenizerSpec(NamedTuple):
     @property
     def _around_splitting(self) -> tuple[Any, ...]:
         unreachable = tuple(sorted(self.unreachable_tokens.items()))
-        return self.normalizer, self.prefix_space, unreachable, self.n_template_tokens, self.trims
+        found = self.normalizer, self.prefix_space, unreachable, self.n_template_tokens, self.trims
+        return found if self.model is None else (*found, self.model, self.splitters, self.joiner)
 
 
 def checked_special_tokens(

@@ -5,29 +5,30 @@ searched for its last boundary up to there; the first one that fills the chunk w
 from one `IntervalCounter`: no candidate is encoded. Source: docs/chunking.md.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from math import ceil
 from operator import attrgetter, index
-from typing import NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
-import numpy as np
-
-from cutline.chunking.hashing import hashes_around
 from cutline.chunking.levels import Level
 from cutline.chunking.outline import PLAIN, Outline
 from cutline.chunking.plain_finder import PlainFinder
 from cutline.chunking.rules import Rules
 from cutline.chunks import Chunk, too_large
 from cutline.counting import IntervalCounter
-from cutline.counting.limits import over_limit
-from cutline.counting.together import Together, together
-from cutline.counting.units import UnitSlices
 from cutline.encoding import Encoding
 from cutline.errors import BudgetError
+from cutline.kernels.base.late import numpy as np  # few rules need it
 from cutline.kernels.breaks.breaks import keep_graphemes, says_something
 from cutline.kernels.breaks.chunks import make_chunk
 from cutline.protocols import SliceCounter
+
+if TYPE_CHECKING:
+    from cutline.counting.together import Together
+    from cutline.counting.units import UnitSlices
 
 __all__ = ["ChunkFinder", "Cut"]
 
@@ -73,10 +74,12 @@ class ChunkFinder:
         self._text = text
         # What shares text or compares lengths counts in the first tokenizer alone.
         self._own = self._counter = counter
-        others: list[tuple[SliceCounter, int]] = []
+        self._joint: Together | None = None
         if rules.also_fits:
-            self._counter = joint = together(counter, text, rules.also_fits)
-            others = joint.others
+            from cutline.counting.together import together
+
+            self._counter = self._joint = together(counter, text, rules.also_fits)
+        others = self._joint.others if self._joint else []
         self._rules = rules
         self._outline = outline
         self._offset = offset
@@ -347,10 +350,8 @@ class ChunkFinder:
             longest: the end of the longest prefix within the budget and all limits.
             budget: of tokens.
         """
-        joint = self._counter
-        if isinstance(joint, Together) and joint.is_cut_short(
-            self.skip_space(start), longest, budget
-        ):
+        joint = self._joint
+        if joint and joint.is_cut_short(self.skip_space(start), longest, budget):
             return min(budget, self._tokens(start, longest))
         return budget
 
@@ -407,6 +408,8 @@ class ChunkFinder:
             places = np.arange(found.start, found.stop)
         else:
             places = np.array(found, dtype=np.int64)
+        from cutline.chunking.hashing import hashes_around
+
         hashes = hashes_around(self._text, start, earliest, fit_end)[places - earliest]
         for place in map(int, places[np.argsort(hashes, kind="stable")[::-1]]):
             tokens = self._tokens(start, place)
@@ -430,6 +433,8 @@ class ChunkFinder:
     def _too_large(self, floor: int) -> BudgetError:
         character, size, place = self._text[floor], self._rules.chunk_size, self._offset + floor
         if self._own.count(floor, floor + 1) <= size < self._counter.count(floor, floor + 1):
+            from cutline.counting.limits import over_limit
+
             return over_limit(character, place, self._rules.also_fits)
         if self._rules.count_text is not None:
             return BudgetError(
@@ -447,6 +452,10 @@ def _are_indexed(
     others: list[tuple[SliceCounter, int]],
 ) -> TypeGuard[list[tuple[IntervalCounter | UnitSlices, int]]]:
     """Return whether a kernel can count the slices for further limits."""
+    if not others:
+        return True
+    from cutline.counting.units import UnitSlices
+
     return all(isinstance(counter, IntervalCounter | UnitSlices) for counter, _ in others)
 
 

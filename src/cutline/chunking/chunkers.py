@@ -1,11 +1,11 @@
 """The chunkers: the same constructor arguments and the same guarantee."""
 
+from __future__ import annotations
+
 import copy
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from cutline.checks import plain_text
 from cutline.chunking.chunk_finder import ChunkFinder
@@ -15,11 +15,13 @@ from cutline.chunking.outline import PLAIN, Outline
 from cutline.chunking.parsing import COMMONMARK, parse, structure_of
 from cutline.chunking.rules import CountText, Rules
 from cutline.chunks import Chunk
-from cutline.counting.limits import AlsoFits, Measure, further_limits
 from cutline.encoding import Encoding
 from cutline.protocols import TokenCounter
 from cutline.registry import token_counter_of
-from cutline.threads import map_threads
+from cutline.threads import CUT_CHARACTERS, map_sized
+
+if TYPE_CHECKING:
+    from cutline.counting.limits import AlsoFits, Limit, Measure
 
 __all__ = [
     "Chunker",
@@ -83,7 +85,7 @@ class Chunker:
         ['one two', ' three four']
         """
         twin = copy.copy(self)
-        twin._rules = replace(self._rules, count_text=count_text)
+        twin._rules = self._rules.with_count_text(count_text)
         return twin
 
     def _apart(self) -> Self:
@@ -127,7 +129,8 @@ class Chunker:
         """
         if isinstance(texts, str):
             raise TypeError("texts must be a sequence of str, got one str: put it into a list")
-        return map_threads(self._chunk_numbered, list(enumerate(texts)), num_threads)
+        numbered = list(enumerate(texts))
+        return map_sized(self._chunk_numbered, numbered, _length, num_threads, CUT_CHARACTERS)
 
     def _chunk_numbered(self, numbered: tuple[int, str]) -> list[Chunk]:
         place, text = numbered
@@ -152,7 +155,7 @@ class Chunker:
         if isinstance(source, str):
             raise TypeError("source must be parts of a text or a Path, got one str: use chunk")
         if isinstance(source, os.PathLike):
-            return self._chunk_parts(_file_parts(Path(source)))
+            return self._chunk_parts(_file_parts(source))
         return self._chunk_parts(source)
 
     def _chunk_parts(self, parts: Iterable[str]) -> Iterator[Chunk]:
@@ -163,10 +166,23 @@ class Chunker:
         return PLAIN
 
 
-def _file_parts(path: Path) -> Iterator[str]:
-    with path.open(encoding="utf-8", newline="") as file:
+def _length(numbered: tuple[int, object]) -> int:
+    """Return a text's length; 0 if it is none, which is refused in its turn."""
+    return str.__len__(numbered[1]) if isinstance(numbered[1], str) else 0
+
+
+def _file_parts(path: os.PathLike[str]) -> Iterator[str]:
+    with open(path, encoding="utf-8", newline="") as file:  # noqa: PTH123 (loads pathlib)
         while part := file.read(_READ_CHARACTERS):
             yield part
+
+
+def _limits(also_fits: AlsoFits) -> tuple[Limit, ...]:
+    if not also_fits:
+        return ()
+    from cutline.counting.limits import further_limits
+
+    return further_limits(also_fits, least=1)
 
 
 class TokenChunker(Chunker):
@@ -222,7 +238,7 @@ class TokenChunker(Chunker):
             chunk_size=chunk_size, chunk_overlap=chunk_overlap, levels=make_levels((), boundary),
             min_fill=_USUAL_FILL if min_fill is None else min_fill,
             strip=strip, balance=balance, stable=stable, count_text=count_text,
-            also_fits=further_limits(also_fits, least=1),
+            also_fits=_limits(also_fits),
         )  # fmt: skip
         super().__init__(encoding, rules)
 
@@ -296,7 +312,7 @@ class TextChunker(Chunker):
             chunk_size=chunk_size, chunk_overlap=chunk_overlap,
             levels=make_levels(levels, boundary), min_fill=min_fill,
             strip=strip, balance=balance, stable=stable, count_text=count_text,
-            also_fits=further_limits(also_fits, least=1),
+            also_fits=_limits(also_fits),
         )  # fmt: skip
         super().__init__(encoding, rules)
 

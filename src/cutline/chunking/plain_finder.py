@@ -5,10 +5,12 @@ of them fills a chunk, it returns the end of the longest fitting prefix, and onl
 of the other levels up to there remains to be found.
 """
 
+from __future__ import annotations
+
+from array import array
 from collections.abc import Callable, Sequence
 from itertools import takewhile
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from cutline.chunking.levels import (
     BreakLevel,
@@ -23,9 +25,11 @@ from cutline.chunking.levels import (
 from cutline.chunking.rules import ENDLESS, Rules
 from cutline.chunks import Chunk
 from cutline.counting import IntervalCounter
-from cutline.counting.units import UnitSlices
 from cutline.kernels.breaks.best_break import cut_at_breaks
 from cutline.kernels.breaks.chunks import make_chunk, make_chunks
+
+if TYPE_CHECKING:
+    from cutline.counting.units import UnitSlices
 
 __all__ = ["Elsewhere", "PlainFinder"]
 
@@ -65,13 +69,13 @@ class PlainFinder:
         self._text = text
         self._counter = counter
         self._others = [
-            (one.unit.name if isinstance(one, UnitSlices) else one, min(most, ENDLESS))
+            (one if isinstance(one, IntervalCounter) else one.unit.name, min(most, ENDLESS))
             for one, most in others
         ]
         first = takewhile(_is_known, rules.levels)
         known = [level for level in first if isinstance(level, BreakLevel)]
         self.other_levels = rules.levels[len(known) :]
-        self._kinds = np.array([level.kind for level in known], dtype=np.intc)
+        self._kinds = array("i", [level.kind for level in known])
         self._names = (*(level.name for level in known), end)
         self._size = rules.chunk_size
         self._stable = rules.stable
@@ -115,5 +119,5 @@ class PlainFinder:
         )  # fmt: skip
         offset = self._offset
         return make_chunks(
-            Chunk, self._text, rows.reshape(-1), self._names, offset=offset, index=index
+            Chunk, self._text, rows, self._names, offset=offset, index=index
         ), fit_end

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from errno import ENOENT
 from pathlib import Path
 from types import EllipsisType
-from typing import Any
+from typing import Any, Literal
 
 from cutline.errors import CorruptDataError, PatternError, VocabularyError
 from cutline.formats.cutline_file import MAGIC, read_cutline
@@ -21,7 +21,15 @@ from cutline.formats.merges import (
 from cutline.formats.stages import make_pattern, make_steps
 from cutline.formats.tekken import is_tekken, parse_tekken
 from cutline.formats.tiktoken_file import read_tiktoken
-from cutline.formats.tokenizer_json import Part, parse_tokenizer_json, refused
+from cutline.formats.tokenizer_json import (
+    Part,
+    flat,
+    is_newer,
+    parse_tokenizer_json,
+    refused,
+)
+from cutline.formats.vocab_txt import VOCAB_NAME, read_vocab_txt
+from cutline.formats.word_json import is_word_model, read_word_model
 from cutline.formats.writing import FileFormat, format_by_name
 from cutline.normalizing import normalize
 from cutline.spec import TokenizerSpec, checked_special_tokens
@@ -54,7 +62,7 @@ def read(
 ) -> TokenizerSpec:
     """Read a tokenizer's spec from a file; see `cutline.load`."""
     file_format = _format_of(path)
-    holds_all = file_format in ("cutline", "tokenizer.json")
+    holds_all = file_format in ("cutline", "tokenizer.json", VOCAB_NAME)
     if holds_all and not (isinstance(pat_str, EllipsisType) and special_tokens is None):
         raise TypeError(
             f"{path} contains the split pattern and the special tokens: "
@@ -65,6 +73,9 @@ def read(
         return spec if name is None else spec._replace(name=name)
     if file_format == "tokenizer.json":
         return _from_json(path, name)
+    if file_format == VOCAB_NAME:
+        file = path / VOCAB_NAME if path.is_dir() else path
+        return _from_document(read_vocab_txt(file), path.stem if name is None else name, str(file))
     if isinstance(pat_str, EllipsisType):
         raise TypeError(
             f"{path} does not contain the split pattern: pass pat_str=, or pat_str=None for an "
@@ -80,7 +91,7 @@ def read(
     )
 
 
-def _format_of(path: Path) -> FileFormat:
+def _format_of(path: Path) -> FileFormat | Literal["vocab.txt"]:
     """Detect the format by the file's name, or else by its content."""
     if path.is_dir():
         if (path / "tokenizer.json").is_file():
@@ -89,9 +100,15 @@ def _format_of(path: Path) -> FileFormat:
             return "vocab.json"
         if (path / "tekken.json").is_file():
             return "tokenizer.json"
+        if (path / VOCAB_NAME).is_file():
+            return "vocab.txt"
         raise FileNotFoundError(
-            ENOENT, "a folder without tokenizer.json, vocab.json or tekken.json", str(path)
+            ENOENT,
+            "a folder without tokenizer.json, vocab.json, tekken.json or vocab.txt",
+            str(path),
         )
+    if path.name.endswith(VOCAB_NAME):
+        return "vocab.txt"
     if (named := format_by_name(path)) is not None:
         return named
     with path.open("rb") as file:
@@ -130,6 +147,10 @@ def _from_json(path: Path, name: str | None) -> TokenizerSpec:
 
 
 def _from_document(document: Part, name: str, source: str) -> TokenizerSpec:
+    if is_word_model(document):
+        parts = flat(document.get("normalizer"), "normalizers", source, "normalizer")
+        spec = read_word_model(document, name, source, make_steps([*parts], source))
+        return _checked(spec, source, is_done=is_newer(document))
     parsed = parse_tokenizer_json(document, source)
     pat_str, prefix_space = make_pattern(parsed.pre_tokenizers, source)
     added = {token.content: token.id for token in parsed.added_tokens}
@@ -150,8 +171,13 @@ def _from_document(document: Part, name: str, source: str) -> TokenizerSpec:
         parsed.n_template_tokens,
         parsed.trims,
     )
-    checked_special_tokens(vocabulary, spec.own_tokens)
-    _check_normalized(spec, source, is_done=parsed.is_normalized)
+    return _checked(spec, source, is_done=parsed.is_normalized)
+
+
+def _checked(spec: TokenizerSpec, source: str, *, is_done: bool) -> TokenizerSpec:
+    """Refuse added tokens that cannot be found exactly; see `_check_normalized`."""
+    checked_special_tokens(spec.vocabulary, spec.own_tokens)
+    _check_normalized(spec, source, is_done=is_done)
     return spec
 
 

@@ -8,6 +8,7 @@ from cutline.errors import PatternError
 from cutline.formats.huggingface import GPT2_REGEX
 from cutline.formats.merges import WRAP_HINT
 from cutline.formats.tokenizer_json import Part, refused
+from cutline.formats.word_json import word_steps
 from cutline.normalizing import Form, Lower, Prepend, Replace, Step, Strip
 from cutline.pretokenize.charset import CharSet
 from cutline.pretokenize.composing import DROPPED, Matches, Run, Runs, Stage, compose
@@ -51,9 +52,7 @@ def make_steps(parts: Sequence[Part], source: str) -> tuple[Step, ...]:
                     raise refused(source, "normalizer", part, "it replaces nothing")
                 steps.append(Replace(old, new))
             case _:
-                raise refused(
-                    source, "normalizer", part, "only steps that docs/tokenizers.md lists can be"
-                )
+                steps += word_steps(part, source)
     return tuple(steps)
 
 

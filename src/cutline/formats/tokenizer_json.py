@@ -8,7 +8,7 @@ Only byte-level BPE is supported; files of other models are refused here, with a
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,9 +21,14 @@ __all__ = [
     "Part",
     "TokenizerJson",
     "checked_ids",
+    "count_template",
+    "flat",
+    "is_newer",
+    "parse_added_tokens",
     "parse_tokenizer_json",
     "refused",
     "shown",
+    "trims_of",
 ]
 
 Part = Mapping[str, Any]
@@ -73,28 +78,41 @@ def parse_tokenizer_json(document: Part, source: str) -> TokenizerJson:
     Raises:
         VocabularyError: names the part that is damaged or not supported.
     """
-    is_newer = str(document.get("version", "")).startswith("2.")
     model = _parse_model(document.get("model"), source)
-    for decoder in _flat(document.get("decoder"), "decoders", source, "decoder"):
+    for decoder in flat(document.get("decoder"), "decoders", source, "decoder"):
         if decoder["type"] in _OTHER_DECODERS:
             raise refused(source, "decoder", decoder)
-    processors = [*_flat(document.get("post_processor"), "processors", source, "post_processor")]
-    counts = [_count_template(part, source) for part in processors]
-    splitters = [*_flat(document.get("pre_tokenizer"), "pretokenizers", source, "pre_tokenizer")]
-    if is_newer and document["model"].get("byte_level"):
+    processors = [*flat(document.get("post_processor"), "processors", source, "post_processor")]
+    counts = [count_template(part, source) for part in processors]
+    splitters = [*flat(document.get("pre_tokenizer"), "pretokenizers", source, "pre_tokenizer")]
+    if is_newer(document) and document["model"].get("byte_level"):
         splitters.append(_TO_BYTES)
     return TokenizerJson(
         model,
-        tuple(_parse_added_tokens(document.get("added_tokens") or [], model)),
-        tuple(_flat(document.get("normalizer"), "normalizers", source, "normalizer")),
+        tuple(
+            parse_added_tokens(
+                document.get("added_tokens") or [], model.ids, len(model.ids), source
+            )
+        ),
+        tuple(flat(document.get("normalizer"), "normalizers", source, "normalizer")),
         tuple(splitters),
         (sum(one for one, _ in counts), sum(two for _, two in counts)),
-        is_newer,
-        tuple(
-            bool(part.get("add_prefix_space", True))
-            for part in processors
-            if part["type"] in _TRIMMING and part.get("trim_offsets", True)
-        ),
+        is_newer(document),
+        trims_of(processors),
+    )
+
+
+def is_newer(document: Part) -> bool:
+    """Return whether it is of version 2."""
+    return str(document.get("version", "")).startswith("2.")
+
+
+def trims_of(processors: Iterable[Part]) -> tuple[bool, ...]:
+    """Return `TokenizerSpec.trims` of some post-processors."""
+    return tuple(
+        bool(part.get("add_prefix_space", True))
+        for part in processors
+        if part["type"] in _TRIMMING and part.get("trim_offsets", True)
     )
 
 
@@ -126,7 +144,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:80]}..."
 
 
-def _flat(part: Any, members: str, source: str, place: str) -> Iterator[Part]:
+def flat(part: Any, members: str, source: str, place: str) -> Iterator[Part]:
     """Yield the parts of a sequence in order, nested sequences flattened."""
     if part is None:
         return
@@ -139,7 +157,7 @@ def _flat(part: Any, members: str, source: str, place: str) -> Iterator[Part]:
     if not isinstance(inner, list):
         raise refused(source, place, part)
     for member in inner:
-        yield from _flat(member, members, source, place)
+        yield from flat(member, members, source, place)
 
 
 def _parse_model(part: Any, source: str) -> MergeModel:
@@ -170,8 +188,17 @@ def _parse_model(part: Any, source: str) -> MergeModel:
     return MergeModel(ids, pairs, bool(part.get("ignore_merges")), source)
 
 
-def _parse_added_tokens(parts: Any, model: MergeModel) -> Iterator[AddedToken]:
-    """Read the added tokens; refuse ids that `tokenizers` would assign differently."""
+def parse_added_tokens(
+    parts: Any, ids: Mapping[str, int], n_tokens: int, source: str
+) -> Iterator[AddedToken]:
+    """Read the added tokens; refuse ids that `tokenizers` would assign differently.
+
+    Args:
+        parts: as the file has them.
+        ids: of the model's tokens.
+        n_tokens: how many it has.
+        source: where they come from.
+    """
     highest = -1
     seen: set[str] = set()
     for place, part in enumerate(parts if isinstance(parts, list) else [parts]):
@@ -179,15 +206,15 @@ def _parse_added_tokens(parts: Any, model: MergeModel) -> Iterator[AddedToken]:
             case {"id": int() as token_id, "content": str() as text} if text:
                 pass
             case _:
-                raise refused(model.source, f"added_tokens, place {place}", part)
+                raise refused(source, f"added_tokens, place {place}", part)
         flags = {flag: part.get(flag, False) for flag in _FLAGS}
         if not all(isinstance(value, bool) for value in flags.values()) or text in seen:
-            raise refused(model.source, f"added_tokens, place {place}", part)
+            raise refused(source, f"added_tokens, place {place}", part)
         # A token that is not in the vocabulary gets the next id, whatever the file says.
-        assigned = model.ids.get(text, max(len(model.ids), highest + 1))
+        assigned = ids.get(text, max(n_tokens, highest + 1))
         if token_id != assigned:
             raise VocabularyError(
-                f"{model.source}: added token {text!r} has id {token_id}, but `tokenizers` "
+                f"{source}: added token {text!r} has id {token_id}, but `tokenizers` "
                 f"would give it {assigned}; correct the file"
             )
         highest = max(highest, token_id)
@@ -195,8 +222,12 @@ def _parse_added_tokens(parts: Any, model: MergeModel) -> Iterator[AddedToken]:
         yield AddedToken(text, token_id, **flags)
 
 
-def _count_template(part: Part, source: str) -> tuple[int, int]:
-    """Count the tokens that a post-processor adds around one text, and around two."""
+def count_template(part: Part, source: str) -> tuple[int, int]:
+    """Count the tokens that a post-processor adds around one text, and around two.
+
+    Raises:
+        VocabularyError: it is not supported; shows it.
+    """
     match part:
         case {"type": "ByteLevel"}:
             return 0, 0

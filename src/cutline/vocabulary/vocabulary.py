@@ -52,13 +52,14 @@ class Vocabulary:
     (257, b'ab')
     """
 
-    __slots__ = ("_fingerprint", "arena", "ids", "left_lengths", "offsets")
+    __slots__ = ("_fingerprint", "_is_of_words", "arena", "ids", "left_lengths", "offsets")
 
     arena: bytes
     offsets: NDArray[np.uint64]
     ids: NDArray[np.uint32]
     left_lengths: NDArray[np.uint32] | None
     _fingerprint: str | None
+    _is_of_words: bool
 
     def __init__(
         self,
@@ -66,6 +67,8 @@ class Vocabulary:
         lengths: ArrayLike,
         ids: ArrayLike,
         left_lengths: ArrayLike | None = None,
+        *,
+        is_of_words: bool = False,
     ) -> None:
         """Make a vocabulary from arrays; to make one from tokens, use `from_ranks`.
 
@@ -74,6 +77,7 @@ class Vocabulary:
             lengths: integers, shape (n,); byte length of each token.
             ids: integers, shape (n,); unique.
             left_lengths: integers, shape (n,), or None; see the class.
+            is_of_words: see `of_words`.
 
         Raises:
             VocabularyError: the arrays contradict each other, or a single byte has no token.
@@ -84,7 +88,8 @@ class Vocabulary:
         _check_arrays(arena, lengths, ids)
         offsets = np.zeros(len(lengths) + 1, dtype=np.uint64)
         np.cumsum(lengths, out=offsets[1:], dtype=np.uint64)
-        _check_single_bytes(arena, lengths, offsets)
+        if not is_of_words:
+            _check_single_bytes(arena, lengths, offsets)
         if left_lengths is not None:
             left_lengths = np.asarray(left_lengths)
             _check_left_lengths(left_lengths, lengths)
@@ -95,8 +100,28 @@ class Vocabulary:
             ("ids", _frozen(ids.astype(np.uint32))),
             ("left_lengths", left_lengths),
             ("_fingerprint", None),
+            ("_is_of_words", is_of_words),
         ):
             object.__setattr__(self, name, value)
+
+    @classmethod
+    def of_words(cls, tokens: Iterable[tuple[bytes, int]]) -> Vocabulary:
+        """Make the vocabulary of a model that encodes words apart; bytes may have no token.
+
+        Args:
+            tokens: UTF-8 as the file has it, such as b"##ing", and the id of each, in the order
+                of ids; trusted to contain no token twice.
+
+        Raises:
+            VocabularyError: a token is empty, or an id is out of range or given twice.
+
+        >>> Vocabulary.of_words([(b"un", 4), (b"##do", 7)]).to_ranks()
+        {b'un': 4, b'##do': 7}
+        """
+        rows = list(tokens)
+        lengths = np.fromiter((len(token) for token, _ in rows), dtype=np.int64, count=len(rows))
+        ids = np.fromiter((number for _, number in rows), dtype=np.int64, count=len(rows))
+        return cls(b"".join(token for token, _ in rows), lengths, ids, is_of_words=True)
 
     @classmethod
     def from_tables(cls, arrays: Mapping[str, Any]) -> Self:
@@ -110,6 +135,7 @@ class Vocabulary:
             ("ids", _frozen(np.array(arrays["ids"]))),
             ("left_lengths", _frozen(left_lengths.astype(np.uint32))),
             ("_fingerprint", None),
+            ("_is_of_words", False),
         ):
             object.__setattr__(vocabulary, name, value)
         return vocabulary
@@ -229,9 +255,15 @@ class Vocabulary:
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"cannot delete {name!r}: a Vocabulary is immutable")
 
-    def __reduce__(self) -> tuple[type[Vocabulary], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        if self._is_of_words:
+            return _of_words, (self.arena, narrow(self.lengths), self.ids)
         left_lengths = None if self.left_lengths is None else narrow(self.left_lengths)
         return Vocabulary, (self.arena, narrow(self.lengths), self.ids, left_lengths)
+
+
+def _of_words(arena: bytes, lengths: NDArray[Any], ids: NDArray[Any]) -> Vocabulary:
+    return Vocabulary(arena, lengths, ids, is_of_words=True)
 
 
 def narrow(values: NDArray[Any]) -> NDArray[Any]:

@@ -1,7 +1,5 @@
+from array import array
 from collections.abc import Sequence
-
-import numpy as np
-from numpy.typing import NDArray
 
 from cutline.kernels.index.interval import Intervals
 
@@ -11,7 +9,7 @@ def cut_at_breaks(
     until: int,
     n: int,
     min_fill: float,
-    kinds: NDArray[np.intc],
+    kinds: array[int],
     stable: bool,
     further: Sequence[tuple[Intervals | str, int]] = (),
-) -> tuple[NDArray[np.int64], int]: ...
+) -> tuple[memoryview, int]: ...

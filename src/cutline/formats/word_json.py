@@ -1,0 +1,262 @@
+"""Reading WordPiece, Unigram and WordLevel from a Hugging Face `tokenizer.json`."""
+
+from base64 import b64decode
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from cutline.errors import VocabularyError
+from cutline.formats.tokenizer_json import (
+    Part,
+    checked_ids,
+    count_template,
+    flat,
+    parse_added_tokens,
+    refused,
+    shown,
+    trims_of,
+)
+from cutline.normalizing import Form, Lower, Step
+from cutline.spec import TokenizerSpec
+from cutline.vocabulary import Vocabulary
+from cutline.words.joining import Joiner, JoinMetaspace, JoinWordPiece
+from cutline.words.models import Unigram, WordPiece
+from cutline.words.precompiled import Precompiled
+from cutline.words.splitting import Metaspace, SplitClass, Splitter, WhitespaceSplit
+from cutline.words.steps import ByCharacter, Collapse
+
+__all__ = ["is_word_model", "make_splitters", "read_word_model", "word_steps"]
+
+_LISTED: Final = "only what docs/words.md lists can be"
+_NO_TOKEN_BEGINS_SO: Final = "\U0010ffff"
+_BEHAVIORS: Final = {
+    "Isolated": "isolated",
+    "Contiguous": "contiguous",
+    "Removed": "removed",
+    "MergedWithPrevious": "merged with previous",
+    "MergedWithNext": "merged with next",
+}
+_UNLIMITED: Final = 2**31 - 1
+
+
+def is_word_model(document: Part) -> bool:
+    """Return whether a `tokenizer.json` has a model that encodes words apart."""
+    model = document.get("model")
+    if not isinstance(model, dict):
+        return False
+    # Older files have no type.
+    return model.get("type", "Unigram" if isinstance(model.get("vocab"), list) else "BPE") in (
+        "WordPiece",
+        "Unigram",
+        "WordLevel",
+    )
+
+
+def read_word_model(
+    document: Part, name: str, source: str, steps: tuple[Step, ...]
+) -> TokenizerSpec:
+    """Read the spec of a tokenizer whose model encodes words apart.
+
+    Args:
+        document: what `read_json` returned.
+        name: its name.
+        source: where it comes from.
+        steps: its normalizer.
+
+    Raises:
+        VocabularyError: names the part that is damaged or not supported.
+    """
+    part = document["model"]
+    model: WordPiece | Unigram
+    if part.get("type") in ("WordPiece", "WordLevel"):
+        ids = checked_ids(part.get("vocab"), f"{source}, vocab")
+        vocabulary, model = _by_ids(part, ids, source)
+        places, n_tokens = ids, len(ids)
+        unreachable: dict[bytes, int] = {}
+    else:
+        rows = [*_rows(part.get("vocab"), source)]
+        vocabulary, model, unreachable = _by_scores(part, rows, source)
+        places, n_tokens = {text: place for place, (text, _) in enumerate(rows)}, len(rows)
+    processors = [*flat(document.get("post_processor"), "processors", source, "post_processor")]
+    counts = [count_template(one, source) for one in processors]
+    splitters = [*flat(document.get("pre_tokenizer"), "pretokenizers", source, "pre_tokenizer")]
+    decoders = [*flat(document.get("decoder"), "decoders", source, "decoder")]
+    return TokenizerSpec(
+        name,
+        vocabulary,
+        None,
+        tuple(parse_added_tokens(document.get("added_tokens") or [], places, n_tokens, source)),
+        steps,
+        unreachable_tokens=unreachable,
+        n_template_tokens=(sum(one for one, _ in counts), sum(two for _, two in counts)),
+        trims=trims_of(processors),
+        model=model,
+        splitters=make_splitters(splitters, source),
+        joiner=_joiner(decoders, source),
+    )
+
+
+# Models
+
+
+def _by_ids(part: Part, ids: Mapping[str, int], source: str) -> tuple[Vocabulary, WordPiece]:
+    unk = part.get("unk_token", "[UNK]")
+    if unk not in ids:
+        why = "it must be in the vocabulary, or else unknown words cannot be encoded"
+        raise refused(source, "model: unk_token", unk, why)
+    vocabulary = Vocabulary.of_words(
+        sorted(((text.encode(), number) for text, number in ids.items()), key=lambda one: one[1])
+    )
+    if part["type"] == "WordLevel":
+        return vocabulary, WordPiece(ids[unk], _unused_prefix(ids), _UNLIMITED)
+    prefix = part.get("continuing_subword_prefix", "##")
+    longest = part.get("max_input_chars_per_word", 100)
+    if not isinstance(prefix, str) or type(longest) is not int or longest < 0:
+        raise refused(source, "model", {"continuing_subword_prefix": prefix, "max_input": longest})
+    return vocabulary, WordPiece(ids[unk], prefix, longest)
+
+
+def _unused_prefix(ids: Mapping[str, int]) -> str:
+    """Return a prefix that no token has, so that a word is one token or unknown."""
+    prefix = _NO_TOKEN_BEGINS_SO
+    while any(text.startswith(prefix) for text in ids):
+        prefix += _NO_TOKEN_BEGINS_SO
+    return prefix
+
+
+def _rows(vocab: Any, source: str) -> Iterator[tuple[str, float]]:
+    if not isinstance(vocab, list):
+        raise VocabularyError(f"{source}: vocab is {shown(vocab)} instead of tokens with scores")
+    for place, row in enumerate(vocab):
+        match row:
+            case [str() as text, int() | float() as score]:
+                yield text, float(score)
+            case _:
+                raise VocabularyError(
+                    f"{source}: vocab, place {place}, is {shown(row)} instead of a token and its "
+                    "score"
+                )
+
+
+def _by_scores(
+    part: Part, rows: Sequence[tuple[str, float]], source: str
+) -> tuple[Vocabulary, Unigram, dict[bytes, int]]:
+    """Read Unigram: ids are places, and of a token that is there twice the last place counts."""
+    unk = part.get("unk_id")
+    if unk is not None and not (type(unk) is int and 0 <= unk < len(rows)):
+        raise refused(source, "model: unk_id", unk, f"there are {len(rows)} tokens")
+    last = {text: place for place, (text, _) in enumerate(rows)}
+    kept = [place for place, (text, _) in enumerate(rows) if text and last[text] == place]
+    lowest = min((score for _, score in rows), default=0.0)
+    scores = np.array([rows[place][1] for place in kept], dtype="<f8")
+    if len(kept) < len(rows) and scores.min(initial=np.inf) != lowest:
+        why = "a token that is empty or there twice has the lowest score"
+        raise refused(source, "model: vocab", lowest, why)
+    if unk is not None and unk not in last.values():
+        raise refused(source, "model: unk_id", unk, f"{rows[unk][0]!r} is there twice")
+    vocabulary = Vocabulary.of_words((rows[place][0].encode(), place) for place in kept)
+    others = {rows[place][0].encode(): place for place in set(range(len(rows))) - set(kept)}
+    return (
+        vocabulary,
+        Unigram(scores.tobytes(), unk, bool(part.get("byte_fallback", False))),
+        others,
+    )
+
+
+# Steps
+
+
+def word_steps(part: Part, source: str) -> tuple[Step, ...]:
+    """Turn a normalizer that byte-level BPE rarely has into steps.
+
+    Raises:
+        VocabularyError: it is not supported; shows it.
+    """
+    match part:
+        case {"type": "BertNormalizer"}:
+            return tuple(_bert_steps(part))
+        case {"type": "StripAccents"}:
+            return (ByCharacter("accents"),)
+        case {"type": "Nmt"}:
+            return (ByCharacter("nmt"),)
+        case {"type": "Precompiled", "precompiled_charsmap": str() as written}:
+            try:
+                return (Precompiled(b64decode(written, validate=True)),)
+            except ValueError as error:
+                raise VocabularyError(f"{source}: normalizer Precompiled: {error}") from None
+        case {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": str() as new}:
+            return (Collapse(new),)
+    raise refused(source, "normalizer", part, "only steps that docs/tokenizers.md lists can be")
+
+
+def _bert_steps(part: Part) -> Iterator[Step]:
+    lowercase = part.get("lowercase", True)
+    strips = part.get("strip_accents")
+    if part.get("clean_text", True):
+        yield ByCharacter("bert clean text")
+    if part.get("handle_chinese_chars", True):
+        yield ByCharacter("bert chinese")
+    if lowercase if strips is None else strips:
+        yield Form("NFD")
+        yield ByCharacter("bert accents")
+    if lowercase:
+        yield Lower()
+
+
+# Splitters
+
+
+def make_splitters(parts: Sequence[Part], source: str) -> tuple[Splitter, ...]:
+    """Turn pre-tokenizers into splitters.
+
+    Raises:
+        VocabularyError: one is not supported; shows it.
+    """
+    return tuple(splitter for part in parts for splitter in _splitters(part, source))
+
+
+def _splitters(part: Part, source: str) -> tuple[Splitter, ...]:
+    match part:
+        case {"type": "BertPreTokenizer"}:
+            return WhitespaceSplit(), SplitClass("punctuation", "isolated")
+        case {"type": "WhitespaceSplit"}:
+            return (WhitespaceSplit(),)
+        case {"type": "Whitespace"}:
+            return WhitespaceSplit(), SplitClass("word", "contiguous")
+        case {"type": "Punctuation"}:
+            behavior = _BEHAVIORS.get(part.get("behavior", "Isolated"))
+            if behavior is not None:
+                return (SplitClass("punctuation", behavior),)  # type: ignore[arg-type]
+        case {"type": "Digits"}:
+            alone = part.get("individual_digits", False)
+            return (SplitClass("digits", "isolated" if alone else "contiguous"),)
+        case {"type": "Metaspace"}:
+            return (Metaspace(*_metaspace(part, source)),)
+    raise refused(source, "pre_tokenizer", part, _LISTED)
+
+
+def _metaspace(part: Part, source: str) -> tuple[Any, bool, str]:
+    scheme = part.get("prepend_scheme", "always")
+    replacement, splits = part.get("replacement", "\u2581"), part.get("split", True)
+    if part.get("add_prefix_space") is False:
+        scheme = "never"
+    is_known = scheme in ("always", "first", "never") and isinstance(splits, bool | None)
+    if not is_known or not isinstance(replacement, str) or len(replacement) != 1:
+        raise refused(source, "Metaspace", part, "a field has a value that is not known")
+    return scheme, splits is not False, replacement
+
+
+def _joiner(parts: Sequence[Part], source: str) -> Joiner | None:
+    match parts:
+        case []:
+            return None
+        case [{"type": "WordPiece"} as part]:
+            return JoinWordPiece(part.get("prefix", "##"), part.get("cleanup", True))
+        case [{"type": "Metaspace"} as part]:
+            scheme, _, replacement = _metaspace(part, source)
+            return JoinMetaspace(scheme, replacement)
+        case [{"type": "ByteFallback"}, {"type": "Metaspace"} as part]:
+            scheme, _, replacement = _metaspace(part, source)
+            return JoinMetaspace(scheme, replacement, has_bytes=True)
+    raise refused(source, "decoder", list(parts), _LISTED)

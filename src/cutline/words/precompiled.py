@@ -1,0 +1,237 @@
+"""The normalizer Precompiled: sentencepiece's character map, as `tokenizers` applies it.
+
+The map is a trie (a double array of units) with normalized strings. A grapheme cluster of fewer
+than six bytes is looked up as a whole: the shortest key that it begins with decides, and what
+follows the key is lost with it. Every other character is looked up on its own.
+"""
+
+import re
+from array import array
+from dataclasses import dataclass
+from functools import cache
+from struct import unpack_from
+from sys import byteorder
+from typing import Final
+
+import numpy as np
+
+from cutline.errors import VocabularyError
+from cutline.normalizing import Traced, of_each
+from cutline.words.characters import chars_of, class_pattern
+
+__all__ = ["Precompiled"]
+
+_SHORT: Final = 6
+"""Clusters with fewer bytes are looked up as a whole."""
+
+_FIRST_SYLLABLE: Final = 0xAC00
+_SYLLABLES: Final = 11172
+_SYLLABLES_OF_PAIR: Final = 28
+
+
+@cache
+def _clusters() -> re.Pattern[str]:
+    """Match each grapheme cluster of several characters, and some of one.
+
+    Regional indicators are left out: two of them have eight bytes, and one with what joins it
+    has six.
+    """
+    joins, prepends, consonants, linkers, pictographs, breaks, spacing = map(
+        class_pattern,
+        (
+            "joins", "prepends", "consonants", "linkers", "pictographs", "breaks",
+            "spacing marks",
+        ),
+    )  # fmt: skip
+    pairs = "".join(
+        map(chr, range(_FIRST_SYLLABLE, _FIRST_SYLLABLE + _SYLLABLES, _SYLLABLES_OF_PAIR))
+    )
+    initial, vowel, final = (
+        "[\u1100-\u115f\ua960-\ua97c]",
+        "[\u1160-\u11a7\ud7b0-\ud7c6]",
+        ("[\u11a8-\u11ff\ud7cb-\ud7fb]"),
+    )
+    syllable = (
+        rf"{initial}*+(?:{vowel}++{final}*+|[{pairs}]{vowel}*+{final}*+|[\uac00-\ud7a3]{final}*+)"
+        rf"|{initial}++|{final}++"
+    )
+    inside = rf"(?![{spacing}])[{joins}]"
+    conjunct = (
+        rf"[{consonants}](?:(?:(?![{linkers}]){inside})*+[{linkers}](?:{inside})*+"
+        rf"[{consonants}])++"
+    )
+    between = rf"(?:(?![{spacing}\u200d])[{joins}]|\u200c)"
+    emoji = rf"[{pictographs}](?:{between}*+\u200d[{pictographs}])++"
+    joined = rf"{syllable}|{conjunct}|{emoji}"
+    return re.compile(
+        rf"\r\n|[{prepends}]++(?:(?:{joined}|[^{breaks}])[{joins}]*+)?+"
+        rf"|(?:{joined})[{joins}]*+|[^{breaks}][{joins}]++"
+    )
+
+
+class _CharsMap:
+    """The parsed map, with what it makes of single characters, kept when first asked for."""
+
+    def __init__(self, data: bytes) -> None:
+        if len(data) < 4:
+            raise VocabularyError(f"a precompiled character map of {len(data)} bytes is damaged")
+        (size,) = unpack_from("<I", data)
+        if size % 4 or len(data) < 4 + size or size == 0:
+            raise VocabularyError(
+                f"the trie of a precompiled character map has {size} bytes, and the map "
+                f"{len(data)}; it is damaged"
+            )
+        self._units = array("I", data[4 : 4 + size])
+        if byteorder == "big":
+            self._units.byteswap()
+        self._strings = data[4 + size :]
+        try:
+            self._strings.decode()
+        except UnicodeDecodeError as error:
+            raise VocabularyError(f"a precompiled character map is damaged: {error}") from None
+        self.singles = _Singles(self)
+
+    def _walk(self, key: bytes) -> tuple[str | None, int | None]:
+        """Follow a key up to its shortest part that is mapped.
+
+        Returns:
+            What it is mapped to, and the place in the trie where the whole key leads, unless a
+            part of it is mapped.
+        """
+        units = self._units
+        place = _offset(units[0])
+        for byte in key:
+            if byte == 0:
+                return None, None
+            place ^= byte
+            if place >= len(units):
+                return None, None
+            unit = units[place]
+            if unit & 0x8000_00FF != byte:
+                return None, None
+            place ^= _offset(unit)
+            if unit & 0x100:
+                start = units[place] & 0x7FFF_FFFF
+                end = self._strings.find(b"\0", start)
+                return self._strings[start : None if end < 0 else end].decode(), None
+        return None, place
+
+    def find(self, text: str) -> str | None:
+        """Return what the shortest mapped beginning of a text is mapped to."""
+        return self._walk(text.encode("utf-8", "surrogatepass"))[0]
+
+    def opens(self, character: str) -> bool:
+        """Return whether a cluster that begins with a character can be mapped."""
+        found, place = self._walk(character.encode("utf-8", "surrogatepass"))
+        if found is not None:
+            return True
+        units = self._units
+        return place is not None and any(
+            place ^ byte < len(units) and units[place ^ byte] & 0x8000_00FF == byte
+            for byte in range(0xC2, 0xF5)  # no ASCII character joins another, but for \r\n
+        )
+
+
+def _offset(unit: int) -> int:
+    return (unit >> 10) << ((unit & 0x200) >> 6)
+
+
+class _Singles(dict[int, str | int]):
+    """What each character on its own becomes, as `str.translate` wants it."""
+
+    def __init__(self, charsmap: _CharsMap) -> None:
+        super().__init__()
+        self._charsmap = charsmap
+
+    def __missing__(self, code_point: int) -> str | int:
+        found = self._charsmap.find(chr(code_point))
+        value = self[code_point] = code_point if found is None else found
+        return value
+
+
+@cache
+def _parsed(data: bytes) -> _CharsMap:
+    return _CharsMap(data)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Precompiled:
+    """Maps grapheme clusters and characters as sentencepiece's character map says.
+
+    Attributes:
+        charsmap: the map, as a .model file and (in base64) a tokenizer.json have it.
+
+    Raises:
+        VocabularyError: the map is damaged.
+    """
+
+    charsmap: bytes
+
+    def __post_init__(self) -> None:
+        _parsed(self.charsmap)
+
+    def __repr__(self) -> str:
+        return f"Precompiled({self.charsmap!r})"
+
+    def apply(self, text: str) -> str:
+        """See `Step.apply`."""
+        singles = _parsed(self.charsmap).singles
+        if len(text) == 1:
+            return text.translate(singles)
+        parts, done = [], 0
+        for found in _clusters().finditer(text):
+            made = self._whole(found.group())
+            if made is not None:
+                parts += [text[done : found.start()].translate(singles), made]
+                done = found.end()
+        return "".join([*parts, text[done:].translate(singles)])
+
+    def _whole(self, cluster: str) -> str | None:
+        if len(cluster) >= _SHORT or len(cluster.encode("utf-8", "surrogatepass")) >= _SHORT:
+            return None
+        return _parsed(self.charsmap).find(cluster)
+
+    def trace(self, traced: Traced) -> Traced:
+        """See `Step.trace`."""
+        text = traced.text
+        lengths = of_each(text, lambda one: len(self.apply(one)))
+        begins = np.ones(len(text), dtype=np.bool_)
+        for found in _clusters().finditer(text):
+            made = self._whole(found.group())
+            if made is not None:
+                begins[found.start() + 1 : found.end()] = False
+                lengths[found.start()] = len(made)
+        starts = np.flatnonzero(begins)
+        return traced.rewritten(self.apply(text), starts, lengths[starts])
+
+    def opens(self, character: str) -> bool:
+        """Return whether what joins a character ("joins") can change, or change it."""
+        return _parsed(self.charsmap).opens(character)
+
+    def keeps(self, character: str) -> bool:
+        """See `Step.keeps`."""
+        code_point = ord(character)
+        kinds = ("joins", "prepends", "pictographs")
+        return (
+            not any(code_point in chars_of(kind) for kind in kinds)
+            and not self.opens(character)
+            and character not in "\r\n"
+            and not self._a_prefix_opens()
+        )
+
+    def _a_prefix_opens(self) -> bool:
+        return any(
+            self.opens(chr(code_point))
+            for start, end in chars_of("prepends").ranges()
+            for code_point in range(start, end)
+        )
+
+    def keeps_slices(self, text: str) -> bool:
+        """See `Step.keeps_slices`."""
+        if text.translate(_parsed(self.charsmap).singles) != text:
+            return False
+        return not any(
+            self.opens(character)
+            for found in _clusters().finditer(text)
+            for character in found.group()[:-1]
+        )

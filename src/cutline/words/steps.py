@@ -1,0 +1,97 @@
+"""The normalization steps of WordPiece and Unigram that BPE has not. See `normalizing.Step`."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, Literal
+
+import numpy as np
+
+from cutline.normalizing import Traced, of_each
+from cutline.words.characters import ClassName, class_pattern
+
+__all__ = ["ByCharacter", "Collapse", "Kind"]
+
+Kind = Literal["bert clean text", "bert chinese", "bert accents", "accents", "nmt"]
+
+_CHANGES: Final[dict[Kind, tuple[tuple[ClassName, str], ...]]] = {
+    "bert clean text": (("bert controls", ""), ("white space", " ")),
+    "bert chinese": (("chinese", r" \g<0> "),),
+    "bert accents": (("bert accents", ""),),
+    "accents": (("accents", ""),),
+    "nmt": (("nmt controls", ""), ("nmt blanks", " ")),
+}
+
+
+@cache
+def _patterns(kind: Kind) -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple(
+        (re.compile(f"[{class_pattern(name)}]"), content) for name, content in _CHANGES[kind]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ByCharacter:
+    """Removes some characters, makes blanks of others, or puts blanks around them.
+
+    Attributes:
+        kind: which: a switch of BertNormalizer ("bert accents" comes after NFD), StripAccents
+            or Nmt.
+    """
+
+    kind: Kind
+
+    def apply(self, text: str) -> str:
+        """See `Step.apply`."""
+        for pattern, content in _patterns(self.kind):
+            text = pattern.sub(content, text)
+        return text
+
+    def trace(self, traced: Traced) -> Traced:
+        """See `Step.trace`."""
+        lengths = of_each(traced.text, lambda one: len(self.apply(one)))
+        return traced.rewritten(self.apply(traced.text), np.arange(len(lengths)), lengths)
+
+    def keeps(self, character: str) -> bool:
+        """See `Step.keeps`."""
+        return self.apply(character) == character
+
+    def keeps_slices(self, text: str) -> bool:
+        """See `Step.keeps_slices`."""
+        return self.apply(text) == text
+
+
+_BLANKS: Final = re.compile("  +")
+
+
+@dataclass(frozen=True, slots=True)
+class Collapse:
+    """Replaces each run of two or more blanks.
+
+    Attributes:
+        new: by this.
+    """
+
+    new: str
+
+    def apply(self, text: str) -> str:
+        """See `Step.apply`."""
+        return _BLANKS.sub(lambda _: self.new, text)
+
+    def trace(self, traced: Traced) -> Traced:
+        """See `Step.trace`."""
+        lengths = np.ones(len(traced.text), dtype=np.int64)
+        begins = np.ones(len(traced.text), dtype=np.bool_)
+        for found in _BLANKS.finditer(traced.text):
+            begins[found.start() + 1 : found.end()] = False
+            lengths[found.start()] = len(self.new)
+        starts = np.flatnonzero(begins)
+        return traced.rewritten(self.apply(traced.text), starts, lengths[starts])
+
+    def keeps(self, character: str) -> bool:
+        """See `Step.keeps`."""
+        return character != " "
+
+    def keeps_slices(self, text: str) -> bool:
+        """See `Step.keeps_slices`."""
+        return "  " not in text

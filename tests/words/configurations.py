@@ -1,0 +1,186 @@
+"""Normalizers and pre-tokenizers of WordPiece and Unigram tokenizers, built with `tokenizers`."""
+
+import json
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+
+from cutline.formats.stages import make_steps
+from cutline.formats.tokenizer_json import flat
+from cutline.formats.word_json import make_splitters
+from cutline.words.char_rules import CharRules
+from tests.words.charsmaps import charsmap
+
+tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
+norm = tokenizers.normalizers
+pre = tokenizers.pre_tokenizers
+
+BERT = pre.BertPreTokenizer()
+SPLIT = pre.WhitespaceSplit()
+META = pre.Metaspace()
+RUNS = norm.Replace(tokenizers.Regex(" {2,}"), " ")
+
+SMALL_MAP = {
+    "e\u0301": "\u00e9",
+    "e\u0302": "\u00ea",
+    "\u00a9": "(c)",
+    "\u00ae": "",
+    "\r": " ",
+    "\n": " ",
+    "\t": " ",
+    "\u00a0": " ",
+    "\u0085": " ",
+    "\u200b": " ",
+    "\u2581": " ",
+    "\u0916": "kha",
+    "\uac00": "ga",
+    "\u1161": "a",
+    "\ufb01": "fi",
+    "\u0627\u0653": "\u0622",
+    "\u0344": "\u0308\u0301",
+    "\u0001": "",
+    "\uff01": "!",
+    "\u3000": " ",
+    "\ufdfa": "\u0635 \u0644  \u0639",
+} | dict.fromkeys(
+    "\v\f\u1680\u2028\u2029\u202f\u205f" + "".join(map(chr, range(0x2000, 0x200B))), " "
+)
+
+
+@cache
+def small_map() -> Any:
+    return norm.Precompiled(charsmap(SMALL_MAP))
+
+
+def bert(**switches: Any) -> Any:
+    return norm.BertNormalizer(**switches)
+
+
+def steps(*parts: Any) -> Any:
+    return norm.Sequence(list(parts))
+
+
+def splits(*parts: Any) -> Any:
+    return pre.Sequence(list(parts))
+
+
+CONFIGURATIONS: dict[str, Callable[[], tuple[Any, Any]]] = {
+    "bert uncased": lambda: (bert(lowercase=True), BERT),
+    "bert cased": lambda: (bert(lowercase=False), BERT),
+    "bert uncased with accents": lambda: (bert(lowercase=True, strip_accents=False), BERT),
+    "bert cased without accents": lambda: (bert(lowercase=False, strip_accents=True), BERT),
+    "bert without clean text": lambda: (bert(lowercase=True, clean_text=False), BERT),
+    "bert without Chinese": lambda: (bert(lowercase=True, handle_chinese_chars=False), BERT),
+    "bert without all": lambda: (
+        bert(lowercase=False, clean_text=False, handle_chinese_chars=False, strip_accents=False),
+        BERT,
+    ),
+    "nothing, bert": lambda: (None, BERT),
+    "nothing, at white space": lambda: (None, SPLIT),
+    "nothing, Whitespace": lambda: (None, pre.Whitespace()),
+    "bert, Whitespace": lambda: (bert(lowercase=True), pre.Whitespace()),
+    "bert, digits": lambda: (
+        bert(lowercase=True),
+        splits(BERT, pre.Digits(individual_digits=True)),
+    ),
+    "runs of digits": lambda: (
+        bert(lowercase=False),
+        splits(pre.Whitespace(), pre.Digits(individual_digits=False)),
+    ),
+    **{
+        f"punctuation {how}": lambda how=how: (None, splits(SPLIT, pre.Punctuation(how)))
+        for how in ("isolated", "contiguous", "removed", "merged_with_previous", "merged_with_next")
+    },
+    **{
+        f"{form}, bert": lambda form=form: (getattr(norm, form)(), BERT)
+        for form in ("NFC", "NFD", "NFKC", "NFKD")
+    },
+    "NFKC, Lowercase": lambda: (steps(norm.NFKC(), norm.Lowercase()), META),
+    "trained by sentencepiece in tokenizers": lambda: (steps(norm.Nmt(), norm.NFKC(), RUNS), META),
+    "albert": lambda: (
+        steps(
+            norm.Replace("``", '"'),
+            norm.Replace("''", '"'),
+            norm.NFKD(),
+            norm.StripAccents(),
+            norm.Lowercase(),
+            small_map(),
+        ),
+        splits(SPLIT, META),
+    ),
+    "albert with runs": lambda: (
+        steps(
+            norm.Replace("``", '"'),
+            norm.Replace("''", '"'),
+            norm.NFKD(),
+            norm.StripAccents(),
+            norm.Lowercase(),
+            small_map(),
+            RUNS,
+        ),
+        META,
+    ),
+    "xlm-r, as first converted": lambda: (small_map(), splits(SPLIT, META)),
+    "xlm-r": lambda: (steps(small_map(), RUNS), META),
+    "t5": lambda: (
+        steps(
+            small_map(),
+            norm.Strip(left=False, right=True),
+            norm.Replace(tokenizers.Regex(" {2,}"), "\u2581"),
+        ),
+        META,
+    ),
+    "deberta": lambda: (steps(norm.Strip(), small_map(), RUNS), META),
+    "deberta by punctuation": lambda: (
+        steps(norm.Strip(), small_map(), RUNS),
+        splits(pre.Punctuation("isolated"), META),
+    ),
+    "precompiled, Whitespace": lambda: (small_map(), pre.Whitespace()),
+    "precompiled, bert": lambda: (small_map(), BERT),
+    "metaspace never": lambda: (None, pre.Metaspace(prepend_scheme="never")),
+    "metaspace first": lambda: (None, pre.Metaspace(prepend_scheme="first")),
+    "metaspace without splits": lambda: (small_map(), pre.Metaspace(split=False)),
+    "digits, metaspace": lambda: (None, splits(pre.Digits(individual_digits=False), META)),
+    "each digit, metaspace": lambda: (
+        norm.NFKC(),
+        splits(pre.Digits(individual_digits=True), META),
+    ),
+    "several replaced": lambda: (
+        steps(norm.Replace("ab", "`"), norm.Replace("``", '"'), norm.NFC()),
+        BERT,
+    ),
+    "controls vanish before NFKC": lambda: (steps(norm.Nmt(), norm.NFKC()), BERT),
+    "metaspace, strip at the end": lambda: (
+        steps(
+            norm.Nmt(),
+            norm.NFKC(),
+            norm.Replace("\x85", " "),
+            RUNS,
+            norm.Strip(left=True, right=True),
+        ),
+        META,
+    ),
+}
+
+
+def rules_of(normalizer: Any, splitter: Any) -> CharRules:
+    tok = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0}, "a"))
+    if normalizer is not None:
+        tok.normalizer = normalizer
+    tok.pre_tokenizer = splitter
+    document = json.loads(tok.to_str())
+    return CharRules(
+        make_steps([*flat(document["normalizer"], "normalizers", "it", "normalizer")], "it"),
+        make_splitters(
+            [*flat(document["pre_tokenizer"], "pretokenizers", "it", "pre_tokenizer")], "it"
+        ),
+        None,
+    )
+
+
+def words_of(normalizer: Any, splitter: Any) -> Callable[[str], list[str]]:
+    """The words as `tokenizers` finds them."""
+    normalize = normalizer.normalize_str if normalizer is not None else str
+    return lambda text: [word for word, _ in splitter.pre_tokenize_str(normalize(text))]

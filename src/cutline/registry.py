@@ -8,6 +8,7 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
 from cutline.encoding import Encoding
+from cutline.text_encoder import TextEncoder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -128,6 +129,9 @@ def token_counter_of(encoding: TokenCounter | str) -> TokenCounter:
         "encoding must be an Encoding, its name, or a wrapped tokenizer, got "
         f"{type(encoding).__name__}: {hint}"
     )
+
+
+TextEncoder._find_counter = staticmethod(token_counter_of)
 
 
 def encoding_of(encoding: Encoding | str) -> Encoding:

@@ -372,6 +372,20 @@ def test_wrapped_tokenizers_count() -> None:
     assert parser.split_text("one two three") == ["one two ", "three"]
 
 
+def test_nodes_fit_further_limits_and_so_does_a_parser_that_was_written() -> None:
+    limits = {"gpt2": 12, "bytes": 40}
+    parser = CutlineNodeParser(chunk_size=30, chunk_overlap=4, also_fits=limits)
+    wanted = [
+        chunk.text for chunk in cutline.TextChunker("o200k_base", 30, 4, also_fits=limits)(FISH)
+    ]
+    for one in (parser, CutlineNodeParser.from_dict(parser.to_dict())):
+        assert one.split_text(FISH) == wanted
+        assert one.to_dict() == parser.to_dict()
+    assert parser.to_dict() != CutlineNodeParser(chunk_size=30, chunk_overlap=4).to_dict()
+    with pytest.raises(TypeError, match="also_fits and chunker are both given"):
+        CutlineNodeParser(MARKDOWN, also_fits=limits)
+
+
 def test_other_splitters_count_with_an_encoding() -> None:
     encoding = cutline.get_encoding("o200k_base")
     splitter = TokenTextSplitter(chunk_size=32, chunk_overlap=0, tokenizer=encoding.encode_ordinary)

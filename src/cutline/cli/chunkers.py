@@ -11,6 +11,7 @@ import click
 
 from cutline.cli.failure import Failure, message_of
 from cutline.cli.inputs import InputError, decode_utf8, shown_name, utf8_blocks
+from cutline.cli.options import also_fits
 
 if TYPE_CHECKING:
     from cutline import Chunk, Encoding
@@ -21,7 +22,7 @@ __all__ = ["Chunkers", "Cutting", "chunking_options"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-# Chunkers that can stream, and the most tokens that one character can have.
+# Chunkers that can stream, and the most tokens or bytes that one character can have.
 _STREAMED = frozenset({"token", "text"})
 _ALWAYS_FITS = 4
 _MARKDOWN_ENDINGS = frozenset({".md", ".markdown", ".mdown", ".mkd"})
@@ -50,6 +51,7 @@ class Cutting:
     min_fill: float | None
     balance: bool
     stable: bool
+    also_fits: "dict[str | Encoding, int]"
 
     def __post_init__(self) -> None:
         """Refuse options that contradict each other.
@@ -83,6 +85,7 @@ class Cutting:
         names = ("chunk_size", "boundary", "strip", "min_fill", "balance", "stable")
         chosen = {name: getattr(self, name) for name in names}
         chosen["chunk_overlap"] = self.overlap
+        chosen["also_fits"] = self.also_fits or None
         return {name: value for name, value in chosen.items() if value is not None}
 
 
@@ -134,7 +137,8 @@ class Chunkers:
             CutlineError: it is not UTF-8, or cannot be cut; before the first chunk.
             Failure: it cannot be read to its end.
         """
-        if self._cutting.by not in _STREAMED or self.chunk_size < _ALWAYS_FITS:
+        least = min([self.chunk_size, *self._cutting.also_fits.values()])
+        if self._cutting.by not in _STREAMED or least < _ALWAYS_FITS:
             return self.chunk(name, decode_utf8(path.read_bytes(), "strict"))
         for _ in utf8_blocks(path):
             pass  # what is not UTF-8 has no chunks at all
@@ -226,6 +230,7 @@ _OPTIONS = [
         help="Maximum tokens of a chunk, overlap included; or `model`: what the model of "
         "--encoding reads, less its special tokens.",
     ),
+    also_fits,
     click.option(
         "--overlap",
         metavar="TOKENS",

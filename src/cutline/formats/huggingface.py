@@ -215,7 +215,7 @@ def _float_of_serde(text: str) -> float:
     """
     digits, _, exponent = text.lower().partition("e")
     whole, _, fraction = digits.lstrip("-").partition(".")
-    while (significand := int(whole + fraction)) >= 1 << 64:
+    while (significand := int(whole + fraction)) >= 1 << 64 and fraction:
         fraction = fraction[:-1]  # it drops what an integer of 64 bits does not hold
     scale = int(exponent or 0) - len(fraction)
     if abs(scale) > _MOST_SCALED:

@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar
 
 from cutline.chunking.chunkers import Chunker
 from cutline.chunks import Chunk, ChunkSize
+from cutline.counting.limits import AlsoFits
 from cutline.encoding import Encoding
 from cutline.integrations.describing import chunker_from, chunker_of, describe
 from cutline.protocols import TokenCounter
@@ -49,6 +50,8 @@ class CutlineDocumentSplitter:
             `TokenChunker`.
         chunk_overlap: maximum number of tokens that a chunk shares with the one before; by
             default 0.
+        also_fits: further limits that each chunk fits, such as {"bytes": 40_000} for a vector
+            store; see `TextChunker`.
         skip_empty_documents: drop documents without text, instead of passing them on.
 
     Raises:
@@ -70,10 +73,15 @@ class CutlineDocumentSplitter:
         encoding: TokenCounter | str | None = None,
         chunk_size: ChunkSize | None = None,
         chunk_overlap: int | None = None,
+        also_fits: AlsoFits = None,
         skip_empty_documents: bool = True,
     ) -> None:
         self.chunker = chunker_of(
-            chunker, encoding=encoding, chunk_size=chunk_size, chunk_overlap=chunk_overlap
+            chunker,
+            encoding=encoding,
+            chunk_size=chunk_size,
+            chunk_overlap=chunk_overlap,
+            also_fits=also_fits,
         )
         self.skip_empty_documents = skip_empty_documents
 

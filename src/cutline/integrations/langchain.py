@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 
 from cutline.chunking.chunkers import Chunker
 from cutline.chunks import Chunk, ChunkSize
+from cutline.counting.limits import AlsoFits
 from cutline.integrations.describing import chunker_of
 from cutline.protocols import TokenCounter
 from cutline.registry import encoding_for_model, get_encoding
@@ -42,6 +43,8 @@ class CutlineTextSplitter(TextSplitter):
             `TokenChunker`.
         chunk_overlap: maximum number of tokens that a chunk shares with the one before; by
             default 0.
+        also_fits: further limits that each chunk fits, such as {"bytes": 40_000} for a vector
+            store; see `TextChunker`.
         add_start_index: also put "start_index" into the metadata: the chunk's offset in the
             document's text, in code points; from the cut itself, not found by searching.
         strip_whitespace: remove white space at both ends of each chunk. Unlike in other
@@ -65,11 +68,14 @@ class CutlineTextSplitter(TextSplitter):
         encoding: TokenCounter | str | None = None,
         chunk_size: ChunkSize | None = None,
         chunk_overlap: int | None = None,
+        also_fits: AlsoFits = None,
         add_start_index: bool = False,
         strip_whitespace: bool | None = None,
     ) -> None:
         options = {"chunk_size": chunk_size, "chunk_overlap": chunk_overlap}
-        self._chunker = chunker_of(chunker, encoding=encoding, strip=strip_whitespace, **options)
+        self._chunker = chunker_of(
+            chunker, encoding=encoding, strip=strip_whitespace, also_fits=also_fits, **options
+        )
         super().__init__(
             self._chunker.chunk_size,
             self._chunker.chunk_overlap,

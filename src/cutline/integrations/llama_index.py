@@ -10,6 +10,7 @@ from typing import Annotated, Any, Self
 from cutline.chunking.chunkers import Chunker
 from cutline.chunking.rules import CountText
 from cutline.chunks import Chunk, ChunkSize, size_for
+from cutline.counting.limits import AlsoFits
 from cutline.integrations.describing import chunker_from, chunker_of, describe
 from cutline.protocols import TokenCounter
 from cutline.registry import token_counter_of
@@ -82,6 +83,8 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
             for `TokenChunker`.
         chunk_overlap: maximum number of tokens that a node shares with the one before; by
             default 20.
+        also_fits: further limits that each node's text fits, such as {"bytes": 40_000} for a
+            vector store; see `TextChunker`.
         callback_manager, include_metadata, include_prev_next_rel, id_func: as for any node
             parser.
 
@@ -106,6 +109,7 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
         encoding: TokenCounter | str | None = None,
         chunk_size: ChunkSize | None = None,
         chunk_overlap: int | None = None,
+        also_fits: AlsoFits = None,
         callback_manager: CallbackManager | None = None,
         include_metadata: bool = True,
         include_prev_next_rel: bool = True,
@@ -119,7 +123,7 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
                 chunk_overlap = min(DEFAULT_CHUNK_OVERLAP, chunk_size - 1)
         options = {"encoding": encoding, "chunk_size": chunk_size, "chunk_overlap": chunk_overlap}
         super().__init__(
-            chunker=chunker_of(_read_chunker(chunker), **options),
+            chunker=chunker_of(_read_chunker(chunker), also_fits=also_fits, **options),
             callback_manager=callback_manager or CallbackManager([]),
             include_metadata=include_metadata,
             include_prev_next_rel=include_prev_next_rel,

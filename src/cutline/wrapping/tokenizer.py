@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from cutline.checks import checked_budget, plain_text, utf8_of
 from cutline.chunks import Chunk
-from cutline.counting import cutting, truncating
+from cutline.counting import cutting, together, truncating
+from cutline.counting.limits import AlsoFits, further_limits
 from cutline.counting.recounted import RecountedAppender, RecountedPrepender
 from cutline.counting.truncating import Boundary, Keep
 from cutline.errors import OffsetError
@@ -224,7 +225,7 @@ class WrappedTokenizer:
 
     # Cutting
 
-    def split_at(self, text: str, n: int, start: int = 0) -> int:
+    def split_at(self, text: str, n: int, start: int = 0, *, also_fits: AlsoFits = None) -> int:
         """Find an end such that `text[start:end]` has at most n tokens, by encoding.
 
         The slice never has more than n. That no later end fits can only be shown by trying them
@@ -239,6 +240,7 @@ class WrappedTokenizer:
             text: the text.
             n: the token budget, 0 or more.
             start: the offset to begin at, in code points.
+            also_fits: further limits, as of `Encoding.split_at`.
 
         Raises:
             OffsetError: start lies outside the text.
@@ -249,6 +251,8 @@ class WrappedTokenizer:
         Source: docs/wrap.md, "How a cut is found".
         """
         text, n, start = plain_text(text), checked_budget(n, "n"), index(start)
+        if limits := further_limits(also_fits):
+            return together.split_at(self, text, n, start, limits)
         if not 0 <= start <= len(text):
             raise OffsetError(
                 f"start must be from 0 to {len(text)}, the text's length, got {start}"
@@ -257,13 +261,22 @@ class WrappedTokenizer:
         utf8_of(window, start)
         return start + TextSlices(self, window).split_at(0, n)
 
-    def split(self, text: str, chunk_size: int, chunk_overlap: int = 0) -> list[Chunk]:
+    def split(
+        self,
+        text: str,
+        chunk_size: int,
+        chunk_overlap: int = 0,
+        *,
+        also_fits: AlsoFits = None,
+    ) -> list[Chunk]:
         """Cut a text into chunks of at most `chunk_size` tokens, between any two characters.
 
         The same as `TokenChunker`; see `Encoding.split`.
         """
-        text = plain_text(text)
-        return cutting.split_by_counting(self.intervals, text, chunk_size, chunk_overlap, None)
+        text, limits = plain_text(text), further_limits(also_fits, least=1)
+        return cutting.split_by_counting(
+            self.intervals, text, chunk_size, chunk_overlap, None, limits
+        )
 
     def truncate(
         self,
@@ -273,12 +286,14 @@ class WrappedTokenizer:
         marker: str = "…",
         *,
         boundary: Boundary = "character",
+        also_fits: AlsoFits = None,
     ) -> str:
         """Cut a text to a token budget, with a marker; see `cutline.truncate`.
 
         Cost: encodes the text once, and the kept text some hundred times.
         """
-        return truncating.truncate(self, text, max_tokens, keep, marker, boundary).text
+        others = further_limits(also_fits)
+        return truncating.truncate(self, text, max_tokens, keep, marker, boundary, others).text
 
     def appender(self, text: str = "") -> RecountedAppender:
         """Begin a text that grows at its end.

@@ -24,9 +24,11 @@ __all__ = [
     "Lower",
     "Prepend",
     "Replace",
+    "Spell",
     "Step",
     "Strip",
     "Traced",
+    "Unknown",
     "normalize",
     "trace",
 ]
@@ -355,6 +357,111 @@ class Prepend:
     def keeps_slices(self, text: str) -> bool:
         """See `Step.keeps_slices`."""
         return not text
+
+
+@cache
+def _others_than(kept: str) -> re.Pattern[str]:
+    """Match a character that is not one of these, which are in order."""
+    points = np.array([-2, *map(ord, kept)])
+    first = np.flatnonzero(np.diff(points) > 1)
+    ranges = zip(points[first + 1], np.append(points[first[1:]], points[-1]), strict=True)
+    written = "".join(f"\\U{start:08x}-\\U{end:08x}" for start, end in ranges)
+    return re.compile(f"[^{written}]")
+
+
+def _without_surrogates(text: str) -> str:
+    """Write U+FFFD for lone surrogates, as `encode` does."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Spell:
+    """Spells characters by their bytes of UTF-8, with a stand-in for each.
+
+    Attributes:
+        kept: the characters that stay, in order; all of ASCII among them.
+        stand_ins: for the bytes from 128 on.
+    """
+
+    kept: str
+    stand_ins: str
+
+    def apply(self, text: str) -> str:
+        """See `Step.apply`."""
+        if text.isascii():
+            return text
+        try:
+            return _others_than(self.kept).sub(self._spelled, text)
+        except UnicodeEncodeError:
+            return self.apply(_without_surrogates(text))
+
+    def _spelled(self, found: re.Match[str]) -> str:
+        return "".join(self.stand_ins[byte - 128] for byte in found.group().encode())
+
+    def trace(self, traced: Traced) -> Traced:
+        """See `Step.trace`."""
+        if self.keeps_slices(traced.text):
+            return traced
+        lengths = _of_each(traced.text, lambda one: len(self.apply(one)))
+        return traced.rewritten(self.apply(traced.text), np.arange(len(lengths)), lengths)
+
+    def outline(self, text: str) -> str:
+        """Write each character that does not stay as one stand-in."""
+        return text if text.isascii() else _others_than(self.kept).sub(self.stand_ins[0], text)
+
+    def keeps(self, character: str) -> bool:
+        """See `Step.keeps`."""
+        return not _others_than(self.kept).match(character)
+
+    def keeps_slices(self, text: str) -> bool:
+        """See `Step.keeps_slices`."""
+        return text.isascii() or not _others_than(self.kept).search(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Writes unknown characters as one stand-in.
+
+    Attributes:
+        kept: the characters that are known, in order.
+        stand_ins: one, for all others.
+        fuses: a run of them becomes one stand-in.
+    """
+
+    kept: str
+    stand_ins: str
+    fuses: bool
+
+    def apply(self, text: str) -> str:
+        """See `Step.apply`."""
+        written = _others_than(self.kept).sub(self.stand_ins, _without_surrogates(text))
+        if self.fuses:
+            written = re.sub(f"{self.stand_ins}{{2,}}", self.stand_ins, written)
+        return written
+
+    def trace(self, traced: Traced) -> Traced:
+        """See `Step.trace`."""
+        if self.keeps_slices(traced.text):
+            return traced
+        lengths = np.ones(len(traced.text), dtype=np.int64)
+        begins = np.ones(len(traced.text), dtype=np.bool_)
+        if self.fuses:
+            unknown = ~_of_each(traced.text, self.keeps, np.bool_)
+            begins[1:] = ~(unknown[1:] & unknown[:-1])
+        starts = np.flatnonzero(begins)
+        return traced.rewritten(self.apply(traced.text), starts, lengths[starts])
+
+    def outline(self, text: str) -> str:
+        """Write each character that is unknown as a stand-in."""
+        return _others_than(self.kept).sub(self.stand_ins, text)
+
+    def keeps(self, character: str) -> bool:
+        """See `Step.keeps`."""
+        return not _others_than(self.kept).match(character)
+
+    def keeps_slices(self, text: str) -> bool:
+        """See `Step.keeps_slices`."""
+        return not _others_than(self.kept).search(text)
 
 
 def normalize(text: str, steps: Iterable[Step], *, at_start: bool = True) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 else:
     from cutline.kernels.base.late import numpy as np
 
-__all__ = ["AddedToken", "TokenizerSpec", "checked_special_tokens"]
+__all__ = ["AddedToken", "Characters", "TokenizerSpec", "checked_special_tokens"]
 
 
 class AddedToken(NamedTuple):
@@ -45,6 +45,22 @@ class AddedToken(NamedTuple):
     single_word: bool = False
 
 
+class Characters(NamedTuple):
+    """What the ids of a model over characters mean, which is written as byte-level BPE.
+
+    Attributes:
+        meanings: what tokens decode to, by id, where that is not their bytes in the vocabulary:
+            those of stand-ins, and those that no text encodes to.
+        first_inner: the tokens from this id on are inner ones: they make characters of bytes,
+            and no text encodes to them.
+        drops_blank: decoding drops a blank at the start.
+    """
+
+    meanings: Mapping[int, bytes]
+    first_inner: int
+    drops_blank: bool
+
+
 class TokenizerSpec(NamedTuple):
     """The description of a byte-level BPE tokenizer. Immutable; input of `Encoding.from_spec`.
 
@@ -59,6 +75,8 @@ class TokenizerSpec(NamedTuple):
         n_template_tokens: special tokens that a model expects around one text, and around two.
         trims: for each post-processor that trims blanks from offsets, whether it takes a blank
             before the text for an inserted one.
+        prefix_first: text after an added token gets no leading blank.
+        characters: what the ids mean if this is a model over characters, else None.
     """
 
     name: str
@@ -70,6 +88,8 @@ class TokenizerSpec(NamedTuple):
     unreachable_tokens: Mapping[bytes, int] = {}  # nobody changes a mapping
     n_template_tokens: tuple[int, int] = (0, 0)
     trims: tuple[bool, ...] = ()
+    prefix_first: bool = False
+    characters: Characters | None = None
 
     @classmethod
     def plain(
@@ -125,6 +145,19 @@ class TokenizerSpec(NamedTuple):
             or not all(token.special for token in self.added_tokens)
         )
 
+    def bytes_by_id(self) -> dict[int, bytes]:
+        """Return the bytes of all tokens of the model by id, those of the vocabulary first."""
+        vocabulary, meant = self.vocabulary, self.characters
+        ids = vocabulary.ids.tolist()
+        if meant is None:
+            return dict(zip(ids, vocabulary.tokens(), strict=True))
+        by_id = {
+            token_id: meant.meanings.get(token_id, token)
+            for token_id, token in zip(ids, vocabulary.tokens(), strict=True)
+            if token_id < meant.first_inner
+        }
+        return by_id | {key: token for key, token in meant.meanings.items() if key not in by_id}
+
     @property
     def content_hash(self) -> str:
         """SHA-256 in hex over everything that determines tokens and ids, not the name."""
@@ -141,7 +174,14 @@ class TokenizerSpec(NamedTuple):
     @property
     def _around_splitting(self) -> tuple[Any, ...]:
         unreachable = tuple(sorted(self.unreachable_tokens.items()))
-        return self.normalizer, self.prefix_space, unreachable, self.n_template_tokens, self.trims
+        others: tuple[Any, ...] = ()
+        if self.characters is not None:
+            meanings, *rest = self.characters
+            others = (self.prefix_first, sorted(meanings.items()), *rest)
+        return (
+            *(self.normalizer, self.prefix_space, unreachable, self.n_template_tokens, self.trims),
+            *others,
+        )
 
 
 def checked_special_tokens(

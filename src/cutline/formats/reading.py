@@ -18,10 +18,17 @@ from cutline.formats.merges import (
     never_made,
     read_ranks,
 )
+from cutline.formats.metaspace import is_over_characters, make_character_spec
 from cutline.formats.stages import make_pattern, make_steps
 from cutline.formats.tekken import is_tekken, parse_tekken
 from cutline.formats.tiktoken_file import read_tiktoken
-from cutline.formats.tokenizer_json import Part, parse_tokenizer_json, refused
+from cutline.formats.tokenizer_json import (
+    Part,
+    TokenizerJson,
+    check_byte_level,
+    parse_tokenizer_json,
+    refused,
+)
 from cutline.formats.writing import FileFormat, format_by_name
 from cutline.normalizing import normalize
 from cutline.spec import TokenizerSpec, checked_special_tokens
@@ -131,6 +138,17 @@ def _from_json(path: Path, name: str | None) -> TokenizerSpec:
 
 def _from_document(document: Part, name: str, source: str) -> TokenizerSpec:
     parsed = parse_tokenizer_json(document, source)
+    if is_over_characters(parsed):
+        spec = make_character_spec(parsed, name, source)
+    else:
+        spec = _byte_level_spec(parsed, name, source)
+    checked_special_tokens(spec.vocabulary, spec.own_tokens)
+    _check_normalized(spec, source, is_done=parsed.is_normalized)
+    return spec
+
+
+def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> TokenizerSpec:
+    check_byte_level(parsed, source)
     pat_str, prefix_space = make_pattern(parsed.pre_tokenizers, source)
     added = {token.content: token.id for token in parsed.added_tokens}
     vocabulary, unreachable = _merged(parsed.model, added)
@@ -139,7 +157,7 @@ def _from_document(document: Part, name: str, source: str) -> TokenizerSpec:
             if token.single_word and token.content in parsed.model.ids:
                 why = "where other words touch it, the text would be this token all the same"
                 raise refused(source, "added token", token.content, why)
-    spec = TokenizerSpec(
+    return TokenizerSpec(
         name,
         vocabulary,
         pat_str,
@@ -150,9 +168,6 @@ def _from_document(document: Part, name: str, source: str) -> TokenizerSpec:
         parsed.n_template_tokens,
         parsed.trims,
     )
-    checked_special_tokens(vocabulary, spec.own_tokens)
-    _check_normalized(spec, source, is_done=parsed.is_normalized)
-    return spec
 
 
 def _check_normalized(spec: TokenizerSpec, source: str, *, is_done: bool) -> None:

@@ -36,6 +36,7 @@ class Pipeline:
         spec: the tokenizer.
         ordinary_finders: find the added tokens that are not special, in the given text and in
             the normalized text.
+        drops_blank: decoding drops a blank at the start.
     """
 
     def __init__(self, spec: TokenizerSpec) -> None:
@@ -52,6 +53,7 @@ class Pipeline:
             for found in (raw, normalized)
         ]
         self.ordinary_finders = tuple(AddedFinder(found) for found in ordinary if found)
+        self.drops_blank = spec.characters is not None and spec.characters.drops_blank
         self._steps_inside = [step for step in spec.normalizer if not isinstance(step, Prepend)]
         self._changes_starts = spec.prefix_space or len(self._steps_inside) < len(spec.normalizer)
 
@@ -110,6 +112,7 @@ class Pipeline:
                     else:
                         part = section[first:last]
                         blank = spec.prefix_space and at_start and not part.startswith(" ")
+                        blank = blank and not (spec.prefix_first and start + first)
                         yield f" {part}" if blank else part
                     at_start = True
             at_start = True

@@ -1,0 +1,148 @@
+"""Models over characters in a `tokenizer.json`: how their texts are prepared and split.
+
+U+2581 stands for a blank in such models. Here a blank is a blank, so that most texts stay as
+they are, and U+2581 in a text is written as one.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from cutline.formats.characters import BLANK, read_characters
+from cutline.formats.closed_pattern import closed_pattern
+from cutline.formats.stages import make_steps
+from cutline.formats.tokenizer_json import Part, TokenizerJson, refused
+from cutline.normalizing import Form, Lower, Prepend, Replace, Step
+from cutline.spec import AddedToken, TokenizerSpec
+
+__all__ = ["is_over_characters", "make_character_spec"]
+
+_TO_BLANK: Final = Replace(BLANK, " ")
+_FROM_BLANK: Final = Replace(" ", BLANK)
+
+
+class _Preparation(NamedTuple):
+    """How texts are prepared.
+
+    Attributes:
+        steps: the normalizer; writes a blank for U+2581 at the end.
+        prefix_space: texts get a leading blank.
+        prefix_first: but not those after an added token.
+        splits: a piece begins at each blank.
+    """
+
+    steps: tuple[Step, ...]
+    prefix_space: bool = False
+    prefix_first: bool = False
+    splits: bool = False
+
+
+def is_over_characters(parsed: TokenizerJson) -> bool:
+    """Return whether a BPE model is over characters, and not over bytes."""
+    return not any(part["type"] == "ByteLevel" for part in parsed.pre_tokenizers) and any(
+        text.startswith(BLANK) for text in parsed.model.ids
+    )
+
+
+def make_character_spec(parsed: TokenizerJson, name: str, source: str) -> TokenizerSpec:
+    """Describe a tokenizer whose model is over characters.
+
+    Raises:
+        VocabularyError: names the part that cannot be expressed exactly.
+    """
+    if parsed.model.ignore_merges:
+        raise refused(source, "model: ignore_merges", True, "texts are split into shorter pieces")
+    added = {token.content: token.id for token in parsed.added_tokens}
+    drops_blank = _drops_blank(parsed.decoders, source)
+    prepared = _prepare(parsed, source)
+    model = read_characters(parsed.model, added, drops_blank=drops_blank)
+    stand_ins = model.step.stand_ins
+    return TokenizerSpec(
+        name,
+        model.vocabulary,
+        closed_pattern(model.texts, stand_ins, splits_blanks=prepared.splits),
+        parsed.added_tokens,
+        (*prepared.steps, model.step),
+        prepared.prefix_space,
+        n_template_tokens=parsed.n_template_tokens,
+        trims=parsed.trims,
+        prefix_first=prepared.prefix_first,
+        characters=model.characters,
+    )
+
+
+def _prepare(parsed: TokenizerJson, source: str) -> _Preparation:
+    steps = make_steps(parsed.normalizers, source)
+    replaces = _FROM_BLANK in steps
+    for token in parsed.added_tokens:
+        _check_added(token, replaces, source)
+    if replaces and steps[-1] != _FROM_BLANK:
+        why = "after blanks are replaced, nothing else may be done"
+        raise refused(source, "normalizer", list(parsed.normalizers), why)
+    match parsed.pre_tokenizers:
+        case [] if replaces:
+            return _Preparation(_with_blanks(steps))
+        case [{"type": "Split", "pattern": {"String": " "}}] if replaces:
+            return _Preparation(_with_blanks(steps))  # there is none
+        case [{"type": "Metaspace", "replacement": "\u2581"} as part]:
+            scheme = _scheme(part, source)
+            if scheme == "first" and not all(isinstance(one, Form | Lower) for one in steps):
+                why = "with steps that can remove the first character of a text"
+                raise refused(source, "pre_tokenizer", part, why)
+            return _Preparation(
+                _with_blanks(steps), scheme != "never", scheme == "first", part.get("split", True)
+            )
+    raise refused(
+        source, "pre_tokenizer", list(parsed.pre_tokenizers) or None,
+        "a model over characters needs Metaspace, or blanks replaced by U+2581",
+    )  # fmt: skip
+
+
+def _check_added(token: AddedToken, replaces: bool, source: str) -> None:
+    """Refuse added tokens that are searched for in text with U+2581, where it matters."""
+    if not token.normalized:
+        return
+    if token.lstrip or token.rstrip or token.single_word:
+        why = "in normalized text it would strip blanks, or look at words"
+        raise refused(source, "added token", token.content, why)
+    if not replaces and (BLANK in token.content or " " in token.content):
+        why = "here U+2581 and blanks are the same"
+        raise refused(source, "added token", token.content, why)
+
+
+def _scheme(part: Part, source: str) -> str:
+    """Read when Metaspace puts a blank before a text."""
+    scheme = part.get("prepend_scheme")
+    if scheme is None:  # older files
+        scheme = "always" if part.get("add_prefix_space", True) else "never"
+    if scheme not in ("always", "first", "never"):
+        raise refused(source, "pre_tokenizer", part, "no scheme has this name")
+    return str(scheme)
+
+
+def _with_blanks(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Let the steps end with blanks for U+2581, instead of the other way round."""
+    if _FROM_BLANK not in steps:
+        return (*steps, _TO_BLANK)
+    *before, _ = steps
+    if before and isinstance(before[-1], Prepend):  # all after it is done to the prefix, too
+        prefix = before.pop().prefix.replace(BLANK, " ")
+        return (*before, _TO_BLANK, Prepend(prefix))
+    return (*before, _TO_BLANK)
+
+
+def _drops_blank(decoders: Sequence[Part], source: str) -> bool:
+    """Read the decoder: whether it drops a blank at the start."""
+    drops = False
+    for decoder in decoders:
+        match decoder:
+            case {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}:
+                pass
+            case {"type": "ByteFallback" | "Fuse"}:
+                pass
+            case {"type": "Strip", "content": " ", "start": 0 | 1 as start, "stop": 0}:
+                drops = drops or bool(start)
+            case {"type": "Metaspace", "replacement": "\u2581"}:
+                drops = _scheme(decoder, source) != "never"
+            case _:
+                raise refused(source, "decoder", decoder, "it is not known to undo the encoding")
+    return drops

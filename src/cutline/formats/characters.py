@@ -13,7 +13,7 @@ docs/tokenizers.md, "Models over characters", has the proof.
 """
 
 from collections.abc import Iterable, Mapping
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -42,13 +42,16 @@ class CharacterModel(NamedTuple):
         vocabulary: its tokens and the inner ones, with left lengths.
         characters: what its ids mean.
         step: spells the characters that are no tokens.
-        texts: the tokens of several characters, with blanks.
+        texts: the tokens of several characters, with blanks, but for runs.
+        runs: characters that merge with one another before all else, and the length of their
+            longest token.
     """
 
     vocabulary: Vocabulary
     characters: Characters
     step: Spell | Unknown
     texts: list[str]
+    runs: dict[str, int]
 
 
 def read_characters(
@@ -89,7 +92,14 @@ def read_characters(
     begun = [*singles, *((part, whole.get(part)) for part in parts)]
     places = merge_places(model)
     _refuse_special_parts(model, fallback)
-    vocabulary, texts = _merging(begun, _made(model, known), places, model, first_inner)
+    made = _made(model, known)
+    runs = _runs(made, model)
+    for one, most in runs.items():
+        longer = [one * n for n in range(2, most + 1)]
+        begun += [(_spelled(text), model.ids[text]) for text in longer]
+        made = {text: place for text, place in made.items() if text not in set(longer)}
+    vocabulary, texts = _merging(begun, made, places, model, first_inner)
+    runs = {one.replace(BLANK, " "): most for one, most in runs.items()}
     made_ids = set(vocabulary.ids.tolist())
     for byte, token_id in enumerate(fallback):
         if token_id not in made_ids:
@@ -98,7 +108,7 @@ def read_characters(
     for text, token_id in chain(model.ids.items(), added.items()):
         if token_id not in made_ids:
             meanings[token_id] = _spelled(text)
-    return CharacterModel(vocabulary, Characters(meanings, first_inner, drops_blank), step, texts)
+    return CharacterModel(vocabulary, Characters(meanings, first_inner, drops_blank), step, texts, runs)
 
 
 def _known_characters(model: MergeModel) -> dict[str, int]:
@@ -191,6 +201,45 @@ def _made(model: MergeModel, known: Mapping[str, int]) -> dict[str, int]:
             break
         waiting = left_over
     return made
+
+
+def _runs(made: Mapping[str, int], model: MergeModel) -> dict[str, int]:
+    """Find the characters that merge with one another before anything else, one by one.
+
+    Of such a character only runs up to some length are tokens, and a run in a text is cut into
+    the longest of these from its start. A run's tokens are in no other token; the blank may be.
+    """
+    lengths: dict[str, set[int]] = {}
+    for text in made:
+        if text == text[0] * len(text):
+            lengths.setdefault(text[0], set()).add(len(text))
+    first: dict[str, int] = {}
+    grown: dict[tuple[str, int], int] = {}
+    for place, (left, right) in enumerate(model.merges):
+        first.setdefault(left + right, place)
+        if right in lengths and left == right * len(left):
+            grown[right, len(left)] = place
+    found = {one: max(several) for one, several in lengths.items() if max(several) > 2}
+    holders: dict[str, list[str]] = {one: [] for one in found}
+    for text in made:
+        if not found.keys().isdisjoint(text) and text != text[0] * len(text):
+            for one in found.keys() & set(text):
+                holders[one].append(text)
+    runs = {}
+    for one, most in found.items():
+        places = [grown.get((one, n), -1) for n in range(1, most)]
+        others = holders[one]
+        if (
+            lengths[one] == set(range(2, most + 1))
+            and min(places) >= 0
+            and all(later < earlier for earlier, later in pairwise(places))
+            and not any(one * 2 in text for text in others)
+            and all(places[0] < first[text] for text in others)
+            and (not others or one == BLANK)
+            and not any(text[-1] == BLANK for text in others)
+        ):
+            runs[one] = most
+    return runs
 
 
 def _merging(

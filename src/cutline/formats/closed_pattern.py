@@ -6,7 +6,7 @@ and encodes their short pieces fast. Which boundaries are closed is decided by t
 neighbouring characters: docs/tokenizers.md, "Models over characters".
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -19,88 +19,105 @@ from cutline.pretokenize.unicode import find_property
 __all__ = ["closed_pattern"]
 
 _BLANK: Final = ord(" ")
-_CLASSES: Final = (r"\p{L}\p{M}", r"\p{N}", r"\n", r"\t")
-"""Classes of characters; the others are one more, and stand-ins are apart."""
+_CLASSES: Final = {
+    r"\n": r"\n",
+    r"\t": r"\t",
+    "0-9": "0-9",
+    "Latin": r"\p{Latin}",
+    "Greek": r"[\p{Greek}&&[^\p{M}]]",
+    "Cyrillic": r"[\p{Cyrillic}&&[^\p{M}]]",
+}
+"""Classes of characters and how a pattern writes them. All other characters are one more."""
+
+_OTHERS: Final = len(_CLASSES)
+_MARKS: Final = _OTHERS + 1
+"""Marks may be neighbours of characters of all classes, without making these one group."""
 
 
-def closed_pattern(texts: Sequence[str], stand_ins: str, *, splits_blanks: bool) -> str:
+def closed_pattern(
+    texts: Sequence[str], stand_ins: str, runs: Mapping[str, int], *, splits_blanks: bool
+) -> str:
     """Return a pattern that splits at closed boundaries only.
 
     Args:
-        texts: the tokens of several characters.
+        texts: the tokens of several characters, but for runs.
         stand_ins: neighbouring characters that are in none of them.
+        runs: characters that merge with one another before all else, and the length of their
+            longest token; only the blank may be in `texts`, too.
         splits_blanks: a piece begins at each blank; otherwise a text is one piece.
 
     Cost: linear in the tokens.
     """
     class_of = _classes()
-    points, begins = _characters(texts)
-    inside = ~begins[1:]  # whether two neighbours are of one token
-    before, after = points[:-1][inside], points[1:][inside]
-    words = (before != _BLANK) & (after != _BLANK)
-    joined = np.unique(np.stack([class_of[before[words]], class_of[after[words]]]), axis=1)
-    openers = np.unique(before[(before != _BLANK) & (after == _BLANK)])
-    groups = _groups(joined, np.unique(class_of[openers]))
-    private = rf"[\x{{{ord(stand_ins[0]):X}}}-\x{{{ord(stand_ins[-1]):X}}}]"
-    runs = {
-        _source(group, private) + ("+" if _repeats(group, joined) else ""): group
+    before, after = _neighbours(texts)
+    inside = (before != _BLANK) & (after != _BLANK)
+    joined = set(zip(class_of[before[inside]].tolist(), class_of[after[inside]].tolist(), strict=True))
+    openers = np.unique(before[(before != _BLANK) & (after == _BLANK)]).tolist()
+    groups = _groups(joined, {int(class_of[opener]) for opener in openers})
+    private = rf"\x{{{ord(stand_ins[0]):X}}}-\x{{{ord(stand_ins[-1]):X}}}"
+    written = [
+        _source(group, private) + ("+" if joined & {(a, b) for a in group for b in group} else "")
         for group in groups
-    }
-    word = f"(?:{'|'.join([private, *runs])})"
-    if splits_blanks:
-        return f" ?{word}| "
-    if not openers.size:
-        return f" *{word}| +"
-    members = next(
-        source.removesuffix("+")
-        for source, group in runs.items()
-        if int(class_of[openers[0]]) in group
-    )
-    opening = "".join(rf"\x{{{point:X}}}" for point in openers.tolist())
-    across = f"(?:{members}*[{opening}] +)"
-    return f" +{across}*{word}?|{across}+{word}?|{word}"
+    ]
+    run = f"(?:[{private}]|{'|'.join(written)})"
+    marked = rf"(?:{run}?\p{{M}}+)"
+    word = f"(?:{marked}+{run}?|{run})"
+    several = [
+        rf"\x{{{ord(one):X}}}{{{1 + (one == ' ')},{most}}}" for one, most in sorted(runs.items())
+    ]
+    few, rest = (" ?", " ") if splits_blanks or " " in runs else (" *", " +")
+    if openers and not splits_blanks:
+        opening = "".join(rf"\x{{{opener:X}}}" for opener in openers)
+        group = next(one for one in groups if int(class_of[openers[0]]) in one)
+        across = f"(?:{marked}*{_source(group, private)}*[{opening}]{rest})"
+        if " " in runs:
+            return "|".join([*several, f" ?{across}*{word}", rest])
+        return "|".join([*several, f" +{across}*{word}?", f"{across}+{word}?", word])
+    return "|".join([*several, few + word, rest])
 
 
 def _classes() -> NDArray[np.uint8]:
     """Return the number of the class of each code point."""
-    class_of = np.full(CODE_POINTS, len(_CLASSES), dtype=np.uint8)
+    class_of = np.full(CODE_POINTS, _OTHERS, dtype=np.uint8)
     every = np.arange(CODE_POINTS)
-    for name, number in (("L", 0), ("M", 0), ("N", 1)):
+    for name, number in (("Latin", 3), ("Greek", 4), ("Cyrillic", 5), ("M", _MARKS)):
         chars = find_property(name)
         assert chars is not None
         class_of[chars.contains(every)] = number
-    class_of[ord("\n")], class_of[ord("\t")] = 2, 3
+    class_of[ord("\n")], class_of[ord("\t")], class_of[ord("0") : ord("9") + 1] = 0, 1, 2
     return class_of
 
 
-def _characters(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the code points of texts, one after the other, and where each begins."""
-    points = np.frombuffer("".join(texts).encode("utf-32-le"), dtype="<u4").astype(np.int64)
-    begins = np.zeros(len(points) + 1, dtype=np.bool_)
-    begins[np.cumsum([0, *map(len, texts)])] = True
-    return points, begins[:-1]
+def _neighbours(texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Return all pairs of characters that are neighbours in a text, each pair once."""
+    points = np.frombuffer("".join(texts).encode("utf-32-le"), dtype="<u4")
+    inside = np.ones(len(points) + 1, dtype=np.bool_)
+    inside[np.cumsum([0, *map(len, texts)])] = False
+    pairs = (points[:-1].astype(np.uint64) << 32 | points[1:])[inside[1 : len(points)]]
+    pairs = np.unique(pairs)
+    return (pairs >> 32).astype(np.uint32), pairs.astype(np.uint32)
 
 
-def _groups(joined: NDArray[np.uint8], opening: NDArray[np.uint8]) -> list[set[int]]:
-    """Put classes into one group whose characters are neighbours in tokens, or precede blanks."""
-    groups = [{number} for number in range(len(_CLASSES) + 1)]
-    for one, other in [*zip(*joined.tolist(), strict=True), *pairwise(opening.tolist())]:
-        first = next(group for group in groups if one in group)
-        second = next(group for group in groups if other in group)
-        if first is not second:
-            first |= second
-            groups = [group for group in groups if group is not second]
+def _groups(joined: set[tuple[int, int]], opening: set[int]) -> list[set[int]]:
+    """Put classes into one group whose characters are neighbours in tokens, or precede blanks.
+
+    Marks are in no group.
+    """
+    groups = [{number} for number in range(_MARKS)]
+    for one, other in [*joined, *pairwise(sorted(opening))]:
+        if _MARKS not in (one, other):
+            first = next(group for group in groups if one in group)
+            second = next(group for group in groups if other in group)
+            if first is not second:
+                first |= second
+                groups = [group for group in groups if group is not second]
     return groups
 
 
-def _repeats(group: set[int], joined: NDArray[np.uint8]) -> bool:
-    """Return whether any two characters of a group are neighbours in a token."""
-    return any(one in group for one in joined[0].tolist())
-
-
 def _source(group: set[int], private: str) -> str:
-    others = len(_CLASSES)
-    if others in group:
-        outside = "".join(name for number, name in enumerate(_CLASSES) if number not in group)
-        return f"[^ {outside}{private[1:-1]}]"
-    return f"[{''.join(_CLASSES[number] for number in sorted(group))}]"
+    """Write the set of the characters of a group."""
+    sources = list(_CLASSES.values())
+    if _OTHERS in group:
+        outside = "".join(sources[number] for number in range(_OTHERS) if number not in group)
+        return rf"[^ \p{{M}}{outside}{private}]"
+    return f"[{''.join(sources[number] for number in sorted(group))}]"

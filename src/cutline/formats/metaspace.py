@@ -59,7 +59,7 @@ def make_character_spec(parsed: TokenizerJson, name: str, source: str) -> Tokeni
     return TokenizerSpec(
         name,
         model.vocabulary,
-        closed_pattern(model.texts, stand_ins, splits_blanks=prepared.splits),
+        closed_pattern(model.texts, stand_ins, model.runs, splits_blanks=prepared.splits),
         parsed.added_tokens,
         (*prepared.steps, model.step),
         prepared.prefix_space,

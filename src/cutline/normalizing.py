@@ -348,6 +348,7 @@ class Prepend:
         if not traced.text:
             return traced
         first = np.repeat(traced.spans[:1], len(self.prefix), axis=0)
+        first[:, 1] = first[:, 0] + 1  # though it may come before several that became one
         return Traced(self.prefix + traced.text, np.concatenate([first, traced.spans]))
 
     def keeps(self, character: str) -> bool:

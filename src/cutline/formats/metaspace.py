@@ -11,7 +11,7 @@ from cutline.formats.characters import BLANK, read_characters
 from cutline.formats.closed_pattern import closed_pattern
 from cutline.formats.stages import make_steps
 from cutline.formats.tokenizer_json import Part, TokenizerJson, refused
-from cutline.normalizing import Form, Lower, Prepend, Replace, Step
+from cutline.normalizing import Form, Lower, Prepend, Replace, Step, Unknown
 from cutline.spec import AddedToken, TokenizerSpec
 
 __all__ = ["is_over_characters", "make_character_spec"]
@@ -55,6 +55,14 @@ def make_character_spec(parsed: TokenizerJson, name: str, source: str) -> Tokeni
     drops_blank = _drops_blank(parsed.decoders, source)
     prepared = _prepare(parsed, source)
     model = read_characters(parsed.model, added, drops_blank=drops_blank)
+    for token in parsed.added_tokens:
+        if (
+            token.normalized
+            and isinstance(model.step, Unknown)
+            and not model.step.keeps_slices(token.content.replace(BLANK, " "))
+        ):
+            why = "its characters would be unknown"
+            raise refused(source, "added token", token.content, why)
     stand_ins = model.step.stand_ins
     return TokenizerSpec(
         name,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.checks import plain_text
-from cutline.normalizing import Form, Lower, Prepend, normalize
+from cutline.normalizing import Form, Lower, Prepend, Replace, Spell, Step, normalize
 from cutline.pipeline.added import AddedFinder
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.text_encoder import TextEncoder
@@ -176,14 +176,22 @@ class Pipeline:
     def max_characters_of(self, encoder: TextEncoder, n: int) -> int | None:
         """Return how many characters n tokens cover at most; None if that is not known.
 
-        A normal form composes at most four characters into one, and lower case keeps their number.
+        A normal form composes at most four characters into one; the other steps that count make
+        no text shorter.
         """
         added, bytes_of_one = self.spec.added_tokens, encoder._max_normalized_bytes_of(1)
         if bytes_of_one is None:
             return None
-        if not all(isinstance(step, Form | Lower) for step in self.spec.normalizer):
+        if not all(map(_may_shorten_little, self.spec.normalizer)):
             return None
         if any(token.lstrip or token.rstrip for token in added if not token.special):
             return None
         longest = max((len(token.content) for token in added), default=0)
         return n * 4 * max(bytes_of_one, longest)
+
+
+def _may_shorten_little(step: Step) -> bool:
+    """Return whether a step makes at least one character of four."""
+    if isinstance(step, Replace):
+        return len(step.old) <= len(step.new)
+    return isinstance(step, Form | Lower | Prepend | Spell)

@@ -12,12 +12,23 @@ Then the tokens of any slice are those before the point followed by those after 
 proof is in docs/tokenizers.md.
 """
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.normalizing import SPACE, Form, Prepend, Strip, normalize
+from cutline.normalizing import (
+    SPACE,
+    Form,
+    Prepend,
+    Replace,
+    Spell,
+    Step,
+    Strip,
+    Unknown,
+    normalize,
+)
 from cutline.pretokenize.analysis import START, Tables
 from cutline.pretokenize.charset import CODE_POINTS
 from cutline.spec import TokenizerSpec
@@ -57,13 +68,19 @@ class SafePoints:
         self._strips_left = any(token.lstrip for token in spec.added_tokens)
         self._last_of_strippers = {t.content[-1] for t in spec.added_tokens if t.rstrip}
         self._known: dict[tuple[str, str], bool] = {}
+        self._outlines = _outlines(spec.normalizer)
+        # Two unknown characters that become one.
+        self._fused = next(
+            (2 * one.stand_ins for one in spec.normalizer if isinstance(one, Unknown) and one.fuses),
+            "",
+        )
 
     def find(self, text: str, begin: int = 0) -> list[int]:
         """List points after `begin`: not all of them, but none closer than _LEAST_GAP.
 
         Cost: linear in the text.
         """
-        classes = self._tables.classes_in(text[begin:])
+        classes = self._tables.classes_in(self._outline(text[begin:]))
         apart = self._never_joined[classes[:-1], classes[1:]] | self._always_begins[classes[1:]]
         found, last = [], begin
         for place in (np.flatnonzero(apart) + begin + 1).tolist():
@@ -83,11 +100,14 @@ class SafePoints:
 
     def _decide(self, before: str, after: str) -> bool:
         steps = self._spec.normalizer
-        if not all(step.keeps(after) for step in steps):
+        if self._outlines:
+            shown = self._outline(before + after)
+            if shown == self._fused or not self._apart(shown) or (*shown,) in self._within:
+                return False
+        elif not all(step.keeps(after) for step in steps):
             return False
-        if all(step.keeps(before) for step in steps):
-            first, second = self._tables.classes_in(before + after).tolist()
-            if not self._never_joined[first, second]:
+        elif all(step.keeps(before) for step in steps):
+            if not self._apart(before + after):
                 return False
         elif not self._is_solid(before) or not self._begins_a_piece(after):
             return False
@@ -96,6 +116,17 @@ class SafePoints:
         if before in self._last_of_words or after in self._first_of_words:
             return False
         return not self._may_strip(before, after)
+
+    def _outline(self, text: str) -> str:
+        """Write a text as pieces see it, where steps change characters one by one."""
+        for outline in self._outlines:
+            text = outline(text)
+        return text
+
+    def _apart(self, pair: str) -> bool:
+        """Return whether no piece contains these two characters."""
+        first, second = self._tables.classes_in(pair).tolist()
+        return bool(self._never_joined[first, second])
 
     def _begins_a_piece(self, after: str) -> bool:
         return bool(self._always_begins[self._tables.classes_in(after)[0]])
@@ -140,6 +171,26 @@ def _never_joined(tables: Tables) -> NDArray[np.bool_]:
         reached = np.unique(tables.targets[START:, first])
         apart[first] = stops[reached[reached != 0], :n].all(axis=0)
     return apart
+
+
+def _outlines(steps: tuple[Step, ...]) -> list[Callable[[str], str]]:
+    """Return what writes a text with one character for each, as pieces see it.
+
+    Nothing unless each character is changed on its own: then a boundary in the outline is one in
+    the changed text, whatever a character is spelled with.
+    """
+    found: list[Callable[[str], str]] = []
+    for step in steps:
+        match step:
+            case Spell() | Unknown():
+                found.append(step.outline)
+            case Replace(old, new) if len(old) == len(new) == 1:
+                found.append(step.apply)
+            case Prepend():
+                pass
+            case _:
+                return []
+    return found
 
 
 def _changes_after(spec: TokenizerSpec) -> bool:

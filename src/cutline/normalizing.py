@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cutline.kernels.base.spelling import first_other, spell
+
 if TYPE_CHECKING:
     import regex
 
@@ -361,13 +363,11 @@ class Prepend:
 
 
 @cache
-def _others_than(kept: str) -> re.Pattern[str]:
-    """Match a character that is not one of these, which are in order."""
-    points = np.array([-2, *map(ord, kept)])
-    first = np.flatnonzero(np.diff(points) > 1)
-    ranges = zip(points[first + 1], np.append(points[first[1:]], points[-1]), strict=True)
-    written = "".join(f"\\U{start:08x}-\\U{end:08x}" for start, end in ranges)
-    return re.compile(f"[^{written}]")
+def _bits_of(kept: str) -> NDArray[np.uint8]:
+    """Return a set of characters as a bit for each code point."""
+    inside = np.zeros(0x110000, dtype=np.bool_)
+    inside[list(map(ord, kept))] = True
+    return np.packbits(inside, bitorder="little")
 
 
 def _without_surrogates(text: str) -> str:
@@ -376,28 +376,51 @@ def _without_surrogates(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Spell:
-    """Spells characters by their bytes of UTF-8, with a stand-in for each.
+class _Keeping:
+    """A step that keeps some characters, whatever their neighbours are.
 
     Attributes:
-        kept: the characters that stay, in order; all of ASCII among them.
-        stand_ins: for the bytes from 128 on.
+        kept: these characters.
+        stand_ins: what it writes for the others: neighbours among code points.
     """
 
     kept: str
     stand_ins: str
 
+    def keeps(self, character: str) -> bool:
+        """See `Step.keeps`."""
+        return self.keeps_slices(character)
+
+    def keeps_slices(self, text: str) -> bool:
+        """See `Step.keeps_slices`."""
+        return first_other(text, _bits_of(self.kept)) < 0
+
+    def outline(self, text: str) -> str:
+        """Write one stand-in for each of the other characters."""
+        if self.keeps_slices(text):
+            return text
+        kept = set(self.kept)
+        others = {ord(one): self.stand_ins[0] for one in set(text) - kept}
+        return text.translate(others)
+
+
+@dataclass(frozen=True, slots=True)
+class Spell(_Keeping):
+    """Spells characters by their bytes of UTF-8, with a stand-in for each.
+
+    Keeps all of ASCII; the stand-ins are for the bytes from 128 on.
+    """
+
     def apply(self, text: str) -> str:
         """See `Step.apply`."""
         if text.isascii():
             return text
-        try:
-            return _others_than(self.kept).sub(self._spelled, text)
-        except UnicodeEncodeError:
-            return self.apply(_without_surrogates(text))
-
-    def _spelled(self, found: re.Match[str]) -> str:
-        return "".join(self.stand_ins[byte - 128] for byte in found.group().encode())
+        bits = _bits_of(self.kept)
+        written = spell(text, bits, self.stand_ins)
+        if written is None:
+            written = spell(_without_surrogates(text), bits, self.stand_ins)
+            assert written is not None
+        return written
 
     def trace(self, traced: Traced) -> Traced:
         """See `Step.trace`."""
@@ -406,36 +429,26 @@ class Spell:
         lengths = _of_each(traced.text, lambda one: len(self.apply(one)))
         return traced.rewritten(self.apply(traced.text), np.arange(len(lengths)), lengths)
 
-    def outline(self, text: str) -> str:
-        """Write each character that does not stay as one stand-in."""
-        return text if text.isascii() else _others_than(self.kept).sub(self.stand_ins[0], text)
-
-    def keeps(self, character: str) -> bool:
-        """See `Step.keeps`."""
-        return not _others_than(self.kept).match(character)
-
     def keeps_slices(self, text: str) -> bool:
         """See `Step.keeps_slices`."""
-        return text.isascii() or not _others_than(self.kept).search(text)
+        return text.isascii() or first_other(text, _bits_of(self.kept)) < 0
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
-    """Writes unknown characters as one stand-in.
+class Unknown(_Keeping):
+    """Writes one stand-in for each unknown character.
 
     Attributes:
-        kept: the characters that are known, in order.
-        stand_ins: one, for all others.
-        fuses: a run of them becomes one stand-in.
+        fuses: or for each run of them.
     """
 
-    kept: str
-    stand_ins: str
     fuses: bool
 
     def apply(self, text: str) -> str:
         """See `Step.apply`."""
-        written = _others_than(self.kept).sub(self.stand_ins, _without_surrogates(text))
+        if self.keeps_slices(text):
+            return text
+        written = self.outline(_without_surrogates(text))
         if self.fuses:
             written = re.sub(f"{self.stand_ins}{{2,}}", self.stand_ins, written)
         return written
@@ -451,18 +464,6 @@ class Unknown:
             begins[1:] = ~(unknown[1:] & unknown[:-1])
         starts = np.flatnonzero(begins)
         return traced.rewritten(self.apply(traced.text), starts, lengths[starts])
-
-    def outline(self, text: str) -> str:
-        """Write each character that is unknown as a stand-in."""
-        return _others_than(self.kept).sub(self.stand_ins, text)
-
-    def keeps(self, character: str) -> bool:
-        """See `Step.keeps`."""
-        return not _others_than(self.kept).match(character)
-
-    def keeps_slices(self, text: str) -> bool:
-        """See `Step.keeps_slices`."""
-        return not _others_than(self.kept).search(text)
 
 
 def normalize(text: str, steps: Iterable[Step], *, at_start: bool = True) -> str:

@@ -15,6 +15,7 @@ docs/tokenizers.md, "Models over characters", has the proof.
 from collections.abc import Iterable, Mapping
 from itertools import chain, pairwise
 from typing import Final, NamedTuple
+from unicodedata import category
 
 import numpy as np
 
@@ -235,7 +236,7 @@ def _runs(made: Mapping[str, int], model: MergeModel) -> dict[str, int]:
             and all(later < earlier for earlier, later in pairwise(places))
             and not any(one * 2 in text for text in others)
             and all(places[0] < first[text] for text in others)
-            and (not others or one == BLANK)
+            and (one == BLANK or (not others and category(one)[0] not in "LMN"))
             and not any(text[-1] == BLANK for text in others)
         ):
             runs[one] = most

@@ -43,7 +43,8 @@ def closed_pattern(
         texts: the tokens of several characters, but for runs.
         stand_ins: neighbouring characters that are in none of them.
         runs: characters that merge with one another before all else, and the length of their
-            longest token; only the blank may be in `texts`, too.
+            longest token; neither letters nor digits nor marks. Only the blank may be in `texts`,
+            too.
         splits_blanks: a piece begins at each blank; otherwise a text is one piece.
 
     Cost: linear in the tokens.
@@ -55,9 +56,11 @@ def closed_pattern(
     openers = np.unique(before[(before != _BLANK) & (after == _BLANK)]).tolist()
     groups = _groups(joined, {int(class_of[opener]) for opener in openers})
     private = rf"\x{{{ord(stand_ins[0]):X}}}-\x{{{ord(stand_ins[-1]):X}}}"
+    alone = private + "".join(rf"\x{{{ord(one):X}}}" for one in runs if one != " ")
     written = [
-        _source(group, private) + ("+" if joined & {(a, b) for a in group for b in group} else "")
+        _source(group, alone) + ("+" if joined & {(a, b) for a in group for b in group} else "")
         for group in groups
+        if not group <= {int(class_of[ord(one)]) for one in runs if one in "\n\t"}
     ]
     run = f"(?:[{private}]|{'|'.join(written)})"
     marked = rf"(?:{run}?\p{{M}}+)"
@@ -69,7 +72,7 @@ def closed_pattern(
     if openers and not splits_blanks:
         opening = "".join(rf"\x{{{opener:X}}}" for opener in openers)
         group = next(one for one in groups if int(class_of[openers[0]]) in one)
-        across = f"(?:{marked}*{_source(group, private)}*[{opening}]{rest})"
+        across = f"(?:{marked}*{_source(group, alone)}*[{opening}]{rest})"
         if " " in runs:
             return "|".join([*several, f" ?{across}*{word}", rest])
         return "|".join([*several, f" +{across}*{word}?", f"{across}+{word}?", word])
@@ -114,10 +117,10 @@ def _groups(joined: set[tuple[int, int]], opening: set[int]) -> list[set[int]]:
     return groups
 
 
-def _source(group: set[int], private: str) -> str:
-    """Write the set of the characters of a group."""
+def _source(group: set[int], alone: str) -> str:
+    """Write the set of the characters of a group, without those that are pieces of their own."""
     sources = list(_CLASSES.values())
     if _OTHERS in group:
         outside = "".join(sources[number] for number in range(_OTHERS) if number not in group)
-        return rf"[^ \p{{M}}{outside}{private}]"
+        return rf"[^ \p{{M}}{outside}{alone}]"
     return f"[{''.join(sources[number] for number in sorted(group))}]"

@@ -4,7 +4,7 @@ U+2581 stands for a blank in such models. Here a blank is a blank, so that most 
 they are, and U+2581 in a text is written as one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from cutline.formats.characters import BLANK, read_characters
@@ -55,7 +55,8 @@ def make_character_spec(parsed: TokenizerJson, name: str, source: str) -> Tokeni
     drops_blank = _drops_blank(parsed.decoders, source)
     prepared = _prepare(parsed, source)
     model = read_characters(parsed.model, added, drops_blank=drops_blank)
-    for token in parsed.added_tokens:
+    added_tokens = _needed(parsed, prepared, model.runs)
+    for token in added_tokens:
         if (
             token.normalized
             and isinstance(model.step, Unknown)
@@ -68,7 +69,7 @@ def make_character_spec(parsed: TokenizerJson, name: str, source: str) -> Tokeni
         name,
         model.vocabulary,
         closed_pattern(model.texts, stand_ins, model.runs, splits_blanks=prepared.splits),
-        parsed.added_tokens,
+        added_tokens,
         (*prepared.steps, model.step),
         prepared.prefix_space,
         n_template_tokens=parsed.n_template_tokens,
@@ -76,6 +77,30 @@ def make_character_spec(parsed: TokenizerJson, name: str, source: str) -> Tokeni
         prefix_first=prepared.prefix_first,
         characters=model.characters,
     )
+
+
+def _needed(
+    parsed: TokenizerJson, prepared: _Preparation, runs: Mapping[str, int]
+) -> tuple[AddedToken, ...]:
+    """Leave out added tokens that the model makes anyway: runs that merge before all else.
+
+    A run in a text is cut into the longest of its tokens by both. Searching for them would cut
+    most texts into short parts.
+    """
+    if prepared.prefix_space or prepared.steps != (_TO_BLANK,):
+        return parsed.added_tokens
+    needed = list(parsed.added_tokens)
+    for one, most in runs.items():
+        longer = {one * n for n in range(1, most + 1)}
+        found = [token for token in needed if one in token.content]
+        plain = {
+            token.content
+            for token in found
+            if token[2:] == (False, False, False, False, False)
+        }
+        if one != " " and plain | {one} == longer and len(found) == len(plain):
+            needed = [token for token in needed if token not in found]
+    return tuple(needed)
 
 
 def _prepare(parsed: TokenizerJson, source: str) -> _Preparation:

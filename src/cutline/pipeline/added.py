@@ -42,6 +42,8 @@ class AddedFinder:
         return self._pattern.search(text) is not None
 
     def _find_all(self, text: str) -> Iterator[tuple[int, str]]:
+        if not self._by_text:
+            return iter(())
         if self._finder is not None:
             return self._finder.find_all(text)
         return ((found.start(), found.group()) for found in self._pattern.finditer(text))

@@ -89,6 +89,15 @@ class SafePoints:
                 last = place
         return found
 
+    def all_of(self, changed: str) -> NDArray[np.int64]:
+        """List all points of a text that the normalizer has changed and that has no added tokens.
+
+        Cost: linear in the text.
+        """
+        classes = self._tables.classes_in(changed)
+        apart = self._never_joined[classes[:-1], classes[1:]]
+        return np.flatnonzero(apart).astype(np.int64) + 1
+
     def _is_point(self, before: str, after: str) -> bool:
         pair = before, after
         known = self._known.get(pair)

@@ -48,7 +48,12 @@ class SliceCounter:
         self._pipeline = pipeline
         self._encoding = encoding
         self._text = text
-        self._points = pipeline.safe_points.find(text)
+        self._build()
+
+    def _build(self) -> None:
+        """Make what counts are looked up in."""
+        text = self._text
+        self._points = self._pipeline.safe_points.find(text)
         edges = [*self._points, len(text)]
         counts = [self._count_after(start, end) for start, end in pairwise(edges)]
         self._before = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
@@ -81,7 +86,7 @@ class SliceCounter:
         return type(self), (self._pipeline, self._encoding, self._text)
 
     def __repr__(self) -> str:
-        return f"<SliceCounter {self._encoding.name!r}: {len(self)} code points>"
+        return f"<{type(self).__name__} {self._encoding.name!r}: {len(self)} code points>"
 
     def count(self, start: int, end: int) -> int:
         """Count the tokens of a slice.
@@ -90,11 +95,7 @@ class SliceCounter:
             OffsetError: (a ValueError) the offsets are out of range or reversed.
         """
         start, end = index(start), index(end)
-        if not 0 <= start <= end <= len(self._text):
-            raise OffsetError(
-                f"offsets must be 0 <= start <= end <= {len(self._text)}, the text's length in "
-                f"code points, got start {start}, end {end}"
-            )
+        self._check_span(start, end)
         points = self._points
         first = bisect_right(points, start)
         last = bisect_left(points, end) - 1
@@ -105,6 +106,13 @@ class SliceCounter:
             + int(self._before[last] - self._before[first])
             + self._count_after(points[last], end)
         )
+
+    def _check_span(self, start: int, end: int) -> None:
+        if not 0 <= start <= end <= len(self._text):
+            raise OffsetError(
+                f"offsets must be 0 <= start <= end <= {len(self._text)}, the text's length in "
+                f"code points, got start {start}, end {end}"
+            )
 
     def _count_after(self, start: int, end: int) -> int:
         """Count the tokens of a slice that begins at a safe split point."""
@@ -129,12 +137,7 @@ class SliceCounter:
         Cost: encodes some slices from one safe split point to the next; if the text has none for
         a long stretch, as many as n tokens have characters.
         """
-        start, n = index(start), checked_budget(n, "n")
-        if not 0 <= start <= len(self._text):
-            raise OffsetError(
-                f"start must be from 0 to {len(self._text)}, the text's length in code points, "
-                f"got {start}"
-            )
+        start, n = self._checked_start(start, n)
         # Counts before and after a point add up. So the last point that fits decides, and no
         # end after the next point fits.
         points, text = self._points, self._text
@@ -149,6 +152,15 @@ class SliceCounter:
         end = points[last + 1] - 1 if last + 1 < len(points) else len(text)
         left = n - begun - int(self._before[last] - self._before[first])
         return self._longest_fit(start, points[last], end, left)
+
+    def _checked_start(self, start: int, n: int) -> tuple[int, int]:
+        start, n = index(start), checked_budget(n, "n")
+        if not 0 <= start <= len(self._text):
+            raise OffsetError(
+                f"start must be from 0 to {len(self._text)}, the text's length in code points, "
+                f"got {start}"
+            )
+        return start, n
 
     def _longest_fit(self, start: int, point: int, end: int, n: int) -> int:
         """Find the greatest end, up to `end`, of a slice that begins at a safe split point."""
@@ -170,6 +182,14 @@ class SliceCounter:
         return end
 
 
+def _counter(pipeline: Pipeline, encoding: TextEncoder, text: str) -> SliceCounter:
+    from cutline.pipeline.spelled import SpelledCounter, is_spelled  # it imports this file
+
+    if is_spelled(pipeline, encoding, text):
+        return SpelledCounter(pipeline, encoding, text)
+    return SliceCounter(pipeline, encoding, text)
+
+
 def intervals(
     pipeline: Pipeline, encoding: TextEncoder, text: str, *, byte_offsets: bool = False
 ) -> IntervalCounter | SliceCounter:
@@ -182,7 +202,7 @@ def intervals(
             f"{encoding.name!r} changes this text before it splits it: its slices are counted by "
             "code points only"
         )
-    return SliceCounter(pipeline, encoding, text)
+    return _counter(pipeline, encoding, text)
 
 
 def split_at(pipeline: Pipeline, encoding: TextEncoder, text: str, n: int, start: int) -> int:
@@ -194,7 +214,7 @@ def split_at(pipeline: Pipeline, encoding: TextEncoder, text: str, n: int, start
     else:
         window, begin = text[start : start + bound], 0
     if pipeline.changes(window):
-        found = SliceCounter(pipeline, encoding, window).split_at(begin, n)
+        found = _counter(pipeline, encoding, window).split_at(begin, n)
     else:
         found = cutting.split_at(encoding, window, n, begin)
     return found + start - begin

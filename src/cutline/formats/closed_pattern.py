@@ -54,7 +54,8 @@ def closed_pattern(
     inside = (before != _BLANK) & (after != _BLANK)
     joined = set(zip(class_of[before[inside]].tolist(), class_of[after[inside]].tolist(), strict=True))
     openers = np.unique(before[(before != _BLANK) & (after == _BLANK)]).tolist()
-    groups = _groups(joined, {int(class_of[opener]) for opener in openers})
+    ending = {int(class_of[opener]) for opener in openers}
+    groups = _groups(joined, ending - {_MARKS})
     private = rf"\x{{{ord(stand_ins[0]):X}}}-\x{{{ord(stand_ins[-1]):X}}}"
     alone = private + "".join(rf"\x{{{ord(one):X}}}" for one in runs if one != " ")
     written = [
@@ -71,8 +72,9 @@ def closed_pattern(
     few, rest = (" ?", " ") if splits_blanks or " " in runs else (" *", " +")
     if openers and not splits_blanks:
         opening = "".join(rf"\x{{{opener:X}}}" for opener in openers)
-        group = next(one for one in groups if int(class_of[openers[0]]) in one)
-        across = f"(?:{marked}*{_source(group, alone)}*[{opening}]{rest})"
+        ends = [f"{_source(group, alone)}*" for group in groups if group & ending]
+        ends += [rf"{run}?\p{{M}}*"] * (_MARKS in ending)
+        across = f"(?:{marked}*(?:{'|'.join(ends)})[{opening}]{rest})"
         if " " in runs:
             return "|".join([*several, f" ?{across}*{word}", rest])
         return "|".join([*several, f" +{across}*{word}?", f"{across}+{word}?", word])

@@ -210,7 +210,8 @@ class Encoding(TextEncoder, Decoding):
         def spec_decoder() -> Decoder:
             tokens = spec.vocabulary
             if spec.characters is not None:
-                return build_decoder_by_id(spec.bytes_by_id())
+                by_id: Decoder = build_decoder_by_id(spec.bytes_by_id())
+                return by_id
             return build_decoder(
                 *(tokens.arena, tokens.offsets, tokens.ids),
                 *(spec.own_tokens, spec.unreachable_tokens),

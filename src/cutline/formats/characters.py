@@ -109,7 +109,9 @@ def read_characters(
     for text, token_id in chain(model.ids.items(), added.items()):
         if token_id not in made_ids:
             meanings[token_id] = _spelled(text)
-    return CharacterModel(vocabulary, Characters(meanings, first_inner, drops_blank), step, texts, runs)
+    return CharacterModel(
+        vocabulary, Characters(meanings, first_inner, drops_blank), step, texts, runs
+    )
 
 
 def _known_characters(model: MergeModel) -> dict[str, int]:
@@ -158,9 +160,7 @@ def _kept(known: Iterable[str], *, all_ascii: bool) -> str:
     return "".join(sorted(ascii_ones.union(known)))
 
 
-def _single_bytes(
-    known: Mapping[str, int], fallback: list[int]
-) -> list[tuple[bytes, int | None]]:
+def _single_bytes(known: Mapping[str, int], fallback: list[int]) -> list[tuple[bytes, int | None]]:
     """List the single bytes with their ids; None: it is an inner token."""
     found: list[tuple[bytes, int | None]] = []
     for byte in range(_N_BYTES):
@@ -270,7 +270,7 @@ def _merging(
             if place is None:
                 raise _refusal(
                     model,
-                    f"no merge of {head!r} and {text[len(head):]!r} makes the token {text!r}, "
+                    f"no merge of {head!r} and {text[len(head) :]!r} makes the token {text!r}, "
                     "although its other merges lead there",
                 )
             found[text] = place

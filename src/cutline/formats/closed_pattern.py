@@ -52,7 +52,9 @@ def closed_pattern(
     class_of = _classes()
     before, after = _neighbours(texts)
     inside = (before != _BLANK) & (after != _BLANK)
-    joined = set(zip(class_of[before[inside]].tolist(), class_of[after[inside]].tolist(), strict=True))
+    joined = set(
+        zip(class_of[before[inside]].tolist(), class_of[after[inside]].tolist(), strict=True)
+    )
     openers = np.unique(before[(before != _BLANK) & (after == _BLANK)]).tolist()
     ending = {int(class_of[opener]) for opener in openers}
     groups = _groups(joined, ending - {_MARKS})

@@ -94,9 +94,7 @@ def _needed(
         longer = {one * n for n in range(1, most + 1)}
         found = [token for token in needed if one in token.content]
         plain = {
-            token.content
-            for token in found
-            if token[2:] == (False, False, False, False, False)
+            token.content for token in found if token[2:] == (False, False, False, False, False)
         }
         if one != " " and plain | {one} == longer and len(found) == len(plain):
             needed = [token for token in needed if token not in found]
@@ -157,9 +155,8 @@ def _with_blanks(steps: Sequence[Step]) -> tuple[Step, ...]:
     if _FROM_BLANK not in steps:
         return (*steps, _TO_BLANK)
     *before, _ = steps
-    if before and isinstance(before[-1], Prepend):  # all after it is done to the prefix, too
-        prefix = before.pop().prefix.replace(BLANK, " ")
-        return (*before, _TO_BLANK, Prepend(prefix))
+    if before and isinstance(prefix := before[-1], Prepend):  # written before the blanks are
+        return (*before[:-1], _TO_BLANK, Prepend(prefix.prefix.replace(BLANK, " ")))
     return (*before, _TO_BLANK)
 
 

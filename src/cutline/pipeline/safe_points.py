@@ -71,7 +71,11 @@ class SafePoints:
         self._outlines = _outlines(spec.normalizer)
         # Two unknown characters that become one.
         self._fused = next(
-            (2 * one.stand_ins for one in spec.normalizer if isinstance(one, Unknown) and one.fuses),
+            (
+                2 * one.stand_ins
+                for one in spec.normalizer
+                if isinstance(one, Unknown) and one.fuses
+            ),
             "",
         )
 

@@ -71,39 +71,38 @@ class SpelledCounter(SliceCounter):
         if start == end or not (self._prefix or self._takes_blank):
             return self._inner.count(start, end)
         edge = min(self._edge_after(start), end)
-        return self._count_head(start, edge) + self._inner.count(edge, end)
+        head = self._with_prefix(self._changed[start:edge])
+        return self._encoding._count_normalized(head) + self._inner.count(edge, end)
 
     def _edge_after(self, start: int) -> int:
         """Return the first safe split point of the changed text after a place, or its end."""
         found = bisect_right(self._edges, start)
         return self._edges[found] if found < len(self._edges) else len(self._changed)
 
-    def _count_head(self, start: int, end: int) -> int:
-        """Count the tokens of a slice of the changed text that gets a prefix."""
-        head = self._changed[start:end]
+    def _with_prefix(self, head: str) -> str:
+        """Put before a slice of the changed text what it gets."""
         if self._takes_blank and not head.startswith(" "):
             head = f" {head}"
-        return self._encoding._count_normalized(self._prefix + head)
+        return self._prefix + head
 
     def split_at(self, start: int, n: int) -> int:
         """Find the longest slice from a start that fits; see `SliceCounter.split_at`."""
         start, n = self._checked_start(start, n)
         place = start if self._places is None else self._places[start]
-        edge, left = place, n
-        if place < len(self._changed) and (self._prefix or self._takes_blank):
-            edge = self._edge_after(place)
-            left = n - self._count_head(place, edge)
-            while left < 0 and edge > place:  # rarely: the budget ends in the first word
-                edge = self._before(edge)
-                left = n - self._count_head(place, edge) if edge > place else 0
-            if edge == place or edge != self._edge_after(place):
-                return self._back(edge)
-        # A character's stand-ins have a token each, so before one that does not fit, all do.
-        return self._back(self._inner.split_at(edge, left))
-
-    def _before(self, place: int) -> int:
-        """Return where the last character that begins before a place begins."""
-        return place - 1 if self._places is None else self._places[self._back(place - 1)]
+        if place == len(self._changed) or not (self._prefix or self._takes_blank):
+            return self._back(self._inner.split_at(place, n))
+        edge = self._edge_after(place)
+        most = self._encoding._max_normalized_bytes_of(n)
+        end = edge if most is None else min(edge, place + most + 1)
+        head = self._changed[place:end]
+        written = self._with_prefix(head)
+        tokens = self._encoding._count_normalized_till_limit(written, n)
+        if tokens is not None and end == edge:
+            # A character's stand-ins have a token each, so before one that does not fit, all do.
+            return self._back(self._inner.split_at(edge, n - tokens))
+        # Rarely: the budget ends in the first word.
+        found = IntervalCounter._of_normalized(self._encoding, written).split_at(0, n)
+        return self._back(place + max(0, found - len(written) + len(head)))
 
     def _back(self, place: int) -> int:
         """Return the offset in the text of the last character that begins at or before a place."""

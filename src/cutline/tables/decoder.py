@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from cutline.kernels.encode.decode import Decoder
 
-if not TYPE_CHECKING:
-    from cutline.kernels.base.late import numpy as np
-else:
+if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+else:
+    from cutline.kernels.base.late import numpy as np
 
 __all__ = ["build_decoder", "build_decoder_by_id"]
 

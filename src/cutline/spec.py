@@ -54,11 +54,13 @@ class Characters(NamedTuple):
         first_inner: the tokens from this id on are inner ones: they make characters of bytes,
             and no text encodes to them.
         drops_blank: decoding drops a blank at the start.
+        bare_symbols: added tokens get no prefix before they are searched for in normalized text.
     """
 
     meanings: Mapping[int, bytes]
     first_inner: int
     drops_blank: bool
+    bare_symbols: bool = False
 
 
 class TokenizerSpec(NamedTuple):

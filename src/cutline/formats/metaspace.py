@@ -9,12 +9,13 @@ from typing import Final, NamedTuple
 
 from cutline.formats.characters import BLANK, read_characters
 from cutline.formats.closed_pattern import closed_pattern
+from cutline.formats.merges import MergeModel
 from cutline.formats.stages import make_steps
 from cutline.formats.tokenizer_json import Part, TokenizerJson, refused
 from cutline.normalizing import Form, Lower, Prepend, Replace, Step, Unknown
 from cutline.spec import AddedToken, TokenizerSpec
 
-__all__ = ["is_over_characters", "make_character_spec"]
+__all__ = ["character_spec", "is_over_characters", "make_character_spec"]
 
 _TO_BLANK: Final = Replace(BLANK, " ")
 _FROM_BLANK: Final = Replace(" ", BLANK)
@@ -51,51 +52,83 @@ def make_character_spec(parsed: TokenizerJson, name: str, source: str) -> Tokeni
     """
     if parsed.model.ignore_merges:
         raise refused(source, "model: ignore_merges", True, "texts are split into shorter pieces")
-    added = {token.content: token.id for token in parsed.added_tokens}
-    drops_blank = _drops_blank(parsed.decoders, source)
     prepared = _prepare(parsed, source)
-    model = read_characters(parsed.model, added, drops_blank=drops_blank)
-    added_tokens = _needed(parsed, prepared, model.runs)
-    for token in added_tokens:
-        if (
-            token.normalized
-            and isinstance(model.step, Unknown)
-            and not model.step.keeps_slices(token.content.replace(BLANK, " "))
-        ):
-            why = "its characters would be unknown"
-            raise refused(source, "added token", token.content, why)
-    stand_ins = model.step.stand_ins
-    return TokenizerSpec(
+    spec = character_spec(
         name,
-        model.vocabulary,
-        closed_pattern(model.texts, stand_ins, model.runs, splits_blanks=prepared.splits),
-        added_tokens,
-        (*prepared.steps, model.step),
-        prepared.prefix_space,
+        parsed.model,
+        parsed.added_tokens,
+        prepared.steps,
+        drops_blank=_drops_blank(parsed.decoders, source),
+        splits_blanks=prepared.splits,
+        has_prefix=prepared.prefix_space,
+    )
+    return spec._replace(
+        prefix_space=prepared.prefix_space,
+        prefix_first=prepared.prefix_first,
         n_template_tokens=parsed.n_template_tokens,
         trims=parsed.trims,
-        prefix_first=prepared.prefix_first,
-        characters=model.characters,
+    )
+
+
+def character_spec(
+    name: str,
+    model: MergeModel,
+    added_tokens: tuple[AddedToken, ...],
+    steps: tuple[Step, ...],
+    *,
+    drops_blank: bool,
+    splits_blanks: bool = False,
+    has_prefix: bool = False,
+) -> TokenizerSpec:
+    """Describe a tokenizer by its model over characters.
+
+    Args:
+        name: its name.
+        model: as read.
+        added_tokens: those of the file.
+        steps: the normalizer, which writes a blank for U+2581 at the end.
+        drops_blank: decoding drops a blank at the start.
+        splits_blanks: a piece begins at each blank.
+        has_prefix: texts get a leading blank that is no step.
+
+    Raises:
+        VocabularyError: names the part that cannot be expressed exactly.
+    """
+    added = {token.content: token.id for token in added_tokens}
+    read = read_characters(model, added, drops_blank=drops_blank)
+    if not has_prefix and steps == (_TO_BLANK,):
+        added_tokens = _needed(added_tokens, read.runs)
+    for token in added_tokens:
+        text = token.content.replace(BLANK, " ")
+        if token.normalized and isinstance(read.step, Unknown) and not read.step.keeps_slices(text):
+            why = "its characters would be unknown"
+            raise refused(model.source, "added token", token.content, why)
+    pat_str = closed_pattern(
+        read.texts, read.step.stand_ins, read.runs, splits_blanks=splits_blanks
+    )
+    return TokenizerSpec(
+        name,
+        read.vocabulary,
+        pat_str,
+        added_tokens,
+        (*steps, read.step),
+        characters=read.characters,
     )
 
 
 def _needed(
-    parsed: TokenizerJson, prepared: _Preparation, runs: Mapping[str, int]
+    added_tokens: tuple[AddedToken, ...], runs: Mapping[str, int]
 ) -> tuple[AddedToken, ...]:
     """Leave out added tokens that the model makes anyway: runs that merge before all else.
 
-    A run in a text is cut into the longest of its tokens by both. Searching for them would cut
-    most texts into short parts.
+    A run in a text is cut into the longest of its tokens by both, if texts get no prefix.
+    Searching for them would cut most texts into short parts.
     """
-    if prepared.prefix_space or prepared.steps != (_TO_BLANK,):
-        return parsed.added_tokens
-    needed = list(parsed.added_tokens)
+    needed = list(added_tokens)
     for one, most in runs.items():
         longer = {one * n for n in range(1, most + 1)}
         found = [token for token in needed if one in token.content]
-        plain = {
-            token.content for token in found if token[2:] == (False, False, False, False, False)
-        }
+        plain = {token.content for token in found if not any(token[2:])}
         if one != " " and plain | {one} == longer and len(found) == len(plain):
             needed = [token for token in needed if token not in found]
     return tuple(needed)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from errno import ENOENT
 from pathlib import Path
 from types import EllipsisType
-from typing import Any
+from typing import Any, Literal
 
 from cutline.errors import CorruptDataError, PatternError, VocabularyError
 from cutline.formats.cutline_file import MAGIC, read_cutline
@@ -19,6 +19,7 @@ from cutline.formats.merges import (
     read_ranks,
 )
 from cutline.formats.metaspace import is_over_characters, make_character_spec
+from cutline.formats.sentencepiece_model import read_sentencepiece
 from cutline.formats.stages import make_pattern, make_steps
 from cutline.formats.tekken import is_tekken, parse_tekken
 from cutline.formats.tiktoken_file import read_tiktoken
@@ -61,7 +62,7 @@ def read(
 ) -> TokenizerSpec:
     """Read a tokenizer's spec from a file; see `cutline.load`."""
     file_format = _format_of(path)
-    holds_all = file_format in ("cutline", "tokenizer.json")
+    holds_all = file_format in ("cutline", "tokenizer.json", "sentencepiece")
     if holds_all and not (isinstance(pat_str, EllipsisType) and special_tokens is None):
         raise TypeError(
             f"{path} contains the split pattern and the special tokens: "
@@ -72,6 +73,11 @@ def read(
         return spec if name is None else spec._replace(name=name)
     if file_format == "tokenizer.json":
         return _from_json(path, name)
+    if file_format == "sentencepiece":
+        spec = read_sentencepiece(path.read_bytes(), name or path.stem, str(path))
+        checked_special_tokens(spec.vocabulary, spec.own_tokens)
+        _check_normalized(spec, str(path), is_done=False)
+        return spec
     if isinstance(pat_str, EllipsisType):
         raise TypeError(
             f"{path} does not contain the split pattern: pass pat_str=, or pat_str=None for an "
@@ -87,7 +93,7 @@ def read(
     )
 
 
-def _format_of(path: Path) -> FileFormat:
+def _format_of(path: Path) -> FileFormat | Literal["sentencepiece"]:
     """Detect the format by the file's name, or else by its content."""
     if path.is_dir():
         if (path / "tokenizer.json").is_file():
@@ -106,10 +112,7 @@ def _format_of(path: Path) -> FileFormat:
     if start.startswith(MAGIC):
         return "cutline"
     if not start.isascii() or b"\0" in start:
-        raise VocabularyError(
-            f"{path} is neither JSON nor lines of text, perhaps a SentencePiece model; only "
-            f"byte-level BPE can be read: {WRAP_HINT}"
-        )
+        return "sentencepiece"
     return "tokenizer.json" if start.startswith(b"{") else "tiktoken"
 
 

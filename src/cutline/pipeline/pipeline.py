@@ -42,8 +42,9 @@ class Pipeline:
     def __init__(self, spec: TokenizerSpec) -> None:
         self.spec = spec
         raw = {token.content: token for token in spec.added_tokens if not token.normalized}
+        has_prefix = spec.characters is None or not spec.characters.bare_symbols
         normalized = {
-            normalize(token.content, spec.normalizer): token
+            normalize(token.content, spec.normalizer, at_start=has_prefix): token
             for token in spec.added_tokens
             if token.normalized
         }

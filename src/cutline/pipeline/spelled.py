@@ -14,7 +14,7 @@ import numpy as np
 from cutline.counting import IntervalCounter
 from cutline.normalizing import Prepend, Replace, Spell, normalize
 from cutline.pipeline.pipeline import Pipeline
-from cutline.pipeline.slices import SliceCounter
+from cutline.pipeline.slice_counter import SliceCounter
 from cutline.text_encoder import TextEncoder
 
 __all__ = ["SpelledCounter", "is_spelled"]

@@ -96,9 +96,9 @@ def read_characters(
     made = _made(model, known)
     runs = _runs(made, model)
     for one, most in runs.items():
-        longer = [one * n for n in range(2, most + 1)]
-        begun += [(_spelled(text), model.ids[text]) for text in longer]
-        made = {text: place for text, place in made.items() if text not in set(longer)}
+        for n in range(2, most + 1):
+            begun.append((_spelled(one * n), model.ids[one * n]))
+            del made[one * n]
     vocabulary, texts = _merging(begun, made, places, model, first_inner)
     runs = {one.replace(BLANK, " "): most for one, most in runs.items()}
     made_ids = set(vocabulary.ids.tolist())

@@ -19,6 +19,7 @@ class DecodeStream:
     Args:
         decode_bytes: turns ids into bytes: `Encoding.decode_bytes`.
         errors: how to handle bytes that are not UTF-8, as in `bytes.decode`.
+        drops_blank: a blank at the start of a text is dropped.
 
     Raises:
         LookupError: no error handler has that name.
@@ -34,10 +35,14 @@ class DecodeStream:
     ''
     """
 
-    __slots__ = ("_decode_bytes", "_decoder")
+    __slots__ = ("_at_start", "_decode_bytes", "_decoder", "_drops_blank")
 
     def __init__(
-        self, decode_bytes: Callable[[Iterable[int]], bytes], errors: str = "replace"
+        self,
+        decode_bytes: Callable[[Iterable[int]], bytes],
+        errors: str = "replace",
+        *,
+        drops_blank: bool = False,
     ) -> None:
         if not callable(decode_bytes):
             raise TypeError(
@@ -47,6 +52,7 @@ class DecodeStream:
         lookup_error(errors)
         self._decode_bytes = decode_bytes
         self._decoder = _Utf8Decoder(errors)
+        self._drops_blank = self._at_start = drops_blank
 
     def feed(self, tokens: int | Iterable[int]) -> str:
         """Take further ids and return the text of the characters that are complete by now.
@@ -66,7 +72,10 @@ class DecodeStream:
 
         Cost: linear in the bytes of these tokens.
         """
-        return self._decoder.decode(self._decode_bytes(_as_ids(tokens)))
+        decoded = self._decode_bytes(_as_ids(tokens))
+        text = self._decoder.decode(decoded[self._at_start and decoded.startswith(b" ") :])
+        self._at_start = self._at_start and not decoded
+        return text
 
     def finish(self) -> str:
         """End the text: decode the incomplete character at its end, if there is one.
@@ -85,7 +94,9 @@ class DecodeStream:
         >>> stream.feed(cutline.get_encoding("gpt2").encode("😀")[:1]), stream.finish()
         ('', '\ufffd')
         """
-        return self._decoder.decode(b"", final=True)
+        text = self._decoder.decode(b"", final=True)
+        self._at_start = self._drops_blank
+        return text
 
 
 def _as_ids(tokens: Any) -> Iterable[int]:

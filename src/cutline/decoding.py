@@ -24,6 +24,8 @@ class Decoding:
     __slots__ = ()
 
     name: str
+    _drops_blank: bool
+    """Whether decoding drops a blank at the start of a text."""
 
     @property
     @abstractmethod
@@ -58,7 +60,8 @@ class Decoding:
             found = self._decoder.text(tokens)
         except (KeyError, OverflowError) as error:
             raise self._unknown_id(error) from None
-        return found if isinstance(found, str) else found.decode("utf-8", errors)
+        text = found if isinstance(found, str) else found.decode("utf-8", errors)
+        return text.removeprefix(" ") if self._drops_blank else text
 
     def decode_bytes(self, tokens: Iterable[int]) -> bytes:
         """Decode token ids to bytes.
@@ -71,6 +74,11 @@ class Decoding:
         >>> cutline.get_encoding("gpt2").decode_bytes([31373, 995])
         b'hello world'
         """
+        joined = self._join(tokens)
+        return joined.removeprefix(b" ") if self._drops_blank else joined
+
+    def _join(self, tokens: Iterable[int]) -> bytes:
+        """Return the bytes of tokens, which need not be the start of a text."""
         try:
             return self._decoder.join(tokens)
         except (KeyError, OverflowError) as error:
@@ -138,7 +146,10 @@ class Decoding:
         """
         tokens = list(tokens)
         text = self.decode(tokens, errors="strict")
-        return text, self._decoder.starts_of(tokens)
+        starts = self._decoder.starts_of(tokens)
+        if self._drops_blank and self._join(tokens[:8]).startswith(b" "):
+            starts = [max(start - 1, 0) for start in starts]
+        return text, starts
 
     def decode_stream(self, errors: str = "replace") -> DecodeStream:
         """Decode ids incrementally: text is returned as soon as its characters are complete.
@@ -159,7 +170,7 @@ class Decoding:
         """
         from cutline.decode_stream import DecodeStream
 
-        return DecodeStream(self.decode_bytes, errors)
+        return DecodeStream(self._join, errors, drops_blank=self._drops_blank)
 
     def _unknown_id(self, error: KeyError | OverflowError) -> UnknownTokenError:
         if isinstance(error, OverflowError):

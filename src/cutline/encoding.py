@@ -93,6 +93,7 @@ class Encoding(TextEncoder, Decoding):
     """
 
     __slots__ = (
+        "_drops_blank",
         "_make_decoder",
         "_make_spec",
         "_memo",
@@ -207,10 +208,18 @@ class Encoding(TextEncoder, Decoding):
             self._assemble_words(spec)
             return
         # Not for `import cutline` alone.
-        from cutline.tables import build_bpe_tables, build_decoder, build_scanner
+        from cutline.tables import (
+            build_bpe_tables,
+            build_decoder,
+            build_decoder_by_id,
+            build_scanner,
+        )
 
         def spec_decoder() -> Decoder:
             tokens = spec.vocabulary
+            if spec.characters is not None:
+                by_id: Decoder = build_decoder_by_id(spec.bytes_by_id())
+                return by_id
             return build_decoder(
                 *(tokens.arena, tokens.offsets, tokens.ids),
                 *(spec.own_tokens, spec.unreachable_tokens),
@@ -272,6 +281,7 @@ class Encoding(TextEncoder, Decoding):
     ) -> None:
         for attribute, value in (
             ("name", name),
+            ("_drops_blank", pipeline is not None and pipeline.drops_blank),
             ("_make_decoder", make_decoder),
             ("_make_spec", make_spec),
             ("_pipeline", pipeline),
@@ -455,7 +465,7 @@ class Encoding(TextEncoder, Decoding):
         from cutline.pipeline.offsets import plain_parts, untrimmed_offsets
 
         parts = plain_parts(self._finder(allowed), self._special_tokens, text)
-        return untrimmed_offsets(self, self._decoder, text, parts)
+        return untrimmed_offsets(self, self._decoder_of_normalized, text, parts)
 
     def encode_ordinary_batch(
         self, text: Sequence[str], *, num_threads: int = 8
@@ -517,7 +527,10 @@ class Encoding(TextEncoder, Decoding):
         31373
         """
         piece = _as_bytes(text_or_bytes)
-        token_id = self._token_id(piece) if self._is_byte_level else self._word_id(piece)
+        if self._over_characters:
+            token_id = self._mergeable_ranks.get(piece)
+        else:
+            token_id = self._token_id(piece) if self._is_byte_level else self._word_id(piece)
         if token_id is None:
             token_id = self._spec.unreachable_tokens.get(piece)
         if token_id is None:
@@ -535,6 +548,8 @@ class Encoding(TextEncoder, Decoding):
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
         """Encode without the split pattern, as one piece."""
+        if self._over_characters:  # its pattern changes nothing
+            return self.encode_ordinary(_as_bytes(text_or_bytes).decode())
         return self._encode_bytes_as_piece(_as_bytes(text_or_bytes))
 
     def _encode_bytes(self, text: bytes) -> list[int]:
@@ -841,7 +856,7 @@ class Encoding(TextEncoder, Decoding):
 
     def token_byte_values(self) -> list[bytes]:
         """Return the bytes of all ordinary tokens, sorted."""
-        return sorted(self._vocabulary.tokens())
+        return sorted(self._spec.bytes_by_id().values())
 
     @property
     def pat_str(self) -> str | None:
@@ -865,6 +880,10 @@ class Encoding(TextEncoder, Decoding):
     @property
     def max_token_value(self) -> int:
         """The highest token id."""
+        if self._over_characters:
+            characters = self._spec.characters
+            assert characters is not None
+            return characters.first_inner - 1
         others = [*self._special_tokens.values()]
         if self._pipeline is not None:
             others += self.added_tokens.values()
@@ -902,8 +921,18 @@ class Encoding(TextEncoder, Decoding):
 
     @property
     def _mergeable_ranks(self) -> dict[bytes, int]:
-        ranks: dict[bytes, int] = self._remember("ranks", self._vocabulary.to_ranks)
+        ranks: dict[bytes, int] = self._remember("ranks", self._make_ranks)
         return ranks
+
+    def _make_ranks(self) -> dict[bytes, int]:
+        ranks: dict[bytes, int] = {}
+        for token_id, token in self._spec.bytes_by_id().items():
+            ranks.setdefault(token, token_id)  # what text encodes to comes first
+        return ranks
+
+    @property
+    def _over_characters(self) -> bool:
+        return self._pipeline is not None and self._spec.characters is not None
 
     @property
     def _spec(self) -> TokenizerSpec:
@@ -1017,6 +1046,21 @@ class Encoding(TextEncoder, Decoding):
         decoder: Decoder | None = self._memo.get("decoder")
         if decoder is None:
             decoder = self._remember("decoder", self._make_decoder)
+        return decoder
+
+    @property
+    def _decoder_of_normalized(self) -> Decoder:
+        """The decoder to normalized text, which differs for a model over characters."""
+        if not self._over_characters:
+            return self._decoder
+
+        def make() -> Decoder:
+            from cutline.tables import build_decoder
+
+            tokens = self._vocabulary
+            return build_decoder(tokens.arena, tokens.offsets, tokens.ids, {})
+
+        decoder: Decoder = self._remember("decoder of normalized text", make)
         return decoder
 
     def _finder(self, texts: frozenset[str]) -> SpecialFinder:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cutline.kernels.base.spelling import first_other, spell
+
 if TYPE_CHECKING:
     import regex
 
@@ -24,9 +26,11 @@ __all__ = [
     "Lower",
     "Prepend",
     "Replace",
+    "Spell",
     "Step",
     "Strip",
     "Traced",
+    "Unknown",
     "later_characters",
     "normalize",
     "of_each",
@@ -349,6 +353,7 @@ class Prepend:
         if not traced.text:
             return traced
         first = np.repeat(traced.spans[:1], len(self.prefix), axis=0)
+        first[:, 1] = first[:, 0] + 1  # though it may come before several that became one
         return Traced(self.prefix + traced.text, np.concatenate([first, traced.spans]))
 
     def keeps(self, character: str) -> bool:
@@ -358,6 +363,110 @@ class Prepend:
     def keeps_slices(self, text: str) -> bool:
         """See `Step.keeps_slices`."""
         return not text
+
+
+@cache
+def _bits_of(kept: str) -> NDArray[np.uint8]:
+    """Return a set of characters as a bit for each code point."""
+    inside = np.zeros(0x110000, dtype=np.bool_)
+    inside[list(map(ord, kept))] = True
+    return np.packbits(inside, bitorder="little")
+
+
+def _without_surrogates(text: str) -> str:
+    """Write U+FFFD for lone surrogates, as `encode` does."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class _Keeping:
+    """A step that keeps some characters, whatever their neighbours are.
+
+    Attributes:
+        kept: these characters.
+        stand_ins: what it writes for the others: neighbours among code points.
+    """
+
+    kept: str
+    stand_ins: str
+
+    def keeps(self, character: str) -> bool:
+        """See `Step.keeps`."""
+        return self.keeps_slices(character)
+
+    def keeps_slices(self, text: str) -> bool:
+        """See `Step.keeps_slices`."""
+        return first_other(text, _bits_of(self.kept)) < 0
+
+    def outline(self, text: str) -> str:
+        """Write one stand-in for each of the other characters."""
+        if self.keeps_slices(text):
+            return text
+        kept = set(self.kept)
+        others = {ord(one): self.stand_ins[0] for one in set(text) - kept}
+        return text.translate(others)
+
+
+@dataclass(frozen=True, slots=True)
+class Spell(_Keeping):
+    """Spells characters by their bytes of UTF-8, with a stand-in for each.
+
+    Keeps all of ASCII; the stand-ins are for the bytes from 128 on.
+    """
+
+    def apply(self, text: str) -> str:
+        """See `Step.apply`."""
+        if text.isascii():
+            return text
+        bits = _bits_of(self.kept)
+        written = spell(text, bits, self.stand_ins)
+        if written is None:
+            written = spell(_without_surrogates(text), bits, self.stand_ins)
+            assert written is not None
+        return written
+
+    def trace(self, traced: Traced) -> Traced:
+        """See `Step.trace`."""
+        if self.keeps_slices(traced.text):
+            return traced
+        lengths = of_each(traced.text, lambda one: len(self.apply(one)))
+        return traced.rewritten(self.apply(traced.text), np.arange(len(lengths)), lengths)
+
+    def keeps_slices(self, text: str) -> bool:
+        """See `Step.keeps_slices`."""
+        return text.isascii() or first_other(text, _bits_of(self.kept)) < 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown(_Keeping):
+    """Writes one stand-in for each unknown character.
+
+    Attributes:
+        fuses: or for each run of them.
+    """
+
+    fuses: bool
+
+    def apply(self, text: str) -> str:
+        """See `Step.apply`."""
+        if self.keeps_slices(text):
+            return text
+        written = self.outline(_without_surrogates(text))
+        if self.fuses:
+            written = re.sub(f"{self.stand_ins}{{2,}}", self.stand_ins, written)
+        return written
+
+    def trace(self, traced: Traced) -> Traced:
+        """See `Step.trace`."""
+        if self.keeps_slices(traced.text):
+            return traced
+        lengths = np.ones(len(traced.text), dtype=np.int64)
+        begins = np.ones(len(traced.text), dtype=np.bool_)
+        if self.fuses:
+            unknown = ~of_each(traced.text, self.keeps, np.bool_)
+            begins[1:] = ~(unknown[1:] & unknown[:-1])
+        starts = np.flatnonzero(begins)
+        return traced.rewritten(self.apply(traced.text), starts, lengths[starts])
 
 
 def normalize(text: str, steps: Iterable[Step], *, at_start: bool = True) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 else:
     from cutline.kernels.base.late import numpy as np
 
-__all__ = ["AddedToken", "TokenizerSpec", "checked_special_tokens"]
+__all__ = ["AddedToken", "Characters", "TokenizerSpec", "checked_special_tokens"]
 
 
 class AddedToken(NamedTuple):
@@ -48,6 +48,24 @@ class AddedToken(NamedTuple):
     single_word: bool = False
 
 
+class Characters(NamedTuple):
+    """What the ids of a model over characters mean, which is written as byte-level BPE.
+
+    Attributes:
+        meanings: what tokens decode to, by id, where that is not their bytes in the vocabulary:
+            those of stand-ins, and those that no text encodes to.
+        first_inner: the tokens from this id on are inner ones: they make characters of bytes,
+            and no text encodes to them.
+        drops_blank: decoding drops a blank at the start.
+        bare_symbols: added tokens get no prefix before they are searched for in normalized text.
+    """
+
+    meanings: Mapping[int, bytes]
+    first_inner: int
+    drops_blank: bool
+    bare_symbols: bool = False
+
+
 class TokenizerSpec(NamedTuple):
     """The description of a tokenizer. Immutable; input of `Encoding.from_spec`.
 
@@ -68,6 +86,8 @@ class TokenizerSpec(NamedTuple):
         max_tokens: the most tokens that the model reads, those of its template included; None:
             not known.
         prompts: the texts that the model expects before a text, by what it is.
+        prefix_first: text after an added token gets no leading blank.
+        characters: what the ids mean if this is a model over characters, else None.
     """
 
     name: str
@@ -84,6 +104,8 @@ class TokenizerSpec(NamedTuple):
     joiner: Joiner | None = None
     max_tokens: int | None = None
     prompts: Mapping[str, str] = {}
+    prefix_first: bool = False
+    characters: Characters | None = None
 
     @classmethod
     def plain(
@@ -139,6 +161,19 @@ class TokenizerSpec(NamedTuple):
             or not all(token.special for token in self.added_tokens)
         )
 
+    def bytes_by_id(self) -> dict[int, bytes]:
+        """Return the bytes of all tokens of the model by id, those of the vocabulary first."""
+        vocabulary, meant = self.vocabulary, self.characters
+        ids = vocabulary.ids.tolist()
+        if meant is None:
+            return dict(zip(ids, vocabulary.tokens(), strict=True))
+        by_id = {
+            token_id: meant.meanings.get(token_id, token)
+            for token_id, token in zip(ids, vocabulary.tokens(), strict=True)
+            if token_id < meant.first_inner
+        }
+        return by_id | {key: token for key, token in meant.meanings.items() if key not in by_id}
+
     @property
     def content_hash(self) -> str:
         """SHA-256 in hex over everything that determines tokens and ids, not the name."""
@@ -155,8 +190,16 @@ class TokenizerSpec(NamedTuple):
     @property
     def _around_splitting(self) -> tuple[Any, ...]:
         unreachable = tuple(sorted(self.unreachable_tokens.items()))
-        found = self.normalizer, self.prefix_space, unreachable, self.n_template_tokens, self.trims
-        return found if self.model is None else (*found, self.model, self.splitters, self.joiner)
+        others: tuple[Any, ...] = ()
+        if self.characters is not None:
+            meanings, *rest = self.characters
+            others = (self.prefix_first, sorted(meanings.items()), *rest)
+        if self.model is not None:
+            others = (self.model, self.splitters, self.joiner)
+        return (
+            *(self.normalizer, self.prefix_space, unreachable, self.n_template_tokens, self.trims),
+            *others,
+        )
 
 
 def checked_special_tokens(

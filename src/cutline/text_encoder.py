@@ -38,8 +38,8 @@ class TextEncoder(Encoder):
 
     @property
     @abstractmethod
-    def _decoder(self) -> Decoder:
-        """The decoder: every token's bytes by id."""
+    def _decoder_of_normalized(self) -> Decoder:
+        """The bytes of normalized text that each token has, by id."""
 
     @abstractmethod
     def _changes(self, text: str) -> bool:

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import cutline
 from cutline.counting.cutting import split_by_counting
 from cutline.errors import BudgetError
-from cutline.pipeline import safe_points, slices
-from cutline.pipeline.slices import SliceCounter
+from cutline.pipeline import safe_points, slice_counter
+from cutline.pipeline.slice_counter import SliceCounter
 from tests.conftest import short_or_long
 from tests.pipeline.families import FAMILIES, build, shuffled_ids, texts_with, tokenizers
 from tests.texts import NAMED_TEXTS
@@ -118,7 +118,7 @@ def test_slices_and_cuts_of_changed_texts_are_exact(
     name: str, least_gap: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(safe_points, "_LEAST_GAP", least_gap)
-    monkeypatch.setattr(slices, "_SHORT", 0)
+    monkeypatch.setattr(slice_counter, "_SHORT", 0)
     tokenizer = build(name)
     encoding = cutline.Encoding.from_tokenizers(tokenizer)
     numbers = random.Random(19)

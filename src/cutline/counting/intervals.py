@@ -62,6 +62,11 @@ class IntervalCounter(Intervals):
         """Check the text, then let the kernel build."""
         text = plain_text(text)
         need_unchanged(encoding, "intervals(text)", text)
+        return cls._of_normalized(encoding, text, byte_offsets)
+
+    @classmethod
+    def _of_normalized(cls, encoding: TextEncoder, text: str, byte_offsets: bool = False) -> Self:
+        """Count slices of a text that nothing changes any more."""
         counter = super().__new__(cls, encoding, text, utf8_of(text), byte_offsets)
         counter._encoding = encoding
         counter._text = text

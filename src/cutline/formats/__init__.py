@@ -7,6 +7,10 @@
     tokenizer_json.py  parsing a `tokenizer.json`
     stages.py          its normalizers and pre-tokenizers, as steps and a split pattern
     merges.py          its merges, as an order of tokens
+    characters.py      its model over characters, as byte-level BPE
+    closed_pattern.py  where the texts of such a model can be split
+    metaspace.py       how it prepares its texts
+    sentencepiece_model.py  sentencepiece's own files
     huggingface.py     `tokenizer.json` and `vocab.json` with `merges.txt`, written and read
     tekken.py          `tekken.json`
 

@@ -16,12 +16,14 @@ from cutline.vocabulary.vocabulary import Vocabulary
 
 __all__ = [
     "WRAP_HINT",
+    "Merge",
     "MergeModel",
     "as_text",
     "check_merges",
     "list_merges",
     "list_texts",
     "merge_order",
+    "merge_places",
     "never_made",
     "read_ranks",
     "unreachable",
@@ -54,12 +56,18 @@ class MergeModel:
         merges: pairs of tokens, as text, in merge order.
         ignore_merges: a piece that is a token is encoded as that token, whatever merging gives.
         source: the file's name, for errors.
+        byte_fallback: a character that is no token becomes tokens for its bytes.
+        unk_token: the text of the unknown token, for such a character otherwise.
+        fuse_unk: several of them in a row become one unknown token.
     """
 
     ids: dict[str, int]
     merges: list[Merge]
     ignore_merges: bool
     source: str
+    byte_fallback: bool = False
+    unk_token: str | None = None
+    fuse_unk: bool = False
 
 
 def as_text(token: bytes) -> str:
@@ -170,7 +178,7 @@ def check_merges(vocabulary: Vocabulary, model: MergeModel) -> None:
     """
     expected = list_merges(vocabulary)
     if model.merges != expected:  # rarely: in nearly all files they are equal
-        _check_order(expected, _merge_places(model), model)
+        _check_order(expected, merge_places(model), model)
     if not model.ignore_merges and (token := unreachable(vocabulary)):
         raise VocabularyError(
             f"{model.source}: merging never makes {token}, and without ignore_merges no text "
@@ -199,7 +207,7 @@ def _check_order(expected: Sequence[Merge], places: Mapping[Merge, int], model: 
         last, last_text = place, text
 
 
-def _merge_places(model: MergeModel) -> dict[Merge, int]:
+def merge_places(model: MergeModel) -> dict[Merge, int]:
     """Return each merge's place; refuse merges that repeat or join strings that are no tokens."""
     places: dict[Merge, int] = {}
     for place, merge in enumerate(model.merges):

@@ -18,11 +18,15 @@ from cutline.formats.merges import (
     never_made,
     read_ranks,
 )
+from cutline.formats.metaspace import is_over_characters, make_character_spec
+from cutline.formats.sentencepiece_model import read_sentencepiece
 from cutline.formats.stages import make_pattern, make_steps
 from cutline.formats.tekken import is_tekken, parse_tekken
 from cutline.formats.tiktoken_file import read_tiktoken
 from cutline.formats.tokenizer_json import (
     Part,
+    TokenizerJson,
+    check_byte_level,
     flat,
     is_newer,
     parse_tokenizer_json,
@@ -75,7 +79,7 @@ def read(
         name = path.absolute().name if name is None else name
         path = _file_in(path)
     file_format = _format_of(path)
-    holds_all = file_format in ("cutline", "tokenizer.json", VOCAB_NAME)
+    holds_all = file_format in ("cutline", "tokenizer.json", "sentencepiece", VOCAB_NAME)
     if holds_all and not (isinstance(pat_str, EllipsisType) and special_tokens is None):
         raise TypeError(
             f"{path} contains the split pattern and the special tokens: "
@@ -88,6 +92,9 @@ def read(
         return _from_json(path, name)
     if file_format == VOCAB_NAME:
         return _from_document(read_vocab_txt(path), path.stem if name is None else name, str(path))
+    if file_format == "sentencepiece":
+        spec = read_sentencepiece(path.read_bytes(), name or path.stem, str(path))
+        return _checked(spec, str(path), is_done=False)
     if isinstance(pat_str, EllipsisType):
         raise TypeError(
             f"{path} does not contain the split pattern: pass pat_str=, or pat_str=None for an "
@@ -112,7 +119,7 @@ def _file_in(folder: Path) -> Path:
     raise FileNotFoundError(ENOENT, f"a folder without {', '.join(names)}", str(folder))
 
 
-def _format_of(path: Path) -> FileFormat | Literal["vocab.txt"]:
+def _format_of(path: Path) -> FileFormat | Literal["sentencepiece", "vocab.txt"]:
     """Detect the format by the file's name, or else by its content."""
     if path.name.endswith(VOCAB_NAME):
         return "vocab.txt"
@@ -123,10 +130,7 @@ def _format_of(path: Path) -> FileFormat | Literal["vocab.txt"]:
     if start.startswith(MAGIC):
         return "cutline"
     if not start.isascii() or b"\0" in start:
-        raise VocabularyError(
-            f"{path} is neither JSON nor lines of text, perhaps a SentencePiece model; only "
-            f"byte-level BPE can be read: {WRAP_HINT}"
-        )
+        return "sentencepiece"
     return "tokenizer.json" if start.startswith(b"{") else "tiktoken"
 
 
@@ -156,6 +160,15 @@ def _from_document(document: Part, name: str, source: str) -> TokenizerSpec:
         spec = read_word_model(document, name, source, make_steps([*parts], source))
         return _checked(spec, source, is_done=is_newer(document))
     parsed = parse_tokenizer_json(document, source)
+    if is_over_characters(parsed):
+        spec = make_character_spec(parsed, name, source)
+    else:
+        spec = _byte_level_spec(parsed, name, source)
+    return _checked(spec, source, is_done=parsed.is_normalized)
+
+
+def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> TokenizerSpec:
+    check_byte_level(parsed, source)
     pat_str, prefix_space = make_pattern(parsed.pre_tokenizers, source)
     added = {token.content: token.id for token in parsed.added_tokens}
     vocabulary, unreachable = _merged(parsed.model, added)
@@ -164,7 +177,7 @@ def _from_document(document: Part, name: str, source: str) -> TokenizerSpec:
             if token.single_word and token.content in parsed.model.ids:
                 why = "where other words touch it, the text would be this token all the same"
                 raise refused(source, "added token", token.content, why)
-    spec = TokenizerSpec(
+    return TokenizerSpec(
         name,
         vocabulary,
         pat_str,
@@ -175,7 +188,6 @@ def _from_document(document: Part, name: str, source: str) -> TokenizerSpec:
         parsed.n_template_tokens,
         parsed.trims,
     )
-    return _checked(spec, source, is_done=parsed.is_normalized)
 
 
 def _checked(spec: TokenizerSpec, source: str, *, is_done: bool) -> TokenizerSpec:

@@ -20,6 +20,7 @@ __all__ = [
     "COMMENT",
     "Part",
     "TokenizerJson",
+    "check_byte_level",
     "checked_ids",
     "count_template",
     "flat",
@@ -40,7 +41,6 @@ _PLAIN_MODEL: Final = {
     "dropout": None,
     "continuing_subword_prefix": None,
     "end_of_word_suffix": None,
-    "byte_fallback": False,
 }
 _OTHER_DECODERS: Final = ("Metaspace", "WordPiece", "BPEDecoder", "ByteFallback", "CTC")
 _TO_BYTES: Final = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
@@ -61,6 +61,7 @@ class TokenizerJson:
         is_normalized: added tokens are stored in their normal form.
         trims: for each post-processor that trims blanks from offsets, whether it takes a blank
             before the text for an inserted one.
+        decoders: the steps of decoding, sequences flattened.
     """
 
     model: MergeModel
@@ -70,6 +71,7 @@ class TokenizerJson:
     n_template_tokens: tuple[int, int]
     is_normalized: bool
     trims: tuple[bool, ...]
+    decoders: tuple[Part, ...]
 
 
 def parse_tokenizer_json(document: Part, source: str) -> TokenizerJson:
@@ -79,9 +81,6 @@ def parse_tokenizer_json(document: Part, source: str) -> TokenizerJson:
         VocabularyError: names the part that is damaged or not supported.
     """
     model = _parse_model(document.get("model"), source)
-    for decoder in flat(document.get("decoder"), "decoders", source, "decoder"):
-        if decoder["type"] in _OTHER_DECODERS:
-            raise refused(source, "decoder", decoder)
     processors = [*flat(document.get("post_processor"), "processors", source, "post_processor")]
     counts = [count_template(part, source) for part in processors]
     splitters = [*flat(document.get("pre_tokenizer"), "pretokenizers", source, "pre_tokenizer")]
@@ -99,6 +98,7 @@ def parse_tokenizer_json(document: Part, source: str) -> TokenizerJson:
         (sum(one for one, _ in counts), sum(two for _, two in counts)),
         is_newer(document),
         trims_of(processors),
+        tuple(flat(document.get("decoder"), "decoders", source, "decoder")),
     )
 
 
@@ -114,6 +114,19 @@ def trims_of(processors: Iterable[Part]) -> tuple[bool, ...]:
         for part in processors
         if part["type"] in _TRIMMING and part.get("trim_offsets", True)
     )
+
+
+def check_byte_level(parsed: TokenizerJson, source: str) -> None:
+    """Refuse what a model over bytes cannot have.
+
+    Raises:
+        VocabularyError: names the decoder or the setting.
+    """
+    for decoder in parsed.decoders:
+        if decoder["type"] in _OTHER_DECODERS:
+            raise refused(source, "decoder", decoder)
+    if parsed.model.byte_fallback:
+        raise refused(source, "model: byte_fallback", True)
 
 
 def checked_ids(part: Any, source: str) -> dict[str, int]:
@@ -185,7 +198,13 @@ def _parse_model(part: Any, source: str) -> MergeModel:
                 raise VocabularyError(
                     f"{source}: merge {place} is {shown(merge)} instead of two tokens"
                 )
-    return MergeModel(ids, pairs, bool(part.get("ignore_merges")), source)
+    unknown = part.get("unk_token")
+    return MergeModel(
+        ids, pairs, bool(part.get("ignore_merges")), source,
+        byte_fallback=bool(part.get("byte_fallback")),
+        unk_token=unknown if isinstance(unknown, str) else None,
+        fuse_unk=bool(part.get("fuse_unk")),
+    )  # fmt: skip
 
 
 def parse_added_tokens(

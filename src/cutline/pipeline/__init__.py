@@ -3,7 +3,9 @@
     added.py         finding added tokens in a text, and the text between them
     pipeline.py      the whole pipeline of an encoding; unchanged texts bypass it
     safe_points.py   safe split points: where a text can be split and counted in parts
-    slices.py        counts of slices, from one safe split point to the next
+    slices.py        slices, cuts and chunks of changed texts
+    slice_counter.py counts of slices, from one safe split point to the next
+    spelled.py       the same where each character is changed on its own
     upper_bound.py   an upper bound for the end of a slice without safe split points
     longest_fit.py   the longest fitting slice there, if steps work on single letters
     offsets.py       the characters that each token comes from

@@ -29,6 +29,7 @@ class AddedFinder:
         # For few texts a pattern is faster, especially if some contain others, such as blanks.
         self._pattern = re.compile("|".join(map(re.escape, written)) or r"\Z.")
         self._finder = SpecialFinder(written) if len(written) > _FEW else None
+        self._first = {text[0] for text in written} if self._finder is not None else set()
 
     @property
     def texts(self) -> Mapping[str, AddedToken]:
@@ -38,13 +39,21 @@ class AddedFinder:
     def may_find(self, text: str) -> bool:
         """Return whether any token occurs, whether it counts or not."""
         if self._finder is not None:
-            return self._finder.first(text) is not None
+            return self._may_begin(text) and self._finder.first(text) is not None
         return self._pattern.search(text) is not None
 
     def _find_all(self, text: str) -> Iterator[tuple[int, str]]:
+        if not self._by_text:
+            return iter(())
         if self._finder is not None:
+            if not self._may_begin(text):
+                return iter(())
             return self._finder.find_all(text)
         return ((found.start(), found.group()) for found in self._pattern.finditer(text))
+
+    def _may_begin(self, text: str) -> bool:
+        """Return whether a text has the first character of a token: often it has none."""
+        return len(self._first) > _FEW or any(first in text for first in self._first)
 
     def cut(
         self, text: str, counts: Callable[[AddedToken], bool]

@@ -93,7 +93,11 @@ def changed_parts(pipeline: Pipeline, text: str, allowed: frozenset[str]) -> Ite
             part = section.part(first, last)
             if inner is not None:
                 yield int(part.spans[0, 0]), int(part.spans[-1, 1]), inner.id
-            elif pipeline.spec.prefix_space and not part.text.startswith(" "):
+            elif (
+                pipeline.spec.prefix_space
+                and not part.text.startswith(" ")
+                and not (pipeline.spec.prefix_first and start + first)
+            ):
                 yield start, end, blank.trace(part)
             else:
                 yield start, end, part

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.checks import plain_text
-from cutline.normalizing import Form, Lower, Prepend, normalize
+from cutline.normalizing import Form, Lower, Prepend, Replace, Spell, Step, normalize
 from cutline.pipeline.added import AddedFinder
 from cutline.protocols import SliceCounter
 from cutline.spec import AddedToken, TokenizerSpec
@@ -38,13 +38,15 @@ class Pipeline:
         spec: the tokenizer.
         ordinary_finders: find the added tokens that are not special, in the given text and in
             the normalized text.
+        drops_blank: decoding drops a blank at the start.
     """
 
     def __init__(self, spec: TokenizerSpec) -> None:
         self.spec = spec
         raw = {token.content: token for token in spec.added_tokens if not token.normalized}
+        has_prefix = spec.characters is None or not spec.characters.bare_symbols
         normalized = {
-            normalize(token.content, spec.normalizer): token
+            normalize(token.content, spec.normalizer, at_start=has_prefix): token
             for token in spec.added_tokens
             if token.normalized
         }
@@ -54,6 +56,7 @@ class Pipeline:
             for found in (raw, normalized)
         ]
         self.ordinary_finders = tuple(AddedFinder(found) for found in ordinary if found)
+        self.drops_blank = spec.characters is not None and spec.characters.drops_blank
         self._steps_inside = [step for step in spec.normalizer if not isinstance(step, Prepend)]
         self._changes_starts = spec.prefix_space or len(self._steps_inside) < len(spec.normalizer)
 
@@ -112,6 +115,7 @@ class Pipeline:
                     else:
                         part = section[first:last]
                         blank = spec.prefix_space and at_start and not part.startswith(" ")
+                        blank = blank and not (spec.prefix_first and start + first)
                         yield f" {part}" if blank else part
                     at_start = True
             at_start = True
@@ -190,7 +194,7 @@ class Pipeline:
         from cutline.pipeline.offsets import changed_parts, untrimmed_offsets
 
         return untrimmed_offsets(
-            encoder, encoder._decoder, text, changed_parts(self, text, allowed)
+            encoder, encoder._decoder_of_normalized, text, changed_parts(self, text, allowed)
         )
 
     # Slices: imported when needed, as they need this file
@@ -220,14 +224,22 @@ class Pipeline:
     def max_characters_of(self, encoder: TextEncoder, n: int) -> int | None:
         """Return how many characters n tokens cover at most; None if that is not known.
 
-        A normal form composes at most four characters into one, and lower case keeps their number.
+        A normal form composes at most four characters into one; the other steps that count make
+        no text shorter.
         """
         added, bytes_of_one = self.spec.added_tokens, encoder._max_normalized_bytes_of(1)
         if bytes_of_one is None:
             return None
-        if not all(isinstance(step, Form | Lower) for step in self.spec.normalizer):
+        if not all(map(_may_shorten_little, self.spec.normalizer)):
             return None
         if any(token.lstrip or token.rstrip for token in added if not token.special):
             return None
         longest = max((len(token.content) for token in added), default=0)
         return n * 4 * max(bytes_of_one, longest)
+
+
+def _may_shorten_little(step: Step) -> bool:
+    """Return whether a step makes at least one character of four."""
+    if isinstance(step, Replace):
+        return len(step.old) <= len(step.new)
+    return isinstance(step, Form | Lower | Prepend | Spell)

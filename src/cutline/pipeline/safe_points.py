@@ -12,13 +12,24 @@ Then the tokens of any slice are those before the point followed by those after 
 proof is in docs/tokenizers.md.
 """
 
+from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.normalizing import SPACE, Form, Prepend, Strip, normalize
+from cutline.normalizing import (
+    SPACE,
+    Form,
+    Prepend,
+    Replace,
+    Spell,
+    Step,
+    Strip,
+    Unknown,
+    normalize,
+)
 from cutline.pretokenize.analysis import START, Tables
 from cutline.pretokenize.charset import CODE_POINTS
 from cutline.spec import TokenizerSpec
@@ -55,6 +66,16 @@ class SafePoints:
         self._strips_left = any(token.lstrip for token in spec.added_tokens)
         self._last_of_strippers = {t.content[-1] for t in spec.added_tokens if t.rstrip}
         self._known: dict[tuple[str, str], bool] = {}
+        self._outlines = _outlines(spec.normalizer)
+        # Two unknown characters that become one.
+        self._fused = next(
+            (
+                2 * one.stand_ins
+                for one in spec.normalizer
+                if isinstance(one, Unknown) and one.fuses
+            ),
+            "",
+        )
 
     def find(self, text: str, begin: int = 0) -> list[int]:
         """List points after `begin`: not all of them, but none closer than _LEAST_GAP.
@@ -78,7 +99,7 @@ class SafePoints:
 
     def _candidates(self, text: str, begin: int) -> list[int]:
         """List the places after `begin` that the split pattern alone makes points."""
-        classes = self._tables.classes_in(text[begin:])
+        classes = self._tables.classes_in(self._outline(text[begin:]))
         apart = self._never_joined[classes[:-1], classes[1:]]
         if self._spec.normalizer:
             apart |= self._always_begins[classes[1:]]
@@ -95,6 +116,15 @@ class SafePoints:
         begins: NDArray[np.bool_] = np.logical_and.reduce(self._never_joined[solid], axis=0)
         return begins
 
+    def all_of(self, changed: str) -> NDArray[np.int64]:
+        """List all points of a text that the normalizer has changed and that has no added tokens.
+
+        Cost: linear in the text.
+        """
+        classes = self._tables.classes_in(changed)
+        apart = self._never_joined[classes[:-1], classes[1:]]
+        return np.flatnonzero(apart).astype(np.int64) + 1
+
     def _is_point(self, before: str, after: str) -> bool:
         pair = before, after
         known = self._known.get(pair)
@@ -108,11 +138,14 @@ class SafePoints:
         steps = self._spec.normalizer
         if _is_surrogate(before) or _is_surrogate(after):
             return False  # two may be one character
-        if not all(step.keeps(after) for step in steps):
+        if self._outlines:
+            shown = self._outline(before + after)
+            if shown == self._fused or not self._apart(shown) or (*shown,) in self._within:
+                return False
+        elif not all(step.keeps(after) for step in steps):
             return False
-        if all(step.keeps(before) for step in steps):
-            first, second = self._tables.classes_in(before + after).tolist()
-            if not self._never_joined[first, second]:
+        elif all(step.keeps(before) for step in steps):
+            if not self._apart(before + after):
                 return False
         elif not self._is_solid(before) or not self._begins_a_piece(after):
             return False
@@ -121,6 +154,17 @@ class SafePoints:
         if before in self._last_of_words or after in self._first_of_words:
             return False
         return not self._may_strip(before, after)
+
+    def _outline(self, text: str) -> str:
+        """Write a text as pieces see it, where steps change characters one by one."""
+        for outline in self._outlines:
+            text = outline(text)
+        return text
+
+    def _apart(self, pair: str) -> bool:
+        """Return whether no piece contains these two characters."""
+        first, second = self._tables.classes_in(pair).tolist()
+        return bool(self._never_joined[first, second])
 
     def _begins_a_piece(self, after: str) -> bool:
         return bool(self._always_begins[self._tables.classes_in(after)[0]])
@@ -169,6 +213,26 @@ def _never_joined(tables: Tables) -> NDArray[np.bool_]:
 
 def _is_surrogate(character: str) -> bool:
     return "\ud800" <= character <= "\udfff"
+
+
+def _outlines(steps: tuple[Step, ...]) -> list[Callable[[str], str]]:
+    """Return what writes a text with one character for each, as pieces see it.
+
+    Nothing unless each character is changed on its own: then a boundary in the outline is one in
+    the changed text, whatever a character is spelled with.
+    """
+    found: list[Callable[[str], str]] = []
+    for step in steps:
+        match step:
+            case Spell() | Unknown():
+                found.append(step.outline)
+            case Replace(old, new) if len(old) == len(new) == 1:
+                found.append(step.apply)
+            case Prepend():
+                pass
+            case _:
+                return []
+    return found
 
 
 def _changes_after(spec: TokenizerSpec) -> bool:

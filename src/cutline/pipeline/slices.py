@@ -1,173 +1,25 @@
-"""Slices of a text that a tokenizer changes, counted from one safe split point to the next."""
+"""Slices, cuts and chunks of a text that a tokenizer changes."""
 
-import sys
-from bisect import bisect_left, bisect_right
 from contextlib import suppress
 from functools import partial
-from itertools import pairwise
 from operator import index
-from typing import Self
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-from cutline.checks import checked_budget, plain_text, utf8_of
+from cutline.checks import plain_text
 from cutline.chunks import Chunk
 from cutline.counting import IntervalCounter, cutting
-from cutline.errors import BudgetError, OffsetError
-from cutline.pipeline.longest_fit import longest_fit_by_letters
+from cutline.errors import BudgetError
 from cutline.pipeline.pipeline import Pipeline
+from cutline.pipeline.slice_counter import SliceCounter
+from cutline.pipeline.spelled import SpelledCounter, is_spelled
 from cutline.text_encoder import TextEncoder
 
-__all__ = ["SliceCounter", "intervals", "split", "split_at"]
-
-_SHORT = 128  # characters: trying all ends costs less than finding a bound
+__all__ = ["intervals", "split", "split_at"]
 
 
-class SliceCounter:
-    """Counts the tokens of any slice of a text as if the slice were encoded on its own.
-
-    The result of `Encoding.intervals` for a text that the tokenizer changes: like
-    `IntervalCounter`, in code points of the given text.
-
-    Args:
-        pipeline: changes the text.
-        encoding: counts the changed text.
-        text: any string without surrogates; kept, not copied.
-
-    Raises:
-        SurrogateError: (a ValueError) the text has a surrogate.
-
-    Cost: building encodes the text once, some 9 MB/s. A count encodes the parts of the slice
-    before its first safe split point and after its last one: a few words of most texts, and
-    the whole slice if it has none, as in a run of one letter.
-    """
-
-    def __init__(self, pipeline: Pipeline, encoding: TextEncoder, text: str) -> None:
-        utf8_of(text)
-        self._pipeline = pipeline
-        self._encoding = encoding
-        self._text = text
-        self._points = pipeline.safe_points.find(text)
-        edges = [*self._points, len(text)]
-        counts = [self._count_after(start, end) for start, end in pairwise(edges)]
-        self._before = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
-
-    @property
-    def encoding(self) -> TextEncoder:
-        """The encoding that counts."""
-        return self._encoding
-
-    @property
-    def text(self) -> str:
-        """The text."""
-        return self._text
-
-    @property
-    def total(self) -> int:
-        """The tokens of the whole text."""
-        return self.count(0, len(self._text))
-
-    @property
-    def nbytes(self) -> int:
-        """The memory it uses in bytes, without the text."""
-        return int(self._before.nbytes) + sys.getsizeof(self._points)
-
-    def __len__(self) -> int:
-        """Return the text's length in code points."""
-        return len(self._text)
-
-    def __reduce__(self) -> tuple[type[Self], tuple[Pipeline, TextEncoder, str]]:
-        return type(self), (self._pipeline, self._encoding, self._text)
-
-    def __repr__(self) -> str:
-        return f"<SliceCounter {self._encoding.name!r}: {len(self)} code points>"
-
-    def count(self, start: int, end: int) -> int:
-        """Count the tokens of a slice.
-
-        Raises:
-            OffsetError: (a ValueError) the offsets are out of range or reversed.
-        """
-        start, end = index(start), index(end)
-        if not 0 <= start <= end <= len(self._text):
-            raise OffsetError(
-                f"offsets must be 0 <= start <= end <= {len(self._text)}, the text's length in "
-                f"code points, got start {start}, end {end}"
-            )
-        points = self._points
-        first = bisect_right(points, start)
-        last = bisect_left(points, end) - 1
-        if first > last:
-            return self._encoding.count(self._text[start:end])
-        return (
-            self._encoding.count(self._text[start : points[first]])
-            + int(self._before[last] - self._before[first])
-            + self._count_after(points[last], end)
-        )
-
-    def _count_after(self, start: int, end: int) -> int:
-        """Count the tokens of a slice that begins at a safe split point."""
-        return self._pipeline.count_after(self._encoding, self._text[start:end])
-
-    def count_many(self, spans: ArrayLike) -> NDArray[np.int64]:
-        """Count the tokens of many slices: int64, shape (k,) for spans of shape (k, 2)."""
-        rows = np.asarray(spans).reshape(-1, 2).tolist()
-        return np.array([self.count(start, end) for start, end in rows], dtype=np.int64)
-
-    def split_at(self, start: int, n: int) -> int:
-        """Find the longest slice from a start that fits a token budget.
-
-        Returns:
-            The greatest end such that `count(start, end) <= n`; start if not even one
-            character fits.
-
-        Raises:
-            OffsetError: (a ValueError) start is out of range.
-            ValueError: n is negative.
-
-        Cost: encodes some slices from one safe split point to the next; if the text has none for
-        a long stretch, as many as n tokens have characters.
-        """
-        start, n = index(start), checked_budget(n, "n")
-        if not 0 <= start <= len(self._text):
-            raise OffsetError(
-                f"start must be from 0 to {len(self._text)}, the text's length in code points, "
-                f"got {start}"
-            )
-        # Counts before and after a point add up. So the last point that fits decides, and no
-        # end after the next point fits.
-        points, text = self._points, self._text
-        first = bisect_right(points, start)
-        if first == len(points):
-            return self._longest_fit(start, start, len(text), n)
-        begun = self._encoding.count(text[start : points[first]])
-        if begun > n:
-            return self._longest_fit(start, start, points[first] - 1, n)
-        most = int(self._before[first]) + n - begun
-        last = int(np.searchsorted(self._before[: len(points)], most, side="right")) - 1
-        end = points[last + 1] - 1 if last + 1 < len(points) else len(text)
-        left = n - begun - int(self._before[last] - self._before[first])
-        return self._longest_fit(start, points[last], end, left)
-
-    def _longest_fit(self, start: int, point: int, end: int, n: int) -> int:
-        """Find the greatest end, up to `end`, of a slice that begins at a safe split point."""
-        pipeline, encoding, text = self._pipeline, self._encoding, self._text
-        most = pipeline.max_characters_of(encoding, n)
-        end = end if most is None else min(end, point + most)
-        window = text[point:end]
-        inside = point > start
-        if not (pipeline.changes_after(window) if inside else pipeline.changes(window)):
-            return point + cutting.split_at(encoding, window, n, 0)
-        if len(window) > _SHORT:
-            end = point + pipeline.upper_bound.limit(window, n)
-            found = longest_fit_by_letters(pipeline, encoding, text[point:end], n, inside=inside)
-            if found is not None:
-                return point + found
-        count = pipeline.count_after if inside else pipeline.count
-        while end > point and count(encoding, text[point:end]) > n:
-            end -= 1
-        return end
+def _counter(pipeline: Pipeline, encoding: TextEncoder, text: str) -> SliceCounter:
+    if is_spelled(pipeline, encoding, text):
+        return SpelledCounter(pipeline, encoding, text)
+    return SliceCounter(pipeline, encoding, text)
 
 
 def intervals(
@@ -182,7 +34,7 @@ def intervals(
             f"{encoding.name!r} changes this text before it splits it: its slices are counted by "
             "code points only"
         )
-    return SliceCounter(pipeline, encoding, text)
+    return _counter(pipeline, encoding, text)
 
 
 def split_at(pipeline: Pipeline, encoding: TextEncoder, text: str, n: int, start: int) -> int:
@@ -194,7 +46,7 @@ def split_at(pipeline: Pipeline, encoding: TextEncoder, text: str, n: int, start
     else:
         window, begin = text[start : start + bound], 0
     if pipeline.changes(window):
-        found = SliceCounter(pipeline, encoding, window).split_at(begin, n)
+        found = _counter(pipeline, encoding, window).split_at(begin, n)
     else:
         found = cutting.split_at(encoding, window, n, begin)
     return found + start - begin

@@ -13,7 +13,7 @@ from cutline.counting import cutting
 from cutline.errors import OffsetError
 from cutline.kernels.breaks.chunks import make_chunks
 from cutline.kernels.words.intervals import WordIntervals
-from cutline.pipeline.slices import SliceCounter
+from cutline.pipeline.slice_counter import SliceCounter
 from cutline.pipeline.words import WordPipeline
 from cutline.text_encoder import TextEncoder
 

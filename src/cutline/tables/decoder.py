@@ -10,8 +10,10 @@ from cutline.kernels.encode.decode import Decoder
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+else:
+    from cutline.kernels.base.late import numpy as np
 
-__all__ = ["build_decoder"]
+__all__ = ["build_decoder", "build_decoder_by_id"]
 
 
 def build_decoder(
@@ -39,3 +41,10 @@ def build_decoder(
     for token, token_id in (others or {}).items():
         by_id.setdefault(token_id, token)
     return Decoder(arena, offsets, ids, dict(sorted(by_id.items())))
+
+
+def build_decoder_by_id(tokens: Mapping[int, bytes]) -> Decoder:
+    """Build the table from the bytes of every token by id."""
+    by_id = dict(sorted(tokens.items()))
+    offsets = np.cumsum([0, *map(len, by_id.values())], dtype=np.uint64)
+    return Decoder(b"".join(by_id.values()), offsets, np.array([*by_id], dtype=np.uint32), {})

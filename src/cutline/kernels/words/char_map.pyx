@@ -99,7 +99,8 @@ cdef class CharMap:
             if image.flags & (LEFT | RIGHT | PAIR | JOINS):
                 self.ascii_is_simple = False
             self.ascii[at] = LOOK
-            self.ascii_group[at] = image.first_group
+            self.ascii_group[at] = image.last_group
+            groups |= image.last_group != 0
             if image.n == 2 and self.blocks[0].images_bytes[image.offset + 1] == META:
                 byte = self.blocks[0].images_bytes[image.offset]
                 if byte >= BLANK and (byte != BLANK or image.flags & WHITE):
@@ -109,7 +110,6 @@ cdef class CharMap:
             byte = self.blocks[0].images_bytes[image.offset]
             if byte == BREAK or 0 < byte < 128:
                 self.ascii[at] = byte
-                groups |= byte != BREAK and image.first_group != 0
         self.has_groups = groups
 
     cdef Py_ssize_t prepare(self, str text) except -2:

@@ -1,0 +1,130 @@
+r"""A split pattern that changes nothing: it splits where no token lies across.
+
+Merging gives the same tokens for a text as for the parts between closed boundaries, those that no
+token lies across. So a model that takes a whole text as one piece may have its texts split there,
+and encodes their short pieces fast. Which boundaries are closed is decided by the classes of two
+neighbouring characters: docs/tokenizers.md, "Models over characters".
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutline.pretokenize.charset import CODE_POINTS
+from cutline.pretokenize.unicode import find_property
+
+__all__ = ["closed_pattern"]
+
+_BLANK: Final = ord(" ")
+_CLASSES: Final = {
+    r"\n": r"\n",
+    r"\t": r"\t",
+    "0-9": "0-9",
+    "Latin": r"\p{Latin}",
+    "Greek": r"[\p{Greek}&&[^\p{M}]]",
+    "Cyrillic": r"[\p{Cyrillic}&&[^\p{M}]]",
+}
+"""Classes of characters and how a pattern writes them. All other characters are one more."""
+
+_OTHERS: Final = len(_CLASSES)
+_MARKS: Final = _OTHERS + 1
+"""Marks may be neighbours of characters of all classes, without making these one group."""
+
+
+def closed_pattern(
+    texts: Sequence[str], stand_ins: str, runs: Mapping[str, int], *, splits_blanks: bool
+) -> str:
+    """Return a pattern that splits at closed boundaries only.
+
+    Args:
+        texts: the tokens of several characters, but for runs.
+        stand_ins: neighbouring characters that are in none of them.
+        runs: characters that merge with one another before all else, and the length of their
+            longest token; neither letters nor digits nor marks. Only the blank may be in `texts`,
+            too.
+        splits_blanks: a piece begins at each blank; otherwise a text is one piece.
+
+    Cost: linear in the tokens.
+    """
+    class_of = _classes()
+    before, after = _neighbours(texts)
+    inside = (before != _BLANK) & (after != _BLANK)
+    joined = set(
+        zip(class_of[before[inside]].tolist(), class_of[after[inside]].tolist(), strict=True)
+    )
+    openers = np.unique(before[(before != _BLANK) & (after == _BLANK)]).tolist()
+    ending = {int(class_of[opener]) for opener in openers}
+    groups = _groups(joined, ending - {_MARKS})
+    private = rf"\x{{{ord(stand_ins[0]):X}}}-\x{{{ord(stand_ins[-1]):X}}}"
+    alone = private + "".join(rf"\x{{{ord(one):X}}}" for one in runs if one != " ")
+    written = [
+        _source(group, alone) + ("+" if joined & {(a, b) for a in group for b in group} else "")
+        for group in groups
+        if not group <= {int(class_of[ord(one)]) for one in runs if one in "\n\t"}
+    ]
+    run = f"(?:[{private}]|{'|'.join(written)})"
+    marked = rf"(?:{run}?\p{{M}}+)"
+    word = f"(?:{marked}+{run}?|{run})"
+    several = [
+        rf"\x{{{ord(one):X}}}{{{1 + (one == ' ')},{most}}}" for one, most in sorted(runs.items())
+    ]
+    few, rest = (" ?", " ") if splits_blanks or " " in runs else (" *", " +")
+    if openers and not splits_blanks:
+        opening = "".join(rf"\x{{{opener:X}}}" for opener in openers)
+        ends = [f"{_source(group, alone)}*" for group in groups if group & ending]
+        ends += [rf"{run}?\p{{M}}*"] * (_MARKS in ending)
+        across = f"(?:{marked}*(?:{'|'.join(ends)})[{opening}]{rest})"
+        if " " in runs:
+            return "|".join([*several, f" ?{across}*{word}", rest])
+        return "|".join([*several, f" +{across}*{word}?", f"{across}+{word}?", word])
+    return "|".join([*several, few + word, rest])
+
+
+def _classes() -> NDArray[np.uint8]:
+    """Return the number of the class of each code point."""
+    class_of = np.full(CODE_POINTS, _OTHERS, dtype=np.uint8)
+    every = np.arange(CODE_POINTS)
+    for name, number in (("Latin", 3), ("Greek", 4), ("Cyrillic", 5), ("M", _MARKS)):
+        chars = find_property(name)
+        assert chars is not None
+        class_of[chars.contains(every)] = number
+    class_of[ord("\n")], class_of[ord("\t")], class_of[ord("0") : ord("9") + 1] = 0, 1, 2
+    return class_of
+
+
+def _neighbours(texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Return all pairs of characters that are neighbours in a text, each pair once."""
+    points = np.frombuffer("".join(texts).encode("utf-32-le"), dtype="<u4")
+    inside = np.ones(len(points) + 1, dtype=np.bool_)
+    inside[np.cumsum([0, *map(len, texts)])] = False
+    pairs = (points[:-1].astype(np.uint64) << 32 | points[1:])[inside[1 : len(points)]]
+    pairs = np.unique(pairs)
+    return (pairs >> 32).astype(np.uint32), pairs.astype(np.uint32)
+
+
+def _groups(joined: set[tuple[int, int]], opening: set[int]) -> list[set[int]]:
+    """Put classes into one group whose characters are neighbours in tokens, or precede blanks.
+
+    Marks are in no group.
+    """
+    groups = [{number} for number in range(_MARKS)]
+    for one, other in [*joined, *pairwise(sorted(opening))]:
+        if _MARKS not in (one, other):
+            first = next(group for group in groups if one in group)
+            second = next(group for group in groups if other in group)
+            if first is not second:
+                first |= second
+                groups = [group for group in groups if group is not second]
+    return groups
+
+
+def _source(group: set[int], alone: str) -> str:
+    """Write the set of the characters of a group, without those that are pieces of their own."""
+    sources = list(_CLASSES.values())
+    if _OTHERS in group:
+        outside = "".join(sources[number] for number in range(_OTHERS) if number not in group)
+        return rf"[^ \p{{M}}{outside}{alone}]"
+    return f"[{''.join(sources[number] for number in sorted(group))}]"

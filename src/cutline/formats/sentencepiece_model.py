@@ -1,0 +1,207 @@
+"""sentencepiece's own files, `tokenizer.model`, with models of the type BPE.
+
+The file is a message of protocol buffers; the few fields that matter are read here. Its fields are
+documented in sentencepiece_model.proto of the sentencepiece project.
+"""
+
+import struct
+from collections.abc import Iterator
+from itertools import groupby, pairwise
+from typing import Final, NamedTuple
+
+from cutline.errors import VocabularyError
+from cutline.formats.characters import BLANK
+from cutline.formats.merges import WRAP_HINT, Merge, MergeModel
+from cutline.formats.metaspace import character_spec
+from cutline.normalizing import Prepend, Replace
+from cutline.spec import AddedToken, TokenizerSpec
+
+__all__ = ["read_sentencepiece"]
+
+# Types of pieces.
+_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 1, 2, 3, 4, 6
+_BPE: Final = 2
+
+# Numbers of fields.
+_PIECES, _TRAINER, _NORMALIZER = 1, 2, 3
+_TEXT, _SCORE, _TYPE = 1, 2, 3
+_MODEL_TYPE, _IS_SUFFIX = 3, 24
+_RULES, _ADDS_PREFIX, _REMOVES_BLANKS, _ESCAPES_BLANKS = 2, 3, 4, 5
+
+
+class _Piece(NamedTuple):
+    text: str
+    score: float
+    kind: int
+
+
+def read_sentencepiece(data: bytes, name: str, source: str) -> TokenizerSpec:
+    """Read a model of sentencepiece.
+
+    Raises:
+        VocabularyError: the file is damaged, or has a model or a setting that is not supported.
+    """
+    try:
+        fields = [*_fields(data)]
+        pieces = [_piece(value) for number, value in fields if number == _PIECES]
+        trainer, normalizer = (
+            dict(_fields(_joined(fields, number))) for number in (_TRAINER, _NORMALIZER)
+        )
+    except (IndexError, KeyError, struct.error, TypeError, UnicodeDecodeError, ValueError):
+        raise VocabularyError(
+            f"{source} is neither JSON nor lines of text, perhaps a SentencePiece model that is "
+            f"damaged; {WRAP_HINT}"
+        ) from None
+    _check_settings(pieces, trainer, normalizer, source)
+    ids = {piece.text: place for place, piece in enumerate(pieces)}
+    model = MergeModel(
+        {text: number for text, number in ids.items() if not _is_symbol(pieces[number])},
+        _merges(pieces, source),
+        ignore_merges=False,
+        source=source,
+        byte_fallback=any(piece.kind == _BYTE for piece in pieces),
+        unk_token=next((piece.text for piece in pieces if piece.kind == _UNKNOWN), None),
+        fuse_unk=True,
+    )
+    added = [
+        AddedToken(piece.text, number, special=True)
+        if piece.kind in (_CONTROL, _UNKNOWN)
+        else AddedToken(piece.text, number, special=False, normalized=True)
+        for number, piece in enumerate(pieces)
+        if piece.kind in (_CONTROL, _UNKNOWN) or _is_symbol(piece)
+    ]
+    adds_prefix = bool(normalizer.get(_ADDS_PREFIX, 1))
+    steps = (Replace(BLANK, " "), *((Prepend(" "),) if adds_prefix else ()))
+    spec = character_spec(name, model, tuple(added), steps, drops_blank=adds_prefix)
+    assert spec.characters is not None
+    return spec._replace(characters=spec.characters._replace(bare_symbols=True))
+
+
+def _is_symbol(piece: _Piece) -> bool:
+    """Return whether a piece is searched for in texts, which have U+2581 for a blank."""
+    return piece.kind == _USER_DEFINED and " " not in piece.text
+
+
+def _check_settings(
+    pieces: list[_Piece],
+    trainer: dict[int, int | bytes],
+    normalizer: dict[int, int | bytes],
+    source: str,
+) -> None:
+    """Refuse what cannot be expressed exactly."""
+    reasons = {
+        "a model of another type than BPE": trainer.get(_MODEL_TYPE, 1) != _BPE,
+        "blanks at the ends of words": bool(trainer.get(_IS_SUFFIX, 0)),
+        "rules of normalization": bool(normalizer.get(_RULES, b"")),
+        "remove_extra_whitespaces": bool(normalizer.get(_REMOVES_BLANKS, 1)),
+        "blanks that are not written U+2581": not normalizer.get(_ESCAPES_BLANKS, 1),
+        "pieces that are unused": not {piece.kind for piece in pieces}
+        <= {_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE},
+        "pieces that occur twice": len({piece.text for piece in pieces}) < len(pieces),
+    }
+    for reason, is_so in reasons.items():
+        if is_so:
+            raise VocabularyError(f"{source} has {reason}, which is not supported: {WRAP_HINT}")
+
+
+def _merges(pieces: list[_Piece], source: str) -> list[Merge]:
+    """List the pairs that make each piece, the best score first."""
+    normal = {piece.text for piece in pieces if piece.kind == _NORMAL}
+    longer = [piece for piece in pieces if piece.kind == _NORMAL and len(piece.text) > 1]
+    longer.sort(key=lambda piece: (-piece.score, -len(piece.text)))
+    for _, group in groupby(longer, key=lambda piece: piece.score):
+        tied = [piece.text for piece in group]
+        if len(tied) > 1 and not _merge_leftmost(tied):
+            raise VocabularyError(
+                f"{source} has pieces with the same score, such as {tied[0]!r} and {tied[1]!r}, of "
+                f"which the leftmost in a text merges first; that is not supported: {WRAP_HINT}"
+            )
+    return [
+        (piece.text[:end], piece.text[end:])
+        for piece in longer
+        for end in range(1, len(piece.text))
+        if piece.text[:end] in normal and piece.text[end:] in normal
+    ]
+
+
+def _merge_leftmost(tied: list[str]) -> bool:
+    """Return whether pieces of one score merge as if longer ones came first.
+
+    They are runs of one character. Both rules take its characters from the left, one after the
+    other, so it is enough to compare them until the longest piece is made and a second one begun.
+    """
+    one, lengths = tied[0][0], set(map(len, tied))
+    if any(text != one * len(text) for text in tied):
+        return False
+    most = max(lengths)
+    for n in range(1, 2 * most + 1):
+        found = _merged_run(n, lengths, leftmost=True)
+        whole = [most] if n >= most else []
+        rest = _merged_run(n - most, lengths, leftmost=True) if n >= most else found
+        if found != _merged_run(n, lengths, leftmost=False) or found != whole + rest:
+            return False
+    return True
+
+
+def _merged_run(n: int, lengths: set[int], *, leftmost: bool) -> list[int]:
+    """Merge a run of n characters, by place or by length, into parts of these lengths."""
+    parts = [1] * n
+    while True:
+        joined = [(-(a + b), at) for at, (a, b) in enumerate(pairwise(parts)) if a + b in lengths]
+        if not joined:
+            return parts
+        length, at = min(joined, key=lambda one: one[1]) if leftmost else min(joined)
+        parts[at : at + 2] = [-length]
+
+
+def _joined(fields: list[tuple[int, int | bytes]], wanted: int) -> bytes:
+    """Join the parts of a message within a message; there may be several."""
+    found = [value for number, value in fields if number == wanted]
+    if any(isinstance(value, int) for value in found):
+        raise ValueError("a number instead of a message")
+    return b"".join(value for value in found if isinstance(value, bytes))
+
+
+def _piece(value: int | bytes) -> _Piece:
+    fields = dict(_fields(value))
+    text, score = fields[_TEXT], fields.get(_SCORE, bytes(4))
+    kind = fields.get(_TYPE, _NORMAL)
+    if isinstance(text, int) or isinstance(score, int) or isinstance(kind, bytes):
+        raise ValueError("a piece has fields of other types")
+    return _Piece(text.decode(), struct.unpack("<f", score)[0], kind)
+
+
+def _fields(data: int | bytes) -> Iterator[tuple[int, int | bytes]]:
+    """Yield the number and the value of each field of a message."""
+    if isinstance(data, int):
+        raise ValueError("a number instead of a message")
+    at = 0
+    while at < len(data):
+        tag, at = _number(data, at)
+        if tag & 7 == 0:
+            value, at = _number(data, at)
+            yield tag >> 3, value
+            continue
+        size = {1: 8, 5: 4}.get(tag & 7)
+        if size is None:
+            if tag & 7 != 2:
+                raise ValueError("a field of an unknown type")
+            size, at = _number(data, at)
+        if at + size > len(data):
+            raise ValueError("a field that ends after the data")
+        yield tag >> 3, data[at : at + size]
+        at += size
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    """Read a number of variable length. Returns it and where it ends."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value, at
+        if shift > 63:
+            raise ValueError("a number that is too long")

@@ -1,0 +1,51 @@
+"""Characters that are not in a set are found and spelled by their bytes."""
+
+import random
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from cutline.kernels.base.spelling import first_other, spell
+
+STAND_INS = "".join(map(chr, range(0xE100, 0xE180)))
+LETTERS = [*"ab é", "ÿ", "ж", "日", "字", "😀", "🎉", "\ue100", "a" * 15, "ab" * 9, "日" * 7]
+
+
+def bits_of(kept: str) -> NDArray[np.uint8]:
+    inside = np.zeros(0x110000, dtype=bool)
+    inside[list(map(ord, kept))] = True
+    return np.packbits(inside, bitorder="little")
+
+
+def naive(text: str, kept: str) -> str:
+    return "".join(
+        one if one in kept else "".join(STAND_INS[byte - 128] for byte in one.encode())
+        for one in text
+    )
+
+
+@pytest.mark.parametrize("others", ["é日😀", "日字", "", "🎉", "éж日字😀"])
+def test_spelling_is_that_of_the_definition(others: str) -> None:
+    kept = "".join(map(chr, range(128))) + others
+    bits, chooser = bits_of(kept), random.Random(others)
+    for _ in range(2000):
+        text = "".join(chooser.choices(LETTERS, k=chooser.randint(0, 12)))
+        written = spell(text, bits, STAND_INS)
+        assert written == naive(text, kept)
+        assert first_other(text, bits) == next(
+            (at for at, one in enumerate(text) if one not in kept), -1
+        )
+
+
+def test_sets_without_all_of_ascii() -> None:
+    bits = bits_of("ab日")
+    assert first_other("ab" * 20 + "c", bits) == 40
+    assert first_other("日" * 20 + "字", bits) == 20
+    assert first_other("", bits) == -1
+
+
+def test_surrogates_are_reported() -> None:
+    bits = bits_of("".join(map(chr, range(128))))
+    assert spell("a\ud800", bits, STAND_INS) is None
+    assert first_other("a\ud800", bits) == 1

@@ -1,0 +1,142 @@
+"""BPE over characters, trained and put together with the real `tokenizers` package.
+
+Sources of the settings: the published tokenizer.json of Llama 2, Mistral 7B, Gemma and Gemma 3.
+"""
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+
+from tests.texts import NAMED_TEXTS
+
+tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
+
+BLANK = "\u2581"
+REPLACE = {"type": "Replace", "pattern": {"String": " "}, "content": BLANK}
+PREPEND = {"type": "Prepend", "prepend": BLANK}
+DECODERS = [
+    {"type": "Replace", "pattern": {"String": BLANK}, "content": " "},
+    {"type": "ByteFallback"},
+    {"type": "Fuse"},
+]
+STRIP = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
+SPLIT = {
+    "type": "Split",
+    "pattern": {"String": " "},
+    "behavior": "MergedWithPrevious",
+    "invert": False,
+}
+
+
+def metaspace(scheme: str, split: bool) -> dict[str, Any]:
+    return {
+        "type": "Metaspace",
+        "replacement": BLANK,
+        "prepend_scheme": scheme,
+        "split": split,
+    }
+
+
+def added(token_id: int, content: str, **flags: bool) -> dict[str, Any]:
+    plain = dict.fromkeys(("special", "normalized", "lstrip", "rstrip", "single_word"), False)
+    return {"id": token_id, "content": content, **plain, **flags}
+
+
+@cache
+def _trained(across_words: bool) -> str:
+    """Train on all texts of the tests; few characters are known."""
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token="<unk>"))
+    tokenizer.normalizer = tokenizers.normalizers.Replace(" ", BLANK)
+    if not across_words:
+        tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Split(BLANK, "merged_with_next")
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=900,
+        limit_alphabet=150,
+        special_tokens=["<unk>", "<s>", "</s>"],
+        initial_alphabet=[BLANK, "\n", "\t", "é", "日", "한", "😀"],
+        show_progress=False,
+    )
+    texts = [text[:2000] for text in NAMED_TEXTS.values()]
+    words = ["the theme of them all (they say) ends. ", "日本語 the 日本 한국 é 😀 a\n\n\n  b "] * 9
+    tokenizer.train_from_iterator([*texts, *words], trainer)
+    return str(tokenizer.to_str())
+
+
+def with_runs(document: dict[str, Any]) -> None:
+    """Put tokens of blanks and of newlines before all others, the longest first, as Gemma has."""
+    model = document["model"]
+    vocab, first = model["vocab"], []
+    model["merges"] = [
+        pair for pair in map(list, model["merges"]) if not {*"".join(pair)} & {"\n"}
+        and BLANK * 2 not in "".join(pair) and BLANK not in "".join(pair)[1:]
+    ]  # fmt: skip
+    for length in range(7, 1, -1):
+        for one in ("\n", BLANK):
+            vocab.setdefault(one * length, max(vocab.values()) + 1)
+            first += [[one * n, one * (length - n)] for n in range(length - 1, 0, -1)]
+    model["merges"] = first + model["merges"]
+
+
+CONFIGURATIONS: dict[str, dict[str, Any]] = {
+    "llama 2": {"normalizer": [PREPEND, REPLACE], "strip": True},
+    "llama 2, across words": {"normalizer": [PREPEND, REPLACE], "across": True},
+    "mistral": {"pre_tokenizer": metaspace("first", False), "strip": True},
+    "gemma": {"normalizer": [REPLACE], "pre_tokenizer": SPLIT},
+    "gemma, across words": {"normalizer": [REPLACE], "across": True},
+    "gemma 3": {"normalizer": [REPLACE], "runs": True},
+    "gemma 3, runs are added": {
+        "normalizer": [REPLACE],
+        "runs": True,
+        "added": ["\n" * n for n in range(1, 8)],
+    },
+    "gemma 3, some runs are added": {
+        "normalizer": [REPLACE],
+        "runs": True,
+        "added": ["\n\n", BLANK * 2],
+    },
+    "runs and a prefix": {"normalizer": [PREPEND, REPLACE], "runs": True},
+    "words apart": {"pre_tokenizer": metaspace("always", True)},
+    "words apart, no prefix": {"pre_tokenizer": metaspace("never", True)},
+    "unknown, fused": {"normalizer": [REPLACE], "fallback": False},
+    "unknown, one by one": {"normalizer": [REPLACE], "fallback": False, "fuse": False},
+    "unknown and a prefix": {"pre_tokenizer": metaspace("first", True), "fallback": False},
+    "added tokens": {"normalizer": [REPLACE], "added": ["<x>", "日本", "the"], "normalized": True},
+    "added tokens and a prefix": {"normalizer": [PREPEND, REPLACE], "added": ["<x>", "日本"]},
+    "added after the first": {"pre_tokenizer": metaspace("first", False), "added": ["<x>", "日"]},
+    "lower case, composed": {
+        "normalizer": [{"type": "NFC"}, {"type": "Lowercase"}, REPLACE],
+    },
+}
+
+
+@cache
+def make_document(name: str) -> str:
+    """Return the tokenizer.json of a configuration."""
+    options = CONFIGURATIONS[name]
+    document = json.loads(_trained(options.get("across", False)))
+    model = document["model"]
+    if options.get("runs"):
+        with_runs(document)
+    fallback = options.get("fallback", True)
+    if fallback:
+        first = max(model["vocab"].values()) + 1
+        model["vocab"] |= {f"<0x{byte:02X}>": first + byte for byte in range(256)}
+    model |= {"byte_fallback": fallback, "fuse_unk": options.get("fuse", True)}
+    document["normalizer"] = (
+        {"type": "Sequence", "normalizers": options["normalizer"]}
+        if "normalizer" in options
+        else None
+    )
+    document["pre_tokenizer"] = options.get("pre_tokenizer")
+    decoders = [*DECODERS, STRIP] if options.get("strip") else DECODERS
+    document["decoder"] = {"type": "Sequence", "decoders": decoders}
+    next_id = max(model["vocab"].values())
+    for text in options.get("added", []):
+        if text not in model["vocab"]:
+            next_id += 1
+        token_id = model["vocab"].get(text, next_id)
+        normalized = options.get("normalized", False)
+        document["added_tokens"].append(added(token_id, text, normalized=normalized))
+    return json.dumps(document)

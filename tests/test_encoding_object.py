@@ -359,3 +359,14 @@ def test_a_name_is_no_split_pattern_but_has_one() -> None:
     assert made.count("it's") == 4
     with pytest.raises(cutline.UnknownEncodingError, match=r"use cutline.load\('my.cutline'\)"):
         cutline.get_encoding("my.cutline")
+
+
+@pytest.mark.parametrize("step", [1, -1, 3, -3])
+@pytest.mark.parametrize("special_id", [None, 2, 5_000])
+def test_highest_id_is_that_of_any_token(step: int, special_id: int | None) -> None:
+    first = 0 if step == 1 else 1_000
+    ranks = {bytes([byte]): first + step * byte for byte in range(256)}
+    special = {} if special_id is None or special_id in ranks.values() else {"<s>": special_id}
+    encoding = cutline.Encoding("own", pat_str=None, mergeable_ranks=ranks, special_tokens=special)
+    assert encoding.max_token_value == max(*ranks.values(), *special.values())
+    assert encoding.n_vocab == encoding.max_token_value + 1

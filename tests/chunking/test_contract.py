@@ -10,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cutline
-from cutline.chunking import Chunker, CodeChunker, MarkdownChunker, TextChunker, TokenChunker
+from cutline import threads
+from cutline.chunking import (
+    Chunker,
+    CodeChunker,
+    MarkdownChunker,
+    TextChunker,
+    TokenChunker,
+    chunkers,
+)
 from cutline.errors import BudgetError
 from tests.chunking.contract import check
 from tests.conftest import short_or_long
@@ -155,3 +163,21 @@ def test_corpora(corpus: str, make: Make, size: int) -> None:
         part = corpus[start : start + (longest // 20 if number else longest)]
         for overlap in {0, size // 4}:
             check_all(make, DISTINCT[number % 4], part, size, overlap, **options)
+
+
+@pytest.mark.parametrize("kind", ["token", "text", "markdown"])
+@pytest.mark.parametrize("block", [1, 500, threads.CUT_CHARACTERS])
+def test_a_batch_in_threads_is_cut_like_its_texts(
+    kind: str, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chunkers, "CUT_CHARACTERS", block)
+    texts = [*NAMED_TEXTS.values(), *random_texts(107, 100), "", "word " * 20_000]
+    chunker = CHUNKERS[kind]("o200k_base", 16)
+    want = [chunker.chunk(text) for text in texts]
+    assert chunker.chunk_batch(texts, num_threads=3) == want
+    assert chunker.chunk_batch([], num_threads=3) == []
+    bad: Any
+    for bad, error in ((7, TypeError), ("\ud800", cutline.SurrogateError)):
+        with pytest.raises(error) as caught:
+            chunker.chunk_batch([*texts, bad, *texts], num_threads=3)
+        assert f"in the text at place {len(texts)} of the batch" in caught.value.__notes__

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cutline.cli import inputs
+from cutline.cli import counts, inputs
 from cutline.cli.parallel import ahead, in_order
+from cutline.pipeline import parts
 from tests.cli.conftest import TEXTS, Invoke
 
 
@@ -55,6 +56,22 @@ def test_jobs_do_not_change_the_output(
         assert together.exit_code == alone.exit_code == 1
         assert together.stderr == alone.stderr
         assert together.stdout_bytes == alone.stdout_bytes
+
+
+@pytest.mark.parametrize("errors", ["strict", "replace"])
+def test_one_large_file_is_counted_in_threads(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch, folder: Path, errors: str
+) -> None:
+    asked = []
+    monkeypatch.setattr(counts, "_THREADS_BYTES", 10)
+    monkeypatch.setattr(parts, "_PART", 7)
+    map_parts = parts.map_parts
+    monkeypatch.setattr(parts, "map_parts", lambda *a: asked.append(a[-1]) or map_parts(*a))
+    command = ["count", "--format", "jsonl", "--errors", errors, folder, "-"]
+    alone = invoke(*command, "--jobs", "1", stdin="one two " * 9)
+    assert not asked
+    assert invoke(*command, "--jobs", "3", stdin="one two " * 9).stdout == alone.stdout
+    assert set(asked) == {3}
 
 
 def test_results_come_in_order_and_weigh_no_more_than_allowed() -> None:

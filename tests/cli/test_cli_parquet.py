@@ -2,6 +2,7 @@
 
 import io
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,12 +24,30 @@ def rows_of(content: bytes) -> list[dict[str, Any]]:
     return rows
 
 
-def test_rows_are_those_of_the_json_lines(invoke: Invoke, text: str) -> None:
-    options = ["--by", "text", "--chunk-size", "8", "--overlap", "2"]
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_rows_are_those_of_the_json_lines(
+    invoke: Invoke, text: str, n_jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_module, "_GROUP_ROWS", 3)
+    options = ["--by", "text", "--chunk-size", "8", "--overlap", "2", "--jobs", n_jobs]
     lines = invoke("chunk", *options, stdin=text.encode()).stdout_bytes.decode()
     result = invoke("chunk", *options, "--format", "parquet", stdin=text.encode())
     assert (result.exit_code, result.stderr) == (0, "")
     assert rows_of(result.stdout_bytes) == [json.loads(line) for line in lines.split("\n") if line]
+
+
+def test_headings_and_metadata_are_those_of_the_json_lines(invoke: Invoke) -> None:
+    text = (
+        "# Ä\n\n## 名前\n\n| a |\n|---|\n| b |\n\n# \n\n"
+        + "one two three. " * 40
+        + "\n\n### ñ\n\nx"
+    )
+    options = ["--by", "markdown", "--chunk-size", "12"]
+    lines = invoke("chunk", *options, stdin=text.encode()).stdout_bytes.decode()
+    result = invoke("chunk", *options, "--format", "parquet", stdin=text.encode())
+    rows = rows_of(result.stdout_bytes)
+    assert rows == [json.loads(line) for line in lines.split("\n") if line]
+    assert {len(row["headings"]) for row in rows} == {0, 1, 2}
 
 
 def test_columns_are_the_same_for_all_texts(invoke: Invoke) -> None:
@@ -58,6 +77,39 @@ def test_rows_are_written_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
     first = next(parts)
     assert (taken, first[:4]) == (2, b"PAR1")
     assert len(rows_of(first + b"".join(parts))) == 5
+
+
+def test_reader_that_leaves_early_leaves_no_thread_at_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(parquet_module, "_GROUP_ROWS", 2)
+    chunks = [Chunk("a", 0, 1, 1, 0)] * 100
+    parts = parquet_module.parquet([("a", chunks)], n_jobs=2)
+    assert next(parts)
+    parts.close()
+
+
+def test_more_text_than_a_column_holds_is_refused(
+    monkeypatch: pytest.MonkeyPatch, invoke: Invoke
+) -> None:
+    monkeypatch.setattr(parquet_module, "_STRING_BYTES", 99)
+    result = invoke("chunk", "--format", "parquet", stdin="a" * 100)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "pass a smaller --chunk-size" in result.stderr
+
+
+def test_pandas_is_not_imported() -> None:
+    # pyarrow would for a list, and that takes longer than all the rest of a short run.
+    program = (
+        "import sys\n"
+        "from cutline import Chunk\n"
+        "from cutline.cli.parquet import parquet\n"
+        "list(parquet([('a', [Chunk('a', 0, 1, 1, 0)])]))\n"
+        "print('pandas' in sys.modules)"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 def test_output_file_is_whole(invoke: Invoke, tmp_path: Path) -> None:

@@ -39,6 +39,23 @@ def test_groups_of_parts_add_up_to_the_counts_of_all(
     assert sum(distinct) == len(want), "a piece is in two groups"
 
 
+@pytest.mark.parametrize("pat_str", [None, r"\p{L}+", r"(?<=t)o|\w+|\s"])
+@pytest.mark.parametrize("special", [(), ("<|endoftext|>", "be")])
+@pytest.mark.filterwarnings("ignore::cutline.PatternFallbackWarning")
+def test_every_pattern_and_special_token_counts_as_in_one_process(
+    pat_str: str | None, special: tuple[str, ...]
+) -> None:
+    texts = [*NAMED_TEXTS.values(), "to be<|endoftext|>or not to be", "", "x" * 70_000]
+    tables = PieceTables("text", pat_str, special, n_groups=3)
+    none_between = [cell for text in texts for cell in (text, None)]
+    parts = [none_between[:20], none_between[20:]]
+    counted = pa.concat_tables([tables.counted(table_of(part).slice(1)) for part in parts])
+    want = cutline.count_pieces(
+        iter(texts[1:10] + texts[11:]), pat_str=pat_str, special_tokens=special
+    )
+    assert tables.summed(counted) == want
+
+
 def test_a_row_for_each_group_and_not_for_each_piece() -> None:
     tables = PieceTables("text", None, (), n_groups=5)
     words = [f"word {number}" for number in range(1_000)]

@@ -232,6 +232,28 @@ def test_pieces_are_sorted_by_their_bytes() -> None:
     assert list(rows_of(tally).items()) == sorted(Counter(pieces).items())
 
 
+@pytest.mark.parametrize("n_groups", [1, 2, 7, 300])
+def test_groups_are_those_of_the_byte_sums(n_groups: int) -> None:
+    tables = build_scan_tables(O200K_PAT_STR)
+    tally, texts = Tally(tables), [*sample(31), "é中".encode() * 3_000, bytes(range(33)) * 40]
+    for text in texts:
+        tally.add(text, 0, len(text), len(text), True)
+    found: Rows = {}
+    groups = tally.groups(n_groups)
+    assert len(groups) == n_groups
+    for group, pieces in enumerate(groups):
+        if pieces is None:
+            continue
+        arena, offsets, counts = pieces
+        data = arena.tobytes()
+        rows = [data[start:end] for start, end in pairwise(offsets.tolist())]
+        assert rows
+        assert {sum(piece) % n_groups for piece in rows} == {group}
+        found |= dict(zip(rows, counts.tolist(), strict=True))
+    assert found == rows_of(tally)
+    assert sum(len(pieces[2]) for pieces in groups if pieces is not None) == len(found)
+
+
 def test_spans_are_counted_wherever_they_lie() -> None:
     tally = Tally(None)
     tally.add_spans(b"abcab", np.array([0, 3, 2, 0, 4]), np.array([2, 5, 2, 5, 5]))
@@ -274,6 +296,11 @@ def test_an_empty_tally_has_nothing() -> None:
     arena, offsets, counts = Tally(None).pieces()
     assert (arena.dtype, offsets.dtype, counts.dtype) == (np.uint8, np.int64, np.int64)
     assert (arena.tolist(), offsets.tolist(), counts.tolist()) == ([], [0], [])
+
+
+def test_no_groups_are_refused() -> None:
+    with pytest.raises(ValueError, match="n_groups must be 1 or more, got 0"):
+        Tally(None).groups(0)
 
 
 def test_an_end_outside_the_text_and_missing_tables_are_refused() -> None:

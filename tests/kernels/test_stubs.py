@@ -74,6 +74,8 @@ def stub_parameters(arguments: ast.arguments) -> Iterator[tuple[str, Any]]:
         if place >= required:
             default = ast.literal_eval(arguments.defaults[place - required])
         yield argument.arg, default
+    for argument, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        yield argument.arg, inspect.Parameter.empty if value is None else ast.literal_eval(value)
 
 
 def test_every_stub_is_that_of_a_kernel() -> None:

@@ -8,6 +8,7 @@ import pytest
 import regex
 
 import cutline
+from cutline.pipeline import offsets
 from tests.pipeline.families import FAMILIES, build, texts_with, tokenizers
 from tests.texts import NAMED_TEXTS
 
@@ -146,3 +147,9 @@ def test_spans_of_nothing_and_of_what_is_left_out() -> None:
     assert (tokens, spans.tolist()) == ([256, 98, 97], [[2, 4], [6, 7], [7, 8]])
     with pytest.raises(cutline.SpecialTokenError):
         encoding.encode_with_offsets("<|endoftext|>")
+
+
+def test_white_space_is_that_of_unicode() -> None:
+    # Python adds four separators to Unicode's, from U+001C on.
+    spaces = {chr(c) for c in range(0x110000) if chr(c).isspace() and not 0x1C <= c <= 0x1F}
+    assert set(offsets._WHITE) == {"\u0120", *spaces}

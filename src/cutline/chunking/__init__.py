@@ -1,5 +1,7 @@
 """Chunkers: cut texts at natural boundaries within a token budget. Source: docs/chunking.md."""
 
+from typing import TYPE_CHECKING, Any
+
 from cutline.chunking.chunkers import (
     Chunker,
     CodeChunker,
@@ -7,7 +9,9 @@ from cutline.chunking.chunkers import (
     TextChunker,
     TokenChunker,
 )
-from cutline.chunking.code_structure import code_languages
+
+if TYPE_CHECKING:
+    from cutline.chunking.code_structure import code_languages
 
 __all__ = [
     "Chunker",
@@ -17,3 +21,13 @@ __all__ = [
     "TokenChunker",
     "code_languages",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "code_languages":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Most programs chunk no code.
+    from cutline.chunking.code_structure import code_languages
+
+    globals()[name] = code_languages
+    return code_languages

@@ -4,19 +4,19 @@ One number per character encodes the properties in the rules of UAX #29, and som
 They are packaged, so that cuts do not depend on the version of Python or of another library.
 """
 
-from pathlib import Path
+from __future__ import annotations
+
+from array import array
+from os import path  # pathlib would take longer than to load the tables
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
-from cutline.container import unpack
+from cutline.container import unpack_numbers
 from cutline.kernels.breaks.text_properties import set_tables
 
 __all__ = ["load_tables"]
 
 BREAKS_MAGIC: Final = b"cutlnBR1"
-DATA_PATH: Final = Path(__file__).with_name("data") / "breaks-16.bin"
+DATA_PATH: Final = path.join(path.dirname(__file__), "data", "breaks-16.bin")  # noqa: PTH118, PTH120
 
 # Without the full stop.
 _ABBREVIATIONS: Final = """
@@ -29,15 +29,16 @@ _ABBREVIATIONS: Final = """
 """
 
 
-def pack_abbreviations() -> NDArray[np.uint64]:
+def pack_abbreviations() -> memoryview:
     """Encode the abbreviations, at most 8 ASCII characters each, as sorted numbers."""
     words = _ABBREVIATIONS.split()
-    return np.array([int.from_bytes(word.encode(), "little") for word in words], dtype=np.uint64)
+    return memoryview(array("Q", [int.from_bytes(word.encode(), "little") for word in words]))
 
 
 def load_tables() -> None:
     """Load the tables into the kernels. Cost: 1 ms, once."""
-    _, arrays = unpack(BREAKS_MAGIC, DATA_PATH.read_bytes())
+    with open(DATA_PATH, "rb") as file:  # noqa: PTH123
+        _, arrays = unpack_numbers(BREAKS_MAGIC, file.read())
     set_tables(
         arrays["block_index"], arrays["block_class"], arrays["properties"], pack_abbreviations()
     )

@@ -11,9 +11,6 @@ from math import ceil
 from operator import attrgetter, index
 from typing import NamedTuple
 
-import numpy as np
-
-from cutline.chunking.hashing import hashes_around
 from cutline.chunking.levels import Level
 from cutline.chunking.outline import PLAIN, Outline
 from cutline.chunking.plain_finder import PlainFinder
@@ -22,6 +19,7 @@ from cutline.chunks import Chunk, too_large
 from cutline.counting import IntervalCounter
 from cutline.encoding import Encoding
 from cutline.errors import BudgetError
+from cutline.kernels.base.late import numpy as np  # few rules need it
 from cutline.kernels.breaks.breaks import keep_graphemes, says_something
 from cutline.kernels.breaks.chunks import make_chunk
 from cutline.protocols import SliceCounter
@@ -373,6 +371,8 @@ class ChunkFinder:
             places = np.arange(found.start, found.stop)
         else:
             places = np.array(found, dtype=np.int64)
+        from cutline.chunking.hashing import hashes_around
+
         hashes = hashes_around(self._text, start, earliest, fit_end)[places - earliest]
         for place in map(int, places[np.argsort(hashes, kind="stable")[::-1]]):
             tokens = self._tokens(start, place)

@@ -3,8 +3,6 @@
 import copy
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Final, Self
 
 from cutline.checks import plain_text
@@ -17,7 +15,7 @@ from cutline.chunking.rules import CountText, Rules
 from cutline.chunks import Chunk
 from cutline.protocols import TokenCounter
 from cutline.registry import token_counter_of
-from cutline.threads import map_threads
+from cutline.threads import CUT_CHARACTERS, map_sized
 
 __all__ = [
     "Chunker",
@@ -75,7 +73,7 @@ class Chunker:
         ['one two', ' three four']
         """
         twin = copy.copy(self)
-        twin._rules = replace(self._rules, count_text=count_text)
+        twin._rules = self._rules.with_count_text(count_text)
         return twin
 
     def _apart(self) -> Self:
@@ -117,7 +115,8 @@ class Chunker:
         """
         if isinstance(texts, str):
             raise TypeError("texts must be a sequence of str, got one str: put it into a list")
-        return map_threads(self._chunk_numbered, list(enumerate(texts)), num_threads)
+        numbered = list(enumerate(texts))
+        return map_sized(self._chunk_numbered, numbered, _length, num_threads, CUT_CHARACTERS)
 
     def _chunk_numbered(self, numbered: tuple[int, str]) -> list[Chunk]:
         place, text = numbered
@@ -142,7 +141,7 @@ class Chunker:
         if isinstance(source, str):
             raise TypeError("source must be parts of a text or a Path, got one str: use chunk")
         if isinstance(source, os.PathLike):
-            return self._chunk_parts(_file_parts(Path(source)))
+            return self._chunk_parts(_file_parts(source))
         return self._chunk_parts(source)
 
     def _chunk_parts(self, parts: Iterable[str]) -> Iterator[Chunk]:
@@ -153,8 +152,13 @@ class Chunker:
         return PLAIN
 
 
-def _file_parts(path: Path) -> Iterator[str]:
-    with path.open(encoding="utf-8", newline="") as file:
+def _length(numbered: tuple[int, object]) -> int:
+    """Return a text's length; 0 if it is none, which is refused in its turn."""
+    return str.__len__(numbered[1]) if isinstance(numbered[1], str) else 0
+
+
+def _file_parts(path: os.PathLike[str]) -> Iterator[str]:
+    with open(path, encoding="utf-8", newline="") as file:  # noqa: PTH123 (loads pathlib)
         while part := file.read(_READ_CHARACTERS):
             yield part
 

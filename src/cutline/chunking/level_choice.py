@@ -1,10 +1,9 @@
 """Making levels from users' arguments: names, patterns and functions."""
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, TypeAlias
-
-import regex
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 
 from cutline.chunking.levels import (
     BreakLevel,
@@ -19,6 +18,9 @@ from cutline.chunking.levels import (
     WholeGraphemes,
     WordLevel,
 )
+
+if TYPE_CHECKING:
+    import regex
 
 __all__ = ["LevelLike", "make_levels"]
 
@@ -83,7 +85,7 @@ def _make_level(level: LevelLike) -> Level:
                 "re.compile(...)"
             )
         return _BY_NAME[level]()
-    if isinstance(level, (re.Pattern, regex.Pattern)):
+    if _is_pattern(level):
         if isinstance(level.pattern, bytes):
             raise TypeError(f"the pattern of a level must be str, got bytes {level.pattern!r}")
         return PatternLevel(level.pattern, level)
@@ -93,3 +95,9 @@ def _make_level(level: LevelLike) -> Level:
         "a level must be a name, a compiled regular expression or a function, "
         f"got {type(level).__name__}"
     )
+
+
+def _is_pattern(level: Any) -> "TypeGuard[re.Pattern[str] | regex.Pattern[str]]":
+    # A module that is not loaded has made no pattern.
+    other = getattr(sys.modules.get("regex"), "Pattern", re.Pattern)
+    return isinstance(level, (re.Pattern, other))

@@ -9,9 +9,8 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from operator import index
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import regex
 from bitarray import bitarray
 
 from cutline.chunking import break_tables
@@ -26,6 +25,9 @@ from cutline.kernels.breaks.breaks import (
     find_last_break,
     keep_graphemes,
 )
+
+if TYPE_CHECKING:
+    import regex
 
 __all__ = [
     "LOOK_AHEAD",

@@ -8,7 +8,6 @@ is cut at lines, and its chunks say why.
 import warnings
 from typing import Final
 
-from cutline.chunking.parse_pool import ParserError, ask
 from cutline.chunking.structure import Structure, line_starts, nested_bitmaps
 from cutline.errors import UnparsedWarning
 
@@ -49,6 +48,8 @@ def structure_of(text: str, language: str, *, isolated: bool) -> Structure:
     if not isolated:
         structure = parse(text, language)
     else:
+        from cutline.chunking.parse_pool import ParserError, ask
+
         try:
             structure = ask(text, language)
         except ParserError as error:

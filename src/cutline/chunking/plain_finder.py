@@ -5,11 +5,10 @@ of them fills a chunk, it returns the end of the longest fitting prefix, and onl
 of the other levels up to there remains to be found.
 """
 
+from array import array
 from collections.abc import Callable
 from itertools import takewhile
 from math import ceil
-
-import numpy as np
 
 from cutline.chunking.levels import (
     BreakLevel,
@@ -60,7 +59,7 @@ class PlainFinder:
         first = takewhile(_is_known, rules.levels)
         known = [level for level in first if isinstance(level, BreakLevel)]
         self.other_levels = rules.levels[len(known) :]
-        self._kinds = np.array([level.kind for level in known], dtype=np.intc)
+        self._kinds = array("i", [level.kind for level in known])
         self._names = (*(level.name for level in known), end)
         self._size = rules.chunk_size
         self._stable = rules.stable
@@ -103,5 +102,5 @@ class PlainFinder:
         )
         offset = self._offset
         return make_chunks(
-            Chunk, self._text, rows.reshape(-1), self._names, offset=offset, index=index
+            Chunk, self._text, rows, self._names, offset=offset, index=index
         ), fit_end

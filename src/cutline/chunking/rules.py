@@ -1,8 +1,7 @@
 """`Rules`: the options that all chunkers share, checked."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 from cutline.chunking.levels import GraphemeLevel, Level
 from cutline.chunks import Chunk, checked_sizes
@@ -15,9 +14,8 @@ _ENDLESS: Final = 1 << 60
 """In tokens: no text has as many, and sums of such budgets fit a machine word."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """The options of a chunker.
+    """The options of a chunker. Immutable. No dataclass: to import those takes longer.
 
     Attributes:
         chunk_size: maximum number of tokens of a chunk.
@@ -35,27 +33,38 @@ class Rules:
         ValueError: a number is out of range.
     """
 
-    chunk_size: int
-    chunk_overlap: int
-    levels: tuple[Level, ...]
-    min_fill: float
-    strip: bool
-    balance: bool
-    stable: bool
-    count_text: CountText | None
-    overlap_levels: tuple[Level, ...] = field(init=False)
+    def __init__(
+        self,
+        *,
+        chunk_size: int,
+        chunk_overlap: int,
+        levels: tuple[Level, ...],
+        min_fill: float,
+        strip: bool,
+        balance: bool,
+        stable: bool,
+        count_text: CountText | None,
+    ) -> None:
+        size, overlap = checked_sizes(chunk_size, chunk_overlap)
+        if not 0 <= min_fill <= 1:
+            raise ValueError(f"min_fill must be from 0 to 1, a share of chunk_size, got {min_fill}")
+        if count_text is not None and not callable(count_text):
+            raise TypeError(f"count_text must be a function, got {type(count_text).__name__}")
+        self.chunk_size: Final = min(size, _ENDLESS)
+        self.chunk_overlap: Final = min(overlap, _ENDLESS - 1)
+        self.levels: Final = levels
+        self.min_fill: Final = min_fill
+        self.strip: Final = strip
+        self.balance: Final = balance
+        self.stable: Final = stable
+        self.count_text: Final = count_text
+        self.overlap_levels: Final = _overlap_levels(levels)
 
-    def __post_init__(self) -> None:
-        size, overlap = checked_sizes(self.chunk_size, self.chunk_overlap)
-        object.__setattr__(self, "chunk_size", min(size, _ENDLESS))
-        object.__setattr__(self, "chunk_overlap", min(overlap, _ENDLESS - 1))
-        object.__setattr__(self, "overlap_levels", _overlap_levels(self.levels))
-        if not 0 <= self.min_fill <= 1:
-            raise ValueError(
-                f"min_fill must be from 0 to 1, a share of chunk_size, got {self.min_fill}"
-            )
-        if self.count_text is not None and not callable(self.count_text):
-            raise TypeError(f"count_text must be a function, got {type(self.count_text).__name__}")
+    def with_count_text(self, count_text: CountText | None) -> Self:
+        """Return a copy with another `count_text`."""
+        options: dict[str, Any] = vars(self) | {"count_text": count_text}
+        del options["overlap_levels"]
+        return type(self)(**options)
 
     @property
     def keeps_graphemes(self) -> bool:

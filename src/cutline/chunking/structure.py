@@ -3,9 +3,8 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any
+from typing import Any, Final
 
 from bitarray import bitarray
 
@@ -16,9 +15,8 @@ _LONE_RETURN = re.compile(rb"\r(?!\n)")
 _OFFSET = itemgetter(0)
 
 
-@dataclass(frozen=True, slots=True)
 class Structure:
-    """Where a text may be cut, what should stay whole, and the headings of each place.
+    """Where a text may be cut, what should stay whole, and the headings of each place. Immutable.
 
     All offsets are code points of the source text, all spans half-open.
 
@@ -36,23 +34,31 @@ class Structure:
         problem: why the text was not parsed, so that there are only lines; "" if it was.
     """
 
-    names: tuple[str, ...]
-    bitmaps: tuple[bitarray, ...]
-    units: tuple[tuple[int, int], ...] = ()
-    headings: tuple[tuple[int, tuple[str, ...]], ...] = ()
-    regions: tuple[tuple[int, int, str], ...] = ()
-    problem: str = ""
-    _outer: tuple[int, ...] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        bitmaps: tuple[bitarray, ...],
+        units: tuple[tuple[int, int], ...] = (),
+        headings: tuple[tuple[int, tuple[str, ...]], ...] = (),
+        regions: tuple[tuple[int, int, str], ...] = (),
+        problem: str = "",
+    ) -> None:
+        self.names: Final = names
+        self.bitmaps: Final = bitmaps
+        self.units: Final = units
+        self.headings: Final = headings
+        self.regions: Final = regions
+        self.problem: Final = problem
         # Index of the enclosing region of each, or -1.
-        outer: list[int] = []
-        for start, _, _ in self.regions:
-            around = len(outer) - 1
-            while around >= 0 and self.regions[around][1] <= start:
-                around = outer[around]
-            outer.append(around)
-        object.__setattr__(self, "_outer", tuple(outer))
+        self._outer: Final[list[int]] = []
+        for start, _, _ in regions:
+            around = len(self._outer) - 1
+            while around >= 0 and regions[around][1] <= start:
+                around = self._outer[around]
+            self._outer.append(around)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Structure) and vars(self) == vars(other)
 
     def headings_at(self, offset: int) -> tuple[str, ...]:
         """Return the path of headings of the character at an offset.

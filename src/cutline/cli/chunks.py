@@ -81,7 +81,7 @@ def chunk(
             return json_rows(results)
         from cutline.cli.parquet import parquet
 
-        return parquet(results)
+        return parquet(results, n_jobs)
 
     def work(name: str, content: bytes) -> Iterable["Chunk"]:
         return chunkers.chunk(name, decode_utf8(content, errors))

@@ -1,5 +1,6 @@
 """The command group, the simple commands, and `run`, which all commands use."""
 
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -96,6 +97,8 @@ def main() -> None:
     processed.
     Exit codes: 0 all done, 1 something failed, 2 wrong usage.
     """
+    # numpy starts a thread for each processor, which spins; no command needs them.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def command(*lines: str) -> Callable[[Callable[..., None]], click.Command]:

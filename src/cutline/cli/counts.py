@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from cutline import Encoding
 
 
+# Less is counted by one thread before several would have begun: they need numpy, among others.
+_THREADS_BYTES = 1 << 28
+
+
 class Size(NamedTuple):
     """The size of a text."""
 
@@ -74,7 +78,9 @@ def count(
     def work(_: str, content: bytes) -> Size:
         utf8 = checked_utf8(content, errors)
         characters = len(utf8.decode()) if form == "table" else 0  # only the table has them
-        return Size(encoding._count_utf8(utf8), characters, len(content))
+        num_threads = n_jobs if len(utf8) > _THREADS_BYTES else 1
+        tokens = encoding._count_utf8(utf8, num_threads=num_threads)
+        return Size(tokens, characters, len(content))
 
     def write(results: Results) -> Iterator[str]:
         rows = results if order is None else sorted(results, key=_ORDERS[order])  # type: ignore[arg-type]

@@ -63,7 +63,7 @@ jobs = click.option(
     default=processor_count,
     show_default="one for each processor",
     help="How many files to process at a time; with more than 1, a large file is written "
-    "while it is cut.",
+    "while it is cut, or counted in so many parts at a time.",
 )
 
 

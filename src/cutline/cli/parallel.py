@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def processor_count() -> int:
 
 def in_order(
     calls: Iterable[tuple[int, Callable[[], Result]]], n_threads: int, most: int
-) -> Iterator[Callable[[], Result]]:
+) -> Generator[Callable[[], Result]]:
     """Make calls in threads, and yield for each a function that returns its result, or raises.
 
     Args:

@@ -1,10 +1,17 @@
 """Rows of `cutline chunk` as Parquet, written as a stream."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import closing
+from functools import partial
+from itertools import accumulate
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from cutline.chunks import content_hash
 from cutline.cli.failure import Failure
+from cutline.cli.parallel import in_order
 from cutline.cli.rows import metadata_json
 from cutline.extras import need
 from cutline.kernels.base.utf8 import encode_utf8
@@ -19,10 +26,14 @@ __all__ = ["need_pyarrow", "parquet"]
 # Limits of a row group, which is kept in memory.
 _GROUP_ROWS = 16_384
 _GROUP_CHARACTERS = 1 << 23
+_GROUPS_AHEAD = 2
 # Columns with few values; to look for repeated texts and hashes takes longer than to write them.
 _REPEATED = ["file", "headings.list.element", "metadata"]
+_NUMBERS = ("index", "start_index", "end_index", "token_count")
+_STRING_BYTES = (1 << 31) - 1
 
-Group = list[tuple[str, "Chunk"]]
+Group = tuple[list[str], list["Chunk"]]
+"""Chunks, and the file of each."""
 
 
 def need_pyarrow() -> None:
@@ -77,8 +88,11 @@ class _Written:
         return taken
 
 
-def parquet(results: Iterable[tuple[str, Iterable["Chunk"]]]) -> Iterator[bytes]:
-    """Yield a Parquet file in parts; without chunks, one that has only columns."""
+def parquet(results: Iterable[tuple[str, Iterable["Chunk"]]], n_jobs: int = 1) -> Iterator[bytes]:
+    """Yield a Parquet file in parts; without chunks, one that has only columns.
+
+    With several jobs, a thread writes a row group while the next one is cut.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -87,40 +101,74 @@ def parquet(results: Iterable[tuple[str, Iterable["Chunk"]]]) -> Iterator[bytes]
     with pq.ParquetWriter(
         pa.PythonFile(written, mode="w"), columns, compression="zstd", use_dictionary=_REPEATED
     ) as writer:
-        for group in _groups(results):
+
+        def part(group: Group) -> bytes:
             writer.write_table(_table(group, columns))
-            yield written.take()
+            return written.take()
+
+        weight = 0 if n_jobs == 1 else 1
+        calls = ((weight, partial(part, group)) for group in _groups(results))
+        # Closed before the writer is: its thread may still write.
+        with closing(in_order(calls, 1, _GROUPS_AHEAD)) as parts:
+            for taken in parts:
+                yield taken()
     yield written.take()
 
 
 def _groups(results: Iterable[tuple[str, Iterable["Chunk"]]]) -> Iterator[Group]:
-    group: Group = []
+    files: list[str] = []
+    pieces: list[Chunk] = []
     characters = 0
     for file, chunks in results:
         for piece in chunks:
-            group.append((file, piece))
+            files.append(file)
+            pieces.append(piece)
             characters += len(piece.text)
-            if len(group) >= _GROUP_ROWS or characters >= _GROUP_CHARACTERS:
-                yield group
-                group, characters = [], 0
-    if group:
-        yield group
+            if len(pieces) >= _GROUP_ROWS or characters >= _GROUP_CHARACTERS:
+                yield files, pieces
+                files, pieces, characters = [], [], 0
+    if pieces:
+        yield files, pieces
 
 
 def _table(group: Group, columns: "pyarrow.Schema") -> "pyarrow.Table":
+    """Make the columns from buffers: `pyarrow.array` imports pandas, where that is installed."""
     import pyarrow as pa
 
-    files, pieces = zip(*group, strict=True)
-    values = (
-        files,
-        [piece.index for piece in pieces],
-        [piece.start_index for piece in pieces],
-        [piece.end_index for piece in pieces],
-        [piece.token_count for piece in pieces],
-        [piece.text for piece in pieces],
-        [piece.headings for piece in pieces],
-        list(map(metadata_json, pieces)),
-        [content_hash(encode_utf8(piece.text), piece.headings) for piece in pieces],
-    )
-    arrays = [pa.array(part, kind) for part, kind in zip(values, columns.types, strict=True)]
+    files, pieces = group
+    texts = [encode_utf8(piece.text) for piece in pieces]
+    headings = [piece.headings for piece in pieces]
+    hashes = map(content_hash, texts, headings)
+    arrays = [
+        _strings([file.encode() for file in files]),
+        *(_numbers(map(attrgetter(name), pieces), columns.field(name).type) for name in _NUMBERS),
+        _strings(texts),
+        pa.ListArray.from_arrays(
+            _numbers(accumulate(map(len, headings), initial=0), pa.int32()),
+            _strings([heading.encode() for path in headings for heading in path]),
+        ),
+        _strings([metadata_json(piece).encode() for piece in pieces]),
+        _strings([digest.encode() for digest in hashes]),
+    ]
     return pa.Table.from_arrays(arrays, schema=columns)
+
+
+def _numbers(values: Iterable[int], kind: "pyarrow.DataType") -> "pyarrow.Array":
+    numbers = np.fromiter(values, kind.to_pandas_dtype())
+    return _array(kind, len(numbers), numbers)
+
+
+def _strings(values: list[bytes]) -> "pyarrow.Array":
+    """Make a column of strings from their UTF-8."""
+    import pyarrow as pa
+
+    ends = np.cumsum([0, *map(len, values)])
+    if ends[-1] > _STRING_BYTES:
+        raise Failure("a chunk has about 2 GiB, too much for Parquet: pass a smaller --chunk-size")
+    return _array(pa.string(), len(values), ends.astype(np.int32), b"".join(values))
+
+
+def _array(kind: "pyarrow.DataType", n: int, *buffers: Any) -> "pyarrow.Array":
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(kind, n, [None, *map(pa.py_buffer, buffers)])

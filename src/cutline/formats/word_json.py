@@ -18,9 +18,10 @@ from cutline.formats.tokenizer_json import (
     trims_of,
 )
 from cutline.normalizing import Form, Lower, Step
-from cutline.spec import TokenizerSpec, Unigram, WordPiece
+from cutline.spec import TokenizerSpec
 from cutline.vocabulary import Vocabulary
 from cutline.words.joining import Joiner, JoinMetaspace, JoinWordPiece
+from cutline.words.models import Unigram, WordPiece
 from cutline.words.precompiled import Precompiled
 from cutline.words.splitting import Metaspace, SplitClass, Splitter, WhitespaceSplit
 from cutline.words.steps import ByCharacter, Collapse

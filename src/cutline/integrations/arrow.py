@@ -342,6 +342,13 @@ class _ArrowDocument:
             start = stop
 
 
+def text_columns(
+    batches: "pyarrow.Table | Iterable[pyarrow.RecordBatch | pyarrow.Table]", column: str
+) -> Iterator[TextColumn]:
+    """Yield the texts of each record batch; raises as `ArrowTexts`."""
+    return (texts for _, texts in _parts(batches, column))
+
+
 def _parts(
     batches: "pyarrow.Table | Iterable[pyarrow.RecordBatch | pyarrow.Table]", column: str
 ) -> "Iterator[tuple[pyarrow.RecordBatch, TextColumn]]":

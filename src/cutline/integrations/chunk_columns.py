@@ -16,7 +16,7 @@ from cutline.chunks import Chunk
 from cutline.encoding import Encoding
 from cutline.integrations.text_column import TextColumn, need_pyarrow
 from cutline.kernels.cut.windows import Cutter, code_points
-from cutline.threads import cut_into_blocks, map_threads
+from cutline.threads import CUT_CHARACTERS, cut_into_blocks, map_sized, map_threads
 
 if TYPE_CHECKING:
     import pyarrow
@@ -60,7 +60,8 @@ def chunk_columns(column: TextColumn, chunker: Chunker, num_threads: int) -> Col
         return cuts.rows, _columns_of_cuts(column, cuts)
     # One bad document must not end a whole job.
     cut = partial(_chunk_row, column, chunker._apart())
-    chunks = map_threads(cut, range(len(column)), num_threads)
+    sizes = np.diff(column.offsets).tolist()
+    chunks = map_sized(cut, range(len(column)), sizes.__getitem__, num_threads, CUT_CHARACTERS)
     rows = np.repeat(np.arange(len(column)), np.fromiter(map(len, chunks), np.int64, len(column)))
     return rows, _columns_of_chunks(column, list(chain.from_iterable(chunks)))
 

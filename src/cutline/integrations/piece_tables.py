@@ -6,22 +6,30 @@ group, a worker adds them up in the kernel (`added`), and the driver makes `Piec
 groups (`summed`). No piece is in two groups.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cutline.errors import SourceError
-from cutline.integrations.arrow import ArrowTexts
+from cutline.errors import SourceError, UnsupportedPatternError
+from cutline.integrations.arrow import ArrowTexts, text_columns
 from cutline.integrations.text_column import need_pyarrow
+from cutline.kernels.scan.scan import ScanTables
 from cutline.kernels.train.piece_counter import Tally
-from cutline.training import PieceCounts, count_pieces
+from cutline.tables import build_scan_tables
+from cutline.training import PieceCounts
+from cutline.training.counting import tally_pieces
 
 if TYPE_CHECKING:
     import pyarrow
 
+    from cutline.kernels.train.piece_counter import Pieces
+
 __all__ = ["PieceTables", "piece_schema"]
+
+_KEPT_TABLES = 8
 
 # Arena, offsets and counts, as in `PieceCounts`.
 _ARRAYS = {"arena": np.uint8, "offsets": np.int64, "counts": np.int64}
@@ -67,17 +75,27 @@ class PieceTables:
 
     def counted(self, batches: "pyarrow.Table | Iterable[pyarrow.RecordBatch]") -> "pyarrow.Table":
         """Count the pieces of any number of texts; return a row for each group that has some."""
-        counts = count_pieces(
-            ArrowTexts(batches, self.column, may_be_empty=True),
-            pat_str=self.pat_str,
-            special_tokens=self.special_tokens,
-            num_threads=1,
-        )
-        return _table(_grouped(counts, self.n_groups))
+        groups = enumerate(self._tally(batches).groups(self.n_groups))
+        return _table((group, pieces) for group, pieces in groups if pieces is not None)
+
+    def _tally(self, batches: "pyarrow.Table | Iterable[pyarrow.RecordBatch]") -> Tally:
+        try:
+            scan_tables = None if self.special_tokens else _scan_tables(self.pat_str)
+        except UnsupportedPatternError:
+            scan_tables = None
+        if scan_tables is None:
+            texts = ArrowTexts(batches, self.column, may_be_empty=True)
+            return tally_pieces(texts, self.pat_str, self.special_tokens, num_threads=1)
+        tally = Tally(scan_tables)
+        for column in text_columns(batches, self.column):
+            tally.add_documents(column.data, column.offsets)
+        return tally
 
     def added(self, table: "pyarrow.Table") -> "pyarrow.Table":
         """Add up the rows of one group to one row."""
-        return _table([(table["group"][0].as_py(), _tally(table).pieces())])
+        (pieces,) = _tally(table).groups(1)
+        assert pieces is not None  # as in every row
+        return _table([(table["group"][0].as_py(), pieces)])
 
     def summed(self, table: "pyarrow.Table") -> PieceCounts:
         """Make counts from all rows.
@@ -92,32 +110,13 @@ class PieceTables:
         )
 
 
-# A group's number, and arena, offsets and counts.
-_Row = tuple[int, tuple[np.ndarray, np.ndarray, np.ndarray]]
+@lru_cache(_KEPT_TABLES)
+def _scan_tables(pat_str: str | None) -> ScanTables:
+    """Build the tables once in a worker process, which runs many tasks."""
+    return build_scan_tables(pat_str)
 
 
-def _grouped(counts: PieceCounts, n_groups: int) -> Iterator[_Row]:
-    """Yield the groups that have pieces; a piece's group is the sum of its bytes, modulo."""
-    arena, offsets, numbers = counts.arrays()
-    if not len(counts):
-        return
-    groups = np.add.reduceat(arena, offsets[:-1], dtype=np.int64) % n_groups
-    order = np.argsort(groups, kind="stable")
-    lengths = np.diff(offsets)[order]
-    ends = np.cumsum(lengths)
-    moved = np.repeat(offsets[:-1][order] - (ends - lengths), lengths) + np.arange(len(arena))
-    arena, numbers = arena[moved], numbers[order]
-    offsets = np.append(0, ends)
-    found, firsts = np.unique(groups[order], return_index=True)
-    for group, first, last in zip(
-        found.tolist(), firsts.tolist(), [*firsts[1:].tolist(), len(order)], strict=True
-    ):
-        start, end = offsets[[first, last]]
-        inside = offsets[first : last + 1] - start
-        yield group, (arena[start:end], inside, numbers[first:last])
-
-
-def _table(rows: Iterable[_Row]) -> "pyarrow.Table":
+def _table(rows: "Iterable[tuple[int, Pieces]]") -> "pyarrow.Table":
     pa = need_pyarrow()
     names = piece_schema().names
     return pa.Table.from_pylist(

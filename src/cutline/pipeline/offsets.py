@@ -26,10 +26,10 @@ Tokens: TypeAlias = "NDArray[np.uint32]"
 Part: TypeAlias = "tuple[int, int, int | Traced | None]"
 """The span of a part of a text, with a token's id, the changed text, or None if unchanged."""
 
-_WHITE = "\u0120" + "".join(  # GPT-2's letter for a blank
-    character
-    for character in map(chr, range(0x3001))
-    if character.isspace() and not "\x1c" <= character <= "\x1f"
+# Where a post-processor trims: GPT-2's letter for a blank, and Unicode's white space.
+_WHITE = (
+    "\u0120\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
+    "\u200a\u2028\u2029\u202f\u205f\u3000"
 )
 
 

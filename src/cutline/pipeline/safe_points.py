@@ -12,6 +12,7 @@ Then the tokens of any slice are those before the point followed by those after 
 proof is in docs/tokenizers.md.
 """
 
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -40,9 +41,6 @@ class SafePoints:
         pattern = WHOLE_TEXT_PATTERN if spec.pat_str is None else spec.pat_str
         self._tables = Tables(pattern)
         self._never_joined = _never_joined(self._tables)
-        # After any character but white space: for characters that a normal form may have composed.
-        solid = [one for one in range(self._tables.end) if not self._is_space_class(one)]
-        self._always_begins = np.logical_and.reduce(self._never_joined[solid], axis=0)
         texts = [
             text
             for token in spec.added_tokens
@@ -63,14 +61,39 @@ class SafePoints:
 
         Cost: linear in the text.
         """
-        classes = self._tables.classes_in(text[begin:])
-        apart = self._never_joined[classes[:-1], classes[1:]] | self._always_begins[classes[1:]]
         found, last = [], begin
-        for place in (np.flatnonzero(apart) + begin + 1).tolist():
+        for place in self._candidates(text, begin):
             if place - last >= _LEAST_GAP and self._is_point(text[place - 1], text[place]):
                 found.append(place)
                 last = place
         return found
+
+    def first(self, text: str) -> int | None:
+        """Find the first point of a text; None: it has none.
+
+        Cost: linear in the text.
+        """
+        places = self._candidates(text, 0)
+        return next((at for at in places if self._is_point(text[at - 1], text[at])), None)
+
+    def _candidates(self, text: str, begin: int) -> list[int]:
+        """List the places after `begin` that the split pattern alone makes points."""
+        classes = self._tables.classes_in(text[begin:])
+        apart = self._never_joined[classes[:-1], classes[1:]]
+        if self._spec.normalizer:
+            apart |= self._always_begins[classes[1:]]
+        places: list[int] = (np.flatnonzero(apart) + begin + 1).tolist()
+        return places
+
+    @cached_property
+    def _always_begins(self) -> NDArray[np.bool_]:
+        """The classes that begin a piece after any character but white space.
+
+        For characters that a normal form may have composed.
+        """
+        solid = [one for one in range(self._tables.end) if not self._is_space_class(one)]
+        begins: NDArray[np.bool_] = np.logical_and.reduce(self._never_joined[solid], axis=0)
+        return begins
 
     def _is_point(self, before: str, after: str) -> bool:
         pair = before, after
@@ -83,6 +106,8 @@ class SafePoints:
 
     def _decide(self, before: str, after: str) -> bool:
         steps = self._spec.normalizer
+        if _is_surrogate(before) or _is_surrogate(after):
+            return False  # two may be one character
         if not all(step.keeps(after) for step in steps):
             return False
         if all(step.keeps(before) for step in steps):
@@ -140,6 +165,10 @@ def _never_joined(tables: Tables) -> NDArray[np.bool_]:
         reached = np.unique(tables.targets[START:, first])
         apart[first] = stops[reached[reached != 0], :n].all(axis=0)
     return apart
+
+
+def _is_surrogate(character: str) -> bool:
+    return "\ud800" <= character <= "\udfff"
 
 
 def _changes_after(spec: TokenizerSpec) -> bool:

@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import Any, Final
 
 from cutline.errors import UnsupportedPatternError
+from cutline.kernels.train.piece_counter import Tally
 from cutline.pretokenize import fall_back
 from cutline.special import SpecialFinder
 from cutline.tables import build_scan_tables
@@ -16,7 +17,7 @@ from cutline.training.progress import Progress
 from cutline.training.sources import DocumentSource, Files, open_source
 from cutline.vocabulary import O200K_PAT_STR
 
-__all__ = ["count_pieces"]
+__all__ = ["count_pieces", "tally_pieces"]
 
 PROGRESS_SECONDS: Final = 0.1
 
@@ -65,11 +66,28 @@ def count_pieces(
     [(b' be', 3), (b'to', 2)]
     """
     special_tokens = checked_special_texts(special_tokens)
-    documents = open_source(source, column)
+    tally = tally_pieces(
+        open_source(source, column),
+        pat_str,
+        special_tokens,
+        _checked_threads(num_threads),
+        progress,
+    )
+    return PieceCounts.from_tally(tally, pat_str=pat_str, special_tokens=special_tokens)
+
+
+def tally_pieces(
+    documents: DocumentSource,
+    pat_str: str | None,
+    special_tokens: tuple[str, ...],
+    num_threads: int,
+    progress: Callable[[Progress], Any] | None = None,
+) -> Tally:
+    """Implement `count_pieces`; the special tokens are checked."""
     byte_texts = [text.encode().decode("latin-1") for text in special_tokens]
     finder, longest = SpecialFinder(byte_texts), max(map(len, byte_texts), default=0)
     utf8_bytes, told_at = 0, time.monotonic()
-    with closing(_make_counter(pat_str, _checked_threads(num_threads))) as counter:
+    with closing(_make_counter(pat_str, num_threads)) as counter:
         for document in documents:
             parts = _parts(document.blocks())
             if special_tokens:
@@ -83,7 +101,7 @@ def count_pieces(
         tally = counter.finish()
     if progress is not None:
         progress(_progress(documents.bytes_read, utf8_bytes, tally.total))
-    return PieceCounts.from_tally(tally, pat_str=pat_str, special_tokens=special_tokens)
+    return tally
 
 
 def _parts(blocks: Iterable[bytes]) -> Iterator[Part]:
@@ -128,7 +146,7 @@ def _make_counter(pat_str: str | None, num_threads: int) -> ScanCounter | RegexC
         return ScanCounter(build_scan_tables(pat_str), num_threads)
     except UnsupportedPatternError as error:
         assert pat_str is not None
-        fall_back(pat_str, error, stacklevel=3)
+        fall_back(pat_str, error, stacklevel=4)
         return RegexCounter(pat_str)
 
 

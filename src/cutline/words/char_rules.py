@@ -70,6 +70,7 @@ class CharRules:
             start of a text only, if Metaspace says "first").
         collapses: a run of blanks counts as one.
         strips_end: blanks at the end of the normalized text are no word.
+        splits_white: white space ends words, and is in none.
         strips_raw: whether white space at the start, and at the end, of a text is cut off
             before anything else.
 
@@ -83,13 +84,14 @@ class CharRules:
     ) -> None:
         self._model = model
         self._metaspace = _metaspace_of(splitters)
-        self._splits_white = any(isinstance(one, WhitespaceSplit) for one in splitters)
+        self.splits_white = any(isinstance(one, WhitespaceSplit) for one in splitters)
         self._classes, self._ways = _ways_of(splitters)
         self.prefix = self._metaspace is not None and self._metaspace.prepend != "never"
         first, self.char_steps, last = _in_three(steps)
         self.collapses = self._collapses(last)
         self.strips_raw = first.left, first.right
         self.strips_end = self._strips_end(last)
+        self._check_raw_strip(first)
         self._kept: dict[str, Image] = {}
         self._flaggers = [
             flagger(step, self.char_steps[place + 1 :])
@@ -104,7 +106,7 @@ class CharRules:
         if not runs:
             return False
         space, meta = self._metaspace, runs[-1].new
-        if self._splits_white:
+        if self.splits_white:
             if all(run.new == " " for run in runs):
                 return False  # white space of any length ends a word
             raise _refused(runs[0], "white space that is no blank any more splits no words")
@@ -123,7 +125,7 @@ class CharRules:
         if not strips:
             return False
         white = {one: self._normalized(one) for one in SPACE}
-        if self._splits_white:
+        if self.splits_white:
             return False  # white space at the ends splits no words
         if any(set(made) & set(SPACE) - {" "} for made in white.values()):
             raise _refused(strips[0], "some white space is a part of words, which would shrink")
@@ -138,6 +140,16 @@ class CharRules:
         if any(isinstance(step, Strip) for step in last[place:]) and last[place] != Collapse(" "):
             raise _refused(strips[0], "the replacement of runs is no white space")
         return right
+
+    def _check_raw_strip(self, strip: Strip) -> None:
+        """Refuse to cut off white space first where words begin otherwise then."""
+        if self.splits_white or not (strip.left or strip.right):
+            return
+        if not self.collapses or (strip.left and not (strip.right and self.prefix)):
+            why = "blanks at the ends of a text, or in runs, are parts of words"
+            raise _refused(strip, why)
+        if any(set(self._normalized(one)) != {" "} for one in SPACE):
+            raise _refused(strip, "some white space is a part of words, which would shrink")
 
     # Images
 

@@ -13,6 +13,7 @@ cdef extern from "native.h":
     bint likely "cutline_likely"(bint condition) noexcept nogil
     bint unlikely "cutline_unlikely"(bint condition) noexcept nogil
     void prefetch "cutline_prefetch"(const void* address) noexcept nogil
+    uint64_t load32 "cutline_load32"(const uint8_t* source) noexcept nogil
     uint64_t load64 "cutline_load64"(const uint8_t* source) noexcept nogil
     const uint64_t* low_bytes "cutline_low_bytes"   # [n]: mask of the lowest n bytes, -8 to 16
     const uint64_t LONGER "cutline_longer"      # in the key of a piece that is not short
@@ -52,14 +53,31 @@ cdef inline Key short_key(const uint8_t* piece, Py_ssize_t n, const uint8_t* lim
     empty piece only. Reads nothing at or beyond `limit`.
     """
     cdef Key key
-    cdef uint8_t padded[16]
-    if limit - piece < 16:
-        memset(padded, 0, 16)
-        memcpy(padded, piece, n)
-        piece = padded
+    if unlikely(limit - piece < 16):
+        return last_key(piece, n)
     key.low = load64(piece) & low_bytes[n]
     key.high = load64(piece + 8) & low_bytes[n - 8]
     key.high |= <uint64_t> n << 56
+    return key
+
+
+cdef inline Key last_key(const uint8_t* piece, Py_ssize_t n) noexcept nogil:
+    """What short_key gives, from loads that overlap and read nothing but the piece.
+
+    To copy its bytes first would take longer: a load waits for all stores that it spans.
+    """
+    cdef Key key
+    key.low = 0
+    key.high = <uint64_t> n << 56
+    if n >= 8:
+        key.low = load64(piece)
+        key.high |= load64(piece + n - 8) >> (8 * (15 - n)) >> 8
+    elif n >= 4:
+        key.low = load32(piece) | load32(piece + n - 4) << (8 * (n - 4))
+    elif n > 0:
+        key.low = piece[0]
+        key.low |= <uint64_t> piece[n >> 1] << (8 * (n >> 1))
+        key.low |= <uint64_t> piece[n - 1] << (8 * (n - 1))
     return key
 
 

@@ -44,6 +44,16 @@ static inline uint64_t cutline_load64(const uint8_t *from) {
     return word;
 }
 
+/* The same for four. */
+static inline uint64_t cutline_load32(const uint8_t *from) {
+    uint32_t word;
+    memcpy(&word, from, 4);
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap32(word);
+#endif
+    return word;
+}
+
 /* low_bytes[n]: the lowest n bytes of a word; of -8 to -1 none, of 9 to 16 all eight. */
 #define CUTLINE_BYTES_0 0, 0, 0, 0, 0, 0, 0, 0
 #define CUTLINE_BYTES_8 ~(uint64_t)0

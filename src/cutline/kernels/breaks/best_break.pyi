@@ -1,5 +1,4 @@
-import numpy as np
-from numpy.typing import NDArray
+from array import array
 
 from cutline.kernels.index.interval import Intervals
 
@@ -9,6 +8,6 @@ def cut_at_breaks(
     until: int,
     n: int,
     fill: int,
-    kinds: NDArray[np.intc],
+    kinds: array[int],
     stable: bool,
-) -> tuple[NDArray[np.int64], int]: ...
+) -> tuple[memoryview, int]: ...

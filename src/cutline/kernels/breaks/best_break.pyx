@@ -6,7 +6,7 @@ longer finds both.
 Guarded by tests/chunking/test_choice.py.
 """
 
-import numpy as np
+from cutline.kernels.base.memory import zeroed_numbers
 
 from cutline.kernels.base.common cimport NO_MEMORY, NOT_FOUND, UNKNOWN, int64_t, memset
 from cutline.kernels.breaks.breaks cimport GRAPHEME, SENTENCE, last_break, need_kind
@@ -51,8 +51,8 @@ def cut_at_breaks(
         stable: at the break of that kind which the text around it chooses, not at the last.
 
     Returns:
-        int64, shape (chunks, 4): start, end, tokens and place in `kinds` of each; the text's
-        end is after the last kind. So many at most, and fewer where a chunk takes another
+        int64, four of each chunk: start, end, tokens and place in `kinds`; the text's end is
+        after the last kind. So many at most, and fewer where a chunk takes another
         kind of boundary. Then the longest end of that chunk, if it is known; else -1.
     """
     cdef int64_t tokens
@@ -64,8 +64,8 @@ def cut_at_breaks(
     cdef OwnedState owned
     cdef Candidates candidates
     memset(&candidates, 0, sizeof(candidates))
-    cuts = np.empty((MOST_CUTS, 4), dtype=np.int64)
-    cdef int64_t[:, ::1] rows = cuts
+    cuts = zeroed_numbers("q", 4 * MOST_CUTS)
+    cdef int64_t[::1] rows = cuts
     if start < 0:
         raise ValueError(f"start must be 0 or more, got {start}")
     for place in range(n_kinds):
@@ -85,16 +85,16 @@ def cut_at_breaks(
                 )
             if found.end < 0:
                 break
-            rows[row, 0] = start
-            rows[row, 1] = start = found.end
-            rows[row, 2] = found.tokens
-            rows[row, 3] = found.place
+            rows[4 * row] = start
+            rows[4 * row + 1] = start = found.end
+            rows[4 * row + 2] = found.tokens
+            rows[4 * row + 3] = found.place
             row += 1
     free_candidates(&candidates)
     counter.encoder.release(owned)
     if found.end == NO_MEMORY:
         raise MemoryError("no memory for the places that a chunk may end at")
-    return cuts[:row], found.longest
+    return cuts[:4 * row], found.longest
 
 
 cdef Break best_break(

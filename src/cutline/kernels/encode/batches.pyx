@@ -207,7 +207,7 @@ cdef inline Py_ssize_t stream_pieces(
     const Scanner* scanner, const uint8_t* text, Py_ssize_t at, Py_ssize_t end,
     Py_ssize_t most, Batch* batch
 ) noexcept nogil:
-    """Find the next pieces, but for the last ones, which depend on where the text ends.
+    """Find the next pieces, but for last ones that are none but for where the text ends.
 
     Returns their number. Has no branch for where a piece ends: mispredictions would cost
     more than all else. Source: docs/scanning.md, "The branchless scan".
@@ -230,7 +230,8 @@ cdef inline Py_ssize_t stream_pieces(
         batch.lookahead_end[count] = at
         if unlikely(flags & LATE):
             if piece_end <= (batch.ends[count - 1] if count > 0 else start):
-                break   # no piece begins here: tables that say there are no gaps were wrong
+                most = count    # no piece begins here: tables that say there are no gaps
+                break           # were wrong
             batch.ends[count] = at = piece_end
             dfa_state = scanner.stream_start
             flags = ENDS
@@ -239,6 +240,13 @@ cdef inline Py_ssize_t stream_pieces(
             piece_end = at
         elif flags & ONE_AGO:
             piece_end = before
+    if at == end and count < most and (
+        scanner.stream_flags[scanner.end_class + dfa_state] & (ENDS | HERE | ONE_AGO)
+    ):
+        batch.ends[count] = end
+        # In the states before that of the start, the automaton has died.
+        batch.lookahead_end[count] = end + (dfa_state >= scanner.stream_start)
+        count += 1
     batch.starts[0] = start
     if count > 1:
         memcpy(&batch.starts[1], batch.ends, (count - 1) * sizeof(Py_ssize_t))
@@ -323,7 +331,7 @@ cdef inline void start_look_up(
 ) noexcept nogil:
     cdef Py_ssize_t piece
     looked.n_missed = looked.n_prepared = 0
-    for piece in range(LAG):
+    for piece in range(min(LAG, batch.count)):
         find_line(state, text, text + end, batch, piece, looked)
 
 

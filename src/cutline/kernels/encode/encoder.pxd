@@ -22,6 +22,10 @@ cdef class Encoder:
     cdef Py_ssize_t run(
         self, OwnedState owned, object owner, Py_ssize_t before, Py_ssize_t limit
     ) except -1
+    cdef Py_ssize_t run_spans(
+        self, OwnedState owned, object owner, const uint8_t* data, Py_ssize_t n,
+        Py_ssize_t before, Py_ssize_t limit
+    ) except -1
     cdef list encode_str(self, text)
     cdef Py_ssize_t count_str(self, text) except -1
     cdef object run_block(self, OwnedState owned, list texts, bint keep)

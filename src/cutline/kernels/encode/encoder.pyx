@@ -19,7 +19,9 @@ from cutline.kernels.base.memory import zeroed_numbers
 
 from cython cimport auto_pickle, critical_section
 
-from cutline.kernels.base.characters cimport Characters, PyUnicode_IS_ASCII, characters_of
+from cutline.kernels.base.characters cimport (
+    Characters, PyUnicode_DATA, PyUnicode_IS_ASCII, characters_of,
+)
 from cutline.kernels.base.common cimport (
     NO_LIMIT, NO_MEMORY, NONE, UNKNOWN, char_bytes, grow, int64_t, memcpy, memset, uint32_t,
 )
@@ -36,6 +38,8 @@ cdef enum:
     NOGIL_BYTES = 4096          # shorter texts are done before another thread could start
     KEPT_OUT_SLOTS = 1 << 20    # a larger buffer for tokens is freed after use
     KEPT_STATES = 16
+
+cdef object ONE_THREAD = 1
 
 
 cdef inline str plain_str(text):
@@ -78,6 +82,9 @@ cdef const uint8_t* utf8_data(object owner, Py_ssize_t* n) except NULL:
     if isinstance(owner, bytes):
         n[0] = PyBytes_GET_SIZE(owner)
         return <const uint8_t*> PyBytes_AS_STRING(owner)
+    if PyUnicode_CheckExact(owner) and PyUnicode_IS_ASCII(owner):
+        n[0] = PyUnicode_GET_LENGTH(owner)
+        return <const uint8_t*> PyUnicode_DATA(owner)
     return <const uint8_t*> PyUnicode_AsUTF8AndSize(owner, n)
 
 
@@ -90,12 +97,13 @@ cdef class Encoder:
     """
 
     def _bind(
-        self, BpeTables tables not None, ScanTables scan_tables, find_spans=None,
+        self, BpeTables tables, ScanTables scan_tables, find_spans=None,
         tuple cache_bits=(17, 16), pipeline=None,
     ):
         """Attach the tables.
 
         Args:
+            tables: None: the pipeline encodes.
             find_spans: replaces the scanner where there are no tables for it.
             cache_bits: log2 of the entries of the first level and of the store's index; -1: none.
             pipeline: changes texts before they are split; None: nothing does. It is asked with
@@ -118,6 +126,13 @@ cdef class Encoder:
     def _changes_texts(self):
         """Whether a text can be changed before it is split."""
         return self.pipeline is not None
+
+    @property
+    def _highest_id(self):
+        """The highest id of the vocabulary's tokens."""
+        cdef const Bpe* bpe = &self.tables.bpe
+        cdef Py_ssize_t n_sparse = bpe.n_tokens - bpe.n_dense
+        return bpe.sparse_ids[n_sparse - 1] if n_sparse else bpe.n_tokens - 1
 
     def _max_bytes_of(self, n):
         """The most bytes of text that n tokens cover; None where that is not known.
@@ -207,31 +222,44 @@ cdef class Encoder:
         """Encode a text's UTF-8 into the encoder state; see encode_text."""
         cdef Py_ssize_t n = 0, total
         cdef const uint8_t* data = utf8_data(owner, &n)
-        cdef Source source = self.source()
-        cdef const Bpe* bpe = &self.tables.bpe
-        cdef EncoderState* state = &owned.state
-        cdef const int64_t[::1] starts, ends
-        if source.scanner == NULL and n > 0:
-            starts, ends = self.spans_of(owner if isinstance(owner, bytes) else owner.encode())
-            source.n_spans = starts.shape[0]
-            if source.n_spans == 0:
-                return 0
-            source.starts = &starts[0]
-            source.ends = &ends[0]
-        if n < NOGIL_BYTES:
-            total = encode_text(bpe, &source, state, data, n, before, limit)
+        cdef Source source
+        if self.scan_tables is None and n > 0:
+            total = self.run_spans(owned, owner, data, n, before, limit)
+        elif n < NOGIL_BYTES:
+            source = self.source()
+            total = encode_text(&self.tables.bpe, &source, &owned.state, data, n, before, limit)
         else:
+            source = self.source()
             with nogil:
-                total = encode_text(bpe, &source, state, data, n, before, limit)
+                total = encode_text(
+                    &self.tables.bpe, &source, &owned.state, data, n, before, limit
+                )
         if total < 0:
             raise MemoryError(f"no memory for the tokens of {n} bytes of text")
         return total
 
-    def encode_ordinary(self, text):
+    cdef Py_ssize_t run_spans(
+        self, OwnedState owned, object owner, const uint8_t* data, Py_ssize_t n,
+        Py_ssize_t before, Py_ssize_t limit
+    ) except -1:
+        """What run does where a function replaces the scanner; see encode_text."""
+        cdef Source source = self.source()
+        cdef const int64_t[::1] starts, ends
+        starts, ends = self.spans_of(owner if isinstance(owner, bytes) else owner.encode())
+        source.n_spans = starts.shape[0]
+        if source.n_spans == 0:
+            return 0
+        source.starts = &starts[0]
+        source.ends = &ends[0]
+        with nogil:
+            return encode_text(&self.tables.bpe, &source, &owned.state, data, n, before, limit)
+
+    def encode_ordinary(self, text, *, num_threads=1):
         """Encode a text, special-token text as ordinary text.
 
         Args:
             text: any string; lone surrogates count as U+FFFD, as in tiktoken.
+            num_threads: maximum number of threads, for a text of megabytes; as for `encode`.
 
         Returns:
             Token ids, a list of int.
@@ -242,6 +270,8 @@ cdef class Encoder:
         >>> cutline.get_encoding("o200k_base").encode_ordinary("hello world")
         [24912, 2375]
         """
+        if num_threads is not ONE_THREAD:
+            return self._encode_in_threads(plain_str(text), frozenset(), num_threads)
         if self.pipeline is not None:
             return self.pipeline.encode_ordinary(self, text)
         return self.encode_str(text)
@@ -271,13 +301,14 @@ cdef class Encoder:
         self.release(owned)
         return tokens
 
-    def count(self, text):
+    def count(self, text, *, num_threads=1):
         """Count the tokens of a text: `len(encode_ordinary(text))`, without the list.
 
         Special-token text such as `<|endoftext|>` counts as the ordinary text it is.
 
         Args:
             text: any string.
+            num_threads: maximum number of threads, for a text of megabytes; as for `encode`.
 
         Returns:
             The number of tokens.
@@ -289,12 +320,16 @@ cdef class Encoder:
         >>> cutline.get_encoding("o200k_base").count("hello world")
         2
         """
+        if num_threads is not ONE_THREAD:
+            return self._count_in_threads(plain_str(text), num_threads)
         if self.pipeline is not None:
             return self.pipeline.count(self, text)
         return self.count_str(text)
 
-    def _count_utf8(self, bytes utf8 not None):
+    def _count_utf8(self, bytes utf8 not None, *, num_threads=1):
         """Count the tokens of a text's UTF-8, which must be valid: `count`, without the str."""
+        if num_threads is not ONE_THREAD:
+            return self._count_in_threads(utf8, num_threads)
         if self.pipeline is not None:
             return self.pipeline.count(self, utf8.decode())
         cdef OwnedState owned = self.take_state()

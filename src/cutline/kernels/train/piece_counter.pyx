@@ -25,7 +25,7 @@ from cutline.kernels.scan.lanes cimport CHUNK, LEAST_LANED, Chunk, scan_chunk, t
 from cutline.kernels.scan.scan cimport ScanTables, Scanner, scan_piece
 from cutline.kernels.train.piece_table cimport (
     INT64_MAX, ROOM, Entry, Table, add_long, add_piece, add_short, add_table, begin_table,
-    count_distinct, end_table, first_slot, make_room, sorted_pieces,
+    count_distinct, end_table, first_slot, grouped_pieces, make_room, sorted_pieces,
 )
 
 cdef enum:
@@ -306,6 +306,18 @@ cdef class Tally:
         Cost: O(n log n) comparisons for n distinct pieces.
         """
         return sorted_pieces(&self.table)
+
+    def groups(self, Py_ssize_t n_groups):
+        """The same without the order, in groups: those of different tallies fit together.
+
+        Returns:
+            A list with the three arrays of each group; None for a group without pieces.
+
+        Cost: linear in the pieces and groups.
+        """
+        if n_groups < 1:
+            raise ValueError(f"n_groups must be 1 or more, got {n_groups}")
+        return grouped_pieces(&self.table, n_groups)
 
 
 cdef Py_ssize_t checked(Py_ssize_t code) except -1:

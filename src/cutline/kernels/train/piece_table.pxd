@@ -80,3 +80,4 @@ cdef Py_ssize_t add_long(
 cdef Py_ssize_t add_table(Table* table, const Table* other) noexcept nogil
 cdef Py_ssize_t count_distinct(const Table* table) noexcept nogil
 cdef tuple sorted_pieces(const Table* table)
+cdef list grouped_pieces(const Table* table, Py_ssize_t n_groups)

@@ -156,7 +156,7 @@ cdef Py_ssize_t grow_longer(Table* table) noexcept nogil:
     return 0
 
 
-# Sorted output
+# Sorted and grouped output
 
 # A piece as it is sorted: words compare like bytes, the first the highest.
 cdef struct Row:
@@ -165,6 +165,7 @@ cdef struct Row:
     const uint8_t* bytes    # of a long piece
     Py_ssize_t n
     int64_t count
+    Py_ssize_t group        # in grouped output
 
 
 cdef Py_ssize_t count_distinct(const Table* table) noexcept nogil:
@@ -234,9 +235,7 @@ cdef void write_rows(
             memcpy(&arena[offset], row.bytes, row.n)
         else:
             for at in range(row.n):
-                arena[offset + at] = (
-                    row.first >> (56 - 8 * at) if at < 8 else row.second >> (120 - 8 * at)
-                ) & 0xFF
+                arena[offset + at] = short_byte(row, at)
         offset += row.n
         offsets[k + 1] = offset
         counts[k] = row.count
@@ -245,21 +244,82 @@ cdef void write_rows(
 
 cdef tuple sorted_pieces(const Table* table):
     """Arena, offsets and counts of all pieces, sorted by their bytes."""
-    cdef Py_ssize_t n_bytes = 0, n_rows = count_distinct(table), k
-    cdef Row* rows = <Row*> malloc((n_rows + 1) * sizeof(Row))
-    if rows == NULL:
-        raise MemoryError(f"no memory to sort {n_rows} pieces")
+    cdef Py_ssize_t n_rows = count_distinct(table)
+    cdef Row* rows = rows_for(n_rows)
     try:
         with nogil:
             list_rows(table, rows)
             qsort(rows, n_rows, sizeof(Row), compare_rows)
-            for k in range(n_rows):
-                n_bytes += rows[k].n
-        # At least a byte each, so that there is an address to write to.
-        arena = np.empty(n_bytes + 1, dtype=np.uint8)
-        offsets = np.zeros(n_rows + 1, dtype=np.int64)
-        counts = np.empty(n_rows + 1, dtype=np.int64)
-        write_rows(rows, n_rows, arena, offsets, counts)
+        return arrays_of(rows, n_rows)
     finally:
         free(rows)
+
+
+cdef list grouped_pieces(const Table* table, Py_ssize_t n_groups):
+    """The same in n groups, each in any order; None for a group without pieces.
+
+    A piece's group is the sum of its bytes, modulo n: the same in every process.
+    """
+    cdef Py_ssize_t n_rows = count_distinct(table), k, start
+    ends = np.zeros(n_groups + 1, dtype=np.int64)
+    cdef int64_t[::1] places = ends
+    cdef Row* grouped = NULL
+    cdef Row* rows = rows_for(n_rows)
+    try:
+        grouped = rows_for(n_rows)
+        with nogil:
+            list_rows(table, rows)
+            for k in range(n_rows):
+                rows[k].group = byte_sum(rows + k) % n_groups
+                places[rows[k].group + 1] += 1
+            for k in range(n_groups):
+                places[k + 1] += places[k]
+            # Each place moves on from its group's start to its end, the start of the next.
+            for k in range(n_rows):
+                grouped[places[rows[k].group]] = rows[k]
+                places[rows[k].group] += 1
+        made = []
+        start = 0
+        for k in range(n_groups):
+            made.append(arrays_of(grouped + start, places[k] - start) if places[k] > start else None)
+            start = places[k]
+        return made
+    finally:
+        free(grouped)
+        free(rows)
+
+
+cdef Row* rows_for(Py_ssize_t n) except NULL:
+    cdef Row* rows = <Row*> malloc((n + 1) * sizeof(Row))
+    if rows == NULL:
+        raise MemoryError(f"no memory to sort {n} pieces")
+    return rows
+
+
+cdef inline uint64_t byte_sum(const Row* row) noexcept nogil:
+    cdef uint64_t total = 0
+    cdef Py_ssize_t at
+    if row.bytes != NULL:
+        for at in range(row.n):
+            total += row.bytes[at]
+    else:
+        for at in range(row.n):
+            total += short_byte(row, at)
+    return total
+
+
+cdef inline uint8_t short_byte(const Row* row, Py_ssize_t at) noexcept nogil:
+    return <uint8_t> (row.first >> (56 - 8 * at) if at < 8 else row.second >> (120 - 8 * at))
+
+
+cdef tuple arrays_of(const Row* rows, Py_ssize_t n_rows):
+    """Arena, offsets and counts of rows, in their order."""
+    cdef Py_ssize_t n_bytes = 0, k
+    for k in range(n_rows):
+        n_bytes += rows[k].n
+    # At least a byte each, so that there is an address to write to.
+    arena = np.empty(n_bytes + 1, dtype=np.uint8)
+    offsets = np.zeros(n_rows + 1, dtype=np.int64)
+    counts = np.empty(n_rows + 1, dtype=np.int64)
+    write_rows(rows, n_rows, arena, offsets, counts)
     return arena[:n_bytes], offsets, counts[:n_rows]

@@ -1,0 +1,1 @@
+"""Text and the model of a tokenizer that encodes words -> tokens, counts."""

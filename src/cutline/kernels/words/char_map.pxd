@@ -1,0 +1,60 @@
+"""What a tokenizer makes of each character of a text: its image, in blocks made when needed.
+
+Guarded by tests/kernels/test_words.py.
+"""
+
+from cutline.kernels.base.characters cimport Characters
+from cutline.kernels.base.common cimport uint8_t, uint32_t
+
+cdef enum:
+    BLOCK_CHARACTERS = 256
+    BLOCKS = 0x1100
+    BREAK = 0xFF            # in an image: a word ends here
+    BLANK = 0xFE            # the same, before a blank of a run that collapses
+    META = 0xFD             # the replacement of a blank, in one byte
+    # Flags of an image
+    LEFT = 1                # the character changes with the one before it
+    RIGHT = 2               # ... with the one after it
+    PAIR = 4                # ... with a neighbour that is PAIR, too
+    OPENS = 8               # ... with one after it that JOINS
+    JOINS = 16
+    WHITE = 32              # it is cut off at the end of a text
+    MARKED = 64             # there are markers in the image
+    ENDS_WORD = 128         # the image begins with a marker
+    # What the table of ASCII says besides letters
+    LOOK = 0
+    GAP = 0xFF
+
+cdef struct Image:
+    uint32_t offset         # in the block's bytes
+    uint8_t n
+    uint8_t first_group     # 0: at its edge is a marker, or it is empty
+    uint8_t last_group
+    uint8_t flags
+
+cdef struct CharBlock:
+    Image images[BLOCK_CHARACTERS]
+    uint8_t* images_bytes
+
+
+cdef inline bint meets(uint8_t before, uint8_t flags) noexcept nogil:
+    """Whether a character changes with the one before it, by the flags of both."""
+    return (
+        flags & LEFT or before & RIGHT or before & flags & PAIR or (before & OPENS and flags & JOINS)
+    )
+
+
+cdef class CharMap:
+    cdef CharBlock* blocks[BLOCKS]
+    # A character's only byte, GAP if it is but a break, or LOOK.
+    cdef uint8_t ascii[128]
+    cdef uint8_t ascii_group[128]
+    cdef bint ascii_is_simple       # no image of ASCII has flags for neighbours
+    cdef object images_of
+    cdef bytes meta
+    cdef int fill(self, uint32_t number) except -1
+    cdef Py_ssize_t prepare(self, str text) except -2
+    cdef int prepare_all(self, str text) except -1
+    cdef void look_at_ascii(self)
+    cdef Py_ssize_t look_through(self, const Characters* text, Py_ssize_t* place) noexcept nogil
+    cdef bint is_blank(self, uint32_t code_point)

@@ -1,0 +1,211 @@
+"""The images of characters, asked for block by block.
+
+Guarded by tests/kernels/test_words.py.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING
+from cython cimport auto_pickle, wraparound
+from libc.stdlib cimport calloc, free, malloc
+
+from cutline.kernels.base.characters cimport Characters, char_at, characters_of
+from cutline.kernels.base.common cimport NOT_FOUND, memcpy
+
+cdef extern from "native.h":
+    void publish "cutline_publish"(const void** place, const void* address) noexcept nogil
+
+cdef enum:
+    MOST_BREAKS = 30
+    MISSING = -3
+
+@auto_pickle(False)
+cdef class CharMap:
+    """The images of all characters.
+
+    Args:
+        images_of: returns those of a block of 256 code points: tuples of bytes, first group,
+            last group and flags.
+        meta: the UTF-8 of what stands for a blank, and is written as the byte META; empty: none.
+    """
+
+    def __cinit__(self, images_of, bytes meta not None):
+        self.images_of = images_of
+        self.meta = meta
+        self.fill(0)
+        self.look_at_ascii()
+
+    def __dealloc__(self):
+        cdef Py_ssize_t at
+        for at in range(BLOCKS):
+            if self.blocks[at] != NULL:
+                free(self.blocks[at].images_bytes)
+                free(self.blocks[at])
+
+    cdef int fill(self, uint32_t number) except -1:
+        """Make a block. Threads may race to make the same: one of them stays."""
+        cdef CharBlock* block
+        cdef Py_ssize_t at = 0, used = 0
+        cdef Image* image
+        cdef bytes written
+        rows = []
+        for text, first_group, last_group, flags in self.images_of(number):
+            written = text.replace(self.meta, b"\xfd") if self.meta else text
+            if len(written) > 255 or written.count(b"\xff") + written.count(b"\xfe") > MOST_BREAKS:
+                raise ValueError(f"a character of block {number} becomes {len(written)} bytes")
+            rows.append((written, first_group, last_group, flags))
+        block = <CharBlock*> calloc(1, sizeof(CharBlock))
+        if block == NULL:
+            raise MemoryError("no memory for a block of characters")
+        everything = b"".join([row[0] for row in rows])
+        block.images_bytes = <uint8_t*> malloc(len(everything) + 1)
+        if block.images_bytes == NULL or len(rows) != BLOCK_CHARACTERS:
+            free(block.images_bytes)
+            free(block)
+            raise MemoryError("no memory for a block of characters")
+        memcpy(block.images_bytes, PyBytes_AS_STRING(everything), len(everything))
+        for written, first_group, last_group, flags in rows:
+            image = &block.images[at]
+            image.offset = used
+            image.n = len(written)
+            image.first_group = first_group
+            image.last_group = last_group
+            image.flags = flags
+            if b"\xff" in written or b"\xfe" in written:
+                image.flags |= MARKED
+                if written[0] >= BLANK:
+                    image.flags |= ENDS_WORD
+            used += image.n
+            at += 1
+        if self.blocks[number] == NULL:     # the GIL is held, or else the last one stays
+            publish(<const void**> &self.blocks[number], block)
+        else:
+            free(block.images_bytes)
+            free(block)
+        return 0
+
+    cdef void look_at_ascii(self):
+        cdef Py_ssize_t at
+        cdef const Image* image
+        cdef uint8_t byte
+        self.ascii_is_simple = True
+        for at in range(128):
+            image = &self.blocks[0].images[at]
+            if image.flags & (LEFT | RIGHT | PAIR | JOINS):
+                self.ascii_is_simple = False
+            self.ascii[at] = LOOK
+            if image.n != 1:
+                continue
+            byte = self.blocks[0].images_bytes[image.offset]
+            if byte == BREAK or (0 < byte < 128 and image.first_group):
+                self.ascii[at] = byte
+                self.ascii_group[at] = image.first_group
+
+    cdef Py_ssize_t prepare(self, str text) except -2:
+        """Make the blocks of a text's characters. The first that is entangled, or NOT_FOUND."""
+        cdef Characters characters = characters_of(text)
+        cdef Py_ssize_t at = 0, found
+        if characters.is_ascii and self.ascii_is_simple:
+            return NOT_FOUND
+        while True:
+            with nogil:
+                found = self.look_through(&characters, &at)
+            if found != MISSING:
+                return found
+            self.fill(char_at(&characters, at) >> 8)
+
+    cdef Py_ssize_t look_through(self, const Characters* text, Py_ssize_t* place) noexcept nogil:
+        """Go on until a block is MISSING, or a character is entangled."""
+        cdef uint32_t code_point
+        cdef uint8_t flags, before = 0
+        cdef const CharBlock* block
+        cdef Py_ssize_t at = place[0]
+        for at in range(place[0], text.n):
+            code_point = char_at(text, at)
+            block = self.blocks[code_point >> 8]
+            if block == NULL:
+                place[0] = at
+                return MISSING
+            flags = block.images[code_point & 0xFF].flags
+            if flags & RIGHT or meets(before, flags):
+                return at
+            before = flags
+        return NOT_FOUND
+
+    @wraparound(True)
+    def entangled_parts(self, str text not None):
+        """Cut a text into parts that do not change one another.
+
+        Returns:
+            The starts of the parts, 0 among them, and for each whether characters of it are
+            entangled; such parts and others alternate.
+
+        Cost: linear in the text.
+        """
+        cdef Characters characters = characters_of(text)
+        cdef Py_ssize_t at, last_sure = 0
+        cdef uint32_t code_point
+        cdef uint8_t flags, before = 0
+        cdef bint inside = False, meet
+        starts, kinds = [], []
+        self.prepare_all(text)
+        for at in range(characters.n):
+            code_point = char_at(&characters, at)
+            flags = self.blocks[code_point >> 8].images[code_point & 0xFF].flags
+            meet = meets(before, flags)
+            if not meet and (
+                flags & ENDS_WORD and not flags & RIGHT
+                and not (before & ENDS_WORD and self.is_blank(code_point))
+            ):
+                if inside:
+                    inside = False
+                    starts.append(at)
+                    kinds.append(False)
+                last_sure = at
+            if (meet or flags & RIGHT) and not inside:
+                inside = True
+                if starts and starts[-1] == last_sure:
+                    starts.pop()
+                    kinds.pop()
+                if not kinds or not kinds[-1]:
+                    starts.append(last_sure)
+                    kinds.append(True)
+            before = flags
+        if not starts or starts[0] > 0:
+            starts.insert(0, 0)
+            kinds.insert(0, False)
+        return starts, kinds
+
+    def is_entangled(self, str text not None):
+        """Whether characters of a text change one another."""
+        return self.prepare(text) >= 0
+
+    def sure_starts(self, str text not None, Py_ssize_t begin, Py_ssize_t gap):
+        """Places after `begin` where a word ends whatever is around, `gap` or more apart."""
+        cdef Characters characters = characters_of(text)
+        cdef Py_ssize_t at, last = begin
+        cdef uint32_t code_point
+        cdef uint8_t flags, before = 0
+        places = []
+        self.prepare_all(text)
+        for at in range(begin, characters.n):
+            code_point = char_at(&characters, at)
+            flags = self.blocks[code_point >> 8].images[code_point & 0xFF].flags
+            if at - last >= gap and at > begin and flags & ENDS_WORD and not (
+                meets(before, flags)
+                or (before & ENDS_WORD and self.is_blank(code_point))
+            ):
+                places.append(at)
+                last = at
+            before = flags
+        return places
+
+    cdef bint is_blank(self, uint32_t code_point):
+        """Whether a character is a blank of a run that collapses, or belongs to one."""
+        cdef const CharBlock* block = self.blocks[code_point >> 8]
+        cdef const Image* image = &block.images[code_point & 0xFF]
+        return block.images_bytes[image.offset] == BLANK
+
+    cdef int prepare_all(self, str text) except -1:
+        for number in {ord(character) >> 8 for character in set(text)}:
+            if self.blocks[number] == NULL:
+                self.fill(number)
+        return 0

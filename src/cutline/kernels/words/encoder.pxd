@@ -1,0 +1,49 @@
+"""The encoder of words: tables, caches, and counting stretches of a text."""
+
+from cutline.kernels.base.common cimport uint8_t, uint32_t, uint64_t
+from cutline.kernels.encode.caches cimport FirstEntry, Store
+from cutline.kernels.words.char_map cimport CharMap
+from cutline.kernels.words.model cimport Paths, WordModel
+from cutline.kernels.words.reader cimport Reader, Words
+
+# What one call works with: caches, buffers.
+cdef struct WordState:
+    FirstEntry* first_level
+    uint64_t line_mask
+    Store store
+    Reader reader
+    Words words
+    Paths paths
+    uint32_t* out
+    Py_ssize_t out_slots
+    Py_ssize_t* spans
+    Py_ssize_t span_slots
+
+
+cdef class OwnedWordState:
+    cdef WordState state
+    cdef uint8_t[::1] memory
+
+
+cdef class WordEncoder:
+    cdef WordModel model
+    cdef readonly CharMap raw           # of texts as they are
+    cdef readonly CharMap plain         # of normalized texts
+    cdef bint prefixes, collapses
+    cdef int strips_end
+    cdef Py_ssize_t most_characters
+    cdef object held                    # arrays that the model points to
+    cdef list idle
+    cdef int add(self, uint32_t root, bytes token, Py_ssize_t number) except -1
+    cdef OwnedWordState take(self)
+    cdef void release(self, OwnedWordState owned)
+    cdef void begin(self, WordState* state, CharMap char_map, str text)
+
+
+cdef Py_ssize_t count_stretch(
+    const WordModel* model, WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes
+) noexcept nogil
+cdef Py_ssize_t encode_word(
+    const WordModel* model, WordState* state, Py_ssize_t word, uint32_t* out, Py_ssize_t* spans
+) noexcept nogil
+cdef Py_ssize_t count_words(const WordModel* model, WordState* state, Py_ssize_t* totals) noexcept nogil

@@ -1,0 +1,35 @@
+from typing import Any, Literal, Self, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutline.kernels.words.char_map import CharMap
+
+class WordEncoder:
+    def __new__(
+        cls,
+        raw: CharMap,
+        plain: CharMap,
+        tokens: list[bytes],
+        ids: NDArray[np.uint32],
+        unk_id: int,
+        options: dict[str, Any],
+    ) -> Self: ...
+    @property
+    def raw(self) -> CharMap: ...
+    @property
+    def plain(self) -> CharMap: ...
+    def count(self, text: str, is_plain: bool = False, prefixes: bool = True) -> int: ...
+    @overload
+    def encode(
+        self, text: str, as_list: Literal[True], is_plain: bool = False, prefixes: bool = True
+    ) -> list[int] | None: ...
+    @overload
+    def encode(
+        self, text: str, as_list: Literal[False], is_plain: bool = False, prefixes: bool = True
+    ) -> NDArray[np.uint32] | None: ...
+    def encode_with_spans(
+        self, text: str, is_plain: bool = False, prefixes: bool = True
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]] | None: ...
+    def count_block(self, texts: list[str]) -> NDArray[np.int64]: ...
+    def has_token(self, token: bytes) -> bool: ...

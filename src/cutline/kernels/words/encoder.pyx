@@ -1,0 +1,456 @@
+"""Encode and count the words of texts: look each one up, encode the rest.
+
+Guarded by tests/kernels/test_words.py.
+"""
+
+from cpython.exc cimport PyErr_CheckSignals
+from cython cimport auto_pickle, critical_section
+from libc.stdlib cimport free
+
+from cutline.kernels.base.late import numpy as np
+from cutline.kernels.base.memory import zeroed_memory, zeroed_numbers
+
+from cutline.kernels.base.characters cimport characters_of
+from cutline.kernels.base.common cimport (
+    NO_MEMORY, NONE, NOT_FOUND, SHORT_PIECE, Key, grow, hash_key, hash_long, int64_t, likely, memcpy,
+    prefetch, scramble, short_key,
+)
+from cutline.kernels.encode.caches cimport (
+    FIRST_LEVEL_TOKENS, STORED_BYTES, find_stored, first_level_line, in_line, store_in_line,
+    store_piece,
+)
+from cutline.kernels.encode.decode cimport list_of_ids
+from cutline.kernels.words.model cimport UNIGRAM, WORD_PIECE
+from cutline.kernels.words.reader cimport (
+    TOO_LONG, WORD_SLOTS, free_reader, read_words, start_reading,
+)
+from cutline.kernels.words.trie cimport add_token, find_in_trie, free_trie, start_trie
+from cutline.kernels.words.unigram cimport best_path, free_paths
+from cutline.kernels.words.wordpiece cimport longest_matches
+
+cdef enum:
+    STORE_BITS = 14
+    RING_BITS = 6
+    KEPT_STATES = 16
+    SLACK = 64              # what is read beyond a word
+    NOGIL_CHARS = 4096
+    AT_ONCE = 1 << 22       # characters between two looks for Ctrl-C
+
+
+@auto_pickle(False)
+cdef class OwnedWordState:
+    """Owns a state; one call at a time uses it."""
+
+    def __cinit__(self, int first_level_bits):
+        cdef size_t first_level_bytes = sizeof(FirstEntry) << max(first_level_bits, 1)
+        cdef size_t index_bytes = sizeof(uint64_t) << STORE_BITS
+        cdef size_t ring_bytes = 1 << (STORE_BITS + RING_BITS)
+        cdef size_t start
+        self.memory = zeroed_memory(
+            first_level_bytes + index_bytes + ring_bytes, large_pages=False
+        )
+        start = <size_t> &self.memory[0]
+        self.state.first_level = <FirstEntry*> start
+        self.state.line_mask = (<uint64_t> 1 << max(first_level_bits - 1, 0)) - 1
+        self.state.store.index = <uint64_t*> (start + first_level_bytes)
+        self.state.store.index_mask = (1 << STORE_BITS) - 1
+        self.state.store.ring = <uint64_t*> (start + first_level_bytes + index_bytes)
+        self.state.store.ring_words = ring_bytes // sizeof(uint64_t)
+
+    def __dealloc__(self):
+        free_reader(&self.state.reader)
+        free_paths(&self.state.paths)
+        free(self.state.out)
+        free(self.state.spans)
+
+
+cdef Py_ssize_t encode_word(
+    const WordModel* model, WordState* state, Py_ssize_t word, uint32_t* out, Py_ssize_t* spans
+) noexcept nogil:
+    """The ids of a word of the batch, into `out`, which has room. Returns how many."""
+    cdef Py_ssize_t n = state.words.lengths[word]
+    cdef const uint8_t* start = state.reader.buffer + state.words.starts[word]
+    if n == TOO_LONG:
+        out[0] = model.unk_id
+        if spans != NULL:
+            spans[0] = 0
+            spans[1] = NOT_FOUND        # all of it
+        return 1
+    if model.kind == WORD_PIECE:
+        return longest_matches(model, start, n, out, spans)
+    return best_path(model, &state.paths, start, n, out, spans, NULL)
+
+
+cdef inline Py_ssize_t out_slots_of(Py_ssize_t n) noexcept nogil:
+    """The most ids of a word of n bytes: four for each, of unknown ones."""
+    return 4 * max(n, 1) + 4
+
+
+cdef Py_ssize_t look_up(
+    const WordModel* model, WordState* state, Py_ssize_t word, Key key, Py_ssize_t before,
+    bint keep
+) noexcept nogil:
+    """Encode a word that the first level does not hold, after `before` ids if they are kept."""
+    cdef Py_ssize_t n = state.words.lengths[word], count
+    cdef const uint8_t* start = state.reader.buffer + state.words.starts[word]
+    cdef const uint32_t* found
+    cdef uint32_t known = 0
+    cdef uint64_t hashed = 0
+    cdef bint is_stored = 0 < n <= STORED_BYTES
+    if not grow(
+        <void**> &state.out, &state.out_slots, before + out_slots_of(n), sizeof(uint32_t)
+    ):
+        return NO_MEMORY
+    if is_stored:
+        hashed = scramble(hash_key(key)) if n <= SHORT_PIECE else hash_long(start, n)
+        found = find_stored(&state.store, hashed, start, n, &known)
+        if found != NULL:
+            if keep:
+                memcpy(state.out + before, found, known * sizeof(uint32_t))
+            return known
+    count = encode_word(model, state, word, state.out + before, NULL)
+    if count < 0:
+        return count
+    if 0 < n <= SHORT_PIECE and count <= FIRST_LEVEL_TOKENS:
+        store_in_line(
+            first_level_line(state.first_level, state.line_mask, key), key, state.out + before,
+            count,
+        )
+    elif is_stored and count <= STORED_BYTES:
+        store_piece(&state.store, hashed, start, n, state.out + before, count)
+    return count
+
+
+cdef void find_lines(WordState* state, Key* keys, FirstEntry** lines) noexcept nogil:
+    cdef Py_ssize_t word, n
+    cdef const uint8_t* limit = state.reader.buffer + state.reader.slots
+    for word in range(state.words.count):
+        n = state.words.lengths[word]
+        if 0 < n <= SHORT_PIECE:
+            keys[word] = short_key(state.reader.buffer + state.words.starts[word], n, limit)
+            lines[word] = first_level_line(state.first_level, state.line_mask, keys[word])
+            prefetch(lines[word])
+
+
+cdef inline bint is_short(const WordState* state, Py_ssize_t word) noexcept nogil:
+    return 0 < state.words.lengths[word] <= SHORT_PIECE
+
+
+cdef Py_ssize_t count_words(
+    const WordModel* model, WordState* state, Py_ssize_t* totals
+) noexcept nogil:
+    """Count the tokens of the batch. With `totals`, those up to and with each word, too."""
+    cdef Key keys[WORD_SLOTS]
+    cdef FirstEntry* lines[WORD_SLOTS]
+    cdef FirstEntry* entry
+    cdef Py_ssize_t word, total = 0, count
+    find_lines(state, keys, lines)
+    for word in range(state.words.count):
+        if is_short(state, word):
+            entry = in_line(lines[word], keys[word])
+            if likely(entry.key.low == keys[word].low and entry.key.high == keys[word].high):
+                total += entry.known.count
+                if totals != NULL:
+                    totals[word] = total
+                continue
+        count = look_up(model, state, word, keys[word], 0, False)
+        if count < 0:
+            return count
+        total += count
+        if totals != NULL:
+            totals[word] = total
+    return total
+
+
+cdef Py_ssize_t encode_words(
+    const WordModel* model, WordState* state, Py_ssize_t before
+) noexcept nogil:
+    """Write the ids of the batch after `before` others. Returns how many there are then."""
+    cdef Key keys[WORD_SLOTS]
+    cdef FirstEntry* lines[WORD_SLOTS]
+    cdef FirstEntry* entry
+    cdef Py_ssize_t word, count
+    find_lines(state, keys, lines)
+    if not grow(
+        <void**> &state.out, &state.out_slots, before + 4 * WORD_SLOTS, sizeof(uint32_t)
+    ):
+        return NO_MEMORY
+    for word in range(state.words.count):
+        if is_short(state, word):
+            entry = in_line(lines[word], keys[word])
+            if likely(entry.key.low == keys[word].low and entry.key.high == keys[word].high):
+                # There is room for three: look_up makes room for what it adds and four more.
+                memcpy(state.out + before, entry.known.tokens, 3 * sizeof(uint32_t))
+                before += entry.known.count
+                continue
+        count = look_up(model, state, word, keys[word], before + 4 * WORD_SLOTS, True)
+        if count < 0:
+            return count
+        memcpy(
+            state.out + before, state.out + before + 4 * WORD_SLOTS, count * sizeof(uint32_t)
+        )
+        before += count
+    return before
+
+
+cdef Py_ssize_t count_stretch(
+    const WordModel* model, WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes
+) noexcept nogil:
+    """Count the tokens of text[start:end] as of a text of its own; or NO_MEMORY."""
+    cdef Py_ssize_t total = 0, count, n
+    start_reading(&state.reader, start, end, prefixes)
+    while True:
+        n = read_words(&state.reader, &state.words)
+        if n <= 0:
+            return total if n == 0 else n
+        count = count_words(model, state, NULL)
+        if count < 0:
+            return count
+        total += count
+
+
+cdef Py_ssize_t encode_stretch(
+    const WordModel* model, WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes
+) noexcept nogil:
+    """Write the ids of text[start:end] as of a text of its own. Returns how many."""
+    cdef Py_ssize_t total = 0, n
+    start_reading(&state.reader, start, end, prefixes)
+    while True:
+        n = read_words(&state.reader, &state.words)
+        if n <= 0:
+            return total if n == 0 else n
+        total = encode_words(model, state, total)
+        if total < 0:
+            return total
+
+
+cdef Py_ssize_t trace_stretch(
+    const WordModel* model, WordState* state, Py_ssize_t n_characters, bint prefixes
+) noexcept nogil:
+    """Write the ids of the text, and for each the characters it comes from, into the state."""
+    cdef Py_ssize_t total = 0, n, word, count, at, start, end, origin
+    cdef Reader* reader = &state.reader
+    start_reading(reader, 0, n_characters, prefixes)
+    while True:
+        n = read_words(reader, &state.words)
+        if n <= 0:
+            return total if n == 0 else n
+        for word in range(n):
+            count = total + out_slots_of(state.words.lengths[word])
+            if not grow(<void**> &state.out, &state.out_slots, count, sizeof(uint32_t)):
+                return NO_MEMORY
+            if not grow(<void**> &state.spans, &state.span_slots, 2 * count, sizeof(Py_ssize_t)):
+                return NO_MEMORY
+            count = encode_word(
+                model, state, word, state.out + total, state.spans + 2 * total
+            )
+            if count < 0:
+                return count
+            origin = state.words.starts[word]
+            for at in range(total, total + count):
+                start = state.spans[2 * at]
+                end = state.spans[2 * at + 1]
+                state.spans[2 * at] = reader.origins[origin + start]
+                state.spans[2 * at + 1] = (
+                    state.words.ends[word] if end == NOT_FOUND
+                    else reader.origins[origin + end - 1] + 1
+                )
+            total += count
+
+
+@auto_pickle(False)
+cdef class WordEncoder:
+    """A model of words, and what it does to texts whose characters do not change one another.
+
+    Args:
+        raw: the images of characters of texts as they are.
+        plain: those of normalized texts.
+        tokens: each token's bytes in UTF-8, with META for the replacement of a blank.
+        ids: uint32, of each token.
+        unk_id: the id of what is unknown.
+        options: `prefixes`, `collapses`, `strips_end` of the reader; and of WordPiece
+            `continuation` (bytes) and `most_characters`; of Unigram `scores` (float64), `fuses`
+            `meta` (the bytes that META stands for) and `byte_ids` (uint32, shape (256,), or None).
+    """
+
+    def __cinit__(
+        self, CharMap raw not None, CharMap plain not None, list tokens not None,
+        const uint32_t[::1] ids not None, uint32_t unk_id, dict options not None,
+    ):
+        cdef bytes token
+        cdef Py_ssize_t total = 0, number = 0
+        cdef const double[::1] scores
+        cdef const uint32_t[::1] byte_ids
+        cdef bytes meta, continuation = options.get("continuation", b"")
+        self.raw = raw
+        self.plain = plain
+        self.idle = []
+        self.prefixes = options["prefixes"]
+        self.collapses = options["collapses"]
+        self.strips_end = options["strips_end"]
+        self.most_characters = options.get("most_characters", 0)
+        self.model.unk_id = unk_id
+        self.model.ids = &ids[0] if ids.shape[0] else NULL
+        self.held = [ids]
+        for token in tokens:
+            total += 2 * len(token)
+        if not start_trie(&self.model.trie, total):
+            raise MemoryError("no memory for the tokens of a vocabulary")
+        if "scores" in options:
+            self.model.kind = UNIGRAM
+            scores = options["scores"]
+            self.held.append(scores)
+            self.model.scores = &scores[0]
+            self.model.unk_score = options["unk_score"]
+            self.model.rounding = options["rounding"]
+            self.model.fuses = options["fuses"]
+            if options["byte_ids"] is not None:
+                self.model.falls_back = True
+                meta = options["meta"]
+                self.model.n_meta = len(meta)
+                for number in range(len(meta)):
+                    self.model.meta[number] = meta[number]
+                byte_ids = options["byte_ids"]
+                for number in range(256):
+                    self.model.byte_ids[number] = byte_ids[number]
+        else:
+            self.model.kind = WORD_PIECE
+            self.model.continued = 1 if continuation else 0
+        for number, token in enumerate(tokens):
+            self.add(0, token, number)
+            if continuation and token.startswith(continuation):
+                self.add(1, token[len(continuation):], number)
+
+    def __dealloc__(self):
+        free_trie(&self.model.trie)
+
+    cdef int add(self, uint32_t root, bytes token, Py_ssize_t number) except -1:
+        cdef const uint8_t* data = <const uint8_t*> <const char*> token
+        if len(token) and not add_token(
+            &self.model.trie, root, data, len(token), <uint32_t> number
+        ):
+            raise ValueError("the vocabulary has too many different beginnings of tokens")
+        return 0
+
+    cdef OwnedWordState take(self):
+        try:
+            return self.idle.pop()
+        except IndexError:
+            return OwnedWordState(16)
+
+    cdef void release(self, OwnedWordState owned):
+        if len(self.idle) < KEPT_STATES:
+            self.idle.append(owned)
+
+    cdef void begin(self, WordState* state, CharMap char_map, str text):
+        cdef Reader* reader = &state.reader
+        reader.blocks = char_map.blocks
+        reader.ascii = char_map.ascii
+        reader.ascii_group = char_map.ascii_group
+        reader.text = characters_of(text)
+        reader.collapses = self.collapses
+        reader.strips_end = self.strips_end
+        reader.most_characters = self.most_characters
+        reader.traces = False
+
+    def count(self, str text not None, bint is_plain=False, bint prefixes=True):
+        """Count the tokens of a text.
+
+        Args:
+            text: has no surrogates.
+            is_plain: it is normalized.
+            prefixes: it is at the start of a text.
+
+        Returns:
+            The number; -1 where characters are entangled.
+        """
+        cdef CharMap char_map = self.plain if is_plain else self.raw
+        cdef Py_ssize_t total
+        cdef OwnedWordState owned
+        if char_map.prepare(text) >= 0:
+            return -1
+        owned = self.take()
+        self.begin(&owned.state, char_map, text)
+        prefixes = prefixes and self.prefixes
+        if owned.state.reader.text.n < NOGIL_CHARS:
+            total = count_stretch(
+                &self.model, &owned.state, 0, owned.state.reader.text.n, prefixes
+            )
+        else:
+            with nogil:
+                total = count_stretch(
+                    &self.model, &owned.state, 0, owned.state.reader.text.n, prefixes
+                )
+        if total < 0:
+            raise MemoryError("no memory for the words of a text")
+        self.release(owned)
+        return total
+
+    def encode(self, str text not None, bint as_list, bint is_plain=False, bint prefixes=True):
+        """Encode a text; see `count`. A list of ids or an array, or None if it is entangled."""
+        cdef CharMap char_map = self.plain if is_plain else self.raw
+        cdef Py_ssize_t total
+        cdef OwnedWordState owned
+        if char_map.prepare(text) >= 0:
+            return None
+        owned = self.take()
+        self.begin(&owned.state, char_map, text)
+        prefixes = prefixes and self.prefixes
+        with nogil:
+            total = encode_stretch(
+                &self.model, &owned.state, 0, owned.state.reader.text.n, prefixes
+            )
+        if total < 0:
+            raise MemoryError("no memory for the tokens of a text")
+        found = list_of_ids(owned.state.out, total) if as_list else array_of(owned.state.out, total)
+        self.release(owned)
+        return found
+
+    def encode_with_spans(self, str text not None, bint is_plain=False, bint prefixes=True):
+        """Encode a text; see `count`. Ids (uint32) and the characters of each (int64, (n, 2))."""
+        cdef CharMap char_map = self.plain if is_plain else self.raw
+        cdef Py_ssize_t total
+        cdef OwnedWordState owned
+        cdef int64_t[:, ::1] rows
+        if char_map.prepare(text) >= 0:
+            return None
+        owned = self.take()
+        self.begin(&owned.state, char_map, text)
+        owned.state.reader.traces = True
+        prefixes = prefixes and self.prefixes
+        with nogil:
+            total = trace_stretch(
+                &self.model, &owned.state, owned.state.reader.text.n, prefixes
+            )
+        if total < 0:
+            raise MemoryError("no memory for the tokens of a text")
+        spans = np.empty((total, 2), dtype=np.int64)
+        rows = spans
+        if total:
+            memcpy(&rows[0, 0], owned.state.spans, 2 * total * sizeof(int64_t))
+        ids = array_of(owned.state.out, total)
+        self.release(owned)
+        return ids, spans
+
+    def count_block(self, list texts not None):
+        """Count the tokens of each text: int64; -1 where characters are entangled."""
+        counts = zeroed_numbers("q", len(texts))
+        cdef int64_t[::1] out = counts
+        cdef Py_ssize_t at
+        for at in range(len(texts)):
+            out[at] = self.count(texts[at])
+        return np.asarray(counts).view(np.int64)
+
+    def has_token(self, bytes token not None):
+        """Whether a token, written with META, is in the vocabulary."""
+        cdef const uint8_t* data = <const uint8_t*> <const char*> token
+        return find_in_trie(&self.model.trie, 0, data, len(token)) != NONE
+
+
+cdef object array_of(const uint32_t* ids, Py_ssize_t n):
+    cdef uint32_t[::1] out
+    found = np.empty(n, dtype=np.uint32)
+    if n:
+        out = found
+        memcpy(&out[0], ids, n * sizeof(uint32_t))
+    return found

@@ -1,0 +1,608 @@
+"""Counts of the slices of a text, and cuts, after one pass over its words. Source: docs/words.md.
+
+A slice is counted in three parts: up to the first place where a word begins, from there to the
+last such place by a difference of two sums, and from there on. Long words of Unigram have joints:
+places inside at which they can be cut, too.
+
+Guarded by tests/kernels/test_words.py.
+"""
+
+from array import array
+
+from cpython.exc cimport PyErr_CheckSignals
+from cython cimport auto_pickle
+from libc.stdlib cimport free
+
+from cutline.kernels.base.late import numpy as np
+from cutline.kernels.base.memory import zeroed_numbers
+
+from cutline.kernels.base.characters cimport char_at, characters_of
+from cutline.kernels.base.common cimport (
+    NO_MEMORY, NONE, NOT_FOUND, UNKNOWN, grow, int64_t, uint8_t, uint32_t, uint64_t,
+)
+from cutline.kernels.words.char_map cimport WHITE
+from cutline.kernels.words.encoder cimport (
+    OwnedWordState, WordEncoder, WordState, count_stretch, count_words,
+)
+from cutline.kernels.words.model cimport UNIGRAM, WordModel
+from cutline.kernels.words.reader cimport (
+    ONLY_WHITE, TOO_LONG, WORD_SLOTS, Reader, Words, read_words, start_reading,
+)
+from cutline.kernels.words.trie cimport Trie, child_of
+from cutline.kernels.words.unigram cimport Joints, best_path, count_prefixes
+from cutline.kernels.words.wordpiece cimport longest_matches
+
+cdef extern from *:
+    """
+    #if defined(_MSC_VER)
+    #include <intrin.h>
+    static inline int cutline_bits(unsigned long long w) { return (int) __popcnt64(w); }
+    static inline int cutline_lowest(unsigned long long w) {
+        unsigned long at; _BitScanForward64(&at, w); return (int) at; }
+    static inline int cutline_highest(unsigned long long w) {
+        unsigned long at; _BitScanReverse64(&at, w); return (int) at; }
+    #else
+    static inline int cutline_bits(unsigned long long w) { return __builtin_popcountll(w); }
+    static inline int cutline_lowest(unsigned long long w) { return __builtin_ctzll(w); }
+    static inline int cutline_highest(unsigned long long w) { return 63 - __builtin_clzll(w); }
+    #endif
+    """
+    int bits_of "cutline_bits"(uint64_t word) noexcept nogil
+    int lowest_bit "cutline_lowest"(uint64_t word) noexcept nogil
+    int highest_bit "cutline_highest"(uint64_t word) noexcept nogil
+
+cdef enum:
+    LONG_WORD = 64          # bytes: longer words get joints
+    GAP_STEP = 64           # characters without a word from one start to the next
+    NOGIL_CHARS = 1 << 16
+    NEAR = 64               # characters
+
+
+# Bit k: at character k begins what is counted apart. `ranks` has the bits before each word of 64,
+# `sums` the tokens before each bit; bits inside words are set in `joined`, too.
+cdef struct Starts:
+    uint64_t* bits
+    uint64_t* joined
+    uint32_t* ranks
+    int64_t* sums
+    Py_ssize_t count, slots
+    Py_ssize_t n                # characters
+
+
+cdef inline bint add_start(Starts* starts, Py_ssize_t at, int64_t tokens, bint inside) noexcept nogil:
+    """Add a start after all others. False: no memory."""
+    if not grow(<void**> &starts.sums, &starts.slots, starts.count + 1, sizeof(int64_t)):
+        return False
+    if starts.bits[at >> 6] >> (at & 63) & 1:
+        return True
+    starts.bits[at >> 6] |= <uint64_t> 1 << (at & 63)
+    if inside:
+        starts.joined[at >> 6] |= <uint64_t> 1 << (at & 63)
+    starts.sums[starts.count] = tokens
+    starts.count += 1
+    return True
+
+
+cdef inline Py_ssize_t next_start(const Starts* starts, Py_ssize_t at) noexcept nogil:
+    """The first start from `at` on, or NOT_FOUND."""
+    cdef Py_ssize_t place = at >> 6, last = starts.n >> 6
+    cdef uint64_t word = starts.bits[place] >> (at & 63) << (at & 63)
+    while word == 0:
+        place += 1
+        if place > last:
+            return NOT_FOUND
+        word = starts.bits[place]
+    return (place << 6) + lowest_bit(word)
+
+
+cdef inline Py_ssize_t last_start(const Starts* starts, Py_ssize_t at) noexcept nogil:
+    """The last start up to `at`, at least one of which there is."""
+    cdef Py_ssize_t place = at >> 6
+    cdef uint64_t word = starts.bits[place] << (63 - (at & 63)) >> (63 - (at & 63))
+    while word == 0:
+        place -= 1
+        word = starts.bits[place]
+    return (place << 6) + highest_bit(word)
+
+
+cdef inline int64_t tokens_before(const Starts* starts, Py_ssize_t at) noexcept nogil:
+    """The tokens before a start."""
+    cdef uint64_t below = starts.bits[at >> 6] & ((<uint64_t> 1 << (at & 63)) - 1)
+    return starts.sums[starts.ranks[at >> 6] + bits_of(below)]
+
+
+cdef inline bint is_joint(const Starts* starts, Py_ssize_t at) noexcept nogil:
+    return starts.joined[at >> 6] >> (at & 63) & 1
+
+
+cdef Py_ssize_t start_of_rank(const Starts* starts, Py_ssize_t rank) noexcept nogil:
+    """The character of the start with so many others before it."""
+    cdef Py_ssize_t low = 0, high = (starts.n >> 6) + 1, middle
+    cdef uint64_t word
+    while low + 1 < high:
+        middle = (low + high) >> 1
+        if <Py_ssize_t> starts.ranks[middle] <= rank:
+            low = middle
+        else:
+            high = middle
+    word = starts.bits[low]
+    rank -= starts.ranks[low]
+    while rank > 0:
+        word &= word - 1
+        rank -= 1
+    return (low << 6) + lowest_bit(word)
+
+
+@auto_pickle(False)
+cdef class WordIntervals:
+    """The sums of one text, and what counts with them.
+
+    Args:
+        encoder: counts.
+        text: has no surrogates, and no entangled characters.
+    """
+    cdef WordEncoder encoder
+    cdef str held
+    cdef Starts starts
+    cdef object memory
+    cdef readonly int64_t total
+
+    def __cinit__(self, WordEncoder encoder not None, str text not None):
+        cdef OwnedWordState owned
+        cdef uint64_t[::1] words
+        cdef uint32_t[::1] ranks
+        cdef Py_ssize_t n = len(text), outcome, place
+        cdef uint32_t before = 0
+        if encoder.raw.prepare(text) >= 0:
+            raise ValueError("characters of the text are entangled")
+        self.encoder = encoder
+        self.held = text
+        self.starts.n = n
+        bits = zeroed_numbers("Q", (n >> 6) + 1)
+        joined = zeroed_numbers("Q", (n >> 6) + 1)
+        counts = zeroed_numbers("I", (n >> 6) + 1)
+        self.memory = bits, joined, counts
+        words = bits
+        self.starts.bits = &words[0]
+        words = joined
+        self.starts.joined = &words[0]
+        ranks = counts
+        self.starts.ranks = &ranks[0]
+        owned = encoder.take()
+        encoder.begin(&owned.state, encoder.raw, text)
+        with nogil:
+            outcome = self.build(&owned.state)
+            for place in range((n >> 6) + 1):
+                self.starts.ranks[place] = before
+                before += bits_of(self.starts.bits[place])
+        if outcome < 0:
+            raise MemoryError(f"no memory to count the words of {n} characters")
+        encoder.release(owned)
+
+    def __dealloc__(self):
+        free(self.starts.sums)
+
+    cdef Py_ssize_t build(self, WordState* state) noexcept nogil:
+        """Find the starts of the text. 0 or NO_MEMORY."""
+        cdef Py_ssize_t totals[WORD_SLOTS]
+        cdef Py_ssize_t n, word, end = 0, before
+        cdef int64_t tokens = 0
+        cdef Joints joints
+        cdef Words* words = &state.words
+        cdef bint joins = self.encoder.model.kind == UNIGRAM
+        joints.items = NULL
+        joints.slots = joints.count = 0
+        if not add_start(&self.starts, 0, 0, False):
+            return NO_MEMORY
+        start_reading(&state.reader, 0, self.starts.n, self.encoder.prefixes)
+        state.reader.traces = joins
+        while True:
+            n = read_words(&state.reader, words)
+            if n < 0 or (n > 0 and count_words(&self.encoder.model, state, totals) < 0):
+                free(joints.items)
+                return NO_MEMORY
+            if n == 0:
+                break
+            before = 0
+            for word in range(n):
+                if not self.add_gap(end, words.firsts[word], tokens + before):
+                    n = NO_MEMORY
+                elif not words.begins_inside[word]:
+                    if not add_start(&self.starts, words.firsts[word], tokens + before, False):
+                        n = NO_MEMORY
+                if joins and words.lengths[word] > LONG_WORD:
+                    if not self.add_joints(state, word, tokens + before, &joints):
+                        n = NO_MEMORY
+                end = words.ends[word]
+                before = totals[word]
+            if n < 0:
+                free(joints.items)
+                return NO_MEMORY
+            tokens += before
+        free(joints.items)
+        state.reader.traces = False
+        self.total = tokens
+        return 0 if self.add_gap(end, self.starts.n, tokens) else NO_MEMORY
+
+    cdef bint add_gap(self, Py_ssize_t start, Py_ssize_t end, int64_t tokens) noexcept nogil:
+        """Add starts to a long stretch between two words."""
+        while end - start > GAP_STEP and not self.encoder.collapses:
+            if not add_start(&self.starts, start, tokens, False):
+                return False
+            start += GAP_STEP
+        return True
+
+    cdef bint add_joints(
+        self, WordState* state, Py_ssize_t word, int64_t before, Joints* joints
+    ) noexcept nogil:
+        """Add the joints of a long word."""
+        cdef const uint8_t* data = state.reader.buffer + state.words.starts[word]
+        cdef const Py_ssize_t* origins = state.reader.origins + state.words.starts[word]
+        cdef Py_ssize_t n = state.words.lengths[word], at, place
+        if not grow(<void**> &state.out, &state.out_slots, 4 * n + 4, sizeof(uint32_t)):
+            return False
+        if best_path(
+            &self.encoder.model, &state.paths, data, n, state.out, NULL, joints
+        ) < 0:
+            return False
+        for at in range(joints.count):
+            place = joints.items[at].at
+            if origins[place] != origins[place - 1] and not add_start(
+                &self.starts, origins[place], before + joints.items[at].tokens, True
+            ):
+                return False
+        return True
+
+    cdef Py_ssize_t count_after(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t place, Py_ssize_t end
+    ) noexcept nogil:
+        """Count the tokens of text[place:end], where `place` is a start, of a slice from `start`.
+
+        NOT_FOUND: the tokens of the word before decide.
+        """
+        cdef bint inside = place > start and is_joint(&self.starts, place)
+        cdef Py_ssize_t count
+        state.paths.is_sure = True
+        count = count_stretch(
+            &self.encoder.model, state, place, end, self.encoder.prefixes and not inside
+        )
+        if inside and count >= 0 and not self.is_sure(state, place, end):
+            return NOT_FOUND
+        return count
+
+    cdef bint is_sure(self, WordState* state, Py_ssize_t place, Py_ssize_t end) noexcept nogil:
+        """Whether the first word of text[place:end], which goes on with one, has sure tokens."""
+        cdef const WordModel* model = &self.encoder.model
+        cdef Py_ssize_t n
+        start_reading(&state.reader, place, end, False)
+        if read_words(&state.reader, &state.words) <= 0:
+            return True
+        n = state.words.lengths[0]
+        if not grow(<void**> &state.out, &state.out_slots, 4 * n + 4, sizeof(uint32_t)):
+            return False
+        best_path(
+            model, &state.paths, state.reader.buffer + state.words.starts[0], n, state.out, NULL,
+            NULL,
+        )
+        return state.paths.is_sure
+
+    cdef Py_ssize_t first_start(self, WordState* state, Py_ssize_t start) noexcept nogil:
+        """The first start at which a slice that begins at `start` can be cut; or a status.
+
+        The META that is put before the slice makes a token possible that lies across a joint, as
+        no token of the text does.
+        """
+        cdef Py_ssize_t first = next_start(&self.starts, start), stop = start + NEAR, reach
+        if first < 0 or not is_joint(&self.starts, first) or not self.encoder.prefixes:
+            return first
+        while True:
+            stop = min(stop, self.starts.n)
+            reach = self.prefix_reach(state, start, stop)
+            if reach == NO_MEMORY:
+                return reach
+            if reach < stop or stop == self.starts.n:
+                reach = min(max(reach, start + 1), self.starts.n)
+                return next_start(&self.starts, reach)
+            stop += 4 * (stop - start)
+
+    cdef Py_ssize_t prefix_reach(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t stop
+    ) noexcept nogil:
+        """Where the longest token ends that begins with the META before text[start:stop].
+
+        `stop` where the text would have to go on; or NO_MEMORY.
+        """
+        cdef const Trie* trie = &self.encoder.model.trie
+        cdef Reader* reader = &state.reader
+        cdef Py_ssize_t at, begin, reach = start, n
+        cdef uint32_t node = 0
+        start_reading(reader, start, stop, True)
+        reader.traces = True
+        n = read_words(reader, &state.words)
+        reader.traces = False
+        if n <= 0:
+            return stop if n == 0 else n
+        begin = state.words.starts[0]
+        for at in range(begin, begin + state.words.lengths[0]):
+            node = child_of(trie, node, reader.buffer[at])
+            if node == 0:
+                return reach
+            if trie.tokens[node] != NONE:
+                reach = reader.origins[at] + 1
+        return stop if state.words.ends[0] == stop else reach
+
+    cdef Py_ssize_t count_slice(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t end
+    ) noexcept nogil:
+        """Count the tokens of a slice; or NO_MEMORY."""
+        cdef Py_ssize_t first, last, head = 0, tail = 0
+        if start >= end:
+            return 0
+        first = self.first_start(state, start)
+        if first == NO_MEMORY:
+            return first
+        if first == NOT_FOUND or first > end:
+            return self.count_alone(state, start, end)
+        last = last_start(&self.starts, end)
+        if first > start:
+            head = self.count_alone(state, start, first)
+            if head < 0:
+                return head
+        if last < end:
+            tail = self.count_after(state, start, last, end)
+            if tail == NOT_FOUND:
+                return self.count_alone(state, start, end)
+            if tail < 0:
+                return tail
+        return head + tokens_before(&self.starts, last) - tokens_before(&self.starts, first) + tail
+
+    cdef Py_ssize_t count_alone(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t end
+    ) noexcept nogil:
+        return count_stretch(&self.encoder.model, state, start, end, self.encoder.prefixes)
+
+    cdef Py_ssize_t longest_fit(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t n
+    ) noexcept nogil:
+        """The greatest end of a slice from `start` with at most n tokens; or NO_MEMORY."""
+        cdef Py_ssize_t first = self.first_start(state, start), low, high, middle, head = 0
+        cdef Py_ssize_t place, limit, left, rank
+        if first == NO_MEMORY:
+            return first
+        if first == NOT_FOUND:
+            return self.best_end(state, start, start, self.starts.n, n)
+        if first > start:
+            head = self.count_alone(state, start, first)
+            if head < 0:
+                return head
+            if head > n:
+                return self.best_end(state, start, start, first - 1, n)
+        n -= head
+        rank = self.rank_of(first)
+        # No end after a start with more tokens before it fits: the last one that has no more.
+        left = self.starts.sums[rank] + min(n, self.total)
+        low = rank
+        high = self.starts.count
+        while low + 1 < high:
+            middle = (low + high) >> 1
+            if self.starts.sums[middle] <= left:
+                low = middle
+            else:
+                high = middle
+        place = start_of_rank(&self.starts, low)
+        limit = self.starts.n
+        if low + 1 < self.starts.count:
+            limit = start_of_rank(&self.starts, low + 1) - 1
+        return self.best_end(state, start, place, limit, left - self.starts.sums[low])
+
+    cdef Py_ssize_t rank_of(self, Py_ssize_t at) noexcept nogil:
+        cdef uint64_t below = self.starts.bits[at >> 6] & ((<uint64_t> 1 << (at & 63)) - 1)
+        return self.starts.ranks[at >> 6] + bits_of(below)
+
+    cdef Py_ssize_t best_end(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t place, Py_ssize_t limit, Py_ssize_t n
+    ) noexcept nogil:
+        """The greatest end from `place` to `limit` such that text[place:end] has at most n tokens.
+
+        `place` is the slice's start, or a start after it.
+        """
+        cdef Py_ssize_t best = place, count, total = 0, word
+        cdef bint inside = place > start and is_joint(&self.starts, place), first = True
+        cdef Reader* reader = &state.reader
+        if place >= limit:
+            return place
+        if inside and not self.is_sure(state, place, limit):
+            return self.best_end_slowly(state, start, place, limit, n)
+        count = count_stretch(
+            &self.encoder.model, state, place, limit, self.encoder.prefixes and not inside
+        )
+        if count < 0:
+            return count
+        if count <= n:
+            return limit
+        start_reading(reader, place, limit, self.encoder.prefixes and not inside)
+        reader.traces = True
+        while total <= n:
+            count = read_words(reader, &state.words)
+            if count <= 0:
+                break
+            for word in range(count):
+                if total > n:
+                    break
+                total = self.try_ends(state, word, total, n, inside and first, &best)
+                first = False
+                if total < 0:
+                    reader.traces = False
+                    if total == UNKNOWN:
+                        return self.best_end_slowly(state, start, place, limit, n)
+                    return total
+        reader.traces = False
+        return best
+
+    cdef Py_ssize_t try_ends(
+        self, WordState* state, Py_ssize_t word, Py_ssize_t before, Py_ssize_t n,
+        bint inside, Py_ssize_t* best
+    ) noexcept nogil:
+        """Raise the best end to one in a word, or before it. Returns the tokens up to its end.
+
+        UNKNOWN: the word goes on with one whose score decides.
+
+        A cut lies before the character that the next byte comes from, so that characters without
+        bytes stay with what is before them.
+        """
+        cdef const WordModel* model = &self.encoder.model
+        cdef Py_ssize_t length = state.words.lengths[word], at, count
+        cdef const uint8_t* data = state.reader.buffer + state.words.starts[word]
+        cdef const Py_ssize_t* origins = state.reader.origins + state.words.starts[word]
+        cdef Py_ssize_t* counts
+        if not state.words.begins_inside[word]:
+            best[0] = max(best[0], state.words.firsts[word])
+        if length == TOO_LONG:
+            # Its longer prefixes are one token as well, and the shorter ones lie before them.
+            if before + 1 <= n:
+                best[0] = max(best[0], state.words.ends[word])
+            return before + 1
+        if not grow(<void**> &state.out, &state.out_slots, 4 * length + 4, sizeof(uint32_t)):
+            return NO_MEMORY
+        if not grow(<void**> &state.spans, &state.span_slots, length + 1, sizeof(Py_ssize_t)):
+            return NO_MEMORY
+        counts = state.spans
+        if model.kind == UNIGRAM:
+            if count_prefixes(model, &state.paths, data, length, counts) < 0:
+                return NO_MEMORY
+            if inside and not state.paths.is_sure:
+                return UNKNOWN
+            if state.reader.strips_end and state.words.begins_blank[word]:
+                self.try_blank(state, word, before, n, best)
+        else:
+            for at in range(1, length + 1):
+                if at == length or origins[at] != origins[at - 1]:
+                    counts[at] = longest_matches(model, data, at, state.out, NULL)
+        for at in range(1, length):
+            if origins[at] != origins[at - 1] and before + counts[at] <= n:
+                best[0] = max(best[0], origins[at])
+        if before + counts[length] <= n:
+            best[0] = max(best[0], state.words.ends[word])
+        return before + counts[length]
+
+    cdef void try_blank(
+        self, WordState* state, Py_ssize_t word, Py_ssize_t before, Py_ssize_t n, Py_ssize_t* best
+    ) noexcept nogil:
+        """The same for cuts in the run of blanks before a word, which are none at the end."""
+        cdef Reader* reader = &state.reader
+        cdef Py_ssize_t at = state.words.firsts[word], stop = state.words.ends[word]
+        cdef uint32_t code_point
+        if state.words.lengths[word] > 1:
+            stop = reader.origins[state.words.starts[word] + 1]
+        if reader.strips_end == ONLY_WHITE:
+            while at < stop:
+                code_point = char_at(&reader.text, at)
+                if not reader.blocks[code_point >> 8].images[code_point & 0xFF].flags & WHITE:
+                    break
+                at += 1
+        else:
+            at = stop
+        if before <= n:
+            best[0] = max(best[0], at)
+
+    cdef Py_ssize_t best_end_slowly(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t place, Py_ssize_t limit, Py_ssize_t n
+    ) noexcept nogil:
+        """The same by counting slices: where the score of the word before could change tokens."""
+        cdef Py_ssize_t end = limit, count, most
+        count = self.count_alone(state, start, place)
+        if count < 0:
+            return count
+        most = count + n
+        while end > place:
+            count = self.count_alone(state, start, end)
+            if count < 0:
+                return count
+            if count <= most:
+                return end
+            end -= 1
+        return place
+
+    # What Python calls
+
+    @property
+    def settled(self):
+        """The tokens before the last start: a cut within a lower budget is not moved by more text.
+        """
+        return self.starts.sums[self.starts.count - 1]
+
+    @property
+    def nbytes(self):
+        """The memory it uses in bytes, without the text."""
+        return 20 * ((self.starts.n >> 6) + 1) + self.starts.slots * sizeof(int64_t)
+
+    def count(self, Py_ssize_t start, Py_ssize_t end):
+        """Count the tokens of a slice; the offsets are right."""
+        cdef OwnedWordState owned = self.encoder.take()
+        cdef Py_ssize_t count
+        self.encoder.begin(&owned.state, self.encoder.raw, self.held)
+        if end - start < NOGIL_CHARS:
+            count = self.count_slice(&owned.state, start, end)
+        else:
+            with nogil:
+                count = self.count_slice(&owned.state, start, end)
+        if count < 0:
+            raise MemoryError("no memory to count a slice")
+        self.encoder.release(owned)
+        return count
+
+    def count_many(self, const int64_t[:, ::1] spans not None):
+        """Count the tokens of many slices, whose offsets are right. int64, shape (n,)."""
+        cdef OwnedWordState owned = self.encoder.take()
+        cdef Py_ssize_t row, count = 0
+        counts = np.zeros(spans.shape[0], dtype=np.int64)
+        cdef int64_t[::1] out = counts
+        self.encoder.begin(&owned.state, self.encoder.raw, self.held)
+        with nogil:
+            for row in range(spans.shape[0]):
+                count = self.count_slice(&owned.state, spans[row, 0], spans[row, 1])
+                if count < 0:
+                    break
+                out[row] = count
+        if count < 0:
+            raise MemoryError("no memory to count a slice")
+        self.encoder.release(owned)
+        return counts
+
+    def split_at(self, Py_ssize_t start, n):
+        """The greatest end of a slice from `start`, which is right, with at most n tokens."""
+        cdef OwnedWordState owned = self.encoder.take()
+        cdef Py_ssize_t end, most = min(n, self.total + 1)
+        self.encoder.begin(&owned.state, self.encoder.raw, self.held)
+        with nogil:
+            end = self.longest_fit(&owned.state, start, most)
+        if end < 0:
+            raise MemoryError("no memory to count a slice")
+        self.encoder.release(owned)
+        return end
+
+    def cut_all(self, n):
+        """Cut the text into slices of at most n tokens, each as long as possible.
+
+        Returns:
+            int64, shape (4 * slices,): start, end and tokens of each, and whether it ends at the
+            text's end. The last one ends before it where the next character does not fit.
+        """
+        cdef OwnedWordState owned = self.encoder.take()
+        cdef Py_ssize_t start = 0, end, most = min(n, self.total + 1), count = 0
+        rows = array("q")
+        self.encoder.begin(&owned.state, self.encoder.raw, self.held)
+        while start < self.starts.n:
+            PyErr_CheckSignals()
+            with nogil:
+                end = self.longest_fit(&owned.state, start, most)
+                if end > start:
+                    count = self.count_slice(&owned.state, start, end)
+            if end < 0 or count < 0:
+                raise MemoryError("no memory to count a slice")
+            if end == start:
+                break
+            rows.extend((start, end, count, end == self.starts.n))
+            start = end
+        self.encoder.release(owned)
+        return memoryview(rows)

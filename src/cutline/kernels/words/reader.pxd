@@ -1,0 +1,53 @@
+"""Reading the words of a text: the images of its characters, up to each break.
+
+Guarded by tests/kernels/test_words.py.
+"""
+
+from cutline.kernels.base.characters cimport Characters
+from cutline.kernels.base.common cimport uint8_t
+from cutline.kernels.words.char_map cimport CharBlock, CharMap
+
+cdef enum:
+    WORDS = 64              # of a batch, and those of one more character
+    WORD_SLOTS = 96
+    ONLY_WHITE = 2
+    TOO_LONG = -1           # instead of the bytes of a word with more characters than models take
+
+# What reads a stretch of a text. The buffer has the words of a batch, one after the other.
+cdef struct Reader:
+    CharBlock** blocks
+    const uint8_t* ascii
+    const uint8_t* ascii_group
+    Characters text
+    Py_ssize_t at, end
+    bint prefixes               # a word that does not begin with META gets one
+    bint collapses              # only the first blank of a run counts
+    int strips_end              # a word of a blank alone is none at the end; ONLY_WHITE: if white
+    Py_ssize_t most_characters  # of a word; 0: any number
+    uint8_t* buffer
+    Py_ssize_t slots, used
+    Py_ssize_t* origins         # of each byte: the character it comes from
+    Py_ssize_t origin_slots
+    bint traces                 # origins are wanted
+    # The word being read:
+    bint is_open, begins_inside, begins_blank
+    bint is_blank               # it is but a blank of a run that collapses
+    bint is_white               # ... of characters that are cut off at the end of a text
+    uint8_t group
+    Py_ssize_t start, first, last, characters
+
+cdef struct Words:
+    Py_ssize_t count
+    Py_ssize_t starts[WORD_SLOTS]       # in the buffer
+    Py_ssize_t lengths[WORD_SLOTS]      # bytes, or TOO_LONG
+    Py_ssize_t firsts[WORD_SLOTS]       # the first character with bytes of it
+    Py_ssize_t ends[WORD_SLOTS]         # after the last one
+    bint begins_inside[WORD_SLOTS]      # a character has bytes of it and of the word before
+    bint begins_blank[WORD_SLOTS]       # ... with a blank of a run that collapses
+
+
+cdef void start_reading(
+    Reader* reader, Py_ssize_t start, Py_ssize_t end, bint prefixes
+) noexcept nogil
+cdef Py_ssize_t read_words(Reader* reader, Words* words) noexcept nogil
+cdef void free_reader(Reader* reader) noexcept nogil

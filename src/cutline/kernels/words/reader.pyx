@@ -1,0 +1,184 @@
+"""Read the words of a text, a batch at a time.
+
+Guarded by tests/kernels/test_words.py.
+"""
+
+from libc.stdlib cimport free
+
+from cutline.kernels.base.characters cimport char_at
+from cutline.kernels.base.common cimport (
+    NO_MEMORY, grow, is_continuation, likely, memcpy, memmove, uint32_t,
+)
+from cutline.kernels.words.char_map cimport (
+    BLANK, GAP, MARKED, META, WHITE, Image,
+)
+
+cdef enum:
+    ROOM = 288              # bytes of an image and a META, and what keys read beyond a word
+    STRETCH = 4096
+
+
+cdef void start_reading(
+    Reader* reader, Py_ssize_t start, Py_ssize_t end, bint prefixes
+) noexcept nogil:
+    """Read text[start:end] next, as a text of its own."""
+    reader.at = start
+    reader.end = end
+    reader.prefixes = prefixes
+    reader.used = 0
+    reader.is_open = False
+    reader.group = 0
+
+
+cdef Py_ssize_t read_words(Reader* reader, Words* words) noexcept nogil:
+    """Read the next words. Returns how many; 0 at the end; or NO_MEMORY."""
+    cdef Py_ssize_t stop
+    words.count = 0
+    if reader.is_open:
+        # The word that the last batch ended in goes on.
+        reader.used -= reader.start
+        memmove(reader.buffer, reader.buffer + reader.start, reader.used)
+        if reader.traces:
+            memmove(
+                reader.origins, reader.origins + reader.start, reader.used * sizeof(Py_ssize_t)
+            )
+        reader.start = 0
+    else:
+        reader.used = 0
+    while reader.at < reader.end and words.count < WORDS:
+        stop = min(reader.end, reader.at + STRETCH)
+        if not reserve(reader, STRETCH + ROOM):
+            return NO_MEMORY
+        if reader.text.kind == 1:
+            read_simple(reader, words, stop)
+        if reader.at < stop and words.count < WORDS and not read_character(reader, words):
+            return NO_MEMORY
+    if reader.at == reader.end and words.count < WORD_SLOTS - 1:
+        if reader.is_open and not (
+            reader.strips_end and reader.is_blank
+            and (reader.is_white or reader.strips_end != ONLY_WHITE)
+        ):
+            end_word(reader, words)
+        reader.is_open = False
+    return words.count
+
+
+cdef bint reserve(Reader* reader, Py_ssize_t more) noexcept nogil:
+    cdef Py_ssize_t needed = reader.used + more
+    if reader.traces and not grow(
+        <void**> &reader.origins, &reader.origin_slots, needed, sizeof(Py_ssize_t)
+    ):
+        return False
+    return grow(<void**> &reader.buffer, &reader.slots, needed, 1)
+
+
+cdef inline void end_word(Reader* reader, Words* words) noexcept nogil:
+    cdef Py_ssize_t at = words.count
+    words.starts[at] = reader.start
+    words.lengths[at] = reader.used - reader.start
+    if 0 < reader.most_characters < reader.characters:
+        words.lengths[at] = TOO_LONG
+    words.firsts[at] = reader.first
+    words.ends[at] = reader.last + 1
+    words.begins_inside[at] = reader.begins_inside
+    words.begins_blank[at] = reader.begins_blank
+    words.count = at + 1
+    reader.is_open = False
+    reader.group = 0
+
+
+cdef inline void begin_word(Reader* reader, bint inside) noexcept nogil:
+    reader.is_open = True
+    reader.begins_inside = inside
+    reader.is_blank = reader.begins_blank = False
+    reader.start = reader.used
+    reader.first = reader.at
+    reader.characters = 0
+
+
+cdef inline void put_byte(Reader* reader, uint8_t byte) noexcept nogil:
+    if 0 < reader.most_characters < reader.characters:
+        return      # it is unknown, however it goes on
+    reader.buffer[reader.used] = byte
+    if reader.traces:
+        reader.origins[reader.used] = reader.at
+    reader.used += 1
+    reader.characters += not is_continuation(byte)
+
+
+cdef void read_simple(Reader* reader, Words* words, Py_ssize_t stop) noexcept nogil:
+    """Read characters of ASCII whose images are a byte or a gap, up to another one."""
+    cdef const uint8_t* text = <const uint8_t*> reader.text.data
+    cdef uint8_t byte, known
+    while reader.at < stop:
+        byte = text[reader.at]
+        if byte >= 128:
+            return
+        known = reader.ascii[byte]
+        if likely(0 < known < 128):
+            if not reader.is_open:
+                if words.count >= WORDS:
+                    return
+                begin_word(reader, False)
+                reader.group = reader.ascii_group[byte]
+                if reader.prefixes:
+                    put_byte(reader, META)
+            elif reader.group != reader.ascii_group[byte]:
+                return
+            put_byte(reader, known)
+            reader.is_blank = False
+            reader.last = reader.at
+        elif known == GAP:
+            if reader.is_open:
+                end_word(reader, words)
+                if words.count >= WORDS:
+                    reader.at += 1
+                    return
+        else:
+            return
+        reader.at += 1
+
+
+cdef bint read_character(Reader* reader, Words* words) noexcept nogil:
+    """Read a character by its image. False: no memory."""
+    cdef uint32_t code_point = char_at(&reader.text, reader.at)
+    cdef const CharBlock* block = reader.blocks[code_point >> 8]
+    cdef const Image* image = &block.images[code_point & 0xFF]
+    cdef const uint8_t* written = block.images_bytes + image.offset
+    cdef Py_ssize_t at
+    cdef bint has_bytes = False
+    if not reserve(reader, ROOM):
+        return False
+    if image.first_group and reader.group and image.first_group != reader.group:
+        end_word(reader, words)
+    for at in range(image.n):
+        if written[at] == BLANK and reader.collapses and reader.is_open and reader.is_blank:
+            reader.is_white = reader.is_white and image.flags & WHITE
+            reader.last = reader.at
+            reader.at += 1
+            return True     # of a run of blanks, the first is there already
+        if written[at] >= BLANK and image.flags & MARKED:
+            if reader.is_open:
+                end_word(reader, words)
+            continue
+        if not reader.is_open:
+            begin_word(reader, has_bytes)
+            if reader.prefixes and written[at] != META:
+                put_byte(reader, META)
+        # A blank that collapses is its marker and its byte.
+        reader.is_blank = at > 0 and written[at - 1] == BLANK and image.flags & MARKED
+        if reader.is_blank:
+            reader.begins_blank = True
+            reader.is_white = image.flags & WHITE
+        put_byte(reader, written[at])
+        has_bytes = True
+        reader.last = reader.at
+    if image.n > 0:
+        reader.group = image.last_group if reader.is_open else 0
+    reader.at += 1
+    return True
+
+
+cdef void free_reader(Reader* reader) noexcept nogil:
+    free(reader.buffer)
+    free(reader.origins)

@@ -1,0 +1,20 @@
+from cutline.kernels.base.common cimport uint8_t, uint32_t
+from cutline.kernels.words.model cimport Paths, WordModel
+
+# Where a word can be cut: what lies before does not change which tokens come after, nor they it.
+cdef struct Joint:
+    Py_ssize_t at               # in the word
+    Py_ssize_t tokens           # of the word before it
+
+cdef struct Joints:
+    Joint* items
+    Py_ssize_t count, slots
+
+cdef Py_ssize_t best_path(
+    const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n,
+    uint32_t* out, Py_ssize_t* spans, Joints* joints
+) noexcept nogil
+cdef Py_ssize_t count_prefixes(
+    const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n, Py_ssize_t* counts
+) noexcept nogil
+cdef void free_paths(Paths* paths) noexcept nogil

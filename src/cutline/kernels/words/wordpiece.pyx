@@ -1,0 +1,44 @@
+"""WordPiece: the longest token that the rest of a word begins with comes next.
+
+Guarded by tests/kernels/test_words.py.
+"""
+
+from cutline.kernels.base.common cimport NONE
+from cutline.kernels.words.trie cimport child_of
+
+
+cdef Py_ssize_t longest_matches(
+    const WordModel* model, const uint8_t* word, Py_ssize_t n, uint32_t* out, Py_ssize_t* spans
+) noexcept nogil:
+    """The ids of a word (n >= 1), and where each token starts and ends (NULL: not asked).
+
+    A word whose rest begins with no token is unknown as a whole. Returns how many.
+    """
+    cdef Py_ssize_t at = 0, place, end, count = 0
+    cdef uint32_t node = 0, best
+    while at < n:
+        best = NONE
+        end = at
+        place = at
+        while place < n:
+            node = child_of(&model.trie, node, word[place])
+            if node == 0:
+                break
+            place += 1
+            if model.trie.tokens[node] != NONE:
+                best = model.trie.tokens[node]
+                end = place
+        if best == NONE:
+            out[0] = model.unk_id
+            if spans != NULL:
+                spans[0] = 0
+                spans[1] = n
+            return 1
+        out[count] = model.ids[best]
+        if spans != NULL:
+            spans[2 * count] = at
+            spans[2 * count + 1] = end
+        count += 1
+        at = end
+        node = model.continued
+    return count

@@ -1,0 +1,192 @@
+"""Slices of a text, for models that encode words apart."""
+
+from functools import partial
+from operator import index
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cutline.checks import checked_budget, plain_text, utf8_of
+from cutline.chunks import Chunk, checked_sizes, too_large
+from cutline.counting import cutting
+from cutline.errors import OffsetError
+from cutline.kernels.breaks.chunks import make_chunks
+from cutline.kernels.words.intervals import WordIntervals
+from cutline.pipeline.slices import SliceCounter
+from cutline.pipeline.words import WordPipeline
+from cutline.text_encoder import TextEncoder
+
+__all__ = ["WordCounter", "intervals", "split", "split_at"]
+
+_CHARACTERS_A_TOKEN = 8  # of the first window of `split_at`
+
+
+class WordCounter:
+    """Counts the tokens of any slice of a text as if the slice were encoded on its own.
+
+    The result of `Encoding.intervals` for WordPiece and Unigram: like `IntervalCounter`, in code
+    points.
+
+    Args:
+        pipeline: encodes.
+        encoding: has the pipeline.
+        text: without surrogates; its characters do not change one another. Kept, not copied.
+
+    Cost: building encodes the text once. A count takes constant time in ordinary text: at most
+    two parts of words are encoded. Memory is about 2 bytes a character.
+    """
+
+    def __init__(self, pipeline: WordPipeline, encoding: TextEncoder, text: str) -> None:
+        self._pipeline = pipeline
+        self._encoding = encoding
+        self._text = text
+        self._kernel = WordIntervals(pipeline.kernel, text)
+
+    @property
+    def encoding(self) -> TextEncoder:
+        """The encoding that counts."""
+        return self._encoding
+
+    @property
+    def text(self) -> str:
+        """The text."""
+        return self._text
+
+    @property
+    def total(self) -> int:
+        """The tokens of the whole text."""
+        return self._kernel.total
+
+    @property
+    def nbytes(self) -> int:
+        """The memory it uses in bytes, without the text."""
+        return self._kernel.nbytes
+
+    def __len__(self) -> int:
+        """Return the text's length in code points."""
+        return len(self._text)
+
+    def __reduce__(self) -> tuple[type[Self], tuple[WordPipeline, TextEncoder, str]]:
+        return type(self), (self._pipeline, self._encoding, self._text)
+
+    def __repr__(self) -> str:
+        return f"<WordCounter {self._encoding.name!r}: {len(self)} code points>"
+
+    def count(self, start: int, end: int) -> int:
+        """Count the tokens of a slice.
+
+        Raises:
+            OffsetError: (a ValueError) the offsets are out of range or reversed.
+        """
+        start, end = index(start), index(end)
+        if not 0 <= start <= end <= len(self._text):
+            raise self._offset_error(start, end)
+        return self._kernel.count(start, end)
+
+    def count_many(self, spans: ArrayLike) -> NDArray[np.int64]:
+        """Count the tokens of many slices: int64, shape (k,) for spans of shape (k, 2)."""
+        rows = np.ascontiguousarray(spans, dtype=np.int64).reshape(-1, 2)
+        wrong = (rows[:, 0] < 0) | (rows[:, 0] > rows[:, 1]) | (rows[:, 1] > len(self._text))
+        if wrong.any():
+            raise self._offset_error(*rows[int(wrong.argmax())].tolist())
+        return self._kernel.count_many(rows)
+
+    def split_at(self, start: int, n: int) -> int:
+        """Find the longest slice from a start that fits a token budget.
+
+        Returns:
+            The greatest end such that `count(start, end) <= n`; start if not even one
+            character fits.
+
+        Raises:
+            OffsetError: (a ValueError) start is out of range.
+            ValueError: n is negative.
+        """
+        start, n = index(start), checked_budget(n, "n")
+        if not 0 <= start <= len(self._text):
+            raise self._offset_error(start, start)
+        return self._kernel.split_at(start, n)
+
+    @property
+    def settled(self) -> int:
+        """The tokens before the last place where a word begins."""
+        return self._kernel.settled
+
+    def cut_all(self, n: int) -> memoryview:
+        """Cut the text into slices of at most n tokens; rows of start, end, tokens, is last."""
+        return self._kernel.cut_all(n)
+
+    def _offset_error(self, start: int, end: int) -> OffsetError:
+        return OffsetError(
+            f"offsets must be 0 <= start <= end <= {len(self._text)}, the text's length in "
+            f"code points, got start {start}, end {end}"
+        )
+
+
+class _PartCounter(SliceCounter):
+    """The same where characters of the text change one another: slower."""
+
+    _pipeline: WordPipeline
+
+    @property
+    def settled(self) -> int:
+        """The tokens before the last safe split point."""
+        return int(self._before[max(0, len(self._points) - 1)])
+
+    def _longest_fit(self, start: int, point: int, end: int, n: int) -> int:
+        """Find the greatest end, up to `end`, of a slice that begins at a safe split point."""
+        count = self._encoding._count_after if point > start else self._encoding.count
+        while end > point and count(self._text[point:end]) > n:
+            end -= 1
+        return end
+
+
+def intervals(
+    pipeline: WordPipeline, encoding: TextEncoder, text: str, *, byte_offsets: bool = False
+) -> WordCounter | _PartCounter:
+    """Return a counter for the slices of a text; see `Encoding.intervals`."""
+    text = plain_text(text)
+    utf8_of(text)
+    if byte_offsets and not text.isascii():
+        raise ValueError(
+            f"{encoding.name!r} changes texts before it splits them: slices are counted by code "
+            "points only"
+        )
+    if pipeline.is_whole(text):
+        return WordCounter(pipeline, encoding, text)
+    return _PartCounter(pipeline, encoding, text)
+
+
+def split_at(pipeline: WordPipeline, encoding: TextEncoder, text: str, n: int, start: int) -> int:
+    """Find the longest slice that fits; see `Encoding.split_at`."""
+    text, n, start = plain_text(text), checked_budget(n, "n"), index(start)
+    if not 0 <= start <= len(text):
+        raise OffsetError(f"start must be from 0 to {len(text)}, the text's length, got {start}")
+    width = _CHARACTERS_A_TOKEN * min(n, len(text)) + 256
+    while True:
+        window = text[start : start + width]
+        utf8_of(window, start)
+        counter = intervals(pipeline, encoding, window)
+        if len(window) == len(text) - start or counter.settled > n:
+            return start + counter.split_at(0, n)
+        width *= 4
+
+
+def split(
+    pipeline: WordPipeline, encoding: TextEncoder, text: str, chunk_size: int, chunk_overlap: int
+) -> list[Chunk]:
+    """Cut a text into chunks; see `Encoding.split`."""
+    text = plain_text(text)
+    chunk_size, chunk_overlap = checked_sizes(chunk_size, chunk_overlap)
+    counter = intervals(pipeline, encoding, text)
+    least = encoding._most_tokens_of_a_character
+    if chunk_overlap or not isinstance(counter, WordCounter):
+        count_slices = partial(intervals, pipeline, encoding)
+        return cutting.split_by_counting(count_slices, text, chunk_size, chunk_overlap, least)
+    places = counter.cut_all(chunk_size)
+    reached = places[-3] if len(places) else 0
+    if reached < len(text):
+        tokens = counter.count(reached, reached + 1)
+        raise too_large(text[reached], reached, tokens, chunk_size, least())
+    return make_chunks(Chunk, text, places, ("character", "end"), offset=0, index=0)

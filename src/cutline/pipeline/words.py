@@ -1,0 +1,414 @@
+"""`WordPipeline`: an encoding whose model encodes words apart: WordPiece or Unigram.
+
+Most texts go to the kernel as they are: it normalizes, splits and encodes in one pass. Where
+characters change one another, the parts around them are normalized here first. Source:
+docs/words.md.
+"""
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutline.checks import plain_text, utf8_of
+from cutline.errors import VocabularyError
+from cutline.kernels.encode.decode import ids_to_list
+from cutline.kernels.words.char_map import CharMap
+from cutline.kernels.words.encoder import WordEncoder
+from cutline.normalizing import SPACE, Traced, normalize, trace
+from cutline.pipeline.pipeline import Pipeline
+from cutline.protocols import SliceCounter
+from cutline.spec import AddedToken, TokenizerSpec
+from cutline.text_encoder import TextEncoder
+from cutline.words.char_rules import CharRules
+from cutline.words.models import Unigram, WordPiece
+from cutline.words.splitting import Metaspace
+
+if TYPE_CHECKING:
+    from cutline.chunks import Chunk
+
+__all__ = ["WordPipeline"]
+
+_WHITE = 32  # the kernel's flag
+_UNKNOWN_PENALTY = 10.0  # as in sentencepiece and tokenizers
+_LEAST_GAP = 24  # characters from one safe split point to the next
+
+
+class WordPipeline(Pipeline):
+    """Encodes and counts texts with the model of a spec.
+
+    Args:
+        spec: the tokenizer; its model is not BPE.
+
+    Raises:
+        VocabularyError: the model lacks what it needs.
+    """
+
+    def __init__(self, spec: TokenizerSpec) -> None:
+        super().__init__(spec)
+        model = spec.model
+        assert model is not None
+        self.rules = rules = CharRules(spec.normalizer, spec.splitters, model)
+        space = next((one for one in spec.splitters if isinstance(one, Metaspace)), None)
+        self._meta = b"" if space is None else space.replacement.encode()
+        self._only_first = space is not None and space.prepend == "first"
+        self._strips_raw = rules.strips_raw[1] and not rules.splits_white
+        raw = CharMap(self._images, self._meta)
+        plain = CharMap(rules.plain.images, self._meta)
+        self.kernel = WordEncoder(raw, plain, *self._tables(spec, model))
+        self._searches_normalized = bool(self.finder_of_normalized.texts)
+
+    def __reduce__(self) -> tuple[type["WordPipeline"], tuple[TokenizerSpec]]:
+        return WordPipeline, (self.spec,)
+
+    def _images(self, block: int) -> list[tuple[bytes, int, int, int]]:
+        """Return the images of a block, with what is cut off at the end of a text marked."""
+        first, last = block << 8, (block + 1) << 8
+        white = {ord(one) for one in SPACE if first <= ord(one) < last}
+        return [
+            image if code not in white else image._replace(flags=image.flags | _WHITE)
+            for code, image in enumerate(self.rules.images(block), first)
+        ]
+
+    def _tables(
+        self, spec: TokenizerSpec, model: WordPiece | Unigram
+    ) -> tuple[list[bytes], NDArray[np.uint32], int, dict[str, Any]]:
+        """Return the arguments of the kernel that are the model's."""
+        vocabulary, rules = spec.vocabulary, self.rules
+        options: dict[str, Any] = {
+            "prefixes": rules.prefix,
+            "collapses": rules.collapses,
+            "strips_end": 1 if rules.strips_end else 2 if self._strips_raw else 0,
+        }
+        tokens = vocabulary.tokens()
+        if isinstance(model, WordPiece):
+            options["continuation"] = model.prefix.encode()
+            options["most_characters"] = model.max_word_characters
+            return tokens, vocabulary.ids, model.unk_id, options
+        if model.unk_id is None:
+            raise VocabularyError("the model Unigram has no unknown token: some texts have no ids")
+        scores = np.frombuffer(model.scores, dtype="<f8").astype(np.float64)
+        lowest = float(scores.min(initial=np.inf)) - _UNKNOWN_PENALTY
+        ids = dict(zip(tokens, vocabulary.ids.tolist(), strict=True))
+        byte_ids = [ids.get(b"<0x%02X>" % byte) for byte in range(256)]
+        falls_back = model.byte_fallback and None not in byte_ids
+        options |= {
+            "scores": scores,
+            "unk_score": lowest,
+            # Sums have at most a summand for each byte; each adds half a unit in the last place.
+            "rounding": float(np.abs(np.append(scores, lowest)).max()) * 1e-15,
+            "fuses": model.fuse_unk,
+            "meta": self._meta,
+            "byte_ids": np.array(byte_ids, dtype=np.uint32) if falls_back else None,
+        }
+        if self._meta:
+            tokens = [token.replace(self._meta, b"\xfd") for token in tokens]
+        return tokens, vocabulary.ids, model.unk_id, options
+
+    # What differs from byte-level BPE
+
+    def changes(self, text: str) -> bool:
+        """Return True: no text goes to the byte-level encoder."""
+        return True
+
+    def changes_after(self, text: str) -> bool:
+        """Return True."""
+        return True
+
+    def max_characters_of(self, encoder: TextEncoder, n: int) -> int | None:
+        """Return None: an unknown word has any length."""
+        return None
+
+    @cached_property
+    def safe_points(self) -> Any:
+        """Finds the safe split points of texts."""
+        return _SafePoints(self)
+
+    def is_whole(self, text: str) -> bool:
+        """Return whether no characters of a text change one another, and it has no added tokens."""
+        if self.ordinary_finders:
+            normalized = normalize(text, self.spec.normalizer)
+            for finder in self.ordinary_finders:
+                if finder.may_find(text) or finder.may_find(normalized):
+                    return False
+        return not self.kernel.raw.is_entangled(text)
+
+    def intervals(
+        self, encoding: TextEncoder, text: str, *, byte_offsets: bool = False
+    ) -> SliceCounter:
+        """Implement `Encoding.intervals`."""
+        from cutline.pipeline import word_slices
+
+        return word_slices.intervals(self, encoding, text, byte_offsets=byte_offsets)
+
+    def split_at(self, encoding: TextEncoder, text: str, n: int, start: int) -> int:
+        """Implement `Encoding.split_at`."""
+        from cutline.pipeline import word_slices
+
+        return word_slices.split_at(self, encoding, text, n, start)
+
+    def split(
+        self, encoding: TextEncoder, text: str, chunk_size: int, chunk_overlap: int
+    ) -> "list[Chunk]":
+        """Implement `Encoding.split`."""
+        from cutline.pipeline import word_slices
+
+        return word_slices.split(self, encoding, text, chunk_size, chunk_overlap)
+
+    # Parts of texts
+
+    def _sections(
+        self, text: str, allowed: frozenset[str]
+    ) -> Iterator[tuple[int, int, AddedToken | None]]:
+        """Cut a text into added tokens that are found in it as it is, and the text between."""
+        if not text:
+            return
+        if not allowed and not self.ordinary_finders:
+            yield 0, len(text), None
+            return
+        yield from self.finder_of_raw.cut(text, self.counting(allowed))
+
+    def _normalized_pieces(
+        self, section: str, allowed: frozenset[str]
+    ) -> list[tuple[int, int, AddedToken | None]] | None:
+        """Cut normalized text into added tokens and the text between; None: there are none."""
+        if not self._searches_normalized or not (allowed or self.ordinary_finders):
+            return None
+        text = normalize(section, self.spec.normalizer)
+        if not text or not self.finder_of_normalized.may_find(text):
+            return None
+        pieces = [*self.finder_of_normalized.cut(text, self.counting(allowed))]
+        return pieces if any(token is not None for _, _, token in pieces) else None
+
+    def _parts(self, text: str) -> Iterator[tuple[int, int, bool]]:
+        """Cut a text where its characters change one another.
+
+        Yields:
+            Start and end of each part, and whether it must be normalized on its own.
+        """
+        starts, kinds = self.kernel.raw.entangled_parts(text)
+        for (start, end), kind in zip(pairwise([*starts, len(text)]), kinds, strict=True):
+            yield start, end, kind
+
+    def _stripped(self, section: str) -> str:
+        return section.rstrip(SPACE) if self._strips_raw else section
+
+    def _is_prefixed(self, at_start: bool) -> bool:
+        return at_start or not self._only_first
+
+    # Counting and encoding
+
+    def count(self, encoder: TextEncoder, text: str) -> int:
+        """Count the tokens of a text."""
+        text = plain_text(text)
+        if not self.ordinary_finders:
+            tokens = self.kernel.count(text)
+            if tokens >= 0:
+                return tokens
+        return self._count_sections(_repaired(text), at_start=True)
+
+    def count_after(self, encoder: TextEncoder, text: str) -> int:
+        """Count the tokens of a text that begins at a safe split point."""
+        return self._count_sections(text, at_start=False)
+
+    def _count_sections(self, text: str, *, at_start: bool) -> int:
+        total = 0
+        for start, end, token in self._sections(text, frozenset()):
+            first = at_start and start == 0
+            total += 1 if token is not None else self._count_section(text[start:end], first)
+        return total
+
+    def _count_section(self, section: str, at_start: bool) -> int:
+        pieces = self._normalized_pieces(section, frozenset())
+        prefixes = self._is_prefixed(at_start)
+        if pieces is not None:
+            text = normalize(section, self.spec.normalizer)
+            return sum(
+                1 if token is not None else self.kernel.count(text[start:end], True, prefixes)
+                for start, end, token in pieces
+            )
+        tokens = self.kernel.count(section, False, prefixes)
+        if tokens >= 0:
+            return tokens
+        section = self._stripped(section)
+        total = 0
+        for start, end, is_entangled in self._parts(section):
+            part = section[start:end]
+            if is_entangled:
+                part = normalize(part, self.rules.char_steps)
+            total += self.kernel.count(part, is_entangled, prefixes and start == 0)
+        return total
+
+    def count_till_limit(self, encoder: TextEncoder, text: str, limit: int) -> int | None:
+        """Count the tokens of a text, or return None if there are more than `limit`."""
+        total = self.count(encoder, text)
+        return total if total <= limit else None
+
+    def encode_ordinary(self, encoder: TextEncoder, text: str) -> list[int]:
+        """Implement `Encoding.encode_ordinary`."""
+        text = plain_text(text)
+        if not self.ordinary_finders:
+            tokens: list[int] | None = self.kernel.encode(text, True)
+            if tokens is not None:
+                return tokens
+        return self.encode(encoder, text, frozenset())
+
+    def encode_to_numpy(self, encoder: TextEncoder, text: str) -> NDArray[np.uint32]:
+        """Encode like `encode_ordinary`, into an array."""
+        text = plain_text(text)
+        if not self.ordinary_finders:
+            tokens: NDArray[np.uint32] | None = self.kernel.encode(text, False)
+            if tokens is not None:
+                return tokens
+        return np.array(self.encode(encoder, text, frozenset()), dtype=np.uint32)
+
+    def encode(
+        self,
+        encoder: TextEncoder,
+        text: str,
+        allowed: frozenset[str],
+        *,
+        at_start: bool = True,
+    ) -> list[int]:
+        """Encode a text, with some special tokens allowed."""
+        text = _repaired(text)
+        ids: list[int] = []
+        for start, end, token in self._sections(text, allowed):
+            if token is not None:
+                ids.append(token.id)
+            else:
+                for part in self._ids_of(text[start:end], at_start and start == 0, allowed):
+                    ids += part
+        return ids
+
+    def _ids_of(self, section: str, at_start: bool, allowed: frozenset[str]) -> Iterator[list[int]]:
+        """Encode text without added tokens of the raw kind, part by part."""
+        prefixes = self._is_prefixed(at_start)
+        if self._normalized_pieces(section, allowed) is not None:
+            for ids, _ in self._encode_section(section, at_start, allowed):
+                yield ids_to_list(ids)
+            return
+        found = self.kernel.encode(section, True, False, prefixes)
+        if found is not None:
+            yield found
+            return
+        section = self._stripped(section)
+        for start, end, is_entangled in self._parts(section):
+            part = section[start:end]
+            if is_entangled:
+                part = normalize(part, self.rules.char_steps)
+            yield self.kernel.encode(part, True, is_entangled, prefixes and start == 0) or []
+
+    def encode_with_offsets(
+        self, encoder: TextEncoder, text: str, allowed: frozenset[str]
+    ) -> tuple[list[int], NDArray[np.int64]]:
+        """Encode a text, with the characters that each token comes from.
+
+        Raises:
+            SurrogateError: (a ValueError) the text has surrogate code points.
+        """
+        utf8_of(text)
+        ids, spans = self._encode_with_spans(text, allowed, True)
+        return ids_to_list(ids), spans
+
+    def _encode_with_spans(
+        self, text: str, allowed: frozenset[str], at_start: bool
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        ids, spans = [np.empty(0, dtype=np.uint32)], [np.empty((0, 2), dtype=np.int64)]
+        for start, end, token in self._sections(text, allowed):
+            if token is not None:
+                ids.append(np.array([token.id], dtype=np.uint32))
+                spans.append(np.array([(start, end)], dtype=np.int64))
+                continue
+            for found, places in self._encode_section(
+                text[start:end], at_start and start == 0, allowed
+            ):
+                ids.append(found)
+                spans.append(places + start)
+        return np.concatenate(ids), np.concatenate(spans)
+
+    def _encode_section(
+        self, section: str, at_start: bool, allowed: frozenset[str]
+    ) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.int64]]]:
+        """Encode text without added tokens of the raw kind, part by part."""
+        prefixes = self._is_prefixed(at_start)
+        pieces = self._normalized_pieces(section, allowed)
+        if pieces is not None:
+            traced = trace(Traced.of(section), self.spec.normalizer)
+            for start, end, token in pieces:
+                part = traced.part(start, end)
+                if token is None:
+                    yield self._encode_traced(part, prefixes)
+                else:
+                    span = [(int(part.spans[0, 0]), int(part.spans[-1, 1]))]
+                    yield np.array([token.id], dtype=np.uint32), np.array(span, dtype=np.int64)
+            return
+        found = self.kernel.encode_with_spans(section, False, prefixes)
+        if found is not None:
+            yield found
+            return
+        section = self._stripped(section)
+        for start, end, is_entangled in self._parts(section):
+            part = Traced.of(section).part(start, end)
+            prefix = prefixes and start == 0
+            if is_entangled:
+                yield self._encode_traced(trace(part, self.rules.char_steps), prefix)
+            else:
+                traced = self.kernel.encode_with_spans(part.text, False, prefix)
+                assert traced is not None
+                yield traced[0], traced[1] + start
+
+    def _encode_traced(
+        self, traced: Traced, prefixes: bool
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        found = self.kernel.encode_with_spans(traced.text, True, prefixes)
+        assert found is not None  # nothing is entangled in normalized text
+        return found[0], traced.spans_of(found[1])
+
+
+class _SafePoints:
+    """Finds where a text can be split so that its parts are encoded separately."""
+
+    def __init__(self, pipeline: WordPipeline) -> None:
+        self._char_map = pipeline.kernel.raw
+        tokens = [token for token in pipeline.spec.added_tokens if not token.special]
+        steps = pipeline.spec.normalizer
+        texts = [t for one in tokens for t in (one.content, normalize(one.content, steps))]
+        self._within = {pair for text in texts for pair in pairwise(text)}
+        self._edges = {edge for text in texts if text for edge in (text[0], text[-1])}
+        self._looks_around = any(one.lstrip or one.rstrip or one.single_word for one in tokens)
+
+    def find(self, text: str, begin: int = 0) -> list[int]:
+        """List points after `begin`: not all of them, but none closer than _LEAST_GAP."""
+        return self._find(text, begin, _LEAST_GAP)
+
+    def first(self, text: str) -> int | None:
+        """Find the first point of a text; None: it has none."""
+        return next(iter(self._find(text, 0, 1)), None)
+
+    def _find(self, text: str, begin: int, gap: int) -> list[int]:
+        points = self._char_map.sure_starts(text, begin, gap)
+        if not self._within and not self._looks_around:
+            return points
+        return [point for point in points if not self._crosses(text[point - 1], text[point])]
+
+    def _crosses(self, before: str, after: str) -> bool:
+        """Whether an added token may match or look across a point."""
+        if (before, after) in self._within:
+            return True
+        if not self._looks_around:
+            return False
+        both = {before, after}
+        return bool(both & self._edges) or (before in SPACE and after in SPACE)
+
+
+def _repaired(text: str) -> str:
+    """Replace surrogates as tiktoken does: pairs by their character, others by U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

@@ -239,6 +239,9 @@ def _ways(encoding: str) -> dict[str, Callable[[str], Sequence[Chunk] | int]]:
         return new_encoding(encoding)
 
     overlap, words = CHUNK_SIZE // 8, ["word"]
+    # Of the same size, so that now the one, now the other ends a chunk.
+    two = {new_encoding("cl100k_base"): CHUNK_SIZE}
+    stored = {"bytes": 40_000}
     return {
         "count": own().count,
         "Token": TokenChunker(own(), CHUNK_SIZE).chunk,
@@ -247,6 +250,10 @@ def _ways(encoding: str) -> dict[str, Callable[[str], Sequence[Chunk] | int]]:
         "Text": TextChunker(own(), CHUNK_SIZE).chunk,
         "Text, overlap": TextChunker(own(), CHUNK_SIZE, overlap).chunk,
         "Text, stable": TextChunker(own(), CHUNK_SIZE, stable=True).chunk,
+        "Token, two limits": TokenChunker(own(), CHUNK_SIZE, also_fits=two).chunk,
+        "Token, overlap, two limits": TokenChunker(own(), CHUNK_SIZE, overlap, also_fits=two).chunk,
+        "Text, two limits": TextChunker(own(), CHUNK_SIZE, also_fits=two).chunk,
+        "Text, bytes": TextChunker(own(), CHUNK_SIZE, also_fits=stored).chunk,
         "Text, words": TextChunker(own(), CHUNK_SIZE, levels=words).chunk,
         "Text, words, n = 16": TextChunker(own(), 16, levels=words).chunk,
     }

@@ -16,6 +16,7 @@ from sphinx.util.typing import stringify_annotation
 
 import cutline
 from cutline.chunking.level_choice import LevelLike
+from cutline.counting.limits import AlsoFits, Measure
 from cutline.counting.truncating import Boundary, Keep
 from cutline.encoding import TiktokenEncoding
 from cutline.formats.writing import FileFormat
@@ -31,6 +32,7 @@ from cutline.vocabulary import O200K_PAT_STR, Vocabulary
 NAMED = {
     "ArrayLike": ArrayLike,
     "NDArray": NDArray,
+    "AlsoFits": AlsoFits,
     "Appender": cutline.Appender,
     "Boundary": Boundary,
     "Chunk": cutline.Chunk,
@@ -125,6 +127,7 @@ nitpick_ignore = [
         "llama_index.core.schema.BaseNode",
         "tiktoken.Encoding",
         "Step",
+        as_text(Measure)[1:],
         as_text(TextEncoder)[1:],
         as_text(TokenCounter)[1:],
     )

@@ -9,6 +9,7 @@ HERE = Path(__file__).parent
 TARGETS = {
     "encode": ["-max_len=600"],
     "cut": ["-max_len=60"],
+    "limits": ["-max_len=60"],
     "append": ["-max_len=200"],
     "prepend": ["-max_len=200"],
     "interval": ["-max_len=180"],

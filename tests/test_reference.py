@@ -20,6 +20,7 @@ OF_SIGNATURES = {
     "chunking.Chunker",
     "spec.AddedToken",
     "spec.TokenizerSpec",
+    "verification.Fill",
     "vocabulary.Vocabulary",
     "counting.recounted.RecountedAppender",
     "counting.recounted.RecountedPrepender",

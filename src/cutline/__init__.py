@@ -17,6 +17,7 @@ from cutline.errors import (
     BudgetError,
     CorruptDataError,
     CutlineError,
+    HubError,
     OffsetError,
     PatternError,
     PatternFallbackWarning,
@@ -29,7 +30,7 @@ from cutline.errors import (
     UnsupportedPatternError,
     VocabularyError,
 )
-from cutline.registry import encoding_for_model, get_encoding, load
+from cutline.registry import encoding_for_model, from_pretrained, get_encoding, load
 from cutline.version import __version__
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ __all__ = [
     "DecodeStream",
     "Encoding",
     "Finding",
+    "HubError",
     "IntervalCounter",
     "Item",
     "MarkdownChunker",
@@ -88,6 +90,7 @@ __all__ = [
     "count_pieces",
     "encoding_for_model",
     "encoding_name_for_model",
+    "from_pretrained",
     "get_encoding",
     "list_encoding_names",
     "load",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cache
 from operator import index
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, SupportsIndex
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self, SupportsIndex, TypeAlias
 
 from cutline.errors import BudgetError
 
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from dataclasses import Field
     from hashlib import blake2b
 
-__all__ = ["Chunk", "checked_sizes", "content_hash", "too_large"]
+__all__ = ["Chunk", "ChunkSize", "checked_sizes", "content_hash", "size_for", "too_large"]
+
+ChunkSize: TypeAlias = int | Literal["model"]
 
 
 class _OfDataclass:
@@ -145,6 +147,29 @@ def _empty_digest() -> blake2b:
     from hashlib import blake2b  # loads a library
 
     return blake2b(digest_size=16)
+
+
+def size_for(encoding: Any, chunk_size: ChunkSize) -> int:
+    """Return a chunk size; that for "model" is the model's limit less its special tokens.
+
+    Raises:
+        ValueError: the limit is not known, or leaves no room.
+    """
+    if not isinstance(chunk_size, str) or chunk_size != "model":
+        return chunk_size
+    limit: int | None = getattr(encoding, "max_tokens", None)
+    if limit is None:
+        raise ValueError(
+            f"chunk_size='model' needs the model's limit, and that of {encoding.name!r} is not "
+            "known: load it by cutline.from_pretrained or from its folder, or pass a number"
+        )
+    added: int = encoding.num_special_tokens_to_add()
+    if limit <= added:
+        raise ValueError(
+            f"chunk_size='model' leaves no room: {encoding.name!r} takes {limit} tokens, of which "
+            f"{added} are special"
+        )
+    return limit - added
 
 
 def checked_sizes(chunk_size: int, chunk_overlap: int) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 from itertools import chain
+from operator import index
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, Self, TypeVar, cast
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from cutline import counting
     from cutline.chunks import Chunk
     from cutline.counting import Appender, IntervalCounter, Prepender
+    from cutline.counting.limits import AlsoFits
     from cutline.counting.truncating import Boundary, Keep
     from cutline.formats.writing import FileFormat
     from cutline.kernels.bpe.bpe import BpeTables
@@ -593,7 +595,7 @@ class Encoding(TextEncoder, Decoding):
 
     # Cutting
 
-    def split_at(self, text: str, n: int, start: int = 0) -> int:
+    def split_at(self, text: str, n: int, start: int = 0, *, also_fits: AlsoFits = None) -> int:
         """Find the greatest `end` such that `text[start:end]` has at most n tokens.
 
         Counts are not monotonic: a longer text can have fewer tokens. The result is
@@ -603,6 +605,8 @@ class Encoding(TextEncoder, Decoding):
             text: the text.
             n: the token budget, 0 or more.
             start: the offset to begin at, in code points.
+            also_fits: further limits that the slice fits at once: maximum numbers of tokens by
+                encoding, name or wrapped tokenizer, and of "characters" or "bytes".
 
         Returns:
             The end, in code points; `start` if not even one character fits.
@@ -620,7 +624,12 @@ class Encoding(TextEncoder, Decoding):
         >>> enc = cutline.get_encoding("o200k_base")
         >>> enc.split_at(" informações e dados", 2)
         14
+        >>> enc.split_at(" informações e dados", 4, also_fits={"cl100k_base": 4, "bytes": 18})
+        16
         """
+        if also_fits:
+            limits = counting.limits.further_limits(also_fits)
+            return counting.together.split_at(self, plain_text(text), n, index(start), limits)
         if (pipeline := self._changing_pipeline) is not None:
             return pipeline.split_at(self, text, n, start)
         return counting.cutting.split_at(self, text, n, start)
@@ -649,7 +658,14 @@ class Encoding(TextEncoder, Decoding):
             return cast("IntervalCounter", counter)  # has all its public methods
         return counting.IntervalCounter(self, text, byte_offsets=byte_offsets)
 
-    def split(self, text: str, chunk_size: int, chunk_overlap: int = 0) -> list[Chunk]:
+    def split(
+        self,
+        text: str,
+        chunk_size: int,
+        chunk_overlap: int = 0,
+        *,
+        also_fits: AlsoFits = None,
+    ) -> list[Chunk]:
         """Cut a text into chunks of at most `chunk_size` tokens, each as long as possible.
 
         Without overlap, the chunks joined are the text. Cuts lie between characters,
@@ -659,13 +675,14 @@ class Encoding(TextEncoder, Decoding):
             text: the text; special-token text in it is ordinary text.
             chunk_size: maximum number of tokens of a chunk, overlap included.
             chunk_overlap: maximum number of tokens that a chunk shares with the one before.
+            also_fits: further limits that each chunk fits at once; see `split_at`.
 
         Returns:
             The chunks, in order; none for an empty text.
 
         Raises:
             BudgetError: (a ValueError) a character alone has more than chunk_size tokens
-                (possible only below 4); names it and its offset.
+                (possible only below 4), or is over another limit; names it and its offset.
             ValueError: chunk_size is below 1, or chunk_overlap is not from 0 to below it.
             SurrogateError: (a ValueError) the text has surrogate code points.
 
@@ -677,6 +694,12 @@ class Encoding(TextEncoder, Decoding):
         >>> [chunk.text for chunk in enc.split("The quick brown fox jumps over.", 3)]
         ['The quick brown', ' fox jumps over', '.']
         """
+        if also_fits:
+            limits = counting.limits.further_limits(also_fits, least=1)
+            least = self._most_tokens_of_a_character
+            return counting.cutting.split_by_counting(
+                self.intervals, plain_text(text), chunk_size, chunk_overlap, least, limits
+            )
         if (pipeline := self._changing_pipeline) is not None:
             return pipeline.split(self, text, chunk_size, chunk_overlap)
         return counting.cutting.split(self, text, chunk_size, chunk_overlap)
@@ -689,6 +712,7 @@ class Encoding(TextEncoder, Decoding):
         marker: str = "…",
         *,
         boundary: Boundary = "character",
+        also_fits: AlsoFits = None,
     ) -> str:
         """Cut a text to a token budget, with a marker; see `cutline.truncate`.
 
@@ -696,7 +720,10 @@ class Encoding(TextEncoder, Decoding):
         >>> cutline.get_encoding("gpt2").truncate("one two three four five", 4, boundary="word")
         'one two three…'
         """
-        return counting.truncating.truncate(self, text, max_tokens, keep, marker, boundary).text
+        others = counting.limits.further_limits(also_fits) if also_fits else ()
+        return counting.truncating.truncate(
+            self, text, max_tokens, keep, marker, boundary, others
+        ).text
 
     # Growing texts
 
@@ -792,6 +819,25 @@ class Encoding(TextEncoder, Decoding):
         0
         """
         return self._spec.n_template_tokens[pair]
+
+    @property
+    def max_tokens(self) -> int | None:
+        """The most tokens that the model reads, those of its template included.
+
+        None if that is not known. `cutline.load` of a folder and `cutline.from_pretrained` read it
+        from the files beside the tokenizer. Chunkers take `chunk_size="model"` for what it leaves
+        for text.
+        Source: docs/models.md, "The limit".
+        """
+        return self._spec.max_tokens
+
+    @property
+    def prompts(self) -> dict[str, str]:
+        """The texts that the model expects before a text, by what it is, such as "query".
+
+        Read like `max_tokens`; empty if none are known.
+        """
+        return dict(self._spec.prompts)
 
     def token_byte_values(self) -> list[bytes]:
         """Return the bytes of all ordinary tokens, sorted."""

@@ -7,6 +7,7 @@ __all__ = [
     "BudgetError",
     "CorruptDataError",
     "CutlineError",
+    "HubError",
     "OffsetError",
     "PatternError",
     "PatternFallbackWarning",
@@ -52,6 +53,10 @@ class UnparsedWarning(UserWarning):
 
 class UnknownEncodingError(CutlineError, ValueError):
     """No encoding has this name."""
+
+
+class HubError(CutlineError, OSError):
+    """Files of a model that cannot be fetched from the Hugging Face Hub."""
 
 
 class UnknownModelError(CutlineError, KeyError):

@@ -4,13 +4,14 @@ docs/budgets.md says what they promise and how to check it.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from operator import index
-from typing import Literal
+from operator import ge, index, sub
+from typing import Literal, TypeAlias
 
 from cutline.checks import plain_text
 from cutline.counting import truncating
+from cutline.counting.limits import AlsoFits, Limit, further_limits
 from cutline.counting.truncating import Boundary, Keep, check_options
 from cutline.protocols import TokenCounter
 from cutline.registry import token_counter_of
@@ -20,6 +21,7 @@ __all__ = ["Boundary", "Item", "Keep", "Packed", "PackedItem", "pack", "truncate
 # The cost of joining a text with its neighbours is counted on this many of their characters.
 _CONTEXT = 128
 
+Numbers: TypeAlias = list[int]  # one for each limit
 Status = Literal["whole", "truncated", "dropped"]
 
 
@@ -31,6 +33,7 @@ def truncate(
     *,
     encoding: TokenCounter | str = "o200k_base",
     boundary: Boundary = "character",
+    also_fits: AlsoFits = None,
 ) -> str:
     """Cut a text to a token budget, and mark where text is missing.
 
@@ -49,9 +52,11 @@ def truncate(
             characters) or "word"s, by the default rules of Unicode; a cut between words leaves
             no white space at the marker. If no boundary within 4,096 characters leaves any
             text, the next finer kind is used.
+        also_fits: further limits that the result fits at once: maximum numbers of tokens by
+            encoding, name or wrapped tokenizer, and of "characters" or "bytes".
 
     Raises:
-        BudgetError: (a ValueError) text must be cut, and the marker alone is over budget.
+        BudgetError: (a ValueError) text must be cut, and the marker alone is over a budget.
         ValueError: max_tokens is negative, or `keep` or `boundary` none of the above.
         SurrogateError: (a ValueError) text must be cut where it has surrogate code points.
         UnsupportedPatternError: (a ValueError) text must be cut, and the encoding's split
@@ -64,9 +69,11 @@ def truncate(
     'The quick brown fox jumps …'
     >>> truncate("The quick brown fox jumps over the lazy dog.", 6, "both", boundary="word")
     'The quick brown…dog.'
+    >>> truncate("The quick brown fox jumps over the lazy dog.", 6, also_fits={"bytes": 20})
+    'The quick brown f…'
     """
-    counting = token_counter_of(encoding)
-    return truncating.truncate(counting, text, max_tokens, keep, marker, boundary).text
+    counting, others = token_counter_of(encoding), further_limits(also_fits)
+    return truncating.truncate(counting, text, max_tokens, keep, marker, boundary, others).text
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +176,7 @@ def pack(
     separator: str | None = "\n\n",
     marker: str = "…",
     boundary: Boundary = "character",
+    also_fits: AlsoFits = None,
 ) -> Packed:
     r"""Join as many texts as fit a token budget, the most important ones first.
 
@@ -187,6 +195,8 @@ def pack(
             on its own, which is correct if special tokens separate them.
         marker: replaces the removed text; see `truncate`.
         boundary: where texts may be cut; see `truncate`.
+        also_fits: further limits that the joined text fits at once, without overheads; see
+            `truncate`.
 
     Raises:
         ValueError: max_tokens is negative, or boundary is unknown.
@@ -205,67 +215,93 @@ def pack(
     """
     counting, max_tokens = token_counter_of(encoding), index(max_tokens)
     marker = check_options(max_tokens, "start", marker, boundary)
+    limits = (Limit(counting, max_tokens), *further_limits(also_fits))
     given = [one if isinstance(one, Item) else Item(one) for one in items]
     if separator is not None:
         separator = plain_text(separator)
     by_priority = sorted(range(len(given)), key=lambda place: (-given[place].priority, place))
-    counts: dict[int, int] = {}
-    less = 0
+    counts: dict[int, Numbers] = {}
+    less = [0] * len(limits)
     while True:
-        room = _Room(counting, separator, max_tokens - less, counts)
+        rooms = [limit.most - spared for limit, spared in zip(limits, less, strict=True)]
+        room = _Room(counting, limits, separator, rooms, counts)
         for place in by_priority:
             room.add(place, given[place], marker, boundary)
-        packed = room.packed(given, max_tokens)
-        if packed.tokens_left >= 0:
+        packed, left = room.packed(given)
+        if min(left) >= 0:
             return packed
         # Some neighbours merged across more than _CONTEXT: pack again with that much less room.
-        less = max(2 * less, less - packed.tokens_left)
+        less = [
+            spared if own >= 0 else max(2 * spared, spared - own)
+            for spared, own in zip(less, left, strict=True)
+        ]
 
 
 class _Room:
-    """The items placed so far, and what is left of the budget."""
+    """The items placed so far, and what is left of each limit.
+
+    Args:
+        encoding: the tokenizer of the first limit.
+        limits: the limits; overheads count against the first one only.
+        separator: as of `pack`.
+        left: what is left of each.
+        counts: of whole items, by place; shared by all attempts.
+    """
 
     def __init__(
         self,
         encoding: TokenCounter,
+        limits: Sequence[Limit],
         separator: str | None,
-        max_tokens: int,
-        counts: dict[int, int],
+        left: list[int],
+        counts: dict[int, Numbers],
     ) -> None:
         self._encoding = encoding
+        self._limits = limits
         self._separator = separator
-        self._left = max_tokens
-        self._counts = counts  # of whole items, by place; shared by all attempts
+        self._left = left
+        self._all_counts = counts
         self._places: list[int] = []  # sorted
         self._placed: dict[int, PackedItem] = {}
 
     def add(self, place: int, item: Item, marker: str, boundary: Boundary) -> None:
         """Place an item, whole or truncated, if it fits."""
-        tokens = self._counts.get(place)
+        tokens = self._all_counts.get(place)
         if tokens is None:
-            tokens = self._counts[place] = self._encoding.count(item.text)
+            tokens = self._all_counts[place] = self._counts(item.text)
         over = self._over(place, item, item.text, tokens)
-        if over <= 0:
+        if max(over) <= 0:
             whole = ((0, len(item.text)),) if item.text else ()
-            self._place(place, PackedItem(item, "whole", item.text, tokens, kept=whole), over)
+            self._place(place, PackedItem(item, "whole", item.text, tokens[0], kept=whole), over)
             return
         if item.min_tokens is None:
             return
-        fewest = max(item.min_tokens, self._encoding.count(marker), 1)
-        while (tokens := tokens - over) >= fewest:
+        fewest = [max(own, 1) for own in self._counts(marker)]
+        fewest[0] = max(fewest[0], item.min_tokens)
+        room = [*map(sub, tokens, over)]
+        while all(map(ge, room, fewest)):
+            others = [
+                Limit(one.measure, most) for one, most in zip(self._limits, room, strict=True)
+            ]
             text, kept = truncating.truncate(
-                self._encoding, item.text, tokens, item.keep, marker, boundary
+                self._encoding, item.text, room[0], item.keep, marker, boundary, others[1:]
             )
-            tokens = self._encoding.count(text)
-            if not kept or tokens < item.min_tokens:
+            tokens = self._counts(text)
+            if not kept or tokens[0] < item.min_tokens:
                 return
             over = self._over(place, item, text, tokens)
-            if over <= 0:
-                self._place(place, PackedItem(item, "truncated", text, tokens, kept=kept), over)
+            if max(over) <= 0:
+                placed = PackedItem(item, "truncated", text, tokens[0], kept=kept)
+                self._place(place, placed, over)
                 return
+            room = [*map(min, room, map(sub, tokens, over))]
 
-    def packed(self, given: Sequence[Item], max_tokens: int) -> Packed:
-        """Join what was placed, and count it as one text."""
+    def packed(self, given: Sequence[Item]) -> tuple[Packed, list[int]]:
+        """Join what was placed, and count it as one text.
+
+        Returns:
+            The result, and what it leaves of each limit: a negative number is over it.
+        """
         separator = self._separator or ""
         placed = [self._placed[place] for place in self._places]
         at = 0
@@ -274,46 +310,56 @@ class _Room:
             self._placed[place] = replace(one, start_index=at, end_index=end)
             at = end + len(separator)
         text = separator.join(one.text for one in placed)
-        alone = self._separator is None
-        tokens = sum(one.token_count for one in placed) if alone else self._encoding.count(text)
-        return Packed(
+        if self._separator is None:
+            alone = [self._counts(one.text) for one in placed]
+            tokens = [*map(sum, zip(*alone, strict=True))] if alone else [0] * len(self._limits)
+        else:
+            tokens = self._counts(text)
+        packed = Packed(
             text,
             tuple(
                 self._placed.get(place) or PackedItem(item, "dropped")
                 for place, item in enumerate(given)
             ),
-            tokens,
+            tokens[0],
             sum(one.item.overhead_tokens for one in placed),
-            max_tokens,
+            self._limits[0].most,
         )
+        left = [limit.most - own for limit, own in zip(self._limits, tokens, strict=True)]
+        return packed, [packed.tokens_left, *left[1:]]
 
-    def _place(self, place: int, placed: PackedItem, over: int) -> None:
+    def _place(self, place: int, placed: PackedItem, over: Numbers) -> None:
         self._places.insert(bisect_left(self._places, place), place)
         self._placed[place] = placed
-        self._left = -over
+        self._left = [-own for own in over]
 
-    def _over(self, place: int, item: Item, text: str, tokens: int) -> int:
-        """Return by how much a text with this many tokens would exceed what is left."""
-        return item.overhead_tokens + tokens + self._joining_tokens(place, text) - self._left
+    def _counts(self, text: str) -> Numbers:
+        return [limit.measure.count(text) for limit in self._limits]
 
-    def _joining_tokens(self, place: int, text: str) -> int:
+    def _over(self, place: int, item: Item, text: str, tokens: Numbers) -> Numbers:
+        """Return by how much a text with these tokens would exceed what is left of each limit."""
+        joining = self._joining_tokens(place, text)
+        over = [
+            own + more - left for own, more, left in zip(tokens, joining, self._left, strict=True)
+        ]
+        return [over[0] + item.overhead_tokens, *over[1:]]
+
+    def _joining_tokens(self, place: int, text: str) -> Numbers:
         """Count the tokens that joining a text at a place adds to its own tokens.
 
         Exact if the pieces of a text do not depend on text farther away than the context.
         """
         if self._separator is None or not self._places:
-            return 0
-        count = self._encoding.count
+            return [0] * len(self._limits)
         at = bisect_left(self._places, place)
         left, right = self._left_context(at), self._right_context(at)
         before = "" if left is None else left + self._separator
         after = "" if right is None else self._separator + right
-        apart = count(right or "" if left is None else left + after)
-        if len(text) <= 2 * _CONTEXT:
-            return count(before + text + after) - count(text) - apart
-        first, last = text[:_CONTEXT], text[-_CONTEXT:]
-        joined = count(before + first) - count(first) + count(last + after) - count(last)
-        return joined - apart
+        apart = right or "" if left is None else left + after
+        return [
+            _joining_tokens(measure.count, before, text, after) - measure.count(apart)
+            for measure, _ in self._limits
+        ]
 
     def _left_context(self, at: int) -> str | None:
         """Return the end of the placed text before; None if there is none."""
@@ -336,3 +382,11 @@ class _Room:
             if length >= _CONTEXT:
                 break
         return texts or None
+
+
+def _joining_tokens(count: Callable[[str], int], before: str, text: str, after: str) -> int:
+    """Count the tokens that a text has more than on its own, with its context and all of that."""
+    if len(text) <= 2 * _CONTEXT:
+        return count(before + text + after) - count(text)
+    first, last = text[:_CONTEXT], text[-_CONTEXT:]
+    return count(before + first) - count(first) + count(last + after) - count(last)

@@ -8,15 +8,21 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
 from cutline.encoding import Encoding
+from cutline.text_encoder import TextEncoder
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cutline.pretrained.side_files import ModelFacts
     from cutline.protocols import TokenCounter
     from cutline.spec import TokenizerSpec
     from cutline.vocabulary import PackagedEncoding, Vocabulary
 
 __all__ = [
     "encoding_for_model",
+    "encoding_named",
     "encoding_of",
+    "from_pretrained",
     "get_encoding",
     "load",
     "new_encoding",
@@ -83,15 +89,35 @@ def _spec_of(packaged: PackagedEncoding, vocabulary: Vocabulary) -> TokenizerSpe
     return TokenizerSpec(packaged.name, vocabulary, packaged.pat_str, added)
 
 
-def token_counter_of(encoding: TokenCounter | str) -> TokenCounter:
-    """Return a token counter, given as one or as the name of a packaged encoding.
+def encoding_named(name: str) -> Encoding:
+    """Return the encoding of a name; the same object each time, unless it is a folder.
+
+    Args:
+        name: that of a packaged encoding; or, with a slash, that of a model on the Hugging Face
+            Hub, or of a folder.
 
     Raises:
         UnknownEncodingError: (a ValueError) no encoding has this name.
+        HubError, VocabularyError: as `from_pretrained`.
+    """
+    if not isinstance(name, str) or "/" not in name:
+        return get_encoding(name)
+    if (encoding := _encodings.get(name)) is None:
+        encoding = from_pretrained(name)
+        if "hub" in encoding._source:  # a folder may change
+            encoding = _encodings.setdefault(name, encoding)
+    return encoding
+
+
+def token_counter_of(encoding: TokenCounter | str) -> TokenCounter:
+    """Return a token counter, given as one or by its name.
+
+    Raises:
+        UnknownEncodingError, HubError, VocabularyError: as `encoding_named`.
         TypeError: it is no token counter; other tokenizers must be wrapped first.
     """
     if isinstance(encoding, str):
-        return get_encoding(encoding)
+        return encoding_named(encoding)
     if isinstance(encoding, Encoding):
         return encoding
     from cutline.protocols import TokenCounter
@@ -105,13 +131,16 @@ def token_counter_of(encoding: TokenCounter | str) -> TokenCounter:
     )
 
 
+TextEncoder._find_counter = staticmethod(token_counter_of)
+
+
 def encoding_of(encoding: Encoding | str) -> Encoding:
     """Return an encoding, given as one or by its name.
 
     Raises:
-        UnknownEncodingError: (a ValueError) no encoding has this name.
+        UnknownEncodingError, HubError, VocabularyError: as `encoding_named`.
     """
-    return get_encoding(encoding) if isinstance(encoding, str) else encoding
+    return encoding_named(encoding) if isinstance(encoding, str) else encoding
 
 
 def encoding_for_model(model_name: str) -> Encoding:
@@ -141,8 +170,11 @@ def load(
     `tekken.json`; `vocab.json` with `merges.txt` next to it; a `.tiktoken` file. The first
     three contain split pattern and special tokens; for the others, pass them.
 
+    A folder is taken for a model's: its limit and its prompts are read, too, from the files that
+    docs/models.md names, for `Encoding.max_tokens` and `Encoding.prompts`.
+
     Args:
-        path: the file, or a folder with a `tokenizer.json`, `vocab.json` or `tekken.json`.
+        path: the file, or a folder with one.
         pat_str: the split pattern, if the file does not contain it; None: do not split.
         special_tokens: ids by text, if the file does not contain them.
         name: the encoding's name; by default the stored name, or else the file's.
@@ -159,12 +191,79 @@ def load(
     """
     from pathlib import Path
 
-    from cutline.formats import reading  # rarely needed
+    from cutline.pretrained.side_files import read_facts
 
     path = Path(path)
+    facts = read_facts(path) if path.is_dir() else None
+    return _load(path, {"path": str(path.absolute())}, facts, pat_str, special_tokens, name)
+
+
+def _load(
+    path: Path,
+    source: dict[str, Any],
+    facts: ModelFacts | None,
+    pat_str: str | EllipsisType | None,
+    special_tokens: Mapping[str, int] | None,
+    name: str | None,
+) -> Encoding:
+    """Load an encoding, which keeps where it came from; facts are put into its spec."""
+    from cutline.formats import reading  # rarely needed
+
     with reading.naming(str(path)):
-        encoding = Encoding.from_spec(reading.read(path, pat_str, special_tokens, name))
-    source: dict[str, Any] = {"path": str(path.absolute())}
+        spec = reading.read(path, pat_str, special_tokens, name)
+        if facts is not None:
+            spec = spec._replace(max_tokens=facts.max_tokens, prompts=facts.prompts)
+        encoding = Encoding.from_spec(spec)
     if not isinstance(pat_str, EllipsisType):
         source |= {"pat_str": pat_str, "special_tokens": encoding._special_tokens}
     return encoding._from(source)
+
+
+def from_pretrained(
+    name: str | PathLike[str],
+    *,
+    revision: str | None = None,
+    token: str | bool | None = None,
+    local_files_only: bool = False,
+    pat_str: str | EllipsisType | None = ...,
+    special_tokens: Mapping[str, int] | None = None,
+) -> Encoding:
+    """Load the tokenizer of a model on the Hugging Face Hub, with the model's limit and prompts.
+
+    Fetched are the tokenizer, in one of the files that `load` reads, and the small files that
+    docs/models.md names; none of the weights. They stay in the cache of `huggingface_hub`, whose
+    environment variables apply: HF_HOME, HF_HUB_OFFLINE, HF_ENDPOINT, HF_TOKEN and others.
+
+    Args:
+        name: that of the model, such as "BAAI/bge-m3"; or a folder or file, which is loaded as
+            by `load`: the next three arguments then have no effect.
+        revision: a branch, a tag or a commit's hash; by default the newest commit.
+        token: an access token; True: the one that `hf auth login` stored; False: none. By
+            default the stored one, if there is one.
+        local_files_only: use the cache only.
+        pat_str: as for `load`.
+        special_tokens: as for `load`.
+
+    Raises:
+        UnknownEncodingError: (a ValueError) there is no such model or revision, or it has no
+            tokenizer.
+        HubError: (an OSError) access must be granted first; or the files are not in the cache,
+            and there is no connection, or it must not be used.
+        VocabularyError, PatternError, TypeError: as `load`.
+        ImportError: huggingface_hub is not installed: pip install 'cutline[hub]'.
+
+    Cost: that of `load`, and of one request to the Hub if the files are in the cache; of none if
+    `revision` is a commit's hash.
+    Source: docs/models.md, whose examples are run by the tests.
+    """
+    from cutline.formats.reading import TOKENIZER_FILES
+    from cutline.pretrained.hub import fetch, local_path
+
+    if (path := local_path(name)) is not None:
+        return load(path, pat_str=pat_str, special_tokens=special_tokens)
+    name = str(name)
+    found = fetch(
+        name, TOKENIZER_FILES, revision=revision, token=token, local_files_only=local_files_only
+    )
+    source = {"hub": name, "revision": found.commit}
+    return _load(found.folder, source, found.facts, pat_str, special_tokens, name)

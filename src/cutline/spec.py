@@ -65,6 +65,9 @@ class TokenizerSpec(NamedTuple):
         model: how a word becomes tokens; None: by byte-level BPE.
         splitters: what splits normalized text into words, for a model other than BPE.
         joiner: how decoded words are put together; None: as they are, with a blank between two.
+        max_tokens: the most tokens that the model reads, those of its template included; None:
+            not known.
+        prompts: the texts that the model expects before a text, by what it is.
     """
 
     name: str
@@ -79,6 +82,8 @@ class TokenizerSpec(NamedTuple):
     model: WordPiece | Unigram | None = None
     splitters: tuple[Splitter, ...] = ()
     joiner: Joiner | None = None
+    max_tokens: int | None = None
+    prompts: Mapping[str, str] = {}
 
     @classmethod
     def plain(

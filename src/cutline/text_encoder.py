@@ -1,9 +1,15 @@
 """`TextEncoder`: the interface of an encoding for slices, cuts and growing texts."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cutline.kernels.encode.decode import Decoder
 from cutline.kernels.encode.encoder import Encoder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["TextEncoder"]
 
@@ -18,6 +24,9 @@ class TextEncoder(Encoder):
     __slots__ = ()
 
     name: str
+    # Finds a token counter, given as one or by name. The registry of names sets it, which lies
+    # above all that may ask for a second tokenizer.
+    _find_counter: ClassVar[Callable[[Any], Any]]
 
     @abstractmethod
     def _most_tokens_of_a_character(self) -> int:

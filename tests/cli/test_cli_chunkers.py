@@ -34,6 +34,14 @@ def rows_of(output: bytes) -> list[dict[str, Any]]:
         ("--by text --min-fill 0.9", TextChunker("o200k_base", 16, min_fill=0.9)),
         ("--by text --balance", TextChunker("o200k_base", 16, balance=True)),
         ("--by text --stable", TextChunker("o200k_base", 16, stable=True)),
+        (
+            "--by text --also-fits cl100k_base=14 --also-fits bytes=40 --also-fits bytes=60",
+            TextChunker("o200k_base", 16, also_fits={"cl100k_base": 14, "bytes": 40}),
+        ),
+        (
+            "--overlap 4 --also-fits characters=30",
+            TokenChunker("o200k_base", 16, 4, also_fits={"characters": 30}),
+        ),
     ],
 )
 def test_rows_are_what_the_chunker_makes(invoke: Invoke, options: str, chunker: Chunker) -> None:
@@ -178,3 +186,42 @@ def forget_parsers(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for cached in (code_structure._languages, markdown_blocks._parser):
         monkeypatch.setattr(cached.__module__ + "." + cached.__name__, cached.__wrapped__)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("gpt3=4", "no encoding is named 'gpt3'; did you mean 'gpt2'?"),
+        ("gpt2", "'gpt2' must be NAME=N with an N of 1 or more, such as cl100k_base=500"),
+        ("bytes=0", "'bytes=0' must be NAME=N"),
+        ("=4", "'=4' must be NAME=N"),
+        ("gpt2=many", "'gpt2=many' must be NAME=N"),
+    ],
+)
+def test_what_is_no_further_limit_is_refused(invoke: Invoke, value: str, message: str) -> None:
+    result = invoke("chunk", "--also-fits", value, stdin=TEXT)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+    assert "--also-fits" in result.stderr
+
+
+def test_a_further_limit_may_be_a_file_with_any_name(invoke: Invoke, tmp_path: Path) -> None:
+    import cutline
+
+    path = tmp_path / "a=b.cutline"
+    cutline.get_encoding("gpt2").save(path)
+    result = invoke("chunk", "--also-fits", f"{path}=9", stdin=TEXT)
+    same = invoke("chunk", "--also-fits", "gpt2=9", stdin=TEXT)
+    assert (result.exit_code, result.stdout_bytes) == (0, same.stdout_bytes)
+    chunks = TokenChunker("o200k_base", 512, also_fits={"gpt2": 9}).chunk(TEXT)
+    assert rows_of(result.stdout_bytes) == [json_row(chunk, "-") for chunk in chunks]
+
+
+def test_a_character_over_a_further_limit_fails_with_no_rows(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    path = tmp_path / "large.txt"
+    path.write_text("word " * 600_000 + "\U0001f9d1", encoding="utf-8")
+    result = invoke("chunk", "--also-fits", "bytes=3", path)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "has 4 bytes on its own, more than the 3 of also_fits" in result.stderr

@@ -118,7 +118,7 @@ def test_an_encoding_that_cannot_be_loaded_is_one_line(invoke: Invoke, tmp_path:
     cutline.get_encoding("gpt2").save(tmp_path / "x.tiktoken")
     for name, message in (
         ("none.cutline", "no such file or directory"),
-        ("empty", "a folder without tokenizer.json, vocab.json, tekken.json or vocab.txt"),
+        ("empty", "a folder without tokenizer.json, tekken.json, vocab.json"),
         ("x.tiktoken", "does not contain the split pattern: load it in Python, and save it as"),
         ("bert.json", 'model: type is "WordPiece", which is not supported; only byte-level BPE'),
     ):

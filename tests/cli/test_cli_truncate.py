@@ -31,6 +31,14 @@ def test_boundary_is_that_of_the_library(invoke: Invoke, boundary: str) -> None:
         assert shown == truncate(text, max_tokens, boundary=boundary)  # type: ignore[arg-type]
 
 
+def test_further_limits_are_those_of_the_library(invoke: Invoke) -> None:
+    text = "unbelievable internationalisation " * 9
+    options = ["-n", "50", "--also-fits", "gpt2=12", "--also-fits", "bytes=55"]
+    shown = invoke("truncate", *options, stdin=text.encode()).stdout_bytes.decode()
+    assert shown == truncate(text, 50, also_fits={"gpt2": 12, "bytes": 55})
+    assert len(shown.encode()) <= 55
+
+
 def test_text_that_fits_stays_as_it_is(invoke: Invoke, text: str) -> None:
     assert invoke("truncate", "-n", "100000", stdin=text.encode()).stdout_bytes == text.encode()
 

@@ -62,6 +62,12 @@ CHUNKERS: dict[str, Callable[[], Chunker]] = {
     "pattern in markdown": lambda: cutline.MarkdownChunker(
         "o200k_base", 16, levels=[re.compile("t")]
     ),
+    "further limits": lambda: cutline.TextChunker(
+        "o200k_base", 24, also_fits={"gpt2": 20, "bytes": 60, "characters": 50}
+    ),
+    "further limits, none new": lambda: cutline.TokenChunker(
+        "o200k_base", 24, 3, also_fits={"o200k_base": 20}
+    ),
     "no levels": lambda: cutline.TextChunker("o200k_base", 24, levels=[]),
     "markdown": lambda: cutline.MarkdownChunker("o200k_base", 24, min_fill=0),
     "code": lambda: cutline.CodeChunker("python", "o200k_base", 12, 2),

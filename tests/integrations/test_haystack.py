@@ -175,6 +175,15 @@ def test_written_components_have_names_and_numbers() -> None:
     assert read.to_dict() == written
 
 
+def test_chunks_fit_further_limits_and_so_does_a_splitter_that_was_written() -> None:
+    limits = {"gpt2": 12, "bytes": 40}
+    splitter = CutlineDocumentSplitter(chunk_size=30, also_fits=limits)
+    wanted = cutline.TextChunker("o200k_base", 30, also_fits=limits)(FISH)
+    for one in (splitter, CutlineDocumentSplitter.from_dict(splitter.to_dict())):
+        found = one.run([Document(content=FISH)])["documents"]
+        assert [document.content for document in found] == [chunk.text for chunk in wanted]
+
+
 def test_it_pickles() -> None:
     splitter = CutlineDocumentSplitter(MARKDOWN)
     assert split(pickle.loads(pickle.dumps(splitter)), FISH) == split(splitter, FISH)

@@ -82,6 +82,13 @@ def test_it_is_a_text_splitter_and_transforms_documents() -> None:
     assert splitter._length_function("one two") == 2
 
 
+def test_chunks_fit_further_limits() -> None:
+    limits = {"gpt2": 12, "bytes": 40}
+    splitter = CutlineTextSplitter(chunk_size=30, also_fits=limits)
+    wanted = cutline.TextChunker("o200k_base", 30, also_fits=limits)(FISH)
+    assert splitter.split_text(FISH) == [chunk.text for chunk in wanted]
+
+
 def test_it_pickles() -> None:
     for splitter in (CutlineTextSplitter(MARKDOWN), CutlineTextSplitter(chunk_size=16)):
         again = pickle.loads(pickle.dumps(splitter))

@@ -354,11 +354,36 @@ def test_usual_sizes_are_those_of_the_framework() -> None:
         CutlineNodeParser(MARKDOWN, chunk_overlap=3)
 
 
+def test_nodes_can_be_as_large_as_the_model_reads(tmp_path: Path) -> None:
+    cutline.get_encoding("gpt2").save(tmp_path / "tokenizer.json")
+    (tmp_path / "tokenizer_config.json").write_text('{"model_max_length": 16}')
+    encoding = cutline.load(tmp_path)
+    parser = CutlineNodeParser(encoding=encoding, chunk_size="model", include_metadata=False)
+    assert (parser.chunker.chunk_size, parser.chunker.chunk_overlap) == (16, 15)
+    assert max(encoding.count(node.text) for node in parse(parser, Document(text=FISH))) <= 16
+    with pytest.raises(ValueError, match="chunk_size='model' needs the model's limit"):
+        CutlineNodeParser(chunk_size="model")
+
+
 def test_wrapped_tokenizers_count() -> None:
     tokenizer = Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     parser = CutlineNodeParser(encoding=cutline.wrap(tokenizer), chunk_size=2, chunk_overlap=0)
     assert parser.split_text("one two three") == ["one two ", "three"]
+
+
+def test_nodes_fit_further_limits_and_so_does_a_parser_that_was_written() -> None:
+    limits = {"gpt2": 12, "bytes": 40}
+    parser = CutlineNodeParser(chunk_size=30, chunk_overlap=4, also_fits=limits)
+    wanted = [
+        chunk.text for chunk in cutline.TextChunker("o200k_base", 30, 4, also_fits=limits)(FISH)
+    ]
+    for one in (parser, CutlineNodeParser.from_dict(parser.to_dict())):
+        assert one.split_text(FISH) == wanted
+        assert one.to_dict() == parser.to_dict()
+    assert parser.to_dict() != CutlineNodeParser(chunk_size=30, chunk_overlap=4).to_dict()
+    with pytest.raises(TypeError, match="also_fits and chunker are both given"):
+        CutlineNodeParser(MARKDOWN, also_fits=limits)
 
 
 def test_other_splitters_count_with_an_encoding() -> None:

@@ -131,7 +131,7 @@ def test_byte_level_tokenizers_are_read_from_objects(name: str) -> None:
 
 
 def test_what_is_no_tokenizer_is_refused() -> None:
-    for nothing in (object(), 5, "gpt2"):
+    for nothing in (object(), 5, b"gpt2"):
         with pytest.raises(TypeError, match="tokenizer must"):
             cutline.Encoding.from_tokenizers(nothing)
         with pytest.raises(TypeError, match="tokenizer must"):

@@ -5,11 +5,13 @@ searched for its last boundary up to there; the first one that fills the chunk w
 from one `IntervalCounter`: no candidate is encoded. Source: docs/chunking.md.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from math import ceil
 from operator import attrgetter, index
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 from cutline.chunking.levels import Level
 from cutline.chunking.outline import PLAIN, Outline
@@ -23,6 +25,10 @@ from cutline.kernels.base.late import numpy as np  # few rules need it
 from cutline.kernels.breaks.breaks import keep_graphemes, says_something
 from cutline.kernels.breaks.chunks import make_chunk
 from cutline.protocols import SliceCounter
+
+if TYPE_CHECKING:
+    from cutline.counting.together import Together
+    from cutline.counting.units import UnitSlices
 
 __all__ = ["ChunkFinder", "Cut"]
 
@@ -66,15 +72,22 @@ class ChunkFinder:
     ) -> None:
         self._encoding = encoding
         self._text = text
-        self._counter = counter
+        # What shares text or compares lengths counts in the first tokenizer alone.
+        self._own = self._counter = counter
+        self._joint: Together | None = None
+        if rules.also_fits:
+            from cutline.counting.together import together
+
+            self._counter = self._joint = together(counter, text, rules.also_fits)
+        others = self._joint.others if self._joint else []
         self._rules = rules
         self._outline = outline
         self._offset = offset
         self._levels = (*outline.levels, *rules.levels)
         self._plain: PlainFinder | None = None
         is_plain = rules.is_plain and not rules.chunk_overlap and outline is PLAIN
-        if is_plain and isinstance(counter, IntervalCounter):
-            self._plain = PlainFinder(text, counter, rules, offset, END)
+        if is_plain and isinstance(counter, IntervalCounter) and _are_indexed(others):
+            self._plain = PlainFinder(text, counter, others, rules, offset, END)
 
     def next_chunks(self, floor: int, until: int, index: int) -> list[Chunk]:
         """Make the chunks that `next_cut` would find, up to the first that needs a search."""
@@ -161,7 +174,7 @@ class ChunkFinder:
         """Step back from boundary to boundary while the text up to `end` fits the overlap."""
         overlap, text = self._rules.chunk_overlap, self._text
         # Estimate from the chunk's characters per token, plus half.
-        width = 3 * overlap * (end - start) // (2 * max(self._counter.count(start, end), 1)) + 1
+        width = 3 * overlap * (end - start) // (2 * max(self._own.count(start, end), 1)) + 1
         while True:
             begin = max(start, end - width)
             places: list[int] = []
@@ -175,7 +188,7 @@ class ChunkFinder:
                 return places[:fitting]
             if begin == start:
                 return places
-            if self._counter.count(begin, end) > overlap:
+            if self._own.count(begin, end) > overlap:
                 return places + self._steps_from(level, start, begin, end)
             width *= 4
 
@@ -184,7 +197,7 @@ class ChunkFinder:
         places = []
         while (place := level.last(self._text, start, start, place)) > start:
             if self._may_overlap(place):
-                if self._counter.count(place, end) > self._rules.chunk_overlap:
+                if self._own.count(place, end) > self._rules.chunk_overlap:
                     break
                 places.append(place)
             place -= 1
@@ -199,12 +212,12 @@ class ChunkFinder:
     def _counts_to(self, end: int, places: Sequence[int]) -> Iterator[int]:
         """Count from each place to an end, lazily; the places fall."""
         for first in range(0, len(places), _AT_ONCE):
-            if first and isinstance(self._counter, IntervalCounter):
-                tails = self._counter._count_tails(places[-1] - 1, end)
+            if first and isinstance(self._own, IntervalCounter):
+                tails = self._own._count_tails(places[-1] - 1, end)
                 yield from map(int, tails[end - 1 - np.array(places[first:])])
                 return
             spans = [(place, end) for place in places[first : first + _AT_ONCE]]
-            yield from self._counter.count_many(spans)
+            yield from self._own.count_many(spans)
 
     # Ends
 
@@ -216,12 +229,14 @@ class ChunkFinder:
             first: the last chunk but one.
             last: the last chunk.
         """
-        fill = ceil(self._rules.min_fill * self._rules.chunk_size)
+        size = self._rules.chunk_size
+        longest = self._longest(first.start, size)
+        fill = ceil(self._rules.min_fill * self._most(first.start, longest, size))
         if last.tokens >= fill:
             return first, last
         best = first, last
-        half = (self._tokens(first.start, last.end) + 1) // 2
-        middle = max(floor + 1, self._counter.split_at(first.start, half))
+        half = (self._own.count(*self._inner(first.start, last.end)) + 1) // 2
+        middle = max(floor + 1, self._own.split_at(first.start, half))
         for level in self._levels:
             nearest = level.last(self._text, first.start, floor, middle)
             following = level.every(self._text, first.start, middle, first.end)
@@ -306,9 +321,10 @@ class ChunkFinder:
     def _best(self, start: int, floor: int, budget: int) -> Cut | None:
         """Find the best end within a budget of the chunk's own tokens."""
         text = self._text
-        fit_end = self._counter.split_at(self.skip_space(start), budget)
+        fit_end = self._longest(start, budget)
         if fit_end <= floor:
             return None
+        longest = fit_end
         if fit_end == len(text):
             tokens = self._tokens(start, fit_end)
             if tokens <= budget:
@@ -319,14 +335,35 @@ class ChunkFinder:
         limit = self._outline.limit(self._counter, first, fit_end, budget)
         if limit <= floor:
             return None
-        most = budget if limit == fit_end else min(budget, self._tokens(start, limit))
+        if limit == fit_end:
+            most = self._most(start, longest, budget)
+        else:
+            most = min(budget, self._tokens(start, limit))
         fill = ceil(self._rules.min_fill * most)
         return self._at_best_level(self._levels, start, floor, limit, budget, fill)
+
+    def _most(self, start: int, longest: int, budget: int) -> int:
+        """Return how many tokens a chunk can have: less than the budget, if another limit ends it.
+
+        Args:
+            start: of the chunk.
+            longest: the end of the longest prefix within the budget and all limits.
+            budget: of tokens.
+        """
+        joint = self._joint
+        if joint and joint.is_cut_short(self.skip_space(start), longest, budget):
+            return min(budget, self._tokens(start, longest))
+        return budget
+
+    def _longest(self, start: int, budget: int) -> int:
+        """Return the end of the longest prefix within a budget and all limits."""
+        return self._counter.split_at(self.skip_space(start), budget)
 
     def _elsewhere(self, start: int, fit_end: int) -> tuple[int, int, str]:
         """Find the best end at the levels that `PlainFinder` does not support."""
         assert self._plain is not None
-        levels, fill, size = self._plain.other_levels, self._plain.fill, self._rules.chunk_size
+        levels, size = self._plain.other_levels, self._rules.chunk_size
+        fill = ceil(self._rules.min_fill * self._most(start, fit_end, size))
         cut = self._at_best_level(levels, start, start, fit_end, size, fill)
         assert cut is not None  # the character level always has `fit_end`
         return cut.end, cut.tokens, cut.boundary
@@ -364,7 +401,7 @@ class ChunkFinder:
         self, level: Level, start: int, floor: int, fit_end: int, budget: int, fill: int
     ) -> tuple[int, int]:
         """Choose the boundary with the highest hash of the text around it; on a tie, the last."""
-        earliest = max(floor, self._counter.split_at(start, max(fill - 1, 0)))
+        earliest = max(floor, self._own.split_at(start, max(fill - 1, 0)))
         earliest = min(earliest, fit_end)  # counts are not monotone
         found = level.every(self._text, start, earliest, fit_end)
         if isinstance(found, range):  # 20 times as fast for the character level
@@ -395,16 +432,31 @@ class ChunkFinder:
 
     def _too_large(self, floor: int) -> BudgetError:
         character, size, place = self._text[floor], self._rules.chunk_size, self._offset + floor
+        if self._own.count(floor, floor + 1) <= size < self._counter.count(floor, floor + 1):
+            from cutline.counting.limits import over_limit
+
+            return over_limit(character, place, self._rules.also_fits)
         if self._rules.count_text is not None:
             return BudgetError(
                 f"count_text leaves no room at offset {place}: with character {character!r} alone "
                 f"it is more than chunk_size={size}; shorten what is sent with each chunk, or "
                 "raise chunk_size"
             )
-        tokens = self._counter.count(floor, floor + 1)
+        tokens = self._own.count(floor, floor + 1)
         encoding = self._encoding
         least = encoding._most_tokens_of_a_character() if isinstance(encoding, Encoding) else None
         return too_large(character, place, tokens, size, least)
+
+
+def _are_indexed(
+    others: list[tuple[SliceCounter, int]],
+) -> TypeGuard[list[tuple[IntervalCounter | UnitSlices, int]]]:
+    """Return whether a kernel can count the slices for further limits."""
+    if not others:
+        return True
+    from cutline.counting.units import UnitSlices
+
+    return all(isinstance(counter, IntervalCounter | UnitSlices) for counter, _ in others)
 
 
 def _smaller(pair: tuple[Cut, Cut]) -> int:

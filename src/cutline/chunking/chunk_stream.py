@@ -103,8 +103,7 @@ def chunk_parts(parts: Iterable[str], encoding: "TokenCounter", rules: Rules) ->
     chunk depends on no later character.
     """
     stream = ChunkStream(rules)
-    max_bytes = encoding._max_bytes_of(rules.chunk_size)
-    ahead = None if max_bytes is None else max_bytes + LOOK_AHEAD
+    ahead = _ahead(encoding, rules)
     base, gathered, n_gathered, n_kept = 0, [""], 0, 0
     for number, part in enumerate(parts, start=1):
         if not isinstance(part, str):
@@ -123,6 +122,14 @@ def chunk_parts(parts: Iterable[str], encoding: "TokenCounter", rules: Rules) ->
     text = "".join(gathered)
     finder = _finder(text, encoding, rules, base)
     yield from stream.chunks(finder, base, base + len(text), final=True)
+
+
+def _ahead(encoding: "TokenCounter", rules: Rules) -> int | None:
+    """Return how far the end of a chunk may depend on the text after its start; None: unbounded."""
+    limits = ((encoding, rules.chunk_size), *rules.also_fits)
+    bounds = [measure._max_bytes_of(most) for measure, most in limits]
+    known = [bound for bound in bounds if bound is not None]
+    return max(known) + LOOK_AHEAD if len(known) == len(bounds) else None
 
 
 def _finder(text: str, encoding: "TokenCounter", rules: Rules, base: int) -> ChunkFinder:

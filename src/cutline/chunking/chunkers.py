@@ -1,9 +1,11 @@
 """The chunkers: the same constructor arguments and the same guarantee."""
 
+from __future__ import annotations
+
 import copy
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from cutline.checks import plain_text
 from cutline.chunking.chunk_finder import ChunkFinder
@@ -12,10 +14,14 @@ from cutline.chunking.level_choice import LevelLike, make_levels
 from cutline.chunking.outline import PLAIN, Outline
 from cutline.chunking.parsing import COMMONMARK, parse, structure_of
 from cutline.chunking.rules import CountText, Rules
-from cutline.chunks import Chunk
+from cutline.chunks import Chunk, ChunkSize, size_for
+from cutline.encoding import Encoding
 from cutline.protocols import TokenCounter
 from cutline.registry import token_counter_of
 from cutline.threads import CUT_CHARACTERS, map_sized
+
+if TYPE_CHECKING:
+    from cutline.counting.limits import AlsoFits, Limit, Measure
 
 __all__ = [
     "Chunker",
@@ -36,12 +42,13 @@ class Chunker:
     """Base class of all chunkers.
 
     For every chunk of every text: `text[chunk.start_index:chunk.end_index] == chunk.text`, and
-    `chunk.text` encodes to `chunk.token_count` tokens, at most `chunk_size`. Without overlap
-    or stripping the chunks joined are the text; with stripping only white space is missing.
+    `chunk.text` encodes to `chunk.token_count` tokens, at most `chunk_size`, and fits the limits
+    of `also_fits`. Without overlap or stripping the chunks joined are the text; with stripping
+    only white space is missing.
     """
 
-    def __init__(self, encoding: TokenCounter | str, rules: Rules) -> None:
-        self._encoding = token_counter_of(encoding)
+    def __init__(self, encoding: TokenCounter, rules: Rules) -> None:
+        self._encoding = encoding
         self._rules = rules
 
     @property
@@ -58,6 +65,11 @@ class Chunker:
     def chunk_overlap(self) -> int:
         """The maximum number of tokens that a chunk shares with the one before."""
         return self._rules.chunk_overlap
+
+    @property
+    def also_fits(self) -> dict[Measure, int]:
+        """The further limits that each chunk fits, by encoding, wrapped tokenizer or unit."""
+        return dict(self._rules.also_fits)
 
     @property
     def count_text(self) -> CountText | None:
@@ -84,9 +96,10 @@ class Chunker:
         return self
 
     def __repr__(self) -> str:
+        limits = ", ".join(map(str, self._rules.also_fits))
         return (
             f"<{type(self).__name__} {self._encoding.name!r} chunk_size={self.chunk_size} "
-            f"chunk_overlap={self.chunk_overlap}>"
+            f"chunk_overlap={self.chunk_overlap}{limits and f' also_fits={{{limits}}}'}>"
         )
 
     def chunk(self, text: str) -> list[Chunk]:
@@ -94,11 +107,12 @@ class Chunker:
 
         Raises:
             BudgetError: (a ValueError) a character alone has more tokens than `chunk_size`
-                (possible only below 4); or `count_text` leaves no room for one.
+                (possible only below 4), or is over a limit of `also_fits`; or `count_text`
+                leaves no room for one.
             SurrogateError: (a ValueError) the text has surrogate code points.
             UnsupportedPatternError: the encoding's split pattern runs on the `regex` module.
 
-        Cost: linear in the text.
+        Cost: linear in the text; with `also_fits`, that of each tokenizer.
         """
         text = plain_text(text)
         outline, counter = self._outline(text), self._encoding.intervals(text)
@@ -163,13 +177,23 @@ def _file_parts(path: os.PathLike[str]) -> Iterator[str]:
             yield part
 
 
+def _limits(also_fits: AlsoFits) -> tuple[Limit, ...]:
+    if not also_fits:
+        return ()
+    from cutline.counting.limits import further_limits
+
+    return further_limits(also_fits, least=1)
+
+
 class TokenChunker(Chunker):
     """Chunks as long as the budget allows, cut between any two characters.
 
     Args:
-        encoding: an `Encoding`, the name of a packaged one, or a tokenizer wrapped by
+        encoding: an `Encoding`; the name of a packaged one, or, with a slash, of a model on the
+            Hugging Face Hub (see `cutline.from_pretrained`); or a tokenizer wrapped by
             `cutline.wrap`.
-        chunk_size: maximum number of tokens of a chunk, overlap included.
+        chunk_size: maximum number of tokens of a chunk, overlap included. "model": what the
+            model reads (`Encoding.max_tokens`), less the special tokens of its template.
         chunk_overlap: maximum number of tokens that a chunk shares with the one before.
         boundary: "character", or "grapheme" to keep joined emoji and letters with their
             accents whole, unless one alone has more than chunk_size tokens.
@@ -181,20 +205,28 @@ class TokenChunker(Chunker):
             edit, chunks that are not near it stay the same.
         count_text: returns the tokens that are really sent for a `Chunk`, such as headings, a
             template and special tokens. At most chunk_size, too.
+        also_fits: further limits that each chunk's text fits at once: maximum numbers of tokens
+            by encoding, name or wrapped tokenizer, and of "characters" or "bytes". Overlap and
+            `min_fill` are counted by `encoding`; where another limit ends a chunk sooner, the
+            share is that of the longest text that fits.
 
     Raises:
         UnknownEncodingError: (a ValueError) no encoding has this name.
-        ValueError, TypeError: an option is out of range.
+        HubError: (an OSError) the model of this name cannot be fetched.
+        ValueError, TypeError: an option is out of range; or the model's limit is not known.
 
     >>> chunker = TokenChunker("o200k_base", 4, 1)
     >>> [chunk.text for chunk in chunker("Measure twice, cut once.")]
     ['Measure twice, cut', ' cut once.']
+    >>> chunker = TokenChunker("o200k_base", 4, also_fits={"gpt2": 100, "bytes": 15})
+    >>> [chunk.text for chunk in chunker("Measure twice, cut once.")]
+    ['Measure twice, ', 'cut once.']
     """
 
     def __init__(
         self,
         encoding: TokenCounter | str,
-        chunk_size: int = 512,
+        chunk_size: ChunkSize = 512,
         chunk_overlap: int = 0,
         *,
         boundary: str = "character",
@@ -203,24 +235,38 @@ class TokenChunker(Chunker):
         balance: bool = False,
         stable: bool = False,
         count_text: CountText | None = None,
+        also_fits: AlsoFits = None,
     ) -> None:
+        counter = token_counter_of(encoding)
         rules = Rules(
-            chunk_size=chunk_size, chunk_overlap=chunk_overlap, levels=make_levels((), boundary),
+            chunk_size=size_for(counter, chunk_size), chunk_overlap=chunk_overlap,
+            levels=make_levels((), boundary),
             min_fill=_USUAL_FILL if min_fill is None else min_fill,
             strip=strip, balance=balance, stable=stable, count_text=count_text,
+            also_fits=_limits(also_fits),
         )  # fmt: skip
-        super().__init__(encoding, rules)
+        super().__init__(counter, rules)
+
+    @property
+    def _is_bare(self) -> bool:
+        """Whether no option but sizes and further limits decides where to cut."""
+        rules = self._rules
+        return len(rules.levels) == 1 and rules.is_plain and not rules.stable
 
     @property
     def _is_plain(self) -> bool:
         """Whether the result is that of the encoding's `split`."""
-        rules = self._rules
-        return len(rules.levels) == 1 and rules.is_plain and not rules.stable
+        return self._is_bare and not self._rules.also_fits
 
     def chunk(self, text: str) -> list[Chunk]:
         """Cut a text into chunks: see `Chunker.chunk`."""
         if self._is_plain:
             return self._encoding.split(text, self.chunk_size, self.chunk_overlap)
+        encoding = self._encoding
+        if self._is_bare and self.chunk_overlap and isinstance(encoding, Encoding):
+            return encoding.split(
+                text, self.chunk_size, self.chunk_overlap, also_fits=self.also_fits
+            )
         return super().chunk(text)
 
     __call__ = chunk
@@ -233,8 +279,8 @@ class TextChunker(Chunker):
     `min_fill` of it.
 
     Args:
-        encoding, chunk_size, chunk_overlap, boundary, strip, balance, stable, count_text: as
-            for `TokenChunker`.
+        encoding, chunk_size, chunk_overlap, boundary: as for `TokenChunker`.
+        strip, balance, stable, count_text, also_fits: as for `TokenChunker`.
         levels: the kinds of boundaries, the best first: names ("paragraph", "line", "sentence",
             "word"), compiled regular expressions, whose matches end at boundaries, or functions
             from a text to offsets in it. Graphemes and characters are always included.
@@ -253,7 +299,7 @@ class TextChunker(Chunker):
     def __init__(
         self,
         encoding: TokenCounter | str,
-        chunk_size: int = 512,
+        chunk_size: ChunkSize = 512,
         chunk_overlap: int = 0,
         *,
         levels: Sequence[LevelLike] = _TEXT_LEVELS,
@@ -263,15 +309,18 @@ class TextChunker(Chunker):
         balance: bool = False,
         stable: bool = False,
         count_text: CountText | None = None,
+        also_fits: AlsoFits = None,
     ) -> None:
         if min_fill is None:
             min_fill = _USUAL_FILL if stable else self._own_fill
+        counter = token_counter_of(encoding)
         rules = Rules(
-            chunk_size=chunk_size, chunk_overlap=chunk_overlap,
+            chunk_size=size_for(counter, chunk_size), chunk_overlap=chunk_overlap,
             levels=make_levels(levels, boundary), min_fill=min_fill,
             strip=strip, balance=balance, stable=stable, count_text=count_text,
+            also_fits=_limits(also_fits),
         )  # fmt: skip
-        super().__init__(encoding, rules)
+        super().__init__(counter, rules)
 
 
 class _StructureChunker(TextChunker):
@@ -309,7 +358,7 @@ class MarkdownChunker(_StructureChunker):
     Args:
         encoding, chunk_size, chunk_overlap, boundary, strip, min_fill: as for `TextChunker`.
         levels: as for `TextChunker`, inside blocks.
-        balance, stable, count_text: as for `TextChunker`.
+        balance, stable, count_text, also_fits: as for `TextChunker`.
         isolated: parse in another process, which is reused: see `CodeChunker`.
 
     Raises:
@@ -324,7 +373,7 @@ class MarkdownChunker(_StructureChunker):
     def __init__(
         self,
         encoding: TokenCounter | str,
-        chunk_size: int = 512,
+        chunk_size: ChunkSize = 512,
         chunk_overlap: int = 0,
         *,
         levels: Sequence[LevelLike] = _TEXT_LEVELS,
@@ -334,11 +383,13 @@ class MarkdownChunker(_StructureChunker):
         balance: bool = False,
         stable: bool = False,
         count_text: CountText | None = None,
+        also_fits: AlsoFits = None,
         isolated: bool = False,
     ) -> None:
         super().__init__(
             encoding, chunk_size, chunk_overlap, levels=levels, boundary=boundary,
             min_fill=min_fill, strip=strip, balance=balance, stable=stable, count_text=count_text,
+            also_fits=also_fits,
         )  # fmt: skip
         self._language, self._isolated = COMMONMARK, isolated
         parse("", self._language)  # fails now if the parser is missing
@@ -354,7 +405,7 @@ class CodeChunker(_StructureChunker):
         language: such as "python"; `code_languages()` lists them.
         encoding, chunk_size, chunk_overlap, boundary, strip, min_fill: as for `TextChunker`.
         levels: as for `TextChunker`, inside statements.
-        balance, stable, count_text: as for `TextChunker`.
+        balance, stable, count_text, also_fits: as for `TextChunker`.
         isolated: parse in another process, which is reused, with limits on memory and time.
             Grammars come from many authors, and some documents crash one, or keep it busy for
             hours; in this process that ends or blocks the program. In another process only
@@ -372,7 +423,7 @@ class CodeChunker(_StructureChunker):
         self,
         language: str,
         encoding: TokenCounter | str,
-        chunk_size: int = 512,
+        chunk_size: ChunkSize = 512,
         chunk_overlap: int = 0,
         *,
         levels: Sequence[LevelLike] = _CODE_LEVELS,
@@ -382,11 +433,13 @@ class CodeChunker(_StructureChunker):
         balance: bool = False,
         stable: bool = False,
         count_text: CountText | None = None,
+        also_fits: AlsoFits = None,
         isolated: bool = False,
     ) -> None:
         super().__init__(
             encoding, chunk_size, chunk_overlap, levels=levels, boundary=boundary,
             min_fill=min_fill, strip=strip, balance=balance, stable=stable, count_text=count_text,
+            also_fits=also_fits,
         )  # fmt: skip
         self._language, self._isolated = language, isolated
         parse("", language)  # fails now if the language is unknown

@@ -5,10 +5,12 @@ of them fills a chunk, it returns the end of the longest fitting prefix, and onl
 of the other levels up to there remains to be found.
 """
 
+from __future__ import annotations
+
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import takewhile
-from math import ceil
+from typing import TYPE_CHECKING
 
 from cutline.chunking.levels import (
     BreakLevel,
@@ -20,11 +22,14 @@ from cutline.chunking.levels import (
     SentenceLevel,
     WordLevel,
 )
-from cutline.chunking.rules import Rules
+from cutline.chunking.rules import ENDLESS, Rules
 from cutline.chunks import Chunk
 from cutline.counting import IntervalCounter
 from cutline.kernels.breaks.best_break import cut_at_breaks
 from cutline.kernels.breaks.chunks import make_chunk, make_chunks
+
+if TYPE_CHECKING:
+    from cutline.counting.units import UnitSlices
 
 __all__ = ["Elsewhere", "PlainFinder"]
 
@@ -46,16 +51,27 @@ class PlainFinder:
     Args:
         text: the text.
         counter: counts slices of the text.
+        others: counters of the text for the limits of `also_fits`, with their maxima.
         rules: plain rules.
         offset: the text's offset in the source.
         end: the name of the boundary at the end of the last chunk.
     """
 
     def __init__(
-        self, text: str, counter: IntervalCounter, rules: Rules, offset: int, end: str
+        self,
+        text: str,
+        counter: IntervalCounter,
+        others: Sequence[tuple[IntervalCounter | UnitSlices, int]],
+        rules: Rules,
+        offset: int,
+        end: str,
     ) -> None:
         self._text = text
         self._counter = counter
+        self._others = [
+            (one if isinstance(one, IntervalCounter) else one.unit.name, min(most, ENDLESS))
+            for one, most in others
+        ]
         first = takewhile(_is_known, rules.levels)
         known = [level for level in first if isinstance(level, BreakLevel)]
         self.other_levels = rules.levels[len(known) :]
@@ -63,7 +79,7 @@ class PlainFinder:
         self._names = (*(level.name for level in known), end)
         self._size = rules.chunk_size
         self._stable = rules.stable
-        self.fill = ceil(rules.min_fill * rules.chunk_size)
+        self._min_fill = float(rules.min_fill)
         self._offset = offset
         # A chunk that ends at no break: its start, and the end of the longest fitting prefix.
         self._stuck = (_NOWHERE, _NOWHERE)
@@ -98,8 +114,9 @@ class PlainFinder:
     def _at_breaks(self, floor: int, until: int, index: int) -> tuple[list[Chunk], int]:
         """Make the chunks up to one without a break. Also returns where its longest fit ends."""
         rows, fit_end = cut_at_breaks(
-            self._counter, floor, until, self._size, self.fill, self._kinds, self._stable
-        )
+            self._counter, floor, until, self._size, self._min_fill, self._kinds, self._stable,
+            self._others,
+        )  # fmt: skip
         offset = self._offset
         return make_chunks(
             Chunk, self._text, rows, self._names, offset=offset, index=index

@@ -1,16 +1,21 @@
 """`Rules`: the options that all chunkers share, checked."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Any, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
 from cutline.chunking.levels import GraphemeLevel, Level
 from cutline.chunks import Chunk, checked_sizes
 
-__all__ = ["CountText", "Rules"]
+if TYPE_CHECKING:
+    from cutline.counting.limits import Limit
+
+__all__ = ["ENDLESS", "CountText", "Rules"]
 
 CountText: TypeAlias = Callable[[Chunk], int]
 
-_ENDLESS: Final = 1 << 60
+ENDLESS: Final = 1 << 60
 """In tokens: no text has as many, and sums of such budgets fit a machine word."""
 
 
@@ -26,6 +31,7 @@ class Rules:
         balance: whether a last chunk below `min_fill` is evened out with the one before.
         stable: whether boundaries are chosen by the text around them.
         count_text: returns the tokens that are sent for a chunk; None: the chunk's own.
+        also_fits: further limits that each chunk fits.
         overlap_levels: the levels of the start of an overlap; not inside kept graphemes.
 
     Raises:
@@ -44,20 +50,22 @@ class Rules:
         balance: bool,
         stable: bool,
         count_text: CountText | None,
+        also_fits: tuple[Limit, ...] = (),
     ) -> None:
         size, overlap = checked_sizes(chunk_size, chunk_overlap)
         if not 0 <= min_fill <= 1:
             raise ValueError(f"min_fill must be from 0 to 1, a share of chunk_size, got {min_fill}")
         if count_text is not None and not callable(count_text):
             raise TypeError(f"count_text must be a function, got {type(count_text).__name__}")
-        self.chunk_size: Final = min(size, _ENDLESS)
-        self.chunk_overlap: Final = min(overlap, _ENDLESS - 1)
+        self.chunk_size: Final = min(size, ENDLESS)
+        self.chunk_overlap: Final = min(overlap, ENDLESS - 1)
         self.levels: Final = levels
         self.min_fill: Final = min_fill
         self.strip: Final = strip
         self.balance: Final = balance
         self.stable: Final = stable
         self.count_text: Final = count_text
+        self.also_fits: Final = also_fits
         self.overlap_levels: Final = _overlap_levels(levels)
 
     def with_count_text(self, count_text: CountText | None) -> Self:

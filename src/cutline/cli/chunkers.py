@@ -1,26 +1,28 @@
 """Chooses the chunker for a file by the command's options."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from itertools import islice
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import click
 
 from cutline.cli.failure import Failure, message_of
 from cutline.cli.inputs import InputError, decode_utf8, shown_name, utf8_blocks
+from cutline.cli.options import also_fits
 
 if TYPE_CHECKING:
     from cutline import Chunk, Encoding
     from cutline.chunking import Chunker
+    from cutline.chunks import ChunkSize
 
 __all__ = ["Chunkers", "Cutting", "chunking_options"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-# Chunkers that can stream, and the most tokens that one character can have.
+# Chunkers that can stream, and the most tokens or bytes that one character can have.
 _STREAMED = frozenset({"token", "text"})
 _ALWAYS_FITS = 4
 _MARKDOWN_ENDINGS = frozenset({".md", ".markdown", ".mdown", ".mkd"})
@@ -42,13 +44,14 @@ class Cutting:
 
     by: str
     language: str | None
-    chunk_size: int
+    chunk_size: "ChunkSize"
     overlap: int
     boundary: str | None
     strip: bool
     min_fill: float | None
     balance: bool
     stable: bool
+    also_fits: "dict[str | Encoding, int]"
 
     def __post_init__(self) -> None:
         """Refuse options that contradict each other.
@@ -56,12 +59,25 @@ class Cutting:
         Raises:
             click.UsageError: two options contradict each other.
         """
-        if self.overlap >= self.chunk_size:
+        if isinstance(self.chunk_size, int) and self.overlap >= self.chunk_size:
             raise click.UsageError(
                 f"--overlap {self.overlap} must be smaller than --chunk-size {self.chunk_size}"
             )
         if self.language is not None and self.by != "code":
             raise click.UsageError("--language needs --by code")
+
+    def sized_for(self, encoding: "Encoding") -> Self:
+        """Return a copy whose chunk size is a number.
+
+        Raises:
+            click.UsageError: it is "model", whose limit is not known or leaves no room.
+        """
+        from cutline.chunks import size_for
+
+        try:
+            return replace(self, chunk_size=size_for(encoding, self.chunk_size))
+        except ValueError as error:
+            raise click.UsageError(str(error).replace("chunk_size=", "--chunk-size ")) from error
 
     @property
     def keywords(self) -> dict[str, Any]:
@@ -69,6 +85,7 @@ class Cutting:
         names = ("chunk_size", "boundary", "strip", "min_fill", "balance", "stable")
         chosen = {name: getattr(self, name) for name in names}
         chosen["chunk_overlap"] = self.overlap
+        chosen["also_fits"] = self.also_fits or None
         return {name: value for name, value in chosen.items() if value is not None}
 
 
@@ -81,11 +98,13 @@ class Chunkers:
 
     Raises:
         Failure: there is no such chunker: an extra is missing, or a language is unknown.
+        click.UsageError: there is no such chunk size for this encoding.
     """
 
     def __init__(self, encoding: "Encoding", cutting: Cutting) -> None:
         self._encoding = encoding
-        self._cutting = cutting
+        self._cutting = cutting = cutting.sized_for(encoding)
+        self.chunk_size = int(cutting.chunk_size)
         self._made: dict[tuple[str, str | None], Chunker] = {}
         self._noted: set[str] = set()
         if cutting.by != "auto" and (cutting.by != "code" or cutting.language is not None):
@@ -118,7 +137,8 @@ class Chunkers:
             CutlineError: it is not UTF-8, or cannot be cut; before the first chunk.
             Failure: it cannot be read to its end.
         """
-        if self._cutting.by not in _STREAMED or self._cutting.chunk_size < _ALWAYS_FITS:
+        least = min([self.chunk_size, *self._cutting.also_fits.values()])
+        if self._cutting.by not in _STREAMED or least < _ALWAYS_FITS:
             return self.chunk(name, decode_utf8(path.read_bytes(), "strict"))
         for _ in utf8_blocks(path):
             pass  # what is not UTF-8 has no chunks at all
@@ -181,6 +201,14 @@ class Chunkers:
         return (TokenChunker if by == "token" else TextChunker)(self._encoding, **keywords)
 
 
+def _chunk_size(ctx: click.Context, param: click.Parameter, value: str) -> "ChunkSize":
+    """Convert what --chunk-size got: a number of tokens, or "model"."""
+    if value == "model":
+        return "model"
+    size: int = click.IntRange(min=1)(value, param, ctx)
+    return size
+
+
 _OPTIONS = [
     click.option(
         "--by",
@@ -197,10 +225,12 @@ _OPTIONS = [
     click.option(
         "--chunk-size",
         metavar="TOKENS",
-        type=click.IntRange(min=1),
-        default=512,
-        help="Maximum tokens of a chunk, overlap included.",
+        callback=_chunk_size,
+        default="512",
+        help="Maximum tokens of a chunk, overlap included; or `model`: what the model of "
+        "--encoding reads, less its special tokens.",
     ),
+    also_fits,
     click.option(
         "--overlap",
         metavar="TOKENS",

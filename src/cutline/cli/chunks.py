@@ -23,6 +23,7 @@ Results = Iterable[tuple[str, Iterable["Chunk"]]]
 
 @command(
     "cutline chunk --chunk-size 256 --overlap 32 book.txt > chunks.jsonl",
+    "cutline chunk -e cl100k_base --also-fits bytes=40000 book.txt > chunks.jsonl",
     "cutline chunk --by auto --format parquet -o chunks.parquet docs src",
     "cutline chunk --by markdown 'docs/**/*.md' > chunks.jsonl",
     "cutline chunk --format text --separator ---- -o chunks.txt book.txt",
@@ -51,7 +52,7 @@ def chunk(
     form: str,
     separator: str | None,
 ) -> None:
-    """Cut text into chunks of at most --chunk-size tokens.
+    """Cut text into chunks of at most --chunk-size tokens, and within --also-fits.
 
     A row has file, index, start_index, end_index (in code points), token_count,
     text, headings (those above it), metadata and content_hash. As

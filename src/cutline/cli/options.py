@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from cutline import Encoding
 
 DEFAULT_ENCODING = "o200k_base"
+_SAVE_HINT = "load it in Python, and save it as .cutline"
+UNITS = ("bytes", "characters")
 _FILE_SUFFIXES = (".cutline", ".json", ".tiktoken")
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -37,7 +39,8 @@ _encoding = click.option(
     "encoding_name",
     metavar="NAME",
     help="Encoding; `cutline encodings` lists them. Or a path: a .cutline file that `cutline "
-    "train` wrote, a tokenizer.json, a tekken.json, or a folder with one of these two.  "
+    "train` wrote, a tokenizer.json, a tekken.json, or a model's folder. Or the name of a model "
+    "on the Hugging Face Hub, such as Qwen/Qwen3-Embedding-0.6B.  "
     f"[default: {DEFAULT_ENCODING}]",
 )
 _model = click.option(
@@ -96,8 +99,41 @@ def encoding_choice(command: Command) -> Command:
     return wrapped  # type: ignore[no-any-return]
 
 
-def choose_encoding(encoding_name: str | None, model: str | None) -> "Encoding":
+def _limits(
+    _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
+) -> "dict[str | Encoding, int]":
+    """Read the values of --also-fits, and load their encodings."""
+    limits: dict[str | Encoding, int] = {}
+    for value in values:
+        name, _, number = value.rpartition("=")
+        if not name or not number.isdecimal() or int(number) < 1:
+            raise click.BadParameter(
+                f"{value!r} must be NAME=N with an N of 1 or more, such as cl100k_base=500"
+            )
+        key = name if name in UNITS else choose_encoding(name, None, hint="--also-fits")
+        limits[key] = min(int(number), limits.get(key, int(number)))
+    return limits
+
+
+also_fits = click.option(
+    "--also-fits",
+    metavar="NAME=N",
+    multiple=True,
+    callback=_limits,
+    help="Further limit that a text fits at once: N tokens of another encoding, named as for "
+    "--encoding, or N bytes or characters. May be repeated.",
+)
+
+
+def choose_encoding(
+    encoding_name: str | None, model: str | None, *, hint: str = "--encoding"
+) -> "Encoding":
     """Load the encoding that --encoding or --model names.
+
+    Args:
+        encoding_name: a name or a path.
+        model: the name of a model.
+        hint: the option that named the encoding, for errors.
 
     Raises:
         click.UsageError: both are given, or the name is unknown; suggests similar names.
@@ -111,8 +147,10 @@ def choose_encoding(encoding_name: str | None, model: str | None) -> "Encoding":
             return cutline.get_encoding(name)
         except UnknownEncodingError as error:
             if Path(name).suffix in _FILE_SUFFIXES or Path(name).exists():
-                return _load(name)
-            raise click.BadParameter(str(error), param_hint="--encoding") from error
+                return _load(name, hint)
+            if "/" in name:
+                return _from_hub(name, hint)
+            raise click.BadParameter(str(error), param_hint=hint) from error
     if encoding_name is not None:
         raise click.UsageError("--encoding and --model exclude each other: give one of them")
     try:
@@ -121,7 +159,19 @@ def choose_encoding(encoding_name: str | None, model: str | None) -> "Encoding":
         raise click.BadParameter(str(error), param_hint="--model") from error
 
 
-def _load(path: str) -> "Encoding":
+def _from_hub(name: str, hint: str) -> "Encoding":
+    import cutline
+
+    try:
+        return cutline.from_pretrained(name)
+    except (ImportError, OSError, ValueError) as error:
+        raise click.BadParameter(str(error), param_hint=hint) from error
+    except TypeError as error:
+        problem = f"{name!r} does not contain the split pattern: {_SAVE_HINT}"
+        raise click.BadParameter(problem, param_hint=hint) from error
+
+
+def _load(path: str, hint: str) -> "Encoding":
     import cutline
 
     try:
@@ -131,6 +181,5 @@ def _load(path: str) -> "Encoding":
         if isinstance(error, OSError):
             problem = f"{error.filename or path}: {message_of(error)}"
         elif isinstance(error, TypeError):
-            hint = "load it in Python, and save it as .cutline"
-            problem = f"{path} does not contain the split pattern: {hint}"
-        raise click.BadParameter(problem, param_hint="--encoding") from error
+            problem = f"{path} does not contain the split pattern: {_SAVE_HINT}"
+        raise click.BadParameter(problem, param_hint=hint) from error

@@ -6,7 +6,7 @@ import click
 
 from cutline.cli.commands import command, run
 from cutline.cli.inputs import decode_utf8
-from cutline.cli.options import encoding_choice, input_output, text_errors
+from cutline.cli.options import also_fits, encoding_choice, input_output, text_errors
 
 if TYPE_CHECKING:
     from cutline import Encoding
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     required=True,
     help="Maximum tokens of the output, marker included.",
 )
+@also_fits
 @click.option(
     "--keep",
     type=click.Choice(["start", "end", "both"]),
@@ -52,6 +53,7 @@ def truncate(
     keep: str,
     marker: str,
     boundary: str,
+    also_fits: "dict[str | Encoding, int]",
 ) -> None:
     """Cut each text to a token budget; one that fits stays as it is.
 
@@ -69,6 +71,7 @@ def truncate(
             marker,
             encoding=encoding,
             boundary=boundary,  # type: ignore[arg-type]
+            also_fits=also_fits,
         ),
         write=lambda results: (text for _, text in results),
     )

@@ -78,7 +78,7 @@ def view(
 
         for name, (text, chunks) in results:
             title = "standard input" if name == STDIN else name
-            size = cutting.chunk_size
+            size = chunkers.chunk_size
             if is_page:
                 yield html_page(text, chunks, encoding, title=title, chunk_size=size)
             else:

@@ -4,16 +4,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cutline.counting import cutting, truncating
+    from cutline.counting import cutting, limits, together, truncating
     from cutline.counting.appender import Appender
     from cutline.counting.intervals import IntervalCounter
     from cutline.counting.prepender import Prepender
 
-__all__ = ["Appender", "IntervalCounter", "Prepender", "cutting", "truncating"]
+__all__ = [
+    "Appender",
+    "IntervalCounter",
+    "Prepender",
+    "cutting",
+    "limits",
+    "together",
+    "truncating",
+]
 
 # Imported when first asked for: few programs need more than one of them.
 _LATE = {"Appender": "appender", "IntervalCounter": "intervals", "Prepender": "prepender"}
-_MODULES = ("cutting", "truncating")
+_MODULES = ("cutting", "limits", "together", "truncating")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,8 +1,11 @@
 """Cuts in code points: checks the arguments and calls the kernel, which works in bytes."""
 
+from __future__ import annotations
+
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import index
+from typing import TYPE_CHECKING
 
 from cutline.checks import checked_budget, need_automaton, plain_text, utf8_of
 from cutline.chunks import Chunk, checked_sizes, too_large
@@ -13,8 +16,13 @@ from cutline.kernels.cut.windows import Cutter, code_points
 from cutline.protocols import SliceCounter
 from cutline.text_encoder import TextEncoder
 
+if TYPE_CHECKING:
+    from cutline.counting.intervals import IntervalCounter
+    from cutline.counting.limits import Limit
+
 __all__ = ["split", "split_at", "split_by_counting"]
 
+_CHARACTERS_OF_A_TOKEN = 8
 _BOUNDARIES = ("character", "end")
 
 
@@ -67,6 +75,7 @@ def split_by_counting(
     chunk_size: int,
     chunk_overlap: int,
     least: Callable[[], int] | None,
+    limits: Sequence[Limit] = (),
 ) -> list[Chunk]:
     """Cut a text like `split`, by counting slices: for token counters without a kernel.
 
@@ -76,21 +85,31 @@ def split_by_counting(
         chunk_size: as for `split`.
         chunk_overlap: as for `split`.
         least: returns the smallest size that fits any character, for an error; None if unknown.
+        limits: each chunk fits them, too; the overlap is counted in the tokens of the first.
 
-    Cost: a `split_at` and a count per chunk; with overlap, a count per character of it.
+    Cost: a `split_at` and a count per chunk; with overlap, a count per character of it, unless an
+        `IntervalCounter` counts all of these at once.
     """
     chunk_size, chunk_overlap = checked_sizes(chunk_size, chunk_overlap)
-    counter = count_slices(text)
+    own = counter = count_slices(text)
+    if limits:
+        from cutline.counting.together import together
+
+        counter = together(own, text, limits)
     start, end, places = 0, 0, array("q")
     while (floor := end) < len(text):
-        start = _farthest_overlap(counter, start, floor, chunk_overlap)
+        start = _farthest_overlap(own, start, floor, chunk_overlap)
         end = counter.split_at(start, chunk_size)
         # Take the earliest start whose chunk adds new text.
         while end <= floor and start < floor:
             start += 1
             end = counter.split_at(start, chunk_size)
         if end <= floor:
-            tokens = counter.count(floor, floor + 1)
+            tokens = own.count(floor, floor + 1)
+            if tokens <= chunk_size:
+                from cutline.counting.limits import over_limit
+
+                raise over_limit(text[floor], floor, limits)
             raise too_large(text[floor], floor, tokens, chunk_size, least and least())
         places.extend((start, end, counter.count(start, end), end == len(text)))
     return make_chunks(Chunk, text, memoryview(places), _BOUNDARIES, offset=0, index=0)
@@ -98,10 +117,29 @@ def split_by_counting(
 
 def _farthest_overlap(counter: SliceCounter, start: int, end: int, overlap: int) -> int:
     """Step back from a chunk's end while the shared text has at most `overlap` tokens."""
+    from cutline.counting.intervals import IntervalCounter  # not for `split` by a kernel
+
+    if not overlap:
+        return end
+    if isinstance(counter, IntervalCounter):
+        return _farthest_by_tails(counter, start, end, overlap)
     farthest = end
-    while overlap and farthest - 1 > start and counter.count(farthest - 1, end) <= overlap:
+    while farthest - 1 > start and counter.count(farthest - 1, end) <= overlap:
         farthest -= 1
     return farthest
+
+
+def _farthest_by_tails(counter: IntervalCounter, start: int, end: int, overlap: int) -> int:
+    """Step back with the counts of many slices at a time, in windows that grow."""
+    width = _CHARACTERS_OF_A_TOKEN * overlap + 16
+    while True:
+        begin = max(start, end - width)
+        over = counter._count_tails(begin, end) > overlap  # of the slices from end - 1, ... on
+        if over.any():
+            return end - int(over.argmax())
+        if begin == start:
+            return end - len(over)
+        width *= 4
 
 
 def _cutter(encoding: TextEncoder, owner: str | bytes) -> Cutter:

@@ -1,25 +1,33 @@
-"""Truncation to a token budget: keeps the start of a text, its end, or both, with a marker.
+"""Truncation to one or more budgets: keeps the start of a text, its end, or both, with a marker.
 
 Counts are not monotonic, and a marker can merge with the text next to it; so every candidate is
 counted as the text that would be returned. An appender (for a start) or a prepender (for an end)
 has the text kept so far, so that a candidate costs only what it adds.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from operator import index
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Iterator, Sequence
+from itertools import repeat
+from operator import index, sub
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from cutline.checks import checked_budget, plain_text
 from cutline.errors import BudgetError
 
 if TYPE_CHECKING:
-    from cutline.protocols import TokenCounter
+    from cutline.counting.limits import Limit, Measure
+    from cutline.protocols import GrowsAtEnd, GrowsAtStart, TokenCounter
+
+    Limits: TypeAlias = Sequence[tuple[Measure, int]]
 
 __all__ = ["Boundary", "Keep", "Truncated", "check_options", "truncate"]
 
 Keep = Literal["start", "end", "both"]
 Boundary = Literal["character", "grapheme", "word"]
+
+Budgets: TypeAlias = tuple[int, ...]
 
 # The search for more text stops if none of this many next lengths fits.
 LOOK_AHEAD = 64
@@ -38,35 +46,62 @@ class Truncated(NamedTuple):
 
 
 def truncate(
-    encoding: "TokenCounter",
+    encoding: TokenCounter,
     text: str,
     max_tokens: int,
     keep: Keep = "start",
     marker: str = "…",
     boundary: Boundary = "character",
+    others: Sequence[Limit] = (),
 ) -> Truncated:
-    """Cut a text to a budget; see `cutline.truncate`."""
+    """Cut a text to a budget, and to those of other limits; see `cutline.truncate`."""
     text, max_tokens = plain_text(text), index(max_tokens)
     marker = check_options(max_tokens, keep, marker, boundary)
-    if encoding.count_till_limit(text, max_tokens) is not None:
+    limits = ((encoding, max_tokens), *others)
+    if all(measure.count_till_limit(text, most) is not None for measure, most in limits):
         return Truncated(text, ((0, len(text)),) if text else ())
-    marker_tokens = encoding.count(marker)
-    if marker_tokens > max_tokens:
-        raise BudgetError(
-            f"the marker {marker!r} alone has {marker_tokens} tokens, more than "
-            f"max_tokens={max_tokens}: use a shorter one, or marker=''"
-        )
+    _check_marker(marker, limits)
     if keep == "both":
-        return _both(encoding, text, max_tokens, marker, boundary)
-    side = _Start(encoding, text) if keep == "start" else _End(encoding, text)
-    most = len(text) - 1
+        return _both(limits, text, marker, boundary)
+    side = (_Start if keep == "start" else _End)(limits, text)
+    budgets = _budgets(limits)
     if keep == "start" and not marker:
-        side.keep(encoding.split_at(text, max_tokens))
+        side.keep(_longest(encoding, text, max_tokens, others))
     else:
-        _grow(side, marker, max_tokens, most)
-    _step_back(side, marker, max_tokens, boundary)
+        _grow(side, marker, budgets, len(text) - 1)
+    _step_back(side, marker, budgets, boundary)
     kept = (side.span,) if side.kept else ()
     return Truncated(side.joined(marker), kept)
+
+
+def _longest(encoding: TokenCounter, text: str, n: int, others: Sequence[Limit]) -> int:
+    if not others:
+        return encoding.split_at(text, n)
+    from cutline.counting.together import split_at
+
+    return split_at(encoding, text, n, 0, others)
+
+
+def _budgets(limits: Limits) -> Budgets:
+    return tuple(most for _, most in limits)
+
+
+def _counts(limits: Limits, text: str) -> Budgets:
+    return tuple(measure.count(text) for measure, _ in limits)
+
+
+def _check_marker(marker: str, limits: Limits) -> None:
+    for place, (measure, most) in enumerate(limits):
+        if (tokens := measure.count(marker)) > most:
+            has, budget = ("tokens", f"max_tokens={most}")
+            if place:
+                from cutline.counting.limits import unit_of
+
+                has, budget = unit_of(measure), f"the {most} of also_fits"
+            raise BudgetError(
+                f"the marker {marker!r} alone has {tokens} {has}, more than {budget}: use a "
+                "shorter one, or marker=''"
+            )
 
 
 def check_options(max_tokens: int, keep: str, marker: str, boundary: str) -> str:
@@ -86,33 +121,34 @@ def check_options(max_tokens: int, keep: str, marker: str, boundary: str) -> str
     return plain_text(marker)
 
 
-def _both(
-    encoding: "TokenCounter", text: str, max_tokens: int, marker: str, boundary: Boundary
-) -> Truncated:
+def _both(limits: Limits, text: str, marker: str, boundary: Boundary) -> Truncated:
     """Keep about as many tokens of the start as of the end."""
-    marker_tokens = encoding.count(marker)
-    head = _Start(encoding, text)
-    head_budget = marker_tokens + (max_tokens - marker_tokens + 1) // 2
+    budgets, of_marker = _budgets(limits), _counts(limits, marker)
+    head = _Start(limits, text)
+    halves = tuple(
+        own + (most - own + 1) // 2 for most, own in zip(budgets, of_marker, strict=True)
+    )
     most = len(text) - 1
-    _grow(head, marker, head_budget, most)
-    _step_back(head, marker, head_budget, boundary)
+    _grow(head, marker, halves, most)
+    _step_back(head, marker, halves, boundary)
     before = head.joined(marker)
     # Each candidate counts the head again: so begin with the tail that would fit if nothing
     # merged across the marker, and try few.
-    tail = _End(encoding, text)
+    tail = _End(limits, text)
     most -= head.kept
-    spare = max_tokens - encoding.count(before)
+    spare = [*map(sub, budgets, _counts(limits, before))]
     less = 0
     while True:
         tail.keep(0)
-        if less > spare:
+        if less > min(spare):
             break
-        _grow(tail, marker, marker_tokens + spare - less, most)
-        if tail.fits(tail.kept, before, max_tokens):
+        room = tuple(own + left - less for own, left in zip(of_marker, spare, strict=True))
+        _grow(tail, marker, room, most)
+        if tail.fits(tail.kept, before, budgets):
             break
         less = 2 * less + 1
-    _grow(tail, before, max_tokens, most, look_ahead=1)
-    _step_back(tail, before, max_tokens, boundary)
+    _grow(tail, before, budgets, most, look_ahead=1)
+    _step_back(tail, before, budgets, boundary)
     kept = tuple(side.span for side in (head, tail) if side.kept)
     return Truncated(tail.joined(before), kept)
 
@@ -134,7 +170,7 @@ class _Side(ABC):
         """The span of the part in the text."""
 
     @abstractmethod
-    def fits(self, length: int, marker: str, max_tokens: int) -> bool:
+    def fits(self, length: int, marker: str, budgets: Budgets) -> bool:
         """Return whether a part of this length, at least `kept`, fits with the marker."""
 
     @abstractmethod
@@ -151,22 +187,24 @@ class _Side(ABC):
 
 
 class _Start(_Side):
-    def __init__(self, encoding: "TokenCounter", text: str) -> None:
+    def __init__(self, limits: Limits, text: str) -> None:
         super().__init__(text)
-        self._counter = encoding.appender()
+        self._counters = [measure.appender() for measure, _ in limits]
 
     @property
     def span(self) -> tuple[int, int]:
         return 0, self.kept
 
-    def fits(self, length: int, marker: str, max_tokens: int) -> bool:
-        return self._counter.fits(self.text[self.kept : length] + marker, max_tokens)
+    def fits(self, length: int, marker: str, budgets: Budgets) -> bool:
+        more = self.text[self.kept : length] + marker
+        return all(map(_fits, self._counters, repeat(more), budgets))
 
     def keep(self, length: int) -> None:
-        if length < self.kept:
-            self._counter.truncate(length)
-        else:
-            self._counter.append(self.text[self.kept : length])
+        for counter in self._counters:
+            if length < self.kept:
+                counter.truncate(length)
+            else:
+                counter.append(self.text[self.kept : length])
         self.kept = length
 
     def joined(self, marker: str) -> str:
@@ -185,23 +223,24 @@ class _Start(_Side):
 
 
 class _End(_Side):
-    def __init__(self, encoding: "TokenCounter", text: str) -> None:
+    def __init__(self, limits: Limits, text: str) -> None:
         super().__init__(text)
-        self._counter = encoding.prepender()
+        self._counters = [measure.prepender() for measure, _ in limits]
 
     @property
     def span(self) -> tuple[int, int]:
         return len(self.text) - self.kept, len(self.text)
 
-    def fits(self, length: int, marker: str, max_tokens: int) -> bool:
-        more = self.text[len(self.text) - length : len(self.text) - self.kept]
-        return self._counter.fits(marker + more, max_tokens)
+    def fits(self, length: int, marker: str, budgets: Budgets) -> bool:
+        more = marker + self.text[len(self.text) - length : len(self.text) - self.kept]
+        return all(map(_fits, self._counters, repeat(more), budgets))
 
     def keep(self, length: int) -> None:
-        if length < self.kept:
-            self._counter.truncate(length)
-        else:
-            self._counter.prepend(self.text[len(self.text) - length : len(self.text) - self.kept])
+        for counter in self._counters:
+            if length < self.kept:
+                counter.truncate(length)
+            else:
+                counter.prepend(self.text[len(self.text) - length : len(self.text) - self.kept])
         self.kept = length
 
     def joined(self, marker: str) -> str:
@@ -216,14 +255,18 @@ class _End(_Side):
                 yield len(self.text) - cut
 
 
+def _fits(counter: GrowsAtEnd | GrowsAtStart, text: str, most: int) -> bool:
+    return counter.fits(text, most)
+
+
 def _grow(
-    side: _Side, marker: str, max_tokens: int, most: int, look_ahead: int = LOOK_AHEAD
+    side: _Side, marker: str, budgets: Budgets, most: int, look_ahead: int = LOOK_AHEAD
 ) -> None:
     """Keep as much as fits with the marker: none of the next `look_ahead` lengths fits."""
     step, growing = 1, True
     while step:
         length = side.kept + step
-        fitting = length <= most and side.fits(length, marker, max_tokens)
+        fitting = length <= most and side.fits(length, marker, budgets)
         if fitting:
             side.keep(length)
         growing = growing and fitting
@@ -232,10 +275,10 @@ def _grow(
     while found is not None:
         side.keep(found)
         lengths = range(min(most, side.kept + look_ahead), side.kept, -1)
-        found = next((k for k in lengths if side.fits(k, marker, max_tokens)), None)
+        found = next((k for k in lengths if side.fits(k, marker, budgets)), None)
 
 
-def _step_back(side: _Side, marker: str, max_tokens: int, boundary: Boundary) -> None:
+def _step_back(side: _Side, marker: str, budgets: Budgets, boundary: Boundary) -> None:
     """Step back to a boundary that leaves some text, or else to a finer one."""
     if boundary == "character" or not side.kept:
         return
@@ -244,7 +287,7 @@ def _step_back(side: _Side, marker: str, max_tokens: int, boundary: Boundary) ->
     for kind in finer:
         for length in side.cuts(kind):
             side.keep(length)
-            if side.fits(length, marker, max_tokens):
+            if side.fits(length, marker, budgets):
                 return
         side.keep(longest)
 

@@ -5,8 +5,9 @@ Layout, integers little-endian:
     magic         8 bytes   b"cutenc" and the version of the format, uint16
     sha256       32 bytes   of everything that follows
     header_size   4 bytes   uint32
-    header                  JSON: "name", "pat_str" (null: texts are not split) and
-                            "special_tokens" (ids by text)
+    header                  JSON: "name", "pat_str" (null: texts are not split),
+                            "special_tokens" (ids by text) and, if they are known,
+                            "max_tokens" and "prompts" (texts by name)
     vocabulary              as in packed.py, with the left lengths
 """
 
@@ -28,6 +29,7 @@ MAGIC: Final = b"cutenc"
 _VERSION: Final = (1).to_bytes(2, "little")
 _BODY_START: Final = len(MAGIC) + len(_VERSION) + hashlib.sha256().digest_size
 _SIZE: Final = struct.Struct("<I")
+_OF_MODEL: Final = frozenset({"max_tokens", "prompts"})
 
 
 def write_cutline(spec: TokenizerSpec, path: str | os.PathLike[str]) -> None:
@@ -42,13 +44,15 @@ def write_cutline(spec: TokenizerSpec, path: str | os.PathLike[str]) -> None:
 
     Cost: O(bytes); about 150 ms for o200k_base, nearly all of it in zlib.
     """
-    header = json.dumps(
-        {
-            "name": spec.name,
-            "pat_str": spec.pat_str,
-            "special_tokens": spec.special_tokens,
-        }
-    ).encode()
+    fields: dict[str, Any] = {
+        "name": spec.name,
+        "pat_str": spec.pat_str,
+        "special_tokens": spec.special_tokens,
+    }
+    for key in sorted(_OF_MODEL):
+        if value := getattr(spec, key):
+            fields[key] = value
+    header = json.dumps(fields).encode()
     body = _SIZE.pack(len(header)) + header + pack(spec.vocabulary)
     replace_file(path, MAGIC + _VERSION + hashlib.sha256(body).digest() + body)
 
@@ -91,7 +95,8 @@ def read_cutline(path: str | os.PathLike[str]) -> TokenizerSpec:
         raise _damaged(
             path, f"contains no vocabulary from byte {_BODY_START + header_end}"
         ) from error
-    return TokenizerSpec.plain(vocabulary=vocabulary, **header)
+    model = {key: header.pop(key) for key in _OF_MODEL & header.keys()}
+    return TokenizerSpec.plain(vocabulary=vocabulary, **header)._replace(**model)
 
 
 def _header(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -103,7 +108,14 @@ def _header(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
         raise _damaged(path, f"contains no JSON {where}: {error}") from None
     match header:
         case {"name": str(), "pat_str": str() | None, "special_tokens": dict() as specials}:
-            if len(header) == 3 and all(type(number) is int for number in specials.values()):
+            limit, prompts = header.get("max_tokens", 1), header.get("prompts", {})
+            numbers = [limit, *specials.values()]
+            if (
+                len(header.keys() - _OF_MODEL) == 3
+                and all(type(number) is int for number in numbers)
+                and isinstance(prompts, dict)
+                and all(isinstance(text, str) for text in prompts.values())
+            ):
                 return dict(header)
     raise _damaged(path, f"contains something else than name, pat_str and special_tokens {where}")
 

@@ -30,6 +30,7 @@ __all__ = [
 GPT2_REGEX: Final = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 """The built-in split pattern of the pre-tokenizer ByteLevel."""
 
+_MOST_SCALED: Final = 22  # powers of ten up to it are exact
 _VOCAB_NAME: Final = "vocab.json"
 _MERGES_NAME: Final = "merges.txt"
 _BYTE_LEVEL: Final = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
@@ -193,7 +194,7 @@ def read_json(path: Path) -> dict[str, Any]:
         VocabularyError: it contains something else; names the path and the place.
     """
     try:
-        document = json.loads(path.read_bytes())
+        document = json.loads(path.read_bytes(), parse_float=_float_of_serde)
     except json.JSONDecodeError as error:
         raise VocabularyError(
             f"{path}, line {error.lineno}, column {error.colno}: not JSON: {error.msg.lower()}"
@@ -205,6 +206,22 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise VocabularyError(f"{path} contains {shown(document)} instead of a JSON object")
     return document
+
+
+def _float_of_serde(text: str) -> float:
+    """Read a number as `tokenizers` does, to the last bit: by it, equal scores of Unigram differ.
+
+    Its JSON library turns the digits into one integer and scales that, which rounds twice.
+    """
+    digits, _, exponent = text.lower().partition("e")
+    whole, _, fraction = digits.lstrip("-").partition(".")
+    while (significand := int(whole + fraction)) >= 1 << 64 and fraction:
+        fraction = fraction[:-1]  # it drops what an integer of 64 bits does not hold
+    scale = int(exponent or 0) - len(fraction)
+    if abs(scale) > _MOST_SCALED:
+        return float(text)
+    value = significand / 10.0**-scale if scale < 0 else significand * 10.0**scale
+    return -value if text.startswith("-") else value
 
 
 def _ids_by_text(spec: TokenizerSpec) -> dict[str, int]:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from errno import ENOENT
 from pathlib import Path
 from types import EllipsisType
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from cutline.errors import CorruptDataError, PatternError, VocabularyError
 from cutline.formats.cutline_file import MAGIC, read_cutline
@@ -37,7 +37,17 @@ from cutline.tables import recover_left_lengths
 from cutline.vocabulary import Vocabulary
 from cutline.wrapping.versions import document_of
 
-__all__ = ["naming", "read", "read_tokenizer"]
+__all__ = ["TOKENIZER_FILES", "naming", "read", "read_tokenizer"]
+
+TOKENIZER_FILES: Final = (
+    ("tokenizer.json",),
+    ("tekken.json",),
+    ("vocab.json", "merges.txt"),
+    ("tokenizer.model",),
+    ("vocab.txt",),
+    ("*.tiktoken",),
+)
+"""The files in which a model's folder has its tokenizer, the most complete first."""
 
 
 @contextmanager
@@ -60,7 +70,10 @@ def read(
     special_tokens: Mapping[str, int] | None,
     name: str | None,
 ) -> TokenizerSpec:
-    """Read a tokenizer's spec from a file; see `cutline.load`."""
+    """Read a tokenizer's spec from a file or a folder; see `cutline.load`."""
+    if path.is_dir():
+        name = path.absolute().name if name is None else name
+        path = _file_in(path)
     file_format = _format_of(path)
     holds_all = file_format in ("cutline", "tokenizer.json", VOCAB_NAME)
     if holds_all and not (isinstance(pat_str, EllipsisType) and special_tokens is None):
@@ -74,8 +87,7 @@ def read(
     if file_format == "tokenizer.json":
         return _from_json(path, name)
     if file_format == VOCAB_NAME:
-        file = path / VOCAB_NAME if path.is_dir() else path
-        return _from_document(read_vocab_txt(file), path.stem if name is None else name, str(file))
+        return _from_document(read_vocab_txt(path), path.stem if name is None else name, str(path))
     if isinstance(pat_str, EllipsisType):
         raise TypeError(
             f"{path} does not contain the split pattern: pass pat_str=, or pat_str=None for an "
@@ -91,22 +103,17 @@ def read(
     )
 
 
+def _file_in(folder: Path) -> Path:
+    """Find the file of a folder that contains its tokenizer."""
+    names = [name for name, *_ in TOKENIZER_FILES]
+    for name in names:
+        if found := sorted(folder.glob(name)):
+            return found[0]
+    raise FileNotFoundError(ENOENT, f"a folder without {', '.join(names)}", str(folder))
+
+
 def _format_of(path: Path) -> FileFormat | Literal["vocab.txt"]:
     """Detect the format by the file's name, or else by its content."""
-    if path.is_dir():
-        if (path / "tokenizer.json").is_file():
-            return "tokenizer.json"
-        if (path / "vocab.json").is_file():
-            return "vocab.json"
-        if (path / "tekken.json").is_file():
-            return "tokenizer.json"
-        if (path / VOCAB_NAME).is_file():
-            return "vocab.txt"
-        raise FileNotFoundError(
-            ENOENT,
-            "a folder without tokenizer.json, vocab.json, tekken.json or vocab.txt",
-            str(path),
-        )
     if path.name.endswith(VOCAB_NAME):
         return "vocab.txt"
     if (named := format_by_name(path)) is not None:
@@ -136,14 +143,11 @@ def read_tokenizer(tokenizer: Any, name: str) -> TokenizerSpec:
 
 
 def _from_json(path: Path, name: str | None) -> TokenizerSpec:
-    file = path
-    if path.is_dir():
-        names = ("tokenizer.json", "tekken.json")
-        file = next(path / name for name in names if (path / name).is_file())
-    document = read_json(file)
+    document = read_json(path)
+    name = path.stem if name is None else name
     if is_tekken(document):
-        return parse_tekken(document, name or file.stem, str(file))
-    return _from_document(document, path.stem if name is None else name, str(file))
+        return parse_tekken(document, name, str(path))
+    return _from_document(document, name, str(path))
 
 
 def _from_document(document: Part, name: str, source: str) -> TokenizerSpec:

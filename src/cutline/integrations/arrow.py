@@ -167,7 +167,7 @@ def count_batch(
 
     Args:
         batch: a `pyarrow.RecordBatch` or `pyarrow.Table`.
-        encoding: an `Encoding`, or the name of a packaged one.
+        encoding: an `Encoding`, or its name.
         column: the column of the texts; see `chunk_batch`.
         name: the name of the new column, of type int64; null if the text is null.
         num_threads: maximum number of threads.
@@ -208,7 +208,7 @@ def encode_batch(
 
     Args:
         batch: a `pyarrow.RecordBatch` or `pyarrow.Table`.
-        encoding: an `Encoding`, or the name of a packaged one.
+        encoding: an `Encoding`, or its name.
         column: the column of the texts; see `chunk_batch`.
         name: the name of the new column, of type `list<uint32>`; null if the text is null. All
             tokens of a record batch lie in one array, `column.values`, as `column.offsets` says.

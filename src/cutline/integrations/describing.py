@@ -30,9 +30,11 @@ from cutline.chunking.levels import (
     WholeGraphemes,
     WordLevel,
 )
+from cutline.counting.limits import Limit, Measure
+from cutline.counting.units import UNITS, Unit
 from cutline.encoding import Encoding
 from cutline.protocols import TokenCounter
-from cutline.registry import get_encoding, load
+from cutline.registry import from_pretrained, get_encoding, load
 from cutline.vocabulary import list_encoding_names
 from cutline.wrapping import WrappedTokenizer
 
@@ -90,6 +92,8 @@ def describe(chunker: Chunker) -> dict[str, Any]:
         described["isolated"] = bool(chunker.isolated)
     if rules.count_text is not None:
         described["count_text"] = _write_object(rules.count_text)
+    if rules.also_fits:
+        described["also_fits"] = [_write_limit(limit) for limit in rules.also_fits]
     return described
 
 
@@ -106,6 +110,8 @@ def chunker_from(description: Mapping[str, Any]) -> Chunker:
         options["encoding"] = _read_encoding(options.get("encoding"))
         if "levels" in options:
             options["levels"] = _read_levels(options["levels"])
+        if "also_fits" in options:
+            options["also_fits"] = dict(map(_read_limit, options["also_fits"]))
         made = _KINDS[kind](**options)
     except (AttributeError, TypeError) as error:
         raise ValueError(f"the description of a {kind} chunker is damaged: {error}") from error
@@ -154,7 +160,8 @@ def _check_same(made: Mapping[str, Any], description: Mapping[str, Any]) -> None
             f"the description of a chunker is damaged: it lacks {', '.join(sorted(missing))}"
         )
     for key, value in description.items():
-        if key not in made or (key not in ("encoding", "levels") and made[key] != value):
+        compared = key not in ("encoding", "levels", "also_fits")
+        if key not in made or (compared and made[key] != value):
             raise ValueError(f"the description of a chunker is damaged: {key} cannot be {value!r}")
 
 
@@ -170,7 +177,7 @@ def _is_ours(thing: Any) -> bool:
 # Encodings
 
 
-def _write_encoding(encoding: TokenCounter) -> str | dict[str, Any]:
+def _write_encoding(encoding: TokenCounter | Measure) -> str | dict[str, Any]:
     content_hash = None
     if isinstance(encoding, Encoding | WrappedTokenizer) and _is_ours(encoding):
         content_hash = encoding.content_hash
@@ -193,17 +200,38 @@ def _read_encoding(written: Any) -> Encoding:
             arguments = {key: value for key, value in written.items() if key != "content_hash"}
         case _:
             raise ValueError(f"the description of an encoding is damaged: {written!r}")
-    if "path" not in arguments:
+    if not arguments.keys() & {"hub", "path"}:
         why = f"it came from no file that cutline.load reads (content hash {content_hash})"
         raise _lost(f"encoding {name!r}", why)
     try:
-        encoding = load(**arguments)
-    except (OSError, TypeError, ValueError) as error:
+        if "hub" in arguments:
+            del arguments["name"]
+            encoding = from_pretrained(arguments.pop("hub"), **arguments)
+        else:
+            encoding = load(**arguments)
+    except (ImportError, OSError, TypeError, ValueError) as error:
         raise _lost(f"encoding {name!r}", f"its file cannot be loaded, {error}") from error
     if encoding.content_hash != content_hash:
-        why = f"{arguments['path']} has changed: its content hash is {encoding.content_hash}"
+        where = arguments.get("path", name)
+        why = f"{where} has changed: its content hash is {encoding.content_hash}"
         raise _lost(f"encoding {name!r}", f"{why}, and {content_hash} is written")
     return encoding
+
+
+def _write_limit(limit: Limit) -> dict[str, Any]:
+    measure, most = limit
+    if isinstance(measure, Unit):
+        return {"unit": measure.name, "most": most}
+    return {"encoding": _write_encoding(measure), "most": most}
+
+
+def _read_limit(written: Any) -> tuple[Encoding | str, int]:
+    match written:
+        case {"unit": str(name), "most": int(most)} if name in UNITS:
+            return name, most
+        case {"encoding": encoding, "most": int(most)}:
+            return _read_encoding(encoding), most
+    raise ValueError(f"the description of a limit is damaged: {written!r}")
 
 
 # Levels

@@ -9,7 +9,8 @@ from itertools import pairwise
 from typing import Any, Self, TypeVar
 
 from cutline.chunking.chunkers import Chunker
-from cutline.chunks import Chunk
+from cutline.chunks import Chunk, ChunkSize
+from cutline.counting.limits import AlsoFits
 from cutline.encoding import Encoding
 from cutline.integrations.describing import chunker_from, chunker_of, describe
 from cutline.protocols import TokenCounter
@@ -45,9 +46,12 @@ class CutlineDocumentSplitter:
     Args:
         chunker: any chunker. By default, a `TextChunker` with the following options.
         encoding: an `Encoding`, its name, or a wrapped tokenizer; by default "o200k_base".
-        chunk_size: maximum number of tokens of a chunk; by default 512.
+        chunk_size: maximum number of tokens of a chunk; by default 512. "model": as for
+            `TokenChunker`.
         chunk_overlap: maximum number of tokens that a chunk shares with the one before; by
             default 0.
+        also_fits: further limits that each chunk fits, such as {"bytes": 40_000} for a vector
+            store; see `TextChunker`.
         skip_empty_documents: drop documents without text, instead of passing them on.
 
     Raises:
@@ -67,12 +71,17 @@ class CutlineDocumentSplitter:
         chunker: Chunker | None = None,
         *,
         encoding: TokenCounter | str | None = None,
-        chunk_size: int | None = None,
+        chunk_size: ChunkSize | None = None,
         chunk_overlap: int | None = None,
+        also_fits: AlsoFits = None,
         skip_empty_documents: bool = True,
     ) -> None:
         self.chunker = chunker_of(
-            chunker, encoding=encoding, chunk_size=chunk_size, chunk_overlap=chunk_overlap
+            chunker,
+            encoding=encoding,
+            chunk_size=chunk_size,
+            chunk_overlap=chunk_overlap,
+            also_fits=also_fits,
         )
         self.skip_empty_documents = skip_empty_documents
 

@@ -9,7 +9,8 @@ from copy import deepcopy
 from typing import Any, Literal, Self
 
 from cutline.chunking.chunkers import Chunker
-from cutline.chunks import Chunk
+from cutline.chunks import Chunk, ChunkSize
+from cutline.counting.limits import AlsoFits
 from cutline.integrations.describing import chunker_of
 from cutline.protocols import TokenCounter
 from cutline.registry import encoding_for_model, get_encoding
@@ -38,9 +39,12 @@ class CutlineTextSplitter(TextSplitter):
     Args:
         chunker: any chunker. By default, a `TextChunker` with the following options.
         encoding: an `Encoding`, its name, or a wrapped tokenizer; by default "o200k_base".
-        chunk_size: maximum number of tokens of a chunk; by default 512.
+        chunk_size: maximum number of tokens of a chunk; by default 512. "model": as for
+            `TokenChunker`.
         chunk_overlap: maximum number of tokens that a chunk shares with the one before; by
             default 0.
+        also_fits: further limits that each chunk fits, such as {"bytes": 40_000} for a vector
+            store; see `TextChunker`.
         add_start_index: also put "start_index" into the metadata: the chunk's offset in the
             document's text, in code points; from the cut itself, not found by searching.
         strip_whitespace: remove white space at both ends of each chunk. Unlike in other
@@ -62,13 +66,16 @@ class CutlineTextSplitter(TextSplitter):
         chunker: Chunker | None = None,
         *,
         encoding: TokenCounter | str | None = None,
-        chunk_size: int | None = None,
+        chunk_size: ChunkSize | None = None,
         chunk_overlap: int | None = None,
+        also_fits: AlsoFits = None,
         add_start_index: bool = False,
         strip_whitespace: bool | None = None,
     ) -> None:
         options = {"chunk_size": chunk_size, "chunk_overlap": chunk_overlap}
-        self._chunker = chunker_of(chunker, encoding=encoding, strip=strip_whitespace, **options)
+        self._chunker = chunker_of(
+            chunker, encoding=encoding, strip=strip_whitespace, also_fits=also_fits, **options
+        )
         super().__init__(
             self._chunker.chunk_size,
             self._chunker.chunk_overlap,

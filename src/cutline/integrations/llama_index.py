@@ -9,9 +9,11 @@ from typing import Annotated, Any, Self
 
 from cutline.chunking.chunkers import Chunker
 from cutline.chunking.rules import CountText
-from cutline.chunks import Chunk
+from cutline.chunks import Chunk, ChunkSize, size_for
+from cutline.counting.limits import AlsoFits
 from cutline.integrations.describing import chunker_from, chunker_of, describe
 from cutline.protocols import TokenCounter
+from cutline.registry import token_counter_of
 
 try:
     from llama_index.core.bridge.pydantic import (
@@ -77,9 +79,12 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
         chunker: any chunker. By default, a `TextChunker` with the following options. A chunker
             that has a `count_text` keeps it.
         encoding: an `Encoding`, its name, or a wrapped tokenizer; by default "o200k_base".
-        chunk_size: maximum number of tokens of a node; by default LlamaIndex's 1024.
+        chunk_size: maximum number of tokens of a node; by default LlamaIndex's 1024. "model": as
+            for `TokenChunker`.
         chunk_overlap: maximum number of tokens that a node shares with the one before; by
             default 20.
+        also_fits: further limits that each node's text fits, such as {"bytes": 40_000} for a
+            vector store; see `TextChunker`.
         callback_manager, include_metadata, include_prev_next_rel, id_func: as for any node
             parser.
 
@@ -102,20 +107,23 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
         chunker: Chunker | dict[str, Any] | None = None,
         *,
         encoding: TokenCounter | str | None = None,
-        chunk_size: int | None = None,
+        chunk_size: ChunkSize | None = None,
         chunk_overlap: int | None = None,
+        also_fits: AlsoFits = None,
         callback_manager: CallbackManager | None = None,
         include_metadata: bool = True,
         include_prev_next_rel: bool = True,
         id_func: Callable[[int, BaseNode], str] | dict[str, Any] | None = None,
     ) -> None:
         if chunker is None:
+            encoding = token_counter_of("o200k_base" if encoding is None else encoding)
             chunk_size = DEFAULT_CHUNK_SIZE if chunk_size is None else chunk_size
+            chunk_size = size_for(encoding, chunk_size)
             if chunk_overlap is None:
                 chunk_overlap = min(DEFAULT_CHUNK_OVERLAP, chunk_size - 1)
         options = {"encoding": encoding, "chunk_size": chunk_size, "chunk_overlap": chunk_overlap}
         super().__init__(
-            chunker=chunker_of(_read_chunker(chunker), **options),
+            chunker=chunker_of(_read_chunker(chunker), also_fits=also_fits, **options),
             callback_manager=callback_manager or CallbackManager([]),
             include_metadata=include_metadata,
             include_prev_next_rel=include_prev_next_rel,

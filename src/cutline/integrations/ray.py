@@ -67,7 +67,7 @@ def count_dataset(
 
     Args:
         dataset: the documents.
-        encoding: an `Encoding`, or the name of a packaged one; each actor loads it once.
+        encoding: an `Encoding`, or its name; each actor loads it once.
         column: the column of the texts.
         name: the name of the new column, of type int64; null if the text is null.
         options: for `Dataset.map_batches`.

@@ -77,8 +77,7 @@ def count_dataframe(
 
     Args:
         frame: the documents.
-        encoding: an `Encoding`, or the name of a packaged one; each worker process loads it
-            once.
+        encoding: an `Encoding`, or its name; each worker process loads it once.
         column: the column of the texts, of type string.
         name: the name of the new column, of type bigint; null if the text is null.
 

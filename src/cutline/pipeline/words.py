@@ -5,10 +5,10 @@ characters change one another, the parts around them are normalized here first. 
 docs/words.md.
 """
 
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from cutline.errors import VocabularyError
 from cutline.kernels.encode.decode import ids_to_list
 from cutline.kernels.words.char_map import CharMap
 from cutline.kernels.words.encoder import WordEncoder
-from cutline.normalizing import SPACE, Traced, normalize, trace
+from cutline.normalizing import SPACE, Step, Traced, normalize, trace
 from cutline.pipeline.pipeline import Pipeline
 from cutline.protocols import SliceCounter
 from cutline.spec import AddedToken, TokenizerSpec
@@ -55,9 +55,9 @@ class WordPipeline(Pipeline):
         space = next((one for one in spec.splitters if isinstance(one, Metaspace)), None)
         self._meta = b"" if space is None else space.replacement.encode()
         self._only_first = space is not None and space.prepend == "first"
-        self._strips_raw = rules.strips_raw[1] and not rules.splits_white
-        raw = CharMap(self._images, self._meta)
-        plain = CharMap(rules.plain.images, self._meta)
+        self._strips_raw = any(rules.strips_raw) and not rules.splits_white
+        raw = CharMap(self._images, self._meta, rules.collapses)
+        plain = CharMap(rules.plain.images, self._meta, rules.collapses)
         self.kernel = WordEncoder(raw, plain, *self._tables(spec, model))
         self._searches_normalized = bool(self.finder_of_normalized.texts)
 
@@ -81,9 +81,13 @@ class WordPipeline(Pipeline):
         options: dict[str, Any] = {
             "prefixes": rules.prefix,
             "collapses": rules.collapses,
+            "strips_start": self._strips_raw and rules.strips_raw[0],
             "strips_end": 1 if rules.strips_end else 2 if self._strips_raw else 0,
         }
         tokens = vocabulary.tokens()
+        ids = dict(zip(tokens, vocabulary.ids.tolist(), strict=True))
+        if self._meta:
+            tokens = [token.replace(self._meta, b"\xfd") for token in tokens]
         if isinstance(model, WordPiece):
             options["continuation"] = model.prefix.encode()
             options["most_characters"] = model.max_word_characters
@@ -92,7 +96,6 @@ class WordPipeline(Pipeline):
             raise VocabularyError("the model Unigram has no unknown token: some texts have no ids")
         scores = np.frombuffer(model.scores, dtype="<f8").astype(np.float64)
         lowest = float(scores.min(initial=np.inf)) - _UNKNOWN_PENALTY
-        ids = dict(zip(tokens, vocabulary.ids.tolist(), strict=True))
         byte_ids = [ids.get(b"<0x%02X>" % byte) for byte in range(256)]
         falls_back = model.byte_fallback and None not in byte_ids
         options |= {
@@ -104,8 +107,6 @@ class WordPipeline(Pipeline):
             "meta": self._meta,
             "byte_ids": np.array(byte_ids, dtype=np.uint32) if falls_back else None,
         }
-        if self._meta:
-            tokens = [token.replace(self._meta, b"\xfd") for token in tokens]
         return tokens, vocabulary.ids, model.unk_id, options
 
     # What differs from byte-level BPE
@@ -183,63 +184,96 @@ class WordPipeline(Pipeline):
         pieces = [*self.finder_of_normalized.cut(text, self.counting(allowed))]
         return pieces if any(token is not None for _, _, token in pieces) else None
 
+    def _pieces(self, text: str, allowed: frozenset[str], at_start: bool) -> Iterator["_Piece"]:
+        """Cut a text into pieces for one call of the kernel each.
+
+        Args:
+            text: without surrogates.
+            allowed: the special tokens to find.
+            at_start: False: the text begins at a safe split point of a longer one.
+        """
+        for start, end, token in self._sections(text, allowed):
+            if token is not None:
+                yield _Piece(start, end, token)
+                continue
+            is_first = at_start and start == 0
+            prefixes = is_first or not self._only_first
+            section = text[start:end]
+            found = self._normalized_pieces(section, allowed)
+            if found is not None:
+                traced = trace(Traced.of(section), self.spec.normalizer)
+                for first, last, inner in found:
+                    part = traced.part(first, last)
+                    begin, stop = int(part.spans[0, 0]), int(part.spans[-1, 1])
+                    made = _Normalized(part.text, partial(_known, part), start)
+                    yield _Piece(start + begin, start + stop, inner or made, prefixes)
+                continue
+            kept, cut_off = self._stripped(section, at_start or start > 0)
+            for first, last, is_entangled in self._parts(kept):
+                part_text = kept[first:last]
+                begin = start + cut_off + first
+                what = self._normalized(part_text, begin) if is_entangled else part_text
+                prefix = prefixes and (first == 0 or not self._only_first)
+                yield _Piece(begin, begin + len(part_text), what, prefix)
+
     def _parts(self, text: str) -> Iterator[tuple[int, int, bool]]:
         """Cut a text where its characters change one another.
 
         Yields:
             Start and end of each part, and whether it must be normalized on its own.
         """
+        if not self.kernel.raw.is_entangled(text):
+            yield 0, len(text), False
+            return
         starts, kinds = self.kernel.raw.entangled_parts(text)
         for (start, end), kind in zip(pairwise([*starts, len(text)]), kinds, strict=True):
             yield start, end, kind
 
-    def _stripped(self, section: str) -> str:
-        return section.rstrip(SPACE) if self._strips_raw else section
+    def _normalized(self, part: str, start: int) -> "_Normalized":
+        steps = self.rules.char_steps
+        return _Normalized(normalize(part, steps), partial(_trace, steps), start)
 
-    def _is_prefixed(self, at_start: bool) -> bool:
-        return at_start or not self._only_first
+    def _stripped(self, section: str, begins: bool) -> tuple[str, int]:
+        """Cut off white space at the ends that is cut off first; and say how much at the start."""
+        if not self._strips_raw:
+            return section, 0
+        left, right = self.rules.strips_raw
+        kept = section.rstrip(SPACE) if right else section
+        n = len(kept)
+        kept = kept.lstrip(SPACE) if left and begins else kept
+        return kept, n - len(kept)
+
+    def _whole(self, text: str) -> str | None:
+        """Return the text if the kernel can take it at once, unless characters are entangled."""
+        text = plain_text(text)
+        if self.ordinary_finders:
+            return None
+        return self._stripped(text, begins=True)[0]
 
     # Counting and encoding
 
     def count(self, encoder: TextEncoder, text: str) -> int:
         """Count the tokens of a text."""
-        text = plain_text(text)
-        if not self.ordinary_finders:
-            tokens = self.kernel.count(text)
+        if (whole := self._whole(text)) is not None:
+            tokens = self.kernel.count(whole)
             if tokens >= 0:
                 return tokens
-        return self._count_sections(_repaired(text), at_start=True)
+        return self._count_pieces(encoder, _repaired(text), at_start=True)
 
     def count_after(self, encoder: TextEncoder, text: str) -> int:
         """Count the tokens of a text that begins at a safe split point."""
-        return self._count_sections(text, at_start=False)
+        return self._count_pieces(encoder, text, at_start=False)
 
-    def _count_sections(self, text: str, *, at_start: bool) -> int:
+    def _count_pieces(self, encoder: TextEncoder, text: str, *, at_start: bool) -> int:
         total = 0
-        for start, end, token in self._sections(text, frozenset()):
-            first = at_start and start == 0
-            total += 1 if token is not None else self._count_section(text[start:end], first)
-        return total
-
-    def _count_section(self, section: str, at_start: bool) -> int:
-        pieces = self._normalized_pieces(section, frozenset())
-        prefixes = self._is_prefixed(at_start)
-        if pieces is not None:
-            text = normalize(section, self.spec.normalizer)
-            return sum(
-                1 if token is not None else self.kernel.count(text[start:end], True, prefixes)
-                for start, end, token in pieces
-            )
-        tokens = self.kernel.count(section, False, prefixes)
-        if tokens >= 0:
-            return tokens
-        section = self._stripped(section)
-        total = 0
-        for start, end, is_entangled in self._parts(section):
-            part = section[start:end]
-            if is_entangled:
-                part = normalize(part, self.rules.char_steps)
-            total += self.kernel.count(part, is_entangled, prefixes and start == 0)
+        for piece in self._pieces(text, frozenset(), at_start):
+            match piece.what:
+                case str() as raw:
+                    total += self.kernel.count(raw, False, piece.prefixes)
+                case _Normalized() as made:
+                    total += self.kernel.count(made.text, True, piece.prefixes)
+                case _:
+                    total += 1
         return total
 
     def count_till_limit(self, encoder: TextEncoder, text: str, limit: int) -> int | None:
@@ -249,18 +283,16 @@ class WordPipeline(Pipeline):
 
     def encode_ordinary(self, encoder: TextEncoder, text: str) -> list[int]:
         """Implement `Encoding.encode_ordinary`."""
-        text = plain_text(text)
-        if not self.ordinary_finders:
-            tokens: list[int] | None = self.kernel.encode(text, True)
+        if (whole := self._whole(text)) is not None:
+            tokens: list[int] | None = self.kernel.encode(whole, True)
             if tokens is not None:
                 return tokens
         return self.encode(encoder, text, frozenset())
 
     def encode_to_numpy(self, encoder: TextEncoder, text: str) -> NDArray[np.uint32]:
         """Encode like `encode_ordinary`, into an array."""
-        text = plain_text(text)
-        if not self.ordinary_finders:
-            tokens: NDArray[np.uint32] | None = self.kernel.encode(text, False)
+        if (whole := self._whole(text)) is not None:
+            tokens: NDArray[np.uint32] | None = self.kernel.encode(whole, False)
             if tokens is not None:
                 return tokens
         return np.array(self.encode(encoder, text, frozenset()), dtype=np.uint32)
@@ -274,33 +306,16 @@ class WordPipeline(Pipeline):
         at_start: bool = True,
     ) -> list[int]:
         """Encode a text, with some special tokens allowed."""
-        text = _repaired(text)
         ids: list[int] = []
-        for start, end, token in self._sections(text, allowed):
-            if token is not None:
-                ids.append(token.id)
-            else:
-                for part in self._ids_of(text[start:end], at_start and start == 0, allowed):
-                    ids += part
+        for piece in self._pieces(_repaired(plain_text(text)), allowed, at_start):
+            match piece.what:
+                case str() as raw:
+                    ids += self.kernel.encode(raw, True, False, piece.prefixes) or ()
+                case _Normalized() as made:
+                    ids += self.kernel.encode(made.text, True, True, piece.prefixes) or ()
+                case token:
+                    ids.append(token.id)
         return ids
-
-    def _ids_of(self, section: str, at_start: bool, allowed: frozenset[str]) -> Iterator[list[int]]:
-        """Encode text without added tokens of the raw kind, part by part."""
-        prefixes = self._is_prefixed(at_start)
-        if self._normalized_pieces(section, allowed) is not None:
-            for ids, _ in self._encode_section(section, at_start, allowed):
-                yield ids_to_list(ids)
-            return
-        found = self.kernel.encode(section, True, False, prefixes)
-        if found is not None:
-            yield found
-            return
-        section = self._stripped(section)
-        for start, end, is_entangled in self._parts(section):
-            part = section[start:end]
-            if is_entangled:
-                part = normalize(part, self.rules.char_steps)
-            yield self.kernel.encode(part, True, is_entangled, prefixes and start == 0) or []
 
     def encode_with_offsets(
         self, encoder: TextEncoder, text: str, allowed: frozenset[str]
@@ -311,62 +326,60 @@ class WordPipeline(Pipeline):
             SurrogateError: (a ValueError) the text has surrogate code points.
         """
         utf8_of(text)
-        ids, spans = self._encode_with_spans(text, allowed, True)
-        return ids_to_list(ids), spans
+        ids: list[int] = []
+        spans = [np.empty((0, 2), dtype=np.int64)]
+        for piece in self._pieces(text, allowed, at_start=True):
+            match piece.what:
+                case str() as raw:
+                    found, places = self._traced(raw, False, piece.prefixes)
+                    spans.append(places + piece.start)
+                case _Normalized() as made:
+                    found, places = self._traced(made.text, True, piece.prefixes)
+                    traced = made.trace(text[piece.start : piece.end])
+                    spans.append(traced.spans_of(places) + made.offset)
+                case token:
+                    found = np.array([token.id], dtype=np.uint32)
+                    spans.append(np.array([(piece.start, piece.end)], dtype=np.int64))
+            ids += ids_to_list(found)
+        return ids, np.concatenate(spans)
 
-    def _encode_with_spans(
-        self, text: str, allowed: frozenset[str], at_start: bool
+    def _traced(
+        self, text: str, is_plain: bool, prefixes: bool
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        ids, spans = [np.empty(0, dtype=np.uint32)], [np.empty((0, 2), dtype=np.int64)]
-        for start, end, token in self._sections(text, allowed):
-            if token is not None:
-                ids.append(np.array([token.id], dtype=np.uint32))
-                spans.append(np.array([(start, end)], dtype=np.int64))
-                continue
-            for found, places in self._encode_section(
-                text[start:end], at_start and start == 0, allowed
-            ):
-                ids.append(found)
-                spans.append(places + start)
-        return np.concatenate(ids), np.concatenate(spans)
+        found = self.kernel.encode_with_spans(text, is_plain, prefixes)
+        assert found is not None  # `_pieces` took care of what is entangled
+        return found
 
-    def _encode_section(
-        self, section: str, at_start: bool, allowed: frozenset[str]
-    ) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.int64]]]:
-        """Encode text without added tokens of the raw kind, part by part."""
-        prefixes = self._is_prefixed(at_start)
-        pieces = self._normalized_pieces(section, allowed)
-        if pieces is not None:
-            traced = trace(Traced.of(section), self.spec.normalizer)
-            for start, end, token in pieces:
-                part = traced.part(start, end)
-                if token is None:
-                    yield self._encode_traced(part, prefixes)
-                else:
-                    span = [(int(part.spans[0, 0]), int(part.spans[-1, 1]))]
-                    yield np.array([token.id], dtype=np.uint32), np.array(span, dtype=np.int64)
-            return
-        found = self.kernel.encode_with_spans(section, False, prefixes)
-        if found is not None:
-            yield found
-            return
-        section = self._stripped(section)
-        for start, end, is_entangled in self._parts(section):
-            part = Traced.of(section).part(start, end)
-            prefix = prefixes and start == 0
-            if is_entangled:
-                yield self._encode_traced(trace(part, self.rules.char_steps), prefix)
-            else:
-                traced = self.kernel.encode_with_spans(part.text, False, prefix)
-                assert traced is not None
-                yield traced[0], traced[1] + start
 
-    def _encode_traced(
-        self, traced: Traced, prefixes: bool
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        found = self.kernel.encode_with_spans(traced.text, True, prefixes)
-        assert found is not None  # nothing is entangled in normalized text
-        return found[0], traced.spans_of(found[1])
+def _trace(steps: tuple[Step, ...], text: str) -> Traced:
+    return trace(Traced.of(text), steps)
+
+
+def _known(traced: Traced, text: str) -> Traced:
+    return traced
+
+
+class _Normalized(NamedTuple):
+    """Normalized text.
+
+    Attributes:
+        text: it.
+        trace: makes the same of the text that it comes from, with spans.
+        offset: what is added to these.
+    """
+
+    text: str
+    trace: Callable[[str], Traced]
+    offset: int
+
+
+class _Piece(NamedTuple):
+    """A span of a text with an added token, text as it is, or normalized text."""
+
+    start: int
+    end: int
+    what: AddedToken | str | _Normalized
+    prefixes: bool = True
 
 
 class _SafePoints:

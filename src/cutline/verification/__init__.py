@@ -8,6 +8,6 @@ report.py       `Report` and `Finding`
 
 from cutline.verification.checking import verify
 from cutline.verification.duck_typing import Tokenizer
-from cutline.verification.report import Finding, FindingKind, Report
+from cutline.verification.report import Fill, Finding, FindingKind, Report
 
-__all__ = ["Finding", "FindingKind", "Report", "Tokenizer", "verify"]
+__all__ = ["Fill", "Finding", "FindingKind", "Report", "Tokenizer", "verify"]

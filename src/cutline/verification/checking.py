@@ -6,9 +6,16 @@ from operator import index
 from typing import Any
 
 from cutline.checks import plain_text
-from cutline.verification.duck_typing import ReadChunk, Tokenizer, counter_of, read_chunk
+from cutline.counting.limits import AlsoFits, Limit, further_limits, unit_of
+from cutline.verification.duck_typing import (
+    ReadChunk,
+    Tokenizer,
+    counter_of,
+    named_count_of,
+    read_chunk,
+)
 from cutline.verification.locating import Place, locate, span_holds, uncovered
-from cutline.verification.report import Finding, FindingKind, Report
+from cutline.verification.report import Fill, Finding, FindingKind, Report
 
 __all__ = ["verify"]
 
@@ -24,6 +31,7 @@ def verify(
     chunk_overlap: int = 0,
     strip: bool = False,
     count_text: Callable[[Any], int] | None = None,
+    also_fits: AlsoFits = None,
 ) -> Report:
     """Check the chunks of a text, from any library, and report everything that is wrong.
 
@@ -47,13 +55,15 @@ def verify(
         count_text: returns the tokens that are really sent for a given chunk, which count
             against the budget; the same function that the chunker had. By default the chunk's
             own tokens.
+        also_fits: further limits that each chunk's text must fit: maximum numbers by tokenizer,
+            which may be all that `encoding` may be, and of "characters" or "bytes".
 
     Returns:
         The report, true if there are no findings.
 
     Raises:
-        TypeError: a chunk has no text, or the encoding cannot count.
-        ValueError: chunk_size is below 1, or chunk_overlap negative.
+        TypeError: a chunk has no text, or an encoding cannot count.
+        ValueError: chunk_size or another limit is below 1, or chunk_overlap negative.
 
     Chunks without offsets, or with wrong ones, are located from left to right. If repeated text
     occurs at several positions, a position without findings is taken.
@@ -67,13 +77,20 @@ def verify(
     False
     >>> print(report.findings[0])
     white space lost: chunk 1: ' ' at 7 is in no chunk
+    >>> print(verify("one two", ["one", " two"], chunk_size=2, also_fits={"bytes": 3}))
+    2 chunks of 7 characters: 1 findings
+    mean fill 50.0%, largest chunk 1 tokens, 0 characters and 0 of white space lost
+    mean fill 116.7%, largest chunk 4 bytes
+      over budget: 1
+    - over budget: chunk 1: 4 bytes, over the 3 of also_fits: ' two'
     """
     text, chunk_size, chunk_overlap = plain_text(text), index(chunk_size), index(chunk_overlap)
     if chunk_size < 1:
         raise ValueError(f"chunk_size must be 1 or more tokens, got {chunk_size}")
     if chunk_overlap < 0:
         raise ValueError(f"chunk_overlap must be 0 or more tokens, got {chunk_overlap}")
-    count = counter_of(encoding)
+    count, limits = counter_of(encoding), further_limits(also_fits, 1, named_count_of)
+    further: list[list[int]] = [[] for _ in limits]
     given = list(chunks)
     read = [read_chunk(chunk, number, text) for number, chunk in enumerate(given)]
     findings: list[Finding] = []
@@ -82,6 +99,9 @@ def verify(
         tokens = count(chunk.text)
         sent.append(tokens if count_text is None else count_text(given[number]))
         findings += _check_counts(number, chunk, tokens, sent[-1], chunk_size)
+        for limit, counts in zip(limits, further, strict=True):
+            counts.append(limit.measure.count(chunk.text))
+            findings += _check_limit(number, chunk, counts[-1], limit)
     count_shared = lru_cache(count)  # repeated overlaps are counted once
     places = locate(text, read, count_shared, chunk_overlap, strip)
     findings += _check_places(text, read, places, count_shared, chunk_overlap)
@@ -101,11 +121,21 @@ def verify(
         findings=tuple(findings),
         chunk_count=len(read),
         text_length=len(text),
-        mean_fill=sum(sent) / len(sent) / chunk_size if sent else 0.0,
+        mean_fill=_mean_fill(sent, chunk_size),
         most_tokens=max(sent, default=0),
         lost_characters=sum(end - start for start, end, _ in lost) - blanks,
         lost_white_space=blanks,
+        also_fits=tuple(map(_fill, limits, further)),
     )
+
+
+def _fill(limit: Limit, counts: list[int]) -> Fill:
+    most = limit.most
+    return Fill(unit_of(limit.measure), most, max(counts, default=0), _mean_fill(counts, most))
+
+
+def _mean_fill(counts: list[int], most: int) -> float:
+    return sum(counts) / len(counts) / most if counts else 0.0
 
 
 def _check_counts(
@@ -117,6 +147,12 @@ def _check_counts(
     if chunk.token_count is not None and chunk.token_count != tokens:
         message = f"token_count is {chunk.token_count}, but {_shown(chunk.text)} has {tokens}"
         yield Finding("wrong token count", number, message)
+
+
+def _check_limit(number: int, chunk: ReadChunk, count: int, limit: Limit) -> Iterator[Finding]:
+    if count > limit.most:
+        over = f"{count} {unit_of(limit.measure)}, over the {limit.most} of also_fits"
+        yield Finding("over budget", number, f"{over}: {_shown(chunk.text)}")
 
 
 def _check_places(

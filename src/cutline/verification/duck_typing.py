@@ -12,7 +12,15 @@ from cutline.protocols import TokenCounter
 from cutline.registry import token_counter_of
 from cutline.wrapping import wrap
 
-__all__ = ["METADATA_NAMES", "ReadChunk", "Tokenizer", "counter_of", "first_of", "read_chunk"]
+__all__ = [
+    "METADATA_NAMES",
+    "ReadChunk",
+    "Tokenizer",
+    "counter_of",
+    "first_of",
+    "named_count_of",
+    "read_chunk",
+]
 
 Tokenizer = TokenCounter | str | Callable[[str], int] | Any
 
@@ -82,6 +90,22 @@ def counter_of(encoding: Tokenizer) -> Callable[[str], int]:
         "encoding must be an Encoding, a name, a function that counts tokens, or an object with "
         f"encode(), got {type(encoding).__name__}"
     )
+
+
+class NamedCount(NamedTuple):
+    """A function that counts, under the name of its tokenizer."""
+
+    name: str
+    count: Callable[[str], int]
+
+
+def named_count_of(tokenizer: Tokenizer) -> TokenCounter | NamedCount:
+    """Return a tokenizer with a name and `count`; see `counter_of`."""
+    if isinstance(tokenizer, str | Encoding | TokenCounter):
+        return token_counter_of(tokenizer)
+    count = counter_of(tokenizer)
+    names = (getattr(tokenizer, name, None) for name in ("name", "__name__"))
+    return NamedCount(str(next(filter(None, names), type(tokenizer).__name__)), count)
 
 
 def _encoder_counter(encode: Callable[..., Any]) -> Callable[[str], int]:

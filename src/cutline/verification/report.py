@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Finding", "FindingKind", "Report"]
+__all__ = ["Fill", "Finding", "FindingKind", "Report"]
 
 FindingKind = Literal[
     "over budget",
@@ -45,6 +45,26 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Fill:
+    """How far the chunks use a limit of `also_fits`.
+
+    Attributes:
+        unit: what it counts, such as "tokens of 'gpt2'".
+        limit: the maximum.
+        largest: the number of the chunk that has the most.
+        mean_fill: the mean share of the limit that a chunk uses; 0 without chunks.
+    """
+
+    unit: str
+    limit: int
+    largest: int
+    mean_fill: float
+
+    def __str__(self) -> str:
+        return f"mean fill {self.mean_fill:.1%}, largest chunk {self.largest} {self.unit}"
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """All findings about the chunks of a text. True if there are none.
 
@@ -56,6 +76,7 @@ class Report:
         most_tokens: the tokens of the largest chunk.
         lost_characters: characters of the text, white space aside, that are in no chunk.
         lost_white_space: characters of white space that are in no chunk.
+        also_fits: how far each further limit is used, in the order of `also_fits`.
     """
 
     findings: tuple[Finding, ...]
@@ -65,6 +86,7 @@ class Report:
     most_tokens: int
     lost_characters: int
     lost_white_space: int
+    also_fits: tuple[Fill, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -94,6 +116,7 @@ class Report:
             + ("all exact" if self.ok else f"{len(self.findings)} findings"),
             f"mean fill {self.mean_fill:.1%}, largest chunk {self.most_tokens} tokens, "
             f"{self.lost_characters} characters and {self.lost_white_space} of white space lost",
+            *map(str, self.also_fits),
         ]
         lines += [f"  {kind}: {count}" for kind, count in self.counts().items()]
         lines += [f"- {finding}" for finding in self.findings[:_MOST_SHOWN]]

@@ -79,7 +79,7 @@ class ShownTokens:
 
 
 def tokenizer_of(encoding: Tokenizer | str) -> Tokenizer:
-    """Return a tokenizer, given as one or as the name of a packaged encoding.
+    """Return a tokenizer, given as one or by its name.
 
     Raises:
         UnknownEncodingError: (a ValueError) no encoding has this name.

@@ -188,6 +188,8 @@ def packaged_encoding(name: str) -> PackagedEncoding:
             f"packaged are {', '.join(names)}; tiktoken's plugins are not searched, "
             "Encoding.from_tiktoken takes their encodings"
         )
+    if "/" in name:
+        hint = f"a model of the Hugging Face Hub is loaded by cutline.from_pretrained({name!r})"
     if name.endswith((".cutline", ".json", ".tiktoken")):
         hint = f"for a file use cutline.load({name!r})"
     raise UnknownEncodingError(f"no encoding is named {name!r}; {hint}")

@@ -1,6 +1,7 @@
 """Other tokenizers, counting and cutting like an encoding. Source: docs/wrap.md.
 
 tokenizer.py    `wrap`, `WrappedTokenizer`
+opening.py      loading a tokenizer from a file, a folder or by a model's name
 slices.py       counts of the slices of one text, and the longest that fits
 safe_points.py  safe split points: where a text and its tokens can be split
 versions.py     differences between versions of `tokenizers`

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from operator import index
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -13,10 +14,12 @@ from numpy.typing import NDArray
 
 from cutline.checks import checked_budget, plain_text, utf8_of
 from cutline.chunks import Chunk
-from cutline.counting import cutting, truncating
+from cutline.counting import cutting, together, truncating
+from cutline.counting.limits import AlsoFits, further_limits
 from cutline.counting.recounted import RecountedAppender, RecountedPrepender
 from cutline.counting.truncating import Boundary, Keep
 from cutline.errors import OffsetError
+from cutline.pretrained.side_files import ModelFacts
 from cutline.threads import map_threads
 from cutline.wrapping.safe_points import find_safe_points
 from cutline.wrapping.slices import MAX_TOKEN_CHARACTERS, SHORT, TextSlices
@@ -45,9 +48,11 @@ def wrap(tokenizer: Any, *, name: str | None = None) -> "WrappedTokenizer":
         tokenizer: a `tokenizers.Tokenizer` (0.21 or later, 1.x too), a fast tokenizer of
             `transformers`, or any object whose `encode(text, add_special_tokens=False)` returns
             `ids` and `offsets`, these in code points. It is copied, so later changes to it have
-            no effect.
-        name: its name; by default the `name_or_path` of transformers, or the type of its
-            model.
+            no effect. Or where `tokenizers`, which must be installed, loads it from: the path of
+            a `tokenizer.json` or of a folder with one, or the name of a model on the Hugging
+            Face Hub, as for `cutline.from_pretrained`.
+        name: its name; by default the `name_or_path` of transformers, the given name of a model,
+            the name of the folder or file, or the type of the tokenizer's model.
 
     Returns:
         A tokenizer that can replace an encoding in all chunkers, `truncate`, `pack`, `verify`
@@ -57,6 +62,9 @@ def wrap(tokenizer: Any, *, name: str | None = None) -> "WrappedTokenizer":
         TypeError: it does not encode with offsets, as transformers' slow tokenizers do not.
         ValueError: it chooses tokens at random (dropout, sampling); or it truncates or pads,
             and cannot be copied to turn that off.
+        FileNotFoundError, VocabularyError: there is no such tokenizer.json, or it is damaged.
+        UnknownEncodingError, HubError: as `cutline.from_pretrained`.
+        ImportError: `tokenizers` or huggingface_hub is not installed.
 
     >>> from tokenizers import Tokenizer, models, pre_tokenizers
     >>> vocab = {"[UNK]": 0, "un": 1, "##able": 2, "##aff": 3}
@@ -66,6 +74,13 @@ def wrap(tokenizer: Any, *, name: str | None = None) -> "WrappedTokenizer":
     >>> tiny.count("unaffable"), [chunk.text for chunk in tiny.split("unaffable unable", 3)]
     (3, ['unaffable ', 'unable'])
     """
+    if isinstance(tokenizer, str | PathLike):
+        from cutline.wrapping.opening import open_tokenizer
+
+        opened = open_tokenizer(tokenizer)
+        wrapped = WrappedTokenizer(opened.tokenizer, name=name or opened.name)
+        wrapped._facts = opened.facts
+        return wrapped
     return WrappedTokenizer(tokenizer, name=name)
 
 
@@ -90,6 +105,7 @@ class WrappedTokenizer:
         self._tokenizer = _whole_text_copy(backend)
         self._encode = self._tokenizer.encode
         self._points = find_safe_points(document)
+        self._facts = ModelFacts()
         self.count_part = lru_cache(_REMEMBERED_WORDS)(self._count)
 
     @property
@@ -128,11 +144,26 @@ class WrappedTokenizer:
         """
         return template_tokens(self._tokenizer, pair=pair)
 
+    @property
+    def max_tokens(self) -> int | None:
+        """The most tokens that the model reads, those of its template included.
+
+        None if that is not known; it can be of what `wrap` loaded from a folder or by name. See
+        `Encoding.max_tokens`.
+        """
+        return self._facts.max_tokens
+
+    @property
+    def prompts(self) -> dict[str, str]:
+        """The texts that the model expects before a text, as of `Encoding.prompts`."""
+        return dict(self._facts.prompts)
+
     def __repr__(self) -> str:
         return f"<WrappedTokenizer {self._name!r}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self._tokenizer, self._name, _special_text(self._tokenizer))
+        special_text = _special_text(self._tokenizer)
+        return _rebuild, (self._tokenizer, self._name, special_text, self._facts)
 
     # Encoding
 
@@ -194,7 +225,7 @@ class WrappedTokenizer:
 
     # Cutting
 
-    def split_at(self, text: str, n: int, start: int = 0) -> int:
+    def split_at(self, text: str, n: int, start: int = 0, *, also_fits: AlsoFits = None) -> int:
         """Find an end such that `text[start:end]` has at most n tokens, by encoding.
 
         The slice never has more than n. That no later end fits can only be shown by trying them
@@ -209,6 +240,7 @@ class WrappedTokenizer:
             text: the text.
             n: the token budget, 0 or more.
             start: the offset to begin at, in code points.
+            also_fits: further limits, as of `Encoding.split_at`.
 
         Raises:
             OffsetError: start lies outside the text.
@@ -219,6 +251,8 @@ class WrappedTokenizer:
         Source: docs/wrap.md, "How a cut is found".
         """
         text, n, start = plain_text(text), checked_budget(n, "n"), index(start)
+        if limits := further_limits(also_fits):
+            return together.split_at(self, text, n, start, limits)
         if not 0 <= start <= len(text):
             raise OffsetError(
                 f"start must be from 0 to {len(text)}, the text's length, got {start}"
@@ -227,13 +261,22 @@ class WrappedTokenizer:
         utf8_of(window, start)
         return start + TextSlices(self, window).split_at(0, n)
 
-    def split(self, text: str, chunk_size: int, chunk_overlap: int = 0) -> list[Chunk]:
+    def split(
+        self,
+        text: str,
+        chunk_size: int,
+        chunk_overlap: int = 0,
+        *,
+        also_fits: AlsoFits = None,
+    ) -> list[Chunk]:
         """Cut a text into chunks of at most `chunk_size` tokens, between any two characters.
 
         The same as `TokenChunker`; see `Encoding.split`.
         """
-        text = plain_text(text)
-        return cutting.split_by_counting(self.intervals, text, chunk_size, chunk_overlap, None)
+        text, limits = plain_text(text), further_limits(also_fits, least=1)
+        return cutting.split_by_counting(
+            self.intervals, text, chunk_size, chunk_overlap, None, limits
+        )
 
     def truncate(
         self,
@@ -243,12 +286,14 @@ class WrappedTokenizer:
         marker: str = "…",
         *,
         boundary: Boundary = "character",
+        also_fits: AlsoFits = None,
     ) -> str:
         """Cut a text to a token budget, with a marker; see `cutline.truncate`.
 
         Cost: encodes the text once, and the kept text some hundred times.
         """
-        return truncating.truncate(self, text, max_tokens, keep, marker, boundary).text
+        others = further_limits(also_fits)
+        return truncating.truncate(self, text, max_tokens, keep, marker, boundary, others).text
 
     def appender(self, text: str = "") -> RecountedAppender:
         """Begin a text that grows at its end.
@@ -358,5 +403,7 @@ def _with_special_text(tokenizer: Any, is_ordinary: bool) -> Any:
     return tokenizer
 
 
-def _rebuild(tokenizer: Any, name: str, special_text: bool) -> WrappedTokenizer:
-    return WrappedTokenizer(_with_special_text(tokenizer, special_text), name=name)
+def _rebuild(tokenizer: Any, name: str, special_text: bool, facts: ModelFacts) -> WrappedTokenizer:
+    wrapped = WrappedTokenizer(_with_special_text(tokenizer, special_text), name=name)
+    wrapped._facts = facts
+    return wrapped

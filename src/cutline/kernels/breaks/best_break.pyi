@@ -1,4 +1,5 @@
 from array import array
+from collections.abc import Sequence
 
 from cutline.kernels.index.interval import Intervals
 
@@ -7,7 +8,8 @@ def cut_at_breaks(
     start: int,
     until: int,
     n: int,
-    fill: int,
+    min_fill: float,
     kinds: array[int],
     stable: bool,
+    further: Sequence[tuple[Intervals | str, int]] = (),
 ) -> tuple[memoryview, int]: ...

@@ -52,9 +52,13 @@ cdef class CharMap:
     cdef bint ascii_is_simple       # no image of ASCII has flags for neighbours
     cdef object images_of
     cdef bytes meta
+    cdef bint collapses
     cdef int fill(self, uint32_t number) except -1
     cdef Py_ssize_t prepare(self, str text) except -2
     cdef int prepare_all(self, str text) except -1
     cdef void look_at_ascii(self)
     cdef Py_ssize_t look_through(self, const Characters* text, Py_ssize_t* place) noexcept nogil
-    cdef bint is_blank(self, uint32_t code_point)
+    cdef uint8_t flags_at(self, const Characters* text, Py_ssize_t at) noexcept nogil
+    cdef bint is_sure(
+        self, const Characters* text, Py_ssize_t at, uint8_t before, uint8_t flags
+    ) noexcept nogil

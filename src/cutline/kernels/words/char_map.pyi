@@ -3,7 +3,10 @@ from typing import Self
 
 class CharMap:
     def __new__(
-        cls, images_of: Callable[[int], Iterable[tuple[bytes, int, int, int]]], meta: bytes
+        cls,
+        images_of: Callable[[int], Iterable[tuple[bytes, int, int, int]]],
+        meta: bytes,
+        collapses: bool,
     ) -> Self: ...
     def is_entangled(self, text: str) -> bool: ...
     def entangled_parts(self, text: str) -> tuple[list[int], list[bool]]: ...

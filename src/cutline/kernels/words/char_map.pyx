@@ -25,11 +25,13 @@ cdef class CharMap:
         images_of: returns those of a block of 256 code points: tuples of bytes, first group,
             last group and flags.
         meta: the UTF-8 of what stands for a blank, and is written as the byte META; empty: none.
+        collapses: a run of blanks counts as one.
     """
 
-    def __cinit__(self, images_of, bytes meta not None):
+    def __cinit__(self, images_of, bytes meta not None, bint collapses):
         self.images_of = images_of
         self.meta = meta
+        self.collapses = collapses
         self.fill(0)
         self.look_at_ascii()
 
@@ -111,6 +113,7 @@ cdef class CharMap:
             if found != MISSING:
                 return found
             self.fill(char_at(&characters, at) >> 8)
+            at = max(0, at - 1)     # whose flags matter for the next one
 
     cdef Py_ssize_t look_through(self, const Characters* text, Py_ssize_t* place) noexcept nogil:
         """Go on until a block is MISSING, or a character is entangled."""
@@ -142,36 +145,27 @@ cdef class CharMap:
         """
         cdef Characters characters = characters_of(text)
         cdef Py_ssize_t at, last_sure = 0
-        cdef uint32_t code_point
         cdef uint8_t flags, before = 0
-        cdef bint inside = False, meet
-        starts, kinds = [], []
+        cdef bint inside = False
+        starts, kinds = [0], [False]
         self.prepare_all(text)
         for at in range(characters.n):
-            code_point = char_at(&characters, at)
-            flags = self.blocks[code_point >> 8].images[code_point & 0xFF].flags
-            meet = meets(before, flags)
-            if not meet and (
-                flags & ENDS_WORD and not flags & RIGHT
-                and not (before & ENDS_WORD and self.is_blank(code_point))
-            ):
+            flags = self.flags_at(&characters, at)
+            if at > 0 and self.is_sure(&characters, at, before, flags):
+                last_sure = at
                 if inside:
                     inside = False
                     starts.append(at)
                     kinds.append(False)
-                last_sure = at
-            if (meet or flags & RIGHT) and not inside:
+            elif (flags & RIGHT or meets(before, flags)) and not inside:
                 inside = True
-                if starts and starts[-1] == last_sure:
+                if starts[-1] == last_sure:
                     starts.pop()
                     kinds.pop()
                 if not kinds or not kinds[-1]:
                     starts.append(last_sure)
                     kinds.append(True)
             before = flags
-        if not starts or starts[0] > 0:
-            starts.insert(0, 0)
-            kinds.insert(0, False)
         return starts, kinds
 
     def is_entangled(self, str text not None):
@@ -182,27 +176,44 @@ cdef class CharMap:
         """Places after `begin` where a word ends whatever is around, `gap` or more apart."""
         cdef Characters characters = characters_of(text)
         cdef Py_ssize_t at, last = begin
-        cdef uint32_t code_point
         cdef uint8_t flags, before = 0
         places = []
         self.prepare_all(text)
         for at in range(begin, characters.n):
-            code_point = char_at(&characters, at)
-            flags = self.blocks[code_point >> 8].images[code_point & 0xFF].flags
-            if at - last >= gap and at > begin and flags & ENDS_WORD and not (
-                meets(before, flags)
-                or (before & ENDS_WORD and self.is_blank(code_point))
-            ):
+            flags = self.flags_at(&characters, at)
+            if at - last >= gap and at > begin and self.is_sure(&characters, at, before, flags):
                 places.append(at)
                 last = at
             before = flags
         return places
 
-    cdef bint is_blank(self, uint32_t code_point):
-        """Whether a character is a blank of a run that collapses, or belongs to one."""
-        cdef const CharBlock* block = self.blocks[code_point >> 8]
-        cdef const Image* image = &block.images[code_point & 0xFF]
-        return block.images_bytes[image.offset] == BLANK
+    cdef uint8_t flags_at(self, const Characters* text, Py_ssize_t at) noexcept nogil:
+        cdef uint32_t code_point = char_at(text, at)
+        return self.blocks[code_point >> 8].images[code_point & 0xFF].flags
+
+    cdef bint is_sure(
+        self, const Characters* text, Py_ssize_t at, uint8_t before, uint8_t flags
+    ) noexcept nogil:
+        """Whether a word ends before a character, whatever is around the two."""
+        cdef const CharBlock* block
+        cdef const Image* image
+        cdef uint32_t code_point
+        if not flags & ENDS_WORD or meets(before, flags) or flags & RIGHT:
+            return False
+        if at + 1 < text.n and meets(flags, self.flags_at(text, at + 1)):
+            return False
+        if not self.collapses:
+            return True
+        # Blanks of a run belong together, whatever vanishes between them; and at the end of a
+        # text they may be no word.
+        if at > 1 and meets(self.flags_at(text, at - 2), before):
+            return False
+        code_point = char_at(text, at - 1)
+        block = self.blocks[code_point >> 8]
+        image = &block.images[code_point & 0xFF]
+        if image.n == 0:
+            return False
+        return image.n == 1 or block.images_bytes[image.offset + image.n - 2] != BLANK
 
     cdef int prepare_all(self, str text) except -1:
         for number in {ord(character) >> 8 for character in set(text)}:

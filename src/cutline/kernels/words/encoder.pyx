@@ -268,7 +268,8 @@ cdef class WordEncoder:
         tokens: each token's bytes in UTF-8, with META for the replacement of a blank.
         ids: uint32, of each token.
         unk_id: the id of what is unknown.
-        options: `prefixes`, `collapses`, `strips_end` of the reader; and of WordPiece
+        options: `prefixes`, `collapses`, `strips_end` of the reader; `strips_start`: slices do
+                not begin with white space; and of WordPiece
             `continuation` (bytes) and `most_characters`; of Unigram `scores` (float64), `fuses`
             `meta` (the bytes that META stands for) and `byte_ids` (uint32, shape (256,), or None).
     """
@@ -288,6 +289,7 @@ cdef class WordEncoder:
         self.prefixes = options["prefixes"]
         self.collapses = options["collapses"]
         self.strips_end = options["strips_end"]
+        self.strips_start = options["strips_start"]
         self.most_characters = options.get("most_characters", 0)
         self.model.unk_id = unk_id
         self.model.ids = &ids[0] if ids.shape[0] else NULL

@@ -16,7 +16,7 @@ from libc.stdlib cimport free
 from cutline.kernels.base.late import numpy as np
 from cutline.kernels.base.memory import zeroed_numbers
 
-from cutline.kernels.base.characters cimport char_at, characters_of
+from cutline.kernels.base.characters cimport Characters, char_at, characters_of
 from cutline.kernels.base.common cimport (
     NO_MEMORY, NONE, NOT_FOUND, UNKNOWN, grow, int64_t, uint8_t, uint32_t, uint64_t,
 )
@@ -31,6 +31,8 @@ from cutline.kernels.words.reader cimport (
 from cutline.kernels.words.trie cimport Trie, child_of
 from cutline.kernels.words.unigram cimport Joints, best_path, count_prefixes
 from cutline.kernels.words.wordpiece cimport longest_matches
+
+cdef Py_ssize_t MOST_TOKENS = <Py_ssize_t> 1 << 60
 
 cdef extern from *:
     """
@@ -143,6 +145,7 @@ cdef class WordIntervals:
     """
     cdef WordEncoder encoder
     cdef str held
+    cdef Characters text
     cdef Starts starts
     cdef object memory
     cdef readonly int64_t total
@@ -157,6 +160,7 @@ cdef class WordIntervals:
             raise ValueError("characters of the text are entangled")
         self.encoder = encoder
         self.held = text
+        self.text = characters_of(text)
         self.starts.n = n
         bits = zeroed_numbers("Q", (n >> 6) + 1)
         joined = zeroed_numbers("Q", (n >> 6) + 1)
@@ -189,6 +193,7 @@ cdef class WordIntervals:
         cdef int64_t tokens = 0
         cdef Joints joints
         cdef Words* words = &state.words
+        cdef bint after_blank = False
         cdef bint joins = self.encoder.model.kind == UNIGRAM
         joints.items = NULL
         joints.slots = joints.count = 0
@@ -207,12 +212,17 @@ cdef class WordIntervals:
             for word in range(n):
                 if not self.add_gap(end, words.firsts[word], tokens + before):
                     n = NO_MEMORY
-                elif not words.begins_inside[word]:
+                elif not words.begins_inside[word] and not after_blank:
                     if not add_start(&self.starts, words.firsts[word], tokens + before, False):
                         n = NO_MEMORY
                 if joins and words.lengths[word] > LONG_WORD:
                     if not self.add_joints(state, word, tokens + before, &joints):
                         n = NO_MEMORY
+                # Where a blank is none at the end of a text, what is before it depends on it.
+                after_blank = (
+                    self.encoder.strips_end and words.begins_blank[word]
+                    and words.lengths[word] == 1
+                )
                 end = words.ends[word]
                 before = totals[word]
             if n < 0:
@@ -336,6 +346,7 @@ cdef class WordIntervals:
     ) noexcept nogil:
         """Count the tokens of a slice; or NO_MEMORY."""
         cdef Py_ssize_t first, last, head = 0, tail = 0
+        start = self.after_white(start)
         if start >= end:
             return 0
         first = self.first_start(state, start)
@@ -356,6 +367,14 @@ cdef class WordIntervals:
                 return tail
         return head + tokens_before(&self.starts, last) - tokens_before(&self.starts, first) + tail
 
+    cdef Py_ssize_t after_white(self, Py_ssize_t start) noexcept nogil:
+        """Where a slice begins whose white space at the start is cut off."""
+        if not self.encoder.strips_start:
+            return start
+        while start < self.text.n and self.encoder.raw.flags_at(&self.text, start) & WHITE:
+            start += 1
+        return start
+
     cdef Py_ssize_t count_alone(
         self, WordState* state, Py_ssize_t start, Py_ssize_t end
     ) noexcept nogil:
@@ -365,8 +384,9 @@ cdef class WordIntervals:
         self, WordState* state, Py_ssize_t start, Py_ssize_t n
     ) noexcept nogil:
         """The greatest end of a slice from `start` with at most n tokens; or NO_MEMORY."""
-        cdef Py_ssize_t first = self.first_start(state, start), low, high, middle, head = 0
-        cdef Py_ssize_t place, limit, left, rank
+        cdef Py_ssize_t first, low, high, middle, head = 0, place, limit, left, rank
+        start = self.after_white(start)
+        first = self.first_start(state, start)
         if first == NO_MEMORY:
             return first
         if first == NOT_FOUND:
@@ -380,7 +400,7 @@ cdef class WordIntervals:
         n -= head
         rank = self.rank_of(first)
         # No end after a start with more tokens before it fits: the last one that has no more.
-        left = self.starts.sums[rank] + min(n, self.total)
+        left = self.starts.sums[rank] + n
         low = rank
         high = self.starts.count
         while low + 1 < high:
@@ -445,23 +465,23 @@ cdef class WordIntervals:
     ) noexcept nogil:
         """Raise the best end to one in a word, or before it. Returns the tokens up to its end.
 
-        UNKNOWN: the word goes on with one whose score decides.
+        UNKNOWN: the word goes on with one whose score decides, or is too long to be looked into.
 
         A cut lies before the character that the next byte comes from, so that characters without
         bytes stay with what is before them.
         """
         cdef const WordModel* model = &self.encoder.model
-        cdef Py_ssize_t length = state.words.lengths[word], at, count
+        cdef Py_ssize_t length = state.words.lengths[word], at
         cdef const uint8_t* data = state.reader.buffer + state.words.starts[word]
         cdef const Py_ssize_t* origins = state.reader.origins + state.words.starts[word]
         cdef Py_ssize_t* counts
         if not state.words.begins_inside[word]:
             best[0] = max(best[0], state.words.firsts[word])
+        if state.reader.strips_end and state.words.begins_blank[word]:
+            self.try_blank(state, word, before, n, best)
         if length == TOO_LONG:
-            # Its longer prefixes are one token as well, and the shorter ones lie before them.
-            if before + 1 <= n:
-                best[0] = max(best[0], state.words.ends[word])
-            return before + 1
+            # The text goes on in its last character: rare enough to try all cuts.
+            return UNKNOWN if before < n else before + 1
         if not grow(<void**> &state.out, &state.out_slots, 4 * length + 4, sizeof(uint32_t)):
             return NO_MEMORY
         if not grow(<void**> &state.spans, &state.span_slots, length + 1, sizeof(Py_ssize_t)):
@@ -472,8 +492,6 @@ cdef class WordIntervals:
                 return NO_MEMORY
             if inside and not state.paths.is_sure:
                 return UNKNOWN
-            if state.reader.strips_end and state.words.begins_blank[word]:
-                self.try_blank(state, word, before, n, best)
         else:
             for at in range(1, length + 1):
                 if at == length or origins[at] != origins[at - 1]:
@@ -481,8 +499,6 @@ cdef class WordIntervals:
         for at in range(1, length):
             if origins[at] != origins[at - 1] and before + counts[at] <= n:
                 best[0] = max(best[0], origins[at])
-        if before + counts[length] <= n:
-            best[0] = max(best[0], state.words.ends[word])
         return before + counts[length]
 
     cdef void try_blank(
@@ -492,7 +508,7 @@ cdef class WordIntervals:
         cdef Reader* reader = &state.reader
         cdef Py_ssize_t at = state.words.firsts[word], stop = state.words.ends[word]
         cdef uint32_t code_point
-        if state.words.lengths[word] > 1:
+        if state.words.lengths[word] != 1:
             stop = reader.origins[state.words.starts[word] + 1]
         if reader.strips_end == ONLY_WHITE:
             while at < stop:
@@ -572,7 +588,7 @@ cdef class WordIntervals:
     def split_at(self, Py_ssize_t start, n):
         """The greatest end of a slice from `start`, which is right, with at most n tokens."""
         cdef OwnedWordState owned = self.encoder.take()
-        cdef Py_ssize_t end, most = min(n, self.total + 1)
+        cdef Py_ssize_t end, most = min(n, MOST_TOKENS)
         self.encoder.begin(&owned.state, self.encoder.raw, self.held)
         with nogil:
             end = self.longest_fit(&owned.state, start, most)
@@ -589,7 +605,7 @@ cdef class WordIntervals:
             text's end. The last one ends before it where the next character does not fit.
         """
         cdef OwnedWordState owned = self.encoder.take()
-        cdef Py_ssize_t start = 0, end, most = min(n, self.total + 1), count = 0
+        cdef Py_ssize_t start = 0, end, most = min(n, MOST_TOKENS), count = 0
         rows = array("q")
         self.encoder.begin(&owned.state, self.encoder.raw, self.held)
         while start < self.starts.n:

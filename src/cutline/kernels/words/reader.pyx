@@ -145,36 +145,41 @@ cdef bint read_character(Reader* reader, Words* words) noexcept nogil:
     cdef const CharBlock* block = reader.blocks[code_point >> 8]
     cdef const Image* image = &block.images[code_point & 0xFF]
     cdef const uint8_t* written = block.images_bytes + image.offset
-    cdef Py_ssize_t at
+    cdef Py_ssize_t at = 0
+    cdef uint8_t byte
     cdef bint has_bytes = False
     if not reserve(reader, ROOM):
         return False
     if image.first_group and reader.group and image.first_group != reader.group:
         end_word(reader, words)
-    for at in range(image.n):
-        if written[at] == BLANK and reader.collapses and reader.is_open and reader.is_blank:
+    while at < image.n:
+        byte = written[at]
+        at += 1
+        if byte == BLANK and reader.collapses and reader.is_open and reader.is_blank:
+            # Of a run of blanks, the first is there already: a blank is its marker and its byte.
             reader.is_white = reader.is_white and image.flags & WHITE
             reader.last = reader.at
-            reader.at += 1
-            return True     # of a run of blanks, the first is there already
-        if written[at] >= BLANK and image.flags & MARKED:
+            at += 1
+            continue
+        if byte >= BLANK and image.flags & MARKED:
             if reader.is_open:
                 end_word(reader, words)
             continue
         if not reader.is_open:
             begin_word(reader, has_bytes)
-            if reader.prefixes and written[at] != META:
+            if reader.prefixes and byte != META:
                 put_byte(reader, META)
-        # A blank that collapses is its marker and its byte.
-        reader.is_blank = at > 0 and written[at - 1] == BLANK and image.flags & MARKED
+        reader.is_blank = at > 1 and written[at - 2] == BLANK and image.flags & MARKED
         if reader.is_blank:
             reader.begins_blank = True
             reader.is_white = image.flags & WHITE
-        put_byte(reader, written[at])
+        put_byte(reader, byte)
         has_bytes = True
         reader.last = reader.at
     if image.n > 0:
         reader.group = image.last_group if reader.is_open else 0
+    else:
+        reader.is_white = reader.is_white and image.flags & WHITE
     reader.at += 1
     return True
 

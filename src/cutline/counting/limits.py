@@ -1,0 +1,116 @@
+"""Further budgets that a text fits at once: by other tokenizers, in characters, in bytes.
+
+They are the option `also_fits` of chunkers, cuts, `truncate`, `pack` and `verify`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from operator import index
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+
+from cutline.counting.units import UNITS, Unit
+from cutline.errors import BudgetError
+from cutline.text_encoder import TextEncoder
+
+if TYPE_CHECKING:
+    from cutline.protocols import GrowsAtEnd, GrowsAtStart, SliceCounter
+
+__all__ = ["AlsoFits", "Limit", "Measure", "further_limits", "over_limit", "unit_of"]
+
+AlsoFits: TypeAlias = Mapping[Any, int] | None
+"""From encodings, wrapped tokenizers and names to maximum numbers."""
+
+
+class Measure(Protocol):
+    """What a limit needs of a token counter; the units have it, too."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    def count(self, text: str, /) -> int:
+        """Count the tokens of a text."""
+
+    def count_till_limit(self, text: str, limit: int, /) -> int | None:
+        """Count the tokens, or return None if there are more than `limit`."""
+
+    def intervals(self, text: str) -> SliceCounter:
+        """Return a counter for the slices of a text."""
+
+    def appender(self, text: str = "") -> GrowsAtEnd:
+        """Begin a text that grows at its end."""
+
+    def prepender(self, text: str = "") -> GrowsAtStart:
+        """Begin a text that grows at its beginning."""
+
+    def _max_bytes_of(self, n: int, /) -> int | None:
+        """Return an upper bound in bytes of a text with n tokens; None: unbounded."""
+
+
+class Limit(NamedTuple):
+    """A maximum number of one measure."""
+
+    measure: Measure
+    most: int
+
+    def __str__(self) -> str:
+        return f"{self.measure.name!r}: {self.most}"
+
+
+def further_limits(
+    also_fits: AlsoFits, least: int = 0, find: Callable[[Any], Any] | None = None
+) -> tuple[Limit, ...]:
+    """Return the limits that `also_fits` asks for.
+
+    Args:
+        also_fits: maximum numbers by encoding, wrapped tokenizer or name; the names
+            "characters" and "bytes" (of UTF-8) stand for these units.
+        least: a smaller number is refused.
+        find: finds the measure of a key that is no unit; by default a token counter.
+
+    Raises:
+        TypeError: it is no mapping, a key is no token counter, or a number no integer.
+        ValueError: a number is below `least`, or a name unknown.
+    """
+    if also_fits is None:
+        return ()
+    if not isinstance(also_fits, Mapping):
+        raise TypeError(
+            "also_fits must be a mapping from encodings to numbers of tokens, such as "
+            f"{{'o200k_base': 2000}}, got {type(also_fits).__name__}"
+        )
+    found: dict[Measure, int] = {}
+    for key, value in also_fits.items():
+        unit = UNITS.get(key) if isinstance(key, str) else key if isinstance(key, Unit) else None
+        measure, most = unit or (find or TextEncoder._find_counter)(key), _integer(key, value)
+        if most < least:
+            raise ValueError(
+                f"also_fits must have numbers of {least} or more, got {most} of {measure.name!r}"
+            )
+        found[measure] = min(most, found.get(measure, most))
+    return tuple(map(Limit, found, found.values()))
+
+
+def _integer(key: Any, value: Any) -> int:
+    try:
+        return index(value)
+    except TypeError:
+        raise TypeError(
+            f"also_fits must have integers as values, got {value!r} for {key!r}"
+        ) from None
+
+
+def over_limit(character: str, offset: int, limits: Iterable[Limit]) -> BudgetError:
+    """Build the error for a character that is over one of the limits alone; it names which."""
+    measure, most = next(one for one in limits if one.measure.count(character) > one.most)
+    tokens = measure.count(character)
+    return BudgetError(
+        f"character {character!r} at offset {offset} has {tokens} {unit_of(measure)} on its own, "
+        f"more than the {most} of also_fits; it takes {tokens}"
+    )
+
+
+def unit_of(measure: Measure) -> str:
+    """Return what a measure counts, for messages."""
+    return measure.name if measure in UNITS.values() else f"tokens of {measure.name!r}"

@@ -1,0 +1,214 @@
+"""Fetches files of models from the Hugging Face Hub, through its package and into its cache."""
+
+import re
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from cutline.errors import HubError, UnknownEncodingError
+from cutline.extras import need
+from cutline.pretrained.side_files import SIDE_FILES, ModelFacts, read_facts
+from cutline.version import __version__
+
+__all__ = ["Snapshot", "fetch", "local_path"]
+
+_FILE_ENDINGS: Final = (".cutline", ".json", ".tiktoken")
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}")
+
+
+def local_path(name: str | PathLike[str]) -> Path | None:
+    """Return the path of a tokenizer; None if the name is that of a model on the Hub."""
+    path = Path(name)
+    if isinstance(name, PathLike) or name.endswith(_FILE_ENDINGS) or (name and path.exists()):
+        return path
+    return None
+
+
+class Snapshot(NamedTuple):
+    """The files of one commit.
+
+    Attributes:
+        folder: the folder in the cache; it may have further files, of other programs.
+        commit: the commit's hash.
+        facts: what its side files say; nothing if one of them may be missing, as after another
+            program filled the cache.
+    """
+
+    folder: Path
+    commit: str
+    facts: ModelFacts
+
+
+def fetch(
+    name: str,
+    groups: Sequence[Sequence[str]],
+    *,
+    revision: str | None = None,
+    token: str | bool | None = None,
+    local_files_only: bool = False,
+) -> Snapshot:
+    """Fetch a model's tokenizer and its side files, all of one commit.
+
+    Args:
+        name: such as "BAAI/bge-m3".
+        groups: files that contain a tokenizer together; of the first group whose first file
+            the model has, all are fetched. That one may be a pattern, such as "*.tiktoken".
+        revision: as for `cutline.from_pretrained`.
+        token: as for `cutline.from_pretrained`.
+        local_files_only: as for `cutline.from_pretrained`.
+
+    Raises:
+        UnknownEncodingError: (a ValueError) there is no such model or revision, or it has none
+            of the files.
+        HubError: (an OSError) the files cannot be fetched.
+        VocabularyError: (a ValueError) a side file is damaged.
+        ImportError: huggingface_hub is not installed.
+
+    Cost: one request if the files are in the cache, none if `revision` is a commit besides.
+    """
+    model = _Model(name, revision or "main", token, local_files_only)
+    for first, *others in groups:
+        file = model.first_of(first) if "*" in first else model.file(first)
+        if file is not None:
+            # From here on, nothing is mixed with files of a newer commit.
+            model.revision = file.parent.name
+            for other in others:
+                model.file(other)
+            facts = read_facts(file.parent) if _has_side_files(model) else ModelFacts()
+            return Snapshot(file.parent, model.revision, facts)
+    raise UnknownEncodingError(
+        f"the model {name!r} has no tokenizer: none of the files "
+        f"{', '.join(group[0] for group in groups)}"
+    )
+
+
+def _has_side_files(model: "_Model") -> bool:
+    """Fetch the side files. Returns whether each is there, or known not to exist."""
+    try:
+        for name in SIDE_FILES:
+            model.file(name)
+    except NotCachedError:
+        return False
+    return True
+
+
+class NotCachedError(HubError):
+    """A file is not in the cache, and the Hub is not asked or cannot be reached."""
+
+
+class _Model:
+    """A model on the Hub, at a revision."""
+
+    def __init__(
+        self, name: str, revision: str, token: str | bool | None, local_files_only: bool
+    ) -> None:
+        what = f"the model {name!r}"
+        self._hub: Any = need("huggingface_hub", what, "hub")
+        self._constants: Any = need("huggingface_hub.constants", what, "hub")
+        _check_name(name, need("huggingface_hub.utils", what, "hub"))
+        self._name = name
+        self.revision = revision
+        self._token = token
+        self._is_offline = local_files_only or bool(self._constants.HF_HUB_OFFLINE)
+        self._why_offline = "downloads are turned off (local_files_only, HF_HUB_OFFLINE)"
+
+    def file(self, name: str) -> Path | None:
+        """Return a file's path in the cache; None if the model has no such file.
+
+        Raises:
+            UnknownEncodingError, HubError: as `fetch`.
+        """
+        if _COMMIT.fullmatch(self.revision) and self._is_noted_missing(name):
+            return None
+        try:
+            return self._call(self._hub.hf_hub_download, name, filename=name)
+        except NotCachedError:
+            # Without the note the model may have this file, and another one that is in the cache
+            # may be of a different tokenizer.
+            if self._is_noted_missing(name):
+                return None
+            raise
+
+    def first_of(self, pattern: str) -> Path | None:
+        """Return the first file that matches a pattern; None if there is none."""
+        folder = self._call(self._hub.snapshot_download, pattern, allow_patterns=pattern)
+        return None if folder is None else min(folder.glob(pattern), default=None)
+
+    def _is_noted_missing(self, name: str) -> bool:
+        """Return whether the cache has a note that there is no such file."""
+        found = self._hub.try_to_load_from_cache(self._name, name, revision=self.revision)
+        return found is self._hub._CACHED_NO_EXIST
+
+    def _call(self, download: Any, needed: str, **what: str) -> Path | None:
+        """Call a function of the package. Returns a path; None if there is no such file."""
+        from huggingface_hub import errors
+
+        try:
+            path = download(
+                self._name,
+                **what,
+                revision=self.revision,
+                token=self._token,
+                local_files_only=self._is_offline,
+                library_name="cutline",
+                library_version=__version__,
+            )
+        except errors.LocalEntryNotFoundError as error:
+            raise self._not_cached(needed, error) from error
+        except errors.EntryNotFoundError:
+            return None
+        except Exception as error:  # each version has those of another HTTP library, too
+            raise self._refusal(needed, error) from error
+        return Path(path)
+
+    def _refusal(self, needed: str, error: Exception) -> HubError | UnknownEncodingError:
+        """Build the error for one of the package's."""
+        from huggingface_hub import errors
+
+        if isinstance(error, errors.GatedRepoError):  # the next one is its base class
+            return HubError(
+                f"access to the model {self._name!r} must be granted first: ask for it on "
+                f"{self._constants.ENDPOINT}/{self._name}, then log in with `hf auth login`, set "
+                "HF_TOKEN or pass token="
+            )
+        if isinstance(error, errors.RepositoryNotFoundError):
+            return UnknownEncodingError(
+                f"there is no model {self._name!r} on {self._constants.ENDPOINT}, nor a "
+                "folder of this name here; if the model is private, set HF_TOKEN or pass token="
+            )
+        if isinstance(error, errors.RevisionNotFoundError):
+            return UnknownEncodingError(
+                f"the model {self._name!r} has no revision {self.revision!r}: pass a branch, a "
+                "tag or a commit's hash"
+            )
+        return HubError(f"{needed} of {self._name!r} cannot be fetched: {_said(error)}")
+
+    def _not_cached(self, needed: str, error: Exception) -> NotCachedError:
+        if not self._is_offline:
+            # The other files are not waited for.
+            self._is_offline = True
+            reason = _said(error.__cause__ or error)
+            self._why_offline = f"{self._constants.ENDPOINT} did not send it: {reason}"
+        return NotCachedError(
+            f"{needed} of {self._name!r} (revision {self.revision!r}) is not in the cache "
+            f"{self._constants.HF_HUB_CACHE}, and {self._why_offline}; fetch it once where "
+            "there is a connection: cutline.from_pretrained does"
+        )
+
+
+def _check_name(name: str, utils: Any) -> None:
+    """Refuse what cannot be the name of a model."""
+    try:
+        utils.validate_repo_id(name)
+    except utils.HFValidationError as error:
+        raise UnknownEncodingError(
+            f"there is no folder {name!r}, and it is no name of a model on the Hub, such as "
+            "'BAAI/bge-m3'"
+        ) from error
+
+
+def _said(error: BaseException) -> str:
+    """Return the first line of an error's message, or else its name."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

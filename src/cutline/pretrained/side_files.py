@@ -1,0 +1,116 @@
+"""Reads a model's limit and its prompts from the small files beside its tokenizer.
+
+docs/models.md, "The limit", says which file decides.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from cutline.errors import VocabularyError
+
+__all__ = ["SIDE_FILES", "ModelFacts", "read_facts"]
+
+_SENTENCES: Final = "sentence_bert_config.json"
+_PROMPTS: Final = "config_sentence_transformers.json"
+_TOKENIZER: Final = "tokenizer_config.json"
+_MODEL: Final = "config.json"
+
+SIDE_FILES: Final = (_SENTENCES, _PROMPTS, _TOKENIZER, _MODEL)
+
+_UNLIMITED: Final = 10**20
+"""transformers writes 1e30 for "no limit", and takes every number above this one so."""
+
+# Their positions are counted from the padding token's id plus 1, so that as many places of the
+# table are never used (`create_position_ids_from_input_ids` in transformers 5.23).
+_PADDED_POSITIONS: Final = frozenset(
+    {
+        *("camembert", "data2vec-text", "ibert", "layoutlmv3", "lilt", "longformer", "luke"),
+        *("markuplm", "mpnet", "roberta", "roberta-prelayernorm", "xlm-roberta"),
+        *("xlm-roberta-xl", "xmod"),
+    }
+)
+_USUAL_PADDING: Final = 1
+
+
+class ModelFacts(NamedTuple):
+    """What a model's side files say.
+
+    Attributes:
+        max_tokens: the most tokens that it reads, special tokens included; None: not known.
+        prompts: the texts that are put before a text, by what it is.
+    """
+
+    max_tokens: int | None = None
+    prompts: Mapping[str, str] = {}  # nobody changes a mapping
+
+
+def read_facts(folder: Path) -> ModelFacts:
+    """Read the side files that a folder has.
+
+    Raises:
+        VocabularyError: one is damaged; names it and the key.
+        OSError: one cannot be read.
+    """
+    sentences, prompts, tokenizer, model = (_SideFile(folder / name) for name in SIDE_FILES)
+    truncated_at = sentences.number("max_seq_length")
+    if truncated_at is None:
+        truncated_at = tokenizer.number("model_max_length")
+    known = [limit for limit in (truncated_at, _positions(model)) if limit is not None]
+    return ModelFacts(min(known, default=None), prompts.texts("prompts"))
+
+
+def _positions(model: "_SideFile") -> int | None:
+    """Return the most tokens that a model has positions for; None if it does not say so."""
+    positions = model.number("max_position_embeddings")
+    if positions is None or model.values.get("model_type") not in _PADDED_POSITIONS:
+        return positions
+    padding = model.number("pad_token_id", least=0)
+    usable = positions - (_USUAL_PADDING if padding is None else padding) - 1
+    if usable < 1:
+        raise model.damaged("max_position_embeddings", positions, "more than pad_token_id + 1")
+    return usable
+
+
+class _SideFile:
+    """The values of a JSON file; none if there is no such file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.values: Mapping[str, Any] = {}
+        if not path.is_file():
+            return
+        try:
+            self.values = json.loads(path.read_bytes())
+        except (ValueError, RecursionError) as error:
+            raise VocabularyError(f"{path} contains no JSON: {error}") from None
+        if not isinstance(self.values, dict):
+            raise VocabularyError(f"{path} contains no object but {type(self.values).__name__}")
+
+    def number(self, key: str, least: int = 1) -> int | None:
+        """Return a whole number; None if there is none, or one that means "unlimited"."""
+        match self.values.get(key):
+            case None:
+                return None
+            case bool() as other:
+                raise self.damaged(key, other, "a whole number")
+            case int() | float() as number if not least <= number <= _UNLIMITED:
+                return None
+            case int() | float() as number if number == int(number):
+                return int(number)
+            case other:
+                raise self.damaged(key, other, "a whole number")
+
+    def texts(self, key: str) -> dict[str, str]:
+        """Return texts by name."""
+        texts = self.values.get(key)
+        if texts is None:
+            return {}
+        if not isinstance(texts, dict) or not all(isinstance(t, str) for t in texts.values()):
+            raise self.damaged(key, texts, "texts by name")
+        return texts
+
+    def damaged(self, key: str, got: Any, expected: str) -> VocabularyError:
+        """Build the error for a value."""
+        return VocabularyError(f"{self._path}: {key} is {got!r} instead of {expected}")

@@ -1,0 +1,53 @@
+"""Loading a tokenizer with the `tokenizers` package: from a file, a folder or by a model's name."""
+
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from cutline.errors import VocabularyError
+from cutline.pretrained.hub import fetch, local_path
+from cutline.pretrained.side_files import ModelFacts, read_facts
+
+__all__ = ["Opened", "open_tokenizer"]
+
+_FILE: Final = "tokenizer.json"
+
+
+class Opened(NamedTuple):
+    """A tokenizer, its name, and what is known of its model."""
+
+    tokenizer: Any
+    name: str
+    facts: ModelFacts
+
+
+def open_tokenizer(name: str | PathLike[str]) -> Opened:
+    """Load a tokenizer; see `cutline.wrap`.
+
+    Raises:
+        FileNotFoundError: there is no such file, or no `tokenizer.json` in the folder.
+        VocabularyError: `tokenizers` cannot read it.
+        UnknownEncodingError, HubError: as `cutline.from_pretrained`.
+        ImportError: a package is not installed.
+    """
+    path = local_path(name)
+    if path is None:
+        found = fetch(str(name), [(_FILE,)])
+        return Opened(_read(found.folder / _FILE), str(name), found.facts)
+    if path.is_dir():
+        return Opened(_read(path / _FILE), path.absolute().name, read_facts(path))
+    return Opened(_read(path), path.stem, ModelFacts())
+
+
+def _read(file: Path) -> Any:
+    try:
+        from tokenizers import Tokenizer
+    except ImportError as error:
+        raise ImportError(
+            f"to wrap {file} needs the package tokenizers: pip install tokenizers"
+        ) from error
+    file.stat()  # its own error for a missing file says little
+    try:
+        return Tokenizer.from_file(str(file))
+    except Exception as error:  # it raises no other class
+        raise VocabularyError(f"{file} cannot be read by tokenizers: {error}") from error

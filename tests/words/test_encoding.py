@@ -1,0 +1,131 @@
+"""Encodings of WordPiece and Unigram against `tokenizers`, and slices against encoding them."""
+
+import pickle
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cutline
+from tests.texts import NAMED_TEXTS
+from tests.words.configurations import CONFIGURATIONS
+from tests.words.test_char_rules import AWKWARD
+from tests.words.tokenizers_of import LETTERS, MODELS, both
+
+CASES = [(kind, name) for kind in MODELS for name in CONFIGURATIONS]
+
+
+def ids(tokenizer: Any, text: str) -> list[int]:
+    found: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
+    return found
+
+
+def random_text(rng: random.Random, most: int) -> str:
+    letters = rng.choice((LETTERS, LETTERS[:12] + " ", "ab \u0301", AWKWARD, LETTERS + AWKWARD))
+    return "".join(rng.choices(letters, k=rng.randint(0, most)))
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES)
+def test_ids_and_counts_are_those_of_tokenizers(kind: str, name: str, tmp_path: Path) -> None:
+    rng = random.Random(f"{kind}{name}")
+    oracle, encoding = both(kind, name, rng, tmp_path)
+    texts = [random_text(rng, 40) for _ in range(300)]
+    texts += [text for text in NAMED_TEXTS.values() if text.isascii() or _is_unicode(text)]
+    for text in texts:
+        expected = ids(oracle, text)
+        assert encoding.encode_ordinary(text) == expected, ascii(text)
+        assert encoding.encode_to_numpy(text, disallowed_special=()).tolist() == expected
+        assert encoding.count(text) == len(expected)
+        assert encoding.count_till_limit(text, len(expected)) == len(expected)
+        if expected:
+            assert encoding.count_till_limit(text, len(expected) - 1) is None
+    assert encoding.count_batch(texts).tolist() == [len(ids(oracle, text)) for text in texts]
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES)
+def test_offsets_are_those_of_tokenizers(kind: str, name: str, tmp_path: Path) -> None:
+    rng = random.Random(f"{kind}{name}")
+    oracle, encoding = both(kind, name, rng, tmp_path)
+    for _ in range(300):
+        text = random_text(rng, 20)
+        expected = oracle.encode(text, add_special_tokens=False)
+        found, spans = encoding.encode_with_offsets(text, disallowed_special=())
+        assert found == expected.ids
+        assert list(map(tuple, spans.tolist())) == expected.offsets, ascii(text)
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES)
+def test_slices_and_cuts_are_those_of_the_slices_encoded(
+    kind: str, name: str, tmp_path: Path
+) -> None:
+    rng = random.Random(f"{kind}{name}")
+    oracle, encoding = both(kind, name, rng, tmp_path)
+    for _ in range(12):
+        text = random_text(rng, 60)
+        n = len(text)
+        counts = {
+            (start, end): len(ids(oracle, text[start:end]))
+            for start in range(n + 1)
+            for end in range(start, n + 1)
+        }
+        counter = encoding.intervals(text)
+        assert counter.total == counts[0, n]
+        spans = [*counts]
+        assert [*counter.count_many(spans)] == [*counts.values()], ascii(text)
+        for start, budget in {(rng.randint(0, n), rng.randint(0, 12)) for _ in range(40)}:
+            best = max(end for end in range(start, n + 1) if counts[start, end] <= budget)
+            assert counter.count(start, n) == counts[start, n]
+            assert counter.split_at(start, budget) == best, (ascii(text), start, budget)
+            assert encoding.split_at(text, budget, start) == best
+        _check_chunks(encoding, text, counts)
+
+
+def _check_chunks(
+    encoding: cutline.Encoding, text: str, counts: dict[tuple[int, int], int]
+) -> None:
+    for size, overlap in ((40, 0), (9, 0), (12, 4)):
+        try:
+            chunks = encoding.split(text, size, overlap)
+        except cutline.BudgetError:
+            continue
+        for chunk in chunks:
+            assert chunk.text == text[chunk.start_index : chunk.end_index]
+            assert chunk.token_count == counts[chunk.start_index, chunk.end_index] <= size
+        if not overlap:
+            assert "".join(chunk.text for chunk in chunks) == text
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES)
+def test_growing_texts_are_counted_as_if_encoded(kind: str, name: str, tmp_path: Path) -> None:
+    rng = random.Random(f"{kind}{name}")
+    oracle, encoding = both(kind, name, rng, tmp_path)
+    for _ in range(10):
+        appender, prepender = encoding.appender(), encoding.prepender()
+        for _ in range(6):
+            part = random_text(rng, 12)
+            budget = rng.randint(0, 30)
+            assert appender.fits(part, budget) == (len(ids(oracle, appender.text + part)) <= budget)
+            appender.append(part)
+            prepender.prepend(part)
+            if rng.random() < 0.2:
+                appender.truncate(rng.randint(0, appender.text_length))
+                prepender.truncate(rng.randint(0, prepender.text_length))
+            assert appender.count == len(ids(oracle, appender.text)), ascii(appender.text)
+            assert prepender.count == len(ids(oracle, prepender.text)), ascii(prepender.text)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_pickles_and_decoding(kind: str, tmp_path: Path) -> None:
+    rng = random.Random(kind)
+    oracle, encoding = both(kind, "bert cased", rng, tmp_path)
+    again = pickle.loads(pickle.dumps(encoding))
+    assert again.content_hash == encoding.content_hash
+    assert again.encode("abc dea") == encoding.encode("abc dea") == ids(oracle, "abc dea")
+    assert encoding.n_vocab == oracle.get_vocab_size()
+    for text, number in oracle.get_vocab().items():
+        assert encoding.encode_single_token(text) == number
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= one <= "\udfff" for one in text)

@@ -21,6 +21,10 @@ cdef enum:
     WHITE = 32              # it is cut off at the end of a text
     MARKED = 64             # there are markers in the image
     ENDS_WORD = 128         # the image begins with a marker
+    # Kinds of blocks
+    MISSING = 0
+    ALONE = 1               # none of their characters changes with others
+    TOGETHER = 2
     # What the table of ASCII says besides letters
     LOOK = 0
     GAP = 0xFF
@@ -46,9 +50,12 @@ cdef inline bint meets(uint8_t before, uint8_t flags) noexcept nogil:
 
 cdef class CharMap:
     cdef CharBlock* blocks[BLOCKS]
-    # A character's only byte, GAP if it is but a break, or LOOK.
+    # A character's only byte; GAP if it is but a break; META if that and META, or BLANK if it is
+    # the break of a run that collapses; or LOOK.
     cdef uint8_t ascii[128]
     cdef uint8_t ascii_group[128]
+    cdef uint8_t kinds[BLOCKS]      # of the blocks: MISSING, ALONE or TOGETHER
+    cdef bint has_groups            # of several kinds in ASCII
     cdef bint ascii_is_simple       # no image of ASCII has flags for neighbours
     cdef object images_of
     cdef bytes meta

@@ -7,15 +7,15 @@ from cpython.bytes cimport PyBytes_AS_STRING
 from cython cimport auto_pickle, wraparound
 from libc.stdlib cimport calloc, free, malloc
 
-from cutline.kernels.base.characters cimport Characters, char_at, characters_of
-from cutline.kernels.base.common cimport NOT_FOUND, memcpy
+from cutline.kernels.base.characters cimport Characters, Unit, char_at, characters_of
+from cutline.kernels.base.common cimport NOT_FOUND, memcpy, uint16_t
 
 cdef extern from "native.h":
     void publish "cutline_publish"(const void** place, const void* address) noexcept nogil
 
 cdef enum:
     MOST_BREAKS = 30
-    MISSING = -3
+    NEED_BLOCK = -3
 
 @auto_pickle(False)
 cdef class CharMap:
@@ -46,6 +46,7 @@ cdef class CharMap:
         """Make a block. Threads may race to make the same: one of them stays."""
         cdef CharBlock* block
         cdef Py_ssize_t at = 0, used = 0
+        cdef uint8_t kind = ALONE
         cdef Image* image
         cdef bytes written
         rows = []
@@ -65,6 +66,8 @@ cdef class CharMap:
             raise MemoryError("no memory for a block of characters")
         memcpy(block.images_bytes, PyBytes_AS_STRING(everything), len(everything))
         for written, first_group, last_group, flags in rows:
+            if flags & (LEFT | RIGHT | PAIR | OPENS | JOINS):
+                kind = TOGETHER
             image = &block.images[at]
             image.offset = used
             image.n = len(written)
@@ -79,6 +82,7 @@ cdef class CharMap:
             at += 1
         if self.blocks[number] == NULL:     # the GIL is held, or else the last one stays
             publish(<const void**> &self.blocks[number], block)
+            self.kinds[number] = kind
         else:
             free(block.images_bytes)
             free(block)
@@ -88,18 +92,25 @@ cdef class CharMap:
         cdef Py_ssize_t at
         cdef const Image* image
         cdef uint8_t byte
+        cdef bint groups = False
         self.ascii_is_simple = True
         for at in range(128):
             image = &self.blocks[0].images[at]
             if image.flags & (LEFT | RIGHT | PAIR | JOINS):
                 self.ascii_is_simple = False
             self.ascii[at] = LOOK
+            self.ascii_group[at] = image.first_group
+            if image.n == 2 and self.blocks[0].images_bytes[image.offset + 1] == META:
+                byte = self.blocks[0].images_bytes[image.offset]
+                if byte >= BLANK and (byte != BLANK or image.flags & WHITE):
+                    self.ascii[at] = BLANK if byte == BLANK else META
             if image.n != 1:
                 continue
             byte = self.blocks[0].images_bytes[image.offset]
-            if byte == BREAK or (0 < byte < 128 and image.first_group):
+            if byte == BREAK or 0 < byte < 128:
                 self.ascii[at] = byte
-                self.ascii_group[at] = image.first_group
+                groups |= byte != BREAK and image.first_group != 0
+        self.has_groups = groups
 
     cdef Py_ssize_t prepare(self, str text) except -2:
         """Make the blocks of a text's characters. The first that is entangled, or NOT_FOUND."""
@@ -110,28 +121,18 @@ cdef class CharMap:
         while True:
             with nogil:
                 found = self.look_through(&characters, &at)
-            if found != MISSING:
+            if found != NEED_BLOCK:
                 return found
             self.fill(char_at(&characters, at) >> 8)
             at = max(0, at - 1)     # whose flags matter for the next one
 
     cdef Py_ssize_t look_through(self, const Characters* text, Py_ssize_t* place) noexcept nogil:
-        """Go on until a block is MISSING, or a character is entangled."""
-        cdef uint32_t code_point
-        cdef uint8_t flags, before = 0
-        cdef const CharBlock* block
-        cdef Py_ssize_t at = place[0]
-        for at in range(place[0], text.n):
-            code_point = char_at(text, at)
-            block = self.blocks[code_point >> 8]
-            if block == NULL:
-                place[0] = at
-                return MISSING
-            flags = block.images[code_point & 0xFF].flags
-            if flags & RIGHT or meets(before, flags):
-                return at
-            before = flags
-        return NOT_FOUND
+        """Go on until a block is missing, or a character is entangled."""
+        if text.kind == 1:
+            return look_through_units(self, <const uint8_t*> text.data, text.n, place)
+        if text.kind == 2:
+            return look_through_units(self, <const uint16_t*> text.data, text.n, place)
+        return look_through_units(self, <const uint32_t*> text.data, text.n, place)
 
     @wraparound(True)
     def entangled_parts(self, str text not None):
@@ -220,3 +221,25 @@ cdef class CharMap:
             if self.blocks[number] == NULL:
                 self.fill(number)
         return 0
+
+
+cdef Py_ssize_t look_through_units(
+    CharMap char_map, const Unit* text, Py_ssize_t n, Py_ssize_t* place
+) noexcept nogil:
+    cdef uint8_t flags, before = 0, kind
+    cdef Py_ssize_t at = place[0]
+    while at < n:
+        kind = char_map.kinds[text[at] >> 8]
+        if kind == ALONE:
+            before = 0
+            at += 1
+            continue
+        if kind == MISSING:
+            place[0] = at
+            return NEED_BLOCK
+        flags = char_map.blocks[text[at] >> 8].images[text[at] & 0xFF].flags
+        if flags & RIGHT or meets(before, flags):
+            return at
+        before = flags
+        at += 1
+    return NOT_FOUND

@@ -29,7 +29,8 @@ from cutline.kernels.words.unigram cimport best_path, free_paths
 from cutline.kernels.words.wordpiece cimport longest_matches
 
 cdef enum:
-    STORE_BITS = 14
+    FIRST_LEVEL_BITS = 17
+    STORE_BITS = 16
     RING_BITS = 6
     KEPT_STATES = 16
     SLACK = 64              # what is read beyond a word
@@ -338,7 +339,7 @@ cdef class WordEncoder:
         try:
             return self.idle.pop()
         except IndexError:
-            return OwnedWordState(16)
+            return OwnedWordState(FIRST_LEVEL_BITS)
 
     cdef void release(self, OwnedWordState owned):
         if len(self.idle) < KEPT_STATES:
@@ -349,6 +350,7 @@ cdef class WordEncoder:
         reader.blocks = char_map.blocks
         reader.ascii = char_map.ascii
         reader.ascii_group = char_map.ascii_group
+        reader.has_groups = char_map.has_groups
         reader.text = characters_of(text)
         reader.collapses = self.collapses
         reader.strips_end = self.strips_end

@@ -18,6 +18,7 @@ cdef struct Reader:
     CharBlock** blocks
     const uint8_t* ascii
     const uint8_t* ascii_group
+    bint has_groups             # ASCII has characters of several groups
     Characters text
     Py_ssize_t at, end
     bint prefixes               # a word that does not begin with META gets one

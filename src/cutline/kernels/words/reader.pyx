@@ -5,12 +5,12 @@ Guarded by tests/kernels/test_words.py.
 
 from libc.stdlib cimport free
 
-from cutline.kernels.base.characters cimport char_at
+from cutline.kernels.base.characters cimport Unit, char_at
 from cutline.kernels.base.common cimport (
-    NO_MEMORY, grow, is_continuation, likely, memcpy, memmove, uint32_t,
+    NO_MEMORY, grow, is_continuation, likely, memmove, uint16_t, uint32_t, unlikely,
 )
 from cutline.kernels.words.char_map cimport (
-    BLANK, GAP, MARKED, META, WHITE, Image,
+    BLANK, GAP, LOOK, MARKED, META, WHITE, Image,
 )
 
 cdef enum:
@@ -47,10 +47,15 @@ cdef Py_ssize_t read_words(Reader* reader, Words* words) noexcept nogil:
         reader.used = 0
     while reader.at < reader.end and words.count < WORDS:
         stop = min(reader.end, reader.at + STRETCH)
-        if not reserve(reader, STRETCH + ROOM):
+        if not reserve(reader, 2 * STRETCH + ROOM):
             return NO_MEMORY
-        if reader.text.kind == 1:
-            read_simple(reader, words, stop)
+        if not reader.traces:
+            if reader.text.kind == 1:
+                read_simple(reader, words, <const uint8_t*> reader.text.data, stop)
+            elif reader.text.kind == 2:
+                read_simple(reader, words, <const uint16_t*> reader.text.data, stop)
+            else:
+                read_simple(reader, words, <const uint32_t*> reader.text.data, stop)
         if reader.at < stop and words.count < WORDS and not read_character(reader, words):
             return NO_MEMORY
     if reader.at == reader.end and words.count < WORD_SLOTS - 1:
@@ -97,8 +102,6 @@ cdef inline void begin_word(Reader* reader, bint inside) noexcept nogil:
 
 
 cdef inline void put_byte(Reader* reader, uint8_t byte) noexcept nogil:
-    if 0 < reader.most_characters < reader.characters:
-        return      # it is unknown, however it goes on
     reader.buffer[reader.used] = byte
     if reader.traces:
         reader.origins[reader.used] = reader.at
@@ -106,37 +109,77 @@ cdef inline void put_byte(Reader* reader, uint8_t byte) noexcept nogil:
     reader.characters += not is_continuation(byte)
 
 
-cdef void read_simple(Reader* reader, Words* words, Py_ssize_t stop) noexcept nogil:
-    """Read characters of ASCII whose images are a byte or a gap, up to another one."""
-    cdef const uint8_t* text = <const uint8_t*> reader.text.data
-    cdef uint8_t byte, known
-    while reader.at < stop:
-        byte = text[reader.at]
-        if byte >= 128:
-            return
-        known = reader.ascii[byte]
+cdef void read_simple(
+    Reader* reader, Words* words, const Unit* text, Py_ssize_t stop
+) noexcept nogil:
+    """Read characters of ASCII that become a byte, a gap or a META, up to another one.
+
+    There is room for a META and a byte for each of them.
+    """
+    cdef uint8_t* buffer = reader.buffer
+    cdef Py_ssize_t at = reader.at, used = reader.used, start = used
+    cdef uint8_t known
+    while at < stop:
+        if Unit is uint8_t:
+            if text[at] >= 128:
+                break
+        elif text[at] >= 128:
+            break
+        known = reader.ascii[text[at]]
         if likely(0 < known < 128):
-            if not reader.is_open:
+            if unlikely(not reader.is_open):
                 if words.count >= WORDS:
-                    return
+                    break
+                reader.at = at
+                reader.used = start = used
                 begin_word(reader, False)
-                reader.group = reader.ascii_group[byte]
+                reader.group = reader.ascii_group[text[at]]
                 if reader.prefixes:
-                    put_byte(reader, META)
-            elif reader.group != reader.ascii_group[byte]:
-                return
-            put_byte(reader, known)
+                    buffer[used] = META
+                    used += 1
+            elif reader.has_groups and reader.group != reader.ascii_group[text[at]]:
+                break
+            buffer[used] = known
+            used += 1
             reader.is_blank = False
-            reader.last = reader.at
-        elif known == GAP:
-            if reader.is_open:
-                end_word(reader, words)
-                if words.count >= WORDS:
-                    reader.at += 1
-                    return
+        elif known == LOOK:
+            break
         else:
-            return
-        reader.at += 1
+            if reader.is_open and not (
+                known == BLANK and reader.is_blank and reader.collapses
+            ):
+                close_stretch(reader, used, start, at)
+                end_word(reader, words)
+                start = used
+            if known != GAP:
+                if not reader.is_open:
+                    if words.count >= WORDS:
+                        break
+                    reader.at = at
+                    reader.used = start = used
+                    begin_word(reader, False)
+                    reader.group = reader.ascii_group[text[at]]
+                    buffer[used] = META
+                    used += 1
+                    reader.is_blank = reader.begins_blank = known == BLANK
+                    reader.is_white = True
+                reader.last = at
+            elif words.count >= WORDS:
+                at += 1
+                break
+        at += 1
+    close_stretch(reader, used, start, at)
+    reader.at = at
+
+
+cdef inline void close_stretch(
+    Reader* reader, Py_ssize_t used, Py_ssize_t start, Py_ssize_t at
+) noexcept nogil:
+    """Note what read_simple added to the open word, up to the character `at`."""
+    reader.characters += used - start
+    if used > start:
+        reader.last = at - 1
+    reader.used = used
 
 
 cdef bint read_character(Reader* reader, Words* words) noexcept nogil:
@@ -148,7 +191,7 @@ cdef bint read_character(Reader* reader, Words* words) noexcept nogil:
     cdef Py_ssize_t at = 0
     cdef uint8_t byte
     cdef bint has_bytes = False
-    if not reserve(reader, ROOM):
+    if reader.slots - reader.used < ROOM and not reserve(reader, ROOM):
         return False
     if image.first_group and reader.group and image.first_group != reader.group:
         end_word(reader, words)

@@ -174,6 +174,31 @@ def test_metaspace_of_older_files_is_read(tmp_path: Path) -> None:
     assert spec_of(tmp_path, document(pre_tokenizer=never)).splitters == (Metaspace("never"),)
 
 
+@pytest.mark.parametrize(
+    ("scheme", "drops", "splits", "expected"),
+    [
+        ("always", True, True, (WhitespaceSplit(), Metaspace())),
+        ("always", False, True, (Metaspace(),)),
+        ("first", False, True, (Metaspace("first"),)),
+        ("never", False, True, (Metaspace("never"),)),
+        ("always", False, False, (Metaspace(splits=False),)),
+    ],
+)
+def test_metaspace_of_newer_files_is_read(
+    scheme: str, drops: bool, splits: bool, expected: object, tmp_path: Path
+) -> None:
+    newer = {"type": "MetaspaceNormalizer", "replacement": "▁", "prepend": scheme}
+    at_each = {"type": "Split", "pattern": {"String": "▁"}, "behavior": "MergedWithNext"}
+    content = document(
+        version="2.0",
+        normalizer={"type": "Sequence", "normalizers": [RUNS, newer | {"drop_whitespace": drops}]},
+        pre_tokenizer=at_each | {"invert": False} if splits else None,
+    )
+    spec = spec_of(tmp_path, content)
+    assert spec.splitters == expected
+    assert len(spec.normalizer) == 1
+
+
 def test_decoders_are_kept(tmp_path: Path) -> None:
     meta = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first"}
     both = {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, meta]}
@@ -233,6 +258,20 @@ STRIP = {"type": "Strip", "strip_left": False, "strip_right": True}
 MAP = base64.b64encode(charsmap({"\t": " "})).decode()
 REFUSED: dict[str, tuple[Change, str]] = {
     "no list of scores": (model(vocab={"a": 1}), "instead of tokens with scores"),
+    "a surrogate": (model(vocab=[["<unk>", 0.0], ["\ud800", -1.0]]), "has surrogates"),
+    "a newer Metaspace that loses blanks in words": (
+        lambda content: content.update(
+            version="2.0",
+            normalizer={
+                "type": "MetaspaceNormalizer",
+                "replacement": "▁",
+                "prepend": "first",
+                "drop_whitespace": True,
+            },
+            pre_tokenizer=None,
+        ),
+        "none that fits",
+    ),
     "no score": (model(vocab=[["a"]]), 'place 0, is \\["a"\\] instead of'),
     "no unknown token": (model(unk_id=9), "unk_id is 9"),
     "an unknown token that is none": (

@@ -16,6 +16,7 @@ import pytest
 from cutline.formats.huggingface import GPT2_REGEX
 from tests.pretokenize.patterns import PATTERNS
 from tests.texts import NAMED_TEXTS, random_texts
+from tests.words.charsmaps import charsmap
 
 tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
 AddedToken = tokenizers.AddedToken
@@ -121,6 +122,33 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         normalizers.Sequence([normalizers.NFC(), normalizers.Lowercase()]),
         added("<S>"),
         added("Hello", normalized=True),
+    ),
+    "accents removed": lambda: (
+        GPT2,
+        normalizers.Sequence([normalizers.NFD(), normalizers.StripAccents()]),
+        added("<s>"),
+        added("cafe", normalized=True),
+    ),
+    "as bert normalizes": lambda: (GPT2, normalizers.BertNormalizer(), added("<s>"), []),
+    "runs of blanks": lambda: (
+        GPT2,
+        normalizers.Replace(tokenizers.Regex(" {2,}"), " "),
+        added("<s>"),
+        added("\n", normalized=True),
+    ),
+    "as nmt normalizes": lambda: (
+        GPT2,
+        normalizers.Sequence([normalizers.Nmt(), normalizers.NFKC()]),
+        added("<s>"),
+        [],
+    ),
+    "precompiled": lambda: (
+        GPT2,
+        normalizers.Precompiled(
+            charsmap({"e\u0301": "\u00e9", "\r": " ", "\u00e9": "e", "\u4f60": "ni", "!": "?!"})
+        ),
+        added("<s>"),
+        [],
     ),
     "stripped": lambda: (GPT2, normalizers.Strip(), added("<s>"), added("the")),
     "replaced": lambda: (

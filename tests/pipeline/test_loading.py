@@ -265,8 +265,6 @@ def splits(*patterns: str) -> Change:
 
 
 REFUSED: dict[str, tuple[Change, str]] = {
-    "WordPiece": (setting("model", {"type": "WordPiece", "vocab": {}}), 'type is "WordPiece"'),
-    "Unigram": (setting("model", {"type": "Unigram", "vocab": []}), 'type is "Unigram"'),
     "SentencePiece": (setting("model.byte_fallback", True), "byte_fallback is true"),
     "CLIP": (setting("model.end_of_word_suffix", "</w>"), "end_of_word_suffix is"),
     "its decoder": (setting("decoder", {"type": "Metaspace"}), "decoder is"),
@@ -292,7 +290,7 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "groups split again": (splits(r"\p{N}{1,3}", "[0-4]"), "groups of up to 3 .* are split again"),
     "a lazy quantifier": (splits("a+?"), "lazy quantifier"),
     "a look-behind": (splits("(?<=a)b"), "is not supported"),
-    "accents": (setting("normalizer", {"type": "StripAccents"}), "normalizer is"),
+    "bytes as a normalizer": (setting("normalizer", {"type": "ByteLevel"}), "normalizer is"),
     "a pattern replaced": (
         setting(
             "normalizer", {"type": "Replace", "pattern": {"Regex": "a+"}, "content": "b"}

@@ -57,6 +57,7 @@ def marked_texts(count: int) -> list[str]:
     late = "\u0897\u0378\U000105d2\U000113c2\U00016d67\U00016d63\U00011935\U00011930\U0001e030"
     marks = "\u0301\u0308\u0323\u0345\u0334\u3099\u094d\u09be\u1161\u11a8\u11a7"
     letters = "aeAEσΣoIİ ab\u1100\u1112가각かカﾊﾞﾟé\u1eb7\u212bﬁ①¨´\u00a0\u2000\u09c7\u0344\uf900"
+    letters += "\u3132\u315c\uffa1\uffc2"
     return [
         "".join(numbers.choices(letters + marks * 3 + late, k=numbers.randint(1, 9)))
         for _ in range(count)

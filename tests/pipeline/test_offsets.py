@@ -17,7 +17,8 @@ processors = tokenizers.processors
 # Where several characters become one, `tokenizers` names one of them, and cutline all.
 JOINING = {
     "qwen 2.5", "gpt neox, olmo", "modernbert", "command-r", "decomposed", "compatible",
-    "compatible, decomposed", "lower case", "replaced",
+    "compatible, decomposed", "lower case", "replaced", "accents removed", "as bert normalizes",
+    "as nmt normalizes", "runs of blanks", "precompiled",
 }  # fmt: skip
 
 

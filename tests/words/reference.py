@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from functools import cache
 
 from cutline.normalizing import SPACE
-from cutline.words.char_rules import JOINS, LEFT, OPENS, PAIR, RIGHT, CharRules, Image
+from cutline.words.char_rules import CharRules, Image
+from cutline.words.neighbours import JOINS, LEFT, OPENS, PAIR, RIGHT
 
 MARKERS = b"\xfe\xff"
 

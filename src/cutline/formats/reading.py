@@ -27,13 +27,17 @@ from cutline.formats.tokenizer_json import (
     Part,
     TokenizerJson,
     check_byte_level,
-    flat,
     is_newer,
     parse_tokenizer_json,
     refused,
 )
 from cutline.formats.vocab_txt import VOCAB_NAME, read_vocab_txt
-from cutline.formats.word_json import is_word_model, read_word_model
+from cutline.formats.word_json import (
+    is_word_model,
+    make_splitters,
+    parts_before_model,
+    read_word_model,
+)
 from cutline.formats.writing import FileFormat, format_by_name
 from cutline.normalizing import normalize
 from cutline.spec import TokenizerSpec, checked_special_tokens
@@ -156,8 +160,9 @@ def _from_json(path: Path, name: str | None) -> TokenizerSpec:
 
 def _from_document(document: Part, name: str, source: str) -> TokenizerSpec:
     if is_word_model(document):
-        parts = flat(document.get("normalizer"), "normalizers", source, "normalizer")
-        spec = read_word_model(document, name, source, make_steps([*parts], source))
+        before, splitters = parts_before_model(document, source)
+        steps, splits = make_steps(before, source), make_splitters(splitters, source)
+        spec = read_word_model(document, name, source, steps, splits)
         return _checked(spec, source, is_done=is_newer(document))
     parsed = parse_tokenizer_json(document, source)
     if is_over_characters(parsed):

@@ -26,7 +26,13 @@ from cutline.words.precompiled import Precompiled
 from cutline.words.splitting import Metaspace, SplitClass, Splitter, WhitespaceSplit
 from cutline.words.steps import ByCharacter, Collapse
 
-__all__ = ["is_word_model", "make_splitters", "read_word_model", "word_steps"]
+__all__ = [
+    "is_word_model",
+    "make_splitters",
+    "parts_before_model",
+    "read_word_model",
+    "word_steps",
+]
 
 _LISTED: Final = "only what docs/words.md lists can be"
 _NO_TOKEN_BEGINS_SO: Final = "\U0010ffff"
@@ -53,8 +59,37 @@ def is_word_model(document: Part) -> bool:
     )
 
 
+def parts_before_model(document: Part, source: str) -> tuple[list[Part], list[Part]]:
+    """Return normalizers and pre-tokenizers as version 1 of the file has them.
+
+    In version 2, Metaspace is a normalizer and a Split at what it writes.
+
+    Raises:
+        VocabularyError: names the part that is damaged or not supported.
+    """
+    before = [*flat(document.get("normalizer"), "normalizers", source, "normalizer")]
+    splitters = [*flat(document.get("pre_tokenizer"), "pretokenizers", source, "pre_tokenizer")]
+    if not before or before[-1]["type"] != "MetaspaceNormalizer":
+        return before, splitters
+    part = before.pop()
+    written, scheme = part.get("replacement"), part.get("prepend")
+    at_each = {"type": "Split", "pattern": {"String": written}, "behavior": "MergedWithNext"}
+    splits = [{**one, "invert": one.get("invert", False)} for one in splitters] == [
+        at_each | {"invert": False}
+    ]
+    drops = part.get("drop_whitespace", False)
+    if (splitters and not splits) or (drops and not (splits and scheme == "always")):
+        raise refused(source, "normalizer", part, "the pre-tokenizer is none that fits")
+    space = {"type": "Metaspace", "replacement": written, "prepend_scheme": scheme, "split": splits}
+    return before, [*([{"type": "WhitespaceSplit"}] if drops else []), space]
+
+
 def read_word_model(
-    document: Part, name: str, source: str, steps: tuple[Step, ...]
+    document: Part,
+    name: str,
+    source: str,
+    steps: tuple[Step, ...],
+    splitters: tuple[Splitter, ...],
 ) -> TokenizerSpec:
     """Read the spec of a tokenizer whose model encodes words apart.
 
@@ -63,6 +98,7 @@ def read_word_model(
         name: its name.
         source: where it comes from.
         steps: its normalizer.
+        splitters: its pre-tokenizer.
 
     Raises:
         VocabularyError: names the part that is damaged or not supported.
@@ -80,7 +116,6 @@ def read_word_model(
         places, n_tokens = {text: place for place, (text, _) in enumerate(rows)}, len(rows)
     processors = [*flat(document.get("post_processor"), "processors", source, "post_processor")]
     counts = [count_template(one, source) for one in processors]
-    splitters = [*flat(document.get("pre_tokenizer"), "pretokenizers", source, "pre_tokenizer")]
     decoders = [*flat(document.get("decoder"), "decoders", source, "decoder")]
     return TokenizerSpec(
         name,
@@ -92,7 +127,7 @@ def read_word_model(
         n_template_tokens=(sum(one for one, _ in counts), sum(two for _, two in counts)),
         trims=trims_of(processors),
         model=model,
-        splitters=make_splitters(splitters, source),
+        splitters=splitters,
         joiner=_joiner(decoders, source),
     )
 
@@ -102,11 +137,11 @@ def read_word_model(
 
 def _by_ids(part: Part, ids: Mapping[str, int], source: str) -> tuple[Vocabulary, WordPiece]:
     unk = part.get("unk_token", "[UNK]")
-    if unk not in ids:
+    if not isinstance(unk, str) or unk not in ids:
         why = "it must be in the vocabulary, or else unknown words cannot be encoded"
         raise refused(source, "model: unk_token", unk, why)
     vocabulary = Vocabulary.of_words(
-        sorted(((text.encode(), number) for text, number in ids.items()), key=lambda one: one[1])
+        sorted(((_utf8(text, source), at) for text, at in ids.items()), key=lambda one: one[1])
     )
     if part["type"] == "WordLevel":
         return vocabulary, WordPiece(ids[unk], _unused_prefix(ids), _UNLIMITED)
@@ -115,6 +150,15 @@ def _by_ids(part: Part, ids: Mapping[str, int], source: str) -> tuple[Vocabulary
     if not isinstance(prefix, str) or type(longest) is not int or longest < 0:
         raise refused(source, "model", {"continuing_subword_prefix": prefix, "max_input": longest})
     return vocabulary, WordPiece(ids[unk], prefix, longest)
+
+
+def _utf8(text: str, source: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise VocabularyError(
+            f"{source}: token {text!r} has surrogates, which no text has"
+        ) from None
 
 
 def _unused_prefix(ids: Mapping[str, int]) -> str:
@@ -155,8 +199,8 @@ def _by_scores(
         raise refused(source, "model: vocab", lowest, why)
     if unk is not None and unk not in last.values():
         raise refused(source, "model: unk_id", unk, f"{rows[unk][0]!r} is there twice")
-    vocabulary = Vocabulary.of_words((rows[place][0].encode(), place) for place in kept)
-    others = {rows[place][0].encode(): place for place in set(range(len(rows))) - set(kept)}
+    vocabulary = Vocabulary.of_words((_utf8(rows[place][0], source), place) for place in kept)
+    others = {_utf8(rows[place][0], source): place for place in set(range(len(rows))) - set(kept)}
     return (
         vocabulary,
         Unigram(scores.tobytes(), unk, bool(part.get("byte_fallback", False))),

@@ -1,44 +1,34 @@
 """What normalizing and splitting make of each character. Source: docs/words.md, "Images"."""
 
 import re
-import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
+from operator import or_
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from cutline.errors import PatternError, VocabularyError
-from cutline.normalizing import SPACE, Form, Prepend, Replace, Step, Strip, later_characters
+from cutline.normalizing import SPACE, Prepend, Replace, Step, Strip
 from cutline.pretokenize.charset import CODE_POINTS
-from cutline.words.characters import chars_of, class_pattern
+from cutline.words.characters import ClassName, chars_of
+from cutline.words.neighbours import NO_CHARACTER, RIGHT, flagger
 from cutline.words.precompiled import Precompiled
 from cutline.words.splitting import Metaspace, SplitClass, Splitter, WhitespaceSplit
-from cutline.words.steps import ByCharacter, Collapse
+from cutline.words.steps import Collapse
 
-__all__ = ["JOINS", "LEFT", "OPENS", "PAIR", "RIGHT", "CharRules", "Image"]
-
-LEFT: Final = 1
-RIGHT: Final = 2
-PAIR: Final = 4
-OPENS: Final = 8
-JOINS: Final = 16
+__all__ = ["CharRules", "Image"]
 
 _END: Final = b"\xff"
 _RUN: Final = b"\xfe"
 _BLOCK: Final = 256
 _SURROGATES: Final = range(0xD800, 0xE000)
-_NO_CHARACTER: Final = "\U0010ffff"
-"""No step changes it, and nothing interacts with it: it keeps characters apart."""
 _HINT: Final = "cutline.wrap(tokenizer) counts and cuts with any tokenizer"
 
 
 class Image(NamedTuple):
     """What a character becomes where nothing interacts with it.
-
-    Two neighbouring characters interact if the first has RIGHT, the second LEFT, both PAIR, or
-    the first OPENS and the second JOINS.
 
     Attributes:
         text: UTF-8 of normalized text, with 0xFF where a word ends or begins, and 0xFE where one
@@ -47,7 +37,7 @@ class Image(NamedTuple):
             the first of the next), unless one is 0. Characters with empty images are no
             neighbours: such a character leaves the group of the one before it.
         last_group: see `first_group`.
-        flags: LEFT, RIGHT, PAIR, OPENS and JOINS, added.
+        flags: LEFT, RIGHT, PAIR, OPENS and JOINS of `neighbours`, added.
     """
 
     text: bytes
@@ -104,7 +94,7 @@ class CharRules:
         self._check_raw_strip(first)
         self._kept: dict[str, Image] = {}
         self._flaggers = [
-            _flagger(step, self.char_steps[place + 1 :])
+            flagger(step, self.char_steps[place + 1 :])
             for place, step in enumerate(self.char_steps)
         ]
         self._cr_flags = self._flags_of_cr()
@@ -186,9 +176,9 @@ class CharRules:
         codes = range(block * _BLOCK, (block + 1) * _BLOCK)
         texts = ["\ufffd" if code in _SURROGATES else chr(code) for code in codes]
         flags = [0] * _BLOCK
-        for step, flagger in zip(self.char_steps, self._flaggers, strict=True):
-            if flagger is not None:
-                flags = [flag | flagger(text) for flag, text in zip(flags, texts, strict=True)]
+        for step, flags_of in zip(self.char_steps, self._flaggers, strict=True):
+            if flags_of is not None:
+                flags = list(map(or_, flags, flags_of(texts)))
             texts = _each(step, texts)
         if block == 0:
             flags[ord("\r")] |= self._cr_flags
@@ -247,15 +237,16 @@ class CharRules:
         )
 
 
-def _joined(images: Sequence[Image]) -> Image:
+def _joined(images: Iterable[Image]) -> Image:
     """Put the images of neighbours together."""
-    written, last = b"", 0
-    first = next((one.first_group for one in images if one.text), 0)
-    for one in images:
-        if one.text:
-            if last and one.first_group and last != one.first_group:
-                written += _END
-            written, last = written + one.text, one.last_group
+    written, first, last = b"", 0, 0
+    for text, opening, closing, _ in images:
+        if not written:
+            first = opening
+        elif last and opening and last != opening:
+            written += _END
+        if text:
+            written, last = written + text, closing
     return Image(written, first, last, 0)
 
 
@@ -287,7 +278,7 @@ def _ways_of(splitters: tuple[Splitter, ...]) -> tuple[bytes, list[_Way]]:
 
 
 @lru_cache(maxsize=8)
-def _class_bits(names: tuple[str, ...]) -> bytes:
+def _class_bits(names: tuple[ClassName, ...]) -> bytes:
     bits = np.zeros(CODE_POINTS, dtype=np.uint8)
     for place, name in enumerate(names):
         for start, end in chars_of(name).ranges():
@@ -336,96 +327,13 @@ def _in_three(steps: tuple[Step, ...]) -> tuple[Strip, tuple[Step, ...], tuple[S
 
 def _each(step: Step, texts: list[str]) -> list[str]:
     """Apply a step to each of some texts on its own."""
-    together = _NO_CHARACTER.join(texts)
+    together = NO_CHARACTER.join(texts)
     apart = isinstance(step, Precompiled) or (
-        isinstance(step, Replace) and _NO_CHARACTER in step.old
+        isinstance(step, Replace) and NO_CHARACTER in step.old
     )
-    if apart or together.count(_NO_CHARACTER) >= len(texts):
+    if apart or together.count(NO_CHARACTER) >= len(texts):
         return [step.apply(text) for text in texts]
-    return step.apply(together).split(_NO_CHARACTER)
-
-
-def _flagger(step: Step, following: tuple[Step, ...]) -> Callable[[str], int] | None:
-    """Choose what says how a text interacts with what is next to it; None: never."""
-    match step, following:
-        case Form(name="NFD" | "NFKD") as form, (
-            ByCharacter(kind="bert accents" | "accents") as removing,
-            *_,
-        ):
-            return partial(_flags_of_left_marks, form, removing)
-        case Form(name="NFD" | "NFKD") as form, _:
-            return partial(_flags_of_order, form)
-        case Form() as form, _:
-            return partial(_flags_of_composing, form)
-        case Replace(old=old), _ if len(old) > 1:
-            return partial(_flags_of_parts, old)
-        case Precompiled() as precompiled, _:
-            return partial(_flags_of_clusters, precompiled)
-    return None
-
-
-_VANISHED: Final = LEFT | RIGHT
-"""Of what vanishes before a step that looks at neighbours: it makes others neighbours."""
-
-
-def _flags_of_order(form: Form, text: str) -> int:
-    if not text:
-        return _VANISHED
-    return LEFT if _class_of(form.apply(text)[0]) else 0
-
-
-def _flags_of_composing(form: Form, text: str) -> int:
-    if not text:
-        return _VANISHED
-    return 0 if form.begins(text[0]) else LEFT
-
-
-def _flags_of_parts(old: str, text: str) -> int:
-    if not text:
-        return _VANISHED
-    return PAIR if text[0] in old or text[-1] in old else 0
-
-
-def _class_of(character: str) -> int:
-    """Return the combining class in Unicode 9."""
-    return 0 if later_characters().match(character) else unicodedata.combining(character)
-
-
-_MANY: Final = 9
-"""The combining class of nearly all marks that StripAccents of BERT leaves: among themselves
-they keep their order."""
-
-
-def _flags_of_left_marks(form: Form, removing: ByCharacter, text: str) -> int:
-    written = form.apply(text)
-    moves = any(_class_of(one) not in (0, _MANY) and removing.keeps(one) for one in written)
-    return LEFT | RIGHT if moves else 0
-
-
-@lru_cache(maxsize=1)
-def _cluster_parts() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    joins, word = class_pattern("joins"), class_pattern("word")
-    return re.compile(f"[{joins}]"), re.compile(f"[^{word}]")
-
-
-def _flags_of_clusters(step: Precompiled, text: str) -> int:
-    """Say how a text takes part in short clusters: see docs/words.md, "Grapheme clusters"."""
-    if not text:
-        return _VANISHED
-    joins, no_word = _cluster_parts()
-    flags = 0
-    if joins.match(text):
-        flags |= JOINS | (LEFT if no_word.match(text) else 0)
-    if _prepends().search(text):
-        flags |= RIGHT
-    if any(one < "\U00010000" and step.opens(one) for one in text):
-        flags |= OPENS
-    return flags
-
-
-@lru_cache(maxsize=1)
-def _prepends() -> re.Pattern[str]:
-    return re.compile(f"[{class_pattern('prepends')}]")
+    return step.apply(together).split(NO_CHARACTER)
 
 
 def _refused(

@@ -20,6 +20,7 @@ ClassName = Literal[
     "word",
     "digits",
     "punctuation",
+    "marks",
     "bert controls",
     "bert accents",
     "accents",
@@ -37,6 +38,7 @@ ClassName = Literal[
 r"""Classes that steps and splitters name.
 
 - "white space" and "digits": `char::is_whitespace` and `char::is_numeric` of Rust; "word": `\w`.
+- "marks": of Unicode 16.
 - "punctuation": of BertPreTokenizer and Punctuation.
 - "bert controls", "bert accents", "chinese": what BertNormalizer removes or puts blanks around;
   "accents": what StripAccents removes; "nmt controls" and "nmt blanks": what Nmt does.
@@ -154,6 +156,7 @@ def _property(name: str) -> CharSet:
 _CLASSES: Final[dict[ClassName, Callable[[], CharSet]]] = {
     "white space": lambda: _property(WHITE_SPACE),
     "word": lambda: _property(WORD),
+    "marks": lambda: _property("M"),
     "digits": lambda: _property("N") | _ranges("11DE0-11DE9 16FF4-16FF6"),
     "punctuation": lambda: (
         (_property("P") - _ranges(_NEWER_PUNCTUATION))

@@ -7,6 +7,7 @@ follows the key is lost with it. Every other character is looked up on its own.
 
 import re
 from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from struct import unpack_from
@@ -14,10 +15,12 @@ from sys import byteorder
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cutline.errors import VocabularyError
 from cutline.normalizing import Traced, of_each
 from cutline.words.characters import chars_of, class_pattern
+from cutline.words.steps import without_surrogates
 
 __all__ = ["Precompiled"]
 
@@ -30,7 +33,26 @@ _SYLLABLES_OF_PAIR: Final = 28
 
 
 @cache
-def _clusters() -> re.Pattern[str]:
+def _telltales() -> re.Pattern[str]:
+    """Match a character of which each cluster of several has one, first or second."""
+    parts = "".join(map(class_pattern, ("joins", "prepends")))
+    return re.compile(rf"[{parts}\u1100-\u11ff\ua960-\ua97c\ud7b0-\ud7fb]|\n(?<=\r\n)")
+
+
+def _clusters(text: str) -> Iterator[re.Match[str]]:
+    """Yield each grapheme cluster of several characters, and some of one."""
+    done = 0
+    while found := _telltales().search(text, done):
+        start = found.start()
+        cluster = start > done and _cluster().match(text, start - 1)
+        cluster = cluster or _cluster().match(text, start)
+        if cluster:
+            yield cluster
+        done = cluster.end() if cluster else start + 1
+
+
+@cache
+def _cluster() -> re.Pattern[str]:
     """Match each grapheme cluster of several characters, and some of one.
 
     Regional indicators are left out: two of them have eight bytes, and one with what joins it
@@ -73,22 +95,14 @@ class _CharsMap:
     """The parsed map, with what it makes of single characters, kept when first asked for."""
 
     def __init__(self, data: bytes) -> None:
-        if len(data) < 4:
-            raise VocabularyError(f"a precompiled character map of {len(data)} bytes is damaged")
-        (size,) = unpack_from("<I", data)
-        if size % 4 or len(data) < 4 + size or size == 0:
-            raise VocabularyError(
-                f"the trie of a precompiled character map has {size} bytes, and the map "
-                f"{len(data)}; it is damaged"
-            )
-        self._units = array("I", data[4 : 4 + size])
-        if byteorder == "big":
-            self._units.byteswap()
+        size = unpack_from("<I", data)[0] if len(data) >= 4 else 0
+        if size % 4 or not 0 < size <= len(data) - 4:
+            raise _damaged(f"its trie of {size} bytes does not fit into its {len(data)} bytes")
         self._strings = data[4 + size :]
-        try:
-            self._strings.decode()
-        except UnicodeDecodeError as error:
-            raise VocabularyError(f"a precompiled character map is damaged: {error}") from None
+        self._units = units = array("I", data[4 : 4 + size])
+        if byteorder == "big":
+            units.byteswap()
+        _check(np.frombuffer(units, dtype=np.uint32), self._strings)
         self.singles = _Singles(self)
 
     def _walk(self, key: bytes) -> tuple[str | None, int | None]:
@@ -125,11 +139,36 @@ class _CharsMap:
         found, place = self._walk(character.encode("utf-8", "surrogatepass"))
         if found is not None:
             return True
+        if place is None:
+            return False
         units = self._units
-        return place is not None and any(
+        return any(
             place ^ byte < len(units) and units[place ^ byte] & 0x8000_00FF == byte
             for byte in range(0xC2, 0xF5)  # no ASCII character joins another, but for \r\n
         )
+
+
+def _check(units: NDArray[np.uint32], strings: bytes) -> None:
+    """Refuse a trie that leads out of itself or of the strings, or to no beginning of one."""
+    try:
+        strings.decode()
+    except UnicodeDecodeError as error:
+        raise _damaged(f"a string is not UTF-8: {error}") from None
+    has_value = (units & 0x8000_0100) == 0x100
+    offsets = (units >> 10) << ((units & 0x200) >> 6)
+    places = (np.arange(len(units), dtype=np.uint32) ^ offsets)[has_value]
+    if (places >= len(units)).any():
+        raise _damaged("its trie leads out of itself")
+    starts = units[places] & 0x7FFF_FFFF
+    if (starts >= max(1, len(strings))).any():
+        raise _damaged("its trie leads out of its strings")
+    at = np.frombuffer(strings or b"\0", dtype=np.uint8)[starts]
+    if ((at & 0xC0) == 0x80).any():
+        raise _damaged("its trie leads into the middle of a character")
+
+
+def _damaged(why: str) -> VocabularyError:
+    return VocabularyError(f"a precompiled character map is damaged: {why}; download it again")
 
 
 def _offset(unit: int) -> int:
@@ -176,10 +215,11 @@ class Precompiled:
     def apply(self, text: str) -> str:
         """See `Step.apply`."""
         singles = _parsed(self.charsmap).singles
+        text = without_surrogates(text)
         if len(text) == 1:
             return text.translate(singles)
         parts, done = [], 0
-        for found in _clusters().finditer(text):
+        for found in _clusters(text):
             made = self._whole(found.group())
             if made is not None:
                 parts += [text[done : found.start()].translate(singles), made]
@@ -187,7 +227,7 @@ class Precompiled:
         return "".join([*parts, text[done:].translate(singles)])
 
     def _whole(self, cluster: str) -> str | None:
-        if len(cluster) >= _SHORT or len(cluster.encode("utf-8", "surrogatepass")) >= _SHORT:
+        if len(cluster) >= _SHORT or len(cluster.encode()) >= _SHORT:
             return None
         return _parsed(self.charsmap).find(cluster)
 
@@ -196,7 +236,7 @@ class Precompiled:
         text = traced.text
         lengths = of_each(text, lambda one: len(self.apply(one)))
         begins = np.ones(len(text), dtype=np.bool_)
-        for found in _clusters().finditer(text):
+        for found in _clusters(text):
             made = self._whole(found.group())
             if made is not None:
                 begins[found.start() + 1 : found.end()] = False
@@ -228,10 +268,8 @@ class Precompiled:
 
     def keeps_slices(self, text: str) -> bool:
         """See `Step.keeps_slices`."""
-        if text.translate(_parsed(self.charsmap).singles) != text:
+        if self.apply(text) != text or text.translate(_parsed(self.charsmap).singles) != text:
             return False
         return not any(
-            self.opens(character)
-            for found in _clusters().finditer(text)
-            for character in found.group()[:-1]
+            self.opens(character) for found in _clusters(text) for character in found.group()[:-1]
         )

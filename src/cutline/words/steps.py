@@ -10,7 +10,7 @@ import numpy as np
 from cutline.normalizing import Traced, of_each
 from cutline.words.characters import ClassName, class_pattern
 
-__all__ = ["ByCharacter", "Collapse", "Kind"]
+__all__ = ["ByCharacter", "Collapse", "Kind", "without_surrogates"]
 
 Kind = Literal["bert clean text", "bert chinese", "bert accents", "accents", "nmt"]
 
@@ -21,6 +21,16 @@ _CHANGES: Final[dict[Kind, tuple[tuple[ClassName, str], ...]]] = {
     "accents": (("accents", ""),),
     "nmt": (("nmt controls", ""), ("nmt blanks", " ")),
 }
+
+
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+
+
+def without_surrogates(text: str) -> str:
+    """Replace surrogates as encoding does later: pairs by their character, others by U+FFFD."""
+    if _SURROGATES.search(text):
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 @cache
@@ -43,6 +53,7 @@ class ByCharacter:
 
     def apply(self, text: str) -> str:
         """See `Step.apply`."""
+        text = without_surrogates(text)
         for pattern, content in _patterns(self.kind):
             text = pattern.sub(content, text)
         return text

@@ -1,0 +1,149 @@
+"""Which characters interact with their neighbours under a normalization step.
+
+Proofs: docs/words.md, "Interactions".
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Final
+
+from cutline.normalizing import Form, Replace, Step, later_characters
+from cutline.words.characters import chars_of, class_pattern
+from cutline.words.precompiled import Precompiled
+from cutline.words.steps import ByCharacter, Kind
+
+__all__ = ["JOINS", "LEFT", "NO_CHARACTER", "OPENS", "PAIR", "RIGHT", "Flagger", "flagger"]
+
+LEFT: Final = 1
+RIGHT: Final = 2
+PAIR: Final = 4
+OPENS: Final = 8
+JOINS: Final = 16
+"""Two neighbouring characters interact if the first has RIGHT, the second LEFT, both PAIR, or
+the first OPENS and the second JOINS."""
+
+NO_CHARACTER: Final = "\U0010ffff"
+"""No step changes it, and nothing interacts with it: it keeps texts apart."""
+
+_VANISHED: Final = LEFT | RIGHT
+"""Of what vanishes before a step that looks at neighbours: it makes others neighbours."""
+
+_USUAL_CLASS: Final = 9
+"""The combining class of nearly all marks that BertNormalizer leaves: among themselves they
+keep their order."""
+
+Flagger = Callable[[list[str]], list[int]]
+
+
+def flagger(step: Step, following: tuple[Step, ...]) -> Flagger | None:
+    """Choose what tells how texts interact with what is next to them under a step.
+
+    Args:
+        step: the step.
+        following: those after it.
+
+    Returns:
+        A function from texts, each what a character became, to flags; None: they never do.
+    """
+    match step, following:
+        case (
+            Form(name="NFD" | "NFKD") as form,
+            (ByCharacter(kind="bert accents" | "accents") as removing, *_),
+        ):
+            return partial(_under_stripping, form, _moving(removing.kind))
+        case Form(name="NFD" | "NFKD") as form, _:
+            return partial(_under_ordering, form)
+        case Form() as form, _:
+            return partial(_under_composing, form)
+        case Replace(old=old), _ if len(old) > 1:
+            return partial(_under_replacing, old)
+        case Precompiled() as precompiled, _:
+            return partial(_under_clusters, precompiled)
+    return None
+
+
+def _under_stripping(form: Form, moving: re.Pattern[str] | None, texts: list[str]) -> list[int]:
+    if moving is None or not moving.search(form.apply(NO_CHARACTER.join(texts))):
+        return [0] * len(texts)
+    return [LEFT | RIGHT if moving.search(form.apply(text)) else 0 for text in texts]
+
+
+@lru_cache(maxsize=2)
+def _moving(kind: Kind) -> re.Pattern[str] | None:
+    """Match the marks that a step leaves, and that others which it leaves may be ordered around."""
+    removing = ByCharacter(kind)
+    marks = chars_of("marks")
+    left = [
+        mark
+        for start, end in marks.ranges()
+        for mark in map(chr, range(start, end))
+        if _class_of(mark) not in (0, _USUAL_CLASS) and removing.keeps(mark)
+    ]
+    return re.compile(f"[{''.join(left)}]") if left else None
+
+
+def _class_of(character: str) -> int:
+    """Return the combining class that `tokenizers` knows."""
+    return 0 if later_characters().match(character) else unicodedata.combining(character)
+
+
+def _under_ordering(form: Form, texts: list[str]) -> list[int]:
+    if all(texts) and not _marks().search(form.apply("".join(texts))):
+        return [0] * len(texts)
+    return [_order(form, text) for text in texts]
+
+
+def _order(form: Form, text: str) -> int:
+    if not text:
+        return _VANISHED
+    return LEFT if _class_of(form.apply(text)[0]) else 0
+
+
+def _under_composing(form: Form, texts: list[str]) -> list[int]:
+    if all(texts) and not _marks().search(unicodedata.normalize("NFKD", "".join(texts))):
+        return [0] * len(texts)
+    return [_composition(form, text) for text in texts]
+
+
+def _composition(form: Form, text: str) -> int:
+    if not text:
+        return _VANISHED
+    return 0 if form.begins(text[0]) else LEFT
+
+
+@lru_cache(maxsize=1)
+def _marks() -> re.Pattern[str]:
+    """Match what may be ordered or composed in a text that is decomposed."""
+    return re.compile(f"[{class_pattern('marks')}\u1160-\u11ff\ud7b0-\ud7ff]")
+
+
+def _under_replacing(old: str, texts: list[str]) -> list[int]:
+    return [
+        (PAIR if text[0] in old or text[-1] in old else 0) if text else _VANISHED for text in texts
+    ]
+
+
+def _under_clusters(step: Precompiled, texts: list[str]) -> list[int]:
+    joins, no_word, prepends = _cluster_parts()
+    opens = step.opens
+    flags = [(OPENS if any(map(opens, text)) else 0) if text else _VANISHED for text in texts]
+    together = NO_CHARACTER.join(texts)
+    if prepends.search(together):
+        flags = [
+            flag | (RIGHT if prepends.search(text) else 0)
+            for flag, text in zip(flags, texts, strict=True)
+        ]
+    if not joins.search(together):
+        return flags
+    for place, text in enumerate(texts):
+        if joins.match(text):
+            flags[place] |= JOINS | (LEFT if no_word.match(text) else 0)
+    return flags
+
+
+@lru_cache(maxsize=1)
+def _cluster_parts() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    joins, word, prepends = map(class_pattern, ("joins", "word", "prepends"))
+    return re.compile(f"[{joins}]"), re.compile(f"[^{word}]"), re.compile(f"[{prepends}]")

@@ -1,0 +1,362 @@
+"""Files of WordPiece, Unigram and WordLevel: what is read from them, and what is refused."""
+
+import base64
+import json
+import pickle
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cutline
+from cutline.errors import PatternError, VocabularyError
+from cutline.formats.reading import read
+from cutline.spec import TokenizerSpec
+from cutline.words.joining import JoinMetaspace, JoinWordPiece
+from cutline.words.models import Unigram, WordPiece
+from cutline.words.splitting import Metaspace, WhitespaceSplit
+from tests.words.charsmaps import charsmap
+from tests.words.configurations import tokenizers
+from tests.words.test_char_rules import AWKWARD
+
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+LINES = [*SPECIAL, "the", "##e", "un", "##able", "##s", "a", "É", "é", "e", "世", ",", "##ing"]
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "version": "1.0",
+        "added_tokens": [],
+        "normalizer": None,
+        "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always"},
+        "post_processor": None,
+        "decoder": None,
+        "model": {
+            "type": "Unigram",
+            "unk_id": 0,
+            "vocab": [["<unk>", 0.0], ["▁", -2.0], ["a", -1.5], ["▁a", -1.25]],
+            "byte_fallback": False,
+        },
+    }
+    return found | changes
+
+
+def spec_of(folder: Path, content: dict[str, Any]) -> TokenizerSpec:
+    path = folder / "tokenizer.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return read(path, ..., None, None)
+
+
+def vocab_txt(folder: Path, lines: list[str], **config: Any) -> Path:
+    path = folder / "vocab.txt"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    if config:
+        (folder / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    return path
+
+
+# vocab.txt
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {},
+        {"do_lower_case": False},
+        {"do_lower_case": False, "strip_accents": True},
+        {"strip_accents": False, "tokenize_chinese_chars": False},
+    ],
+)
+def test_a_vocab_txt_encodes_as_bert_does(config: dict[str, Any], tmp_path: Path) -> None:
+    path = vocab_txt(tmp_path, LINES, **config)
+    lower = config.get("do_lower_case", True)
+    oracle = tokenizers.Tokenizer(
+        tokenizers.models.WordPiece(
+            {line: place for place, line in enumerate(LINES)}, unk_token="[UNK]"
+        )
+    )
+    oracle.normalizer = tokenizers.normalizers.BertNormalizer(
+        handle_chinese_chars=config.get("tokenize_chinese_chars", True),
+        strip_accents=config.get("strip_accents"),
+        lowercase=lower,
+    )
+    oracle.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    oracle.add_special_tokens(SPECIAL)
+    encoding = cutline.load(path)
+    assert encoding.num_special_tokens_to_add() == 2
+    assert encoding.num_special_tokens_to_add(pair=True) == 3
+    rng = random.Random(7)
+    for _ in range(2_000):
+        text = "".join(rng.choices([*LINES, *AWKWARD[:30], " "], k=rng.randint(1, 8)))
+        expected = oracle.encode(text, add_special_tokens=False).ids
+        assert encoding.encode(text, allowed_special="all") == expected
+
+
+def test_a_folder_with_a_vocab_txt_is_enough(tmp_path: Path) -> None:
+    vocab_txt(tmp_path, LINES)
+    assert cutline.load(tmp_path).encode("the unable") == [5, 7, 8]
+
+
+def test_of_a_line_that_is_there_twice_the_last_counts(tmp_path: Path) -> None:
+    spec = read(vocab_txt(tmp_path, [*SPECIAL, "a", "", "a", "b"]), ..., None, None)
+    assert spec.vocabulary.to_ranks()[b"a"] == 7
+    assert 5 not in spec.vocabulary.ids
+    assert b"" not in spec.vocabulary.to_ranks()
+
+
+def test_names_of_special_tokens_are_read_beside_a_vocab_txt(tmp_path: Path) -> None:
+    lines = ["<unk>", "<s>", "</s>", "a"]
+    config = {"unk_token": {"content": "<unk>"}, "cls_token": "<s>", "sep_token": "</s>"}
+    spec = read(vocab_txt(tmp_path, lines, **config), ..., None, None)
+    assert spec.special_tokens == {"<unk>": 0, "<s>": 1, "</s>": 2}
+    assert spec.model == WordPiece(0, "##", 100)
+
+
+@pytest.mark.parametrize(
+    ("lines", "config", "message"),
+    [
+        (["a"], {}, r"no line '\[UNK\]', the unk_token"),
+        (["[UNK]", "[CLS]"], {}, r"no line '\[SEP\]', the sep_token"),
+        (SPECIAL, {"do_lower_case": "yes"}, 'do_lower_case is "yes" instead of true or false'),
+        (SPECIAL, {"sep_token": 3}, "sep_token is 3 instead of a token"),
+    ],
+)
+def test_a_vocab_txt_that_says_too_little_is_refused(
+    lines: list[str], config: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(VocabularyError, match=message):
+        cutline.load(vocab_txt(tmp_path, lines, **config))
+
+
+def test_damaged_files_around_a_vocab_txt_are_named(tmp_path: Path) -> None:
+    path = vocab_txt(tmp_path, SPECIAL)
+    (tmp_path / "tokenizer_config.json").write_text("[]")
+    with pytest.raises(VocabularyError, match=r"tokenizer_config\.json contains \[\] instead"):
+        cutline.load(path)
+    (tmp_path / "tokenizer_config.json").write_text("{")
+    with pytest.raises(VocabularyError, match=r"tokenizer_config\.json is not JSON"):
+        cutline.load(path)
+    path.write_bytes(b"\xff\n")
+    (tmp_path / "tokenizer_config.json").unlink()
+    with pytest.raises(VocabularyError, match=r"vocab\.txt is not UTF-8"):
+        cutline.load(path)
+
+
+# tokenizer.json
+
+
+def test_a_unigram_token_that_is_there_twice_has_its_last_place(tmp_path: Path) -> None:
+    rows = [["<unk>", 0.0], ["a", -3.0], ["", -1.0], ["a", -4.0], ["b", -5.0]]
+    model = {"type": "Unigram", "unk_id": 0, "vocab": rows}
+    content = document(model=model, pre_tokenizer={"type": "WhitespaceSplit"})
+    spec = spec_of(tmp_path, content)
+    assert spec.vocabulary.to_ranks() == {b"<unk>": 0, b"a": 3, b"b": 4}
+    assert spec.unreachable_tokens == {b"a": 1, b"": 2}
+    assert isinstance(spec.model, Unigram)
+    oracle = tokenizers.Tokenizer.from_str(json.dumps(content))
+    encoding = cutline.load(tmp_path / "tokenizer.json")
+    for text in ("a", "ab", "aab a b c"):
+        assert encoding.encode(text) == oracle.encode(text, add_special_tokens=False).ids
+
+
+def test_added_tokens_follow_the_last_place(tmp_path: Path) -> None:
+    added = [{"id": 4, "content": "<mask>", "special": True, "lstrip": True}]
+    spec = spec_of(tmp_path, document(added_tokens=added))
+    assert spec.special_tokens == {"<mask>": 4} == spec.own_tokens
+
+
+def test_metaspace_of_older_files_is_read(tmp_path: Path) -> None:
+    old = {"type": "Metaspace", "replacement": "▁", "add_prefix_space": True, "str_rep": "▁"}
+    assert spec_of(tmp_path, document(pre_tokenizer=old)).splitters == (Metaspace(),)
+    never = old | {"add_prefix_space": False, "prepend_scheme": "never"}
+    assert spec_of(tmp_path, document(pre_tokenizer=never)).splitters == (Metaspace("never"),)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "drops", "splits", "expected"),
+    [
+        ("always", True, True, (WhitespaceSplit(), Metaspace())),
+        ("always", False, True, (Metaspace(),)),
+        ("first", False, True, (Metaspace("first"),)),
+        ("never", False, True, (Metaspace("never"),)),
+        ("always", False, False, (Metaspace(splits=False),)),
+    ],
+)
+def test_metaspace_of_newer_files_is_read(
+    scheme: str, drops: bool, splits: bool, expected: object, tmp_path: Path
+) -> None:
+    newer = {"type": "MetaspaceNormalizer", "replacement": "▁", "prepend": scheme}
+    at_each = {"type": "Split", "pattern": {"String": "▁"}, "behavior": "MergedWithNext"}
+    content = document(
+        version="2.0",
+        normalizer={"type": "Sequence", "normalizers": [RUNS, newer | {"drop_whitespace": drops}]},
+        pre_tokenizer=at_each | {"invert": False} if splits else None,
+    )
+    spec = spec_of(tmp_path, content)
+    assert spec.splitters == expected
+    assert len(spec.normalizer) == 1
+
+
+def test_decoders_are_kept(tmp_path: Path) -> None:
+    meta = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first"}
+    both = {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, meta]}
+    assert spec_of(tmp_path, document(decoder=meta)).joiner == JoinMetaspace("first")
+    assert spec_of(tmp_path, document(decoder=both)).joiner == JoinMetaspace(
+        "first", has_bytes=True
+    )
+    pieces = {"type": "WordPiece", "prefix": "@@", "cleanup": False}
+    assert spec_of(tmp_path, document(decoder=pieces)).joiner == JoinWordPiece("@@", False)
+
+
+def test_specs_are_values(tmp_path: Path) -> None:
+    spec = spec_of(tmp_path, document())
+    again = pickle.loads(pickle.dumps(spec))
+    assert again == spec
+    assert again.content_hash == spec.content_hash
+    other = spec_of(tmp_path, document(pre_tokenizer={"type": "WhitespaceSplit"}))
+    assert other.splitters == (WhitespaceSplit(),)
+    assert other.content_hash != spec.content_hash
+
+
+def test_word_level_is_one_token_for_each_word(tmp_path: Path) -> None:
+    vocab = {"[UNK]": 0, "ab": 1, "a": 2, "b": 3, "\U0010ffffb": 4}
+    content = document(
+        model={"type": "WordLevel", "vocab": vocab, "unk_token": "[UNK]"},
+        pre_tokenizer={"type": "Whitespace"},
+    )
+    spec_of(tmp_path, content)
+    encoding = cutline.load(tmp_path / "tokenizer.json")
+    oracle = tokenizers.Tokenizer.from_str(json.dumps(content))
+    for text in ("ab", "a b abb", "ba, ab" * 30, "x" * 1_000, "b\U0010ffffb"):
+        assert encoding.encode(text) == oracle.encode(text, add_special_tokens=False).ids
+
+
+Change = Callable[[dict[str, Any]], None]
+
+
+def model(**parts: Any) -> Change:
+    return lambda content: content["model"].update(parts)
+
+
+def setting(place: str, value: Any) -> Change:
+    return lambda content: content.update({place: value})
+
+
+def normalizers(*parts: Any) -> Change:
+    return setting("normalizer", {"type": "Sequence", "normalizers": list(parts)})
+
+
+def splitters(*parts: Any) -> Change:
+    return setting("pre_tokenizer", {"type": "Sequence", "pretokenizers": list(parts)})
+
+
+SPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+RUNS = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}
+STRIP = {"type": "Strip", "strip_left": False, "strip_right": True}
+MAP = base64.b64encode(charsmap({"\t": " "})).decode()
+REFUSED: dict[str, tuple[Change, str]] = {
+    "no list of scores": (model(vocab={"a": 1}), "instead of tokens with scores"),
+    "a surrogate": (model(vocab=[["<unk>", 0.0], ["\ud800", -1.0]]), "has surrogates"),
+    "a newer Metaspace that loses blanks in words": (
+        lambda content: content.update(
+            version="2.0",
+            normalizer={
+                "type": "MetaspaceNormalizer",
+                "replacement": "▁",
+                "prepend": "first",
+                "drop_whitespace": True,
+            },
+            pre_tokenizer=None,
+        ),
+        "none that fits",
+    ),
+    "no score": (model(vocab=[["a"]]), 'place 0, is \\["a"\\] instead of'),
+    "no unknown token": (model(unk_id=9), "unk_id is 9"),
+    "an unknown token that is none": (
+        setting("model", {"type": "WordPiece", "vocab": {"a": 0}}),
+        'unk_token is "\\[UNK\\]"',
+    ),
+    "an id twice": (
+        setting("model", {"type": "WordPiece", "vocab": {"[UNK]": 0, "a": 1, "b": 1}}),
+        "id 1 is given to two tokens",
+    ),
+    "a prefix that is no text": (
+        setting(
+            "model",
+            {"type": "WordPiece", "vocab": {"[UNK]": 0}, "continuing_subword_prefix": 3},
+        ),
+        "continuing_subword_prefix",
+    ),
+    "the lowest score twice": (
+        model(vocab=[["<unk>", 0.0], ["a", -9.0], ["a", -1.0]]),
+        "there twice has the lowest score",
+    ),
+    "the unknown token twice": (
+        model(vocab=[["<unk>", -1.0], ["<unk>", -1.0]]),
+        "'<unk>' is there twice",
+    ),
+    "a damaged map": (
+        setting("normalizer", {"type": "Precompiled", "precompiled_charsmap": "AAA="}),
+        "Precompiled: .*is damaged",
+    ),
+    "a map that is no base64": (
+        setting("normalizer", {"type": "Precompiled", "precompiled_charsmap": "?"}),
+        "normalizer Precompiled",
+    ),
+    "another pattern": (
+        setting("normalizer", {"type": "Replace", "pattern": {"Regex": "a+"}, "content": "b"}),
+        "normalizer is",
+    ),
+    "another pre-tokenizer": (
+        setting("pre_tokenizer", {"type": "UnicodeScripts"}),
+        "only what docs/words.md lists",
+    ),
+    "Punctuation in a new way": (
+        setting("pre_tokenizer", {"type": "Punctuation", "behavior": "New"}),
+        "only what docs/words.md lists",
+    ),
+    "Metaspace of two characters": (
+        setting("pre_tokenizer", SPACE | {"replacement": "ab"}),
+        "a field has a value that is not known",
+    ),
+    "another decoder": (setting("decoder", {"type": "CTC"}), "decoder is"),
+    "a pre-tokenizer after Metaspace": (
+        splitters(SPACE, {"type": "Punctuation"}),
+        "must be the last pre-tokenizer",
+    ),
+    "the first word of several": (
+        splitters({"type": "Punctuation"}, SPACE | {"prepend_scheme": "first"}),
+        "does not depend on the word alone",
+    ),
+    "a prefix of the text": (normalizers({"type": "Prepend", "prepend": "▁"}, RUNS), "Prepend"),
+    "runs before a change": (normalizers(RUNS, {"type": "Lowercase"}), "steps after it change"),
+    "runs inside words": (
+        lambda content: (normalizers(RUNS)(content), setting("pre_tokenizer", None)(content))[0],
+        "runs are parts of words",
+    ),
+    "runs that become a letter": (normalizers(RUNS | {"content": "a"}), "may replace a run"),
+    "a strip without runs": (normalizers(STRIP), "Strip"),
+    "a strip of what stays in words": (normalizers(STRIP, RUNS), "some white space is a part"),
+    "a strip at the start alone": (
+        normalizers(
+            {"type": "Precompiled", "precompiled_charsmap": MAP},
+            {"type": "Strip", "strip_left": True, "strip_right": False},
+            RUNS,
+        ),
+        "Strip",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_not_expressed_exactly_is_refused(name: str, tmp_path: Path) -> None:
+    content = document()
+    change, message = REFUSED[name]
+    change(content)
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises((VocabularyError, PatternError), match=message) as caught:
+        cutline.load(path)
+    assert str(path) in str(caught.value)

@@ -1,0 +1,140 @@
+"""Steps of WordPiece and Unigram against `tokenizers`, for every character and in contexts."""
+
+import random
+from typing import Any
+
+import pytest
+
+from cutline.errors import VocabularyError
+from cutline.normalizing import Form, Step, Traced, normalize, trace
+from cutline.words.characters import ClassName, chars_of
+from cutline.words.precompiled import Precompiled
+from cutline.words.steps import ByCharacter, Collapse
+from tests.words.charsmaps import charsmap
+from tests.words.configurations import SMALL_MAP, tokenizers
+from tests.words.test_char_rules import AWKWARD, SCALARS
+
+norm, pre = tokenizers.normalizers, tokenizers.pre_tokenizers
+
+OFF: dict[str, Any] = {
+    "clean_text": False, "handle_chinese_chars": False, "strip_accents": False, "lowercase": False
+}  # fmt: skip
+SMALL = charsmap(SMALL_MAP)
+TWO = charsmap({"a": "x", "b": "y"})
+STEPS: dict[str, tuple[tuple[Step, ...], Any]] = {
+    "clean text": (
+        (ByCharacter("bert clean text"),),
+        norm.BertNormalizer(**OFF | {"clean_text": True}),
+    ),
+    "chinese": (
+        (ByCharacter("bert chinese"),),
+        norm.BertNormalizer(**OFF | {"handle_chinese_chars": True}),
+    ),
+    "bert accents": (
+        (Form("NFD"), ByCharacter("bert accents")),
+        norm.BertNormalizer(**OFF | {"strip_accents": True}),
+    ),
+    "accents": ((ByCharacter("accents"),), norm.StripAccents()),
+    "nmt": ((ByCharacter("nmt"),), norm.Nmt()),
+    "runs": ((Collapse("\u2581"),), norm.Replace(tokenizers.Regex(" {2,}"), "\u2581")),
+    "precompiled": ((Precompiled(SMALL),), norm.Precompiled(SMALL)),
+}
+CLASSES: dict[ClassName, tuple[Any, list[str]]] = {
+    "white space": (pre.WhitespaceSplit(), ["a", "b"]),
+    "punctuation": (pre.Punctuation(), ["a", "{}", "b"]),
+    "digits": (pre.Digits(), ["a", "{}", "b"]),
+    "word": (pre.Whitespace(), ["a{}b"]),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_every_character_normalizes_as_in_tokenizers(name: str) -> None:
+    steps, oracle = STEPS[name]
+    for code_point in SCALARS:
+        text = chr(code_point)
+        assert normalize(text, steps) == oracle.normalize_str(text), hex(code_point)
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_texts_normalize_as_in_tokenizers_and_are_traced(name: str) -> None:
+    steps, oracle = STEPS[name]
+    rng = random.Random(name)
+    for _ in range(20_000):
+        text = "".join(rng.choices(AWKWARD, k=rng.randint(1, 8)))
+        expected = oracle.normalize_str(text)
+        assert normalize(text, steps) == expected, ascii(text)
+        traced = trace(Traced.of(text), steps)
+        assert traced.text == expected
+        assert len(traced.spans) == len(expected)
+        assert (traced.spans[1:] >= traced.spans[:-1]).all()
+        for step in steps:
+            if step.keeps_slices(text):
+                assert all(
+                    step.apply(text[start:end]) == text[start:end]
+                    for start in range(len(text))
+                    for end in range(start, len(text) + 1)
+                )
+            for place, one in enumerate(text):
+                if step.keeps(one):
+                    after = step.apply(text[place:])
+                    assert after.startswith(one)
+                    assert step.apply(text[:place]) + after == step.apply(text), ascii(text)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_classes_of_every_character_are_those_of_tokenizers(name: ClassName) -> None:
+    splitter, expected = CLASSES[name]
+    chars = chars_of(name)
+    for code_point in SCALARS:
+        words = [word for word, _ in splitter.pre_tokenize_str(f"a{chr(code_point)}b")]
+        inside = [part.format(chr(code_point)) for part in expected]
+        assert (words == inside) == (code_point in SETS[name]), hex(code_point)
+    assert len(chars) == len(SETS[name])
+
+
+SETS = {
+    name: {code_point for start, end in chars_of(name).ranges() for code_point in range(start, end)}
+    for name in CLASSES
+}
+
+
+def test_what_joins_or_leads_a_cluster_is_that_of_tokenizers() -> None:
+    oracle = norm.Precompiled(charsmap({"a": "b"}))
+    joins = {code for code in SCALARS if oracle.normalize_str("a" + chr(code)) == "b"}
+    leads = {
+        code
+        for code in SCALARS
+        if code != ord("a") and oracle.normalize_str(f"{chr(code)}a\u0301").endswith("b\u0301")
+    }
+    for name, expected in (("joins", joins), ("prepends", leads)):
+        ranges = chars_of(name).ranges()  # type: ignore[arg-type]
+        assert {code for start, end in ranges for code in range(start, end)} == expected
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "does not fit"),
+        (b"\x04\0\0\0", "does not fit"),
+        (b"\x03\0\0\0abcd", "does not fit"),
+        (SMALL[:-3] + b"\xff\xff\0", "not UTF-8"),
+        (SMALL[: 4 + int.from_bytes(SMALL[:4], "little")], "out of its strings"),
+        (TWO[:-2], "out of its strings"),
+        (TWO[:-4] + "\u20ac".encode(), "into the middle of a character"),
+    ],
+)
+def test_a_damaged_map_is_refused(data: bytes, message: str) -> None:
+    with pytest.raises(VocabularyError, match=message):
+        Precompiled(data)
+
+
+@pytest.mark.parametrize("size", [1_000_000])
+def test_a_million_marks_take_linear_time(size: int) -> None:
+    step = Precompiled(SMALL)
+    for text in (
+        "e" + "\u0301" * size,
+        "\u0915" + "\u094d" * size,
+        "\u1100" * size,
+        "\xa9\u200d" * size,
+    ):
+        assert len(step.apply(text)) >= size

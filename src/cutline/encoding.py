@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from cutline.kernels.scan.scan import ScanTables
     from cutline.pipeline.pipeline import Pipeline
     from cutline.pipeline.safe_points import SafePoints
+    from cutline.pipeline.words import WordPipeline
     from cutline.spec import TokenizerSpec
     from cutline.vocabulary import Vocabulary
 
@@ -238,7 +239,7 @@ class Encoding(TextEncoder, Decoding):
     def _assemble_words(self, spec: TokenizerSpec) -> None:
         """Assemble an encoding whose model encodes words apart."""
         from cutline.pipeline.words import WordPipeline
-        from cutline.words.decoding import word_decoder
+        from cutline.tables.word_decoder import word_decoder
 
         pipeline = WordPipeline(spec)
         make_decoder = partial(word_decoder, spec)
@@ -460,11 +461,15 @@ class Encoding(TextEncoder, Decoding):
         self, text: str, allowed: frozenset[str] = frozenset()
     ) -> tuple[list[int], NDArray[np.int64]]:
         """Encode like `encode_with_offsets`, but keep blanks at the ends of tokens in the spans."""
-        if self._pipeline is not None:
-            return self._pipeline.encode_with_offsets(self, text, allowed)
-        from cutline.pipeline.offsets import plain_parts, untrimmed_offsets
+        if not self._is_byte_level:
+            words = cast("WordPipeline", self._pipeline)
+            return words.encode_with_offsets(text, allowed)
+        from cutline.pipeline.offsets import changed_parts, plain_parts, untrimmed_offsets
 
-        parts = plain_parts(self._finder(allowed), self._special_tokens, text)
+        if self._pipeline is None:
+            parts = plain_parts(self._finder(allowed), self._special_tokens, text)
+        else:
+            parts = changed_parts(self._pipeline, text, allowed)
         return untrimmed_offsets(self, self._decoder_of_normalized, text, parts)
 
     def encode_ordinary_batch(
@@ -646,7 +651,7 @@ class Encoding(TextEncoder, Decoding):
             limits = counting.limits.further_limits(also_fits)
             return counting.together.split_at(self, plain_text(text), n, index(start), limits)
         if (pipeline := self._changing_pipeline) is not None:
-            return pipeline.split_at(self, text, n, start)
+            return int(self._slices.split_at(pipeline, self, text, n, start))
         return counting.cutting.split_at(self, text, n, start)
 
     def intervals(self, text: str, *, byte_offsets: bool = False) -> IntervalCounter:
@@ -669,7 +674,7 @@ class Encoding(TextEncoder, Decoding):
         (2, 13)
         """
         if (pipeline := self._changing_pipeline) is not None:
-            counter = pipeline.intervals(self, text, byte_offsets=byte_offsets)
+            counter = self._slices.intervals(pipeline, self, text, byte_offsets=byte_offsets)
             return cast("IntervalCounter", counter)  # has all its public methods
         return counting.IntervalCounter(self, text, byte_offsets=byte_offsets)
 
@@ -716,7 +721,7 @@ class Encoding(TextEncoder, Decoding):
                 self.intervals, plain_text(text), chunk_size, chunk_overlap, least, limits
             )
         if (pipeline := self._changing_pipeline) is not None:
-            return pipeline.split(self, text, chunk_size, chunk_overlap)
+            return list(self._slices.split(pipeline, self, text, chunk_size, chunk_overlap))
         return counting.cutting.split(self, text, chunk_size, chunk_overlap)
 
     def truncate(
@@ -964,6 +969,17 @@ class Encoding(TextEncoder, Decoding):
     @property
     def _changing_pipeline(self) -> Pipeline | None:
         return self._pipeline if self._changes_texts else None
+
+    @property
+    def _slices(self) -> Any:
+        """The module that counts slices of texts which the pipeline changes."""
+        if self._is_byte_level:
+            from cutline.pipeline import slices
+
+            return slices
+        from cutline.pipeline import word_slices
+
+        return word_slices
 
     @property
     def _is_byte_level(self) -> bool:

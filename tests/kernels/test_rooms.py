@@ -17,7 +17,7 @@ FLOORS = (
     ("base",),
     ("scan", "bpe"),
     ("encode", "train"),
-    ("cut", "index"),
+    ("cut", "index", "words"),
     ("breaks",),
 )
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

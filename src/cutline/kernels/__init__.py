@@ -47,6 +47,15 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       live_scans      text that grows + prefixes       -> the state of its live scans
       append          text + live_scans                -> counts of a text that grows at its end
       prepend         text + scan + prefixes           -> counts of one that grows at its beginning
+    words/
+      trie            tokens                           -> a trie of them
+      model.pxd       the tables of a model that encodes words
+      char_map        characters                       -> their images in normalized text
+      reader          text + char_map                  -> words
+      wordpiece       one word + trie                  -> its tokens, the longest first
+      unigram         one word + trie, scores          -> its tokens, those of the best path
+      encoder         text + reader + the two + caches -> ids, counts, spans
+      intervals       text + encoder                   -> counts of slices, cuts
     breaks/
       lines           text                             -> where its paragraphs and lines end
       text_properties, graphemes, words, sentences

@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 from cutline.checks import plain_text
 from cutline.normalizing import Form, Lower, Prepend, Replace, Spell, Step, normalize
 from cutline.pipeline.added import AddedFinder
-from cutline.protocols import SliceCounter
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.text_encoder import TextEncoder
 
 if TYPE_CHECKING:
-    from cutline.chunks import Chunk
     from cutline.pipeline.safe_points import SafePoints
     from cutline.pipeline.upper_bound import UpperBound
 
@@ -182,44 +180,6 @@ class Pipeline:
             return encoder._count_normalized_till_limit(text, limit)
         total = self._count_pieces(encoder, text, at_start=True)
         return total if total <= limit else None
-
-    def encode_with_offsets(
-        self, encoder: TextEncoder, text: str, allowed: frozenset[str]
-    ) -> tuple[list[int], NDArray[np.int64]]:
-        """Encode like `encode`, with the characters that each token comes from.
-
-        Raises:
-            SurrogateError: (a ValueError) the text has surrogate code points.
-        """
-        from cutline.pipeline.offsets import changed_parts, untrimmed_offsets
-
-        return untrimmed_offsets(
-            encoder, encoder._decoder_of_normalized, text, changed_parts(self, text, allowed)
-        )
-
-    # Slices: imported when needed, as they need this file
-
-    def intervals(
-        self, encoding: TextEncoder, text: str, *, byte_offsets: bool = False
-    ) -> SliceCounter:
-        """Implement `Encoding.intervals`."""
-        from cutline.pipeline import slices
-
-        return slices.intervals(self, encoding, text, byte_offsets=byte_offsets)
-
-    def split_at(self, encoding: TextEncoder, text: str, n: int, start: int) -> int:
-        """Implement `Encoding.split_at`."""
-        from cutline.pipeline import slices
-
-        return slices.split_at(self, encoding, text, n, start)
-
-    def split(
-        self, encoding: TextEncoder, text: str, chunk_size: int, chunk_overlap: int
-    ) -> "list[Chunk]":
-        """Implement `Encoding.split`."""
-        from cutline.pipeline import slices
-
-        return slices.split(self, encoding, text, chunk_size, chunk_overlap)
 
     def max_characters_of(self, encoder: TextEncoder, n: int) -> int | None:
         """Return how many characters n tokens cover at most; None if that is not known.

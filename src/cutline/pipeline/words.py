@@ -8,7 +8,7 @@ docs/words.md.
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +20,11 @@ from cutline.kernels.words.char_map import CharMap
 from cutline.kernels.words.encoder import WordEncoder
 from cutline.normalizing import SPACE, Step, Traced, normalize, trace
 from cutline.pipeline.pipeline import Pipeline
-from cutline.protocols import SliceCounter
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.text_encoder import TextEncoder
 from cutline.words.char_rules import CharRules
 from cutline.words.models import Unigram, WordPiece
 from cutline.words.splitting import Metaspace
-
-if TYPE_CHECKING:
-    from cutline.chunks import Chunk
 
 __all__ = ["WordPipeline"]
 
@@ -136,28 +132,6 @@ class WordPipeline(Pipeline):
                 if finder.may_find(text) or finder.may_find(normalized):
                     return False
         return not self.kernel.raw.is_entangled(text)
-
-    def intervals(
-        self, encoding: TextEncoder, text: str, *, byte_offsets: bool = False
-    ) -> SliceCounter:
-        """Implement `Encoding.intervals`."""
-        from cutline.pipeline import word_slices
-
-        return word_slices.intervals(self, encoding, text, byte_offsets=byte_offsets)
-
-    def split_at(self, encoding: TextEncoder, text: str, n: int, start: int) -> int:
-        """Implement `Encoding.split_at`."""
-        from cutline.pipeline import word_slices
-
-        return word_slices.split_at(self, encoding, text, n, start)
-
-    def split(
-        self, encoding: TextEncoder, text: str, chunk_size: int, chunk_overlap: int
-    ) -> "list[Chunk]":
-        """Implement `Encoding.split`."""
-        from cutline.pipeline import word_slices
-
-        return word_slices.split(self, encoding, text, chunk_size, chunk_overlap)
 
     # Parts of texts
 
@@ -318,7 +292,7 @@ class WordPipeline(Pipeline):
         return ids
 
     def encode_with_offsets(
-        self, encoder: TextEncoder, text: str, allowed: frozenset[str]
+        self, text: str, allowed: frozenset[str]
     ) -> tuple[list[int], NDArray[np.int64]]:
         """Encode a text, with the characters that each token comes from.
 

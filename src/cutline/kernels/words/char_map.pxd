@@ -1,6 +1,6 @@
 """What a tokenizer makes of each character of a text: its image, in blocks made when needed.
 
-Guarded by tests/kernels/test_words.py.
+Guarded by tests/words/test_encoding.py.
 """
 
 from cutline.kernels.base.characters cimport Characters

@@ -1,6 +1,6 @@
 """The images of characters, asked for block by block.
 
-Guarded by tests/kernels/test_words.py.
+Guarded by tests/words/test_encoding.py.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING

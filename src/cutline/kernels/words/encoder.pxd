@@ -30,7 +30,7 @@ cdef class WordEncoder:
     cdef readonly CharMap raw           # of texts as they are
     cdef readonly CharMap plain         # of normalized texts
     cdef bint prefixes, collapses
-    cdef readonly bint strips_start
+    cdef bint strips_start
     cdef int strips_end
     cdef Py_ssize_t most_characters
     cdef object held                    # arrays that the model points to

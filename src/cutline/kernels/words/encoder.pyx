@@ -1,6 +1,6 @@
 """Encode and count the words of texts: look each one up, encode the rest.
 
-Guarded by tests/kernels/test_words.py.
+Guarded by tests/words/test_encoding.py.
 """
 
 from cpython.exc cimport PyErr_CheckSignals

@@ -4,7 +4,7 @@ A slice is counted in three parts: up to the first place where a word begins, fr
 last such place by a difference of two sums, and from there on. Long words of Unigram have joints:
 places inside at which they can be cut, too.
 
-Guarded by tests/kernels/test_words.py.
+Guarded by tests/words/test_encoding.py.
 """
 
 from array import array

@@ -1,6 +1,6 @@
 """The model of a tokenizer that encodes words: its tables, and the work for one word.
 
-Guarded by tests/kernels/test_words.py.
+Guarded by tests/words/test_encoding.py.
 """
 
 from cutline.kernels.base.common cimport uint8_t, uint32_t

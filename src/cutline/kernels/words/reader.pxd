@@ -1,6 +1,6 @@
 """Reading the words of a text: the images of its characters, up to each break.
 
-Guarded by tests/kernels/test_words.py.
+Guarded by tests/words/test_encoding.py.
 """
 
 from cutline.kernels.base.characters cimport Characters

@@ -1,6 +1,6 @@
 """Read the words of a text, a batch at a time.
 
-Guarded by tests/kernels/test_words.py.
+Guarded by tests/words/test_encoding.py.
 """
 
 from libc.stdlib cimport free

@@ -1,6 +1,6 @@
 """A trie of tokens, byte by byte, in one table of edges.
 
-Guarded by tests/kernels/test_words.py.
+Guarded by tests/words/test_encoding.py.
 """
 
 from cutline.kernels.base.common cimport NONE, uint8_t, uint32_t, uint64_t

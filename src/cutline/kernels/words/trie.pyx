@@ -1,6 +1,6 @@
 """Build a trie of tokens, and look one up as a whole.
 
-Guarded by tests/kernels/test_words.py.
+Guarded by tests/words/test_encoding.py.
 """
 
 from libc.stdlib cimport calloc, free

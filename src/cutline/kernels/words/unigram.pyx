@@ -5,7 +5,7 @@ stays, as in Hugging Face's `tokenizers`: so the tokens are the same to the last
 token of the vocabulary lies across a boundary, the path before it is known: memory is that of the
 longest stretch without one. Source: docs/words.md.
 
-Guarded by tests/kernels/test_words.py.
+Guarded by tests/words/test_encoding.py.
 """
 
 from libc.stdlib cimport free, realloc

@@ -1,6 +1,6 @@
 """WordPiece: the longest token that the rest of a word begins with comes next.
 
-Guarded by tests/kernels/test_words.py.
+Guarded by tests/words/test_encoding.py.
 """
 
 from cutline.kernels.base.common cimport NONE

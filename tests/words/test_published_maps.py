@@ -81,11 +81,13 @@ def models() -> dict[str, tuple[Any, Any]]:
     return {
         "xlm-r": (found, splits(SPLIT, META)),
         "in runs": (steps(found, RUNS), META),
+        "t5": (steps(found, norm.Strip(left=False, right=True), RUNS), META),
+        "deberta": (steps(norm.Strip(), found, RUNS), META),
         "albert": (steps(*quotes, *stripped, found), splits(SPLIT, META)),
     }
 
 
-@pytest.mark.parametrize("name", ["xlm-r", "in runs", "albert"])
+@pytest.mark.parametrize("name", ["xlm-r", "in runs", "t5", "deberta", "albert"])
 def test_words_with_a_published_map_are_those_of_tokenizers(name: str) -> None:
     parts = models()[name]
     rules, expected = rules_of(*parts), words_of(*parts)

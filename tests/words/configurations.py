@@ -54,6 +54,13 @@ def small_map() -> Any:
     return norm.Precompiled(charsmap(SMALL_MAP))
 
 
+@cache
+def odd_map() -> Any:
+    """Leave some white space as it is, as sentencepiece's maps do, and remove some."""
+    odd = {one: made for one, made in SMALL_MAP.items() if one not in "\x85\u2028"} | {"\v": ""}
+    return norm.Precompiled(charsmap(odd))
+
+
 def bert(**switches: Any) -> Any:
     return norm.BertNormalizer(**switches)
 
@@ -133,6 +140,22 @@ CONFIGURATIONS: dict[str, Callable[[], tuple[Any, Any]]] = {
         META,
     ),
     "deberta": lambda: (steps(norm.Strip(), small_map(), RUNS), META),
+    "deberta, with white space in words": lambda: (
+        steps(norm.Strip(), odd_map(), RUNS),
+        META,
+    ),
+    "t5, with white space in words": lambda: (
+        steps(
+            odd_map(),
+            norm.Strip(left=False, right=True),
+            norm.Replace(tokenizers.Regex(" {2,}"), "\u2581"),
+        ),
+        META,
+    ),
+    "stripped, with white space in words": lambda: (
+        steps(norm.NFKC(), norm.Strip(), RUNS),
+        META,
+    ),
     "deberta by punctuation": lambda: (
         steps(norm.Strip(), small_map(), RUNS),
         splits(pre.Punctuation("isolated"), META),

@@ -9,6 +9,7 @@ from cutline.words.char_rules import CharRules, Image
 from cutline.words.neighbours import JOINS, LEFT, OPENS, PAIR, RIGHT
 
 MARKERS = b"\xfe\xff"
+RUN = b"\xfe\xe2\x96\x81"
 
 
 @cache
@@ -28,7 +29,7 @@ def interact(first: Image, second: Image) -> bool:
 def stretches(rules: CharRules, text: str) -> Iterator[tuple[str, bool]]:
     """Cut a text where words surely end, and tell which parts have characters that interact."""
     found = [image(rules, character) for character in text]
-    touched = [False] * len(text)
+    touched = [bool(one.flags & RIGHT) for one in found]
     for k in range(1, len(text)):
         if interact(found[k - 1], found[k]):
             touched[k - 1] = touched[k] = True
@@ -37,6 +38,9 @@ def stretches(rules: CharRules, text: str) -> Iterator[tuple[str, bool]]:
         if k < len(text):
             if touched[k - 1] or touched[k]:
                 continue
+            written = found[k - 1].text
+            if rules.collapses and (not written or written.endswith(RUN)):
+                continue  # blanks of a run belong together
             before, after = found[k - 1].text[-1:], found[k].text[:1]
             if not (before and before in MARKERS) and not (after and after in MARKERS):
                 continue
@@ -45,10 +49,14 @@ def stretches(rules: CharRules, text: str) -> Iterator[tuple[str, bool]]:
 
 
 def images_in(rules: CharRules, text: str) -> Iterator[Image]:
-    for part, is_entangled in stretches(rules, text):
+    parts = [*stretches(rules, text)]
+    for place, (part, is_entangled) in enumerate(parts):
         if is_entangled:
             for step in rules.char_steps:
                 part = step.apply(part)
+            strip = rules.last_strip
+            part = part.lstrip(SPACE) if strip.left and place == 0 else part
+            part = part.rstrip(SPACE) if strip.right and place == len(parts) - 1 else part
             yield from (image(rules.plain, character) for character in part)
         else:
             yield from (image(rules, character) for character in part)

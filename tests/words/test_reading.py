@@ -338,7 +338,13 @@ REFUSED: dict[str, tuple[Change, str]] = {
     ),
     "runs that become a letter": (normalizers(RUNS | {"content": "a"}), "may replace a run"),
     "a strip without runs": (normalizers(STRIP), "Strip"),
-    "a strip of what stays in words": (normalizers(STRIP, RUNS), "some white space is a part"),
+    "a strip before signs": (
+        lambda content: (
+            normalizers(STRIP | {"strip_left": True}, RUNS)(content),
+            splitters({"type": "Punctuation"}, SPACE)(content),
+        )[0],
+        "the word after it would begin otherwise",
+    ),
     "a strip at the start alone": (
         normalizers(
             {"type": "Precompiled", "precompiled_charsmap": MAP},

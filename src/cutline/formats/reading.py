@@ -161,7 +161,8 @@ def _from_json(path: Path, name: str | None) -> TokenizerSpec:
 def _from_document(document: Part, name: str, source: str) -> TokenizerSpec:
     if is_word_model(document):
         before, splitters = parts_before_model(document, source)
-        steps, splits = make_steps(before, source), make_splitters(splitters, source)
+        steps = make_steps(before, source)
+        splits = make_splitters(splitters, source, is_newer=is_newer(document))
         spec = read_word_model(document, name, source, steps, splits)
         return _checked(spec, source, is_done=is_newer(document))
     parsed = parse_tokenizer_json(document, source)

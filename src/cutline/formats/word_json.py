@@ -23,7 +23,7 @@ from cutline.vocabulary import Vocabulary
 from cutline.words.joining import Joiner, JoinMetaspace, JoinWordPiece
 from cutline.words.models import Unigram, WordPiece
 from cutline.words.precompiled import Precompiled
-from cutline.words.splitting import Metaspace, SplitClass, Splitter, WhitespaceSplit
+from cutline.words.splitting import Behavior, Metaspace, SplitClass, Splitter, WhitespaceSplit
 from cutline.words.steps import ByCharacter, Collapse
 
 __all__ = [
@@ -36,7 +36,7 @@ __all__ = [
 
 _LISTED: Final = "only what docs/words.md lists can be"
 _NO_TOKEN_BEGINS_SO: Final = "\U0010ffff"
-_BEHAVIORS: Final = {
+_BEHAVIORS: Final[dict[str, Behavior]] = {
     "Isolated": "isolated",
     "Contiguous": "contiguous",
     "Removed": "removed",
@@ -251,33 +251,46 @@ def _bert_steps(part: Part) -> Iterator[Step]:
 # Splitters
 
 
-def make_splitters(parts: Sequence[Part], source: str) -> tuple[Splitter, ...]:
+def make_splitters(
+    parts: Sequence[Part], source: str, *, is_newer: bool = False
+) -> tuple[Splitter, ...]:
     """Turn pre-tokenizers into splitters.
+
+    Args:
+        parts: as version 1 of the file has them.
+        source: where they come from.
+        is_newer: the file is of version 2, so that `tokenizers` 1 reads it.
 
     Raises:
         VocabularyError: one is not supported; shows it.
     """
-    return tuple(splitter for part in parts for splitter in _splitters(part, source))
+    return tuple(splitter for part in parts for splitter in _splitters(part, source, is_newer))
 
 
-def _splitters(part: Part, source: str) -> tuple[Splitter, ...]:
+def _splitters(part: Part, source: str, is_newer: bool) -> tuple[Splitter, ...]:
     match part:
         case {"type": "BertPreTokenizer"}:
-            return WhitespaceSplit(), SplitClass("punctuation", "isolated")
+            return WhitespaceSplit(), _punctuation("isolated", is_newer)
         case {"type": "WhitespaceSplit"}:
             return (WhitespaceSplit(),)
         case {"type": "Whitespace"}:
-            return WhitespaceSplit(), SplitClass("word", "contiguous")
+            return WhitespaceSplit(), SplitClass("newer word" if is_newer else "word", "contiguous")
         case {"type": "Punctuation"}:
             behavior = _BEHAVIORS.get(part.get("behavior", "Isolated"))
             if behavior is not None:
-                return (SplitClass("punctuation", behavior),)  # type: ignore[arg-type]
+                return (_punctuation(behavior, is_newer),)
         case {"type": "Digits"}:
             alone = part.get("individual_digits", False)
             return (SplitClass("digits", "isolated" if alone else "contiguous"),)
         case {"type": "Metaspace"}:
             return (Metaspace(*_metaspace(part, source)),)
     raise refused(source, "pre_tokenizer", part, _LISTED)
+
+
+def _punctuation(behavior: Behavior, is_newer: bool) -> SplitClass:
+    # `tokenizers` 1.0 has newer marks for these two only.
+    is_newer &= behavior in ("isolated", "removed")
+    return SplitClass("newer punctuation" if is_newer else "punctuation", behavior)
 
 
 def _metaspace(part: Part, source: str) -> tuple[Any, bool, str]:

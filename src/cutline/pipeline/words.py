@@ -18,7 +18,7 @@ from cutline.errors import VocabularyError
 from cutline.kernels.encode.decode import ids_to_list
 from cutline.kernels.words.char_map import CharMap
 from cutline.kernels.words.encoder import WordEncoder
-from cutline.normalizing import SPACE, Step, Traced, normalize, trace
+from cutline.normalizing import SPACE, Step, Strip, Traced, normalize, trace
 from cutline.pipeline.pipeline import Pipeline
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.text_encoder import TextEncoder
@@ -186,7 +186,8 @@ class WordPipeline(Pipeline):
             for first, last, is_entangled in self._parts(kept):
                 part_text = kept[first:last]
                 begin = start + cut_off + first
-                what = self._normalized(part_text, begin) if is_entangled else part_text
+                ends = first == 0, last == len(kept)
+                what = self._normalized(part_text, begin, ends) if is_entangled else part_text
                 prefix = prefixes and (first == 0 or not self._only_first)
                 yield _Piece(begin, begin + len(part_text), what, prefix)
 
@@ -203,8 +204,11 @@ class WordPipeline(Pipeline):
         for (start, end), kind in zip(pairwise([*starts, len(text)]), kinds, strict=True):
             yield start, end, kind
 
-    def _normalized(self, part: str, start: int) -> "_Normalized":
-        steps = self.rules.char_steps
+    def _normalized(self, part: str, start: int, ends: tuple[bool, bool]) -> "_Normalized":
+        """Normalize a part of a text; `ends` says which ends of the text are its own."""
+        strip = self.rules.last_strip
+        strip = Strip(strip.left and ends[0], strip.right and ends[1])
+        steps = (*self.rules.char_steps, strip)
         return _Normalized(normalize(part, steps), partial(_trace, steps), start)
 
     def _stripped(self, section: str, begins: bool) -> tuple[str, int]:

@@ -13,7 +13,7 @@ from cutline.errors import PatternError, VocabularyError
 from cutline.normalizing import SPACE, Prepend, Replace, Step, Strip
 from cutline.pretokenize.charset import CODE_POINTS
 from cutline.words.characters import ClassName, chars_of
-from cutline.words.neighbours import NO_CHARACTER, RIGHT, flagger
+from cutline.words.neighbours import LEFT, NO_CHARACTER, RIGHT, flagger
 from cutline.words.precompiled import Precompiled
 from cutline.words.splitting import Metaspace, SplitClass, Splitter, WhitespaceSplit
 from cutline.words.steps import Collapse
@@ -23,6 +23,8 @@ __all__ = ["CharRules", "Image"]
 _END: Final = b"\xff"
 _RUN: Final = b"\xfe"
 _BLOCK: Final = 256
+_WHITE: Final = frozenset(SPACE) - {" "}
+_NO_STRIP: Final = Strip(False, False)
 _SURROGATES: Final = range(0xD800, 0xE000)
 _HINT: Final = "cutline.wrap(tokenizer) counts and cuts with any tokenizer"
 
@@ -70,6 +72,8 @@ class CharRules:
             start of a text only, if Metaspace says "first").
         collapses: a run of blanks counts as one.
         strips_end: blanks at the end of the normalized text are no word.
+        last_strip: what is cut off the ends of normalized text. Where that is more than blanks,
+            characters interact.
         splits_white: white space ends words, and is in none.
         strips_raw: whether white space at the start, and at the end, of a text is cut off
             before anything else.
@@ -84,13 +88,15 @@ class CharRules:
     ) -> None:
         self._model = model
         self._metaspace = _metaspace_of(splitters)
+        self._n_splitters = len(splitters)
         self.splits_white = any(isinstance(one, WhitespaceSplit) for one in splitters)
         self._classes, self._ways = _ways_of(splitters)
         self.prefix = self._metaspace is not None and self._metaspace.prepend != "never"
         first, self.char_steps, last = _in_three(steps)
         self.collapses = self._collapses(last)
         self.strips_raw = first.left, first.right
-        self.strips_end = self._strips_end(last)
+        self.last_strip = self._last_strip(last)
+        self.strips_end = self.last_strip.right
         self._check_raw_strip(first)
         self._kept: dict[str, Image] = {}
         self._flaggers = [
@@ -120,26 +126,21 @@ class CharRules:
             raise _refused(runs[0], "a pre-tokenizer treats the replacement unlike a blank")
         return True
 
-    def _strips_end(self, last: tuple[Step, ...]) -> bool:
+    def _last_strip(self, last: tuple[Step, ...]) -> Strip:
         strips = [step for step in last if isinstance(step, Strip)]
-        if not strips:
-            return False
-        white = {one: self._normalized(one) for one in SPACE}
-        if self.splits_white:
-            return False  # white space at the ends splits no words
-        if any(set(made) & set(SPACE) - {" "} for made in white.values()):
-            raise _refused(strips[0], "some white space is a part of words, which would shrink")
+        if not strips or self.splits_white:
+            return _NO_STRIP  # white space at the ends splits no words
         if self._metaspace is None:
             raise _refused(strips[0], "without Metaspace, blanks are parts of words")
         left, right = any(one.left for one in strips), any(one.right for one in strips)
         if not self.collapses:
             raise _refused(strips[0], "a run of blanks must count as one")
-        if left and not (right and self.prefix):
+        if left and not (right and self.prefix and self._n_splitters == 1):
             raise _refused(strips[0], "the word after it would begin otherwise")
         place = next((k for k, step in enumerate(last) if isinstance(step, Collapse)), len(last))
         if any(isinstance(step, Strip) for step in last[place:]) and last[place] != Collapse(" "):
             raise _refused(strips[0], "the replacement of runs is no white space")
-        return right
+        return Strip(left, right)
 
     def _check_raw_strip(self, strip: Strip) -> None:
         """Refuse to cut off white space first where words begin otherwise then."""
@@ -148,8 +149,8 @@ class CharRules:
         if not self.collapses or (strip.left and not (strip.right and self.prefix)):
             why = "blanks at the ends of a text, or in runs, are parts of words"
             raise _refused(strip, why)
-        if any(set(self._normalized(one)) != {" "} for one in SPACE):
-            raise _refused(strip, "some white space is a part of words, which would shrink")
+        if any(self._normalized(one).strip(SPACE) for one in SPACE):
+            raise _refused(strip, "some white space becomes something else")
 
     # Images
 
@@ -169,7 +170,7 @@ class CharRules:
         """The rules for text that is normalized already."""
         rules = copy(self)
         rules.char_steps, rules._flaggers, rules._cr_flags = (), [], 0
-        rules.strips_raw = False, False
+        rules.strips_raw, rules.last_strip = (False, False), _NO_STRIP
         return rules
 
     def _images(self, block: int) -> list[Image]:
@@ -180,6 +181,8 @@ class CharRules:
             if flags_of is not None:
                 flags = list(map(or_, flags, flags_of(texts)))
             texts = _each(step, texts)
+        if self.last_strip != _NO_STRIP or self.strips_raw != (False, False):
+            flags = list(map(or_, flags, map(self._flags_of_stripping, texts)))
         if block == 0:
             flags[ord("\r")] |= self._cr_flags
         made = map(self._image_of, texts)
@@ -226,6 +229,19 @@ class CharRules:
         whole = self._image_of(self._normalized("\r\n")).text
         apart = self._image_of(self._normalized("\r") + self._normalized("\n")).text
         return 0 if self._as_one_run(whole) == self._as_one_run(apart) else RIGHT
+
+    def _flags_of_stripping(self, text: str) -> int:
+        """Say whether other white space than blanks is at an edge, so that it may be cut off.
+
+        Before a replacement that is there already, a blank at the start does not act as prefix.
+        """
+        if not text:
+            return 0
+        if text[0] in _WHITE or text[-1] in _WHITE:
+            return LEFT | RIGHT
+        space = self._metaspace
+        is_prefix = self.last_strip.left and space is not None and text[0] == space.replacement
+        return LEFT if is_prefix else 0
 
     def _as_one_run(self, text: bytes) -> bytes:
         """Write only once what is white space of any length."""
@@ -306,7 +322,7 @@ def _way(classes: Sequence[WhitespaceSplit | SplitClass], bits: int) -> _Way:
 
 def _in_three(steps: tuple[Step, ...]) -> tuple[Strip, tuple[Step, ...], tuple[Step, ...]]:
     """Divide steps: a Strip that comes first, what changes characters, and then blanks."""
-    first = Strip(False, False)
+    first = _NO_STRIP
     blanks = (Strip, Collapse)
     start, end = 0, len(steps)
     while end and isinstance(steps[end - 1], blanks):

@@ -18,8 +18,10 @@ __all__ = ["ClassName", "chars_of", "class_pattern"]
 ClassName = Literal[
     "white space",
     "word",
+    "newer word",
     "digits",
     "punctuation",
+    "newer punctuation",
     "marks",
     "bert controls",
     "bert accents",
@@ -39,7 +41,7 @@ r"""Classes that steps and splitters name.
 
 - "white space" and "digits": `char::is_whitespace` and `char::is_numeric` of Rust; "word": `\w`.
 - "marks": of Unicode 16.
-- "punctuation": of BertPreTokenizer and Punctuation.
+- "punctuation": of BertPreTokenizer and Punctuation. `tokenizers` 1 has newer ones.
 - "bert controls", "bert accents", "chinese": what BertNormalizer removes or puts blanks around;
   "accents": what StripAccents removes; "nmt controls" and "nmt blanks": what Nmt does.
 - "joins": joins the grapheme cluster before it; "prepends": joins the one after it;
@@ -56,6 +58,14 @@ _NEWER_PUNCTUATION: Final = (
     "1E95E-1E95F"
 )
 """Added after Unicode 8, or classified so since."""
+
+_WORD_17: Final = (
+    "88F C5C CDC 1ACF-1ADD 1AE0-1AEB A7CE-A7CF A7D2 A7D4 A7F1 10940-10959 10EC5-10EC7 "
+    "10EFA-10EFB 11B60-11B67 11DB0-11DDB 11DE0-11DE9 16EA0-16EB8 16EBB-16ED3 16FF2-16FF6 "
+    "187F8-187FF 18D09-18D1E 18D80-18DF2 1E6C0-1E6DE 1E6E0-1E6F5 1E6FE-1E6FF 2B73A-2B73F "
+    "2CEA2-2CEAD 323B0-33479"
+)
+r"""What Unicode 17 adds to `\w`."""
 
 _NEWER_MN: Final = (
     "7FD 897-89F 8CA-8E1 9FE AFA-AFF B55 C04 C3C D00 D3B-D3C D81 EBA ECE 180F 1885-1886 1ABF-1ACE "
@@ -156,12 +166,14 @@ def _property(name: str) -> CharSet:
 _CLASSES: Final[dict[ClassName, Callable[[], CharSet]]] = {
     "white space": lambda: _property(WHITE_SPACE),
     "word": lambda: _property(WORD),
+    "newer word": lambda: _property(WORD) | _ranges(_WORD_17),
     "marks": lambda: _property("M"),
     "digits": lambda: _property("N") | _ranges("11DE0-11DE9 16FF4-16FF6"),
     "punctuation": lambda: (
         (_property("P") - _ranges(_NEWER_PUNCTUATION))
         | _ranges("24 2B 3C-3E 5E 60 7C 7E 166D 111C9")
     ),
+    "newer punctuation": lambda: _property("P") | _ranges("24 2B 3C-3E 5E 60 7C 7E 10ED0"),
     "bert controls": lambda: (
         (union(map(_property, ("Cc", "Cf", "Co"))) - _ranges("9-A D 890-891 8E2 110CD 13430-1343F"))
         | _ranges("FFFD")

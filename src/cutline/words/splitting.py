@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Metaspace", "SplitClass", "Splitter", "WhitespaceSplit"]
+__all__ = ["Behavior", "Metaspace", "SplitClass", "Splitter", "WhitespaceSplit"]
+
+
+Behavior = Literal["isolated", "contiguous", "removed", "merged with previous", "merged with next"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,15 +19,13 @@ class SplitClass:
     r"""Characters of a class are words apart from the others.
 
     Attributes:
-        members: the class; "word" is `\w`.
+        members: the class; "word" is `\w`. The newer ones are those of `tokenizers` 1.
         behavior: each of them is a word ("isolated"), each run of them is ("contiguous"), they
             are removed, or each ends a word ("merged with previous") or begins one.
     """
 
-    members: Literal["punctuation", "digits", "word"]
-    behavior: Literal[
-        "isolated", "contiguous", "removed", "merged with previous", "merged with next"
-    ]
+    members: Literal["punctuation", "newer punctuation", "digits", "word", "newer word"]
+    behavior: Behavior
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,12 +203,13 @@ cdef class CharMap:
             return False
         if at + 1 < text.n and meets(flags, self.flags_at(text, at + 1)):
             return False
+        # What the two before have become together may change with this one.
+        if at > 1 and meets(self.flags_at(text, at - 2), before):
+            return False
         if not self.collapses:
             return True
         # Blanks of a run belong together, whatever vanishes between them; and at the end of a
         # text they may be no word.
-        if at > 1 and meets(self.flags_at(text, at - 2), before):
-            return False
         code_point = char_at(text, at - 1)
         block = self.blocks[code_point >> 8]
         image = &block.images[code_point & 0xFF]

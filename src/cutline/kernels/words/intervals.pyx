@@ -281,7 +281,10 @@ cdef class WordIntervals:
         return count
 
     cdef bint is_sure(self, WordState* state, Py_ssize_t place, Py_ssize_t end) noexcept nogil:
-        """Whether the first word of text[place:end], which goes on with one, has sure tokens."""
+        """Whether the first word of text[place:end], which goes on with one, has sure tokens.
+
+        The first one is known, too: unknown characters may be one token with those before them.
+        """
         cdef const WordModel* model = &self.encoder.model
         cdef Py_ssize_t n
         start_reading(&state.reader, place, end, False)
@@ -294,7 +297,7 @@ cdef class WordIntervals:
             model, &state.paths, state.reader.buffer + state.words.starts[0], n, state.out, NULL,
             NULL,
         )
-        return state.paths.is_sure
+        return state.paths.is_sure and not (model.fuses and state.paths.begins_unknown)
 
     cdef Py_ssize_t first_start(self, WordState* state, Py_ssize_t start) noexcept nogil:
         """The first start at which a slice that begins at `start` can be cut; or a status.
@@ -361,6 +364,10 @@ cdef class WordIntervals:
                 return head
         if last < end:
             tail = self.count_after(state, start, last, end)
+            if tail == NOT_FOUND and last > first:
+                # A token that the end cuts may be unknown, and one with those before it.
+                last = last_start(&self.starts, last - 1)
+                tail = self.count_after(state, start, last, end)
             if tail == NOT_FOUND:
                 return self.count_alone(state, start, end)
             if tail < 0:
@@ -413,6 +420,12 @@ cdef class WordIntervals:
         limit = self.starts.n
         if low + 1 < self.starts.count:
             limit = start_of_rank(&self.starts, low + 1) - 1
+        if place > start and is_joint(&self.starts, place):
+            # What is unknown after a joint may be one token with what is before it.
+            if low == rank:
+                return self.best_end(state, start, start, limit, n + head)
+            low -= 1
+            place = start_of_rank(&self.starts, low)
         return self.best_end(state, start, place, limit, left - self.starts.sums[low])
 
     cdef Py_ssize_t rank_of(self, Py_ssize_t at) noexcept nogil:

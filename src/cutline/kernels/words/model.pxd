@@ -35,3 +35,4 @@ cdef struct Paths:
     uint32_t* tokens                # its last token, by number; NONE: unknown
     Py_ssize_t slots
     bint is_sure                    # of the last word: no score before it could change its tokens
+    bint begins_unknown     # the first token of the last word is unknown characters

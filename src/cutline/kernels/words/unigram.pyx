@@ -125,25 +125,31 @@ cdef inline bint is_unknown(const WordModel* model, uint32_t token) noexcept nog
 
 
 cdef Py_ssize_t write_unknown(
-    const WordModel* model, const uint8_t* run, Py_ssize_t n, uint32_t* out
+    const WordModel* model, const uint8_t* word, Py_ssize_t start, Py_ssize_t end,
+    Py_ssize_t count, uint32_t* out, Py_ssize_t* spans
 ) noexcept nogil:
-    """Write the ids of unknown characters. Returns how many."""
-    cdef uint32_t token = find_in_trie(&model.trie, 0, run, n)
-    cdef Py_ssize_t at, byte, count = 0
-    if token != NONE:
-        out[0] = model.ids[token]
-        return 1
-    if not model.falls_back:
-        out[0] = model.unk_id
-        return 1
-    for at in range(n):
-        if run[at] == META:
+    """Write the ids of unknown characters, word[start:end], after `count` others.
+
+    Returns how many there are then.
+    """
+    cdef uint32_t token = find_in_trie(&model.trie, 0, word + start, end - start)
+    cdef Py_ssize_t at, byte, before = count
+    if token != NONE or not model.falls_back:
+        out[count] = model.unk_id if token == NONE else model.ids[token]
+        count += 1
+    else:
+        for at in range(start, end):
+            if word[at] != META:
+                out[count] = model.byte_ids[word[at]]
+                count += 1
+                continue
             for byte in range(model.n_meta):
-                out[count + byte] = model.byte_ids[model.meta[byte]]
-            count += model.n_meta
-        else:
-            out[count] = model.byte_ids[run[at]]
-            count += 1
+                out[count] = model.byte_ids[model.meta[byte]]
+                count += 1
+    if spans != NULL:
+        for at in range(before, count):
+            spans[2 * at] = start
+            spans[2 * at + 1] = end
     return count
 
 
@@ -158,10 +164,10 @@ cdef Py_ssize_t best_path(
         spans: where each token starts and ends; NULL: not asked.
         joints: emptied, and filled with places at which the word can be cut; NULL: not asked.
     """
-    cdef Py_ssize_t at = 0, end, count = 0, run = -1, before = 0, known, wrote, place, after
+    cdef Py_ssize_t at = 0, end, count = 0, run = -1, place, after
     cdef double score = 0
     cdef uint32_t token
-    cdef bint is_sure = True
+    cdef bint is_sure = True, unknown
     if joints != NULL:
         joints.count = 0
     while at < n:
@@ -173,33 +179,30 @@ cdef Py_ssize_t best_path(
         score = paths.scores[end]
         is_sure = turn_around(paths, end, (end + 2) * model.rounding * n) and is_sure
         after = paths.starts[0]
-        if joints != NULL and at > 0 and not is_unknown(model, paths.tokens[after]):
-            if not add_joint(joints, at, count):
-                return NO_MEMORY
+        if at == 0:
+            paths.begins_unknown = is_unknown(model, paths.tokens[after])
         place = 0
         while place < end:
             token = paths.tokens[after]
-            wrote = 1
-            if not is_unknown(model, token):
+            unknown = is_unknown(model, token)
+            if run >= 0 and not (unknown and model.fuses):
+                count = write_unknown(model, word, run, at + place, count, out, spans)
                 run = -1
-                known = at + place
-                before = count
-                out[count] = model.ids[token]
+            if unknown:
+                run = at + place if run < 0 else run
             else:
-                if run < 0 or not model.fuses:
-                    run = at + place
-                    before = count
-                known = run
-                wrote = write_unknown(model, word + run, at + after - run, out + before)
-            count = before
-            while count < before + wrote:
+                if place == 0 and joints != NULL and at > 0 and not add_joint(joints, at, count):
+                    return NO_MEMORY
+                out[count] = model.ids[token]
                 if spans != NULL:
-                    spans[2 * count] = known
+                    spans[2 * count] = at + place
                     spans[2 * count + 1] = at + after
                 count += 1
             place = after
             after = paths.starts[after]
         at += end
+    if run >= 0:
+        count = write_unknown(model, word, run, n, count, out, spans)
     paths.is_sure = is_sure
     if joints != NULL and not is_sure:
         joints.count = 0
@@ -263,17 +266,21 @@ cdef Py_ssize_t count_prefixes(
         if start > 0 and model.fuses and paths.margins[start] >= 0:
             run = <Py_ssize_t> paths.margins[start]
         paths.margins[place] = run
-        counts[place] = counts[run] + count_unknown(model, word + run, place - run)
+        if not model.falls_back or find_in_trie(&model.trie, 0, word + run, place - run) != NONE:
+            counts[place] = counts[run] + 1
+            continue
+        # Bytes go on with those of the run, unless the run so far is a token.
+        if find_in_trie(&model.trie, 0, word + run, start - run) != NONE:
+            start = run
+        counts[place] = counts[start] + count_bytes(model, word + start, place - start)
     return 0
 
 
-cdef inline Py_ssize_t count_unknown(
+cdef inline Py_ssize_t count_bytes(
     const WordModel* model, const uint8_t* run, Py_ssize_t n
 ) noexcept nogil:
-    """What write_unknown would write."""
+    """The bytes of unknown characters."""
     cdef Py_ssize_t at, count = n
-    if not model.falls_back or find_in_trie(&model.trie, 0, run, n) != NONE:
-        return 1
     for at in range(n):
         count += (model.n_meta - 1) * (run[at] == META)
     return count

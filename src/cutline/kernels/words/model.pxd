@@ -19,6 +19,7 @@ cdef struct WordModel:
     uint32_t continued              # the root of tokens that go on with a word
     # Unigram
     const double* scores            # by number
+    uint32_t* nodes_of_characters   # of the BMP: the node that a character leads to, or 0
     double unk_score
     double rounding                 # the most that rounding moves a sum, for each byte of a word
     bint fuses

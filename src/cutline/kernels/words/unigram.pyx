@@ -10,7 +10,7 @@ Guarded by tests/words/test_encoding.py.
 
 from libc.stdlib cimport free, realloc
 
-from cutline.kernels.base.common cimport NO_MEMORY, NONE, char_bytes, grow
+from cutline.kernels.base.common cimport NO_MEMORY, NONE, char_bytes, decode_char, grow
 from cutline.kernels.words.char_map cimport META
 from cutline.kernels.words.trie cimport child_of, find_in_trie
 
@@ -81,6 +81,21 @@ cdef bint extend_paths(
     return True
 
 
+cdef inline uint32_t node_after(
+    const WordModel* model, const uint8_t* character, Py_ssize_t width
+) noexcept nogil:
+    """The node that a character leads to from the first root, or 0."""
+    cdef uint32_t node = 0
+    cdef Py_ssize_t at
+    if 2 <= width <= 3:
+        return model.nodes_of_characters[decode_char(character, width)]
+    for at in range(width):
+        node = child_of(&model.trie, node, character[at])
+        if node == 0:
+            return 0
+    return node
+
+
 cdef Py_ssize_t follow(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n, double score,
     Py_ssize_t least
@@ -96,23 +111,21 @@ cdef Py_ssize_t follow(
     while at < n and (at < reach or at < least):
         if at + 8 > known and not extend_paths(paths, &known, at + 8, score):
             return NO_MEMORY
-        width = min(character_bytes(word[at]), n - at)
-        is_known = False
-        node = 0
-        place = at
-        while place < n:
-            node = child_of(&model.trie, node, word[place])
-            if node == 0:
-                break
-            place += 1
+        width = character_bytes(word[at])
+        node = node_after(model, word + at, width)
+        place = at + width
+        is_known = node != 0 and model.trie.tokens[node] != NONE
+        while node != 0:
             token = model.trie.tokens[node]
-            if token == NONE:
-                continue
-            if place >= known and not extend_paths(paths, &known, place, score):
-                return NO_MEMORY
-            offer(paths, place, at, token, model.scores[token] + paths.scores[at])
-            is_known = is_known or place == at + width
-            reach = max(reach, place)
+            if token != NONE:
+                if place >= known and not extend_paths(paths, &known, place, score):
+                    return NO_MEMORY
+                offer(paths, place, at, token, model.scores[token] + paths.scores[at])
+                reach = max(reach, place)
+            if place == n:
+                break
+            node = child_of(&model.trie, node, word[place])
+            place += 1
         if not is_known:
             offer(paths, at + width, at, NONE, model.unk_score + paths.scores[at])
             reach = max(reach, at + width)

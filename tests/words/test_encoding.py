@@ -80,8 +80,8 @@ def test_slices_and_cuts_are_those_of_the_slices_encoded(
 ) -> None:
     rng = random.Random(f"{kind}{name}")
     oracle, encoding = both(kind, name, rng, tmp_path)
-    for _ in range(12):
-        text = random_text(rng, 60)
+    for _ in range(8):
+        text = random_text(rng, 40)
         n = len(text)
         counts = {
             (start, end): len(ids(oracle, text[start:end]))

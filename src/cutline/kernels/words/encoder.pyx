@@ -309,6 +309,7 @@ cdef class WordEncoder:
             self.model.unk_score = options["unk_score"]
             self.model.rounding = options["rounding"]
             self.model.fuses = options["fuses"]
+            self.model.longest = max(4, max(map(len, tokens), default=0))
             if options["byte_ids"] is not None:
                 self.model.falls_back = True
                 meta = options["meta"]

@@ -24,6 +24,7 @@ cdef struct WordModel:
     double rounding                 # the most that rounding moves a sum, for each byte of a word
     bint fuses
     bint falls_back
+    Py_ssize_t longest              # bytes of a token, or of an unknown character
     uint32_t byte_ids[256]
     uint8_t meta[4]                 # the bytes that META stands for
     Py_ssize_t n_meta

@@ -952,10 +952,12 @@ class Encoding(TextEncoder, Decoding):
     def _pat_str(self) -> str | None:
         return self._spec.pat_str
 
-    def _most_tokens_of_a_character(self) -> int:
+    def _most_tokens_of_a_character(self) -> int | None:
         """See `TextEncoder`. Cost: a second, once, if the encoding changes texts."""
         if not self._changes_texts:
             return 4  # each token has at least one byte
+        if not self._is_byte_level:
+            return None  # to encode every character takes seconds
 
         def most() -> int:
             points = chain(range(0xD800), range(0xE000, 0x110000))

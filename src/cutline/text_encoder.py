@@ -29,8 +29,8 @@ class TextEncoder(Encoder):
     _find_counter: ClassVar[Callable[[Any], Any]]
 
     @abstractmethod
-    def _most_tokens_of_a_character(self) -> int:
-        """Return a chunk size that fits any character."""
+    def _most_tokens_of_a_character(self) -> int | None:
+        """Return a chunk size that fits any character; None if it is not known."""
 
     @abstractmethod
     def _count_after(self, text: str) -> int:

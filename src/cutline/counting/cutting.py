@@ -74,7 +74,7 @@ def split_by_counting(
     text: str,
     chunk_size: int,
     chunk_overlap: int,
-    least: Callable[[], int] | None,
+    least: Callable[[], int | None] | None,
     limits: Sequence[Limit] = (),
 ) -> list[Chunk]:
     """Cut a text like `split`, by counting slices: for token counters without a kernel.

@@ -11,7 +11,7 @@ import cutline
 from tests.texts import NAMED_TEXTS
 from tests.words.configurations import CONFIGURATIONS
 from tests.words.test_char_rules import AWKWARD
-from tests.words.tokenizers_of import LETTERS, MODELS, both
+from tests.words.tokenizers_of import LETTERS, MODELS, both, tokenizer_of
 
 tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
 
@@ -213,3 +213,17 @@ def test_cuts_in_words_without_joints(seed: int) -> None:
         others = [*range(end + 1, min(end + 8, 6001)), 6000]
         for other in others if end < 6000 else []:
             assert len(ids(oracle, text[start:other])) > budget, (start, budget, end, other)
+
+
+@pytest.mark.parametrize("name", ["t5", "metaspace first", "deberta", "xlm-r"])
+def test_added_tokens_are_found_in_normalized_text(name: str, tmp_path: Path) -> None:
+    tokenizer = tokenizer_of("Unigram", name, random.Random(name))
+    tokenizer.add_tokens([tokenizers.AddedToken("<x>", normalized=True)])
+    path = tmp_path / "tokenizer.json"
+    path.write_text(tokenizer.to_str(), encoding="utf-8")
+    oracle, encoding = tokenizers.Tokenizer.from_file(str(path)), cutline.load(path)
+    for text in ("ab <x>", "ab  <x>ab", "<x>ab <x> a", " <x> ", "a<x> <x>  b ", "e\u0301 <x>a"):
+        expected = ids(oracle, text)
+        assert encoding.encode(text) == expected, ascii(text)
+        assert encoding.encode_with_offsets(text)[0] == expected
+        assert encoding.count(text) == len(expected)

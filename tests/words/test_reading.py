@@ -273,6 +273,15 @@ REFUSED: dict[str, tuple[Change, str]] = {
         "none that fits",
     ),
     "no score": (model(vocab=[["a"]]), 'place 0, is \\["a"\\] instead of'),
+    "an infinite score": (model(vocab=[["a", float("inf")]]), "a finite number"),
+    "a score that no float holds": (model(vocab=[["a", 10**400]]), "a finite number"),
+    "words of no characters": (
+        setting(
+            "model",
+            {"type": "WordPiece", "vocab": {"[UNK]": 0}, "max_input_chars_per_word": 0},
+        ),
+        "a length at least 1",
+    ),
     "no unknown token": (model(unk_id=9), "unk_id is 9"),
     "an unknown token that is none": (
         setting("model", {"type": "WordPiece", "vocab": {"a": 0}}),

@@ -2,6 +2,7 @@
 
 from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
+from sys import float_info
 from typing import Any, Final
 
 import numpy as np
@@ -44,6 +45,7 @@ _BEHAVIORS: Final[dict[str, Behavior]] = {
     "MergedWithNext": "merged with next",
 }
 _UNLIMITED: Final = 2**31 - 1
+_GREATEST: Final = float_info.max
 
 
 def is_word_model(document: Part) -> bool:
@@ -109,7 +111,7 @@ def read_word_model(
         ids = checked_ids(part.get("vocab"), f"{source}, vocab")
         vocabulary, model = _by_ids(part, ids, source)
         places, n_tokens = ids, len(ids)
-        unreachable: dict[bytes, int] = {}
+        unreachable = {b"": ids[""]} if "" in ids else {}  # no word is empty
     else:
         rows = [*_rows(part.get("vocab"), source)]
         vocabulary, model, unreachable = _by_scores(part, rows, source)
@@ -141,14 +143,18 @@ def _by_ids(part: Part, ids: Mapping[str, int], source: str) -> tuple[Vocabulary
         why = "it must be in the vocabulary, or else unknown words cannot be encoded"
         raise refused(source, "model: unk_token", unk, why)
     vocabulary = Vocabulary.of_words(
-        sorted(((_utf8(text, source), at) for text, at in ids.items()), key=lambda one: one[1])
+        sorted(
+            ((_utf8(text, source), at) for text, at in ids.items() if text),
+            key=lambda one: one[1],
+        )
     )
     if part["type"] == "WordLevel":
         return vocabulary, WordPiece(ids[unk], _unused_prefix(ids), _UNLIMITED)
     prefix = part.get("continuing_subword_prefix", "##")
     longest = part.get("max_input_chars_per_word", 100)
-    if not isinstance(prefix, str) or type(longest) is not int or longest < 0:
-        raise refused(source, "model", {"continuing_subword_prefix": prefix, "max_input": longest})
+    if not isinstance(prefix, str) or type(longest) is not int or longest < 1:
+        shows = {"continuing_subword_prefix": prefix, "max_input_chars_per_word": longest}
+        raise refused(source, "model", shows, "a prefix is text, and a length at least 1")
     return vocabulary, WordPiece(ids[unk], prefix, longest)
 
 
@@ -174,12 +180,12 @@ def _rows(vocab: Any, source: str) -> Iterator[tuple[str, float]]:
         raise VocabularyError(f"{source}: vocab is {shown(vocab)} instead of tokens with scores")
     for place, row in enumerate(vocab):
         match row:
-            case [str() as text, int() | float() as score]:
+            case [str() as text, int() | float() as score] if abs(score) <= _GREATEST:
                 yield text, float(score)
             case _:
                 raise VocabularyError(
                     f"{source}: vocab, place {place}, is {shown(row)} instead of a token and its "
-                    "score"
+                    "score, a finite number"
                 )
 
 

@@ -180,7 +180,8 @@ class WordPipeline(Pipeline):
                     part = traced.part(first, last)
                     begin, stop = int(part.spans[0, 0]), int(part.spans[-1, 1])
                     made = _Normalized(part.text, partial(_known, part), start)
-                    yield _Piece(start + begin, start + stop, inner or made, prefixes)
+                    prefix = prefixes and (first == 0 or not self._only_first)
+                    yield _Piece(start + begin, start + stop, inner or made, prefix, True)
                 continue
             kept, cut_off = self._stripped(section, at_start or start > 0)
             for first, last, is_entangled in self._parts(kept):
@@ -249,7 +250,7 @@ class WordPipeline(Pipeline):
                 case str() as raw:
                     total += self.kernel.count(raw, False, piece.prefixes)
                 case _Normalized() as made:
-                    total += self.kernel.count(made.text, True, piece.prefixes)
+                    total += self.kernel.count(made.text, True, piece.prefixes, piece.keeps_end)
                 case _:
                     total += 1
         return total
@@ -290,7 +291,10 @@ class WordPipeline(Pipeline):
                 case str() as raw:
                     ids += self.kernel.encode(raw, True, False, piece.prefixes) or ()
                 case _Normalized() as made:
-                    ids += self.kernel.encode(made.text, True, True, piece.prefixes) or ()
+                    ids += (
+                        self.kernel.encode(made.text, True, True, piece.prefixes, piece.keeps_end)
+                        or ()
+                    )
                 case token:
                     ids.append(token.id)
         return ids
@@ -312,7 +316,7 @@ class WordPipeline(Pipeline):
                     found, places = self._traced(raw, False, piece.prefixes)
                     spans.append(places + piece.start)
                 case _Normalized() as made:
-                    found, places = self._traced(made.text, True, piece.prefixes)
+                    found, places = self._traced(made.text, True, piece.prefixes, piece.keeps_end)
                     traced = made.trace(text[piece.start : piece.end])
                     spans.append(traced.spans_of(places) + made.offset)
                 case token:
@@ -322,9 +326,9 @@ class WordPipeline(Pipeline):
         return ids, np.concatenate(spans)
 
     def _traced(
-        self, text: str, is_plain: bool, prefixes: bool
+        self, text: str, is_plain: bool, prefixes: bool, keeps_end: bool = False
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        found = self.kernel.encode_with_spans(text, is_plain, prefixes)
+        found = self.kernel.encode_with_spans(text, is_plain, prefixes, keeps_end)
         assert found is not None  # `_pieces` took care of what is entangled
         return found
 
@@ -358,6 +362,7 @@ class _Piece(NamedTuple):
     end: int
     what: AddedToken | str | _Normalized
     prefixes: bool = True
+    keeps_end: bool = False  # what is cut off at the end of a text is cut off already
 
 
 class _SafePoints:

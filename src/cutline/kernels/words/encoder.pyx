@@ -365,13 +365,17 @@ cdef class WordEncoder:
         reader.most_characters = self.most_characters
         reader.traces = False
 
-    def count(self, str text not None, bint is_plain=False, bint prefixes=True):
+    def count(
+        self, str text not None, bint is_plain=False, bint prefixes=True,
+        bint keeps_end=False,
+    ):
         """Count the tokens of a text.
 
         Args:
             text: has no surrogates.
             is_plain: it is normalized.
             prefixes: it is at the start of a text.
+            keeps_end: it goes on, or nothing is cut off at its end.
 
         Returns:
             The number; -1 where characters are entangled.
@@ -384,6 +388,8 @@ cdef class WordEncoder:
         owned = self.take()
         self.begin(&owned.state, char_map, text)
         prefixes = prefixes and self.prefixes
+        if keeps_end:
+            owned.state.reader.strips_end = 0
         if owned.state.reader.text.n < NOGIL_CHARS:
             total = count_stretch(
                 &self.model, &owned.state, 0, owned.state.reader.text.n, prefixes
@@ -398,7 +404,10 @@ cdef class WordEncoder:
         self.release(owned)
         return total
 
-    def encode(self, str text not None, bint as_list, bint is_plain=False, bint prefixes=True):
+    def encode(
+        self, str text not None, bint as_list, bint is_plain=False, bint prefixes=True,
+        bint keeps_end=False,
+    ):
         """Encode a text; see `count`. A list of ids or an array, or None if it is entangled."""
         cdef CharMap char_map = self.plain if is_plain else self.raw
         cdef Py_ssize_t total
@@ -408,6 +417,8 @@ cdef class WordEncoder:
         owned = self.take()
         self.begin(&owned.state, char_map, text)
         prefixes = prefixes and self.prefixes
+        if keeps_end:
+            owned.state.reader.strips_end = 0
         with nogil:
             total = encode_stretch(
                 &self.model, &owned.state, 0, owned.state.reader.text.n, prefixes
@@ -418,7 +429,10 @@ cdef class WordEncoder:
         self.release(owned)
         return found
 
-    def encode_with_spans(self, str text not None, bint is_plain=False, bint prefixes=True):
+    def encode_with_spans(
+        self, str text not None, bint is_plain=False, bint prefixes=True,
+        bint keeps_end=False,
+    ):
         """Encode a text; see `count`. Ids (uint32) and the characters of each (int64, (n, 2))."""
         cdef CharMap char_map = self.plain if is_plain else self.raw
         cdef Py_ssize_t total
@@ -430,6 +444,8 @@ cdef class WordEncoder:
         self.begin(&owned.state, char_map, text)
         owned.state.reader.traces = True
         prefixes = prefixes and self.prefixes
+        if keeps_end:
+            owned.state.reader.strips_end = 0
         with nogil:
             total = trace_stretch(
                 &self.model, &owned.state, owned.state.reader.text.n, prefixes

@@ -3,10 +3,12 @@
 import ast
 import re
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import regex
 from docutils import nodes
 from numpy.typing import ArrayLike, NDArray
 from sphinx.addnodes import pending_xref
@@ -16,6 +18,7 @@ from sphinx.util.typing import stringify_annotation
 
 import cutline
 from cutline.chunking.level_choice import LevelLike
+from cutline.chunking.levels import Level
 from cutline.counting.limits import AlsoFits, Measure
 from cutline.counting.truncating import Boundary, Keep
 from cutline.encoding import TiktokenEncoding
@@ -35,16 +38,22 @@ NAMED = {
     "AlsoFits": AlsoFits,
     "Appender": cutline.Appender,
     "Boundary": Boundary,
+    "Callable": Callable,
     "Chunk": cutline.Chunk,
     "DecodeStream": cutline.DecodeStream,
     "FileFormat": FileFormat,
+    "Iterable": Iterable,
     "IntervalCounter": cutline.IntervalCounter,
     "Keep": Keep,
+    "Level": Level,
+    "Measure": Measure,
     "Prepender": cutline.Prepender,
     "TokenCounter": TokenCounter,
     "TokenizerSpec": TokenizerSpec,
     "Vocabulary": Vocabulary,
     "np": np,
+    "re": re,
+    "regex": regex,
 }
 for path, module in list(sys.modules.items()):
     if path.startswith("cutline.") and ".kernels." not in path:
@@ -126,7 +135,12 @@ nitpick_ignore = [
         "llama_index.core.callbacks.base.CallbackManager",
         "llama_index.core.schema.BaseNode",
         "tiktoken.Encoding",
+        "Characters",
+        "Joiner",
+        "Splitter",
         "Step",
+        "Unigram",
+        "WordPiece",
         as_text(Measure)[1:],
         as_text(TextEncoder)[1:],
         as_text(TokenCounter)[1:],

@@ -113,14 +113,14 @@ def test_a_trained_encoding_counts_on_the_command_line(invoke: Invoke, tmp_path:
 
 def test_an_encoding_that_cannot_be_loaded_is_one_line(invoke: Invoke, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("to be or not")
-    (tmp_path / "new.json").write_text('{"model": {"type": "New", "vocab": {}}}')
+    (tmp_path / "bert.json").write_text('{"model": {"type": "WordPiece", "vocab": {}}}')
     (tmp_path / "empty").mkdir()
     cutline.get_encoding("gpt2").save(tmp_path / "x.tiktoken")
     for name, message in (
         ("none.cutline", "no such file or directory"),
         ("empty", "a folder without tokenizer.json, tekken.json, vocab.json"),
         ("x.tiktoken", "does not contain the split pattern: load it in Python, and save it as"),
-        ("new.json", 'model: type is "New", which is not supported; only models that docs/'),
+        ("bert.json", 'model: unk_token is "[UNK]", which is not supported'),
     ):
         result = invoke("count", "--encoding", tmp_path / name, tmp_path / "a.txt")
         assert (result.exit_code, result.stdout) == (2, "")

@@ -321,7 +321,8 @@ def test_a_private_model_is_unknown_without_a_token(hub: Hub) -> None:
 
 
 def test_what_is_not_supported_names_wrap(hub: Hub) -> None:
-    refused = {"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}}
+    model = {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}
+    refused = {"model": model, "pre_tokenizer": {"type": "UnicodeScripts"}}
     hub.publish(NAME, published(**{"tokenizer.json": refused}))
     with pytest.raises(cutline.VocabularyError, match=r"cutline\.wrap\(tokenizer\)"):
         cutline.from_pretrained(NAME)

@@ -69,7 +69,7 @@ def make_pattern(parts: Sequence[Part], source: str) -> tuple[str | None, bool]:
     """
     *before, last = parts or [{}]
     if last.get("type") != "ByteLevel" or any(part["type"] == "ByteLevel" for part in before):
-        why = "only byte-level BPE can be read, which ends with the pre-tokenizer ByteLevel"
+        why = "byte-level BPE ends with the pre-tokenizer ByteLevel"
         raise refused(source, "pre_tokenizer", list(parts) or None, why)
     prefix_space = bool(last.get("add_prefix_space", True))
     if prefix_space and before:

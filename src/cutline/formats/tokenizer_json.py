@@ -145,7 +145,7 @@ def checked_ids(part: Any, source: str) -> dict[str, int]:
 
 def refused(source: str, part: str, got: Any, why: str = "") -> VocabularyError:
     """Build the error for a part that cannot be expressed exactly."""
-    reason = why or "only models that docs/tokenizers.md lists can be read"
+    reason = why or "only what docs/tokenizers.md and docs/words.md list can be read"
     return VocabularyError(
         f"{source}: {part} is {shown(got)}, which is not supported; {reason}: {WRAP_HINT}"
     )

@@ -24,7 +24,9 @@ from cutline.kernels.words.model cimport UNIGRAM, WORD_PIECE
 from cutline.kernels.words.reader cimport (
     TOO_LONG, WORD_SLOTS, free_reader, read_words, start_reading,
 )
-from cutline.kernels.words.trie cimport add_token, find_in_trie, free_trie, start_trie
+from cutline.kernels.words.trie cimport (
+    add_token, find_in_trie, free_trie, nodes_of_characters, start_trie,
+)
 from cutline.kernels.words.unigram cimport best_path, free_paths
 from cutline.kernels.words.wordpiece cimport longest_matches
 
@@ -307,6 +309,7 @@ cdef class WordEncoder:
             self.model.unk_score = options["unk_score"]
             self.model.rounding = options["rounding"]
             self.model.fuses = options["fuses"]
+            self.model.longest = max(4, max(map(len, tokens), default=0))
             if options["byte_ids"] is not None:
                 self.model.falls_back = True
                 meta = options["meta"]
@@ -324,7 +327,12 @@ cdef class WordEncoder:
             if continuation and token.startswith(continuation):
                 self.add(1, token[len(continuation):], number)
 
+        self.model.nodes_of_characters = nodes_of_characters(&self.model.trie)
+        if self.model.nodes_of_characters == NULL:
+            raise MemoryError("no memory for the tokens of a vocabulary")
+
     def __dealloc__(self):
+        free(self.model.nodes_of_characters)
         free_trie(&self.model.trie)
 
     cdef int add(self, uint32_t root, bytes token, Py_ssize_t number) except -1:

@@ -58,6 +58,8 @@ cdef enum:
     GAP_STEP = 64           # characters without a word from one start to the next
     NOGIL_CHARS = 1 << 16
     NEAR = 64               # characters
+    WINDOW = 4096           # characters that are read at first to find an end
+    WINDOW_TOKEN = 8        # ... and for each token
 
 
 # Bit k: at character k begins what is counted apart. `ranks` has the bits before each word of 64,
@@ -281,7 +283,10 @@ cdef class WordIntervals:
         return count
 
     cdef bint is_sure(self, WordState* state, Py_ssize_t place, Py_ssize_t end) noexcept nogil:
-        """Whether the first word of text[place:end], which goes on with one, has sure tokens."""
+        """Whether the first word of text[place:end], which goes on with one, has sure tokens.
+
+        The first one is known, too: unknown characters may be one token with those before them.
+        """
         cdef const WordModel* model = &self.encoder.model
         cdef Py_ssize_t n
         start_reading(&state.reader, place, end, False)
@@ -294,7 +299,7 @@ cdef class WordIntervals:
             model, &state.paths, state.reader.buffer + state.words.starts[0], n, state.out, NULL,
             NULL,
         )
-        return state.paths.is_sure
+        return state.paths.is_sure and not (model.fuses and state.paths.begins_unknown)
 
     cdef Py_ssize_t first_start(self, WordState* state, Py_ssize_t start) noexcept nogil:
         """The first start at which a slice that begins at `start` can be cut; or a status.
@@ -361,6 +366,10 @@ cdef class WordIntervals:
                 return head
         if last < end:
             tail = self.count_after(state, start, last, end)
+            if tail == NOT_FOUND and last > first:
+                # A token that the end cuts may be unknown, and one with those before it.
+                last = last_start(&self.starts, last - 1)
+                tail = self.count_after(state, start, last, end)
             if tail == NOT_FOUND:
                 return self.count_alone(state, start, end)
             if tail < 0:
@@ -389,6 +398,9 @@ cdef class WordIntervals:
         first = self.first_start(state, start)
         if first == NO_MEMORY:
             return first
+        place = self.end_in_window(state, start, self.starts.n if first == NOT_FOUND else first, n)
+        if place != NOT_FOUND:
+            return place
         if first == NOT_FOUND:
             return self.best_end(state, start, start, self.starts.n, n)
         if first > start:
@@ -413,7 +425,57 @@ cdef class WordIntervals:
         limit = self.starts.n
         if low + 1 < self.starts.count:
             limit = start_of_rank(&self.starts, low + 1) - 1
+        if place > start and is_joint(&self.starts, place):
+            # What is unknown after a joint may be one token with what is before it.
+            if low == rank:
+                return self.best_end(state, start, start, limit, n + head)
+            low -= 1
+            place = start_of_rank(&self.starts, low)
         return self.best_end(state, start, place, limit, left - self.starts.sums[low])
+
+    cdef Py_ssize_t end_in_window(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t n
+    ) noexcept nogil:
+        """The greatest end of a slice in a long word of Unigram, without reading all of it.
+
+        NOT_FOUND where that ends at or after `stop`, or outside the first word; or NO_MEMORY.
+        """
+        cdef Py_ssize_t width = WINDOW_TOKEN * min(n, self.starts.n) + WINDOW, best, outcome
+        if self.encoder.model.kind != UNIGRAM:
+            return NOT_FOUND
+        while width < stop - start:
+            start_reading(&state.reader, start, start + width, self.encoder.prefixes)
+            state.reader.traces = True
+            outcome = read_words(&state.reader, &state.words)
+            state.reader.traces = False
+            if outcome == NO_MEMORY:
+                return outcome
+            if outcome > 1:
+                return NOT_FOUND
+            if outcome == 1:
+                best = start
+                outcome = self.try_ends(state, 0, 0, n, False, &best)
+                if outcome == NO_MEMORY:
+                    return outcome
+                if self.is_settled(state, n):
+                    return best
+            width *= 4
+        return NOT_FOUND
+
+    cdef bint is_settled(self, WordState* state, Py_ssize_t n) noexcept nogil:
+        """Whether no end after the word that try_ends looked into has at most n tokens.
+
+        The path to any such end goes through one of the last places of the word, which are as
+        many as the longest token has bytes, and has no fewer tokens than the path to there.
+        """
+        cdef Py_ssize_t length = state.words.lengths[0], at
+        cdef const WordModel* model = &self.encoder.model
+        if length <= model.longest:
+            return False
+        for at in range(length - model.longest, length + 1):
+            if state.paths.starts[at] >= 0 and state.spans[at] <= n:
+                return False
+        return True
 
     cdef Py_ssize_t rank_of(self, Py_ssize_t at) noexcept nogil:
         cdef uint64_t below = self.starts.bits[at >> 6] & ((<uint64_t> 1 << (at & 63)) - 1)

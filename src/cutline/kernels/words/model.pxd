@@ -19,10 +19,12 @@ cdef struct WordModel:
     uint32_t continued              # the root of tokens that go on with a word
     # Unigram
     const double* scores            # by number
+    uint32_t* nodes_of_characters   # of the BMP: the node that a character leads to, or 0
     double unk_score
     double rounding                 # the most that rounding moves a sum, for each byte of a word
     bint fuses
     bint falls_back
+    Py_ssize_t longest              # bytes of a token, or of an unknown character
     uint32_t byte_ids[256]
     uint8_t meta[4]                 # the bytes that META stands for
     Py_ssize_t n_meta
@@ -35,3 +37,4 @@ cdef struct Paths:
     uint32_t* tokens                # its last token, by number; NONE: unknown
     Py_ssize_t slots
     bint is_sure                    # of the last word: no score before it could change its tokens
+    bint begins_unknown     # the first token of the last word is unknown characters

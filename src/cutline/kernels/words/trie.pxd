@@ -47,4 +47,5 @@ cdef bint add_token(
 cdef uint32_t find_in_trie(
     const Trie* trie, uint32_t root, const uint8_t* token, Py_ssize_t n
 ) noexcept nogil
+cdef uint32_t* nodes_of_characters(const Trie* trie) noexcept nogil
 cdef void free_trie(Trie* trie) noexcept nogil

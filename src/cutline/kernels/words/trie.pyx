@@ -66,6 +66,33 @@ cdef uint32_t find_in_trie(
     return trie.tokens[node]
 
 
+cdef uint32_t* nodes_of_characters(const Trie* trie) noexcept nogil:
+    """The node that each character of two or three bytes leads to from the first root, or 0.
+
+    65,536 numbers, to be freed; NULL: no memory.
+    """
+    cdef uint32_t* nodes = <uint32_t*> calloc(1 << 16, sizeof(uint32_t))
+    cdef uint32_t lead, first, second, one, two
+    if nodes == NULL:
+        return NULL
+    for lead in range(0xC2, 0xF0):
+        one = trie.first[0][lead]
+        if one == 0:
+            continue
+        for first in range(0x80, 0xC0):
+            two = child_of(trie, one, first)
+            if two == 0:
+                continue
+            if lead < 0xE0:
+                nodes[(lead & 0x1F) << 6 | (first & 0x3F)] = two
+                continue
+            for second in range(0x80, 0xC0):
+                nodes[(lead & 0x0F) << 12 | (first & 0x3F) << 6 | (second & 0x3F)] = child_of(
+                    trie, two, second
+                )
+    return nodes
+
+
 cdef void free_trie(Trie* trie) noexcept nogil:
     free(trie.edges)
     free(trie.tokens)

@@ -10,7 +10,7 @@ Guarded by tests/words/test_encoding.py.
 
 from libc.stdlib cimport free, realloc
 
-from cutline.kernels.base.common cimport NO_MEMORY, NONE, char_bytes, grow
+from cutline.kernels.base.common cimport NO_MEMORY, NONE, char_bytes, decode_char, grow
 from cutline.kernels.words.char_map cimport META
 from cutline.kernels.words.trie cimport child_of, find_in_trie
 
@@ -81,6 +81,21 @@ cdef bint extend_paths(
     return True
 
 
+cdef inline uint32_t node_after(
+    const WordModel* model, const uint8_t* character, Py_ssize_t width
+) noexcept nogil:
+    """The node that a character leads to from the first root, or 0."""
+    cdef uint32_t node = 0
+    cdef Py_ssize_t at
+    if 2 <= width <= 3:
+        return model.nodes_of_characters[decode_char(character, width)]
+    for at in range(width):
+        node = child_of(&model.trie, node, character[at])
+        if node == 0:
+            return 0
+    return node
+
+
 cdef Py_ssize_t follow(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n, double score,
     Py_ssize_t least
@@ -96,23 +111,21 @@ cdef Py_ssize_t follow(
     while at < n and (at < reach or at < least):
         if at + 8 > known and not extend_paths(paths, &known, at + 8, score):
             return NO_MEMORY
-        width = min(character_bytes(word[at]), n - at)
-        is_known = False
-        node = 0
-        place = at
-        while place < n:
-            node = child_of(&model.trie, node, word[place])
-            if node == 0:
-                break
-            place += 1
+        width = character_bytes(word[at])
+        node = node_after(model, word + at, width)
+        place = at + width
+        is_known = node != 0 and model.trie.tokens[node] != NONE
+        while node != 0:
             token = model.trie.tokens[node]
-            if token == NONE:
-                continue
-            if place >= known and not extend_paths(paths, &known, place, score):
-                return NO_MEMORY
-            offer(paths, place, at, token, model.scores[token] + paths.scores[at])
-            is_known = is_known or place == at + width
-            reach = max(reach, place)
+            if token != NONE:
+                if place >= known and not extend_paths(paths, &known, place, score):
+                    return NO_MEMORY
+                offer(paths, place, at, token, model.scores[token] + paths.scores[at])
+                reach = max(reach, place)
+            if place == n:
+                break
+            node = child_of(&model.trie, node, word[place])
+            place += 1
         if not is_known:
             offer(paths, at + width, at, NONE, model.unk_score + paths.scores[at])
             reach = max(reach, at + width)
@@ -125,25 +138,31 @@ cdef inline bint is_unknown(const WordModel* model, uint32_t token) noexcept nog
 
 
 cdef Py_ssize_t write_unknown(
-    const WordModel* model, const uint8_t* run, Py_ssize_t n, uint32_t* out
+    const WordModel* model, const uint8_t* word, Py_ssize_t start, Py_ssize_t end,
+    Py_ssize_t count, uint32_t* out, Py_ssize_t* spans
 ) noexcept nogil:
-    """Write the ids of unknown characters. Returns how many."""
-    cdef uint32_t token = find_in_trie(&model.trie, 0, run, n)
-    cdef Py_ssize_t at, byte, count = 0
-    if token != NONE:
-        out[0] = model.ids[token]
-        return 1
-    if not model.falls_back:
-        out[0] = model.unk_id
-        return 1
-    for at in range(n):
-        if run[at] == META:
+    """Write the ids of unknown characters, word[start:end], after `count` others.
+
+    Returns how many there are then.
+    """
+    cdef uint32_t token = find_in_trie(&model.trie, 0, word + start, end - start)
+    cdef Py_ssize_t at, byte, before = count
+    if token != NONE or not model.falls_back:
+        out[count] = model.unk_id if token == NONE else model.ids[token]
+        count += 1
+    else:
+        for at in range(start, end):
+            if word[at] != META:
+                out[count] = model.byte_ids[word[at]]
+                count += 1
+                continue
             for byte in range(model.n_meta):
-                out[count + byte] = model.byte_ids[model.meta[byte]]
-            count += model.n_meta
-        else:
-            out[count] = model.byte_ids[run[at]]
-            count += 1
+                out[count] = model.byte_ids[model.meta[byte]]
+                count += 1
+    if spans != NULL:
+        for at in range(before, count):
+            spans[2 * at] = start
+            spans[2 * at + 1] = end
     return count
 
 
@@ -158,10 +177,10 @@ cdef Py_ssize_t best_path(
         spans: where each token starts and ends; NULL: not asked.
         joints: emptied, and filled with places at which the word can be cut; NULL: not asked.
     """
-    cdef Py_ssize_t at = 0, end, count = 0, run = -1, before = 0, known, wrote, place, after
+    cdef Py_ssize_t at = 0, end, count = 0, run = -1, place, after
     cdef double score = 0
     cdef uint32_t token
-    cdef bint is_sure = True
+    cdef bint is_sure = True, unknown
     if joints != NULL:
         joints.count = 0
     while at < n:
@@ -173,33 +192,30 @@ cdef Py_ssize_t best_path(
         score = paths.scores[end]
         is_sure = turn_around(paths, end, (end + 2) * model.rounding * n) and is_sure
         after = paths.starts[0]
-        if joints != NULL and at > 0 and not is_unknown(model, paths.tokens[after]):
-            if not add_joint(joints, at, count):
-                return NO_MEMORY
+        if at == 0:
+            paths.begins_unknown = is_unknown(model, paths.tokens[after])
         place = 0
         while place < end:
             token = paths.tokens[after]
-            wrote = 1
-            if not is_unknown(model, token):
+            unknown = is_unknown(model, token)
+            if run >= 0 and not (unknown and model.fuses):
+                count = write_unknown(model, word, run, at + place, count, out, spans)
                 run = -1
-                known = at + place
-                before = count
-                out[count] = model.ids[token]
+            if unknown:
+                run = at + place if run < 0 else run
             else:
-                if run < 0 or not model.fuses:
-                    run = at + place
-                    before = count
-                known = run
-                wrote = write_unknown(model, word + run, at + after - run, out + before)
-            count = before
-            while count < before + wrote:
+                if place == 0 and joints != NULL and at > 0 and not add_joint(joints, at, count):
+                    return NO_MEMORY
+                out[count] = model.ids[token]
                 if spans != NULL:
-                    spans[2 * count] = known
+                    spans[2 * count] = at + place
                     spans[2 * count + 1] = at + after
                 count += 1
             place = after
             after = paths.starts[after]
         at += end
+    if run >= 0:
+        count = write_unknown(model, word, run, n, count, out, spans)
     paths.is_sure = is_sure
     if joints != NULL and not is_sure:
         joints.count = 0
@@ -263,17 +279,21 @@ cdef Py_ssize_t count_prefixes(
         if start > 0 and model.fuses and paths.margins[start] >= 0:
             run = <Py_ssize_t> paths.margins[start]
         paths.margins[place] = run
-        counts[place] = counts[run] + count_unknown(model, word + run, place - run)
+        if not model.falls_back or find_in_trie(&model.trie, 0, word + run, place - run) != NONE:
+            counts[place] = counts[run] + 1
+            continue
+        # Bytes go on with those of the run, unless the run so far is a token.
+        if find_in_trie(&model.trie, 0, word + run, start - run) != NONE:
+            start = run
+        counts[place] = counts[start] + count_bytes(model, word + start, place - start)
     return 0
 
 
-cdef inline Py_ssize_t count_unknown(
+cdef inline Py_ssize_t count_bytes(
     const WordModel* model, const uint8_t* run, Py_ssize_t n
 ) noexcept nogil:
-    """What write_unknown would write."""
+    """The bytes of unknown characters."""
     cdef Py_ssize_t at, count = n
-    if not model.falls_back or find_in_trie(&model.trie, 0, run, n) != NONE:
-        return 1
     for at in range(n):
         count += (model.n_meta - 1) * (run[at] == META)
     return count

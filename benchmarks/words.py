@@ -1,0 +1,172 @@
+"""WordPiece and Unigram beside other packages, with tokenizers trained here.
+
+    python -m benchmarks.words --corpora DIR
+
+For each model and text: megabytes of UTF-8 counted in a second, of a text never met before (its
+second half after the first) and of the same half once more, and of documents of 2,000 characters;
+then what a chunker, slices and loading take. Where a package's ids differ from those of
+`tokenizers`, the count of the tokens that do is printed instead of a speed.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import cutline
+from benchmarks import corpora
+from benchmarks.harness import add_options, pin_to_one_core
+
+_DOCUMENT = 2_000
+_COMPARED = 200_000  # characters
+_TRAINED_ON = 1_000_000
+_SLICES = 100_000
+
+Count = Callable[[str], int]
+
+
+def train(kind: str, texts: dict[str, str], path: Path) -> None:
+    """Train a tokenizer like BERT's or XLM-R's, and save it."""
+    import tokenizers as hf
+
+    trainer: Any
+    lines = [line for text in texts.values() for line in text[:_TRAINED_ON].split("\n")]
+    if kind == "WordPiece":
+        made = hf.Tokenizer(hf.models.WordPiece(unk_token="[UNK]"))
+        made.normalizer = hf.normalizers.BertNormalizer(lowercase=True)
+        made.pre_tokenizer = hf.pre_tokenizers.BertPreTokenizer()
+        trainer = hf.trainers.WordPieceTrainer(vocab_size=30_000, special_tokens=["[UNK]"])
+    else:
+        made = hf.Tokenizer(hf.models.Unigram())
+        made.normalizer = hf.normalizers.NFKC()
+        made.pre_tokenizer = hf.pre_tokenizers.Sequence(
+            [hf.pre_tokenizers.WhitespaceSplit(), hf.pre_tokenizers.Metaspace()]
+        )
+        trainer = hf.trainers.UnigramTrainer(
+            vocab_size=30_000, special_tokens=["<unk>"], unk_token="<unk>", show_progress=False
+        )
+    made.train_from_iterator(lines, trainer)
+    made.save(str(path))
+
+
+def loaders(path: Path) -> dict[str, Callable[[], tuple[Count, Callable[[str], list[int]]]]]:
+    """Return what loads each package's tokenizer: its count, and its ids of a text."""
+    from tokenizers import Tokenizer
+
+    def ours() -> tuple[Count, Callable[[str], list[int]]]:
+        encoding = cutline.load(path)
+        return encoding.count, encoding.encode_ordinary
+
+    def hugging_face() -> tuple[Count, Callable[[str], list[int]]]:
+        made = Tokenizer.from_file(str(path))
+
+        def encode(text: str) -> list[int]:
+            ids: list[int] = made.encode(text, add_special_tokens=False).ids
+            return ids
+
+        return lambda text: len(encode(text)), encode
+
+    def tokie() -> tuple[Count, Callable[[str], list[int]]]:
+        made: Any = import_module("tokie").Tokenizer.from_json(str(path))
+
+        def encode(text: str) -> list[int]:
+            return list(made.encode(text, add_special_tokens=False).ids)
+
+        return made.count_tokens, encode
+
+    return {"cutline": ours, "tokenizers": hugging_face, "tokie": tokie}
+
+
+def speed(count: Count, texts: list[str]) -> float:
+    """Return megabytes a second for counting some texts one after the other."""
+    n_bytes = sum(len(text.encode()) for text in texts)
+    begun = time.process_time()
+    for text in texts:
+        count(text)
+    return n_bytes / 1e6 / (time.process_time() - begun)
+
+
+def differing(found: list[int], expected: list[int]) -> int:
+    """Return how many places of two lists differ."""
+    apart = sum(one != other for one, other in zip(found, expected, strict=False))
+    return apart + abs(len(found) - len(expected))
+
+
+def compare(path: Path, text: str, rounds: int) -> None:
+    """Print the rows of a text."""
+    half = len(text) // 2
+    pieces = [text[at : at + _DOCUMENT] for at in range(half, len(text), _DOCUMENT)]
+    expected: list[int] = []
+    for name, load in (*loaders(path).items(),):
+        best = [0.0, 0.0, 0.0]
+        try:
+            for _ in range(rounds):
+                count, encode = load()
+                count(text[:half])
+                best[0] = max(best[0], speed(count, [text[half:]]))
+                best[1] = max(best[1], speed(count, [text[half:]]))
+                best[2] = max(best[2], speed(count, pieces))
+        except (ImportError, RuntimeError, ValueError) as error:
+            print(f"    {name:11} {error}")
+            continue
+        ids = encode(text[:_COMPARED])
+        expected = expected or ids
+        apart = differing(ids, expected)
+        what = f"  {apart} ids differ from cutline's" if apart else ""
+        print(f"    {name:11} fresh {best[0]:6.1f}  warm {best[1]:6.1f}  docs {best[2]:6.1f}{what}")
+
+
+def own(path: Path, text: str) -> None:
+    """Print what is ours alone: chunks, slices, loading."""
+    from tokenizers import Tokenizer
+
+    begun = time.process_time()
+    encoding = cutline.load(path)
+    encoding.count("a")
+    loaded = time.process_time() - begun
+    begun = time.process_time()
+    Tokenizer.from_file(str(path))
+    other = time.process_time() - begun
+    sample = text[:2_000_000]
+    n_megabytes = len(sample.encode()) / 1e6
+    begun = time.process_time()
+    cutline.TextChunker(encoding, 256).chunk(sample)
+    chunked = n_megabytes / (time.process_time() - begun)
+    counter = encoding.intervals(sample)
+    rng = np.random.default_rng(1)
+    spans = np.sort(rng.integers(0, len(sample) + 1, size=(_SLICES, 2)), axis=1)
+    begun = time.process_time()
+    counter.count_many(spans)
+    sliced = (time.process_time() - begun) / _SLICES
+    print(
+        f"    TextChunker {chunked:.1f} MB/s; a slice {sliced * 1e6:.2f} us; "
+        f"load {loaded * 1e3:.0f} ms, tokenizers {other * 1e3:.0f} ms"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    add_options(parser, megabytes=8, what="text of each corpus")
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    print(pin_to_one_core())
+    found = corpora.load(options.corpora, int(options.megabytes * 1e6))
+    texts = {**found.texts, **found.scripts}
+    print(f"texts {found.origin}; MB/s of UTF-8, CPU time, best of {options.rounds}")
+    with tempfile.TemporaryDirectory() as folder:
+        for kind in ("WordPiece", "Unigram"):
+            path = Path(folder) / f"{kind}.json"
+            train(kind, texts, path)
+            for name, text in texts.items():
+                print(f"{kind}, {name}")
+                compare(path, text, options.rounds)
+                own(path, text)
+
+
+if __name__ == "__main__":
+    main()

@@ -127,8 +127,9 @@ def _under_replacing(old: str, texts: list[str]) -> list[int]:
 
 def _under_clusters(step: Precompiled, texts: list[str]) -> list[int]:
     joins, no_word, prepends = _cluster_parts()
-    opens = step.opens
-    flags = [(OPENS if any(map(opens, text)) else 0) if text else _VANISHED for text in texts]
+    flags = [OPENS if opens else 0 for opens in step.open_each(texts)]
+    if not all(texts):
+        flags = [flag if text else _VANISHED for flag, text in zip(flags, texts, strict=True)]
     together = NO_CHARACTER.join(texts)
     if prepends.search(together):
         flags = [

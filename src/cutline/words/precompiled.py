@@ -103,7 +103,8 @@ class _CharsMap:
         if byteorder == "big":
             units.byteswap()
         _check(np.frombuffer(units, dtype=np.uint32), self._strings)
-        self.singles = _Singles(self)
+        self.known = _Known(self)
+        self.singles = _Singles(self.known)
 
     def _walk(self, key: bytes) -> tuple[str | None, int | None]:
         """Follow a key up to its shortest part that is mapped.
@@ -134,15 +135,15 @@ class _CharsMap:
         """Return what the shortest mapped beginning of a text is mapped to."""
         return self._walk(text.encode("utf-8", "surrogatepass"))[0]
 
-    def opens(self, character: str) -> bool:
-        """Return whether a cluster that begins with a character can be mapped."""
+    def look(self, character: str) -> tuple[str, bool]:
+        """Return what becomes of a character, and whether clusters it begins can be mapped."""
         found, place = self._walk(character.encode("utf-8", "surrogatepass"))
         if found is not None:
-            return True
+            return found, True
         if place is None:
-            return False
+            return character, False
         units = self._units
-        return any(
+        return character, any(
             place ^ byte < len(units) and units[place ^ byte] & 0x8000_00FF == byte
             for byte in range(0xC2, 0xF5)  # no ASCII character joins another, but for \r\n
         )
@@ -175,16 +176,27 @@ def _offset(unit: int) -> int:
     return (unit >> 10) << ((unit & 0x200) >> 6)
 
 
-class _Singles(dict[int, str | int]):
-    """What each character on its own becomes, as `str.translate` wants it."""
+class _Known(dict[str, tuple[str, bool]]):
+    """What `look` tells of each character."""
 
     def __init__(self, charsmap: _CharsMap) -> None:
         super().__init__()
         self._charsmap = charsmap
 
-    def __missing__(self, code_point: int) -> str | int:
-        found = self._charsmap.find(chr(code_point))
-        value = self[code_point] = code_point if found is None else found
+    def __missing__(self, character: str) -> tuple[str, bool]:
+        found = self[character] = self._charsmap.look(character)
+        return found
+
+
+class _Singles(dict[int, str]):
+    """What each character on its own becomes, as `str.translate` wants it."""
+
+    def __init__(self, known: _Known) -> None:
+        super().__init__()
+        self._known = known
+
+    def __missing__(self, code_point: int) -> str:
+        value = self[code_point] = self._known[chr(code_point)][0]
         return value
 
 
@@ -246,7 +258,20 @@ class Precompiled:
 
     def opens(self, character: str) -> bool:
         """Return whether what joins a character ("joins") can change, or change it."""
-        return _parsed(self.charsmap).opens(character)
+        return _parsed(self.charsmap).known[character][1]
+
+    def each(self, texts: list[str]) -> list[str]:
+        """Apply the step to each of some texts on its own."""
+        known = _parsed(self.charsmap).known
+        return [known[text][0] if len(text) == 1 else self.apply(text) for text in texts]
+
+    def open_each(self, texts: list[str]) -> list[bool]:
+        """Return for each of some texts whether one of its characters opens clusters."""
+        known = _parsed(self.charsmap).known
+        return [
+            known[text][1] if len(text) == 1 else any(known[one][1] for one in text)
+            for text in texts
+        ]
 
     def keeps(self, character: str) -> bool:
         """See `Step.keeps`."""

@@ -17,7 +17,6 @@ from sphinx.util.inspect import signature, stringify_signature
 from sphinx.util.typing import stringify_annotation
 
 import cutline
-from cutline.chunking.level_choice import LevelLike
 from cutline.chunking.levels import Level
 from cutline.counting.limits import AlsoFits, Measure
 from cutline.counting.truncating import Boundary, Keep
@@ -113,8 +112,6 @@ SHOWN = {
     as_text(TiktokenEncoding): "tiktoken.Encoding",
     as_text(DocumentSource): "~cutline.integrations.arrow.ArrowTexts",
     as_text(Tabular): "~pyarrow.RecordBatch | ~pyarrow.Table",
-    LevelLike: "str | ~re.Pattern[str] | ~collections.abc.Callable"
-    "[[str], ~collections.abc.Iterable[int]]",
     as_text(Splitter): "~haystack.DocumentSplitter | ~haystack.RecursiveDocumentSplitter",
     "<factory>": "{}",
     repr(O200K_PAT_STR): "O200K_PAT_STR",
@@ -141,6 +138,8 @@ nitpick_ignore = [
         "Step",
         "Unigram",
         "WordPiece",
+        "_regex.Pattern",
+        as_text(Level)[1:],
         as_text(Measure)[1:],
         as_text(TextEncoder)[1:],
         as_text(TokenCounter)[1:],

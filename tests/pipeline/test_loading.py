@@ -272,7 +272,7 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "no pre-tokenizer": (setting("pre_tokenizer", None), "pre_tokenizer is null"),
     "Falcon": (
         setting("pre_tokenizer", split_of(pre.Punctuation("contiguous"), GPT2, pre.Digits())),
-        "which ends with the pre-tokenizer ByteLevel",
+        "ends with the pre-tokenizer ByteLevel",
     ),
     "scripts": (
         setting("pre_tokenizer", split_of(pre.UnicodeScripts(), GPT2)),

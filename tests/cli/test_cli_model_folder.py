@@ -45,7 +45,9 @@ def test_every_chunk_is_read_whole(folder: Path, invoke: Invoke) -> None:
     assert max(sent) <= LIMIT
     assert "".join(chunk.text for chunk in chunks) == TEXT
     (folder / "a.txt").write_text(TEXT, encoding="utf-8")
-    result = invoke("chunk", "-e", folder, "--chunk-size", "model", folder / "a.txt")
+    result = invoke(
+        "chunk", "-e", folder, "--by", "text", "--chunk-size", "model", folder / "a.txt"
+    )
     rows = [json.loads(line) for line in result.output.splitlines()]
     assert [row["text"] for row in rows] == [chunk.text for chunk in chunks]
     assert [row["token_count"] + 2 for row in rows] == sent

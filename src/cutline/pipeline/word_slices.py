@@ -2,7 +2,6 @@
 
 from functools import partial
 from operator import index
-from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,36 +21,19 @@ __all__ = ["WordCounter", "intervals", "split", "split_at"]
 _CHARACTERS_A_TOKEN = 8  # of the first window of `split_at`
 
 
-class WordCounter:
-    """Counts the tokens of any slice of a text as if the slice were encoded on its own.
-
-    The result of `Encoding.intervals` for WordPiece and Unigram: like `IntervalCounter`, in code
-    points.
-
-    Args:
-        pipeline: encodes.
-        encoding: has the pipeline.
-        text: without surrogates; its characters do not change one another. Kept, not copied.
+class WordCounter(SliceCounter):
+    """The same for WordPiece and Unigram, where the characters of a text do not change one another.
 
     Cost: building encodes the text once. A count takes constant time in ordinary text: at most
-    two parts of words are encoded. Memory is about 2 bytes a character.
+    two parts of words are encoded; linear in the slice inside a word of Unigram without joints
+    (docs/words.md, "Slices and cuts"). Memory is about 2 bytes a character.
     """
 
-    def __init__(self, pipeline: WordPipeline, encoding: TextEncoder, text: str) -> None:
-        self._pipeline = pipeline
-        self._encoding = encoding
-        self._text = text
-        self._kernel = WordIntervals(pipeline.kernel, text)
+    _pipeline: WordPipeline
 
-    @property
-    def encoding(self) -> TextEncoder:
-        """The encoding that counts."""
-        return self._encoding
-
-    @property
-    def text(self) -> str:
-        """The text."""
-        return self._text
+    def _build(self) -> None:
+        """See `SliceCounter`."""
+        self._kernel = WordIntervals(self._pipeline.kernel, self._text)
 
     @property
     def total(self) -> int:
@@ -63,25 +45,10 @@ class WordCounter:
         """The memory it uses in bytes, without the text."""
         return self._kernel.nbytes
 
-    def __len__(self) -> int:
-        """Return the text's length in code points."""
-        return len(self._text)
-
-    def __reduce__(self) -> tuple[type[Self], tuple[WordPipeline, TextEncoder, str]]:
-        return type(self), (self._pipeline, self._encoding, self._text)
-
-    def __repr__(self) -> str:
-        return f"<WordCounter {self._encoding.name!r}: {len(self)} code points>"
-
     def count(self, start: int, end: int) -> int:
-        """Count the tokens of a slice.
-
-        Raises:
-            OffsetError: (a ValueError) the offsets are out of range or reversed.
-        """
+        """Count the tokens of a slice; see `SliceCounter`."""
         start, end = index(start), index(end)
-        if not 0 <= start <= end <= len(self._text):
-            raise self._offset_error(start, end)
+        self._check_span(start, end)
         return self._kernel.count(start, end)
 
     def count_many(self, spans: ArrayLike) -> NDArray[np.int64]:
@@ -89,24 +56,12 @@ class WordCounter:
         rows = np.ascontiguousarray(spans, dtype=np.int64).reshape(-1, 2)
         wrong = (rows[:, 0] < 0) | (rows[:, 0] > rows[:, 1]) | (rows[:, 1] > len(self._text))
         if wrong.any():
-            raise self._offset_error(*rows[int(wrong.argmax())].tolist())
+            self._check_span(*rows[int(wrong.argmax())].tolist())
         return self._kernel.count_many(rows)
 
     def split_at(self, start: int, n: int) -> int:
-        """Find the longest slice from a start that fits a token budget.
-
-        Returns:
-            The greatest end such that `count(start, end) <= n`; start if not even one
-            character fits.
-
-        Raises:
-            OffsetError: (a ValueError) start is out of range.
-            ValueError: n is negative.
-        """
-        start, n = index(start), checked_budget(n, "n")
-        if not 0 <= start <= len(self._text):
-            raise self._offset_error(start, start)
-        return self._kernel.split_at(start, n)
+        """Find the longest slice from a start that fits a token budget; see `SliceCounter`."""
+        return self._kernel.split_at(*self._checked_start(start, n))
 
     @property
     def settled(self) -> int:
@@ -116,12 +71,6 @@ class WordCounter:
     def cut_all(self, n: int) -> memoryview:
         """Cut the text into slices of at most n tokens; rows of start, end, tokens, is last."""
         return self._kernel.cut_all(n)
-
-    def _offset_error(self, start: int, end: int) -> OffsetError:
-        return OffsetError(
-            f"offsets must be 0 <= start <= end <= {len(self._text)}, the text's length in "
-            f"code points, got start {start}, end {end}"
-        )
 
 
 class _PartCounter(SliceCounter):

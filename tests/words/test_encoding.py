@@ -100,6 +100,20 @@ def test_slices_and_cuts_are_those_of_the_slices_encoded(
         _check_chunks(encoding, text, counts)
 
 
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_slice_is_not_stripped_where_it_is_cut_into_parts(kind: str, tmp_path: Path) -> None:
+    rng = random.Random(5)
+    oracle, encoding = both(kind, "stripped, with white space in words", rng, tmp_path)
+    text = (
+        ",$\u0916'\u094dA\u25815\ufe0f,\u0600\u05b7e\u302e\u0915\xc9\xb2\u0302\x1c\uac00\U0001f600,\u0916'"
+        "\u0627\u0653\ufe0fa\u1b44\u0338\u094d\u0130\u0344\u09bea\u200b \xa0\x85\u1d2e)\u09bea"
+    )
+    counter = encoding.intervals(text)
+    for start in range(len(text) + 1):
+        for end in range(start, len(text) + 1):
+            assert counter.count(start, end) == len(ids(oracle, text[start:end]))
+
+
 def _check_chunks(
     encoding: cutline.Encoding, text: str, counts: dict[tuple[int, int], int]
 ) -> None:

@@ -183,11 +183,12 @@ class WordPipeline(Pipeline):
                     prefix = prefixes and (first == 0 or not self._only_first)
                     yield _Piece(start + begin, start + stop, inner or made, prefix, True)
                 continue
-            kept, cut_off = self._stripped(section, at_start or start > 0)
+            begins = at_start or start > 0
+            kept, cut_off = self._stripped(section, begins)
             for first, last, is_entangled in self._parts(kept):
                 part_text = kept[first:last]
                 begin = start + cut_off + first
-                ends = first == 0, last == len(kept)
+                ends = begins and first == 0, last == len(kept)
                 what = self._normalized(part_text, begin, ends) if is_entangled else part_text
                 prefix = prefixes and (first == 0 or not self._only_first)
                 yield _Piece(begin, begin + len(part_text), what, prefix)

@@ -3,16 +3,15 @@
 Guarded by tests/words/test_encoding.py.
 """
 
-from cpython.exc cimport PyErr_CheckSignals
 from cython cimport auto_pickle, critical_section
 from libc.stdlib cimport free
 
 from cutline.kernels.base.late import numpy as np
-from cutline.kernels.base.memory import zeroed_memory, zeroed_numbers
+from cutline.kernels.base.memory import zeroed_memory
 
 from cutline.kernels.base.characters cimport characters_of
 from cutline.kernels.base.common cimport (
-    NO_MEMORY, NONE, NOT_FOUND, SHORT_PIECE, Key, grow, hash_key, hash_long, int64_t, likely, memcpy,
+    NO_MEMORY, NOT_FOUND, SHORT_PIECE, Key, grow, hash_key, hash_long, int64_t, likely, memcpy,
     prefetch, scramble, short_key,
 )
 from cutline.kernels.encode.caches cimport (
@@ -25,7 +24,7 @@ from cutline.kernels.words.reader cimport (
     TOO_LONG, WORD_SLOTS, free_reader, read_words, start_reading,
 )
 from cutline.kernels.words.trie cimport (
-    add_token, find_in_trie, free_trie, nodes_of_characters, start_trie,
+    add_token, free_trie, nodes_of_characters, start_trie,
 )
 from cutline.kernels.words.unigram cimport best_path, free_paths
 from cutline.kernels.words.wordpiece cimport longest_matches
@@ -35,9 +34,7 @@ cdef enum:
     STORE_BITS = 16
     RING_BITS = 6
     KEPT_STATES = 16
-    SLACK = 64              # what is read beyond a word
     NOGIL_CHARS = 4096
-    AT_ONCE = 1 << 22       # characters between two looks for Ctrl-C
 
 
 @auto_pickle(False)
@@ -459,20 +456,6 @@ cdef class WordEncoder:
         ids = array_of(owned.state.out, total)
         self.release(owned)
         return ids, spans
-
-    def count_block(self, list texts not None):
-        """Count the tokens of each text: int64; -1 where characters are entangled."""
-        counts = zeroed_numbers("q", len(texts))
-        cdef int64_t[::1] out = counts
-        cdef Py_ssize_t at
-        for at in range(len(texts)):
-            out[at] = self.count(texts[at])
-        return np.asarray(counts).view(np.int64)
-
-    def has_token(self, bytes token not None):
-        """Whether a token, written with META, is in the vocabulary."""
-        cdef const uint8_t* data = <const uint8_t*> <const char*> token
-        return find_in_trie(&self.model.trie, 0, data, len(token)) != NONE
 
 
 cdef object array_of(const uint32_t* ids, Py_ssize_t n):

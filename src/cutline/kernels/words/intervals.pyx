@@ -34,24 +34,10 @@ from cutline.kernels.words.wordpiece cimport longest_matches
 
 cdef Py_ssize_t MOST_TOKENS = <Py_ssize_t> 1 << 60
 
-cdef extern from *:
-    """
-    #if defined(_MSC_VER)
-    #include <intrin.h>
-    static inline int cutline_bits(unsigned long long w) { return (int) __popcnt64(w); }
-    static inline int cutline_lowest(unsigned long long w) {
-        unsigned long at; _BitScanForward64(&at, w); return (int) at; }
-    static inline int cutline_highest(unsigned long long w) {
-        unsigned long at; _BitScanReverse64(&at, w); return (int) at; }
-    #else
-    static inline int cutline_bits(unsigned long long w) { return __builtin_popcountll(w); }
-    static inline int cutline_lowest(unsigned long long w) { return __builtin_ctzll(w); }
-    static inline int cutline_highest(unsigned long long w) { return 63 - __builtin_clzll(w); }
-    #endif
-    """
-    int bits_of "cutline_bits"(uint64_t word) noexcept nogil
-    int lowest_bit "cutline_lowest"(uint64_t word) noexcept nogil
-    int highest_bit "cutline_highest"(uint64_t word) noexcept nogil
+cdef extern from "native.h":
+    int popcount "cutline_popcount"(uint64_t word) noexcept nogil
+    int low_bit "cutline_low_bit"(uint64_t word) noexcept nogil
+    int top_bit "cutline_top_bit"(uint64_t word) noexcept nogil
 
 cdef enum:
     LONG_WORD = 64          # bytes: longer words get joints
@@ -96,7 +82,7 @@ cdef inline Py_ssize_t next_start(const Starts* starts, Py_ssize_t at) noexcept 
         if place > last:
             return NOT_FOUND
         word = starts.bits[place]
-    return (place << 6) + lowest_bit(word)
+    return (place << 6) + low_bit(word)
 
 
 cdef inline Py_ssize_t last_start(const Starts* starts, Py_ssize_t at) noexcept nogil:
@@ -106,13 +92,13 @@ cdef inline Py_ssize_t last_start(const Starts* starts, Py_ssize_t at) noexcept 
     while word == 0:
         place -= 1
         word = starts.bits[place]
-    return (place << 6) + highest_bit(word)
+    return (place << 6) + top_bit(word)
 
 
 cdef inline int64_t tokens_before(const Starts* starts, Py_ssize_t at) noexcept nogil:
     """The tokens before a start."""
     cdef uint64_t below = starts.bits[at >> 6] & ((<uint64_t> 1 << (at & 63)) - 1)
-    return starts.sums[starts.ranks[at >> 6] + bits_of(below)]
+    return starts.sums[starts.ranks[at >> 6] + popcount(below)]
 
 
 cdef inline bint is_joint(const Starts* starts, Py_ssize_t at) noexcept nogil:
@@ -134,7 +120,7 @@ cdef Py_ssize_t start_of_rank(const Starts* starts, Py_ssize_t rank) noexcept no
     while rank > 0:
         word &= word - 1
         rank -= 1
-    return (low << 6) + lowest_bit(word)
+    return (low << 6) + low_bit(word)
 
 
 @auto_pickle(False)
@@ -180,7 +166,7 @@ cdef class WordIntervals:
             outcome = self.build(&owned.state)
             for place in range((n >> 6) + 1):
                 self.starts.ranks[place] = before
-                before += bits_of(self.starts.bits[place])
+                before += popcount(self.starts.bits[place])
         if outcome < 0:
             raise MemoryError(f"no memory to count the words of {n} characters")
         encoder.release(owned)
@@ -479,7 +465,7 @@ cdef class WordIntervals:
 
     cdef Py_ssize_t rank_of(self, Py_ssize_t at) noexcept nogil:
         cdef uint64_t below = self.starts.bits[at >> 6] & ((<uint64_t> 1 << (at & 63)) - 1)
-        return self.starts.ranks[at >> 6] + bits_of(below)
+        return self.starts.ranks[at >> 6] + popcount(below)
 
     cdef Py_ssize_t best_end(
         self, WordState* state, Py_ssize_t start, Py_ssize_t place, Py_ssize_t limit, Py_ssize_t n

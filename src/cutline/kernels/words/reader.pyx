@@ -120,10 +120,7 @@ cdef void read_simple(
     cdef Py_ssize_t at = reader.at, used = reader.used, start = used
     cdef uint8_t known
     while at < stop:
-        if Unit is uint8_t:
-            if text[at] >= 128:
-                break
-        elif text[at] >= 128:
+        if text[at] >= 128:
             break
         known = reader.ascii[text[at]]
         if likely(0 < known < 128):

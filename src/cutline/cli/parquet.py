@@ -154,7 +154,8 @@ def _table(group: Group, columns: "pyarrow.Schema") -> "pyarrow.Table":
 
 
 def _numbers(values: Iterable[int], kind: "pyarrow.DataType") -> "pyarrow.Array":
-    numbers = np.fromiter(values, kind.to_pandas_dtype())
+    # Not kind.to_pandas_dtype(): old versions of pyarrow import pandas for it.
+    numbers = np.fromiter(values, f"i{kind.bit_width // 8}")
     return _array(kind, len(numbers), numbers)
 
 

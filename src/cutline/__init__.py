@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         MarkdownChunker,
         TextChunker,
         TokenChunker,
+        chunker_for,
         code_languages,
     )
     from cutline.chunks import Chunk
@@ -86,6 +87,7 @@ __all__ = [
     "VocabularyError",
     "WrappedTokenizer",
     "__version__",
+    "chunker_for",
     "code_languages",
     "count_pieces",
     "encoding_for_model",
@@ -123,6 +125,7 @@ _LATE = {
     "Progress": "cutline.training",
     "Report": "cutline.verification",
     "WrappedTokenizer": "cutline.wrapping",
+    "chunker_for": "cutline.chunking",
     "code_languages": "cutline.chunking",
     "count_pieces": "cutline.training",
     "pack": "cutline.packing",

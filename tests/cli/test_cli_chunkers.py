@@ -25,7 +25,8 @@ def rows_of(output: bytes) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("options", "chunker"),
     [
-        ("", TokenChunker("o200k_base", 16)),
+        ("", TextChunker("o200k_base", 16)),
+        ("--by token", TokenChunker("o200k_base", 16)),
         ("--by token --overlap 4", TokenChunker("o200k_base", 16, 4)),
         ("--by token --boundary grapheme", TokenChunker("o200k_base", 16, boundary="grapheme")),
         ("--by text", TextChunker("o200k_base", 16)),
@@ -39,7 +40,7 @@ def rows_of(output: bytes) -> list[dict[str, Any]]:
             TextChunker("o200k_base", 16, also_fits={"cl100k_base": 14, "bytes": 40}),
         ),
         (
-            "--overlap 4 --also-fits characters=30",
+            "--by token --overlap 4 --also-fits characters=30",
             TokenChunker("o200k_base", 16, 4, also_fits={"characters": 30}),
         ),
     ],
@@ -77,7 +78,7 @@ def test_language_is_that_of_the_name_and_must_be_known(invoke: Invoke, tmp_path
     assert result.exit_code == 1
     [line] = result.stderr.splitlines()
     assert line.startswith(
-        f"cutline: {tmp_path / 'b.unknown'}: its language is not known from the ending "
+        f"cutline: {tmp_path / 'b.unknown'}: its language is not known from its name, 'b.unknown'"
     )
     assert "--language" in line
     assert [row["text"] for row in rows_of(result.stdout_bytes)] == ["x = 1\n"]
@@ -138,8 +139,10 @@ def test_without_an_extra_auto_cuts_text_with_a_note(
     result = invoke("chunk", "--by", "auto", tmp_path)
     assert result.exit_code == 0
     [line] = result.stderr.splitlines()
-    ending, extra = (".md", "markdown") if module == "pyromark" else (".py", "code")
-    assert line.startswith(f"cutline: files that end in {ending} are cut as text: ")
+    what, ending, extra = (
+        ("Markdown", ".md", "markdown") if module == "pyromark" else ("code", ".py", "code")
+    )
+    assert line.startswith(f"cutline: {what} is cut as text: ")
     assert f"pip install 'cutline[{extra}]'" in line
     rows = rows_of(result.stdout_bytes)
     assert len({row["file"] for row in rows}) == 5
@@ -147,6 +150,14 @@ def test_without_an_extra_auto_cuts_text_with_a_note(
     assert [row for row in rows if row["file"].endswith(ending)] == [
         row for row in as_text if row["file"].endswith(ending)
     ]
+
+
+def test_languages_needs_the_extra(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tree_sitter_language_pack", None)
+    forget_parsers(monkeypatch)
+    result = invoke("languages")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "pip install 'cutline[code]'" in result.stderr
 
 
 def test_a_grammar_that_cannot_be_loaded_fails_its_file_or_makes_it_text(
@@ -213,7 +224,7 @@ def test_a_further_limit_may_be_a_file_with_any_name(invoke: Invoke, tmp_path: P
     result = invoke("chunk", "--also-fits", f"{path}=9", stdin=TEXT)
     same = invoke("chunk", "--also-fits", "gpt2=9", stdin=TEXT)
     assert (result.exit_code, result.stdout_bytes) == (0, same.stdout_bytes)
-    chunks = TokenChunker("o200k_base", 512, also_fits={"gpt2": 9}).chunk(TEXT)
+    chunks = TextChunker("o200k_base", 512, also_fits={"gpt2": 9}).chunk(TEXT)
     assert rows_of(result.stdout_bytes) == [json_row(chunk, "-") for chunk in chunks]
 
 

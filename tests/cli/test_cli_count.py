@@ -50,6 +50,14 @@ def test_encoding_and_model_choose_the_encoding(invoke: Invoke, options: str) ->
     assert invoke("count", *options.split(), stdin=text).stdout == f"{expected}\n"
 
 
+def test_languages_lists_every_language_with_its_names(invoke: Invoke) -> None:
+    rows = [line.split() for line in invoke("languages").stdout.splitlines()]
+    assert rows[0][:2] == ["text", "*.csv"]
+    assert rows[1][:2] == ["markdown", "*.markdown"]
+    assert ["kconfig", "Kconfig"] in rows
+    assert {"python", "sql", "html"} <= {row[0] for row in rows}
+
+
 def test_encodings_lists_every_encoding_and_marks_the_default(invoke: Invoke) -> None:
     result = invoke("encodings")
     assert (result.exit_code, result.stderr) == (0, "")

@@ -35,7 +35,7 @@ def test_page_is_that_of_the_library(invoke: Invoke, tmp_path: Path, file: Path)
 
 
 def test_standard_output_is_text_without_colors(invoke: Invoke, file: Path) -> None:
-    result = invoke("view", "--chunk-size", "16", file)
+    result = invoke("view", "--by", "token", "--chunk-size", "16", file)
     assert (result.exit_code, result.stderr) == (0, "")
     enc = cutline.get_encoding("o200k_base")
     chunks = TokenChunker(enc, 16).chunk(TEXT)

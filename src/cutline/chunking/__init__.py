@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from cutline.chunking.by_name import chunker_for
 from cutline.chunking.chunkers import (
     Chunker,
     CodeChunker,
@@ -19,6 +20,7 @@ __all__ = [
     "MarkdownChunker",
     "TextChunker",
     "TokenChunker",
+    "chunker_for",
     "code_languages",
 ]
 

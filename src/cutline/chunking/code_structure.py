@@ -20,15 +20,16 @@ from cutline.extras import need
 if TYPE_CHECKING:
     from tree_sitter import Tree
 
-__all__ = ["code_languages", "code_structure"]
+__all__ = ["ALIASES", "code_languages", "code_structure"]
 
 _NAMES: Final = ("definition", "member", "statement", *("inner 1", "inner 2", "inner 3"), "line")
-_ALIASES: Final = {
+ALIASES: Final = {
     **{"c#": "csharp", "c_sharp": "csharp", "c++": "cpp", "cs": "csharp"},
     **{"golang": "go", "js": "javascript", "jsx": "javascript", "kt": "kotlin", "py": "python"},
     **{"rb": "ruby", "rs": "rust", "sh": "bash", "shell": "bash", "ts": "typescript"},
     "yml": "yaml",
 }
+"""Common short forms of the languages' names."""
 
 
 def code_languages() -> list[str]:
@@ -162,7 +163,7 @@ def _parser(name: str) -> Callable[[bytes], "Tree | None"]:
 def _name(name: str) -> str:
     """Return tree-sitter's name for a language."""
     known = _languages()
-    name_there = _ALIASES.get(name.lower(), name.lower())
+    name_there = ALIASES.get(name.lower(), name.lower())
     if name_there not in known:
         close = get_close_matches(name_there, known, 5)
         hint = f"close to it: {', '.join(map(repr, close))}; " if close else ""

@@ -25,17 +25,6 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 # Chunkers that can stream, and the most tokens or bytes that one character can have.
 _STREAMED = frozenset({"token", "text"})
 _ALWAYS_FITS = 4
-_MARKDOWN_ENDINGS = frozenset({".md", ".markdown", ".mdown", ".mkd"})
-_LANGUAGES = {
-    **dict.fromkeys((".bash", ".sh"), "bash"),
-    **dict.fromkeys((".c", ".h"), "c"),
-    **dict.fromkeys((".cc", ".cpp", ".cxx", ".hh", ".hpp"), "cpp"),
-    **dict.fromkeys((".js", ".jsx", ".mjs"), "javascript"),
-    **dict.fromkeys((".py", ".pyi"), "python"),
-    **{".cs": "csharp", ".go": "go", ".java": "java", ".kt": "kotlin", ".lua": "lua"},
-    **{".php": "php", ".rb": "ruby", ".rs": "rust", ".scala": "scala", ".swift": "swift"},
-    **{".ts": "typescript", ".tsx": "tsx"},
-}
 
 
 @dataclass(frozen=True)
@@ -105,9 +94,9 @@ class Chunkers:
         self._encoding = encoding
         self._cutting = cutting = cutting.sized_for(encoding)
         self.chunk_size = int(cutting.chunk_size)
-        self._made: dict[tuple[str, str | None], Chunker] = {}
+        self._made: dict[str, Chunker] = {}
         self._noted: set[str] = set()
-        if cutting.by != "auto" and (cutting.by != "code" or cutting.language is not None):
+        if cutting.by != "code" or cutting.language is not None:
             try:
                 self._for_file("")
             except (ImportError, InputError) as error:
@@ -138,7 +127,7 @@ class Chunkers:
             Failure: it cannot be read to its end.
         """
         least = min([self.chunk_size, *self._cutting.also_fits.values()])
-        if self._cutting.by not in _STREAMED or least < _ALWAYS_FITS:
+        if self._kind_of(name) not in _STREAMED or least < _ALWAYS_FITS:
             return self.chunk(name, decode_utf8(path.read_bytes(), "strict"))
         for _ in utf8_blocks(path):
             pass  # what is not UTF-8 has no chunks at all
@@ -160,45 +149,46 @@ class Chunkers:
         Raises:
             InputError: its language is not known, or its parser is not available.
         """
-        ending = PurePath(name).suffix.lower()
-        by, language = self._kind_of(ending)
-        if (by, language) not in self._made:
+        kind = self._kind_of(name)
+        if kind not in self._made:
             try:
-                made = self._make(by, language)
-            except ImportError as error:
-                if self._cutting.by != "auto":
+                self._made[kind] = self._make(kind)
+            except (ImportError, ValueError) as error:
+                if self._cutting.by != "auto" or kind == "text":
                     raise InputError(str(error)) from error
-                self._note(f"files that end in {ending} are cut as text: {error}")
-                made = self._for_file("")
-            except ValueError as error:
-                raise InputError(str(error)) from error
-            self._made[by, language] = made
-        return self._made[by, language]
+                what = "Markdown" if kind == "markdown" else "code"
+                self._note(f"{what} is cut as text: {error}")
+                self._made[kind] = self._for_file("")
+        return self._made[kind]
 
-    def _kind_of(self, ending: str) -> tuple[str, str | None]:
+    def _kind_of(self, name: str) -> str:
         by, language = self._cutting.by, self._cutting.language
-        if by == "code" and language is None:
-            if ending not in _LANGUAGES:
-                raise InputError(
-                    f"its language is not known from the ending {ending!r} of its name: "
-                    "pass --language, such as --language python"
-                )
-            return by, _LANGUAGES[ending]
-        if by != "auto":
-            return by, language
-        if ending in _MARKDOWN_ENDINGS:
-            return "markdown", None
-        return ("code", _LANGUAGES[ending]) if ending in _LANGUAGES else ("text", None)
+        if by not in ("auto", "code"):
+            return by
+        if language is not None:
+            return language
+        from cutline.chunking.by_name import kind_of
 
-    def _make(self, by: str, language: str | None) -> "Chunker":
-        from cutline.chunking import CodeChunker, MarkdownChunker, TextChunker, TokenChunker
+        kind = kind_of(name)
+        if by == "code" and kind in ("text", "markdown"):
+            raise InputError(
+                f"its language is not known from its name, {PurePath(name).name!r}: "
+                "pass --language, such as --language python"
+            )
+        return kind
+
+    def _make(self, kind: str) -> "Chunker":
+        from cutline.chunking import CodeChunker, TokenChunker, chunker_for
 
         keywords = self._cutting.keywords
-        if language is not None:
-            return CodeChunker(language, self._encoding, isolated=True, **keywords)
-        if by == "markdown":
-            return MarkdownChunker(self._encoding, isolated=True, **keywords)
-        return (TokenChunker if by == "token" else TextChunker)(self._encoding, **keywords)
+        if kind == "token":
+            return TokenChunker(self._encoding, **keywords)
+        if kind == "text":
+            return chunker_for(kind, self._encoding, **keywords)
+        if kind == "markdown":
+            return chunker_for(kind, self._encoding, isolated=True, **keywords)
+        # Any language, also one that no file's name tells.
+        return CodeChunker(kind, self._encoding, isolated=True, **keywords)
 
 
 def _chunk_size(ctx: click.Context, param: click.Parameter, value: str) -> "ChunkSize":
@@ -212,15 +202,15 @@ def _chunk_size(ctx: click.Context, param: click.Parameter, value: str) -> "Chun
 _OPTIONS = [
     click.option(
         "--by",
-        type=click.Choice(["token", "text", "markdown", "code", "auto"]),
-        default="token",
-        help="Where to cut: anywhere; at paragraphs, sentences or words; at Markdown blocks; "
-        "at functions and statements; or by the ending of the file's name.",
+        type=click.Choice(["auto", "token", "text", "markdown", "code"]),
+        default="auto",
+        help="Where to cut: as suits the file, by its name; anywhere; at paragraphs, sentences or "
+        "words; at Markdown blocks; or at functions and statements.",
     ),
     click.option(
         "--language",
         metavar="NAME",
-        help="With --by code, such as python.  [default: by the ending of the file's name]",
+        help="With --by code, such as python.  [default: by the file's name]",
     ),
     click.option(
         "--chunk-size",
@@ -250,7 +240,7 @@ _OPTIONS = [
         metavar="SHARE",
         type=click.FloatRange(0, 1),
         help="Share of --chunk-size that a cut must reach, or else a worse kind is tried; with "
-        "--stable, that every chunk has.  [default: 0.25 with --by text, else 0.5]",
+        "--stable, that every chunk has.  [default: 0.25 for text, else 0.5]",
     ),
     click.option("--balance", is_flag=True, help="Even out the last two chunks."),
     click.option(

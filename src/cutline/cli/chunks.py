@@ -24,8 +24,8 @@ Results = Iterable[tuple[str, Iterable["Chunk"]]]
 @command(
     "cutline chunk --chunk-size 256 --overlap 32 book.txt > chunks.jsonl",
     "cutline chunk -e cl100k_base --also-fits bytes=40000 book.txt > chunks.jsonl",
-    "cutline chunk --by auto --format parquet -o chunks.parquet docs src",
-    "cutline chunk --by markdown 'docs/**/*.md' > chunks.jsonl",
+    "cutline chunk --format parquet -o chunks.parquet docs src",
+    "cutline chunk --by token 'docs/**/*.md' > chunks.jsonl",
     "cutline chunk --format text --separator ---- -o chunks.txt book.txt",
     "cat book.txt | cutline chunk --model gpt-4o | head -1",
 )

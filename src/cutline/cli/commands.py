@@ -72,6 +72,7 @@ def run(
     modules={
         "chunk": "cutline.cli.chunks",
         "count": "cutline.cli.counts",
+        "languages": "cutline.cli.languages",
         "train": "cutline.cli.training",
         "truncate": "cutline.cli.truncation",
         "view": "cutline.cli.views",

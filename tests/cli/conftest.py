@@ -1,5 +1,6 @@
 """How the tests call the command: inside this process, or as a process of its own."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -33,6 +34,13 @@ TEXTS = {
     "white space": " \t\n" * 30 + " " * 50,
     "quotes": '{"a": "\\u0041", \'b\': "\\""}' * 4,
 }
+
+
+def rows_of(output: bytes) -> list[dict[str, Any]]:
+    """The rows of JSON Lines: nothing but a newline ends a line."""
+    *lines, rest = output.decode("utf-8").split("\n")
+    assert rest == ""
+    return [json.loads(line) for line in lines]
 
 
 def names_in(folder: Path) -> list[str]:

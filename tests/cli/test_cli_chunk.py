@@ -1,14 +1,12 @@
 """`cutline chunk`: rows that can be trusted, from any file."""
 
-import json
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 import tiktoken
 
-from tests.cli.conftest import Invoke
+from tests.cli.conftest import Invoke, rows_of
 
 ROW_KEYS = [
     "file",
@@ -21,12 +19,6 @@ ROW_KEYS = [
     "metadata",
     "content_hash",
 ]
-
-
-def rows_of(output: bytes) -> list[dict[str, Any]]:
-    *lines, rest = output.decode("utf-8").split("\n")
-    assert rest == ""
-    return [json.loads(line) for line in lines]
 
 
 @pytest.mark.parametrize("chunk_size", [4, 7, 64, 512])

@@ -1,25 +1,19 @@
 """`cutline chunk --by`: the chunker that is asked for, with the options that are given."""
 
-import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from cutline.chunking import Chunker, TextChunker, TokenChunker
 from tests.chunking.contract import json_row
 from tests.chunking.hostile import SHAPES
-from tests.cli.conftest import Command, Invoke
+from tests.cli.conftest import Command, Invoke, rows_of
 
 TEXT = (
     "The first paragraph has a sentence. And it has another one, which is longer.\n\n"
     "The second paragraph.\n  \n\nA third one ends the text, 名前はまだ無い。 👩‍👩‍👧‍👦 👍🏽\n"
 ) * 4
-
-
-def rows_of(output: bytes) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in output.decode().splitlines()]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cutline.cli import inputs
+from cutline.cli import decoding, inputs
 from tests.cli.conftest import Invoke
 
 TEXT = "\ufeffOne sentence.\r\n\r\nAnother, 名前はまだ無い 👩‍👩‍👧‍👦.\n" * 200
@@ -23,7 +23,7 @@ def file(tmp_path: Path) -> Path:
 def reads_little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nearly every file is large, and is read in many parts."""
     monkeypatch.setattr(inputs, "LARGE_BYTES", 10)
-    monkeypatch.setattr(inputs, "_READ_BYTES", 7)
+    monkeypatch.setattr(decoding, "_READ_BYTES", 7)
 
 
 @pytest.mark.parametrize("by", ["token", "text", "markdown"])

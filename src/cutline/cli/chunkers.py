@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import click
 
+from cutline.cli.decoding import InputError, TextReader
 from cutline.cli.failure import Failure, message_of
-from cutline.cli.inputs import InputError, decode_utf8, shown_name, utf8_blocks
+from cutline.cli.inputs import shown_name
 from cutline.cli.options import also_fits
 
 if TYPE_CHECKING:
@@ -119,19 +120,34 @@ class Chunkers:
             self._noted.add(what)
             click.echo(f"cutline: {what}", err=True)
 
-    def stream(self, name: str, path: Path) -> Iterable["Chunk"]:
-        """Cut a large file in UTF-8, as `chunk` does; if possible as a stream.
+    def stream(
+        self, name: str, path: Path, reader: TextReader, advance: Callable[[int], None]
+    ) -> Iterable["Chunk"]:
+        """Cut a large file, as `chunk` does; if possible as a stream.
+
+        Args:
+            name: the file's name.
+            path: its path.
+            reader: reads it.
+            advance: is told how many bytes were read.
 
         Raises:
             CutlineError: it is not UTF-8, or cannot be cut; before the first chunk.
             Failure: it cannot be read to its end.
         """
         least = min([self.chunk_size, *self._cutting.also_fits.values()])
-        if self._kind_of(name) not in _STREAMED or least < _ALWAYS_FITS:
-            return self.chunk(name, decode_utf8(path.read_bytes(), "strict"))
-        for _ in utf8_blocks(path):
+        is_streamed = self._kind_of(name) in _STREAMED and least >= _ALWAYS_FITS
+        if not (is_streamed and reader.reads_blocks(path)):
+            return self.chunk(name, reader.text(path.read_bytes()))
+        for _ in reader.utf8_blocks(path):
             pass  # what is not UTF-8 has no chunks at all
-        chunks = self._for_file(name).iter_chunks(block.decode() for block in utf8_blocks(path))
+
+        def parts() -> Iterator[str]:
+            for block in reader.utf8_blocks(path):
+                yield block.decode()
+                advance(len(block))
+
+        chunks = self._for_file(name).iter_chunks(parts())
         first = list(islice(chunks, 1))
 
         def every() -> Iterator["Chunk"]:

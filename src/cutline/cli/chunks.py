@@ -1,6 +1,6 @@
 """`cutline chunk`: files in, rows out."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,8 +8,9 @@ import click
 
 from cutline.cli.chunkers import Chunkers, Cutting, chunking_options
 from cutline.cli.commands import command, run
-from cutline.cli.inputs import decode_utf8
-from cutline.cli.options import encoding_choice, input_output, jobs, output_format, text_errors
+from cutline.cli.decoding import TextReader, reads_text
+from cutline.cli.finding import Selection, finds_files
+from cutline.cli.options import encoding_choice, input_output, jobs, output_format
 from cutline.cli.parallel import ahead
 from cutline.cli.rows import json_rows
 from cutline.cli.streams import writes_to_terminal
@@ -39,13 +40,15 @@ Results = Iterable[tuple[str, Iterable["Chunk"]]]
     help="With --format text: the line written between chunks.  [default: a form feed]",
 )
 @encoding_choice
-@text_errors
+@finds_files
+@reads_text
 @jobs
 @input_output
 def chunk(
     files: tuple[str, ...],
     output: str,
-    errors: str,
+    reader: TextReader,
+    selection: Selection,
     n_jobs: int,
     encoding: "Encoding",
     cutting: Cutting,
@@ -85,10 +88,10 @@ def chunk(
         return parquet(results, n_jobs)
 
     def work(name: str, content: bytes) -> Iterable["Chunk"]:
-        return chunkers.chunk(name, decode_utf8(content, errors))
+        return chunkers.chunk(name, reader.text(content))
 
-    def stream(name: str, path: Path) -> Iterable["Chunk"]:
-        chunks = chunkers.stream(name, path)
+    def stream(name: str, path: Path, *, advance: Callable[[int], None]) -> Iterable["Chunk"]:
+        chunks = chunkers.stream(name, path, reader, advance)
         return chunks if n_jobs == 1 or isinstance(chunks, list) else ahead(chunks)
 
     run(
@@ -96,8 +99,9 @@ def chunk(
         output,
         work=work,
         write=write,
-        finds_files=True,
-        stream=stream if errors == "strict" else None,
+        selection=selection,
+        reader=reader,
+        stream=stream,
         n_jobs=n_jobs,
     )
 

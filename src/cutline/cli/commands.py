@@ -4,23 +4,23 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from cutline.cli.decoding import TextReader, reads_text
 from cutline.cli.failure import Program
+from cutline.cli.finding import Finder, Selection
 from cutline.cli.ids import decode_ids
-from cutline.cli.inputs import Inputs, decode_utf8
+from cutline.cli.inputs import Inputs, Stream
 from cutline.cli.options import (
     DEFAULT_ENCODING,
     encoding_choice,
     input_output,
     output_format,
-    text_errors,
 )
 from cutline.cli.output import STDOUT, open_output
-from cutline.cli.streams import is_terminal, writes_to_terminal
+from cutline.cli.streams import STDIN, is_terminal, writes_to_terminal
 from cutline.errors import UnparsedWarning
 
 if TYPE_CHECKING:
@@ -44,19 +44,25 @@ def run(
     *,
     work: Callable[[str, bytes], T],
     write: Callable[[Named[T]], Iterator[str | bytes]],
-    finds_files: bool = False,
-    stream: Callable[[str, Path], T] | None = None,
+    selection: Selection | None = None,
+    reader: TextReader | None = None,
+    stream: Stream[T] | None = None,
     n_jobs: int = 1,
 ) -> None:
     """Read every file, apply `work` to its content, and output the results with `write`.
 
-    With `finds_files`, names may also be folders and patterns. With `stream`, it processes large
+    With `selection`, names may also be folders and patterns. With `stream`, it processes large
     files. With several jobs, `work` processes several files at a time.
     """
     # Rows on the same terminal would break up a progress bar.
     may_show_progress = is_terminal(sys.stderr) and not writes_to_terminal(output)
+    names = selection.names if selection else None
     inputs = Inputs(
-        files, may_show_progress=may_show_progress, finds_files=finds_files, output=output
+        files or ([STDIN] if names is None else []),
+        names or (),
+        may_show_progress=may_show_progress,
+        finder=Finder(selection, output) if selection else None,
+        reader=reader,
     )
     with warnings.catch_warnings(), open_output(output) as sink:
         # A note names the file. Here, since several threads cannot each catch warnings.
@@ -119,12 +125,12 @@ def command(*lines: str) -> Callable[[Callable[..., None]], click.Command]:
 )
 @output_format(default="text")
 @encoding_choice
-@text_errors
+@reads_text
 @input_output
 def encode(
     files: tuple[str, ...],
     output: str,
-    errors: str,
+    reader: TextReader,
     encoding: "Encoding",
     form: str,
     allow_special: bool,
@@ -137,7 +143,7 @@ def encode(
     """
 
     def work(_: str, content: bytes) -> list[int]:
-        text = decode_utf8(content, errors)
+        text = reader.text(content)
         if allow_special:
             return encoding.encode(text, allowed_special="all")
         return encoding.encode_ordinary(text)

@@ -1,13 +1,15 @@
 """`cutline count`: token counts for people and for scripts."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from cutline.cli.commands import command, run
-from cutline.cli.inputs import checked_utf8, shown_name
-from cutline.cli.options import encoding_choice, input_output, jobs, output_format, text_errors
+from cutline.cli.decoding import TextReader, reads_text
+from cutline.cli.finding import Selection, finds_files
+from cutline.cli.inputs import shown_name
+from cutline.cli.options import encoding_choice, input_output, jobs, output_format
 
 if TYPE_CHECKING:
     from cutline import Encoding
@@ -55,13 +57,15 @@ _ORDERS: dict[str, Callable[[tuple[str, Size]], object]] = {
     help="By name, or the most tokens first.  [default: as given, folders by name]",
 )
 @encoding_choice
-@text_errors
+@finds_files
+@reads_text
 @jobs
 @input_output
 def count(
     files: tuple[str, ...],
     output: str,
-    errors: str,
+    reader: TextReader,
+    selection: Selection,
     n_jobs: int,
     encoding: "Encoding",
     form: str,
@@ -76,7 +80,7 @@ def count(
     """
 
     def work(_: str, content: bytes) -> Size:
-        utf8 = checked_utf8(content, errors)
+        utf8 = reader.utf8(content)
         characters = len(utf8.decode()) if form == "table" else 0  # only the table has them
         num_threads = n_jobs if len(utf8) > _THREADS_BYTES else 1
         tokens = encoding._count_utf8(utf8, num_threads=num_threads)
@@ -86,9 +90,9 @@ def count(
         rows = results if order is None else sorted(results, key=_ORDERS[order])  # type: ignore[arg-type]
         if form == "jsonl":
             return _json_rows(rows)
-        return _table(rows) if form == "table" else _lines(rows, files)
+        return _table(rows) if form == "table" else _lines(rows, [*files, *(selection.names or ())])
 
-    run(files, output, work=work, write=write, finds_files=True, n_jobs=n_jobs)
+    run(files, output, work=work, write=write, selection=selection, reader=reader, n_jobs=n_jobs)
 
 
 def _json_rows(results: Results) -> Iterator[str]:
@@ -98,7 +102,7 @@ def _json_rows(results: Results) -> Iterator[str]:
         yield json_of({"file": file, "token_count": size.tokens}) + "\n"
 
 
-def _lines(results: Results, files: tuple[str, ...]) -> Iterator[str]:
+def _lines(results: Results, files: Sequence[str]) -> Iterator[str]:
     sizes = list(results)
     total = sum(size.tokens for _, size in sizes)
     if not files:

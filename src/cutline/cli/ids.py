@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from cutline.cli.inputs import InputError
+from cutline.cli.decoding import InputError
 from cutline.errors import UnknownTokenError
 
 if TYPE_CHECKING:

@@ -49,14 +49,6 @@ _model = click.option(
     metavar="NAME",
     help="Use the encoding of this model, such as gpt-4o. Not with --encoding.",
 )
-text_errors = click.option(
-    "--errors",
-    type=click.Choice(["strict", "replace"]),
-    default="strict",
-    help="Bytes that are not UTF-8: refuse the file, or read them as U+FFFD.",
-)
-
-
 jobs = click.option(
     "--jobs",
     "-j",

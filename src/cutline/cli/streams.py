@@ -3,7 +3,9 @@
 import errno
 import os
 import sys
-from typing import BinaryIO, Literal, TextIO
+from typing import BinaryIO, Final, Literal, TextIO
+
+STDIN: Final = "-"
 
 
 def binary_stream(name: Literal["stdin", "stdout"]) -> BinaryIO:

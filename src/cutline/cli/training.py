@@ -14,10 +14,10 @@ import click
 from cutline.cli.commands import command
 from cutline.cli.corpus import Corpus, count, count_and_save
 from cutline.cli.failure import Failure, message_of
-from cutline.cli.inputs import STDIN
 from cutline.cli.output import STDOUT, open_output
 from cutline.cli.saved_counts import SavedCounts, need_folder
 from cutline.cli.status import status_line
+from cutline.cli.streams import STDIN
 from cutline.cli.summary import summary
 from cutline.errors import PatternFallbackWarning
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import click
 
 from cutline.cli.commands import command, run
-from cutline.cli.inputs import decode_utf8
-from cutline.cli.options import also_fits, encoding_choice, input_output, text_errors
+from cutline.cli.decoding import TextReader, reads_text
+from cutline.cli.options import also_fits, encoding_choice, input_output
 
 if TYPE_CHECKING:
     from cutline import Encoding
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     help="What no cut splits: code points, graphemes (user-perceived characters), or words.",
 )
 @encoding_choice
-@text_errors
+@reads_text
 @input_output
 def truncate(
     files: tuple[str, ...],
     output: str,
-    errors: str,
+    reader: TextReader,
     encoding: "Encoding",
     max_tokens: int,
     keep: str,
@@ -65,7 +65,7 @@ def truncate(
         files,
         output,
         work=lambda _, content: truncated(
-            decode_utf8(content, errors),
+            reader.text(content),
             max_tokens,
             keep,  # type: ignore[arg-type]
             marker,

@@ -9,11 +9,11 @@ import click
 
 from cutline.cli.chunkers import Chunkers, Cutting, chunking_options
 from cutline.cli.commands import command, run
+from cutline.cli.decoding import TextReader, reads_text
 from cutline.cli.failure import Failure
-from cutline.cli.inputs import STDIN, decode_utf8
-from cutline.cli.options import encoding_choice, output_option, text_errors
+from cutline.cli.options import encoding_choice, output_option
 from cutline.cli.output import STDOUT
-from cutline.cli.streams import writes_to_terminal
+from cutline.cli.streams import STDIN, writes_to_terminal
 
 if TYPE_CHECKING:
     from cutline import Chunk, Encoding
@@ -27,7 +27,7 @@ Results = Iterable[tuple[str, tuple[str, list["Chunk"]]]]
     "cutline view --by code -o page.html src/app.py",
     "cutline view --color always book.txt | less -R",
 )
-@click.argument("file", metavar="[FILE]", default=STDIN, type=click.Path())
+@click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path())
 @chunking_options
 @click.option(
     "--format",
@@ -44,33 +44,36 @@ Results = Iterable[tuple[str, tuple[str, list["Chunk"]]]]
     help="Of text: auto means on a terminal, unless NO_COLOR is set.",
 )
 @encoding_choice
-@text_errors
+@reads_text
 @output_option
 def view(
-    file: str,
+    files: tuple[str, ...],
     output: str,
-    errors: str,
+    reader: TextReader,
     encoding: "Encoding",
     cutting: Cutting,
     form: str | None,
     opens: bool,
     colors: str,
 ) -> None:
-    """Show the chunks of a file: tokens, overlap, how full they are.
+    """Show the chunks of files: tokens, overlap, how full they are.
 
     In the terminal chunks, and tokens in them, take turns in colour; what chunks
     share is grey, or without colours between ⟪ and ⟫. With --output or --open it
-    is a page for the browser, in one file that loads nothing from the network.
+    is a page for the browser, in one file that loads nothing from the network; a
+    page shows one FILE.
     """
     if opens and form == "text":
         raise click.UsageError("--open shows a page: leave out --format text")
     chunkers = Chunkers(encoding, cutting)
     is_page = form == "html" or (form is None and (opens or output != STDOUT))
+    if is_page and len(files) > 1:
+        raise click.UsageError("a page shows one FILE; --format text shows several")
     if opens and output == STDOUT:
         output = _new_page()
 
     def work(name: str, content: bytes) -> tuple[str, list["Chunk"]]:
-        text = decode_utf8(content, errors)
+        text = reader.text(content)
         return text, chunkers.chunk(name, text)
 
     def write(results: Results) -> Iterator[str]:
@@ -87,7 +90,7 @@ def view(
                     text, chunks, encoding, title=title, chunk_size=size, has_colors=has_colors
                 )
 
-    run((file,), output, work=work, write=write)
+    run(files, output, work=work, write=write)
     if opens:
         _open(Path(output))
 

@@ -1,0 +1,180 @@
+"""How the bytes of files become text."""
+
+import codecs
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+from cutline.errors import CutlineError
+from cutline.kernels.base.utf8 import valid_bytes
+
+__all__ = ["InputError", "TextReader", "reads_text"]
+
+_READ_BYTES: Final = 1 << 20
+_CHARACTER_BYTES: Final = 4  # the longest in UTF-8
+_MARK_BYTES: Final = 4  # the longest byte order mark
+# That of UTF-32 begins with that of UTF-16.
+_MARKS: Final = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class InputError(CutlineError, ValueError):
+    """An input with content that the command does not support."""
+
+
+@dataclass(frozen=True)
+class TextReader:
+    """Reads texts.
+
+    Attributes:
+        encoding: the name of a codec; None: UTF-8, or UTF-16 or UTF-32 by their byte order mark.
+        errors: "strict" or "replace", for bytes that are none of it.
+    """
+
+    encoding: str | None = None
+    errors: str = "strict"
+
+    def _codec_of(self, head: bytes) -> str:
+        if self.encoding is not None:
+            return self.encoding
+        return next((codec for mark, codec in _MARKS.items() if head.startswith(mark)), "utf-8")
+
+    def is_binary(self, head: bytes) -> bool:
+        """Return whether a file's first bytes are no text: as for grep and git, by a NUL.
+
+        In UTF-16 and UTF-32, letters have them.
+        """
+        codec = codecs.lookup(self._codec_of(head)).name
+        return b"\0" in head and not codec.startswith(("utf-16", "utf-32"))
+
+    def text(self, content: bytes) -> str:
+        r"""Decode a file's content; line ends stay as they are, and so does UTF-8's mark.
+
+        Raises:
+            InputError: the content is not in the encoding, and `errors` is "strict".
+
+        >>> TextReader().text(b"a\r\n\xef\xbb\xbf"), TextReader("latin-1").text(b"\xff")
+        ('a\r\n\ufeff', '\xff')
+        >>> TextReader(errors="replace").text(b"a\xff"), TextReader().text("a".encode("utf-16"))
+        ('a\ufffd', 'a')
+        """
+        try:
+            return content.decode(self._codec_of(content[:_MARK_BYTES]), self.errors)
+        except UnicodeDecodeError as error:
+            raise _wrong_bytes(error, 0) from error
+        except UnicodeError as error:  # of other codecs: no mark where there must be one, say
+            raise InputError(f"the file is not in {self.encoding}: {error}") from error
+
+    def utf8(self, content: bytes) -> bytes:
+        r"""Return a file's content as valid UTF-8: `text`, mostly without the str.
+
+        Raises:
+            InputError: as `text`.
+
+        >>> TextReader(errors="replace").utf8(b"a\xff").decode()
+        'a\ufffd'
+        """
+        if self._codec_of(content[:_MARK_BYTES]) == "utf-8" and valid_bytes(content) == len(
+            content
+        ):
+            return content
+        return self.text(content).encode()
+
+    def reads_blocks(self, path: Path) -> bool:
+        """Return whether a file can be read by `utf8_blocks`.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        if self.errors != "strict":
+            return False
+        with path.open("rb") as file:
+            return self._codec_of(file.read(_MARK_BYTES)) == "utf-8"
+
+    def utf8_blocks(self, path: Path) -> Iterator[bytes]:
+        """Yield a file's content in blocks, each of whole characters in UTF-8.
+
+        Raises:
+            InputError: it is not UTF-8, with the message of `text`.
+            OSError: it cannot be read.
+        """
+        done, rest = 0, b""
+        with path.open("rb", buffering=0) as file:
+            while read := file.read(_READ_BYTES):
+                block = rest + read
+                n_valid = valid_bytes(block)
+                done, rest = done + n_valid, block[n_valid:]
+                if len(rest) >= _CHARACTER_BYTES:
+                    break  # no character whose end comes later
+                if n_valid:
+                    yield block[:n_valid] if rest else block
+        try:
+            rest.decode()
+        except UnicodeDecodeError as error:
+            raise _wrong_bytes(error, done) from error
+
+
+def _wrong_bytes(error: UnicodeDecodeError, offset: int) -> InputError:
+    """Build the error for invalid bytes, in bytes at an offset of the file."""
+    name = error.encoding
+    advice = (
+        "convert the file to utf-8, name its encoding, such as --input-encoding latin-1,"
+        if name == "utf-8"
+        else "name another --input-encoding,"
+    )
+    return InputError(
+        f"invalid {name} at byte offset {offset + error.start} (byte "
+        f"{error.object[error.start]:#04x}: {error.reason}); {advice} "
+        "or pass --errors replace to read such bytes as U+FFFD"
+    )
+
+
+def _codec(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    if value is None:
+        return None
+    try:
+        b"a".decode(value)  # of nothing, some codecs are not looked up
+    except UnicodeError:
+        pass  # it is one, in which this is no text
+    except (LookupError, ValueError) as error:
+        raise click.BadParameter(
+            f"{value!r} is no encoding of text that Python knows, such as latin-1, cp1252, "
+            "utf-16 or shift_jis"
+        ) from error
+    return codecs.lookup(value).name
+
+
+_input_encoding = click.option(
+    "--input-encoding",
+    metavar="NAME",
+    callback=_codec,
+    help="How the files are encoded, such as latin-1, cp1252 or utf-8-sig (which leaves out a "
+    "byte order mark).  [default: utf-8, or utf-16 or utf-32 by their byte order mark]",
+)
+_errors = click.option(
+    "--errors",
+    type=click.Choice(["strict", "replace"]),
+    default="strict",
+    help="Bytes that are not in the encoding: refuse the file, or read them as U+FFFD.",
+)
+
+
+def reads_text(command: Command) -> Command:
+    """Add --input-encoding and --errors; the command gets them as `reader`."""
+
+    @wraps(command)
+    def with_reader(*, input_encoding: str | None, errors: str, **values: Any) -> Any:
+        return command(reader=TextReader(input_encoding, errors), **values)
+
+    wrapped: Any = _input_encoding(_errors(with_reader))
+    return wrapped  # type: ignore[no-any-return]

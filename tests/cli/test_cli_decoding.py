@@ -1,0 +1,75 @@
+"""--input-encoding: how bytes become text."""
+
+from pathlib import Path
+
+import pytest
+
+from cutline.cli import inputs
+from tests.cli.conftest import Invoke, rows_of
+
+TEXT = "Zwölf Boxkämpfer jagen Viktor.\r\n名前はまだ無い 👩‍👩‍👧‍👦\n"
+
+
+@pytest.mark.parametrize("codec", ["utf-16", "utf-32"])
+@pytest.mark.parametrize("order", ["le", "be"])
+@pytest.mark.parametrize("is_large", [False, True])
+def test_a_byte_order_mark_is_recognised(
+    invoke: Invoke,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    codec: str,
+    order: str,
+    is_large: bool,
+) -> None:
+    if is_large:
+        monkeypatch.setattr(inputs, "LARGE_BYTES", 4)
+    (tmp_path / "a.txt").write_bytes(("\ufeff" + TEXT).encode(f"{codec}-{order}"))
+    result = invoke("chunk", "--chunk-size", "6", tmp_path)  # in a folder: it is not binary
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "".join(row["text"] for row in rows_of(result.stdout_bytes)) == TEXT
+
+
+@pytest.mark.parametrize("codec", ["cp1252", "utf-16-le", "utf-32-be", "utf-8-sig", "utf-8"])
+def test_an_encoding_that_is_named(invoke: Invoke, tmp_path: Path, codec: str) -> None:
+    text = TEXT if codec != "cp1252" else TEXT[:30]
+    (tmp_path / "a.txt").write_bytes(text.encode(codec))
+    for name in (tmp_path, tmp_path / "a.txt"):
+        result = invoke("chunk", "--input-encoding", codec, "--chunk-size", "6", name)
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert "".join(row["text"] for row in rows_of(result.stdout_bytes)) == text
+
+
+def test_the_mark_of_utf8_stays_unless_asked(invoke: Invoke, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"\xef\xbb\xbfa")
+    [row] = rows_of(invoke("chunk", tmp_path / "a").stdout_bytes)
+    assert row["text"] == "\ufeffa"
+    [row] = rows_of(invoke("chunk", "--input-encoding", "utf-8-sig", tmp_path / "a").stdout_bytes)
+    assert (row["text"], row["end_index"]) == ("a", 1)
+
+
+def test_wrong_bytes_are_named_with_their_encoding(invoke: Invoke, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"ab\xff")
+    result = invoke("count", "--input-encoding", "ascii", tmp_path / "a")
+    assert result.exit_code == 1
+    assert "invalid ascii at byte offset 2 (byte 0xff" in result.stderr
+    assert "name another --input-encoding" in result.stderr
+    result = invoke("count", tmp_path / "a")
+    assert "--input-encoding latin-1" in result.stderr
+    options = ["--errors", "replace", "--input-encoding", "ascii"]
+    assert invoke("encode", *options, tmp_path / "a").exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["utf-99", "rot13", "hex", "", "a\0b"])
+def test_an_unknown_encoding_is_wrong_usage(invoke: Invoke, name: str) -> None:
+    result = invoke("count", "--input-encoding", name, stdin=b"a")
+    assert result.exit_code == 2
+    assert "is no encoding of text" in result.stderr
+
+
+@pytest.mark.parametrize("codec", ["idna", "punycode", "utf-7", "utf-32"])
+def test_any_codec_fails_with_a_line(invoke: Invoke, tmp_path: Path, codec: str) -> None:
+    (tmp_path / "a").write_bytes(b"a" * 70 + b".\xff")
+    result = invoke("count", "--input-encoding", codec, tmp_path / "a")
+    assert result.exit_code == 1
+    [line] = result.stderr.splitlines()
+    assert line.startswith(f"cutline: {tmp_path / 'a'}: ")

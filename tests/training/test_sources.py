@@ -444,7 +444,8 @@ def test_parquet_with_a_place_outside_of_its_dictionary_is_named(
     pyarrow = pytest.importorskip("pyarrow")
     path = parquet_file(tmp_path / "a.parquet", {"text": ["a"]})
     places, nothing = pyarrow.array([0]), pyarrow.array([], pyarrow.string())
-    damaged = pyarrow.DictionaryArray.from_arrays(places, nothing, safe=False)
+    column = pyarrow.DictionaryArray.from_arrays(places, nothing, safe=False)
+    damaged = pyarrow.RecordBatch.from_arrays([column], ["text"])
     monkeypatch.setattr(ParquetRows, "_batches", lambda *_: iter([damaged]))
     with pytest.raises(SourceError, match=r"a\.parquet: damaged parquet data: "):
         documents_of(path, "text")

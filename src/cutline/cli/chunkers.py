@@ -11,8 +11,9 @@ import click
 
 from cutline.cli.decoding import InputError, TextReader
 from cutline.cli.failure import Failure, message_of
-from cutline.cli.inputs import shown_name
+from cutline.cli.inputs import Watch, shown_name
 from cutline.cli.options import also_fits
+from cutline.cli.records import Rows
 
 if TYPE_CHECKING:
     from cutline import Chunk, Encoding
@@ -120,16 +121,14 @@ class Chunkers:
             self._noted.add(what)
             click.echo(f"cutline: {what}", err=True)
 
-    def stream(
-        self, name: str, path: Path, reader: TextReader, advance: Callable[[int], None]
-    ) -> Iterable["Chunk"]:
+    def stream(self, name: str, path: Path, watch: Watch, reader: TextReader) -> Iterable["Chunk"]:
         """Cut a large file, as `chunk` does; if possible as a stream.
 
         Args:
             name: the file's name.
             path: its path.
+            watch: is told how many bytes were read.
             reader: reads it.
-            advance: is told how many bytes were read.
 
         Raises:
             CutlineError: it is not UTF-8, or cannot be cut; before the first chunk.
@@ -145,7 +144,7 @@ class Chunkers:
         def parts() -> Iterator[str]:
             for block in reader.utf8_blocks(path):
                 yield block.decode()
-                advance(len(block))
+                watch.advance(len(block))
 
         chunks = self._for_file(name).iter_chunks(parts())
         first = list(islice(chunks, 1))
@@ -158,6 +157,18 @@ class Chunkers:
                 raise Failure(f"{shown_name(name)}: {message_of(error)}") from error
 
         return every()
+
+    def chunk_rows(self, rows: Rows) -> Iterator["Chunk"]:
+        """Cut the text of each row, with its number and its other columns in the metadata.
+
+        Raises:
+            InputError: the chunker is not known.
+        """
+        chunker = self._for_file("")
+        for row, chunks in rows.map(chunker.chunk_batch):
+            carried = {"row": row.number, "record": row.others}
+            for piece in chunks:
+                yield piece.__replace__(metadata={**piece.metadata, **carried})
 
     def _for_file(self, name: str) -> "Chunker":
         """Return the chunker of a file.

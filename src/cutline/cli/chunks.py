@@ -1,6 +1,6 @@
 """`cutline chunk`: files in, rows out."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,8 +10,10 @@ from cutline.cli.chunkers import Chunkers, Cutting, chunking_options
 from cutline.cli.commands import command, run
 from cutline.cli.decoding import TextReader, reads_text
 from cutline.cli.finding import Selection, finds_files
+from cutline.cli.inputs import Watch
 from cutline.cli.options import encoding_choice, input_output, jobs, output_format
 from cutline.cli.parallel import ahead
+from cutline.cli.records import Rows, column_option
 from cutline.cli.rows import json_rows
 from cutline.cli.streams import writes_to_terminal
 
@@ -40,6 +42,7 @@ Results = Iterable[tuple[str, Iterable["Chunk"]]]
     help="With --format text: the line written between chunks.  [default: a form feed]",
 )
 @encoding_choice
+@column_option
 @finds_files
 @reads_text
 @jobs
@@ -54,6 +57,7 @@ def chunk(
     cutting: Cutting,
     form: str,
     separator: str | None,
+    column: str | None,
 ) -> None:
     """Cut text into chunks of at most --chunk-size tokens, and within --also-fits.
 
@@ -90,8 +94,10 @@ def chunk(
     def work(name: str, content: bytes) -> Iterable["Chunk"]:
         return chunkers.chunk(name, reader.text(content))
 
-    def stream(name: str, path: Path, *, advance: Callable[[int], None]) -> Iterable["Chunk"]:
-        chunks = chunkers.stream(name, path, reader, advance)
+    def stream(name: str, path: Path, watch: Watch) -> Iterable["Chunk"]:
+        if column is not None:
+            return chunkers.chunk_rows(Rows(path, column, watch, n_jobs))
+        chunks = chunkers.stream(name, path, watch, reader)
         return chunks if n_jobs == 1 or isinstance(chunks, list) else ahead(chunks)
 
     run(
@@ -102,6 +108,7 @@ def chunk(
         selection=selection,
         reader=reader,
         stream=stream,
+        streams_all=column is not None,
         n_jobs=n_jobs,
     )
 

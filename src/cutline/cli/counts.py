@@ -1,6 +1,8 @@
 """`cutline count`: token counts for people and for scripts."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import add
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -8,8 +10,9 @@ import click
 from cutline.cli.commands import command, run
 from cutline.cli.decoding import TextReader, reads_text
 from cutline.cli.finding import Selection, finds_files
-from cutline.cli.inputs import shown_name
+from cutline.cli.inputs import Watch, shown_name
 from cutline.cli.options import encoding_choice, input_output, jobs, output_format
+from cutline.cli.records import Rows, column_option
 
 if TYPE_CHECKING:
     from cutline import Encoding
@@ -57,6 +60,7 @@ _ORDERS: dict[str, Callable[[tuple[str, Size]], object]] = {
     help="By name, or the most tokens first.  [default: as given, folders by name]",
 )
 @encoding_choice
+@column_option
 @finds_files
 @reads_text
 @jobs
@@ -70,6 +74,7 @@ def count(
     encoding: "Encoding",
     form: str,
     order: str | None,
+    column: str | None,
 ) -> None:
     """Count the tokens of each file.
 
@@ -86,13 +91,35 @@ def count(
         tokens = encoding._count_utf8(utf8, num_threads=num_threads)
         return Size(tokens, characters, len(content))
 
+    def stream(_: str, path: Path, watch: Watch) -> Size:
+        def sizes(texts: Sequence[str], *, num_threads: int) -> list[Size]:
+            tokens = encoding.count_batch(texts, num_threads=num_threads).tolist()
+            # Surrogates are counted as U+FFFD, which has as many bytes.
+            n_bytes = (len(text.encode(errors="surrogatepass")) for text in texts)
+            return [*map(Size, tokens, map(len, texts), n_bytes)]
+
+        total = Size()
+        for _row, size in Rows(path, str(column), watch, n_jobs).map(sizes):
+            total = Size(*map(add, total, size))
+        return total
+
     def write(results: Results) -> Iterator[str]:
         rows = results if order is None else sorted(results, key=_ORDERS[order])  # type: ignore[arg-type]
         if form == "jsonl":
             return _json_rows(rows)
         return _table(rows) if form == "table" else _lines(rows, [*files, *(selection.names or ())])
 
-    run(files, output, work=work, write=write, selection=selection, reader=reader, n_jobs=n_jobs)
+    run(
+        files,
+        output,
+        work=work,
+        write=write,
+        selection=selection,
+        reader=reader,
+        stream=None if column is None else stream,
+        streams_all=column is not None,
+        n_jobs=n_jobs,
+    )
 
 
 def _json_rows(results: Results) -> Iterator[str]:

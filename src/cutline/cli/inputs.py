@@ -10,7 +10,6 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -34,10 +33,20 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
-class Stream(Protocol[T_co]):
-    """Processes a large file, and says how many bytes of it were read."""
+class Watch(Protocol):
+    """What a file that is streamed is reported to."""
 
-    def __call__(self, name: str, path: Path, *, advance: Callable[[int], None]) -> T_co:
+    def advance(self, n_bytes: int) -> None:
+        """Note that so many bytes of it were read."""
+
+    def fail(self, problem: str) -> None:
+        """Note that a part of it failed."""
+
+
+class Stream(Protocol[T_co]):
+    """Processes a file as it is read."""
+
+    def __call__(self, name: str, path: Path, watch: Watch, /) -> T_co:
         """Process the file."""
 
 
@@ -54,6 +63,7 @@ class Inputs:
         may_show_progress: whether to draw a bar if there is much to read.
         finder: finds the files of folders and patterns; None: names are those of files.
         reader: says which of the files that were found are no text.
+        streams_all: whether all files are streamed, and can be binary.
     """
 
     def __init__(
@@ -64,7 +74,9 @@ class Inputs:
         may_show_progress: bool,
         finder: Finder | None = None,
         reader: TextReader | None = None,
+        streams_all: bool = False,
     ) -> None:
+        self._streams_all = streams_all
         self._unread = finder.unread if finder else []
         self._reader = reader or TextReader()
         self._paths = [*files, *names]
@@ -74,6 +86,7 @@ class Inputs:
         self._sizes_bytes = [_size_bytes(path) for path in self._paths]
         self._shows_progress = may_show_progress and sum(self._sizes_bytes) > PROGRESS_MIN_BYTES
         self._partly_bytes = 0  # of the file that is being streamed
+        self._advance: Callable[[int], None] = _ignore
         self._failed_count = 0
         self._skipped: list[str] = []
 
@@ -87,8 +100,7 @@ class Inputs:
 
         Args:
             work: the function to apply; to several files of up to `LARGE_BYTES` at a time.
-            stream: the function for files of more than `LARGE_BYTES`, if given; it is to report
-                the bytes that it reads.
+            stream: the function for files of more than `LARGE_BYTES`, if given.
             n_jobs: the number of threads.
 
         Raises:
@@ -99,13 +111,9 @@ class Inputs:
             for folder, problem in self._unread:
                 self._report(click.format_filename(folder), problem)
 
-            def advance_partly(n_bytes: int) -> None:
-                self._partly_bytes += n_bytes
-                advance(n_bytes)
-
-            reporting = None if stream is None else partial(stream, advance=advance_partly)
+            self._advance = advance
             calls = (
-                self._call(path, size_bytes, work, reporting)
+                self._call(path, size_bytes, work, stream)
                 for path, size_bytes in zip(self._paths, self._sizes_bytes, strict=True)
             )
             is_alone = n_jobs == 1 or len(self._paths) == 1
@@ -137,17 +145,18 @@ class Inputs:
         path: str,
         size_bytes: int,
         work: Callable[[str, bytes], T],
-        stream: Callable[[str, Path], T] | None,
+        stream: Stream[T] | None,
     ) -> tuple[int, Callable[[], T]]:
         """Return the call that processes a file, with its size; 0: it needs its turn."""
-        is_large = size_bytes > LARGE_BYTES
+        is_large = size_bytes > LARGE_BYTES or self._streams_all
 
         def call() -> T:
             name = click.format_filename(path)
-            if path in self._found and self._reader.is_binary(_head(path)):
+            is_checked = path in self._found and not self._streams_all
+            if is_checked and self._reader.is_binary(_head(path)):
                 raise _BinaryFile
             if stream is not None and is_large:
-                return stream(name, Path(path))
+                return stream(name, Path(path), self)
             return work(name, _read(path))
 
         return 0 if is_large else size_bytes, call
@@ -170,11 +179,20 @@ class Inputs:
             )
             click.echo(f"cutline: skipped {files}: {named}{more}", err=True)
 
+    def advance(self, n_bytes: int) -> None:
+        """Note that so many bytes of the file that is streamed were read."""
+        self._partly_bytes += n_bytes
+        self._advance(n_bytes)
+
     def _report(self, name: str, error: Exception) -> None:
+        self.fail(f"{shown_name(name)}: {message_of(error)}")
+
+    def fail(self, problem: str) -> None:
+        """Write what failed to standard error, and end with code 1."""
         self._failed_count += 1
         if self._shows_progress:
             click.echo(_ERASE_LINE, nl=False, err=True)
-        Failure(f"{shown_name(name)}: {message_of(error)}").show()
+        Failure(problem).show()
 
     @contextmanager
     def _progress(self) -> Iterator[Callable[[int], None]]:
@@ -201,6 +219,10 @@ def _read(path: str) -> bytes:
     if path == STDIN:
         return binary_stream("stdin").read()
     return Path(path).read_bytes()
+
+
+def _ignore(_n_bytes: int) -> None:
+    """Show no progress."""
 
 
 def _head(path: str) -> bytes:

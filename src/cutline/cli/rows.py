@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from cutline.chunks import content_hash
@@ -40,8 +41,19 @@ def json_rows(results: Iterable[tuple[str, Iterable["Chunk"]]]) -> Iterator[byte
 
 
 def json_of(value: object) -> str:
-    """Write a value as JSON, in one line."""
-    return json.dumps(value, ensure_ascii=False)
+    """Write a value as JSON, in one line; what JSON has no form for as text, NaN as null."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
+    except ValueError:
+        return json.dumps(_finite(value), ensure_ascii=False, default=str)
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def metadata_json(piece: "Chunk") -> str:

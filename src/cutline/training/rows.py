@@ -1,10 +1,10 @@
 """Rows with a column of text: JSON Lines and Parquet."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from cutline.errors import SourceError
 from cutline.extras import need
@@ -14,11 +14,22 @@ if TYPE_CHECKING:
     import pyarrow
     import pyarrow.parquet
 
-__all__ = ["JsonRows", "ParquetRows", "text_type"]
+__all__ = ["JsonRows", "ParquetRows", "Report", "Row", "text_type"]
 
 _BYTE_ORDER_MARK = "\ufeff"
 _BATCH_ROWS = 256
 _MOST_SHOWN = 20
+
+
+class Row(NamedTuple):
+    """A row with text: its number, from 1, the text, and its other columns."""
+
+    number: int
+    text: str
+    others: dict[str, Any]
+
+
+Report: TypeAlias = Callable[[SourceError], None]
 
 
 class JsonRows:
@@ -53,13 +64,31 @@ class JsonRows:
             SourceError: (a ValueError) a line is no JSON object in UTF-8, or has no such column
                 or no text in it; names the line.
         """
+        return ((row.number, row.text) for row in self.records())
+
+    def records(self, report: Report | None = None) -> Iterator[Row]:
+        """Yield the rows, as `rows` does, with their other columns.
+
+        Args:
+            report: is told of lines that are wrong, which are then left out.
+
+        Raises:
+            OSError, SourceError: as `rows`; a wrong line is no error with `report`.
+        """
         for number, line in self._reader.lines():
             if line and not line.isspace():
-                text = self._text(line, number)
+                try:
+                    row = self._row(line, number)
+                except SourceError as error:
+                    if report is None:
+                        raise
+                    report(error)
+                    continue
+                text = row.pop(self._column)
                 if text is not None:
-                    yield number, text
+                    yield Row(number, text, row)
 
-    def _text(self, line: bytes, number: int) -> str | None:
+    def _row(self, line: bytes, number: int) -> dict[str, Any]:
         try:
             decoded = line.decode()
             row = json.loads(decoded.removeprefix(_BYTE_ORDER_MARK) if number == 1 else decoded)
@@ -73,7 +102,7 @@ class JsonRows:
             raise self._error(number, _no_column(self._column, row))
         text = row[self._column]
         if text is None or isinstance(text, str):
-            return text
+            return row
         problem = f"column {self._column!r} must contain text, got {_json_type(text)}"
         raise self._error(number, problem)
 
@@ -174,28 +203,45 @@ class ParquetRows:
             OSError: the file cannot be read.
             SourceError: (a ValueError) it is damaged, or a row is not UTF-8; names the row.
         """
+        return ((row.number, row.text) for row in self._rows([self._column]))
+
+    def records(self, report: Report | None = None) -> Iterator[Row]:
+        """Yield the rows, as `rows` does, with their other columns.
+
+        Args:
+            report: not used: what is wrong in such a file is not in one row.
+
+        Raises:
+            OSError, SourceError: as `rows`.
+        """
+        return self._rows(None)
+
+    def _rows(self, columns: list[str] | None) -> Iterator[Row]:
+        """Yield the rows with some columns, or all."""
         number = 0
         with self.path.open("rb") as file:
             parquet = self._open(file)
             n_rows, size_bytes = parquet.metadata.num_rows, self.path.stat().st_size
-            for values in self._batches(parquet):
+            for batch in self._batches(parquet, columns):
                 with self._refused("damaged parquet data"):
-                    texts = self._texts(values, number)
-                for text in texts:
+                    texts = self._texts(batch.column(self._column), number)
+                    others = batch.drop_columns([self._column]).to_pylist()
+                for text, other in zip(texts, others, strict=True):
                     number += 1
                     if text is not None:
-                        yield number, text
+                        yield Row(number, text, other)
                 self.bytes_read = size_bytes * min(number, n_rows) // max(n_rows, 1)
         if number != n_rows:
             raise SourceError(
                 f"{self.path}: damaged parquet data: {number} rows instead of {n_rows}"
             )
 
-    def _batches(self, parquet: "pyarrow.parquet.ParquetFile") -> Iterator["pyarrow.Array"]:
-        batches = parquet.iter_batches(_BATCH_ROWS, columns=[self._column], use_threads=False)
+    def _batches(
+        self, parquet: "pyarrow.parquet.ParquetFile", columns: list[str] | None
+    ) -> Iterator["pyarrow.RecordBatch"]:
+        batches = parquet.iter_batches(_BATCH_ROWS, columns=columns, use_threads=False)
         with self._refused("damaged parquet data"):
-            for batch in batches:
-                yield batch.column(self._column)
+            yield from batches
 
     def _texts(self, values: "pyarrow.Array", n_before: int) -> list[str | None]:
         try:

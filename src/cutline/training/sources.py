@@ -23,6 +23,7 @@ __all__ = [
     "TextSource",
     "find_files",
     "open_source",
+    "rows_of",
     "size_of",
 ]
 
@@ -325,13 +326,25 @@ def _open_file(
             f"{path}: read as plain text, which has no column {column!r}: leave column out, "
             "or rename the file to .jsonl or .parquet"
         )
-    if column is None:
-        return reader
+    return reader if column is None else rows_of(reader, column)
+
+
+def rows_of(reader: FileReader, column: str) -> JsonRows | ParquetRows:
+    """Return the rows of a file that has columns, by its name.
+
+    Raises:
+        ImportError: an optional package is needed and not installed.
+        OSError: a Parquet file cannot be read.
+        SourceError: (a ValueError) it is no such file, or has no such column.
+    """
     if reader.kind in _JSON_SUFFIXES:
         return JsonRows(reader, column)
+    if reader.kind not in _PARQUET_SUFFIXES:
+        raise SourceError(f"{reader.path}: no rows with columns: rename it to .jsonl or .parquet")
     if reader.packing:
-        raise SourceError(f"{path}: parquet has its own compression: decompress this file first")
-    return ParquetRows(path, column)
+        problem = "parquet has its own compression: decompress this file first"
+        raise SourceError(f"{reader.path}: {problem}")
+    return ParquetRows(reader.path, column)
 
 
 def _type_name(value: object) -> str:

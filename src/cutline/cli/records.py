@@ -1,0 +1,136 @@
+"""Rows of JSON Lines and Parquet as documents: --column."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+
+import click
+
+from cutline.cli.decoding import InputError
+from cutline.cli.failure import message_of
+from cutline.cli.inputs import Watch
+from cutline.cli.streams import STDIN, binary_stream
+from cutline.errors import CutlineError, SourceError
+
+if TYPE_CHECKING:
+    from cutline.training.rows import JsonRows, ParquetRows, Row
+
+__all__ = ["Rows", "column_option"]
+
+_ROWS_AT_ONCE: Final = 512
+_CHARACTERS_AT_ONCE: Final = 1 << 22
+_FAILED_SHOWN: Final = 5
+
+T_co = TypeVar("T_co", covariant=True)
+
+column_option = click.option(
+    "--column",
+    metavar="NAME",
+    help="Read JSON Lines or Parquet, of which this column has the text: each row is a document "
+    "of its own, and its other columns are in the metadata.",
+)
+
+
+class BatchWork(Protocol[T_co]):
+    """Makes a result of each of many texts, in threads."""
+
+    def __call__(self, texts: Sequence[str], /, *, num_threads: int) -> Sequence[T_co]:
+        """Work."""
+
+
+class Rows:
+    """The rows of a file that have text.
+
+    Args:
+        path: the file, or "-" for JSON Lines on standard input.
+        column: the column of the text.
+        watch: is told of the bytes that were read, and of rows that fail.
+        n_jobs: the number of threads.
+
+    Raises:
+        ImportError: an optional package is needed and not installed.
+        OSError: the file cannot be read.
+        InputError: it has no such column.
+    """
+
+    def __init__(self, path: Path, column: str, watch: Watch, n_jobs: int) -> None:
+        try:
+            self._rows = _open(path, column)
+        except SourceError as error:
+            raise InputError(str(error).removeprefix(f"{path}: ")) from error
+        self._watch = watch
+        self._n_jobs = n_jobs
+        self._n_failed = 0
+
+    def map(self, work: BatchWork[T_co]) -> "Iterator[tuple[Row, T_co]]":
+        """Yield each row with its result; what fails is reported, and left out."""
+        rows = self._rows.records(lambda error: self._fail(str(error)))
+        n_bytes = 0
+        while batch := self._next(rows):
+            texts = [row.text for row in batch]
+            try:
+                results = work(texts, num_threads=self._n_jobs)
+            except CutlineError:
+                yield from self._one_by_one(batch, work)
+            else:
+                yield from zip(batch, results, strict=True)
+            self._watch.advance(self._rows.bytes_read - n_bytes)
+            n_bytes = self._rows.bytes_read
+        if self._n_failed > _FAILED_SHOWN:
+            more = f"{self._n_failed - _FAILED_SHOWN} more of its {self._rows.unit}s failed"
+            self._watch.fail(f"{self._rows.path}: {more}")
+
+    def _fail(self, problem: str) -> None:
+        self._n_failed += 1
+        if self._n_failed <= _FAILED_SHOWN:
+            self._watch.fail(problem)
+
+    def _next(self, rows: "Iterator[Row]") -> "list[Row]":
+        """Return the rows for one call; none if the file cannot be read further."""
+        batch: list[Row] = []
+        try:
+            batch.extend(_some(rows))
+        except SourceError as error:
+            self._fail(str(error))
+        except OSError as error:
+            self._fail(f"{self._rows.path}: {message_of(error)}")
+        return batch
+
+    def _one_by_one(
+        self, batch: "list[Row]", work: BatchWork[T_co]
+    ) -> "Iterator[tuple[Row, T_co]]":
+        for row in batch:
+            try:
+                [result] = work([row.text], num_threads=1)
+            except CutlineError as error:
+                self._fail(f"{self._rows.path}, {self._rows.unit} {row.number}: {error}")
+            else:
+                yield row, result
+
+
+def _some(rows: "Iterator[Row]") -> "Iterator[Row]":
+    """Yield rows for one call: neither many nor long ones."""
+    characters = 0
+    for row in islice(rows, _ROWS_AT_ONCE):
+        yield row
+        characters += len(row.text)
+        if characters >= _CHARACTERS_AT_ONCE:
+            return
+
+
+def _open(path: Path, column: str) -> "JsonRows | ParquetRows":
+    from cutline.training.file_reader import FileReader
+    from cutline.training.rows import JsonRows
+    from cutline.training.sources import rows_of
+
+    class Stdin(FileReader):
+        """Standard input, which is JSON Lines."""
+
+        def blocks(self) -> Iterator[bytes]:
+            stream = binary_stream("stdin")
+            return iter(lambda: stream.read(self._block_bytes), b"")
+
+    if str(path) == STDIN:
+        return JsonRows(Stdin(path), column)
+    return rows_of(FileReader(path), column)

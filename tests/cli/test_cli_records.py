@@ -1,0 +1,145 @@
+"""--column: rows of JSON Lines and Parquet as documents."""
+
+import datetime
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import cutline
+from cutline import MarkdownChunker, TextChunker
+from cutline.cli import records
+from tests.cli.conftest import Invoke, rows_of
+
+ROWS: list[dict[str, Any]] = [
+    {"id": 7, "body": "# One\n\nTwo three, four five six seven eight.\n", "tags": ["a"]},
+    {"id": 8, "body": None, "tags": []},
+    {"id": 9, "body": "", "tags": None},
+    {"id": 10, "body": "名前はまだ無い \u2028 👩‍👩‍👧‍👦" * 5, "tags": ["b", "c"]},
+]
+
+
+def jsonl(rows: list[dict[str, Any]]) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+@pytest.fixture(params=["jsonl", "ndjson", "jsonl.gz", "parquet", "-"])
+def source(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, bytes]:
+    """A file with the rows, by its name, and standard input."""
+    path = tmp_path / f"a.{request.param}"
+    if request.param == "-":
+        return "-", jsonl(ROWS)
+    if request.param == "parquet":
+        pq.write_table(pa.Table.from_pylist(ROWS), path)
+    else:
+        content = jsonl(ROWS)
+        path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return str(path), b""
+
+
+@pytest.mark.parametrize("by", ["auto", "markdown"])
+@pytest.mark.parametrize("rows_at_once", [1, 512])
+def test_each_row_is_a_document_with_its_columns(
+    invoke: Invoke,
+    monkeypatch: pytest.MonkeyPatch,
+    source: tuple[str, bytes],
+    by: str,
+    rows_at_once: int,
+) -> None:
+    monkeypatch.setattr(records, "_ROWS_AT_ONCE", rows_at_once)
+    name, stdin = source
+    arguments = ["--column", "body", "--by", by, "--chunk-size", "8", name]
+    result = invoke("chunk", *arguments, stdin=stdin)
+    assert (result.exit_code, result.stderr) == (0, "")
+    chunker = (MarkdownChunker if by == "markdown" else TextChunker)("o200k_base", 8)
+    expected = [
+        (name, chunk.index, chunk.text, [*chunk.headings], place, row["id"], row["tags"])
+        for place, row in enumerate(ROWS, 1)
+        for chunk in chunker.chunk(row["body"] or "")
+    ]
+    assert expected == [
+        (
+            *(row[key] for key in ("file", "index", "text", "headings")),
+            row["metadata"]["row"],
+            *(row["metadata"]["record"][key] for key in ("id", "tags")),
+        )
+        for row in rows_of(result.stdout_bytes)
+    ]
+
+
+@pytest.mark.parametrize("jobs", ["1", "3"])
+def test_counts_are_those_of_the_texts(
+    invoke: Invoke, source: tuple[str, bytes], jobs: str
+) -> None:
+    name, stdin = source
+    texts = [row["body"] or "" for row in ROWS]
+    n_tokens = sum(cutline.get_encoding("o200k_base").count(text) for text in texts)
+    options = ["--column", "body", "--jobs", jobs]
+    result = invoke("count", *options, "--format", "jsonl", name, stdin=stdin)
+    assert rows_of(result.stdout_bytes) == [{"file": name, "token_count": n_tokens}]
+    table = invoke("count", *options, "--format", "table", name, stdin=stdin).stdout.split()
+    assert str(sum(map(len, texts))) in table
+    assert str(sum(len(text.encode()) for text in texts)) in table
+
+
+def test_rows_that_fail_are_named_and_the_others_go_on(invoke: Invoke, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(
+        b'{"body": "one"}\n[]\n{"other": 1}\nno json\n{"body": 1}\n{"body": "\\ud800"}\n\n'
+        b'{"body": "\xff"}\n{"body": ""}\n{"body": "two"}\n'
+    )
+    for jobs in ("1", "2"):
+        result = invoke("chunk", "--column", "body", "--jobs", jobs, path)
+        assert result.exit_code == 1
+        rows = rows_of(result.stdout_bytes)
+        assert [row["metadata"]["row"] for row in rows] == [1, 10]
+        lines = result.stderr.splitlines()
+        places = [line.removeprefix(f"cutline: {path}, line ")[:2] for line in lines[:-1]]
+        assert sorted(places) == ["2:", "3:", "4:", "5:", "8:"]
+        assert lines[-1] == f"cutline: {path}: 1 more of its lines failed"
+
+
+def test_files_without_such_a_column_are_named(invoke: Invoke, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("a")
+    (tmp_path / "b.jsonl").write_text('{"body": "one two"}')
+    pq.write_table(pa.Table.from_pylist([{"x": 1}]), tmp_path / "c.parquet")
+    (tmp_path / "d.parquet").write_bytes(b"none")
+    result = invoke("count", "--column", "body", tmp_path)
+    assert result.exit_code == 1
+    assert result.stdout == f"2  {tmp_path / 'b.jsonl'}\n"
+    problems = dict(
+        line.removeprefix(f"cutline: {tmp_path}/").split(": ", 1)
+        for line in result.stderr.splitlines()
+    )
+    assert sorted(problems) == ["a.md", "c.parquet", "d.parquet"]
+    assert "no rows with columns" in problems["a.md"]
+    assert problems["c.parquet"] == "no column 'body'; there is 'x'"
+    assert problems["d.parquet"].startswith("not a parquet file")
+
+
+def test_values_without_a_form_in_json(invoke: Invoke, tmp_path: Path) -> None:
+    when = datetime.datetime(2026, 1, 2, 3, 4)
+    row = {"body": "one", "when": when, "x": float("nan"), "y": [float("inf"), 1.5], "z": b"a"}
+    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "a.parquet")
+    for form in ("jsonl", "parquet"):
+        result = invoke(
+            "chunk",
+            "--column",
+            "body",
+            "--format",
+            form,
+            "-o",
+            tmp_path / form,
+            tmp_path / "a.parquet",
+        )
+        assert (result.exit_code, result.stderr) == (0, "")
+    [made] = rows_of((tmp_path / "jsonl").read_bytes())
+    [same] = pq.read_table(tmp_path / "parquet").to_pylist()
+    assert json.loads(same["metadata"]) == made["metadata"]
+    assert made["metadata"]["record"] == {
+        **{"when": "2026-01-02 03:04:00", "x": None, "y": [None, 1.5], "z": "b'a'"}
+    }

@@ -94,7 +94,9 @@ def test_file_name_that_is_not_utf8_is_shown_with_replacements(
     assert f'"file": "{shown}"'.encode() in invoke("chunk", path).stdout_bytes
 
 
-@pytest.mark.parametrize("name", [*COMMANDS, "encodings", "languages", "train", "truncate", "view"])
+@pytest.mark.parametrize(
+    "name", [*COMMANDS, "encodings", "languages", "pack", "verify", "train", "truncate", "view"]
+)
 def test_every_command_has_help_with_examples(invoke: Invoke, name: str) -> None:
     for flag in ("-h", "--help"):
         result = invoke(name, flag)

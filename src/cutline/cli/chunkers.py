@@ -12,7 +12,7 @@ import click
 from cutline.cli.decoding import InputError, TextReader
 from cutline.cli.failure import Failure, message_of
 from cutline.cli.inputs import Watch, shown_name
-from cutline.cli.options import also_fits
+from cutline.cli.options import also_fits, complete_languages
 from cutline.cli.records import Rows
 
 if TYPE_CHECKING:
@@ -237,6 +237,7 @@ _OPTIONS = [
     click.option(
         "--language",
         metavar="NAME",
+        shell_complete=complete_languages,
         help="With --by code, such as python.  [default: by the file's name]",
     ),
     click.option(

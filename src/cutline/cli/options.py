@@ -1,11 +1,12 @@
 """The options that several commands share, and the encoding they choose."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from cutline.cli.failure import message_of
 from cutline.cli.output import STDOUT
@@ -23,6 +24,42 @@ _FILE_SUFFIXES = (".cutline", ".json", ".tiktoken")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+def _completing(
+    names: Callable[[], Iterable[str]], *, or_files: bool = False
+) -> Callable[..., list[CompletionItem]]:
+    """Complete a value in the shell by those of the names that begin with it."""
+
+    def complete(
+        _context: click.Context, _option: click.Parameter, begun: str
+    ) -> list[CompletionItem]:
+        found = [CompletionItem(name) for name in names() if name.startswith(begun)]
+        return found or [CompletionItem(begun, type="file")] * or_files
+
+    return complete
+
+
+def _encoding_names() -> Iterable[str]:
+    from cutline.vocabulary import list_encoding_names
+
+    return list_encoding_names()
+
+
+def _model_names() -> Iterable[str]:
+    from cutline.vocabulary.models import MODEL_TO_ENCODING
+
+    return sorted(MODEL_TO_ENCODING)
+
+
+def _languages() -> Iterable[str]:
+    from cutline.chunking import code_languages
+
+    try:
+        return code_languages()
+    except ImportError:
+        return []
+
+
+complete_languages = _completing(_languages)
 _files = click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path())
 output_option = click.option(
     "--output",
@@ -38,6 +75,7 @@ _encoding = click.option(
     "-e",
     "encoding_name",
     metavar="NAME",
+    shell_complete=_completing(_encoding_names, or_files=True),
     help="Encoding; `cutline encodings` lists them. Or a path: a .cutline file that `cutline "
     "train` wrote, a tokenizer.json, a tekken.json, or a model's folder. Or the name of a model "
     "on the Hugging Face Hub, such as Qwen/Qwen3-Embedding-0.6B.  "
@@ -47,6 +85,7 @@ _model = click.option(
     "--model",
     "-m",
     metavar="NAME",
+    shell_complete=_completing(_model_names),
     help="Use the encoding of this model, such as gpt-4o. Not with --encoding.",
 )
 jobs = click.option(

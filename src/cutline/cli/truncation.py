@@ -12,12 +12,7 @@ if TYPE_CHECKING:
     from cutline import Encoding
 
 
-@command(
-    "cutline truncate --max-tokens 8000 book.txt > prompt.txt",
-    "cutline truncate -n 500 --keep end --marker '[...] ' app.log",
-    "git diff | cutline truncate -n 4000 --keep both",
-)
-@click.option(
+max_tokens_option = click.option(
     "--max-tokens",
     "-n",
     metavar="TOKENS",
@@ -25,6 +20,23 @@ if TYPE_CHECKING:
     required=True,
     help="Maximum tokens of the output, marker included.",
 )
+marker_option = click.option(
+    "--marker", metavar="TEXT", default="…", help="Replaces the removed text; may be empty."
+)
+boundary_option = click.option(
+    "--boundary",
+    type=click.Choice(["character", "grapheme", "word"]),
+    default="character",
+    help="What no cut splits: code points, graphemes (user-perceived characters), or words.",
+)
+
+
+@command(
+    "cutline truncate --max-tokens 8000 book.txt > prompt.txt",
+    "cutline truncate -n 500 --keep end --marker '[...] ' app.log",
+    "git diff | cutline truncate -n 4000 --keep both",
+)
+@max_tokens_option
 @also_fits
 @click.option(
     "--keep",
@@ -32,15 +44,8 @@ if TYPE_CHECKING:
     default="start",
     help="Which part of the text is kept.",
 )
-@click.option(
-    "--marker", metavar="TEXT", default="…", help="Replaces the removed text; may be empty."
-)
-@click.option(
-    "--boundary",
-    type=click.Choice(["character", "grapheme", "word"]),
-    default="character",
-    help="What no cut splits: code points, graphemes (user-perceived characters), or words.",
-)
+@marker_option
+@boundary_option
 @encoding_choice
 @reads_text
 @input_output

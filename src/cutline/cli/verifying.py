@@ -1,0 +1,125 @@
+"""`cutline verify`: checks chunks against the texts that they are of."""
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cutline.cli.commands import command, run
+from cutline.cli.decoding import TextReader, reads_text
+from cutline.cli.failure import message_of
+from cutline.cli.inputs import Watch, shown_name
+from cutline.cli.options import also_fits, encoding_choice, input_output
+from cutline.cli.records import Rows
+from cutline.cli.streams import STDIN
+from cutline.errors import CutlineError
+
+if TYPE_CHECKING:
+    from cutline import Encoding, Report
+
+Reports = Iterator[tuple[str, "Report"]]
+
+
+@command(
+    "cutline verify --chunk-size 256 chunks.jsonl",
+    "cutline verify --chunk-size 512 --overlap 64 --strip chunks.parquet",
+    "cutline verify -e cl100k_base --chunk-size 500 --source book.txt others.jsonl",
+)
+@click.option(
+    "--chunk-size", metavar="TOKENS", type=click.IntRange(min=1), required=True, help="The budget."
+)
+@click.option(
+    "--overlap",
+    metavar="TOKENS",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Maximum tokens that a chunk shares with the text before it.",
+)
+@click.option("--strip", is_flag=True, help="White space between chunks may be missing.")
+@also_fits
+@click.option(
+    "--source",
+    metavar="FILE",
+    type=click.Path(),
+    help="The text that was cut.  [default: the file that each row names]",
+)
+@encoding_choice
+@reads_text
+@input_output
+def verify(
+    files: tuple[str, ...],
+    output: str,
+    reader: TextReader,
+    encoding: "Encoding",
+    chunk_size: int,
+    overlap: int,
+    strip: bool,
+    also_fits: "dict[str | Encoding, int]",
+    source: str | None,
+) -> None:
+    """Check chunks, of `cutline chunk` or anyone, against the texts they were cut from.
+
+    FILEs are JSON Lines or Parquet, with a row for each chunk: its text as `text`,
+    and if known its offsets and tokens, as `start_index`, `end_index` and
+    `token_count`; and the `file` that it is of. The tokens are counted again, and
+    text that is in no chunk is found. Exit code 1 if anything is wrong.
+    """
+    from cutline import verify as report_on
+
+    is_right = True
+
+    def stream(_: str, path: Path, watch: Watch) -> Reports:
+        chunks = ({"text": row.text, **row.others} for row in Rows(path, "text", watch))
+        for file, of_file in groupby(chunks, key=lambda chunk: source or chunk.get("file")):
+            given = list(of_file)
+            try:
+                text = _text_of(file, given, reader)
+                yield (
+                    str(file),
+                    report_on(
+                        text,
+                        given,
+                        encoding=encoding,
+                        chunk_size=chunk_size,
+                        chunk_overlap=overlap,
+                        strip=strip,
+                        also_fits=also_fits,
+                    ),
+                )
+            except (OSError, CutlineError) as error:
+                watch.fail(f"{shown_name(str(file))}: {message_of(error)}")
+
+    def write(results: Iterable[tuple[str, Reports]]) -> Iterator[str]:
+        nonlocal is_right
+        for _, reports in results:
+            for file, report in reports:
+                is_right = is_right and report.ok
+                yield f"{shown_name(file)}: {report}\n"
+
+    run(files, output, work=_nothing, write=write, stream=stream, streams_all=True)
+    if not is_right:
+        raise click.exceptions.Exit(1)
+
+
+def _text_of(file: object, chunks: list[dict[str, Any]], reader: TextReader) -> str:
+    """Read the text that was cut.
+
+    Raises:
+        click.UsageError: no row, and no option, says where it is.
+        InputError, OSError: it cannot be read.
+    """
+    if not isinstance(file, str) or file == STDIN:
+        raise click.UsageError("these rows do not name the file that they are of: pass --source")
+    metadata = chunks[0].get("metadata")
+    if isinstance(metadata, str):  # as in Parquet
+        metadata = json.loads(metadata)
+    if isinstance(metadata, dict) and "row" in metadata:
+        raise click.UsageError("the chunks of --column are not verified: their texts are in rows")
+    return reader.text(Path(file).read_bytes())
+
+
+def _nothing(_name: str, _content: bytes) -> Reports:
+    raise NotImplementedError  # all files are streamed

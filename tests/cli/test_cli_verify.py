@@ -1,0 +1,75 @@
+"""`cutline verify`: chunks of files against these files."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Invoke
+
+TEXTS = {"a.txt": "One two three. Four five, six. " * 9, "b.md": "# A\n\nÄ b 👩‍👩‍👧‍👦.\n" * 5}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("docs").mkdir()
+    for name, text in TEXTS.items():
+        Path("docs", name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+@pytest.mark.parametrize("options", ["", "--strip", "--overlap 4"])
+def test_what_chunk_writes_is_right(invoke: Invoke, folder: Path, form: str, options: str) -> None:
+    out = folder / f"chunks.{form}"
+    made = invoke(
+        "chunk", "--chunk-size", "16", *options.split(), "--format", form, "-o", out, "docs"
+    )
+    assert made.exit_code == 0
+    result = invoke("verify", "--chunk-size", "16", *options.split(), out)
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert [line.partition(":")[0] for line in lines if line.startswith("docs")] == [
+        "docs/a.txt",
+        "docs/b.md",
+    ]
+    smaller = invoke("verify", "--chunk-size", "12", *options.split(), out)
+    assert smaller.exit_code == 1
+    assert "over budget" in smaller.stdout
+
+
+def test_what_is_wrong_is_shown(invoke: Invoke, folder: Path) -> None:
+    rows = invoke("chunk", "--chunk-size", "16", "docs/a.txt").stdout.splitlines()
+    kept = [json.loads(row) for row in rows[:1] + rows[2:]]
+    del kept[1]["file"]
+    for row in kept:
+        row["file"] = "docs/a.txt"
+    stdin = "".join(json.dumps(row) + "\n" for row in kept)
+    result = invoke("verify", "--chunk-size", "16", stdin=stdin)
+    assert result.exit_code == 1
+    assert "text lost: chunk 1: " in result.stdout
+    bare = "".join(json.dumps({"text": json.loads(row)["text"]}) + "\n" for row in rows)
+    result = invoke("verify", "--chunk-size", "16", "--source", "docs/a.txt", stdin=bare)
+    assert result.exit_code == 0
+    result = invoke("verify", "--chunk-size", "16", stdin=bare)
+    assert result.exit_code == 2
+    assert "pass --source" in result.stderr
+
+
+def test_a_file_that_is_gone_is_named_and_the_others_are_checked(
+    invoke: Invoke, folder: Path
+) -> None:
+    rows = invoke("chunk", "--chunk-size", "16", "docs").stdout
+    Path("docs/a.txt").unlink()
+    result = invoke("verify", "--chunk-size", "16", stdin=rows)
+    assert result.exit_code == 1
+    assert result.stderr == "cutline: docs/a.txt: no such file or directory\n"
+    assert result.stdout.startswith("docs/b.md: ")
+
+
+def test_chunks_of_records_are_refused(invoke: Invoke, folder: Path) -> None:
+    rows = invoke("chunk", "--column", "text", stdin='{"text": "one two"}\n').stdout
+    result = invoke("verify", "--chunk-size", "16", "--source", "docs/a.txt", stdin=rows)
+    assert result.exit_code == 2
+    assert "--column" in result.stderr

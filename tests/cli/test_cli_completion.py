@@ -18,7 +18,7 @@ def completed(words: str) -> list[str]:
     done = subprocess.run(
         [sys.executable, "-P", "-c", code], env=os.environ | asked, capture_output=True, check=True
     )
-    return [line.partition(",")[2] for line in done.stdout.decode().splitlines()]
+    return [line.partition(",")[2] for line in done.stdout.decode().split()]
 
 
 @pytest.mark.parametrize(

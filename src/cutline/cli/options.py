@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
 
 from cutline.cli.failure import message_of
 from cutline.cli.output import STDOUT
@@ -14,6 +13,8 @@ from cutline.cli.parallel import processor_count
 from cutline.errors import UnknownEncodingError, UnknownModelError
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from cutline import Encoding
 
 DEFAULT_ENCODING = "o200k_base"
@@ -26,12 +27,15 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 def _completing(
     names: Callable[[], Iterable[str]], *, or_files: bool = False
-) -> Callable[..., list[CompletionItem]]:
+) -> "Callable[..., list[CompletionItem]]":
     """Complete a value in the shell by those of the names that begin with it."""
 
     def complete(
         _context: click.Context, _option: click.Parameter, begun: str
-    ) -> list[CompletionItem]:
+    ) -> "list[CompletionItem]":
+        # Imported here: only the shell asks for it.
+        from click.shell_completion import CompletionItem
+
         found = [CompletionItem(name) for name in names() if name.startswith(begun)]
         return found or [CompletionItem(begun, type="file")] * or_files
 

@@ -124,7 +124,7 @@ def _damaged(path: str | os.PathLike[str], what: str) -> VocabularyError:
     return VocabularyError(f"{path} {what}; the file is damaged: save or download it again")
 
 
-def _digest(body: bytes) -> bytes:
+def _digest(body: bytes | memoryview) -> bytes:
     from hashlib import sha256  # loads a library
 
     return sha256(body).digest()

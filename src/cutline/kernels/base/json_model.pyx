@@ -429,15 +429,17 @@ cdef bint read_score(Input* json, double* out) noexcept:
     cdef Py_ssize_t n_fraction = 0
     cdef bint is_negative = False, is_down = False, in_fraction = False, drops = False
     cdef uint8_t byte
-    if json.text[json.at] == c"-":
+    if json.at < json.n and json.text[json.at] == c"-":
         is_negative = True
         json.at += 1
     first = json.at
+    if json.at + 1 < json.n and json.text[json.at] == c"0" and (
+        c"0" <= json.text[json.at + 1] <= c"9"
+    ):
+        return False
     while json.at < json.n:
         byte = json.text[json.at]
         if byte == c"." and not in_fraction and json.at > first:
-            if json.text[first] == c"0" and json.at > first + 1:
-                return False
             in_fraction = True
             first = json.at + 1
         elif c"0" <= byte <= c"9":
@@ -451,8 +453,7 @@ cdef bint read_score(Input* json, double* out) noexcept:
         else:
             break
         json.at += 1
-    # A score that is an integer is left to the standard library, but for 0.
-    if json.at == first or (not in_fraction and (significand != 0 or json.at > first + 1)):
+    if json.at == first:
         return False
     if json.at < json.n and json.text[json.at] | 0x20 == c"e":
         json.at += 1
@@ -467,8 +468,8 @@ cdef bint read_score(Input* json, double* out) noexcept:
             json.at += 1
         if json.at == first:
             return False
-    elif not in_fraction and is_negative:
-        return False    # -0
+    elif not in_fraction and is_negative and significand == 0:
+        return False    # the standard library has no -0 that is an integer
     exponent = (-exponent if is_down else exponent) - n_fraction
     if not -MOST_SCALED <= exponent <= MOST_SCALED:
         return read_far(json.text + start, json.at - start, out)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cutline.errors import CutlineError
 from cutline.formats.huggingface import _float_of_serde
 from cutline.kernels.base.json_model import read_model
 
@@ -159,6 +160,26 @@ def test_a_document_that_ends_early_or_is_another_value() -> None:
             assert read_model(written[:end].encode()) is None
     for other in ("", " ", "[]", '"model"', "{}", '{"model": {}}', '{"model": 1}', "\\"):
         assert read_model(other.encode()) is None
+
+
+@pytest.mark.parametrize("kind", ["BPE", "WordPiece", "WordLevel", "Unigram", None, 1])
+@pytest.mark.parametrize("vocab", [{"a": 0, "[UNK]": 1}, [["a", 0.5], ["[UNK]", 0.0]]])
+def test_errors_are_the_same_with_and_without_it(
+    kind: Any, vocab: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import cutline
+    from cutline.formats import huggingface
+
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps({"model": {"type": kind, "vocab": vocab, "merges": ["a b"]}}))
+    outcomes = []
+    for _ in range(2):
+        try:
+            outcomes.append(cutline.load(path).content_hash)
+        except CutlineError as error:
+            outcomes.append(str(error))
+        monkeypatch.setattr(huggingface, "read_model", lambda data: None)
+    assert outcomes[0] == outcomes[1]
 
 
 def test_a_file_is_read_the_same_with_and_without_it(

@@ -88,11 +88,11 @@ def closed_pattern(
 def _classes() -> NDArray[np.uint8]:
     """Return the number of the class of each code point."""
     class_of = np.full(CODE_POINTS, _OTHERS, dtype=np.uint8)
-    every = np.arange(CODE_POINTS)
     for name, number in (("Latin", 3), ("Greek", 4), ("Cyrillic", 5), ("M", _MARKS)):
         chars = find_property(name)
         assert chars is not None
-        class_of[chars.contains(every)] = number
+        for start, end in chars.ranges():
+            class_of[start:end] = number
     class_of[ord("\n")], class_of[ord("\t")], class_of[ord("0") : ord("9") + 1] = 0, 1, 2
     return class_of
 

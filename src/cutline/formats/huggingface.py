@@ -231,15 +231,18 @@ def _read_model(data: bytes) -> dict[str, Any] | None:
             merges[0].decode()
     except (ValueError, RecursionError):
         return None  # the whole of it tells where
-    texts = Texts(arena, lengths)
-    if numbers.dtype.kind == "f":
-        document["model"]["vocab"] = TokenScores(texts, numbers)
+    texts, model = Texts(arena, lengths), document["model"]
+    has_scores = numbers.dtype.kind == "f"
+    if has_scores != (model.get("type") == "Unigram"):
+        return None  # what is wrong is shown as the file has it
+    if has_scores:
+        model["vocab"] = TokenScores(texts, numbers)
     else:
-        ids = document["model"]["vocab"] = TokenIds(texts, numbers)
+        ids = model["vocab"] = TokenIds(texts, numbers)
         if ids.table.equal is not None or int(numbers.max()) > MAX_TOKEN_ID:
             return None
     if merges is not None:
-        document["model"]["merges"] = Texts(*merges)
+        model["merges"] = Texts(*merges)
     return document
 
 

@@ -242,8 +242,13 @@ def any_left_lengths(
     cdef uint32_t[::1] out = lengths
     cdef Py_ssize_t starts[MAX_NON_MONOTONE_BYTES + 1]
     cdef uint32_t ranks[MAX_NON_MONOTONE_BYTES]     # of each part with the next
+    cdef uint32_t[::1] of_bytes = np.full(1 << 16, NONE, dtype=np.uint32)    # of two of them
     cdef Py_ssize_t token, n, count, at, best
     cdef const uint8_t* piece
+    for token in range(bpe.n_tokens):
+        if token_bytes(&bpe, token) == 2:
+            piece = bpe.arena + bpe.offsets[token]
+            of_bytes[piece[0] << 8 | piece[1]] = token
     for token in range(bpe.n_tokens):
         n = token_bytes(&bpe, token)
         piece = bpe.arena + bpe.offsets[token]
@@ -251,7 +256,7 @@ def any_left_lengths(
         for at in range(n + 1):
             starts[at] = at
         for at in range(n - 1):
-            ranks[at] = find_token(&bpe, piece + at, 2)
+            ranks[at] = of_bytes[piece[at] << 8 | piece[at + 1]]
         while count > 1:
             best = 0
             for at in range(1, count - 1):

@@ -8,7 +8,6 @@ automata, packaged or cached.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import struct
 import sys
@@ -68,7 +67,9 @@ def pack(
 
 
 def _digest(stream: bytes, belongs_to: bytes) -> bytes:
-    return hashlib.sha256(len(belongs_to).to_bytes(8, "little") + belongs_to + stream).digest()
+    from hashlib import sha256  # loads a library
+
+    return sha256(len(belongs_to).to_bytes(8, "little") + belongs_to + stream).digest()
 
 
 def unpack(

@@ -144,6 +144,10 @@ class Step(Protocol):
         """Return whether a text and all its slices stay unchanged."""
 
 
+_FROM_MARKS_ON: Final = re.compile("[\u0300-\U0010ffff]")
+"""Matches where there may be a mark, without a library for most texts."""
+
+
 @cache
 def later_characters() -> re.Pattern[str]:
     """Match a character that is newer than the normal forms of `tokenizers`."""
@@ -186,7 +190,7 @@ class Form:
 
     def _normalize(self, text: str) -> str:
         # `unicodedata` takes quadratic time for many unordered marks, so they are sorted first.
-        if len(text) >= _MANY_MARKS:
+        if len(text) >= _MANY_MARKS and _FROM_MARKS_ON.search(text):
             text = _marks(self.name in ("NFKC", "NFKD")).sub(self._in_order, text)
         return unicodedata.normalize(self.name, text)
 

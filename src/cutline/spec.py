@@ -217,8 +217,6 @@ def checked_special_tokens(
             no integer, out of range or taken.
     """
     checked: dict[str, int] = {}
-    by_id = np.argsort(vocabulary.ids, kind="stable")
-    ids = vocabulary.ids[by_id]
     for text, token_id in special_tokens.items():
         if not isinstance(text, str) or not text or not _is_unicode(text):
             raise VocabularyError(
@@ -235,13 +233,15 @@ def checked_special_tokens(
             raise VocabularyError(
                 f"special token {text!r} has id {number}; ids must be from 0 to 2**32 - 2"
             )
-        place = int(np.searchsorted(ids, number))
-        if place < len(vocabulary) and ids[place] == number:
-            raise VocabularyError(
-                f"special token {text!r} has id {number}, which is that of the ordinary "
-                f"token {vocabulary.token_bytes(int(by_id[place]))!r}; give it an id of its own"
-            )
         checked[text] = number
+    taken = np.isin(np.array(list(checked.values()), dtype=np.uint32), vocabulary.ids)
+    if taken.any():
+        text = list(checked)[int(taken.argmax())]
+        place = int(np.flatnonzero(vocabulary.ids == checked[text])[0])
+        raise VocabularyError(
+            f"special token {text!r} has id {checked[text]}, which is that of the ordinary "
+            f"token {vocabulary.token_bytes(place)!r}; give it an id of its own"
+        )
     return checked
 
 

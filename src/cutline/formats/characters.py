@@ -13,14 +13,16 @@ docs/tokenizers.md, "Models over characters", has the proof.
 """
 
 from collections.abc import Iterable, Mapping
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Final, NamedTuple
 from unicodedata import category
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cutline.errors import VocabularyError
-from cutline.formats.merges import WRAP_HINT, Merge, MergeModel, merge_places
+from cutline.formats.merges import WRAP_HINT, MergeModel
+from cutline.formats.token_ids import Texts
 from cutline.normalizing import Spell, Unknown
 from cutline.spec import Characters
 from cutline.tables import recover_left_lengths
@@ -33,6 +35,7 @@ BLANK: Final = "\u2581"
 
 _N_BYTES: Final = 256
 _FIRST_LONG: Final = 0x80
+_SURROGATES: Final = 0xD800 >> 11
 _PRIVATE: Final = range(0xE000, 0xF900)
 
 
@@ -51,7 +54,7 @@ class CharacterModel(NamedTuple):
     vocabulary: Vocabulary
     characters: Characters
     step: Spell | Unknown
-    texts: list[str]
+    texts: Texts
     runs: dict[str, int]
 
 
@@ -71,7 +74,8 @@ def read_characters(
     known = _known_characters(model)
     fallback = _fallback(model)
     stand_ins = _free_characters(known, _N_BYTES - _FIRST_LONG if fallback else 1)
-    first_inner = max([*model.ids.values(), *added.values()], default=0) + 1
+    numbers, texts = model.ids.numbers, model.ids.texts
+    first_inner = max([int(numbers.max(initial=0)), *added.values()]) + 1
     singles = _single_bytes(known, fallback)
     meanings: dict[int, bytes] = {}
     whole = {one.encode(): known[one] for one in known if not one.isascii()}
@@ -91,40 +95,43 @@ def read_characters(
         step = Unknown(_kept(known, all_ascii=False), stand_ins, fuses=model.fuse_unk)
     parts = sorted(_inner(whole), key=lambda part: (len(part), part))
     begun = [*singles, *((part, whole.get(part)) for part in parts)]
-    places = merge_places(model)
     _refuse_special_parts(model, fallback)
-    made = _made(model, known)
+    made = _made(model)
     runs = _runs(made, model)
     for one, most in runs.items():
         for n in range(2, most + 1):
             begun.append((_spelled(one * n), model.ids[one * n]))
-            del made[one * n]
-    vocabulary, texts = _merging(begun, made, places, model, first_inner)
+            made[model.ids.place(one * n)] = -1
+    vocabulary, several = _merging(begun, made, model, first_inner)
     runs = {one.replace(BLANK, " "): most for one, most in runs.items()}
+    unmade = ~np.isin(numbers, vocabulary.ids)
     made_ids = set(vocabulary.ids.tolist())
     for byte, token_id in enumerate(fallback):
         if token_id not in made_ids:
             meanings[token_id] = bytes([byte])
             made_ids.add(token_id)
-    for text, token_id in chain(model.ids.items(), added.items()):
+    for place in np.flatnonzero(unmade).tolist():
+        if (token_id := int(numbers[place])) not in made_ids:
+            meanings[token_id] = _spelled(texts[place])
+    for text, token_id in added.items():
         if token_id not in made_ids:
             meanings[token_id] = _spelled(text)
     return CharacterModel(
-        vocabulary, Characters(meanings, first_inner, drops_blank), step, texts, runs
+        vocabulary, Characters(meanings, first_inner, drops_blank), step, several, runs
     )
 
 
 def _known_characters(model: MergeModel) -> dict[str, int]:
     """Return the ids of the characters that are tokens, the blank as itself."""
-    known = {
-        text: token_id for text, token_id in model.ids.items() if len(text) == 1 and text != " "
-    }
+    texts = model.ids.texts
+    places = np.flatnonzero(texts.char_lengths == 1)
+    characters = map(chr, texts.code_points[texts.char_offsets[places]].tolist())
+    known = dict(zip(characters, model.ids.numbers[places].tolist(), strict=True))
+    known.pop(" ", None)
     if BLANK not in known:
         raise _refusal(model, "the blank, U+2581, is no token")
-    try:
-        "".join(model.ids).encode()
-    except UnicodeEncodeError:
-        raise _refusal(model, "a token has a surrogate") from None
+    if bool((texts.code_points >> 11 == _SURROGATES).any()):
+        raise _refusal(model, "a token has a surrogate")
     known[" "] = known.pop(BLANK)
     return known
 
@@ -133,10 +140,10 @@ def _fallback(model: MergeModel) -> list[int]:
     """Return the ids of the tokens for single bytes; none without byte fallback."""
     if not model.byte_fallback:
         return []
-    found = [model.ids.get(_byte_name(byte)) for byte in range(_N_BYTES)]
-    if None in found:
-        raise _refusal(model, f"there is no token {_byte_name(found.index(None))} to fall back to")
-    return [token_id for token_id in found if token_id is not None]
+    found = [model.ids.get(_byte_name(byte), -1) for byte in range(_N_BYTES)]
+    if -1 in found:
+        raise _refusal(model, f"there is no token {_byte_name(found.index(-1))} to fall back to")
+    return found
 
 
 def _byte_name(byte: int) -> str:
@@ -178,128 +185,179 @@ def _inner(whole: Iterable[bytes]) -> set[bytes]:
 
 def _refuse_special_parts(model: MergeModel, fallback: list[int]) -> None:
     """Refuse merges of what stands for characters that are no tokens."""
-    special = set(map(_byte_name, range(_N_BYTES))) if fallback else {model.unk_token}
-    for left, right in model.merges:
-        if not special.isdisjoint((left, right, left + right)):
-            raise _refusal(model, f"a merge joins {left!r} and {right!r}")
+    names = map(_byte_name, range(_N_BYTES)) if fallback else [model.unk_token or ""]
+    is_special = np.zeros(len(model.ids) + 1, dtype=np.bool_)
+    is_special[list(map(model.ids.place, names))] = True
+    is_special[-1] = False  # no token
+    found = np.flatnonzero(np.logical_or.reduce([is_special[part] for part in model.joins]))
+    if found.size:
+        left, right = model.merge(int(found[0]))
+        raise _refusal(model, f"a merge joins {left!r} and {right!r}")
 
 
-def _made(model: MergeModel, known: Mapping[str, int]) -> dict[str, int]:
-    """Return the first merge that makes each token that merges can make of known characters."""
-    made: dict[str, int] = {}
-    reached = {BLANK if one == " " else one for one in known}
-    waiting = list(enumerate(model.merges))
-    while waiting:
-        left_over = []
-        for place, (left, right) in waiting:
-            if left in reached and right in reached:
-                text = left + right
-                reached.add(text)
-                made[text] = min(place, made.get(text, place))
-            else:
-                left_over.append((place, (left, right)))
-        if len(left_over) == len(waiting):
-            break
-        waiting = left_over
+def _made(model: MergeModel) -> NDArray[np.int64]:
+    """Return the first merge that makes each token, if merges can make it of characters, or -1."""
+    texts, joins = model.ids.texts, model.joins
+    reached = texts.char_lengths == 1
+    if (blank := model.ids.place(" ")) >= 0:
+        reached[blank] = False
+    # A token's parts are shorter than it.
+    lengths = texts.char_lengths[joins.whole]
+    by_length = np.argsort(lengths, kind="stable")
+    for merges in np.split(by_length, np.flatnonzero(np.diff(lengths[by_length])) + 1):
+        merges = merges[reached[joins.left[merges]] & reached[joins.right[merges]]]
+        reached[joins.whole[merges]] = True
+    merges = np.flatnonzero(reached[joins.left] & reached[joins.right])[::-1]
+    made = np.full(len(texts), -1, dtype=np.int64)
+    made[joins.whole[merges]] = merges
     return made
 
 
-def _runs(made: Mapping[str, int], model: MergeModel) -> dict[str, int]:
+def _runs(made: NDArray[np.int64], model: MergeModel) -> dict[str, int]:
     """Find the characters that merge with one another before anything else, one by one.
 
     Of such a character only runs up to some length are tokens, and a run in a text is cut into
     the longest of these from its start. A run's tokens are in no other token; the blank may be.
     """
-    lengths: dict[str, set[int]] = {}
-    for text in made:
-        if text == text[0] * len(text):
-            lengths.setdefault(text[0], set()).add(len(text))
-    first: dict[str, int] = {}
-    grown: dict[tuple[str, int], int] = {}
-    for place, (left, right) in enumerate(model.merges):
-        first.setdefault(left + right, place)
-        if right in lengths and left == right * len(left):
-            grown[right, len(left)] = place
-    found = {one: max(several) for one, several in lengths.items() if max(several) > 2}
-    holders: dict[str, list[str]] = {one: [] for one in found}
-    for text in made:
-        if not found.keys().isdisjoint(text) and text != text[0] * len(text):
-            for one in found.keys() & set(text):
-                holders[one].append(text)
+    texts, joins = model.ids.texts, model.joins
+    points, starts = texts.code_points, texts.char_offsets
+    # The character of a token that is a run of it, or else -1.
+    first = points[np.minimum(starts[:-1], max(len(points) - 1, 0))].astype(np.int64)
+    others = np.zeros(len(points) + 1, dtype=np.int64)
+    np.cumsum(points != np.repeat(first, texts.char_lengths), out=others[1:])
+    run_of = np.where((np.diff(others[starts]) == 0) & (texts.char_lengths > 0), first, -1)
+
+    lengths: dict[int, set[int]] = {}
+    found = np.flatnonzero((made >= 0) & (run_of >= 0))
+    for place in found[np.argsort(made[found])].tolist():
+        lengths.setdefault(int(run_of[place]), set()).add(int(texts.char_lengths[place]))
+    one_more = (texts.char_lengths[joins.right] == 1) & (run_of[joins.left] == run_of[joins.right])
+    grown = {
+        (int(run_of[joins.right[place]]), int(texts.char_lengths[joins.left[place]])): place
+        for place in np.flatnonzero(one_more).tolist()
+    }
     runs = {}
-    for one, most in found.items():
-        places = [grown.get((one, n), -1) for n in range(1, most)]
-        others = holders[one]
+    for code, several in lengths.items():
+        one, most = chr(code), max(several)
+        places = [grown.get((code, n), -1) for n in range(1, most)]
         if (
-            lengths[one] == set(range(2, most + 1))
+            most > 2
+            and several == set(range(2, most + 1))
             and min(places) >= 0
             and all(later < earlier for earlier, later in pairwise(places))
-            and not any(one * 2 in text for text in others)
-            and all(places[0] < first[text] for text in others)
-            and (one == BLANK or (not others and category(one)[0] not in "LMN"))
-            and not any(text[-1] == BLANK for text in others)
+            and (one == BLANK or category(one)[0] not in "LMN")
+            and _is_apart(one, places[0], made, run_of, model)
         ):
             runs[one] = most
     return runs
 
 
+def _is_apart(
+    one: str,
+    pair: int,
+    made: NDArray[np.int64],
+    run_of: NDArray[np.int64],
+    model: MergeModel,
+) -> bool:
+    """Return whether no other tokens than runs hinder a character from merging with itself first.
+
+    Args:
+        one: the character.
+        pair: the place of the merge of two of it.
+        made: as `_made` returns it.
+        run_of: the character of tokens that are runs.
+        model: as read.
+    """
+    texts = model.ids.texts
+    at = np.flatnonzero(texts.code_points == ord(one))
+    tokens = np.searchsorted(texts.char_offsets, at, side="right") - 1
+    chosen = (made[tokens] >= 0) & (run_of[tokens] < 0)
+    at, tokens = at[chosen], tokens[chosen]
+    if one != BLANK:
+        return not tokens.size
+    twice = (at[1:] == at[:-1] + 1) & (tokens[1:] == tokens[:-1])
+    ends = at + 1 == texts.char_offsets[tokens + 1]
+    return not (twice.any() or ends.any() or (model.first_merges[tokens] < pair).any())
+
+
 def _merging(
     begun: list[tuple[bytes, int | None]],
-    made: Mapping[str, int],
-    places: Mapping[Merge, int],
+    made: NDArray[np.int64],
     model: MergeModel,
     first_inner: int,
-) -> tuple[Vocabulary, list[str]]:
+) -> tuple[Vocabulary, Texts]:
     """Find an order of tokens that is equivalent to the list of merges.
 
     Returns:
         The vocabulary, with left lengths, and the tokens of several characters.
     """
-    order = dict(made)
+    spelled = _all_spelled(model.ids.texts)
+    order = np.flatnonzero(made >= 0)
+    order = order[np.argsort(made[order])]
     for _ in range(3):
-        texts = sorted(order, key=order.__getitem__)
-        vocabulary = _vocabulary(begun, texts, model, first_inner)
+        several = spelled.take(order)
+        vocabulary = _vocabulary(begun, several, model.ids.numbers[order], model, first_inner)
         lefts = recover_left_lengths(vocabulary)
-        found, unmade = {}, False
-        for text, left in zip(texts, lefts[len(begun) :].tolist(), strict=True):
-            if left == 0:  # no text encodes to it
-                unmade = True
-                continue
-            head = _spelled(text)[:left].decode().replace(" ", BLANK)
-            place = places.get((head, text[len(head) :]))
-            if place is None:
-                raise _refusal(
-                    model,
-                    f"no merge of {head!r} and {text[len(head) :]!r} makes the token {text!r}, "
-                    "although its other merges lead there",
-                )
-            found[text] = place
-        in_order = np.array(list(found.values()), dtype=np.int64)
-        if not unmade and bool((in_order[1:] > in_order[:-1]).all()):
-            spelled = [text.replace(BLANK, " ") for text in texts]
-            return vocabulary.with_left_lengths(lefts), spelled
-        order = found
+        own = lefts[len(begun) :].astype(np.int64)
+        is_made = own > 0  # no text encodes to others
+        order, own = order[is_made], own[is_made]
+        found = model.last_merges(order, own, spelled.lengths)
+        missing = np.flatnonzero(found < 0)
+        if missing.size:
+            token = spelled.bytes_of(int(order[missing[0]]))
+            left = int(own[missing[0]])
+            head, tail, text = (
+                part.decode(errors="replace").replace(" ", BLANK)
+                for part in (token[:left], token[left:], token)
+            )
+            raise _refusal(
+                model,
+                f"no merge of {head!r} and {tail!r} makes the token {text!r}, "
+                "although its other merges lead there",
+            )
+        if bool(is_made.all()) and bool((found[1:] > found[:-1]).all()):
+            return vocabulary.with_left_lengths(lefts, are_recovered=True), several
+        order = order[np.argsort(found)]
     raise _refusal(model, "its merges fit no order of tokens")
 
 
 def _vocabulary(
-    begun: list[tuple[bytes, int | None]], texts: list[str], model: MergeModel, first_inner: int
+    begun: list[tuple[bytes, int | None]],
+    several: Texts,
+    several_ids: NDArray[np.int64],
+    model: MergeModel,
+    first_inner: int,
 ) -> Vocabulary:
-    tokens = [token for token, _ in begun] + list(map(_spelled, texts))
+    tokens = [token for token, _ in begun]
     ids, inner = [], first_inner
     for _, token_id in begun:
         if token_id is None:
             token_id, inner = inner, inner + 1
         ids.append(token_id)
-    ids += map(model.ids.__getitem__, texts)
     try:
-        return Vocabulary(b"".join(tokens), list(map(len, tokens)), ids)
+        return Vocabulary(
+            b"".join([*tokens, several.arena]),
+            np.concatenate([np.array(list(map(len, tokens)), dtype=np.int64), several.lengths]),
+            np.concatenate([np.array(ids, dtype=np.int64), several_ids]),
+        )
     except VocabularyError as error:
         raise VocabularyError(f"{model.source}: {error}; {WRAP_HINT}") from error
 
 
+def _all_spelled(texts: Texts) -> Texts:
+    """Write all tokens with blanks for U+2581."""
+    at = np.flatnonzero(texts.code_points == ord(BLANK))
+    tokens = np.searchsorted(texts.char_offsets, at, side="right") - 1
+    lengths = texts.lengths - 2 * np.bincount(tokens, minlength=len(texts))
+    return Texts(_spelled_bytes(texts.arena), lengths)
+
+
+def _spelled_bytes(utf8: bytes) -> bytes:
+    return utf8.replace(BLANK.encode(), b" ")
+
+
 def _spelled(text: str) -> bytes:
-    return text.replace(BLANK, " ").encode()
+    return _spelled_bytes(text.encode())
 
 
 def _refusal(model: MergeModel, why: str) -> VocabularyError:

@@ -6,13 +6,14 @@ and encodes their short pieces fast. Which boundaries are closed is decided by t
 neighbouring characters: docs/tokenizers.md, "Models over characters".
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cutline.formats.token_ids import Texts
 from cutline.pretokenize.charset import CODE_POINTS
 from cutline.pretokenize.unicode import find_property
 
@@ -33,9 +34,11 @@ _OTHERS: Final = len(_CLASSES)
 _MARKS: Final = _OTHERS + 1
 """Marks may be neighbours of characters of all classes, without making these one group."""
 
+_N_CLASSES: Final = _MARKS + 1
+
 
 def closed_pattern(
-    texts: Sequence[str], stand_ins: str, runs: Mapping[str, int], *, splits_blanks: bool
+    texts: Texts, stand_ins: str, runs: Mapping[str, int], *, splits_blanks: bool
 ) -> str:
     """Return a pattern that splits at closed boundaries only.
 
@@ -52,10 +55,9 @@ def closed_pattern(
     class_of = _classes()
     before, after = _neighbours(texts)
     inside = (before != _BLANK) & (after != _BLANK)
-    joined = set(
-        zip(class_of[before[inside]].tolist(), class_of[after[inside]].tolist(), strict=True)
-    )
-    openers = np.unique(before[(before != _BLANK) & (after == _BLANK)]).tolist()
+    pairs = class_of[before[inside]] * _N_CLASSES + class_of[after[inside]]
+    joined = {divmod(pair, _N_CLASSES) for pair in np.flatnonzero(np.bincount(pairs)).tolist()}
+    openers = np.flatnonzero(np.bincount(before[(before != _BLANK) & (after == _BLANK)])).tolist()
     ending = {int(class_of[opener]) for opener in openers}
     groups = _groups(joined, ending - {_MARKS})
     private = rf"\x{{{ord(stand_ins[0]):X}}}-\x{{{ord(stand_ins[-1]):X}}}"
@@ -86,23 +88,22 @@ def closed_pattern(
 def _classes() -> NDArray[np.uint8]:
     """Return the number of the class of each code point."""
     class_of = np.full(CODE_POINTS, _OTHERS, dtype=np.uint8)
-    every = np.arange(CODE_POINTS)
     for name, number in (("Latin", 3), ("Greek", 4), ("Cyrillic", 5), ("M", _MARKS)):
         chars = find_property(name)
         assert chars is not None
-        class_of[chars.contains(every)] = number
+        for start, end in chars.ranges():
+            class_of[start:end] = number
     class_of[ord("\n")], class_of[ord("\t")], class_of[ord("0") : ord("9") + 1] = 0, 1, 2
     return class_of
 
 
-def _neighbours(texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Return all pairs of characters that are neighbours in a text, each pair once."""
-    points = np.frombuffer("".join(texts).encode("utf-32-le"), dtype="<u4")
+def _neighbours(texts: Texts) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Return all pairs of characters that are neighbours in a text."""
+    points = texts.code_points
     inside = np.ones(len(points) + 1, dtype=np.bool_)
-    inside[np.cumsum([0, *map(len, texts)])] = False
-    pairs = (points[:-1].astype(np.uint64) << 32 | points[1:])[inside[1 : len(points)]]
-    pairs = np.unique(pairs)
-    return (pairs >> 32).astype(np.uint32), pairs.astype(np.uint32)
+    inside[texts.char_offsets] = False
+    inside = inside[1 : len(points)]
+    return points[:-1][inside], points[1:][inside]
 
 
 def _groups(joined: set[tuple[int, int]], opening: set[int]) -> list[set[int]]:

@@ -11,7 +11,6 @@ Layout, integers little-endian:
     vocabulary              as in packed.py, with the left lengths
 """
 
-import hashlib
 import json
 import os
 import struct
@@ -27,7 +26,8 @@ __all__ = ["MAGIC", "read_cutline", "write_cutline"]
 
 MAGIC: Final = b"cutenc"
 _VERSION: Final = (1).to_bytes(2, "little")
-_BODY_START: Final = len(MAGIC) + len(_VERSION) + hashlib.sha256().digest_size
+_DIGEST_BYTES: Final = 32
+_BODY_START: Final = len(MAGIC) + len(_VERSION) + _DIGEST_BYTES
 _SIZE: Final = struct.Struct("<I")
 _OF_MODEL: Final = frozenset({"max_tokens", "prompts"})
 
@@ -54,7 +54,7 @@ def write_cutline(spec: TokenizerSpec, path: str | os.PathLike[str]) -> None:
             fields[key] = value
     header = json.dumps(fields).encode()
     body = _SIZE.pack(len(header)) + header + pack(spec.vocabulary)
-    replace_file(path, MAGIC + _VERSION + hashlib.sha256(body).digest() + body)
+    replace_file(path, MAGIC + _VERSION + _digest(body) + body)
 
 
 def read_cutline(path: str | os.PathLike[str]) -> TokenizerSpec:
@@ -82,7 +82,7 @@ def read_cutline(path: str | os.PathLike[str]) -> TokenizerSpec:
         )
     digest = data[len(MAGIC) + len(_VERSION) : _BODY_START]
     body = memoryview(data)[_BODY_START:]
-    if hashlib.sha256(body).digest() != digest:
+    if _digest(body) != digest:
         raise _damaged(path, "does not match its own sha256")
     (header_size,) = _SIZE.unpack_from(body)
     header_end = _SIZE.size + header_size
@@ -122,3 +122,9 @@ def _header(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def _damaged(path: str | os.PathLike[str], what: str) -> VocabularyError:
     return VocabularyError(f"{path} {what}; the file is damaged: save or download it again")
+
+
+def _digest(body: bytes | memoryview) -> bytes:
+    from hashlib import sha256  # loads a library
+
+    return sha256(body).digest()

@@ -14,8 +14,11 @@ from typing import Any, Final
 from cutline.atomic import replace_file
 from cutline.errors import VocabularyError
 from cutline.formats.merges import MergeModel, list_merges, list_texts, unreachable
+from cutline.formats.token_ids import Texts, TokenIds, TokenScores
 from cutline.formats.tokenizer_json import COMMENT, checked_ids, shown
+from cutline.kernels.base.json_model import read_model
 from cutline.spec import TokenizerSpec
+from cutline.vocabulary.vocabulary import MAX_TOKEN_ID
 
 __all__ = [
     "GPT2_REGEX",
@@ -125,7 +128,7 @@ def read_vocab_and_merges(path: Path) -> MergeModel:
         lines = path.read_bytes().decode().split("\n")
     except UnicodeDecodeError as error:
         raise VocabularyError(f"{path} is not UTF-8 at byte {error.start}") from None
-    merges = []
+    merges: list[str] = []
     for number, line in enumerate(lines, start=1):
         fields = line.removesuffix("\r").split(" ")
         if fields == [""] or line.startswith(COMMENT):
@@ -135,8 +138,8 @@ def read_vocab_and_merges(path: Path) -> MergeModel:
             raise VocabularyError(
                 f"{path}, line {number}: expected two tokens with a space between, got {shown}"
             )
-        merges.append((fields[0], fields[1]))
-    return MergeModel(ids, merges, ignore_merges=False, source=source)
+        merges += fields
+    return MergeModel(ids, Texts.of(merges), ignore_merges=False, source=source)
 
 
 def write_tokenizer_json(
@@ -189,12 +192,19 @@ def write_tokenizer_json(
 def read_json(path: Path) -> dict[str, Any]:
     """Read a file that contains a JSON object.
 
+    Returns:
+        The object. In a tokenizer.json of the usual form, the model's `vocab` is a `TokenIds` or
+        `TokenScores`, and its `merges` are `Texts`.
+
     Raises:
         FileNotFoundError: there is no such file.
         VocabularyError: it contains something else; names the path and the place.
     """
+    data = path.read_bytes()
+    if (document := _read_model(data)) is not None:
+        return document
     try:
-        document = json.loads(path.read_bytes(), parse_float=_float_of_serde)
+        document = json.loads(data, parse_float=_float_of_serde)
     except json.JSONDecodeError as error:
         raise VocabularyError(
             f"{path}, line {error.lineno}, column {error.colno}: not JSON: {error.msg.lower()}"
@@ -205,6 +215,34 @@ def read_json(path: Path) -> dict[str, Any]:
         raise VocabularyError(f"{path} contains no readable JSON: {error}") from None
     if not isinstance(document, dict):
         raise VocabularyError(f"{path} contains {shown(document)} instead of a JSON object")
+    return document
+
+
+def _read_model(data: bytes) -> dict[str, Any] | None:
+    """Read a tokenizer.json of the usual form, its tokens and merges as arrays."""
+    found = read_model(data)
+    if found is None:
+        return None
+    rest, (arena, lengths, numbers), merges = found
+    try:
+        document: dict[str, Any] = json.loads(rest.decode(), parse_float=_float_of_serde)
+        arena.decode()
+        if merges is not None:
+            merges[0].decode()
+    except (ValueError, RecursionError):
+        return None  # the whole of it tells where
+    texts, model = Texts(arena, lengths), document["model"]
+    has_scores = numbers.dtype.kind == "f"
+    if has_scores != (model.get("type") == "Unigram"):
+        return None  # what is wrong is shown as the file has it
+    if has_scores:
+        model["vocab"] = TokenScores(texts, numbers)
+    else:
+        ids = model["vocab"] = TokenIds(texts, numbers)
+        if ids.table.equal is not None or int(numbers.max()) > MAX_TOKEN_ID:
+            return None
+    if merges is not None:
+        model["merges"] = Texts(*merges)
     return document
 
 

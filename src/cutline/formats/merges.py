@@ -4,18 +4,22 @@ A `Vocabulary` is an order of tokens. Hugging Face has ids by token and, separat
 in the order in which they merge. docs/formats.md shows when both mean the same.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import chain, pairwise
-from typing import Final
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cutline.errors import VocabularyError
+from cutline.formats.token_ids import Texts, TokenIds
 from cutline.vocabulary.vocabulary import Vocabulary
 
 __all__ = [
     "WRAP_HINT",
+    "ByteTokens",
     "Merge",
     "MergeModel",
     "as_text",
@@ -23,9 +27,8 @@ __all__ = [
     "list_merges",
     "list_texts",
     "merge_order",
-    "merge_places",
     "never_made",
-    "read_ranks",
+    "read_tokens",
     "unreachable",
 ]
 
@@ -45,15 +48,25 @@ _LETTER: Final = {byte: chr(byte) for byte in _PRINTED} | {
 
 _TO_TEXT: Final = {byte: ord(letter) for byte, letter in _LETTER.items()}
 _TO_BYTE: Final = {letter: byte for byte, letter in _LETTER.items()}
+_BYTE_OF: Final = np.full(max(_TO_TEXT.values()) + 2, -1, dtype=np.int16)
+_BYTE_OF[list(_TO_TEXT.values())] = list(_TO_TEXT)
 
 
-@dataclass(frozen=True, slots=True)
+class Joins(NamedTuple):
+    """Merges by the places of their tokens: int64, of shape (merges,) each."""
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    whole: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
 class MergeModel:
     """The model in `vocab.json` and `merges.txt`, or in a `tokenizer.json`.
 
     Attributes:
         ids: ids by token, as text; may include special tokens.
-        merges: pairs of tokens, as text, in merge order.
+        merges: tokens, as text, in merge order: two for each merge.
         ignore_merges: a piece that is a token is encoded as that token, whatever merging gives.
         source: the file's name, for errors.
         byte_fallback: a character that is no token becomes tokens for its bytes.
@@ -61,13 +74,79 @@ class MergeModel:
         fuse_unk: several of them in a row become one unknown token.
     """
 
-    ids: dict[str, int]
-    merges: list[Merge]
+    ids: TokenIds
+    merges: Texts
     ignore_merges: bool
     source: str
     byte_fallback: bool = False
     unk_token: str | None = None
     fuse_unk: bool = False
+
+    def merge(self, place: int) -> Merge:
+        """Return the merge at a place."""
+        return self.merges[2 * place], self.merges[2 * place + 1]
+
+    @cached_property
+    def joins(self) -> Joins:
+        """The merges by the places of their tokens.
+
+        Raises:
+            VocabularyError: a merge repeats, or joins strings that are no tokens.
+        """
+        arena, offsets = self.merges.arena or b"\0", self.merges.offsets
+        parts = self.ids.table.find_all(arena, offsets)
+        joins = Joins(parts[::2], parts[1::2], self.ids.table.find_all(arena, offsets[::2].copy()))
+        missing = np.flatnonzero((joins.left < 0) | (joins.right < 0) | (joins.whole < 0))
+        if missing.size:
+            left, right = self.merge(place := int(missing[0]))
+            text = next(text for text in (left, right, left + right) if text not in self.ids)
+            raise VocabularyError(
+                f"{self.source}: merge {place + 1} of {left!r} and {right!r} needs "
+                f"the token {text!r}, which the vocabulary does not have"
+            )
+        pairs = joins.left * len(self.ids) + joins.right
+        in_order = np.sort(pairs)
+        if bool((in_order[1:] == in_order[:-1]).any()):
+            by_pair = np.argsort(pairs, kind="stable")
+            again = by_pair[1:][pairs[by_pair[1:]] == pairs[by_pair[:-1]]]
+            place = int(again.min())
+            left, right = self.merge(place)
+            raise VocabularyError(
+                f"{self.source}: merge {place + 1} of {left!r} and {right!r} repeats "
+                f"merge {int(np.flatnonzero(pairs == pairs[place])[0]) + 1}"
+            )
+        return joins
+
+    @cached_property
+    def first_merges(self) -> NDArray[np.int64]:
+        """The place of the first merge that makes each token, or else the number of merges."""
+        whole = self.joins.whole
+        first = np.full(len(self.ids), len(whole), dtype=np.int64)
+        first[whole[::-1]] = np.arange(len(whole))[::-1]
+        return first
+
+    def last_merges(
+        self, tokens: NDArray[np.int64], left_lengths: NDArray[Any], lengths: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Find the last merges of tokens in the list.
+
+        Args:
+            tokens: their places.
+            left_lengths: of the left part of each token's last merge; not 0.
+            lengths: of all of the model's tokens, in the same unit.
+
+        Returns:
+            The place of each one's merge; -1: the list does not have it.
+        """
+        joins = self.joins
+        split = np.zeros(len(self.ids), dtype=np.int64)
+        split[tokens] = left_lengths
+        places = np.flatnonzero(
+            (split[joins.whole] > 0) & (lengths[joins.left] == split[joins.whole])
+        )
+        found = np.full(len(self.ids), -1, dtype=np.int64)
+        found[joins.whole[places]] = places
+        return found[tokens]
 
 
 def as_text(token: bytes) -> str:
@@ -113,7 +192,24 @@ def unreachable(vocabulary: Vocabulary) -> str:
     return f"token {vocabulary.token_bytes(first)!r} (id {vocabulary.ids[first]})"
 
 
-def read_ranks(model: MergeModel, added_tokens: Mapping[str, int]) -> dict[bytes, int]:
+class ByteTokens(NamedTuple):
+    """The ordinary tokens of a model.
+
+    Attributes:
+        tokens: their bytes.
+        places: int64; their places among the model's tokens.
+    """
+
+    tokens: Texts
+    places: NDArray[np.int64]
+
+    def only(self, chosen: NDArray[Any]) -> "ByteTokens":
+        """Return those that a mask or an order selects."""
+        chosen = np.arange(len(self.places))[chosen]
+        return ByteTokens(self.tokens.take(chosen), self.places[chosen])
+
+
+def read_tokens(model: MergeModel, added_tokens: Mapping[str, int]) -> ByteTokens:
     """Turn the ordinary tokens of a model back into bytes.
 
     Args:
@@ -125,50 +221,58 @@ def read_ranks(model: MergeModel, added_tokens: Mapping[str, int]) -> dict[bytes
         VocabularyError: a token is not written in GPT-2's letters, or an added token has
             another id in the model.
     """
-    merging = set(chain.from_iterable(model.merges)) | set(map("".join, model.merges))
-    ranks: dict[bytes, int] = {}
-    for text, token_id in model.ids.items():
-        if text in added_tokens:
-            if added_tokens[text] != token_id:
-                raise VocabularyError(
-                    f"{model.source}: special token {text!r} has id {token_id!r} in the "
-                    f"vocabulary and id {added_tokens[text]!r} elsewhere"
-                )
-            if text not in merging and text not in _TO_BYTE:
-                continue
-        try:
-            ranks[bytes(map(_TO_BYTE.__getitem__, text))] = token_id
-        except KeyError:
+    texts = model.ids.texts
+    merging, kept = np.zeros((2, len(texts)), dtype=np.bool_)
+    kept[:] = True
+    for places in model.joins:
+        merging[places] = True
+    for text, token_id in added_tokens.items():
+        place = model.ids.place(text)
+        if place < 0:
+            continue
+        if model.ids.numbers[place] != token_id:
             raise VocabularyError(
-                f"{model.source}: token {text!r} (id {token_id!r}) is not written in GPT-2's "
-                "letters for bytes; special tokens must be listed as such, and otherwise only "
-                f"byte-level BPE can be read: {WRAP_HINT}"
-            ) from None
-    return ranks
+                f"{model.source}: special token {text!r} has id {model.ids.numbers[place]} in the "
+                f"vocabulary and id {token_id!r} elsewhere"
+            )
+        kept[place] = merging[place] or text in _TO_BYTE
+    letters = texts.code_points[np.repeat(kept, texts.char_lengths)]
+    values = _BYTE_OF[np.minimum(letters, len(_BYTE_OF) - 1)]
+    places = np.flatnonzero(kept)
+    tokens = ByteTokens(
+        Texts(values.astype(np.uint8).tobytes(), texts.char_lengths[places]), places
+    )
+    wrong = np.flatnonzero(values < 0)
+    if wrong.size:
+        at = int(np.searchsorted(tokens.tokens.offsets, wrong[0], side="right")) - 1
+        raise VocabularyError(
+            f"{model.source}: token {texts[int(places[at])]!r} (id {model.ids.numbers[places[at]]})"
+            " is not written in GPT-2's letters for bytes; special tokens must be listed as such, "
+            f"and otherwise only byte-level BPE can be read: {WRAP_HINT}"
+        )
+    return tokens
 
 
-def merge_order(model: MergeModel, tokens: Iterable[bytes]) -> list[bytes]:
+def merge_order(model: MergeModel, read: ByteTokens) -> NDArray[np.int64]:
     """Sort tokens by the list of merges: single bytes, tokens that merges make, the others."""
-    places: dict[str, int] = {}
-    for place, (left, right) in enumerate(model.merges):
-        places.setdefault(left + right, place)
-    last = len(model.merges)
-    return sorted(
-        tokens, key=lambda token: -1 if len(token) == 1 else places.get(as_text(token), last)
+    return np.argsort(
+        np.where(read.tokens.lengths == 1, -1, model.first_merges[read.places]), kind="stable"
     )
 
 
-def never_made(model: MergeModel, tokens: Iterable[bytes]) -> list[bytes]:
-    """List the tokens of several bytes that no merge makes."""
-    made = set(map("".join, model.merges))
-    return [token for token in tokens if len(token) > 1 and as_text(token) not in made]
+def never_made(model: MergeModel, read: ByteTokens) -> NDArray[np.bool_]:
+    """Mark the tokens of several bytes that no merge makes."""
+    made = model.first_merges[read.places] < len(model.joins.whole)
+    never: NDArray[np.bool_] = (read.tokens.lengths > 1) & ~made
+    return never
 
 
-def check_merges(vocabulary: Vocabulary, model: MergeModel) -> None:
+def check_merges(vocabulary: Vocabulary, places: NDArray[np.int64], model: MergeModel) -> None:
     """Refuse a list of merges that is not equivalent to merging in vocabulary order.
 
     Args:
         vocabulary: the model's ordinary tokens, with left lengths.
+        places: the place of each among the model's tokens.
         model: as read.
 
     Raises:
@@ -176,50 +280,32 @@ def check_merges(vocabulary: Vocabulary, model: MergeModel) -> None:
 
     Source: docs/formats.md, "Ids and merges".
     """
-    expected = list_merges(vocabulary)
-    if model.merges != expected:  # rarely: in nearly all files they are equal
-        _check_order(expected, merge_places(model), model)
-    if not model.ignore_merges and (token := unreachable(vocabulary)):
+    assert vocabulary.left_lengths is not None
+    merged = np.flatnonzero(vocabulary.left_lengths)
+    left_lengths = vocabulary.left_lengths[merged]
+    tokens = places[merged]
+    # A letter stands for a byte. Other merges than these never apply.
+    found = model.last_merges(tokens, left_lengths, model.ids.texts.char_lengths)
+    missing = np.flatnonzero(found < 0)
+    if missing.size:
+        token, left = int(tokens[missing[0]]), int(left_lengths[missing[0]])
+        text = model.ids.texts[token]
         raise VocabularyError(
-            f"{model.source}: merging never makes {token}, and without ignore_merges no text "
+            f"{model.source}: no merge of {text[:left]!r} and {text[left:]!r} makes the token "
+            f"{text!r} (id {model.ids.numbers[token]}), although its other merges lead there; only "
+            f"vocabularies in which a token merges in one way can be read: {WRAP_HINT}"
+        )
+    early = np.flatnonzero(found[1:] < found[:-1])
+    if early.size:
+        last, place = found[early[0]], found[early[0] + 1]
+        last_text, text = (model.ids.texts[int(tokens[early[0] + k])] for k in range(2))
+        raise VocabularyError(
+            f"{model.source}: merge {place + 1} makes {text!r} (id {model.ids[text]}), but "
+            f"merge {last + 1} makes {last_text!r}, which also merges before it; only "
+            f"vocabularies in which a token merges in one way can be read: {WRAP_HINT}"
+        )
+    if not model.ignore_merges and (token_text := unreachable(vocabulary)):
+        raise VocabularyError(
+            f"{model.source}: merging never makes {token_text}, and without ignore_merges no text "
             "has it; if it is a special token, it must be listed as one"
         )
-
-
-def _check_order(expected: Sequence[Merge], places: Mapping[Merge, int], model: MergeModel) -> None:
-    """Refuse a list in which an expected merge is missing or too early; others never apply."""
-    last, last_text = -1, ""
-    for merge in expected:
-        text = "".join(merge)
-        place = places.get(merge)
-        if place is None:
-            raise VocabularyError(
-                f"{model.source}: no merge of {merge[0]!r} and {merge[1]!r} makes the token "
-                f"{text!r} (id {model.ids[text]}), although its other merges lead there; only "
-                f"vocabularies in which a token merges in one way can be read: {WRAP_HINT}"
-            )
-        if place < last:
-            raise VocabularyError(
-                f"{model.source}: merge {place + 1} makes {text!r} (id {model.ids[text]}), but "
-                f"merge {last + 1} makes {last_text!r}, which also merges before it; only "
-                f"vocabularies in which a token merges in one way can be read: {WRAP_HINT}"
-            )
-        last, last_text = place, text
-
-
-def merge_places(model: MergeModel) -> dict[Merge, int]:
-    """Return each merge's place; refuse merges that repeat or join strings that are no tokens."""
-    places: dict[Merge, int] = {}
-    for place, merge in enumerate(model.merges):
-        for text in (*merge, "".join(merge)):
-            if text not in model.ids:
-                raise VocabularyError(
-                    f"{model.source}: merge {place + 1} of {merge[0]!r} and {merge[1]!r} needs "
-                    f"the token {text!r}, which the vocabulary does not have"
-                )
-        if places.setdefault(merge, place) != place:
-            raise VocabularyError(
-                f"{model.source}: merge {place + 1} of {merge[0]!r} and {merge[1]!r} repeats "
-                f"merge {places[merge] + 1}"
-            )
-    return places

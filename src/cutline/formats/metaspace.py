@@ -39,9 +39,11 @@ class _Preparation(NamedTuple):
 
 def is_over_characters(parsed: TokenizerJson) -> bool:
     """Return whether a BPE model is over characters, and not over bytes."""
-    return not any(part["type"] == "ByteLevel" for part in parsed.pre_tokenizers) and any(
-        text.startswith(BLANK) for text in parsed.model.ids
-    )
+    if any(part["type"] == "ByteLevel" for part in parsed.pre_tokenizers):
+        return False
+    texts = parsed.model.ids.texts
+    firsts = texts.char_offsets[:-1][texts.lengths > 0]
+    return bool((texts.code_points[firsts] == ord(BLANK)).any())
 
 
 def make_character_spec(parsed: TokenizerJson, name: str, source: str) -> TokenizerSpec:

@@ -1,22 +1,25 @@
 """Reading tokenizers from files: detects the format and checks the caller's arguments."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from errno import ENOENT
 from pathlib import Path
 from types import EllipsisType
 from typing import Any, Final, Literal
 
+import numpy as np
+
 from cutline.errors import CorruptDataError, PatternError, VocabularyError
 from cutline.formats.cutline_file import MAGIC, read_cutline
 from cutline.formats.huggingface import read_json, read_vocab_and_merges, vocab_path
 from cutline.formats.merges import (
     WRAP_HINT,
+    ByteTokens,
     MergeModel,
     check_merges,
     merge_order,
     never_made,
-    read_ranks,
+    read_tokens,
 )
 from cutline.formats.metaspace import is_over_characters, make_character_spec
 from cutline.formats.sentencepiece_model import read_sentencepiece
@@ -43,7 +46,6 @@ from cutline.normalizing import normalize
 from cutline.spec import TokenizerSpec, checked_special_tokens
 from cutline.tables import recover_left_lengths
 from cutline.vocabulary import Vocabulary
-from cutline.wrapping.versions import document_of
 
 __all__ = ["TOKENIZER_FILES", "naming", "read", "read_tokenizer"]
 
@@ -140,6 +142,8 @@ def _format_of(path: Path) -> FileFormat | Literal["sentencepiece", "vocab.txt"]
 
 def read_tokenizer(tokenizer: Any, name: str) -> TokenizerSpec:
     """Read the spec of a tokenizer object; see `Encoding.from_tokenizers`."""
+    from cutline.wrapping.versions import document_of  # loads what a file does not need
+
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     document = document_of(backend)
     if document is None:
@@ -244,25 +248,37 @@ def _merged(
     Tokens merge in the order of ids or in that of the list of merges; other models are
     refused. Without `ignore_merges`, no text encodes to a token that merging does not make.
     """
-    ranks = read_ranks(model, added_tokens)
+    read = read_tokens(model, added_tokens)
     unreachable: dict[bytes, int] = {}
     if not model.ignore_merges:
-        unreachable = {token: ranks.pop(token) for token in never_made(model, list(ranks))}
-    by_id = _ordered(model, ranks, None)
+        never = never_made(model, read)
+        unreachable = {
+            read.tokens.bytes_of(at): int(model.ids.numbers[read.places[at]])
+            for at in np.flatnonzero(never).tolist()
+        }
+        read = read.only(~never)
+    by_id = read.only(np.argsort(model.ids.numbers[read.places], kind="stable"))
+    vocabulary = _ordered(model, by_id)
     try:
-        check_merges(by_id, model)
+        check_merges(vocabulary, by_id.places, model)
     except VocabularyError:
-        vocabulary = _ordered(model, ranks, merge_order(model, ranks))
-        check_merges(vocabulary, model)
-        return vocabulary, unreachable
-    return by_id, unreachable
+        by_merge = read.only(merge_order(model, read))
+        vocabulary = _ordered(model, by_merge)
+        check_merges(vocabulary, by_merge.places, model)
+    return vocabulary, unreachable
 
 
-def _ordered(
-    model: MergeModel, ranks: dict[bytes, int], order: Sequence[bytes] | None
-) -> Vocabulary:
+def _ordered(model: MergeModel, read: ByteTokens) -> Vocabulary:
+    """Make the vocabulary of tokens that are in merge order."""
+    ids = model.ids.numbers[read.places]
     try:
-        vocabulary = Vocabulary.from_ranks(ranks, order)
-        return vocabulary.with_left_lengths(recover_left_lengths(vocabulary))
+        try:
+            vocabulary = Vocabulary(read.tokens.arena, read.tokens.lengths, ids)
+        except VocabularyError:  # now by name
+            tokens = map(read.tokens.bytes_of, range(len(ids)))
+            Vocabulary.from_ranks(dict(zip(tokens, ids.tolist(), strict=True)))
+            raise
+        lefts = recover_left_lengths(vocabulary)
+        return vocabulary.with_left_lengths(lefts, are_recovered=True)
     except VocabularyError as error:
         raise VocabularyError(f"{model.source}: {error}; {WRAP_HINT}") from error

@@ -11,8 +11,9 @@ from typing import Final, NamedTuple
 
 from cutline.errors import VocabularyError
 from cutline.formats.characters import BLANK
-from cutline.formats.merges import WRAP_HINT, Merge, MergeModel
+from cutline.formats.merges import WRAP_HINT, MergeModel
 from cutline.formats.metaspace import character_spec
+from cutline.formats.token_ids import Texts, TokenIds
 from cutline.normalizing import Prepend, Replace
 from cutline.spec import AddedToken, TokenizerSpec
 
@@ -55,8 +56,10 @@ def read_sentencepiece(data: bytes, name: str, source: str) -> TokenizerSpec:
     _check_settings(pieces, trainer, normalizer, source)
     ids = {piece.text: place for place, piece in enumerate(pieces)}
     model = MergeModel(
-        {text: number for text, number in ids.items() if not _is_symbol(pieces[number])},
-        _merges(pieces, source),
+        TokenIds.of(
+            {text: number for text, number in ids.items() if not _is_symbol(pieces[number])}
+        ),
+        Texts.of(_merges(pieces, source)),
         ignore_merges=False,
         source=source,
         byte_fallback=any(piece.kind == _BYTE for piece in pieces),
@@ -104,8 +107,8 @@ def _check_settings(
             raise VocabularyError(f"{source} has {reason}, which is not supported: {WRAP_HINT}")
 
 
-def _merges(pieces: list[_Piece], source: str) -> list[Merge]:
-    """List the pairs that make each piece, the best score first."""
+def _merges(pieces: list[_Piece], source: str) -> list[str]:
+    """List the two parts of each merge, the best score first."""
     normal = {piece.text for piece in pieces if piece.kind == _NORMAL}
     longer = [piece for piece in pieces if piece.kind == _NORMAL and len(piece.text) > 1]
     longer.sort(key=lambda piece: (-piece.score, -len(piece.text)))
@@ -117,10 +120,11 @@ def _merges(pieces: list[_Piece], source: str) -> list[Merge]:
                 f"which the leftmost in a text merges first; that is not supported: {WRAP_HINT}"
             )
     return [
-        (piece.text[:end], piece.text[end:])
+        part
         for piece in longer
         for end in range(1, len(piece.text))
         if piece.text[:end] in normal and piece.text[end:] in normal
+        for part in (piece.text[:end], piece.text[end:])
     ]
 
 

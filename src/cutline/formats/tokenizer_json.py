@@ -14,7 +14,9 @@ from typing import Any, Final
 
 from cutline.errors import VocabularyError
 from cutline.formats.merges import WRAP_HINT, MergeModel
+from cutline.formats.token_ids import Texts, TokenIds
 from cutline.spec import AddedToken
+from cutline.vocabulary.vocabulary import MAX_TOKEN_ID
 
 __all__ = [
     "COMMENT",
@@ -129,18 +131,24 @@ def check_byte_level(parsed: TokenizerJson, source: str) -> None:
         raise refused(source, "model: byte_fallback", True)
 
 
-def checked_ids(part: Any, source: str) -> dict[str, int]:
-    """Return a mapping from tokens to ids, or refuse it.
+def checked_ids(part: Any, source: str) -> TokenIds:
+    """Return the tokens and ids of a mapping, or refuse it.
 
     Raises:
         VocabularyError: it is no such mapping.
     """
+    if isinstance(part, TokenIds):
+        return part
     if not isinstance(part, dict):
         raise VocabularyError(f"{source} contains {shown(part)} instead of ids by token")
     for text, token_id in part.items():
         if type(token_id) is not int:
             raise VocabularyError(f"{source}: token {text!r} has id {shown(token_id)}")
-    return part
+        if not 0 <= token_id <= MAX_TOKEN_ID:
+            raise VocabularyError(
+                f"{source}: token {text!r} has id {token_id}; ids are from 0 to {MAX_TOKEN_ID}"
+            )
+    return TokenIds.of(part)
 
 
 def refused(source: str, part: str, got: Any, why: str = "") -> VocabularyError:
@@ -183,32 +191,37 @@ def _parse_model(part: Any, source: str) -> MergeModel:
         if part.get(key, plain) != plain and part[key]:  # "" and 0 mean the same as null
             raise refused(source, f"model: {key}", part[key])
     ids = checked_ids(part.get("vocab"), f"{source}, vocab")
-    merges = part.get("merges")
-    if not isinstance(merges, list):
-        raise refused(source, "model: merges", merges)
-    pairs = []
-    for place, merge in enumerate(merges, start=1):
-        if isinstance(merge, str) and merge.startswith(COMMENT):
-            continue
-        fields = merge.split(" ") if isinstance(merge, str) else merge
-        match fields:
-            case [str() as left, str() as right]:
-                pairs.append((left, right))
-            case _:
-                raise VocabularyError(
-                    f"{source}: merge {place} is {shown(merge)} instead of two tokens"
-                )
     unknown = part.get("unk_token")
     return MergeModel(
-        ids, pairs, bool(part.get("ignore_merges")), source,
+        ids, _parse_merges(part.get("merges"), source), bool(part.get("ignore_merges")), source,
         byte_fallback=bool(part.get("byte_fallback")),
         unk_token=unknown if isinstance(unknown, str) else None,
         fuse_unk=bool(part.get("fuse_unk")),
     )  # fmt: skip
 
 
+def _parse_merges(merges: Any, source: str) -> Texts:
+    if isinstance(merges, Texts):
+        return merges
+    if not isinstance(merges, list):
+        raise refused(source, "model: merges", merges)
+    parts: list[str] = []
+    for place, merge in enumerate(merges, start=1):
+        if isinstance(merge, str) and merge.startswith(COMMENT):
+            continue
+        fields = merge.split(" ") if isinstance(merge, str) else merge
+        match fields:
+            case [str() as left, str() as right]:
+                parts += left, right
+            case _:
+                raise VocabularyError(
+                    f"{source}: merge {place} is {shown(merge)} instead of two tokens"
+                )
+    return Texts.of(parts)
+
+
 def parse_added_tokens(
-    parts: Any, ids: Mapping[str, int], n_tokens: int, source: str
+    parts: Any, ids: TokenIds | Mapping[str, int], n_tokens: int, source: str
 ) -> Iterator[AddedToken]:
     """Read the added tokens; refuse ids that `tokenizers` would assign differently.
 

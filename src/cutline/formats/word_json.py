@@ -1,13 +1,15 @@
 """Reading WordPiece, Unigram and WordLevel from a Hugging Face `tokenizer.json`."""
 
 from base64 import b64decode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from sys import float_info
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cutline.errors import VocabularyError
+from cutline.formats.token_ids import Texts, TokenIds, TokenScores
 from cutline.formats.tokenizer_json import (
     Part,
     checked_ids,
@@ -107,15 +109,16 @@ def read_word_model(
     """
     part = document["model"]
     model: WordPiece | Unigram
+    rows: TokenScores | None = None
     if part.get("type") in ("WordPiece", "WordLevel"):
         ids = checked_ids(part.get("vocab"), f"{source}, vocab")
         vocabulary, model = _by_ids(part, ids, source)
-        places, n_tokens = ids, len(ids)
         unreachable = {b"": ids[""]} if "" in ids else {}  # no word is empty
     else:
-        rows = [*_rows(part.get("vocab"), source)]
-        vocabulary, model, unreachable = _by_scores(part, rows, source)
-        places, n_tokens = {text: place for place, (text, _) in enumerate(rows)}, len(rows)
+        rows = _rows(part.get("vocab"), source)
+        ids = _by_places(rows.texts)
+        vocabulary, model, unreachable = _by_scores(part, rows, ids, source)
+    n_tokens = len(rows.texts) if rows else len(ids)
     processors = [*flat(document.get("post_processor"), "processors", source, "post_processor")]
     counts = [count_template(one, source) for one in processors]
     decoders = [*flat(document.get("decoder"), "decoders", source, "decoder")]
@@ -123,7 +126,7 @@ def read_word_model(
         name,
         vocabulary,
         None,
-        tuple(parse_added_tokens(document.get("added_tokens") or [], places, n_tokens, source)),
+        tuple(parse_added_tokens(document.get("added_tokens") or [], ids, n_tokens, source)),
         steps,
         unreachable_tokens=unreachable,
         n_template_tokens=(sum(one for one, _ in counts), sum(two for _, two in counts)),
@@ -137,17 +140,14 @@ def read_word_model(
 # Models
 
 
-def _by_ids(part: Part, ids: Mapping[str, int], source: str) -> tuple[Vocabulary, WordPiece]:
+def _by_ids(part: Part, ids: TokenIds, source: str) -> tuple[Vocabulary, WordPiece]:
     unk = part.get("unk_token", "[UNK]")
     if not isinstance(unk, str) or unk not in ids:
         why = "it must be in the vocabulary, or else unknown words cannot be encoded"
         raise refused(source, "model: unk_token", unk, why)
-    vocabulary = Vocabulary.of_words(
-        sorted(
-            ((_utf8(text, source), at) for text, at in ids.items() if text),
-            key=lambda one: one[1],
-        )
-    )
+    places = np.flatnonzero(ids.texts.lengths)
+    places = places[np.argsort(ids.numbers[places], kind="stable")]
+    vocabulary = _words(ids, places, source)
     if part["type"] == "WordLevel":
         return vocabulary, WordPiece(ids[unk], _unused_prefix(ids), _UNLIMITED)
     prefix = part.get("continuing_subword_prefix", "##")
@@ -158,59 +158,79 @@ def _by_ids(part: Part, ids: Mapping[str, int], source: str) -> tuple[Vocabulary
     return vocabulary, WordPiece(ids[unk], prefix, longest)
 
 
-def _utf8(text: str, source: str) -> bytes:
+def _words(ids: TokenIds, places: NDArray[np.int64], source: str) -> Vocabulary:
+    """Make the vocabulary of some tokens that are in the order of ids."""
+    texts = ids.texts.take(places)
     try:
-        return text.encode()
-    except UnicodeEncodeError:
+        texts.arena.decode()
+    except UnicodeDecodeError as error:
+        at = int(np.searchsorted(texts.offsets, error.start, side="right")) - 1
         raise VocabularyError(
-            f"{source}: token {text!r} has surrogates, which no text has"
+            f"{source}: token {texts[at]!r} has surrogates, which no text has"
         ) from None
+    return Vocabulary(texts.arena, texts.lengths, ids.numbers[places], is_of_words=True)
 
 
-def _unused_prefix(ids: Mapping[str, int]) -> str:
+def _unused_prefix(ids: TokenIds) -> str:
     """Return a prefix that no token has, so that a word is one token or unknown."""
     prefix = _NO_TOKEN_BEGINS_SO
-    while any(text.startswith(prefix) for text in ids):
+    while prefix.encode() in ids.texts.arena:
         prefix += _NO_TOKEN_BEGINS_SO
     return prefix
 
 
-def _rows(vocab: Any, source: str) -> Iterator[tuple[str, float]]:
+def _rows(vocab: Any, source: str) -> TokenScores:
+    if isinstance(vocab, TokenScores):
+        return vocab
     if not isinstance(vocab, list):
         raise VocabularyError(f"{source}: vocab is {shown(vocab)} instead of tokens with scores")
+    texts, scores = [], []
     for place, row in enumerate(vocab):
         match row:
             case [str() as text, int() | float() as score] if abs(score) <= _GREATEST:
-                yield text, float(score)
+                texts.append(text)
+                scores.append(float(score))
             case _:
                 raise VocabularyError(
                     f"{source}: vocab, place {place}, is {shown(row)} instead of a token and its "
                     "score, a finite number"
                 )
+    return TokenScores(Texts.of(texts), np.array(scores, dtype=np.float64))
+
+
+def _by_places(texts: Texts) -> TokenIds:
+    """Give each token its place as its id; of a token that is there twice the last counts."""
+    ids = TokenIds(texts, np.arange(len(texts)))
+    if ids.table.equal is None:
+        return ids
+    last = {texts[place]: place for place in range(len(texts))}
+    return TokenIds(Texts.of(last), np.array(list(last.values()), dtype=np.int64))
 
 
 def _by_scores(
-    part: Part, rows: Sequence[tuple[str, float]], source: str
+    part: Part, rows: TokenScores, ids: TokenIds, source: str
 ) -> tuple[Vocabulary, Unigram, dict[bytes, int]]:
-    """Read Unigram: ids are places, and of a token that is there twice the last place counts."""
+    """Read Unigram: ids are places in the list."""
+    n_rows = len(rows.texts)
     unk = part.get("unk_id")
-    if unk is not None and not (type(unk) is int and 0 <= unk < len(rows)):
-        raise refused(source, "model: unk_id", unk, f"there are {len(rows)} tokens")
-    last = {text: place for place, (text, _) in enumerate(rows)}
-    kept = [place for place, (text, _) in enumerate(rows) if text and last[text] == place]
-    lowest = min((score for _, score in rows), default=0.0)
-    scores = np.array([rows[place][1] for place in kept], dtype="<f8")
-    if len(kept) < len(rows) and scores.min(initial=np.inf) != lowest:
+    if unk is not None and not (type(unk) is int and 0 <= unk < n_rows):
+        raise refused(source, "model: unk_id", unk, f"there are {n_rows} tokens")
+    kept = np.flatnonzero(ids.texts.lengths)
+    kept = kept[np.argsort(ids.numbers[kept])]
+    lowest = float(rows.scores.min(initial=np.inf))
+    scores = rows.scores[ids.numbers[kept]]
+    if len(kept) < n_rows and scores.min(initial=np.inf) != lowest:
         why = "a token that is empty or there twice has the lowest score"
         raise refused(source, "model: vocab", lowest, why)
-    if unk is not None and unk not in last.values():
-        raise refused(source, "model: unk_id", unk, f"{rows[unk][0]!r} is there twice")
-    vocabulary = Vocabulary.of_words((_utf8(rows[place][0], source), place) for place in kept)
-    others = {_utf8(rows[place][0], source): place for place in set(range(len(rows))) - set(kept)}
+    if unk is not None and not (ids.numbers == unk).any():
+        raise refused(source, "model: unk_id", unk, f"{rows.texts[unk]!r} is there twice")
+    vocabulary = _words(ids, kept, source)
+    is_other = np.ones(n_rows, dtype=np.bool_)
+    is_other[ids.numbers[kept]] = False
     return (
         vocabulary,
-        Unigram(scores.tobytes(), unk, bool(part.get("byte_fallback", False))),
-        others,
+        Unigram(scores.astype("<f8").tobytes(), unk, bool(part.get("byte_fallback", False))),
+        {rows.texts.bytes_of(place): place for place in np.flatnonzero(is_other).tolist()},
     )
 
 

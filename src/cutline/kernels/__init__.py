@@ -7,6 +7,8 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       characters.pxd  the characters of a str, and their UTF-8
       utf8            str -> UTF-8
       json_text       UTF-8 -> a string of JSON
+      json_model      a tokenizer.json -> its tokens and merges, as arrays
+      text_table      texts -> which of them others are
       spelling        text + a set of characters -> the others spelled by stand-ins
       addresses       memory -> where it lies
       memory          memory for tables, in large pages

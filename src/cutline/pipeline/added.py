@@ -26,9 +26,10 @@ class AddedFinder:
     def __init__(self, tokens: Mapping[str, AddedToken]) -> None:
         self._by_text = tokens
         written = sorted(filter(None, self._by_text), key=len, reverse=True)
-        # For few texts a pattern is faster, especially if some contain others, such as blanks.
-        self._pattern = re.compile("|".join(map(re.escape, written)) or r"\Z.")
         self._finder = SpecialFinder(written) if len(written) > _FEW else None
+        # For few texts a pattern is faster, especially if some contain others, such as blanks.
+        few = "|".join(map(re.escape, written)) if self._finder is None else ""
+        self._pattern = re.compile(few or r"\Z.")
         self._first = {text[0] for text in written} if self._finder is not None else set()
 
     @property

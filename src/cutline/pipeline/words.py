@@ -22,6 +22,7 @@ from cutline.normalizing import SPACE, Step, Strip, Traced, normalize, trace
 from cutline.pipeline.pipeline import Pipeline
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.text_encoder import TextEncoder
+from cutline.vocabulary import Vocabulary
 from cutline.words.char_rules import CharRules
 from cutline.words.models import Unigram, WordPiece
 from cutline.words.splitting import Metaspace
@@ -71,7 +72,7 @@ class WordPipeline(Pipeline):
 
     def _tables(
         self, spec: TokenizerSpec, model: WordPiece | Unigram
-    ) -> tuple[list[bytes], NDArray[np.uint32], int, dict[str, Any]]:
+    ) -> tuple[bytes, NDArray[np.int64], NDArray[np.uint32], int, dict[str, Any]]:
         """Return the arguments of the kernel that are the model's."""
         vocabulary, rules = spec.vocabulary, self.rules
         options: dict[str, Any] = {
@@ -80,19 +81,19 @@ class WordPipeline(Pipeline):
             "strips_start": self._strips_raw and rules.strips_raw[0],
             "strips_end": 1 if rules.strips_end else 2 if self._strips_raw else 0,
         }
-        tokens = vocabulary.tokens()
-        ids = dict(zip(tokens, vocabulary.ids.tolist(), strict=True))
-        if self._meta:
-            tokens = [token.replace(self._meta, b"\xfd") for token in tokens]
+        arena, offsets = _with_meta(vocabulary, self._meta)
         if isinstance(model, WordPiece):
             options["continuation"] = model.prefix.encode()
             options["most_characters"] = model.max_word_characters
-            return tokens, vocabulary.ids, model.unk_id, options
+            return arena, offsets, vocabulary.ids, model.unk_id, options
         if model.unk_id is None:
             raise VocabularyError("the model Unigram has no unknown token: some texts have no ids")
         scores = np.frombuffer(model.scores, dtype="<f8").astype(np.float64)
         lowest = float(scores.min(initial=np.inf)) - _UNKNOWN_PENALTY
-        byte_ids = [ids.get(b"<0x%02X>" % byte) for byte in range(256)]
+        byte_ids: list[int | None] = []
+        if model.byte_fallback:
+            ids = vocabulary.to_ranks()
+            byte_ids = [ids.get(b"<0x%02X>" % byte) for byte in range(256)]
         falls_back = model.byte_fallback and None not in byte_ids
         options |= {
             "scores": scores,
@@ -103,7 +104,7 @@ class WordPipeline(Pipeline):
             "meta": self._meta,
             "byte_ids": np.array(byte_ids, dtype=np.uint32) if falls_back else None,
         }
-        return tokens, vocabulary.ids, model.unk_id, options
+        return arena, offsets, vocabulary.ids, model.unk_id, options
 
     # What differs from byte-level BPE
 
@@ -354,6 +355,20 @@ class _Normalized(NamedTuple):
     text: str
     trace: Callable[[str], Traced]
     offset: int
+
+
+def _with_meta(vocabulary: Vocabulary, meta: bytes) -> tuple[bytes, NDArray[np.int64]]:
+    """Return the arena and the offsets of tokens with a byte for what stands for a blank."""
+    arena, offsets = vocabulary.arena, vocabulary.offsets.astype(np.int64)
+    if len(meta) < 2 or meta not in arena:
+        return arena.replace(meta, b"\xfd") if meta else arena, offsets
+    data = np.frombuffer(arena, dtype=np.uint8)
+    found = np.zeros(len(data) + 1, dtype=np.int64)
+    n_places = len(data) - len(meta) + 1
+    parts = [data[at : at + n_places] == byte for at, byte in enumerate(meta)]
+    np.cumsum(np.logical_and.reduce(parts), out=found[1 : n_places + 1])
+    found[n_places + 1 :] = found[n_places]
+    return arena.replace(meta, b"\xfd"), offsets - (len(meta) - 1) * found[offsets]
 
 
 class _Piece(NamedTuple):

@@ -64,12 +64,12 @@ class CharSet:
         return list(zip(flat[::2], flat[1::2], strict=True))
 
     def _combine(self, other: "CharSet", operation: "np.ufunc") -> "CharSet":
-        points = np.union1d(self.edges, other.edges).astype(np.int32)
+        points = np.sort(np.concatenate([self.edges, other.edges]))  # some of them twice
         inside = operation(self.contains(points), other.contains(points))
         changes = np.empty_like(inside)
         changes[:1] = inside[:1]
         changes[1:] = inside[1:] != inside[:-1]
-        return CharSet(points[changes])
+        return CharSet(points[changes].astype(np.int32))
 
     def __or__(self, other: "CharSet") -> "CharSet":
         return self._combine(other, np.logical_or)

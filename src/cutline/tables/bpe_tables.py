@@ -56,7 +56,8 @@ def build_bpe_tables(vocabulary: Vocabulary) -> BpeTables:
         raise _wrong_split(vocabulary, parts)
     left, right, pair_slots, pair_filter, irregular = parts
     # Left lengths from a file may be wrong, and kernels trust them.
-    if vocabulary.left_lengths is not None and not is_packaged(vocabulary):
+    is_known = vocabulary._is_recovered or is_packaged(vocabulary)
+    if vocabulary.left_lengths is not None and not is_known:
         if irregular:
             wrong = np.flatnonzero(left_lengths != _recover(hashed))
             token = int(wrong[0]) if wrong.size else -1
@@ -164,7 +165,8 @@ def _irregular(
     irregular = np.zeros(len(left), dtype=np.uint8)
     for part in (left[merged], right[merged]):
         irregular[merged] |= (part > merged) & (left[part] != NONE)
-    # Parts are shorter than the whole: in order of length, flags are final when read.
-    for token in merged[np.argsort(lengths[merged], kind="stable")].tolist():
-        irregular[token] |= irregular[left[token]] | irregular[right[token]]
+    # Parts are shorter than the whole: from length to length, flags are final when read.
+    by_length = merged[np.argsort(lengths[merged], kind="stable")]
+    for tokens in np.split(by_length, np.flatnonzero(np.diff(lengths[by_length])) + 1):
+        irregular[tokens] |= irregular[left[tokens]] | irregular[right[tokens]]
     return irregular

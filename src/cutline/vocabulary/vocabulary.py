@@ -52,7 +52,15 @@ class Vocabulary:
     (257, b'ab')
     """
 
-    __slots__ = ("_fingerprint", "_is_of_words", "arena", "ids", "left_lengths", "offsets")
+    __slots__ = (
+        "_fingerprint",
+        "_is_of_words",
+        "_is_recovered",
+        "arena",
+        "ids",
+        "left_lengths",
+        "offsets",
+    )
 
     arena: bytes
     offsets: NDArray[np.uint64]
@@ -60,6 +68,7 @@ class Vocabulary:
     left_lengths: NDArray[np.uint32] | None
     _fingerprint: str | None
     _is_of_words: bool
+    _is_recovered: bool
 
     def __init__(
         self,
@@ -101,6 +110,7 @@ class Vocabulary:
             ("left_lengths", left_lengths),
             ("_fingerprint", None),
             ("_is_of_words", is_of_words),
+            ("_is_recovered", False),
         ):
             object.__setattr__(self, name, value)
 
@@ -136,6 +146,7 @@ class Vocabulary:
             ("left_lengths", _frozen(left_lengths.astype(np.uint32))),
             ("_fingerprint", None),
             ("_is_of_words", False),
+            ("_is_recovered", False),
         ):
             object.__setattr__(vocabulary, name, value)
         return vocabulary
@@ -180,13 +191,22 @@ class Vocabulary:
         lengths = np.fromiter(map(len, tokens), dtype=np.uint64, count=len(tokens))
         return cls(b"".join(tokens), lengths, ids)
 
-    def with_left_lengths(self, left_lengths: ArrayLike) -> Vocabulary:
+    def with_left_lengths(
+        self, left_lengths: ArrayLike, *, are_recovered: bool = False
+    ) -> Vocabulary:
         """Copy the vocabulary with the given `left_lengths`.
+
+        Args:
+            left_lengths: integers, shape (n,); see the class.
+            are_recovered: they are those that `recover_left_lengths` returned for it, so that
+                who builds tables need not check them.
 
         Raises:
             VocabularyError: the shape differs, or a left part is not shorter than its token.
         """
-        return Vocabulary(self.arena, self.lengths, self.ids, left_lengths)
+        vocabulary = Vocabulary(self.arena, self.lengths, self.ids, left_lengths)
+        object.__setattr__(vocabulary, "_is_recovered", are_recovered)
+        return vocabulary
 
     @property
     def merges_by_id(self) -> bool:

@@ -79,7 +79,9 @@ def _moving(kind: Kind) -> re.Pattern[str] | None:
         mark
         for start, end in marks.ranges()
         for mark in map(chr, range(start, end))
-        if _class_of(mark) not in (0, _USUAL_CLASS) and removing.keeps(mark)
+        if unicodedata.combining(mark) not in (0, _USUAL_CLASS)  # few are
+        and _class_of(mark)
+        and removing.keeps(mark)
     ]
     return re.compile(f"[{''.join(left)}]") if left else None
 

@@ -241,30 +241,38 @@ def any_left_lengths(
     lengths = np.zeros(bpe.n_tokens, dtype=np.uint32)
     cdef uint32_t[::1] out = lengths
     cdef Py_ssize_t starts[MAX_NON_MONOTONE_BYTES + 1]
+    cdef uint32_t ranks[MAX_NON_MONOTONE_BYTES]     # of each part with the next
+    cdef uint32_t[::1] of_bytes = np.full(1 << 16, NONE, dtype=np.uint32)    # of two of them
     cdef Py_ssize_t token, n, count, at, best
-    cdef uint32_t lowest, merged
     cdef const uint8_t* piece
+    for token in range(bpe.n_tokens):
+        if token_bytes(&bpe, token) == 2:
+            piece = bpe.arena + bpe.offsets[token]
+            of_bytes[piece[0] << 8 | piece[1]] = token
     for token in range(bpe.n_tokens):
         n = token_bytes(&bpe, token)
         piece = bpe.arena + bpe.offsets[token]
         count = n
         for at in range(n + 1):
             starts[at] = at
+        for at in range(n - 1):
+            ranks[at] = of_bytes[piece[at] << 8 | piece[at + 1]]
         while count > 1:
-            lowest = NONE
             best = 0
-            for at in range(count - 1):
-                merged = find_token(&bpe, piece + starts[at], starts[at + 2] - starts[at])
-                if merged < lowest:
-                    lowest = merged
+            for at in range(1, count - 1):
+                if ranks[at] < ranks[best]:
                     best = at
-            if lowest == NONE:
+            if ranks[best] == NONE:
                 break
             if count == 2:
                 out[token] = starts[1]
-            for at in range(best + 1, count):
-                starts[at] = starts[at + 1]
             count -= 1
+            for at in range(best + 1, count + 1):
+                starts[at] = starts[at + 1]
+            for at in range(best + 1, count - 1):
+                ranks[at] = ranks[at + 1]
+            for at in range(max(best - 1, 0), min(best + 1, count - 1)):
+                ranks[at] = find_token(&bpe, piece + starts[at], starts[at + 2] - starts[at])
     return lengths
 
 

@@ -12,7 +12,7 @@ from cutline.kernels.base.memory import zeroed_memory
 from cutline.kernels.base.characters cimport characters_of
 from cutline.kernels.base.common cimport (
     NO_MEMORY, NOT_FOUND, SHORT_PIECE, Key, grow, hash_key, hash_long, int64_t, likely, memcpy,
-    prefetch, scramble, short_key,
+    prefetch, same_bytes, scramble, short_key,
 )
 from cutline.kernels.encode.caches cimport (
     FIRST_LEVEL_TOKENS, STORED_BYTES, find_stored, first_level_line, in_line, store_in_line,
@@ -265,7 +265,8 @@ cdef class WordEncoder:
     Args:
         raw: the images of characters of texts as they are.
         plain: those of normalized texts.
-        tokens: each token's bytes in UTF-8, with META for the replacement of a blank.
+        arena: the tokens in UTF-8, with META for the replacement of a blank, joined.
+        offsets: int64, shape (n + 1,); token k is `arena[offsets[k]:offsets[k + 1]]`.
         ids: uint32, of each token.
         unk_id: the id of what is unknown.
         options: `prefixes`, `collapses`, `strips_end` of the reader; `strips_start`: slices do
@@ -275,11 +276,12 @@ cdef class WordEncoder:
     """
 
     def __cinit__(
-        self, CharMap raw not None, CharMap plain not None, list tokens not None,
-        const uint32_t[::1] ids not None, uint32_t unk_id, dict options not None,
+        self, CharMap raw not None, CharMap plain not None, bytes arena not None,
+        const int64_t[::1] offsets not None, const uint32_t[::1] ids not None, uint32_t unk_id,
+        dict options not None,
     ):
-        cdef bytes token
-        cdef Py_ssize_t total = 0, number = 0
+        cdef const uint8_t* token
+        cdef Py_ssize_t number = 0, n, longest = 0, n_before
         cdef const double[::1] scores
         cdef const uint32_t[::1] byte_ids
         cdef bytes meta, continuation = options.get("continuation", b"")
@@ -294,9 +296,7 @@ cdef class WordEncoder:
         self.model.unk_id = unk_id
         self.model.ids = &ids[0] if ids.shape[0] else NULL
         self.held = [ids]
-        for token in tokens:
-            total += 2 * len(token)
-        if not start_trie(&self.model.trie, total):
+        if not start_trie(&self.model.trie, 2 * len(arena)):
             raise MemoryError("no memory for the tokens of a vocabulary")
         if "scores" in options:
             self.model.kind = UNIGRAM
@@ -306,7 +306,6 @@ cdef class WordEncoder:
             self.model.unk_score = options["unk_score"]
             self.model.rounding = options["rounding"]
             self.model.fuses = options["fuses"]
-            self.model.longest = max(4, max(map(len, tokens), default=0))
             if options["byte_ids"] is not None:
                 self.model.falls_back = True
                 meta = options["meta"]
@@ -319,11 +318,18 @@ cdef class WordEncoder:
         else:
             self.model.kind = WORD_PIECE
             self.model.continued = 1 if continuation else 0
-        for number, token in enumerate(tokens):
-            self.add(0, token, number)
-            if continuation and token.startswith(continuation):
-                self.add(1, token[len(continuation):], number)
-
+        n_before = len(continuation)
+        for number in range(ids.shape[0]):
+            token = <const uint8_t*> <const char*> arena + offsets[number]
+            n = offsets[number + 1] - offsets[number]
+            longest = max(longest, n)
+            self.add(0, token, n, number)
+            if n_before and n >= n_before and same_bytes(
+                token, <const uint8_t*> <const char*> continuation, n_before
+            ):
+                self.add(1, token + n_before, n - n_before, number)
+        if self.model.kind == UNIGRAM:
+            self.model.longest = max(4, longest)
         self.model.nodes_of_characters = nodes_of_characters(&self.model.trie)
         if self.model.nodes_of_characters == NULL:
             raise MemoryError("no memory for the tokens of a vocabulary")
@@ -332,11 +338,10 @@ cdef class WordEncoder:
         free(self.model.nodes_of_characters)
         free_trie(&self.model.trie)
 
-    cdef int add(self, uint32_t root, bytes token, Py_ssize_t number) except -1:
-        cdef const uint8_t* data = <const uint8_t*> <const char*> token
-        if len(token) and not add_token(
-            &self.model.trie, root, data, len(token), <uint32_t> number
-        ):
+    cdef int add(
+        self, uint32_t root, const uint8_t* token, Py_ssize_t n, Py_ssize_t number
+    ) except -1:
+        if n and not add_token(&self.model.trie, root, token, n, <uint32_t> number):
             raise ValueError("the vocabulary has too many different beginnings of tokens")
         return 0
 

@@ -1,0 +1,140 @@
+"""Tokens as text, with their ids: as arrays, because a vocabulary has up to a million."""
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutline.kernels.base.text_table import TextTable
+
+__all__ = ["Texts", "TokenIds", "TokenScores"]
+
+_UTF8: Final = "surrogatepass"  # JSON can write lone surrogates
+
+
+class Texts:
+    """Many texts, in one buffer.
+
+    Args:
+        arena: their UTF-8, joined; or any bytes, for `take` only.
+        lengths: integers, shape (n,); the bytes of each.
+
+    Attributes:
+        arena: as given.
+        lengths: int64, shape (n,).
+        offsets: int64, shape (n + 1,); text k is `arena[offsets[k]:offsets[k + 1]]`.
+    """
+
+    def __init__(self, arena: bytes, lengths: NDArray[np.integer]) -> None:
+        self.arena = arena
+        self.lengths: NDArray[np.int64] = lengths.astype(np.int64)
+        self.offsets = _offsets(self.lengths)
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> "Texts":
+        """Put texts into one buffer."""
+        written = [text.encode(errors=_UTF8) for text in texts]
+        return cls(b"".join(written), np.fromiter(map(len, written), np.int64, len(written)))
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __getitem__(self, place: int) -> str:
+        return self.bytes_of(place).decode(errors=_UTF8)
+
+    def bytes_of(self, place: int) -> bytes:
+        """Return the bytes of a text."""
+        return self.arena[int(self.offsets[place]) : int(self.offsets[place + 1])]
+
+    def take(self, places: NDArray[np.int64]) -> "Texts":
+        """Return some of the texts, in the order of their places. Cost: linear."""
+        lengths = self.lengths[places]
+        if len(places) == len(self) and bool((places[1:] > places[:-1]).all()):
+            return self
+        moved = self.offsets[places] - _offsets(lengths)[:-1]
+        indices = np.repeat(moved, lengths) + np.arange(int(lengths.sum()))
+        return Texts(np.frombuffer(self.arena, dtype=np.uint8)[indices].tobytes(), lengths)
+
+    @cached_property
+    def code_points(self) -> NDArray[np.uint32]:
+        """The code points of all texts, joined."""
+        utf32 = self.arena.decode(errors=_UTF8).encode("utf-32-le", _UTF8)
+        return np.frombuffer(utf32, dtype="<u4")
+
+    @cached_property
+    def char_offsets(self) -> NDArray[np.int64]:
+        """Where the texts begin and end in `code_points`: int64, shape (n + 1,)."""
+        begins = (np.frombuffer(self.arena, dtype=np.int8) >= -0x40).view(np.int8)
+        if len(begins) == len(self.code_points):
+            return self.offsets
+        before = np.zeros(len(begins) + 1, dtype=np.int64)
+        np.cumsum(begins, out=before[1:])
+        return before[self.offsets]
+
+    @cached_property
+    def char_lengths(self) -> NDArray[np.int64]:
+        """The characters of each text: int64, shape (n,)."""
+        return np.diff(self.char_offsets)
+
+
+class TokenScores(NamedTuple):
+    """The tokens of Unigram, whose ids are their places, with their scores, float64."""
+
+    texts: Texts
+    scores: NDArray[np.float64]
+
+
+class TokenIds:
+    """Tokens as text, all different, with their ids; some of a mapping's methods.
+
+    Attributes:
+        texts: the tokens.
+        numbers: int64, shape (n,); their ids.
+    """
+
+    def __init__(self, texts: Texts, numbers: NDArray[np.int64]) -> None:
+        self.texts = texts
+        self.numbers = numbers
+
+    @classmethod
+    def of(cls, ids: Mapping[str, int]) -> "TokenIds":
+        """Make arrays of a mapping.
+
+        Raises:
+            OverflowError: an id is no int64.
+        """
+        return cls(Texts.of(ids), np.fromiter(ids.values(), np.int64, len(ids)))
+
+    @cached_property
+    def table(self) -> TextTable:
+        """Finds a token."""
+        return TextTable(self.texts.arena or b"\0", self.texts.offsets)
+
+    def place(self, text: str) -> int:
+        """Return the place of a token, or -1."""
+        return self.table.find(text.encode(errors=_UTF8))
+
+    def get(self, text: str, default: int) -> int:
+        """Return the id of a token, or else the default."""
+        place = self.place(text)
+        return default if place < 0 else int(self.numbers[place])
+
+    def __getitem__(self, text: str) -> int:
+        place = self.place(text)
+        if place < 0:
+            raise KeyError(text)
+        return int(self.numbers[place])
+
+    def __contains__(self, text: str) -> bool:
+        return self.place(text) >= 0
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+
+def _offsets(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets

@@ -1,0 +1,14 @@
+from typing import Any
+
+from numpy.typing import NDArray
+
+def read_model(
+    document: bytes,
+) -> (
+    tuple[
+        bytes,
+        tuple[bytes, NDArray[Any], NDArray[Any]],
+        tuple[bytes, NDArray[Any]] | None,
+    ]
+    | None
+): ...

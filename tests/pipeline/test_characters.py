@@ -248,6 +248,6 @@ def test_random_merges_are_equal_or_refused(seed: int) -> None:
         start = chooser.randrange(len(text))
         counter = encoding.intervals(text)
         assert counter.count(start, len(text)) == len(ids(tokenizer, text[start:])), (merges, text)
-        tokens, spans = encoding.encode_with_offsets(text)
+        _, spans = encoding.encode_with_offsets(text)
         offsets = tokenizer.encode(text, add_special_tokens=False).offsets
         assert list(map(tuple, spans.tolist())) == offsets, (merges, text)

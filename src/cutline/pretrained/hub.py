@@ -20,8 +20,8 @@ _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 
 def local_path(name: str | PathLike[str]) -> Path | None:
     """Return the path of a tokenizer; None if the name is that of a model on the Hub."""
-    # Unlike `Path.exists`, this one is false for a name that is too long for a file.
-    if isinstance(name, PathLike) or name.endswith(_FILE_ENDINGS) or exists(name):
+    # Not `Path.exists`, which raises an error for a name that is too long for a file.
+    if isinstance(name, PathLike) or name.endswith(_FILE_ENDINGS) or exists(name):  # noqa: PTH110
         return Path(name)
     return None
 

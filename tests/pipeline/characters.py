@@ -99,6 +99,7 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "runs and a prefix": {"normalizer": [PREPEND, REPLACE], "runs": True},
     "words apart": {"pre_tokenizer": metaspace("always", True)},
     "words apart, no prefix": {"pre_tokenizer": metaspace("never", True)},
+    "words apart, runs": {"pre_tokenizer": metaspace("never", True), "runs": True},
     "unknown, fused": {"normalizer": [REPLACE], "fallback": False},
     "unknown, one by one": {"normalizer": [REPLACE], "fallback": False, "fuse": False},
     "unknown and a prefix": {"pre_tokenizer": metaspace("first", True), "fallback": False},

@@ -209,7 +209,7 @@ def test_what_is_not_equivalent_is_refused_by_name(message: str, tmp_path: Any) 
     assert "wrap" in str(caught.value)
 
 
-@pytest.mark.parametrize("seed", range(300))
+@pytest.mark.parametrize("seed", range(400))
 def test_random_merges_are_equal_or_refused(seed: int) -> None:
     """Merges in any order, several of them for a token, are either read exactly or refused."""
     chooser = random.Random(seed)
@@ -222,7 +222,16 @@ def test_random_merges_are_equal_or_refused(seed: int) -> None:
             texts += [] if "".join(joined) in texts else ["".join(joined)]
     if chooser.random() < 0.3:
         chooser.shuffle(merges)
-    document = json.loads(make_document("gemma"))
+    if chooser.random() < 0.3:
+        one, most = chooser.choice(known), chooser.randint(2, 5)
+        runs = [
+            [one * n, one * (length - n)]
+            for length in range(most, 1, -1)
+            for n in range(length - 1, 0, -1)
+        ]
+        merges = runs + [pair for pair in merges if pair not in runs]
+        texts += [one * length for length in range(2, most + 1)]
+    document = json.loads(make_document(chooser.choice(["gemma", "llama 2", "words apart"])))
     every = dict.fromkeys(["<unk>", "<s>", "</s>", *texts])
     vocab = {text: number for number, text in enumerate(every)}
     vocab |= {f"<0x{byte:02X}>": len(vocab) + byte for byte in range(256)}
@@ -237,4 +246,8 @@ def test_random_merges_are_equal_or_refused(seed: int) -> None:
         text = "".join(chooser.choices(letters, k=chooser.randint(1, 14)))
         assert encoding.encode_ordinary(text) == ids(tokenizer, text), (merges, text)
         start = chooser.randrange(len(text))
-        assert encoding.intervals(text).count(start, len(text)) == len(ids(tokenizer, text[start:]))
+        counter = encoding.intervals(text)
+        assert counter.count(start, len(text)) == len(ids(tokenizer, text[start:])), (merges, text)
+        _, spans = encoding.encode_with_offsets(text)
+        offsets = tokenizer.encode(text, add_special_tokens=False).offsets
+        assert list(map(tuple, spans.tolist())) == offsets, (merges, text)

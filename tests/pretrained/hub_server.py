@@ -103,7 +103,8 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer()
 
     def _answer(self) -> None:
-        path = unquote(urlsplit(self.path).path).strip("/")
+        # A revision with slashes comes as one quoted part.
+        path = urlsplit(self.path).path.strip("/")
         if self.hub.is_broken:
             self._send(500, {}, b"")
         elif path.startswith("cdn/"):
@@ -117,7 +118,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send_file(self, path: str) -> None:
         name, _, rest = path.partition("/resolve/")
-        revision, _, file = rest.partition("/")
+        revision, _, file = map(unquote, rest.partition("/"))
         self.hub.asked.append((self.command, name, file))
         if name in self.hub.renamed:
             new = f"/{self.hub.renamed[name]}/resolve/{rest}"
@@ -143,7 +144,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send_blob(self, path: str) -> None:
         name, _, rest = path.partition("/resolve/")
-        commit, _, file = rest.partition("/")
+        commit, _, file = map(unquote, rest.partition("/"))
         self.hub.asked.append((self.command, name, file))
         content = self.hub.models[name].files(commit)[file]
         self._send(200, {"ETag": f'"{hashlib.sha256(content).hexdigest()}"'}, content)
@@ -153,7 +154,7 @@ class _Handler(BaseHTTPRequestHandler):
         name, kind, revision = path, "revision", "main"
         for separator in ("revision", "tree"):
             if f"/{separator}/" in path:
-                name, _, revision = path.partition(f"/{separator}/")
+                name, _, revision = map(unquote, path.partition(f"/{separator}/"))
                 kind = separator
         self.hub.asked.append((self.command, name, kind))
         if (found := self._allowed(name, revision)) is None:

@@ -64,9 +64,10 @@ def test_the_newest_commit_is_fetched_and_older_ones_by_revision(hub: Hub) -> No
     assert cutline.from_pretrained(NAME).max_tokens == 256
     longer = {"sentence_bert_config.json": {"max_seq_length": 300}}
     hub.publish(NAME, published(**longer))
-    hub.models[NAME].tags = {"v1": 0}
+    hub.models[NAME].tags = {"v1": 0, "refs/pr/1": 0}
     assert cutline.from_pretrained(NAME).max_tokens == 300
-    assert cutline.from_pretrained(NAME, revision="v1").max_tokens == 256
+    for revision in hub.models[NAME].tags:
+        assert cutline.from_pretrained(NAME, revision=revision).max_tokens == 256
     assert cutline.from_pretrained(NAME, revision=older).max_tokens == 256
 
 
@@ -275,6 +276,8 @@ def test_another_tokenizer_file_in_the_cache_is_not_taken_for_the_first(
         ("a//b", "there is no folder 'a//b', and it is no name"),
         ("./nothing", "there is no folder './nothing', and it is no name"),
         ("a/b/c", "there is no folder 'a/b/c', and it is no name"),
+        ("x" * 5000, "there is no folder 'xxx"),
+        ("a/b\0", "there is no folder 'a/b"),
     ],
 )
 def test_an_unknown_name_is_an_unknown_encoding(hub: Hub, name: str, said: str) -> None:

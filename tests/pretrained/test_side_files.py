@@ -111,6 +111,7 @@ def test_the_limit_is_what_the_model_reads(
         (MODEL, "[1]", "contains no object but list"),
         (MODEL, "\xff", "contains no JSON"),
         (MODEL, "[" * 100_000, "contains no JSON"),
+        (MODEL, '{"max_position_embeddings": 8, "model_type": ["roberta"]}', None),
         (MODEL, json.dumps(roberta(1)), "max_position_embeddings is 1 instead of more than pad"),
         (
             "config_sentence_transformers.json",

@@ -52,6 +52,8 @@ def closed_pattern(
 
     Cost: linear in the tokens.
     """
+    if splits_blanks:  # no piece has two blanks
+        runs = {one: most for one, most in runs.items() if one != " "}
     class_of = _classes()
     before, after = _neighbours(texts)
     inside = (before != _BLANK) & (after != _BLANK)

@@ -69,19 +69,19 @@ class AddedFinder:
         for start, written in self._find_all(text):
             token = self._by_text[written]
             end = start + len(written)
-            if start < done:  # white space that belongs to the token before
-                continue
             if not counts(token) or (token.single_word and _touches_word(text, start, end)):
                 continue
             if token.lstrip:
                 while start > done and text[start - 1] in SPACE:
                     start -= 1
+                start = max(start, done)  # the rest may belong to the token before
             if token.rstrip:
                 while end < len(text) and text[end] in SPACE:
                     end += 1
             if done < start:
                 yield done, start, None
-            yield start, end, token
+            if start < end:
+                yield start, end, token
             done = end
         if done < len(text):
             yield done, len(text), None

@@ -11,7 +11,7 @@ from operator import index
 
 import numpy as np
 
-from cutline.counting import IntervalCounter
+from cutline.counting import IntervalCounter, cutting
 from cutline.normalizing import Prepend, Replace, Spell, normalize
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.slice_counter import SliceCounter
@@ -101,7 +101,7 @@ class SpelledCounter(SliceCounter):
             # A character's stand-ins have a token each, so before one that does not fit, all do.
             return self._back(self._inner.split_at(edge, n - tokens))
         # Rarely: the budget ends in the first word.
-        found = IntervalCounter._of_normalized(self._encoding, written).split_at(0, n)
+        found = cutting.split_at(self._encoding, written, n, 0)
         return self._back(place + max(0, found - len(written) + len(head)))
 
     def _back(self, place: int) -> int:

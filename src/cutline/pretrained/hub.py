@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from os import PathLike
+from os.path import exists
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -19,9 +20,9 @@ _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 
 def local_path(name: str | PathLike[str]) -> Path | None:
     """Return the path of a tokenizer; None if the name is that of a model on the Hub."""
-    path = Path(name)
-    if isinstance(name, PathLike) or name.endswith(_FILE_ENDINGS) or (name and path.exists()):
-        return path
+    # Not `Path.exists`, which raises an error for a name that is too long for a file.
+    if isinstance(name, PathLike) or name.endswith(_FILE_ENDINGS) or exists(name):  # noqa: PTH110
+        return Path(name)
     return None
 
 

@@ -64,7 +64,8 @@ def read_facts(folder: Path) -> ModelFacts:
 def _positions(model: "_SideFile") -> int | None:
     """Return the most tokens that a model has positions for; None if it does not say so."""
     positions = model.number("max_position_embeddings")
-    if positions is None or model.values.get("model_type") not in _PADDED_POSITIONS:
+    kind = model.values.get("model_type")
+    if positions is None or not isinstance(kind, str) or kind not in _PADDED_POSITIONS:
         return positions
     padding = model.number("pad_token_id", least=0)
     usable = positions - (_USUAL_PADDING if padding is None else padding) - 1

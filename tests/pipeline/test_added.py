@@ -1,0 +1,137 @@
+"""Added tokens of all flags that overlap one another, against `tokenizers`."""
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+import cutline
+from cutline.errors import VocabularyError
+from tests.pipeline.characters import added
+from tests.pipeline.families import tokenizers
+
+normalizers, pre = tokenizers.normalizers, tokenizers.pre_tokenizers
+FLAGS = ("special", "single_word", "lstrip", "rstrip", "normalized")
+PARTS = [" ", " ", "  ", "a", "b", "x", "<", "A", "\n", "e\u0301", "é"]
+LETTERS = [*PARTS, "   ", "\u3000", "B"]
+NORMALIZERS = [
+    None, None, None, normalizers.NFC(), normalizers.Lowercase(), normalizers.Replace("b", " "),
+    normalizers.Prepend("x"), normalizers.Strip(),
+]  # fmt: skip
+
+
+def make_tokenizer(tokens: list[dict[str, Any]], *, prefix: bool = False, norm: Any = None) -> Any:
+    """Make a tokenizer over bytes with a few merges and these added tokens."""
+    vocab = {letter: number for number, letter in enumerate(sorted(pre.ByteLevel.alphabet()))}
+    merges = [("Ġ", "Ġ"), ("a", "b"), ("Ġ", "a"), ("ĠĠ", "ĠĠ"), ("x", "x")]
+    vocab |= {left + right: len(vocab) + place for place, (left, right) in enumerate(merges)}
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE(vocab, merges))
+    tokenizer.pre_tokenizer = pre.ByteLevel(add_prefix_space=prefix)
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    if norm is not None:
+        tokenizer.normalizer = norm
+    document = json.loads(tokenizer.to_str())
+    first = len(vocab)
+    document["added_tokens"] = [
+        {**token, "id": vocab.get(token["content"], first + place)}
+        for place, token in enumerate(tokens)
+    ]
+    return tokenizers.Tokenizer.from_str(json.dumps(document))
+
+
+def random_tokenizer(chooser: random.Random) -> Any:
+    contents = {"".join(chooser.choices(PARTS, k=chooser.randint(1, 3))) for _ in range(6)}
+    tokens = [
+        added(0, content, **{flag: chooser.random() < 0.35 for flag in FLAGS})
+        for content in sorted(contents)[: chooser.randint(1, 6)]
+    ]
+    norm = chooser.choice(NORMALIZERS)
+    return make_tokenizer(tokens, prefix=chooser.random() < 0.3, norm=norm)
+
+
+def texts_of(chooser: random.Random, n: int) -> list[str]:
+    return ["".join(chooser.choices(LETTERS, k=chooser.randint(0, 10))) for _ in range(n)]
+
+
+def ids_of(tokenizer: Any, text: str, *, special: bool) -> list[int] | None:
+    """Return the ids; None where `tokenizers` panics, as the span of a token is reversed."""
+    tokenizer.encode_special_tokens = not special
+    try:
+        found: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
+    except BaseException as error:  # its panics are no exceptions
+        if "bad split" not in str(error):
+            raise
+        return None
+    return found
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_tokens_that_overlap_are_found_as_tokenizers_finds_them(seed: int) -> None:
+    chooser = random.Random(seed)
+    tokenizer = random_tokenizer(chooser)
+    try:
+        encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    except VocabularyError:  # normalizing leaves nothing of a token
+        return
+    for text in texts_of(chooser, 40):
+        expected = ids_of(tokenizer, text, special=True)
+        assert expected in (None, encoding.encode(text, allowed_special="all")), text
+        ordinary = ids_of(tokenizer, text, special=False)
+        found = encoding.encode_ordinary(text)
+        assert ordinary in (None, found), text
+        assert encoding.count(text) == len(found)
+        tokens, spans = encoding.encode_with_offsets(text, disallowed_special=())
+        assert tokens == found
+        assert all(0 <= start <= end <= len(text) for start, end in spans.tolist())
+    for text in texts_of(chooser, 3):
+        n, counter = len(text), encoding.intervals(text)
+        for start in range(n + 1):
+            counts = [encoding.count(text[start:end]) for end in range(start, n + 1)]
+            assert [counter.count(start, end) for end in range(start, n + 1)] == counts
+            for budget in (0, 1, 2, 5):
+                fitting = [at for at, count in enumerate(counts) if count <= budget]
+                assert counter.split_at(start, budget) == start + max(fitting), (text, start)
+                assert encoding.split_at(text, budget, start) == start + max(fitting)
+
+
+OVERLAPPING: dict[str, tuple[list[dict[str, Any]], str, list[str]]] = {
+    # A token in blanks that the one before has taken: these count again from its end on.
+    "blanks after rstrip": (
+        [added(0, "<m>", rstrip=True), added(0, "  ")],
+        "<m>   x",
+        ["<m>   ", "  ", "Ġ", "x"],
+    ),
+    "nothing is left of a token": (
+        [added(0, "  ", lstrip=True, rstrip=True)],
+        "     a",
+        ["     ", "a"],
+    ),
+    "lstrip ends where rstrip did": (
+        [added(0, "<m>", rstrip=True), added(0, " x", lstrip=True)],
+        "<m>  x",
+        ["<m>  ", "x"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OVERLAPPING)
+def test_overlapping_white_space(name: str) -> None:
+    tokens, text, expected = OVERLAPPING[name]
+    tokenizer = make_tokenizer(tokens)
+    found = tokenizer.encode(text, add_special_tokens=False)
+    assert found.tokens == expected
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    assert encoding.encode_ordinary(text) == found.ids
+    assert list(map(tuple, encoding.encode_with_offsets(text)[1].tolist())) == found.offsets
+
+
+def test_a_token_that_tokenizers_panics_at_is_left_out() -> None:
+    tokens = [added(0, "<m>", rstrip=True), added(0, " ", lstrip=True)]
+    tokenizer = make_tokenizer(tokens)
+    text = "<m>   x"
+    assert ids_of(tokenizer, text, special=True) is None
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    tokens_found, spans = encoding.encode_with_offsets(text)
+    assert all(start < end for start, end in spans.tolist())
+    assert encoding.decode(tokens_found).startswith("<m>")

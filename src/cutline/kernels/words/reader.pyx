@@ -9,9 +9,8 @@ from cutline.kernels.base.characters cimport Unit, char_at
 from cutline.kernels.base.common cimport (
     NO_MEMORY, grow, is_continuation, likely, memmove, uint16_t, uint32_t, unlikely,
 )
-from cutline.kernels.words.char_map cimport (
-    BLANK, GAP, LOOK, MARKED, META, WHITE, Image,
-)
+from cutline.kernels.words.char_map cimport GAP, LOOK, MARKED, WHITE, Image
+from cutline.kernels.words.images cimport BLANK, META
 
 cdef enum:
     ROOM = 288              # bytes of an image and a META, and what keys read beyond a word

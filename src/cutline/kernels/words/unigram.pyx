@@ -11,7 +11,7 @@ Guarded by tests/words/test_encoding.py.
 from libc.stdlib cimport free, realloc
 
 from cutline.kernels.base.common cimport NO_MEMORY, NONE, char_bytes, decode_char, grow
-from cutline.kernels.words.char_map cimport META
+from cutline.kernels.words.images cimport META
 from cutline.kernels.words.trie cimport child_of, find_in_trie
 
 cdef enum:

@@ -65,6 +65,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       breaks          lines + graphemes ... sentences  -> where it pauses
       stable          breaks + the text around them    -> which of them it chooses
       best_break      breaks + interval, a budget      -> cuts at the best breaks within it
+      word_breaks     the same with words' intervals   -> cuts at the best breaks within it
       chunks          text + cuts                      -> objects of them
 
 Kernels import only each other; tests/kernels/test_rooms.py has the order. They trust their

@@ -48,17 +48,6 @@ cdef enum:
     WINDOW_TOKEN = 8        # ... and for each token
 
 
-# Bit k: at character k begins what is counted apart. `ranks` has the bits before each word of 64,
-# `sums` the tokens before each bit; bits inside words are set in `joined`, too.
-cdef struct Starts:
-    uint64_t* bits
-    uint64_t* joined
-    uint32_t* ranks
-    int64_t* sums
-    Py_ssize_t count, slots
-    Py_ssize_t n                # characters
-
-
 cdef inline bint add_start(Starts* starts, Py_ssize_t at, int64_t tokens, bint inside) noexcept nogil:
     """Add a start after all others. False: no memory."""
     if not grow(<void**> &starts.sums, &starts.slots, starts.count + 1, sizeof(int64_t)):
@@ -131,12 +120,6 @@ cdef class WordIntervals:
         encoder: counts.
         text: has no surrogates, and no entangled characters.
     """
-    cdef WordEncoder encoder
-    cdef str held
-    cdef Characters text
-    cdef Starts starts
-    cdef object memory
-    cdef readonly int64_t total
 
     def __cinit__(self, WordEncoder encoder not None, str text not None):
         cdef OwnedWordState owned

@@ -17,7 +17,7 @@ from cutline.kernels.words.trie cimport child_of, find_in_trie
 cdef enum:
     WINDOW = 1024           # bytes of a word that are followed before its tokens are written
     LEAST_JOINT = 24        # bytes from one joint to the next
-    AT_ONCE = 1024
+    AT_ONCE = 32
 
 
 cdef inline Py_ssize_t character_bytes(uint8_t lead) noexcept nogil:

@@ -23,9 +23,7 @@ from cutline.kernels.words.model cimport UNIGRAM, WORD_PIECE
 from cutline.kernels.words.reader cimport (
     TOO_LONG, WORD_SLOTS, free_reader, read_words, start_reading,
 )
-from cutline.kernels.words.trie cimport (
-    add_token, free_trie, nodes_of_characters, start_trie,
-)
+from cutline.kernels.words.trie cimport add_token, free_trie, start_trie
 from cutline.kernels.words.unigram cimport best_path, free_paths
 from cutline.kernels.words.wordpiece cimport longest_matches
 
@@ -295,14 +293,13 @@ cdef class WordEncoder:
         self.model.ids = &ids[0] if ids.shape[0] else NULL
         self.held = [ids]
         for token in tokens:
-            total += 2 * len(token)
-        if not start_trie(&self.model.trie, total):
+            total += len(token)
+        if not start_trie(&self.model.trie, total if "scores" in options else 2 * total):
             raise MemoryError("no memory for the tokens of a vocabulary")
         if "scores" in options:
             self.model.kind = UNIGRAM
             scores = options["scores"]
             self.held.append(scores)
-            self.model.scores = &scores[0]
             self.model.unk_score = options["unk_score"]
             self.model.rounding = options["rounding"]
             self.model.fuses = options["fuses"]
@@ -320,24 +317,16 @@ cdef class WordEncoder:
             self.model.kind = WORD_PIECE
             self.model.continued = 1 if continuation else 0
         for number, token in enumerate(tokens):
-            self.add(0, token, number)
+            self.add(0, token, number, scores[number] if self.model.kind == UNIGRAM else 0)
             if continuation and token.startswith(continuation):
-                self.add(1, token[len(continuation):], number)
-
-        self.model.nodes_of_characters = nodes_of_characters(&self.model.trie)
-        if self.model.nodes_of_characters == NULL:
-            raise MemoryError("no memory for the tokens of a vocabulary")
+                self.add(1, token[len(continuation):], number, 0)
 
     def __dealloc__(self):
-        free(self.model.nodes_of_characters)
         free_trie(&self.model.trie)
 
-    cdef int add(self, uint32_t root, bytes token, Py_ssize_t number) except -1:
+    cdef int add(self, uint32_t root, bytes token, Py_ssize_t number, double score) except -1:
         cdef const uint8_t* data = <const uint8_t*> <const char*> token
-        if len(token) and not add_token(
-            &self.model.trie, root, data, len(token), <uint32_t> number
-        ):
-            raise ValueError("the vocabulary has too many different beginnings of tokens")
+        add_token(&self.model.trie, root, data, len(token), <uint32_t> number, score)
         return 0
 
     cdef OwnedWordState take(self):

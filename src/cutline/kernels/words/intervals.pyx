@@ -18,7 +18,7 @@ from cutline.kernels.base.memory import zeroed_numbers
 
 from cutline.kernels.base.characters cimport Characters, char_at, characters_of
 from cutline.kernels.base.common cimport (
-    NO_MEMORY, NONE, NOT_FOUND, UNKNOWN, grow, int64_t, uint8_t, uint32_t, uint64_t,
+    NO_MEMORY, NOT_FOUND, UNKNOWN, grow, int64_t, uint8_t, uint32_t, uint64_t,
 )
 from cutline.kernels.words.char_map cimport WHITE
 from cutline.kernels.words.encoder cimport (
@@ -28,7 +28,7 @@ from cutline.kernels.words.model cimport UNIGRAM, WordModel
 from cutline.kernels.words.reader cimport (
     ONLY_WHITE, TOO_LONG, WORD_SLOTS, Reader, Words, read_words, start_reading,
 )
-from cutline.kernels.words.trie cimport Trie, child_of
+from cutline.kernels.words.trie cimport Trie, child_of, ends_token, label_at
 from cutline.kernels.words.unigram cimport Joints, best_path, count_prefixes
 from cutline.kernels.words.wordpiece cimport longest_matches
 
@@ -298,7 +298,7 @@ cdef class WordIntervals:
         """
         cdef const Trie* trie = &self.encoder.model.trie
         cdef Reader* reader = &state.reader
-        cdef Py_ssize_t at, begin, reach = start, n
+        cdef Py_ssize_t at, end, reach = start, n, width
         cdef uint32_t node = 0
         start_reading(reader, start, stop, True)
         reader.traces = True
@@ -306,13 +306,15 @@ cdef class WordIntervals:
         reader.traces = False
         if n <= 0:
             return stop if n == 0 else n
-        begin = state.words.starts[0]
-        for at in range(begin, begin + state.words.lengths[0]):
-            node = child_of(trie, node, reader.buffer[at])
+        at = state.words.starts[0]
+        end = at + state.words.lengths[0]
+        while at < end:
+            node = child_of(trie, node, label_at(reader.buffer + at, &width))
             if node == 0:
                 return reach
-            if trie.tokens[node] != NONE:
-                reach = reader.origins[at] + 1
+            at += width
+            if ends_token(trie, node):
+                reach = reader.origins[at - 1] + 1
         return stop if state.words.ends[0] == stop else reach
 
     cdef Py_ssize_t count_slice(
@@ -442,7 +444,7 @@ cdef class WordIntervals:
         if length <= model.longest:
             return False
         for at in range(length - model.longest, length + 1):
-            if state.paths.starts[at] >= 0 and state.spans[at] <= n:
+            if state.paths.to[at].start >= 0 and state.spans[at] <= n:
                 return False
         return True
 

@@ -31,7 +31,9 @@ cdef class WordIntervals:
     cdef Py_ssize_t count_after(
         self, WordState* state, Py_ssize_t start, Py_ssize_t place, Py_ssize_t end
     ) noexcept nogil
-    cdef bint is_sure(self, WordState* state, Py_ssize_t place, Py_ssize_t end) noexcept nogil
+    cdef Py_ssize_t count_sure_word(
+        self, WordState* state, Py_ssize_t place, Py_ssize_t end
+    ) noexcept nogil
     cdef Py_ssize_t first_start(self, WordState* state, Py_ssize_t start) noexcept nogil
     cdef Py_ssize_t prefix_reach(
         self, WordState* state, Py_ssize_t start, Py_ssize_t stop

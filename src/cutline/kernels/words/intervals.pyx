@@ -43,7 +43,7 @@ cdef enum:
     LONG_WORD = 64          # bytes: longer words get joints
     GAP_STEP = 64           # characters without a word from one start to the next
     NOGIL_CHARS = 1 << 16
-    NEAR = 64               # characters
+    NEAR = 12               # characters: few tokens have more
     WINDOW = 4096           # characters that are read at first to find an end
     WINDOW_TOKEN = 8        # ... and for each token
 
@@ -243,32 +243,42 @@ cdef class WordIntervals:
         """
         cdef bint inside = place > start and is_joint(&self.starts, place)
         cdef Py_ssize_t count
-        state.paths.is_sure = True
-        count = count_stretch(
+        if inside:
+            count = self.count_sure_word(state, place, end)
+            if count < 0:
+                return count
+            if state.reader.at == end and state.words.count == 1 and not state.reader.is_open:
+                return count
+        return count_stretch(
             &self.encoder.model, state, place, end, self.encoder.prefixes and not inside
         )
-        if inside and count >= 0 and not self.is_sure(state, place, end):
-            return NOT_FOUND
-        return count
 
-    cdef bint is_sure(self, WordState* state, Py_ssize_t place, Py_ssize_t end) noexcept nogil:
-        """Whether the first word of text[place:end], which goes on with one, has sure tokens.
+    cdef Py_ssize_t count_sure_word(
+        self, WordState* state, Py_ssize_t place, Py_ssize_t end
+    ) noexcept nogil:
+        """Count the tokens of the first word of text[place:end], which goes on with a word.
 
-        The first one is known, too: unknown characters may be one token with those before them.
+        NOT_FOUND: its tokens are not sure, or the first one is unknown: such characters may be one
+        token with those before them. Also NO_MEMORY.
         """
         cdef const WordModel* model = &self.encoder.model
-        cdef Py_ssize_t n
+        cdef Py_ssize_t n, count
         start_reading(&state.reader, place, end, False)
-        if read_words(&state.reader, &state.words) <= 0:
-            return True
+        count = read_words(&state.reader, &state.words)
+        if count <= 0:
+            return count
         n = state.words.lengths[0]
         if not grow(<void**> &state.out, &state.out_slots, 4 * n + 4, sizeof(uint32_t)):
-            return False
-        best_path(
+            return NO_MEMORY
+        count = best_path(
             model, &state.paths, state.reader.buffer + state.words.starts[0], n, state.out, NULL,
             NULL,
         )
-        return state.paths.is_sure and not (model.fuses and state.paths.begins_unknown)
+        if count >= 0 and (
+            not state.paths.is_sure or (model.fuses and state.paths.begins_unknown)
+        ):
+            return NOT_FOUND
+        return count
 
     cdef Py_ssize_t first_start(self, WordState* state, Py_ssize_t start) noexcept nogil:
         """The first start at which a slice that begins at `start` can be cut; or a status.
@@ -464,8 +474,12 @@ cdef class WordIntervals:
         cdef Reader* reader = &state.reader
         if place >= limit:
             return place
-        if inside and not self.is_sure(state, place, limit):
-            return self.best_end_slowly(state, start, place, limit, n)
+        if inside:
+            count = self.count_sure_word(state, place, limit)
+            if count == NOT_FOUND:
+                return self.best_end_slowly(state, start, place, limit, n)
+            if count < 0:
+                return count
         count = count_stretch(
             &self.encoder.model, state, place, limit, self.encoder.prefixes and not inside
         )

@@ -191,6 +191,9 @@ cdef bint read_character(Reader* reader, Words* words) noexcept nogil:
         return False
     if image.first_group and reader.group and image.first_group != reader.group:
         end_word(reader, words)
+    if reader.is_open and image.n > 0 and not image.flags & MARKED:
+        go_on(reader, image, written)
+        return True
     while at < image.n:
         byte = written[at]
         at += 1
@@ -221,6 +224,22 @@ cdef bint read_character(Reader* reader, Words* words) noexcept nogil:
         reader.is_white = reader.is_white and image.flags & WHITE
     reader.at += 1
     return True
+
+
+cdef inline void go_on(Reader* reader, const Image* image, const uint8_t* written) noexcept nogil:
+    """Add an image without markers to the open word."""
+    cdef Py_ssize_t at
+    for at in range(image.n):
+        reader.buffer[reader.used + at] = written[at]
+        reader.characters += not is_continuation(written[at])
+    if reader.traces:
+        for at in range(image.n):
+            reader.origins[reader.used + at] = reader.at
+    reader.used += image.n
+    reader.is_blank = False
+    reader.last = reader.at
+    reader.group = image.last_group
+    reader.at += 1
 
 
 cdef void free_reader(Reader* reader) noexcept nogil:

@@ -3,7 +3,6 @@
 Proofs: docs/words.md, "Interactions".
 """
 
-import re
 import unicodedata
 from collections.abc import Callable
 from functools import lru_cache, partial
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from cutline.kernels.words.classes import first_member
 from cutline.normalizing import Form, Replace, Step, later_characters
 from cutline.pretokenize.charset import CharSet, union
-from cutline.words.characters import chars_of, class_pattern
+from cutline.words.characters import chars_of
 from cutline.words.precompiled import Precompiled
 from cutline.words.steps import ByCharacter, Kind
 
@@ -135,25 +134,20 @@ def _under_replacing(old: str, texts: list[str], made: list[str]) -> list[int]:
 
 
 def _under_clusters(step: Precompiled, texts: list[str], made: list[str]) -> list[int]:
-    joins, no_word, prepends = _cluster_parts()
+    joins, prepends = chars_of("joins").edges, chars_of("prepends").edges
+    word = chars_of("word").edges
     flags = [OPENS if opens else 0 for opens in step.open_each(texts)]
     if not all(texts):
         flags = [flag if text else _VANISHED for flag, text in zip(flags, texts, strict=True)]
-    together = NO_CHARACTER.join(texts)
-    if prepends.search(together):
+    together = "".join(texts)
+    if first_member(together, prepends) >= 0:
         flags = [
-            flag | (RIGHT if prepends.search(text) else 0)
+            flag | (RIGHT if first_member(text, prepends) >= 0 else 0)
             for flag, text in zip(flags, texts, strict=True)
         ]
-    if not joins.search(together):
+    if first_member(together, joins) < 0:
         return flags
     for place, text in enumerate(texts):
-        if joins.match(text):
-            flags[place] |= JOINS | (LEFT if no_word.match(text) else 0)
+        if first_member(text[:1], joins) >= 0:
+            flags[place] |= JOINS | (LEFT if first_member(text[:1], word) < 0 else 0)
     return flags
-
-
-@lru_cache(maxsize=1)
-def _cluster_parts() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    joins, word, prepends = map(class_pattern, ("joins", "word", "prepends"))
-    return re.compile(f"[{joins}]"), re.compile(f"[^{word}]"), re.compile(f"[{prepends}]")

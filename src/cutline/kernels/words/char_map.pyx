@@ -16,6 +16,7 @@ cdef extern from "native.h":
 cdef enum:
     MOST_BREAKS = 30
     NEED_BLOCK = -3
+    AT_ONCE = 32
 
 
 @auto_pickle(False)
@@ -226,6 +227,15 @@ cdef class CharMap:
         return 0
 
 
+cdef inline bint same_block(const Unit* text) noexcept nogil:
+    """Whether the next characters are all of one block; compilers look at many at a time."""
+    cdef Unit apart = 0
+    cdef Py_ssize_t at
+    for at in range(AT_ONCE):
+        apart |= text[at] ^ text[0]
+    return apart < BLOCK_CHARACTERS
+
+
 cdef Py_ssize_t look_through_units(
     CharMap char_map, const Unit* text, Py_ssize_t n, Py_ssize_t* place
 ) noexcept nogil:
@@ -234,6 +244,10 @@ cdef Py_ssize_t look_through_units(
     cdef const CharBlock* block
     while at < n:
         block = char_map.blocks[text[at] >> 8]
+        if block != NULL and block.is_alone and n - at >= AT_ONCE and same_block(text + at):
+            before = 0
+            at += AT_ONCE
+            continue
         if block == NULL:
             place[0] = at
             return NEED_BLOCK

@@ -116,12 +116,14 @@ cdef void read_simple(
     There is room for a META and a byte for each of them.
     """
     cdef uint8_t* buffer = reader.buffer
+    cdef const uint8_t* ascii = reader.ascii
+    cdef const uint8_t* groups = reader.ascii_group if reader.has_groups else NULL
     cdef Py_ssize_t at = reader.at, used = reader.used, start = used
-    cdef uint8_t known
+    cdef uint8_t known, group
     while at < stop:
         if text[at] >= 128:
             break
-        known = reader.ascii[text[at]]
+        known = ascii[text[at]]
         if likely(0 < known < 128):
             if unlikely(not reader.is_open):
                 if words.count >= WORDS:
@@ -133,11 +135,21 @@ cdef void read_simple(
                 if reader.prefixes:
                     buffer[used] = META
                     used += 1
-            elif reader.has_groups and reader.group != reader.ascii_group[text[at]]:
+            elif groups != NULL and reader.group != groups[text[at]]:
                 break
-            buffer[used] = known
-            used += 1
             reader.is_blank = False
+            group = reader.group
+            # Most of a text is characters that go on with a word.
+            while True:
+                buffer[used] = known
+                used += 1
+                at += 1
+                if at == stop or text[at] >= 128:
+                    break
+                known = ascii[text[at]]
+                if not 0 < known < 128 or (groups != NULL and group != groups[text[at]]):
+                    break
+            continue
         elif known == LOOK:
             break
         else:

@@ -11,7 +11,7 @@ from cutline.kernels.base.memory import zeroed_memory
 
 from cutline.kernels.base.characters cimport characters_of
 from cutline.kernels.base.common cimport (
-    NO_MEMORY, NOT_FOUND, SHORT_PIECE, Key, grow, hash_key, hash_long, int64_t, likely, memcpy,
+    NO_MEMORY, NOT_FOUND, SHORT_PIECE, Key, characters_in, grow, hash_key, hash_long, int64_t, likely, memcpy,
     prefetch, scramble, short_key,
 )
 from cutline.kernels.encode.caches cimport (
@@ -293,7 +293,7 @@ cdef class WordEncoder:
         self.model.ids = &ids[0] if ids.shape[0] else NULL
         self.held = [ids]
         for token in tokens:
-            total += len(token)
+            total += characters_in(<const uint8_t*> <const char*> token, len(token), len(token))
         if not start_trie(&self.model.trie, total if "scores" in options else 2 * total):
             raise MemoryError("no memory for the tokens of a vocabulary")
         if "scores" in options:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.kernels.base.spelling import first_other, spell
+from cutline.kernels.words.classes import first_member
 
 if TYPE_CHECKING:
     import regex
@@ -148,16 +149,27 @@ _FROM_MARKS_ON: Final = re.compile("[\u0300-\U0010ffff]")
 """Matches where there may be a mark, without a library for most texts."""
 
 
+def _later_ranges() -> list[list[int]]:
+    """Return the first and the last one of ranges of characters that are newer than NFC's."""
+    return [[int(edge, 16) for edge in one.split("-")] for one in _LATER.split(" ")]
+
+
+@cache
+def _later_edges() -> NDArray[np.int32]:
+    edges = [edge for one in _later_ranges() for edge in (one[0], one[-1] + 1)]
+    return np.array(edges, dtype=np.int32)
+
+
 @cache
 def later_characters() -> re.Pattern[str]:
     """Match a character that is newer than the normal forms of `tokenizers`."""
-    ranges = ("-".join(chr(int(edge, 16)) for edge in one.split("-")) for one in _LATER.split(" "))
+    ranges = ("-".join(map(chr, one)) for one in _later_ranges())
     return re.compile(f"[{''.join(ranges)}]")
 
 
 @cache
-def _later_capitals() -> re.Pattern[str]:
-    return re.compile(f"[{''.join(map(chr, _CAPITALS))}]")
+def _later_capitals() -> NDArray[np.int32]:
+    return np.array([edge for one in _CAPITALS for edge in (one, one + 1)], dtype=np.int32)
 
 
 @cache
@@ -179,8 +191,7 @@ class Form:
         """See `Step.apply`."""
         if self.keeps_slices(text):
             return text
-        found = later_characters().search(text)
-        if found is None:
+        if first_member(text, _later_edges()) < 0:
             return self._normalize(text)
         parts, done = [], 0
         for found in later_characters().finditer(text):
@@ -258,7 +269,7 @@ class Lower:
         """See `Step.apply`."""
         if text.isascii():
             return text.lower()
-        if _later_capitals().search(text):
+        if first_member(text, _later_capitals()) >= 0:
             text = text.translate(_CAPITALS)
         # str.lower makes this letter depend on its position, and no other.
         return "\u03c3".join(part.lower() for part in text.split("\u03a3"))

@@ -241,3 +241,30 @@ def test_added_tokens_are_found_in_normalized_text(name: str, tmp_path: Path) ->
         assert encoding.encode(text) == expected, ascii(text)
         assert encoding.encode_with_offsets(text)[0] == expected
         assert encoding.count(text) == len(expected)
+
+
+class _Never:
+    """No counter is one, so that chunks are found by the slow path."""
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("name", [*CONFIGURATIONS][::5])
+def test_chunks_are_those_that_a_search_without_the_kernel_finds(
+    kind: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(f"{kind} {name}")
+    _, encoding = both(kind, name, rng, tmp_path)
+
+    def chunks(text: str, size: int, min_fill: float) -> object:
+        try:
+            return cutline.TextChunker(encoding, size, min_fill=min_fill).chunk(text)
+        except cutline.BudgetError as error:
+            return str(error)
+
+    for _ in range(40):
+        text = "\n\n".join(random_text(rng, 60) + " ab c. " for _ in range(rng.randint(1, 6)))
+        size, min_fill = rng.choice((1, 3, 10, 40, 1 << 61)), rng.choice((0.0, 0.5, 1.0))
+        found = chunks(text, size, min_fill)
+        with monkeypatch.context() as patch:
+            patch.setattr("cutline.chunking.chunk_finder.CutsAtBreaks", _Never)
+            assert found == chunks(text, size, min_fill)

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from cutline.errors import VocabularyError
+from cutline.kernels.words.classes import change_members, first_member
 from cutline.normalizing import Form, Step, Traced, normalize, trace
+from cutline.pretokenize.charset import CharSet
 from cutline.words.characters import ClassName, chars_of
 from cutline.words.precompiled import Precompiled
 from cutline.words.steps import ByCharacter, Collapse
@@ -146,3 +148,19 @@ def test_a_million_marks_take_linear_time(size: int) -> None:
         "\xa9\u200d" * size,
     ):
         assert len(step.apply(text)) >= size
+
+
+@pytest.mark.parametrize("instead", ["", " ", "ab", None])
+def test_members_of_a_class_are_found_and_changed(instead: str | None) -> None:
+    rng = random.Random(5)
+    for _ in range(300):
+        starts = sorted(rng.sample(range(0x20, 0x120), rng.randint(0, 12)))
+        members = CharSet.from_ranges((one, one + rng.randint(1, 9)) for one in starts)
+        text = "".join(chr(rng.choice((rng.randrange(0x200), 0x10FFFF))) for _ in range(20))
+        found = [place for place, one in enumerate(text) if ord(one) in members]
+        assert first_member(text, members.edges) == (found[0] if found else -1)
+        expected = [
+            one if place not in found else f" {one} " if instead is None else instead
+            for place, one in enumerate(text)
+        ]
+        assert change_members(text, members.edges, instead) == "".join(expected)

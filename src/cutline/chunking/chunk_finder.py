@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 from cutline.chunking.levels import Level
 from cutline.chunking.outline import PLAIN, Outline
-from cutline.chunking.plain_finder import PlainFinder
+from cutline.chunking.plain_finder import CutsAtBreaks, PlainFinder
 from cutline.chunking.rules import Rules
 from cutline.chunks import Chunk, too_large
 from cutline.counting import IntervalCounter
@@ -88,6 +88,8 @@ class ChunkFinder:
         is_plain = rules.is_plain and not rules.chunk_overlap and outline is PLAIN
         if is_plain and isinstance(counter, IntervalCounter) and _are_indexed(others):
             self._plain = PlainFinder(text, counter, others, rules, offset, END)
+        elif is_plain and not (others or rules.stable) and isinstance(counter, CutsAtBreaks):
+            self._plain = PlainFinder(text, counter, (), rules, offset, END)
 
     def next_chunks(self, floor: int, until: int, index: int) -> list[Chunk]:
         """Make the chunks that `next_cut` would find, up to the first that needs a search."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from cutline.chunking.levels import (
     BreakLevel,
@@ -31,13 +31,23 @@ from cutline.kernels.breaks.chunks import make_chunk, make_chunks
 if TYPE_CHECKING:
     from cutline.counting.units import UnitSlices
 
-__all__ = ["Elsewhere", "PlainFinder"]
+__all__ = ["CutsAtBreaks", "Elsewhere", "PlainFinder"]
 
 Elsewhere = Callable[[int, int], tuple[int, int, str]]
 """From a chunk's start and the end of the longest fitting prefix to best end, tokens, level."""
 
 _NOWHERE = -1
 _KNOWN = (ParagraphLevel, LineLevel, SentenceLevel, WordLevel, GraphemeLevel, CharacterLevel)
+
+
+@runtime_checkable
+class CutsAtBreaks(Protocol):
+    """A counter that has a kernel of its own for this, by one limit and at the last breaks."""
+
+    def cut_at_breaks(
+        self, start: int, until: int, n: int, min_fill: float, kinds: array[int], /
+    ) -> tuple[memoryview, int]:
+        """See `kernels.breaks.best_break.cut_at_breaks`."""
 
 
 def _is_known(level: Level) -> bool:
@@ -51,8 +61,9 @@ class PlainFinder:
     Args:
         text: the text.
         counter: counts slices of the text.
-        others: counters of the text for the limits of `also_fits`, with their maxima.
-        rules: plain rules.
+        others: counters of the text for the limits of `also_fits`, with their maxima; none for a
+            counter that cuts by itself.
+        rules: plain rules; without `stable` for such a counter.
         offset: the text's offset in the source.
         end: the name of the boundary at the end of the last chunk.
     """
@@ -60,7 +71,7 @@ class PlainFinder:
     def __init__(
         self,
         text: str,
-        counter: IntervalCounter,
+        counter: IntervalCounter | CutsAtBreaks,
         others: Sequence[tuple[IntervalCounter | UnitSlices, int]],
         rules: Rules,
         offset: int,
@@ -113,10 +124,16 @@ class PlainFinder:
 
     def _at_breaks(self, floor: int, until: int, index: int) -> tuple[list[Chunk], int]:
         """Make the chunks up to one without a break. Also returns where its longest fit ends."""
-        rows, fit_end = cut_at_breaks(
-            self._counter, floor, until, self._size, self._min_fill, self._kinds, self._stable,
-            self._others,
-        )  # fmt: skip
+        counter = self._counter
+        if isinstance(counter, IntervalCounter):
+            rows, fit_end = cut_at_breaks(
+                counter, floor, until, self._size, self._min_fill, self._kinds, self._stable,
+                self._others,
+            )  # fmt: skip
+        else:
+            rows, fit_end = counter.cut_at_breaks(
+                floor, until, self._size, self._min_fill, self._kinds
+            )
         offset = self._offset
         return make_chunks(
             Chunk, self._text, rows, self._names, offset=offset, index=index

@@ -52,7 +52,9 @@ Which kernel reads what, room by room; a room reads only rooms above it::
     words/
       trie            tokens                           -> a trie of them
       model.pxd       the tables of a model that encodes words
-      char_map        characters                       -> their images in normalized text
+      classes         text + ranges of characters      -> the first in them; text with them changed
+      images          normalized characters            -> their images: bytes, and where words end
+      char_map        characters + images              -> the images of all, made when needed
       reader          text + char_map                  -> words
       wordpiece       one word + trie                  -> its tokens, the longest first
       unigram         one word + trie, scores          -> its tokens, those of the best path
@@ -65,6 +67,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       breaks          lines + graphemes ... sentences  -> where it pauses
       stable          breaks + the text around them    -> which of them it chooses
       best_break      breaks + interval, a budget      -> cuts at the best breaks within it
+      word_breaks     the same with words' intervals   -> cuts at the best breaks within it
       chunks          text + cuts                      -> objects of them
 
 Kernels import only each other; tests/kernels/test_rooms.py has the order. They trust their

@@ -1,5 +1,6 @@
 """Slices of a text, for models that encode words apart."""
 
+from array import array
 from functools import partial
 from operator import index
 
@@ -11,6 +12,7 @@ from cutline.chunks import Chunk, checked_sizes, too_large
 from cutline.counting import cutting
 from cutline.errors import OffsetError
 from cutline.kernels.breaks.chunks import make_chunks
+from cutline.kernels.breaks.word_breaks import cut_words_at_breaks
 from cutline.kernels.words.intervals import WordIntervals
 from cutline.pipeline.slice_counter import SliceCounter
 from cutline.pipeline.words import WordPipeline
@@ -71,6 +73,12 @@ class WordCounter(SliceCounter):
     def cut_all(self, n: int) -> memoryview:
         """Cut the text into slices of at most n tokens; rows of start, end, tokens, is last."""
         return self._kernel.cut_all(n)
+
+    def cut_at_breaks(
+        self, start: int, until: int, n: int, min_fill: float, kinds: "array[int]"
+    ) -> tuple[memoryview, int]:
+        """Cut at the last breaks that fit; see `kernels/breaks/word_breaks`."""
+        return cut_words_at_breaks(self._kernel, start, until, n, min_fill, kinds)
 
 
 class _PartCounter(SliceCounter):

@@ -53,22 +53,21 @@ class WordPipeline(Pipeline):
         self._meta = b"" if space is None else space.replacement.encode()
         self._only_first = space is not None and space.prepend == "first"
         self._strips_raw = any(rules.strips_raw) and not rules.splits_white
-        raw = CharMap(self._images, self._meta, rules.collapses)
-        plain = CharMap(rules.plain.images, self._meta, rules.collapses)
+        raw = CharMap(self._characters, rules.maker)
+        plain = CharMap(rules.plain.characters, rules.maker)
         self.kernel = WordEncoder(raw, plain, *self._tables(spec, model))
         self._searches_normalized = bool(self.finder_of_normalized.texts)
 
     def __reduce__(self) -> tuple[type["WordPipeline"], tuple[TokenizerSpec]]:
         return WordPipeline, (self.spec,)
 
-    def _images(self, block: int) -> list[tuple[bytes, int, int, int]]:
-        """Return the images of a block, with what is cut off at the end of a text marked."""
-        first, last = block << 8, (block + 1) << 8
-        white = {ord(one) for one in SPACE if first <= ord(one) < last}
-        return [
-            image if code not in white else image._replace(flags=image.flags | _WHITE)
-            for code, image in enumerate(self.rules.images(block), first)
-        ]
+    def _characters(self, block: int) -> tuple[list[str], bytearray]:
+        """Return what characters of a block become; what is cut off at the ends is marked."""
+        texts, flags = self.rules.characters(block)
+        for code_point in map(ord, SPACE):
+            if code_point >> 8 == block:
+                flags[code_point & 0xFF] |= _WHITE
+        return texts, flags
 
     def _tables(
         self, spec: TokenizerSpec, model: WordPiece | Unigram

@@ -3,14 +3,18 @@
 Proofs: docs/words.md, "Interactions".
 """
 
-import re
 import unicodedata
 from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
+from cutline.kernels.words.classes import first_member
 from cutline.normalizing import Form, Replace, Step, later_characters
-from cutline.words.characters import chars_of, class_pattern
+from cutline.pretokenize.charset import CharSet, union
+from cutline.words.characters import chars_of
 from cutline.words.precompiled import Precompiled
 from cutline.words.steps import ByCharacter, Kind
 
@@ -34,7 +38,10 @@ _USUAL_CLASS: Final = 9
 """The combining class of nearly all marks that BertNormalizer leaves: among themselves they
 keep their order."""
 
-Flagger = Callable[[list[str]], list[int]]
+_JAMO: Final = CharSet.from_ranges([(0x1160, 0x1200), (0xD7B0, 0xD800)])
+"""What composes with what is before it, besides marks."""
+
+Flagger = Callable[[list[str], list[str]], list[int]]
 
 
 def flagger(step: Step, following: tuple[Step, ...]) -> Flagger | None:
@@ -45,16 +52,17 @@ def flagger(step: Step, following: tuple[Step, ...]) -> Flagger | None:
         following: those after it.
 
     Returns:
-        A function from texts, each what a character became, to flags; None: they never do.
+        A function from texts, each what a character became, and what the step makes of each, to
+        flags (empty: all are 0); None: they never interact.
     """
     match step, following:
         case (
-            Form(name="NFD" | "NFKD") as form,
+            Form(name="NFD" | "NFKD"),
             (ByCharacter(kind="bert accents" | "accents") as removing, *_),
         ):
-            return partial(_under_stripping, form, _moving(removing.kind))
-        case Form(name="NFD" | "NFKD") as form, _:
-            return partial(_under_ordering, form)
+            return partial(_under_stripping, _moving(removing.kind))
+        case Form(name="NFD" | "NFKD"), _:
+            return _under_ordering
         case Form() as form, _:
             return partial(_under_composing, form)
         case Replace(old=old), _ if len(old) > 1:
@@ -64,26 +72,25 @@ def flagger(step: Step, following: tuple[Step, ...]) -> Flagger | None:
     return None
 
 
-def _under_stripping(form: Form, moving: re.Pattern[str] | None, texts: list[str]) -> list[int]:
-    if moving is None or not moving.search(form.apply(NO_CHARACTER.join(texts))):
-        return [0] * len(texts)
-    return [LEFT | RIGHT if moving.search(form.apply(text)) else 0 for text in texts]
+def _under_stripping(moving: NDArray[np.int32], texts: list[str], made: list[str]) -> list[int]:
+    if first_member("".join(made), moving) < 0:
+        return []
+    return [LEFT | RIGHT if first_member(text, moving) >= 0 else 0 for text in made]
 
 
 @lru_cache(maxsize=2)
-def _moving(kind: Kind) -> re.Pattern[str] | None:
-    """Match the marks that a step leaves, and that others which it leaves may be ordered around."""
+def _moving(kind: Kind) -> NDArray[np.int32]:
+    """Return the marks that a step leaves and that others which it leaves may move around."""
     removing = ByCharacter(kind)
-    marks = chars_of("marks")
     left = [
         mark
-        for start, end in marks.ranges()
+        for start, end in chars_of("marks").ranges()
         for mark in map(chr, range(start, end))
         if unicodedata.combining(mark) not in (0, _USUAL_CLASS)  # few are
         and _class_of(mark)
         and removing.keeps(mark)
     ]
-    return re.compile(f"[{''.join(left)}]") if left else None
+    return union(map(CharSet.of, left)).edges
 
 
 def _class_of(character: str) -> int:
@@ -91,21 +98,22 @@ def _class_of(character: str) -> int:
     return 0 if later_characters().match(character) else unicodedata.combining(character)
 
 
-def _under_ordering(form: Form, texts: list[str]) -> list[int]:
-    if all(texts) and not _marks().search(form.apply("".join(texts))):
-        return [0] * len(texts)
-    return [_order(form, text) for text in texts]
+def _under_ordering(texts: list[str], made: list[str]) -> list[int]:
+    if all(made) and first_member("".join(made), _marks()) < 0:
+        return []
+    return [_order(text) for text in made]
 
 
-def _order(form: Form, text: str) -> int:
-    if not text:
+def _order(made: str) -> int:
+    if not made:
         return _VANISHED
-    return LEFT if _class_of(form.apply(text)[0]) else 0
+    return LEFT if _class_of(made[0]) else 0
 
 
-def _under_composing(form: Form, texts: list[str]) -> list[int]:
-    if all(texts) and not _marks().search(unicodedata.normalize("NFKD", "".join(texts))):
-        return [0] * len(texts)
+def _under_composing(form: Form, texts: list[str], made: list[str]) -> list[int]:
+    decomposed = unicodedata.normalize("NFKD", "".join(texts))
+    if all(texts) and first_member(decomposed, _marks()) < 0:
+        return []
     return [_composition(form, text) for text in texts]
 
 
@@ -116,37 +124,32 @@ def _composition(form: Form, text: str) -> int:
 
 
 @lru_cache(maxsize=1)
-def _marks() -> re.Pattern[str]:
-    """Match what may be ordered or composed in a text that is decomposed."""
-    return re.compile(f"[{class_pattern('marks')}\u1160-\u11ff\ud7b0-\ud7ff]")
+def _marks() -> NDArray[np.int32]:
+    """Return what may be ordered or composed in a text that is decomposed."""
+    return (chars_of("marks") | _JAMO).edges
 
 
-def _under_replacing(old: str, texts: list[str]) -> list[int]:
+def _under_replacing(old: str, texts: list[str], made: list[str]) -> list[int]:
     return [
         (PAIR if text[0] in old or text[-1] in old else 0) if text else _VANISHED for text in texts
     ]
 
 
-def _under_clusters(step: Precompiled, texts: list[str]) -> list[int]:
-    joins, no_word, prepends = _cluster_parts()
+def _under_clusters(step: Precompiled, texts: list[str], made: list[str]) -> list[int]:
+    joins, prepends = chars_of("joins").edges, chars_of("prepends").edges
+    word = chars_of("word").edges
     flags = [OPENS if opens else 0 for opens in step.open_each(texts)]
     if not all(texts):
         flags = [flag if text else _VANISHED for flag, text in zip(flags, texts, strict=True)]
-    together = NO_CHARACTER.join(texts)
-    if prepends.search(together):
+    together = "".join(texts)
+    if first_member(together, prepends) >= 0:
         flags = [
-            flag | (RIGHT if prepends.search(text) else 0)
+            flag | (RIGHT if first_member(text, prepends) >= 0 else 0)
             for flag, text in zip(flags, texts, strict=True)
         ]
-    if not joins.search(together):
+    if first_member(together, joins) < 0:
         return flags
     for place, text in enumerate(texts):
-        if joins.match(text):
-            flags[place] |= JOINS | (LEFT if no_word.match(text) else 0)
+        if first_member(text[:1], joins) >= 0:
+            flags[place] |= JOINS | (LEFT if first_member(text[:1], word) < 0 else 0)
     return flags
-
-
-@lru_cache(maxsize=1)
-def _cluster_parts() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    joins, word, prepends = map(class_pattern, ("joins", "word", "prepends"))
-    return re.compile(f"[{joins}]"), re.compile(f"[^{word}]"), re.compile(f"[{prepends}]")

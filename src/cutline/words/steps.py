@@ -2,21 +2,22 @@
 
 import re
 from dataclasses import dataclass
-from functools import cache
 from typing import Final, Literal
 
 import numpy as np
 
+from cutline.kernels.words.classes import change_members
 from cutline.normalizing import Traced, of_each
-from cutline.words.characters import ClassName, class_pattern
+from cutline.words.characters import ClassName, chars_of
 
 __all__ = ["ByCharacter", "Collapse", "Kind", "without_surrogates"]
 
 Kind = Literal["bert clean text", "bert chinese", "bert accents", "accents", "nmt"]
 
-_CHANGES: Final[dict[Kind, tuple[tuple[ClassName, str], ...]]] = {
+# What is written instead of the members of classes; None: they are put between blanks.
+_CHANGES: Final[dict[Kind, tuple[tuple[ClassName, str | None], ...]]] = {
     "bert clean text": (("bert controls", ""), ("white space", " ")),
-    "bert chinese": (("chinese", r" \g<0> "),),
+    "bert chinese": (("chinese", None),),
     "bert accents": (("bert accents", ""),),
     "accents": (("accents", ""),),
     "nmt": (("nmt controls", ""), ("nmt blanks", " ")),
@@ -33,13 +34,6 @@ def without_surrogates(text: str) -> str:
     return text
 
 
-@cache
-def _patterns(kind: Kind) -> tuple[tuple[re.Pattern[str], str], ...]:
-    return tuple(
-        (re.compile(f"[{class_pattern(name)}]"), content) for name, content in _CHANGES[kind]
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class ByCharacter:
     """Removes some characters, makes blanks of others, or puts blanks around them.
@@ -54,8 +48,8 @@ class ByCharacter:
     def apply(self, text: str) -> str:
         """See `Step.apply`."""
         text = without_surrogates(text)
-        for pattern, content in _patterns(self.kind):
-            text = pattern.sub(content, text)
+        for name, instead in _CHANGES[self.kind]:
+            text = change_members(text, chars_of(name).edges, instead)
         return text
 
     def trace(self, traced: Traced) -> Traced:

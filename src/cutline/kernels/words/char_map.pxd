@@ -5,13 +5,11 @@ Guarded by tests/words/test_encoding.py.
 
 from cutline.kernels.base.characters cimport Characters
 from cutline.kernels.base.common cimport uint8_t, uint32_t
+from cutline.kernels.words.images cimport ImageMaker
 
 cdef enum:
     BLOCK_CHARACTERS = 256
     BLOCKS = 0x1100
-    BREAK = 0xFF            # in an image: a word ends here
-    BLANK = 0xFE            # the same, before a blank of a run that collapses
-    META = 0xFD             # the replacement of a blank, in one byte
     # Flags of an image
     LEFT = 1                # the character changes with the one before it
     RIGHT = 2               # ... with the one after it
@@ -21,10 +19,6 @@ cdef enum:
     WHITE = 32              # it is cut off at the end of a text
     MARKED = 64             # there are markers in the image
     ENDS_WORD = 128         # the image begins with a marker
-    # Kinds of blocks
-    MISSING = 0
-    ALONE = 1               # none of their characters changes with others
-    TOGETHER = 2
     # What the table of ASCII says besides letters
     LOOK = 0
     GAP = 0xFF
@@ -39,6 +33,7 @@ cdef struct Image:
 cdef struct CharBlock:
     Image images[BLOCK_CHARACTERS]
     uint8_t* images_bytes
+    bint is_alone           # none of the characters changes with others
 
 
 cdef inline bint meets(uint8_t before, uint8_t flags) noexcept nogil:
@@ -54,13 +49,13 @@ cdef class CharMap:
     # the break of a run that collapses; or LOOK.
     cdef uint8_t ascii[128]
     cdef uint8_t ascii_group[128]
-    cdef uint8_t kinds[BLOCKS]      # of the blocks: MISSING, ALONE or TOGETHER
     cdef bint has_groups            # of several kinds in ASCII
     cdef bint ascii_is_simple       # no image of ASCII has flags for neighbours
-    cdef object images_of
-    cdef bytes meta
+    cdef object characters_of_block
+    cdef ImageMaker maker
     cdef bint collapses
     cdef int fill(self, uint32_t number) except -1
+    cdef CharBlock* make(self, uint32_t number) except NULL
     cdef Py_ssize_t prepare(self, str text) except -2
     cdef int prepare_all(self, str text) except -1
     cdef void look_at_ascii(self)

@@ -1,12 +1,13 @@
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Self
+
+from cutline.kernels.words.images import ImageMaker
 
 class CharMap:
     def __new__(
         cls,
-        images_of: Callable[[int], Iterable[tuple[bytes, int, int, int]]],
-        meta: bytes,
-        collapses: bool,
+        characters_of_block: Callable[[int], tuple[list[str], bytearray]],
+        maker: ImageMaker,
     ) -> Self: ...
     def is_entangled(self, text: str) -> bool: ...
     def entangled_parts(self, text: str) -> tuple[list[int], list[bool]]: ...

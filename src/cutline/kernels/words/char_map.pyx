@@ -3,12 +3,12 @@
 Guarded by tests/words/test_encoding.py.
 """
 
-from cpython.bytes cimport PyBytes_AS_STRING
-from cython cimport auto_pickle, wraparound
-from libc.stdlib cimport calloc, free, malloc
+from cython cimport auto_pickle, critical_section, wraparound
+from libc.stdlib cimport calloc, free
 
 from cutline.kernels.base.characters cimport Characters, Unit, char_at, characters_of
-from cutline.kernels.base.common cimport NOT_FOUND, memcpy, uint16_t
+from cutline.kernels.base.common cimport NOT_FOUND, grow, uint16_t
+from cutline.kernels.words.images cimport BLANK, BREAK, META, Edges, ImageMaker, most_bytes
 
 cdef extern from "native.h":
     void publish "cutline_publish"(const void** place, const void* address) noexcept nogil
@@ -16,77 +16,80 @@ cdef extern from "native.h":
 cdef enum:
     MOST_BREAKS = 30
     NEED_BLOCK = -3
+    AT_ONCE = 32
+
 
 @auto_pickle(False)
 cdef class CharMap:
     """The images of all characters.
 
     Args:
-        images_of: returns those of a block of 256 code points: tuples of bytes, first group,
-            last group and flags.
-        meta: the UTF-8 of what stands for a blank, and is written as the byte META; empty: none.
-        collapses: a run of blanks counts as one.
+        characters_of_block: returns what each of a block of 256 code points becomes, a list, and
+            flags, a bytearray.
+        maker: makes images of that.
     """
 
-    def __cinit__(self, images_of, bytes meta not None, bint collapses):
-        self.images_of = images_of
-        self.meta = meta
-        self.collapses = collapses
+    def __cinit__(self, characters_of_block, ImageMaker maker not None):
+        self.characters_of_block = characters_of_block
+        self.maker = maker
+        self.collapses = maker.collapses
         self.fill(0)
         self.look_at_ascii()
 
     def __dealloc__(self):
         cdef Py_ssize_t at
         for at in range(BLOCKS):
-            if self.blocks[at] != NULL:
-                free(self.blocks[at].images_bytes)
-                free(self.blocks[at])
+            free_block(self.blocks[at])
 
     cdef int fill(self, uint32_t number) except -1:
-        """Make a block. Threads may race to make the same: one of them stays."""
+        """Make a block. Of threads that race to make the same, the first one's stays."""
+        cdef CharBlock* block = self.make(number)
+        with critical_section(self):
+            if self.blocks[number] == NULL:
+                publish(<const void**> &self.blocks[number], block)
+                block = NULL
+        free_block(block)
+        return 0
+
+    cdef CharBlock* make(self, uint32_t number) except NULL:
         cdef CharBlock* block
-        cdef Py_ssize_t at = 0, used = 0
-        cdef uint8_t kind = ALONE
         cdef Image* image
-        cdef bytes written
-        rows = []
-        for text, first_group, last_group, flags in self.images_of(number):
-            written = text.replace(self.meta, b"\xfd") if self.meta else text
-            if len(written) > 255 or written.count(b"\xff") + written.count(b"\xfe") > MOST_BREAKS:
-                raise ValueError(f"a character of block {number} becomes {len(written)} bytes")
-            rows.append((written, first_group, last_group, flags))
+        cdef Edges edges
+        cdef Characters text
+        cdef Py_ssize_t at, used = 0, slots = 0, n, breaks
+        cdef list texts
+        cdef uint8_t[::1] flags
+        texts, flags = self.characters_of_block(number)
+        if len(texts) != BLOCK_CHARACTERS or flags.shape[0] != BLOCK_CHARACTERS:
+            raise ValueError(f"block {number} has {len(texts)} characters")
         block = <CharBlock*> calloc(1, sizeof(CharBlock))
         if block == NULL:
             raise MemoryError("no memory for a block of characters")
-        everything = b"".join([row[0] for row in rows])
-        block.images_bytes = <uint8_t*> malloc(len(everything) + 1)
-        if block.images_bytes == NULL or len(rows) != BLOCK_CHARACTERS:
-            free(block.images_bytes)
-            free(block)
-            raise MemoryError("no memory for a block of characters")
-        memcpy(block.images_bytes, PyBytes_AS_STRING(everything), len(everything))
-        for written, first_group, last_group, flags in rows:
-            if flags & (LEFT | RIGHT | PAIR | OPENS | JOINS):
-                kind = TOGETHER
+        block.is_alone = True
+        for at in range(BLOCK_CHARACTERS):
+            text = characters_of(texts[at])
+            if not grow(<void**> &block.images_bytes, &slots, used + most_bytes(text.n) + 1, 1):
+                free_block(block)
+                raise MemoryError("no memory for a block of characters")
+            n = self.maker.write(&text, block.images_bytes + used, &edges)
+            breaks = breaks_in(block.images_bytes + used, n)
+            if n > 255 or breaks > MOST_BREAKS:
+                free_block(block)
+                raise ValueError(f"a character of block {number} becomes {n} bytes")
             image = &block.images[at]
             image.offset = used
-            image.n = len(written)
-            image.first_group = first_group
-            image.last_group = last_group
-            image.flags = flags
-            if b"\xff" in written or b"\xfe" in written:
+            image.n = n
+            image.first_group = edges.first_group
+            image.last_group = edges.last_group
+            image.flags = flags[at]
+            if breaks:
                 image.flags |= MARKED
-                if written[0] >= BLANK:
+                if block.images_bytes[used] >= BLANK:
                     image.flags |= ENDS_WORD
-            used += image.n
-            at += 1
-        if self.blocks[number] == NULL:     # the GIL is held, or else the last one stays
-            publish(<const void**> &self.blocks[number], block)
-            self.kinds[number] = kind
-        else:
-            free(block.images_bytes)
-            free(block)
-        return 0
+            if flags[at] & (LEFT | RIGHT | PAIR | OPENS | JOINS):
+                block.is_alone = False
+            used += n
+        return block
 
     cdef void look_at_ascii(self):
         cdef Py_ssize_t at
@@ -224,23 +227,50 @@ cdef class CharMap:
         return 0
 
 
+cdef inline bint same_block(const Unit* text) noexcept nogil:
+    """Whether the next characters are all of one block; compilers look at many at a time."""
+    cdef Unit apart = 0
+    cdef Py_ssize_t at
+    for at in range(AT_ONCE):
+        apart |= text[at] ^ text[0]
+    return apart < BLOCK_CHARACTERS
+
+
 cdef Py_ssize_t look_through_units(
     CharMap char_map, const Unit* text, Py_ssize_t n, Py_ssize_t* place
 ) noexcept nogil:
-    cdef uint8_t flags, before = 0, kind
+    cdef uint8_t flags, before = 0
     cdef Py_ssize_t at = place[0]
+    cdef const CharBlock* block
     while at < n:
-        kind = char_map.kinds[text[at] >> 8]
-        if kind == ALONE:
+        block = char_map.blocks[text[at] >> 8]
+        if block != NULL and block.is_alone and n - at >= AT_ONCE and same_block(text + at):
+            before = 0
+            at += AT_ONCE
+            continue
+        if block == NULL:
+            place[0] = at
+            return NEED_BLOCK
+        if block.is_alone:
             before = 0
             at += 1
             continue
-        if kind == MISSING:
-            place[0] = at
-            return NEED_BLOCK
-        flags = char_map.blocks[text[at] >> 8].images[text[at] & 0xFF].flags
+        flags = block.images[text[at] & 0xFF].flags
         if flags & RIGHT or meets(before, flags):
             return at
         before = flags
         at += 1
     return NOT_FOUND
+
+
+cdef Py_ssize_t breaks_in(const uint8_t* image, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t at, count = 0
+    for at in range(n):
+        count += image[at] >= BLANK
+    return count
+
+
+cdef void free_block(CharBlock* block) noexcept nogil:
+    if block != NULL:
+        free(block.images_bytes)
+        free(block)

@@ -36,7 +36,7 @@ cdef class WordEncoder:
     cdef object held                    # arrays that the model points to
     cdef list idle
     cdef int add(
-        self, uint32_t root, const uint8_t* token, Py_ssize_t n, Py_ssize_t number
+        self, uint32_t root, const uint8_t* token, Py_ssize_t n, Py_ssize_t number, double score
     ) except -1
     cdef OwnedWordState take(self)
     cdef void release(self, OwnedWordState owned)

@@ -11,8 +11,8 @@ from cutline.kernels.base.memory import zeroed_memory
 
 from cutline.kernels.base.characters cimport characters_of
 from cutline.kernels.base.common cimport (
-    NO_MEMORY, NOT_FOUND, SHORT_PIECE, Key, grow, hash_key, hash_long, int64_t, likely, memcpy,
-    prefetch, same_bytes, scramble, short_key,
+    NO_MEMORY, NOT_FOUND, SHORT_PIECE, Key, characters_in, grow, hash_key, hash_long, int64_t,
+    likely, memcpy, prefetch, same_bytes, scramble, short_key,
 )
 from cutline.kernels.encode.caches cimport (
     FIRST_LEVEL_TOKENS, STORED_BYTES, find_stored, first_level_line, in_line, store_in_line,
@@ -23,9 +23,7 @@ from cutline.kernels.words.model cimport UNIGRAM, WORD_PIECE
 from cutline.kernels.words.reader cimport (
     TOO_LONG, WORD_SLOTS, free_reader, read_words, start_reading,
 )
-from cutline.kernels.words.trie cimport (
-    add_token, free_trie, nodes_of_characters, start_trie,
-)
+from cutline.kernels.words.trie cimport add_token, free_trie, start_trie
 from cutline.kernels.words.unigram cimport best_path, free_paths
 from cutline.kernels.words.wordpiece cimport longest_matches
 
@@ -281,7 +279,7 @@ cdef class WordEncoder:
         dict options not None,
     ):
         cdef const uint8_t* token
-        cdef Py_ssize_t number = 0, n, longest = 0, n_before
+        cdef Py_ssize_t number = 0, n, longest = 0, n_before, total
         cdef const double[::1] scores
         cdef const uint32_t[::1] byte_ids
         cdef bytes meta, continuation = options.get("continuation", b"")
@@ -296,13 +294,13 @@ cdef class WordEncoder:
         self.model.unk_id = unk_id
         self.model.ids = &ids[0] if ids.shape[0] else NULL
         self.held = [ids]
-        if not start_trie(&self.model.trie, 2 * len(arena)):
+        total = characters_in(<const uint8_t*> <const char*> arena, len(arena), len(arena))
+        if not start_trie(&self.model.trie, total if "scores" in options else 2 * total):
             raise MemoryError("no memory for the tokens of a vocabulary")
         if "scores" in options:
             self.model.kind = UNIGRAM
             scores = options["scores"]
             self.held.append(scores)
-            self.model.scores = &scores[0]
             self.model.unk_score = options["unk_score"]
             self.model.rounding = options["rounding"]
             self.model.fuses = options["fuses"]
@@ -323,26 +321,21 @@ cdef class WordEncoder:
             token = <const uint8_t*> <const char*> arena + offsets[number]
             n = offsets[number + 1] - offsets[number]
             longest = max(longest, n)
-            self.add(0, token, n, number)
+            self.add(0, token, n, number, scores[number] if self.model.kind == UNIGRAM else 0)
             if n_before and n >= n_before and same_bytes(
                 token, <const uint8_t*> <const char*> continuation, n_before
             ):
-                self.add(1, token + n_before, n - n_before, number)
+                self.add(1, token + n_before, n - n_before, number, 0)
         if self.model.kind == UNIGRAM:
             self.model.longest = max(4, longest)
-        self.model.nodes_of_characters = nodes_of_characters(&self.model.trie)
-        if self.model.nodes_of_characters == NULL:
-            raise MemoryError("no memory for the tokens of a vocabulary")
 
     def __dealloc__(self):
-        free(self.model.nodes_of_characters)
         free_trie(&self.model.trie)
 
     cdef int add(
-        self, uint32_t root, const uint8_t* token, Py_ssize_t n, Py_ssize_t number
+        self, uint32_t root, const uint8_t* token, Py_ssize_t n, Py_ssize_t number, double score
     ) except -1:
-        if n and not add_token(&self.model.trie, root, token, n, <uint32_t> number):
-            raise ValueError("the vocabulary has too many different beginnings of tokens")
+        add_token(&self.model.trie, root, token, n, <uint32_t> number, score)
         return 0
 
     cdef OwnedWordState take(self):

@@ -18,7 +18,7 @@ from cutline.kernels.base.memory import zeroed_numbers
 
 from cutline.kernels.base.characters cimport Characters, char_at, characters_of
 from cutline.kernels.base.common cimport (
-    NO_MEMORY, NONE, NOT_FOUND, UNKNOWN, grow, int64_t, uint8_t, uint32_t, uint64_t,
+    NO_MEMORY, NOT_FOUND, UNKNOWN, grow, int64_t, uint8_t, uint32_t, uint64_t,
 )
 from cutline.kernels.words.char_map cimport WHITE
 from cutline.kernels.words.encoder cimport (
@@ -28,7 +28,7 @@ from cutline.kernels.words.model cimport UNIGRAM, WordModel
 from cutline.kernels.words.reader cimport (
     ONLY_WHITE, TOO_LONG, WORD_SLOTS, Reader, Words, read_words, start_reading,
 )
-from cutline.kernels.words.trie cimport Trie, child_of
+from cutline.kernels.words.trie cimport Trie, child_of, ends_token, label_at
 from cutline.kernels.words.unigram cimport Joints, best_path, count_prefixes
 from cutline.kernels.words.wordpiece cimport longest_matches
 
@@ -43,20 +43,9 @@ cdef enum:
     LONG_WORD = 64          # bytes: longer words get joints
     GAP_STEP = 64           # characters without a word from one start to the next
     NOGIL_CHARS = 1 << 16
-    NEAR = 64               # characters
+    NEAR = 12               # characters: few tokens have more
     WINDOW = 4096           # characters that are read at first to find an end
     WINDOW_TOKEN = 8        # ... and for each token
-
-
-# Bit k: at character k begins what is counted apart. `ranks` has the bits before each word of 64,
-# `sums` the tokens before each bit; bits inside words are set in `joined`, too.
-cdef struct Starts:
-    uint64_t* bits
-    uint64_t* joined
-    uint32_t* ranks
-    int64_t* sums
-    Py_ssize_t count, slots
-    Py_ssize_t n                # characters
 
 
 cdef inline bint add_start(Starts* starts, Py_ssize_t at, int64_t tokens, bint inside) noexcept nogil:
@@ -131,12 +120,6 @@ cdef class WordIntervals:
         encoder: counts.
         text: has no surrogates, and no entangled characters.
     """
-    cdef WordEncoder encoder
-    cdef str held
-    cdef Characters text
-    cdef Starts starts
-    cdef object memory
-    cdef readonly int64_t total
 
     def __cinit__(self, WordEncoder encoder not None, str text not None):
         cdef OwnedWordState owned
@@ -260,32 +243,42 @@ cdef class WordIntervals:
         """
         cdef bint inside = place > start and is_joint(&self.starts, place)
         cdef Py_ssize_t count
-        state.paths.is_sure = True
-        count = count_stretch(
+        if inside:
+            count = self.count_sure_word(state, place, end)
+            if count < 0:
+                return count
+            if state.reader.at == end and state.words.count == 1 and not state.reader.is_open:
+                return count
+        return count_stretch(
             &self.encoder.model, state, place, end, self.encoder.prefixes and not inside
         )
-        if inside and count >= 0 and not self.is_sure(state, place, end):
-            return NOT_FOUND
-        return count
 
-    cdef bint is_sure(self, WordState* state, Py_ssize_t place, Py_ssize_t end) noexcept nogil:
-        """Whether the first word of text[place:end], which goes on with one, has sure tokens.
+    cdef Py_ssize_t count_sure_word(
+        self, WordState* state, Py_ssize_t place, Py_ssize_t end
+    ) noexcept nogil:
+        """Count the tokens of the first word of text[place:end], which goes on with a word.
 
-        The first one is known, too: unknown characters may be one token with those before them.
+        NOT_FOUND: its tokens are not sure, or the first one is unknown: such characters may be one
+        token with those before them. Also NO_MEMORY.
         """
         cdef const WordModel* model = &self.encoder.model
-        cdef Py_ssize_t n
+        cdef Py_ssize_t n, count
         start_reading(&state.reader, place, end, False)
-        if read_words(&state.reader, &state.words) <= 0:
-            return True
+        count = read_words(&state.reader, &state.words)
+        if count <= 0:
+            return count
         n = state.words.lengths[0]
         if not grow(<void**> &state.out, &state.out_slots, 4 * n + 4, sizeof(uint32_t)):
-            return False
-        best_path(
+            return NO_MEMORY
+        count = best_path(
             model, &state.paths, state.reader.buffer + state.words.starts[0], n, state.out, NULL,
             NULL,
         )
-        return state.paths.is_sure and not (model.fuses and state.paths.begins_unknown)
+        if count >= 0 and (
+            not state.paths.is_sure or (model.fuses and state.paths.begins_unknown)
+        ):
+            return NOT_FOUND
+        return count
 
     cdef Py_ssize_t first_start(self, WordState* state, Py_ssize_t start) noexcept nogil:
         """The first start at which a slice that begins at `start` can be cut; or a status.
@@ -315,7 +308,7 @@ cdef class WordIntervals:
         """
         cdef const Trie* trie = &self.encoder.model.trie
         cdef Reader* reader = &state.reader
-        cdef Py_ssize_t at, begin, reach = start, n
+        cdef Py_ssize_t at, end, reach = start, n, width
         cdef uint32_t node = 0
         start_reading(reader, start, stop, True)
         reader.traces = True
@@ -323,13 +316,15 @@ cdef class WordIntervals:
         reader.traces = False
         if n <= 0:
             return stop if n == 0 else n
-        begin = state.words.starts[0]
-        for at in range(begin, begin + state.words.lengths[0]):
-            node = child_of(trie, node, reader.buffer[at])
+        at = state.words.starts[0]
+        end = at + state.words.lengths[0]
+        while at < end:
+            node = child_of(trie, node, label_at(reader.buffer + at, &width))
             if node == 0:
                 return reach
-            if trie.tokens[node] != NONE:
-                reach = reader.origins[at] + 1
+            at += width
+            if ends_token(trie, node):
+                reach = reader.origins[at - 1] + 1
         return stop if state.words.ends[0] == stop else reach
 
     cdef Py_ssize_t count_slice(
@@ -459,7 +454,7 @@ cdef class WordIntervals:
         if length <= model.longest:
             return False
         for at in range(length - model.longest, length + 1):
-            if state.paths.starts[at] >= 0 and state.spans[at] <= n:
+            if state.paths.to[at].start >= 0 and state.spans[at] <= n:
                 return False
         return True
 
@@ -479,8 +474,12 @@ cdef class WordIntervals:
         cdef Reader* reader = &state.reader
         if place >= limit:
             return place
-        if inside and not self.is_sure(state, place, limit):
-            return self.best_end_slowly(state, start, place, limit, n)
+        if inside:
+            count = self.count_sure_word(state, place, limit)
+            if count == NOT_FOUND:
+                return self.best_end_slowly(state, start, place, limit, n)
+            if count < 0:
+                return count
         count = count_stretch(
             &self.encoder.model, state, place, limit, self.encoder.prefixes and not inside
         )

@@ -18,8 +18,6 @@ cdef struct WordModel:
     # WordPiece
     uint32_t continued              # the root of tokens that go on with a word
     # Unigram
-    const double* scores            # by number
-    uint32_t* nodes_of_characters   # of the BMP: the node that a character leads to, or 0
     double unk_score
     double rounding                 # the most that rounding moves a sum, for each byte of a word
     bint fuses
@@ -29,12 +27,15 @@ cdef struct WordModel:
     uint8_t meta[4]                 # the bytes that META stands for
     Py_ssize_t n_meta
 
-# Memory for the paths of a word: the best to each of its bytes.
+# The best path to a byte of a word.
+cdef struct Path:
+    double score
+    double margin                   # by how much it is better than the next
+    Py_ssize_t start                # where its last token starts; -1: no path
+    uint32_t node                   # of its last token; 0: unknown
+
 cdef struct Paths:
-    double* scores
-    double* margins                 # by how much the best is better than the next
-    Py_ssize_t* starts              # where its last token starts; -1: no path
-    uint32_t* tokens                # its last token, by number; NONE: unknown
+    Path* to                        # each byte of a word
     Py_ssize_t slots
     bint is_sure                    # of the last word: no score before it could change its tokens
     bint begins_unknown     # the first token of the last word is unknown characters

@@ -9,9 +9,8 @@ from cutline.kernels.base.characters cimport Unit, char_at
 from cutline.kernels.base.common cimport (
     NO_MEMORY, grow, is_continuation, likely, memmove, uint16_t, uint32_t, unlikely,
 )
-from cutline.kernels.words.char_map cimport (
-    BLANK, GAP, LOOK, MARKED, META, WHITE, Image,
-)
+from cutline.kernels.words.char_map cimport GAP, LOOK, MARKED, WHITE, Image
+from cutline.kernels.words.images cimport BLANK, META
 
 cdef enum:
     ROOM = 288              # bytes of an image and a META, and what keys read beyond a word
@@ -117,12 +116,14 @@ cdef void read_simple(
     There is room for a META and a byte for each of them.
     """
     cdef uint8_t* buffer = reader.buffer
+    cdef const uint8_t* ascii = reader.ascii
+    cdef const uint8_t* groups = reader.ascii_group if reader.has_groups else NULL
     cdef Py_ssize_t at = reader.at, used = reader.used, start = used
-    cdef uint8_t known
+    cdef uint8_t known, group
     while at < stop:
         if text[at] >= 128:
             break
-        known = reader.ascii[text[at]]
+        known = ascii[text[at]]
         if likely(0 < known < 128):
             if unlikely(not reader.is_open):
                 if words.count >= WORDS:
@@ -134,11 +135,21 @@ cdef void read_simple(
                 if reader.prefixes:
                     buffer[used] = META
                     used += 1
-            elif reader.has_groups and reader.group != reader.ascii_group[text[at]]:
+            elif groups != NULL and reader.group != groups[text[at]]:
                 break
-            buffer[used] = known
-            used += 1
             reader.is_blank = False
+            group = reader.group
+            # Most of a text is characters that go on with a word.
+            while True:
+                buffer[used] = known
+                used += 1
+                at += 1
+                if at == stop or text[at] >= 128:
+                    break
+                known = ascii[text[at]]
+                if not 0 < known < 128 or (groups != NULL and group != groups[text[at]]):
+                    break
+            continue
         elif known == LOOK:
             break
         else:
@@ -192,6 +203,9 @@ cdef bint read_character(Reader* reader, Words* words) noexcept nogil:
         return False
     if image.first_group and reader.group and image.first_group != reader.group:
         end_word(reader, words)
+    if reader.is_open and image.n > 0 and not image.flags & MARKED:
+        go_on(reader, image, written)
+        return True
     while at < image.n:
         byte = written[at]
         at += 1
@@ -222,6 +236,22 @@ cdef bint read_character(Reader* reader, Words* words) noexcept nogil:
         reader.is_white = reader.is_white and image.flags & WHITE
     reader.at += 1
     return True
+
+
+cdef inline void go_on(Reader* reader, const Image* image, const uint8_t* written) noexcept nogil:
+    """Add an image without markers to the open word."""
+    cdef Py_ssize_t at
+    for at in range(image.n):
+        reader.buffer[reader.used + at] = written[at]
+        reader.characters += not is_continuation(written[at])
+    if reader.traces:
+        for at in range(image.n):
+            reader.origins[reader.used + at] = reader.at
+    reader.used += image.n
+    reader.is_blank = False
+    reader.last = reader.at
+    reader.group = image.last_group
+    reader.at += 1
 
 
 cdef void free_reader(Reader* reader) noexcept nogil:

@@ -1,22 +1,43 @@
-"""A trie of tokens, byte by byte, in one table of edges.
+"""A trie of tokens, character by character, in one table of edges.
+
+An edge's slot in the table is the number of the node that it leads to, so that what a step asks
+for, where it leads, whether a token ends there and with which score, lies in one place.
 
 Guarded by tests/words/test_encoding.py.
 """
 
-from cutline.kernels.base.common cimport NONE, uint8_t, uint32_t, uint64_t
+from cutline.kernels.base.common cimport char_bytes, decode_char, uint8_t, uint32_t, uint64_t
+from cutline.kernels.words.images cimport META
 
 cdef enum:
-    NODE_BITS = 28
     ROOTS = 2               # nodes 0 and 1: where a word begins, and where it goes on
+    LABEL_BITS = 22
+    META_LABEL = 0x110000
+    BMP = 0x10000           # characters
+    HAS_MORE = 62           # bits of an edge's key: the node has children
+    ENDS = 63               # ... and a token ends there
 
-# An edge is `(node << 8 | byte) << NODE_BITS | child`; no child is a root, so that none is 0.
+cdef struct Edge:
+    uint64_t key            # parent << LABEL_BITS | label + 1, and two bits; 0: there is no edge
+    double score            # of the token that ends at its node
+
 cdef struct Trie:
-    uint64_t* edges
+    Edge* edges
     uint64_t mask
-    uint32_t* tokens            # node -> the token that ends there, or NONE
-    Py_ssize_t n_nodes
-    Py_ssize_t node_slots
-    uint32_t first[ROOTS][256]  # children of the roots; 0: none
+    uint32_t* tokens        # of each slot: the token that ends at its node
+    uint32_t* first[ROOTS]  # of each character of the BMP: the root's child, or 0
+
+
+cdef inline uint32_t label_at(const uint8_t* text, Py_ssize_t* width) noexcept nogil:
+    """The label of the character that begins there, and its bytes. META is a character, too."""
+    if text[0] < 0x80:
+        width[0] = 1
+        return text[0]
+    if text[0] == META:
+        width[0] = 1
+        return META_LABEL
+    width[0] = char_bytes(text[0])
+    return decode_char(text, width[0])
 
 
 cdef inline uint64_t edge_slot(const Trie* trie, uint64_t key) noexcept nogil:
@@ -24,28 +45,42 @@ cdef inline uint64_t edge_slot(const Trie* trie, uint64_t key) noexcept nogil:
     return (key ^ key >> 32) & trie.mask
 
 
-cdef inline uint32_t child_of(const Trie* trie, uint32_t node, uint8_t byte) noexcept nogil:
+cdef inline uint32_t child_of(const Trie* trie, uint32_t node, uint32_t label) noexcept nogil:
     """The child of a node, or 0."""
     cdef uint64_t key, slot, edge
-    if node < ROOTS:
-        return trie.first[node][byte]
-    key = <uint64_t> node << 8 | byte
+    if node < ROOTS and label < BMP:
+        return trie.first[node][label]
+    key = <uint64_t> node << LABEL_BITS | (label + 1)
     slot = edge_slot(trie, key)
     while True:
-        edge = trie.edges[slot]
-        if edge >> NODE_BITS == key:
-            return edge & ((1 << NODE_BITS) - 1)
+        edge = trie.edges[slot].key
+        if edge & ((<uint64_t> 1 << HAS_MORE) - 1) == key:
+            return <uint32_t> slot + ROOTS
         if edge == 0:
             return 0
         slot = (slot + 1) & trie.mask
 
 
-cdef bint start_trie(Trie* trie, Py_ssize_t n_bytes) noexcept nogil
-cdef bint add_token(
-    Trie* trie, uint32_t root, const uint8_t* token, Py_ssize_t n, uint32_t number
+cdef inline bint has_more(const Trie* trie, uint32_t node) noexcept nogil:
+    """Whether a node, which is no root, has children."""
+    return trie.edges[node - ROOTS].key >> HAS_MORE & 1
+
+
+cdef inline bint ends_token(const Trie* trie, uint32_t node) noexcept nogil:
+    """Whether a token ends at a node, which is no root."""
+    return trie.edges[node - ROOTS].key >> ENDS
+
+
+cdef inline uint32_t token_at(const Trie* trie, uint32_t node) noexcept nogil:
+    """The token that ends at a node."""
+    return trie.tokens[node - ROOTS]
+
+
+cdef bint start_trie(Trie* trie, Py_ssize_t n_characters) noexcept nogil
+cdef void add_token(
+    Trie* trie, uint32_t root, const uint8_t* token, Py_ssize_t n, uint32_t number, double score
 ) noexcept nogil
 cdef uint32_t find_in_trie(
     const Trie* trie, uint32_t root, const uint8_t* token, Py_ssize_t n
 ) noexcept nogil
-cdef uint32_t* nodes_of_characters(const Trie* trie) noexcept nogil
 cdef void free_trie(Trie* trie) noexcept nogil

@@ -3,96 +3,94 @@
 Guarded by tests/words/test_encoding.py.
 """
 
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, malloc
 
-from cutline.kernels.base.common cimport grow, memset
+from cutline.kernels.base.characters cimport utf8_width
+from cutline.kernels.base.common cimport NONE, is_continuation, memset
 
 
-cdef bint start_trie(Trie* trie, Py_ssize_t n_bytes) noexcept nogil:
-    """Make room for tokens of so many bytes in all. False: no memory."""
+cdef bint start_trie(Trie* trie, Py_ssize_t n_characters) noexcept nogil:
+    """Make room for tokens of so many characters in all. False: no memory."""
     cdef uint64_t slots = 64
-    while slots < <uint64_t> n_bytes + n_bytes // 4:
-        slots <<= 1
+    cdef Py_ssize_t root
     memset(trie, 0, sizeof(Trie))
-    trie.edges = <uint64_t*> calloc(slots, sizeof(uint64_t))
+    while slots < <uint64_t> n_characters + n_characters // 4:
+        slots <<= 1
+    if slots >> 31:
+        return False
+    trie.edges = <Edge*> calloc(slots, sizeof(Edge))
+    trie.tokens = <uint32_t*> malloc(slots * sizeof(uint32_t))
     trie.mask = slots - 1
-    if trie.edges == NULL:
-        return False
-    if not grow(<void**> &trie.tokens, &trie.node_slots, n_bytes + ROOTS, sizeof(uint32_t)):
-        return False
-    trie.tokens[0] = trie.tokens[1] = NONE
-    trie.n_nodes = ROOTS
-    return True
+    for root in range(ROOTS):
+        trie.first[root] = <uint32_t*> calloc(BMP, sizeof(uint32_t))
+        if trie.first[root] == NULL:
+            return False
+    return trie.edges != NULL and trie.tokens != NULL
 
 
-cdef bint add_token(
-    Trie* trie, uint32_t root, const uint8_t* token, Py_ssize_t n, uint32_t number
+cdef bint is_character(const uint8_t* text, Py_ssize_t n) noexcept nogil:
+    """Whether META or a character is there as a whole, in UTF-8."""
+    cdef Py_ssize_t at, width = char_bytes(text[0])
+    cdef uint32_t code_point
+    if text[0] == META:
+        return True
+    if width > n:
+        return False
+    for at in range(1, width):
+        if not is_continuation(text[at]):
+            return False
+    code_point = decode_char(text, width)
+    return text[0] < 0xF8 and code_point < META_LABEL and utf8_width(code_point) == width
+
+
+cdef void add_token(
+    Trie* trie, uint32_t root, const uint8_t* token, Py_ssize_t n, uint32_t number, double score
 ) noexcept nogil:
-    """Add a token of at least one byte, for which there is room. False: too many nodes."""
-    cdef uint32_t node = root, child
+    """Add a token, for which there is room. One that is no UTF-8 or empty is in no word."""
+    cdef uint32_t node = root, child, label
     cdef uint64_t key, slot
-    cdef Py_ssize_t at
-    for at in range(n):
-        child = child_of(trie, node, token[at])
+    cdef Py_ssize_t at = 0, width
+    while at < n:
+        if not is_character(token + at, n - at):
+            return
+        label = label_at(token + at, &width)
+        at += width
+        child = child_of(trie, node, label)
         if child == 0:
-            if trie.n_nodes >> NODE_BITS:
-                return False
-            child = <uint32_t> trie.n_nodes
-            trie.n_nodes += 1
-            trie.tokens[child] = NONE
-            if node < ROOTS:
-                trie.first[node][token[at]] = child
-            else:
-                key = <uint64_t> node << 8 | token[at]
-                slot = edge_slot(trie, key)
-                while trie.edges[slot] != 0:
-                    slot = (slot + 1) & trie.mask
-                trie.edges[slot] = key << NODE_BITS | child
+            key = <uint64_t> node << LABEL_BITS | (label + 1)
+            slot = edge_slot(trie, key)
+            while trie.edges[slot].key != 0:
+                slot = (slot + 1) & trie.mask
+            trie.edges[slot].key = key
+            child = <uint32_t> slot + ROOTS
+            if node >= ROOTS:
+                trie.edges[node - ROOTS].key |= <uint64_t> 1 << HAS_MORE
+            elif label < BMP:
+                trie.first[node][label] = child
         node = child
-    trie.tokens[node] = number
-    return True
+    if node >= ROOTS:
+        trie.edges[node - ROOTS].key |= <uint64_t> 1 << ENDS
+        trie.edges[node - ROOTS].score = score
+        trie.tokens[node - ROOTS] = number
 
 
 cdef uint32_t find_in_trie(
     const Trie* trie, uint32_t root, const uint8_t* token, Py_ssize_t n
 ) noexcept nogil:
-    """The token with exactly these bytes, or NONE."""
+    """The token with exactly these bytes, which are UTF-8, or NONE."""
     cdef uint32_t node = root
-    cdef Py_ssize_t at
-    for at in range(n):
-        node = child_of(trie, node, token[at])
+    cdef Py_ssize_t at = 0, width
+    while at < n:
+        node = child_of(trie, node, label_at(token + at, &width))
         if node == 0:
             return NONE
-    return trie.tokens[node]
-
-
-cdef uint32_t* nodes_of_characters(const Trie* trie) noexcept nogil:
-    """The node that each character of two or three bytes leads to from the first root, or 0.
-
-    65,536 numbers, to be freed; NULL: no memory.
-    """
-    cdef uint32_t* nodes = <uint32_t*> calloc(1 << 16, sizeof(uint32_t))
-    cdef uint32_t lead, first, second, one, two
-    if nodes == NULL:
-        return NULL
-    for lead in range(0xC2, 0xF0):
-        one = trie.first[0][lead]
-        if one == 0:
-            continue
-        for first in range(0x80, 0xC0):
-            two = child_of(trie, one, first)
-            if two == 0:
-                continue
-            if lead < 0xE0:
-                nodes[(lead & 0x1F) << 6 | (first & 0x3F)] = two
-                continue
-            for second in range(0x80, 0xC0):
-                nodes[(lead & 0x0F) << 12 | (first & 0x3F) << 6 | (second & 0x3F)] = child_of(
-                    trie, two, second
-                )
-    return nodes
+        at += width
+    return token_at(trie, node) if node >= ROOTS and ends_token(trie, node) else NONE
 
 
 cdef void free_trie(Trie* trie) noexcept nogil:
+    cdef Py_ssize_t root
     free(trie.edges)
     free(trie.tokens)
+    for root in range(ROOTS):
+        free(trie.first[root])

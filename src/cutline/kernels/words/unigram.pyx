@@ -8,61 +8,39 @@ longest stretch without one. Source: docs/words.md.
 Guarded by tests/words/test_encoding.py.
 """
 
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 
-from cutline.kernels.base.common cimport NO_MEMORY, NONE, char_bytes, decode_char, grow
-from cutline.kernels.words.char_map cimport META
-from cutline.kernels.words.trie cimport child_of, find_in_trie
+from cutline.kernels.base.common cimport NO_MEMORY, NONE, grow
+from cutline.kernels.words.images cimport META
+from cutline.kernels.words.model cimport Path
+from cutline.kernels.words.trie cimport (
+    ROOTS, Trie, child_of, ends_token, find_in_trie, has_more, label_at, token_at,
+)
 
 cdef enum:
     WINDOW = 1024           # bytes of a word that are followed before its tokens are written
     LEAST_JOINT = 24        # bytes from one joint to the next
-    AT_ONCE = 1024
-
-
-cdef inline Py_ssize_t character_bytes(uint8_t lead) noexcept nogil:
-    return 1 if lead == META else char_bytes(lead)
+    AT_ONCE = 32
 
 
 cdef bint reserve_paths(Paths* paths, Py_ssize_t n) noexcept nogil:
-    cdef void* grown
-    if n <= paths.slots:
-        return True
-    n += n // 2 + 64
-    grown = realloc(paths.scores, n * sizeof(double))
-    if grown == NULL:
-        return False
-    paths.scores = <double*> grown
-    grown = realloc(paths.margins, n * sizeof(double))
-    if grown == NULL:
-        return False
-    paths.margins = <double*> grown
-    grown = realloc(paths.starts, n * sizeof(Py_ssize_t))
-    if grown == NULL:
-        return False
-    paths.starts = <Py_ssize_t*> grown
-    grown = realloc(paths.tokens, n * sizeof(uint32_t))
-    if grown == NULL:
-        return False
-    paths.tokens = <uint32_t*> grown
-    paths.slots = n
-    return True
+    return grow(<void**> &paths.to, &paths.slots, n, sizeof(Path))
 
 
 cdef inline void offer(
-    Paths* paths, Py_ssize_t end, Py_ssize_t start, uint32_t token, double score
+    Path* end, Py_ssize_t start, uint32_t node, double score
 ) noexcept nogil:
     """Take a path to a place if it is better than the one that is known."""
-    if paths.starts[end] < 0:
-        paths.margins[end] = 1e300
-    elif score > paths.scores[end]:
-        paths.margins[end] = score - paths.scores[end]
+    if end.start < 0:
+        end.margin = 1e300
+    elif score > end.score:
+        end.margin = score - end.score
     else:
-        paths.margins[end] = min(paths.margins[end], paths.scores[end] - score)
+        end.margin = min(end.margin, end.score - score)
         return
-    paths.scores[end] = score
-    paths.starts[end] = start
-    paths.tokens[end] = token
+    end.score = score
+    end.start = start
+    end.node = node
 
 
 cdef bint extend_paths(
@@ -73,27 +51,12 @@ cdef bint extend_paths(
     if not reserve_paths(paths, end):
         return False
     for at in range(known[0], end):
-        paths.starts[at] = -1
+        paths.to[at].start = -1
     if known[0] == 0:
-        paths.scores[0] = score
-        paths.starts[0] = 0
+        paths.to[0].score = score
+        paths.to[0].start = 0
     known[0] = end
     return True
-
-
-cdef inline uint32_t node_after(
-    const WordModel* model, const uint8_t* character, Py_ssize_t width
-) noexcept nogil:
-    """The node that a character leads to from the first root, or 0."""
-    cdef uint32_t node = 0
-    cdef Py_ssize_t at
-    if 2 <= width <= 3:
-        return model.nodes_of_characters[decode_char(character, width)]
-    for at in range(width):
-        node = child_of(&model.trie, node, character[at])
-        if node == 0:
-            return 0
-    return node
 
 
 cdef Py_ssize_t follow(
@@ -105,36 +68,37 @@ cdef Py_ssize_t follow(
     Stops at the first boundary after `least` bytes that no token lies across, or at the end.
     Returns where; or NO_MEMORY.
     """
-    cdef Py_ssize_t at = 0, place, width, reach = 1, known = 0
-    cdef uint32_t node, token
+    cdef Py_ssize_t at = 0, place, width, next_width, reach = 1, known = 0
+    cdef uint32_t node
+    cdef double before
     cdef bint is_known
+    cdef const Trie* trie = &model.trie
     while at < n and (at < reach or at < least):
         if at + 8 > known and not extend_paths(paths, &known, at + 8, score):
             return NO_MEMORY
-        width = character_bytes(word[at])
-        node = node_after(model, word + at, width)
+        node = child_of(trie, 0, label_at(word + at, &width))
         place = at + width
-        is_known = node != 0 and model.trie.tokens[node] != NONE
+        before = paths.to[at].score
+        is_known = node != 0 and ends_token(trie, node)
         while node != 0:
-            token = model.trie.tokens[node]
-            if token != NONE:
+            if ends_token(trie, node):
                 if place >= known and not extend_paths(paths, &known, place, score):
                     return NO_MEMORY
-                offer(paths, place, at, token, model.scores[token] + paths.scores[at])
+                offer(&paths.to[place], at, node, trie.edges[node - ROOTS].score + before)
                 reach = max(reach, place)
-            if place == n:
+            if place == n or not has_more(trie, node):
                 break
-            node = child_of(&model.trie, node, word[place])
-            place += 1
+            node = child_of(trie, node, label_at(word + place, &next_width))
+            place += next_width
         if not is_known:
-            offer(paths, at + width, at, NONE, model.unk_score + paths.scores[at])
+            offer(&paths.to[at + width], at, 0, model.unk_score + before)
             reach = max(reach, at + width)
         at += width
     return at
 
 
-cdef inline bint is_unknown(const WordModel* model, uint32_t token) noexcept nogil:
-    return token == NONE or model.ids[token] == model.unk_id
+cdef inline bint is_unknown(const WordModel* model, uint32_t node) noexcept nogil:
+    return node == 0 or model.ids[token_at(&model.trie, node)] == model.unk_id
 
 
 cdef Py_ssize_t write_unknown(
@@ -179,7 +143,7 @@ cdef Py_ssize_t best_path(
     """
     cdef Py_ssize_t at = 0, end, count = 0, run = -1, place, after
     cdef double score = 0
-    cdef uint32_t token
+    cdef uint32_t node
     cdef bint is_sure = True, unknown
     if joints != NULL:
         joints.count = 0
@@ -189,15 +153,15 @@ cdef Py_ssize_t best_path(
         )
         if end < 0:
             return NO_MEMORY
-        score = paths.scores[end]
+        score = paths.to[end].score
         is_sure = turn_around(paths, end, (end + 2) * model.rounding * n) and is_sure
-        after = paths.starts[0]
+        after = paths.to[0].start
         if at == 0:
-            paths.begins_unknown = is_unknown(model, paths.tokens[after])
+            paths.begins_unknown = is_unknown(model, paths.to[after].node)
         place = 0
         while place < end:
-            token = paths.tokens[after]
-            unknown = is_unknown(model, token)
+            node = paths.to[after].node
+            unknown = is_unknown(model, node)
             if run >= 0 and not (unknown and model.fuses):
                 count = write_unknown(model, word, run, at + place, count, out, spans)
                 run = -1
@@ -206,13 +170,13 @@ cdef Py_ssize_t best_path(
             else:
                 if place == 0 and joints != NULL and at > 0 and not add_joint(joints, at, count):
                     return NO_MEMORY
-                out[count] = model.ids[token]
+                out[count] = model.ids[token_at(&model.trie, node)]
                 if spans != NULL:
                     spans[2 * count] = at + place
                     spans[2 * count + 1] = at + after
                 count += 1
             place = after
-            after = paths.starts[after]
+            after = paths.to[after].start
         at += end
     if run >= 0:
         count = write_unknown(model, word, run, n, count, out, spans)
@@ -231,12 +195,12 @@ cdef inline bint turn_around(Paths* paths, Py_ssize_t end, double risk) noexcept
     cdef Py_ssize_t place = end, after = end, start
     cdef bint is_sure = True
     while place > 0:
-        is_sure = is_sure and paths.margins[place] > risk
-        start = paths.starts[place]
-        paths.starts[place] = after
+        is_sure = is_sure and paths.to[place].margin > risk
+        start = paths.to[place].start
+        paths.to[place].start = after
         after = place
         place = start
-    paths.starts[0] = after
+    paths.to[0].start = after
     return is_sure
 
 
@@ -258,27 +222,25 @@ cdef Py_ssize_t count_prefixes(
     something. Returns 0 or NO_MEMORY.
     """
     cdef Py_ssize_t place, start, run
-    cdef uint32_t token
     cdef double risk = (n + 2) * model.rounding * n
     if follow(model, paths, word, n, 0, n) < 0:
         return NO_MEMORY
     counts[0] = 0
     paths.is_sure = True
-    # While places are looked through in order, `margins` holds where a run of unknown ones began.
+    # While places are looked through in order, `margin` holds where a run of unknown ones began.
     for place in range(1, n + 1):
-        start = paths.starts[place]
+        start = paths.to[place].start
         if start < 0:
             continue
-        paths.is_sure = paths.is_sure and paths.margins[place] > risk
-        token = paths.tokens[place]
-        if not is_unknown(model, token):
+        paths.is_sure = paths.is_sure and paths.to[place].margin > risk
+        if not is_unknown(model, paths.to[place].node):
             counts[place] = counts[start] + 1
-            paths.margins[place] = -1
+            paths.to[place].margin = -1
             continue
         run = start
-        if start > 0 and model.fuses and paths.margins[start] >= 0:
-            run = <Py_ssize_t> paths.margins[start]
-        paths.margins[place] = run
+        if start > 0 and model.fuses and paths.to[start].margin >= 0:
+            run = <Py_ssize_t> paths.to[start].margin
+        paths.to[place].margin = run
         if not model.falls_back or find_in_trie(&model.trie, 0, word + run, place - run) != NONE:
             counts[place] = counts[run] + 1
             continue
@@ -300,7 +262,4 @@ cdef inline Py_ssize_t count_bytes(
 
 
 cdef void free_paths(Paths* paths) noexcept nogil:
-    free(paths.scores)
-    free(paths.margins)
-    free(paths.starts)
-    free(paths.tokens)
+    free(paths.to)

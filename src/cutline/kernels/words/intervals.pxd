@@ -1,0 +1,68 @@
+"""Counts of the slices of a text, for other kernels that cut it."""
+
+from cutline.kernels.base.characters cimport Characters
+from cutline.kernels.base.common cimport int64_t, uint32_t, uint64_t
+from cutline.kernels.words.encoder cimport WordEncoder, WordState
+from cutline.kernels.words.unigram cimport Joints
+
+# Bit k: at character k begins what is counted apart. `ranks` has the bits before each word of 64,
+# `sums` the tokens before each bit; bits inside words are set in `joined`, too.
+cdef struct Starts:
+    uint64_t* bits
+    uint64_t* joined
+    uint32_t* ranks
+    int64_t* sums
+    Py_ssize_t count, slots
+    Py_ssize_t n                # characters
+
+
+cdef class WordIntervals:
+    cdef WordEncoder encoder
+    cdef str held
+    cdef Characters text
+    cdef Starts starts
+    cdef object memory
+    cdef readonly int64_t total
+    cdef Py_ssize_t build(self, WordState* state) noexcept nogil
+    cdef bint add_gap(self, Py_ssize_t start, Py_ssize_t end, int64_t tokens) noexcept nogil
+    cdef bint add_joints(
+        self, WordState* state, Py_ssize_t word, int64_t before, Joints* joints
+    ) noexcept nogil
+    cdef Py_ssize_t count_after(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t place, Py_ssize_t end
+    ) noexcept nogil
+    cdef Py_ssize_t count_sure_word(
+        self, WordState* state, Py_ssize_t place, Py_ssize_t end
+    ) noexcept nogil
+    cdef Py_ssize_t first_start(self, WordState* state, Py_ssize_t start) noexcept nogil
+    cdef Py_ssize_t prefix_reach(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t stop
+    ) noexcept nogil
+    cdef Py_ssize_t count_slice(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t end
+    ) noexcept nogil
+    cdef Py_ssize_t after_white(self, Py_ssize_t start) noexcept nogil
+    cdef Py_ssize_t count_alone(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t end
+    ) noexcept nogil
+    cdef Py_ssize_t longest_fit(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t n
+    ) noexcept nogil
+    cdef Py_ssize_t end_in_window(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t n
+    ) noexcept nogil
+    cdef bint is_settled(self, WordState* state, Py_ssize_t n) noexcept nogil
+    cdef Py_ssize_t rank_of(self, Py_ssize_t at) noexcept nogil
+    cdef Py_ssize_t best_end(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t place, Py_ssize_t limit, Py_ssize_t n
+    ) noexcept nogil
+    cdef Py_ssize_t try_ends(
+        self, WordState* state, Py_ssize_t word, Py_ssize_t before, Py_ssize_t n,
+        bint inside, Py_ssize_t* best
+    ) noexcept nogil
+    cdef void try_blank(
+        self, WordState* state, Py_ssize_t word, Py_ssize_t before, Py_ssize_t n, Py_ssize_t* best
+    ) noexcept nogil
+    cdef Py_ssize_t best_end_slowly(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t place, Py_ssize_t limit, Py_ssize_t n
+    ) noexcept nogil

@@ -29,6 +29,7 @@ __all__ = [
     "parse_tokenizer_json",
     "refused",
     "shown",
+    "template_of",
     "trims_of",
 ]
 
@@ -62,6 +63,7 @@ class TokenizerJson:
         trims: for each post-processor that trims blanks from offsets, whether it takes a blank
             before the text for an inserted one.
         decoders: the steps of decoding, sequences flattened.
+        template: see `template_of`.
     """
 
     model: MergeModel
@@ -72,6 +74,7 @@ class TokenizerJson:
     is_normalized: bool
     trims: tuple[bool, ...]
     decoders: tuple[Part, ...]
+    template: str
 
 
 def parse_tokenizer_json(document: Part, source: str) -> TokenizerJson:
@@ -99,7 +102,17 @@ def parse_tokenizer_json(document: Part, source: str) -> TokenizerJson:
         is_newer(document),
         trims_of(processors),
         tuple(flat(document.get("decoder"), "decoders", source, "decoder")),
+        template_of(document, counts, processors),
     )
+
+
+def template_of(
+    document: Part, counts: Iterable[tuple[int, int]], processors: Iterable[Part]
+) -> str:
+    """Return `TokenizerSpec.template`: "" if the post-processors do nothing."""
+    if not (any(map(any, counts)) or trims_of(processors)):
+        return ""
+    return json.dumps(document["post_processor"], ensure_ascii=False, sort_keys=True)
 
 
 def is_newer(document: Part) -> bool:

@@ -1,7 +1,7 @@
 """Reading WordPiece, Unigram and WordLevel from a Hugging Face `tokenizer.json`."""
 
 from base64 import b64decode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from sys import float_info
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from cutline.formats.tokenizer_json import (
     parse_added_tokens,
     refused,
     shown,
+    template_of,
     trims_of,
 )
 from cutline.normalizing import Form, Lower, Step
@@ -28,23 +29,26 @@ from cutline.words.splitting import Behavior, Metaspace, SplitClass, Splitter, W
 from cutline.words.steps import ByCharacter, Collapse
 
 __all__ = [
+    "BEHAVIORS",
+    "UNLIMITED",
     "is_word_model",
     "make_splitters",
     "parts_before_model",
     "read_word_model",
+    "unused_prefix",
     "word_steps",
 ]
 
 _LISTED: Final = "only what docs/words.md lists can be"
 _NO_TOKEN_BEGINS_SO: Final = "\U0010ffff"
-_BEHAVIORS: Final[dict[str, Behavior]] = {
+BEHAVIORS: Final[dict[str, Behavior]] = {
     "Isolated": "isolated",
     "Contiguous": "contiguous",
     "Removed": "removed",
     "MergedWithPrevious": "merged with previous",
     "MergedWithNext": "merged with next",
 }
-_UNLIMITED: Final = 2**31 - 1
+UNLIMITED: Final = 2**31 - 1
 _GREATEST: Final = float_info.max
 
 
@@ -131,6 +135,7 @@ def read_word_model(
         model=model,
         splitters=splitters,
         joiner=_joiner(decoders, source),
+        template=template_of(document, counts, processors),
     )
 
 
@@ -149,7 +154,7 @@ def _by_ids(part: Part, ids: Mapping[str, int], source: str) -> tuple[Vocabulary
         )
     )
     if part["type"] == "WordLevel":
-        return vocabulary, WordPiece(ids[unk], _unused_prefix(ids), _UNLIMITED)
+        return vocabulary, WordPiece(ids[unk], unused_prefix(ids), UNLIMITED)
     prefix = part.get("continuing_subword_prefix", "##")
     longest = part.get("max_input_chars_per_word", 100)
     if not isinstance(prefix, str) or type(longest) is not int or longest < 1:
@@ -167,7 +172,7 @@ def _utf8(text: str, source: str) -> bytes:
         ) from None
 
 
-def _unused_prefix(ids: Mapping[str, int]) -> str:
+def unused_prefix(ids: Iterable[str]) -> str:
     """Return a prefix that no token has, so that a word is one token or unknown."""
     prefix = _NO_TOKEN_BEGINS_SO
     while any(text.startswith(prefix) for text in ids):
@@ -282,7 +287,7 @@ def _splitters(part: Part, source: str, is_newer: bool) -> tuple[Splitter, ...]:
         case {"type": "Whitespace"}:
             return WhitespaceSplit(), SplitClass("newer word" if is_newer else "word", "contiguous")
         case {"type": "Punctuation"}:
-            behavior = _BEHAVIORS.get(part.get("behavior", "Isolated"))
+            behavior = BEHAVIORS.get(part.get("behavior", "Isolated"))
             if behavior is not None:
                 return (_punctuation(behavior, is_newer),)
         case {"type": "Digits"}:

@@ -126,7 +126,10 @@ def _unigram(spec: TokenizerSpec) -> dict[str, Any]:
     rows: list[Any] = [None] * len(tokens)
     for (token, number), score in zip(tokens, scores, strict=True):
         if number >= len(rows):
-            raise VocabularyError(f"token {token!r} has id {number}, and there are {len(rows)}")
+            raise VocabularyError(
+                f"token {token!r} has id {number}, and there are {len(rows)} tokens, whose ids are "
+                "their places in a tokenizer.json: save as .cutline"
+            )
         rows[number] = [token.decode(), _written(score)]
     return {
         "type": "Unigram",
@@ -144,7 +147,9 @@ def _written(score: float) -> float:
             if float_of_serde(repr(near)) == score:
                 return near
         up, down = nextafter(up, float("inf")), nextafter(down, float("-inf"))
-    raise VocabularyError(f"tokenizers reads no number as the score {score!r}")
+    raise VocabularyError(
+        f"tokenizers reads no number as the score {score!r}, for it rounds twice: save as .cutline"
+    )
 
 
 def _all_tokens(spec: TokenizerSpec) -> Iterator[tuple[bytes, int]]:
@@ -271,20 +276,21 @@ def _merges(spec: TokenizerSpec) -> list[Merge]:
 
 
 def _runs_first(merges: list[Merge]) -> list[Merge]:
-    """Let runs of a character merge first, the longest before others, where several lengths can."""
-    lengths: dict[str, set[int]] = {}
-    for left, right in merges:
-        text = left + right
-        if text == text[0] * len(text):
-            lengths.setdefault(text[0], set()).add(len(text))
-    runs = {
-        one: max(several)
-        for one, several in lengths.items()
-        if max(several) > 2 and several == set(range(2, max(several) + 1))
-    }
-    led = [(one * n, one) for one, most in runs.items() for n in range(most - 1, 0, -1)]
-    made = {"".join(merge) for merge in led}
-    return led + [merge for merge in merges if "".join(merge) not in made]
+    """Let runs of a character merge one by one, the longest first; see `characters.py`.
+
+    Its tokens come before all others, in the order of lengths.
+    """
+    led: list[Merge] = []
+    at = 0
+    while at < len(merges) and merges[at][0] == merges[at][1] and len(merges[at][0]) == 1:
+        one, most = merges[at][0], 2
+        while at + most - 1 < len(merges) and "".join(merges[at + most - 1]) == one * (most + 1):
+            most += 1
+        if most == 2:
+            break
+        led += [(one * n, one) for n in range(most - 1, 0, -1)]
+        at += most - 1
+    return led + merges[at:]
 
 
 def _first_character(token: bytes) -> int:

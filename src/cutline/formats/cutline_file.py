@@ -149,7 +149,7 @@ def _header(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
         header = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise _damaged(path, f"contains no JSON {where}: {error}") from None
-    known = _NEEDED | _TOKENS | _OTHERS
+    known = {**_NEEDED, **_TOKENS, **_OTHERS}
     has_all = isinstance(header, dict) and header.keys() >= _NEEDED.keys()
     if has_all and len(header.keys() & _TOKENS.keys()) == 1:
         try:

@@ -10,6 +10,8 @@ from typing import Any, Final, Literal
 from cutline.errors import CorruptDataError, PatternError, VocabularyError
 from cutline.formats.cutline_file import MAGIC, read_cutline
 from cutline.formats.documents import checked, merged, spec_of
+from cutline.formats.gguf import MAGIC as GGUF
+from cutline.formats.gguf import read_gguf
 from cutline.formats.huggingface import read_json, read_vocab_and_merges, vocab_path
 from cutline.formats.merges import WRAP_HINT, MergeModel
 from cutline.formats.sentencepiece_model import read_sentencepiece
@@ -59,7 +61,7 @@ def read(
         name = path.absolute().name if name is None else name
         path = _file_in(path)
     file_format = _format_of(path)
-    holds_all = file_format in ("cutline", "tokenizer.json", "sentencepiece", VOCAB_NAME)
+    holds_all = file_format in ("cutline", "tokenizer.json", "sentencepiece", "gguf", VOCAB_NAME)
     if holds_all and not (isinstance(pat_str, EllipsisType) and special_tokens is None):
         raise TypeError(
             f"{path} contains the split pattern and the special tokens: "
@@ -72,6 +74,8 @@ def read(
         return _from_json(path, name)
     if file_format == VOCAB_NAME:
         return spec_of(read_vocab_txt(path), path.stem if name is None else name, str(path))
+    if file_format == "gguf":
+        return read_gguf(path, name or path.stem, str(path))
     if file_format == "sentencepiece":
         spec = read_sentencepiece(path.read_bytes(), name or path.stem, str(path))
         return checked(spec, str(path), is_done=False)
@@ -99,16 +103,20 @@ def _file_in(folder: Path) -> Path:
     raise FileNotFoundError(ENOENT, f"a folder without {', '.join(names)}", str(folder))
 
 
-def _format_of(path: Path) -> FileFormat | Literal["sentencepiece", "vocab.txt"]:
+def _format_of(path: Path) -> FileFormat | Literal["gguf", "sentencepiece", "vocab.txt"]:
     """Detect the format by the file's name, or else by its content."""
     if path.name.endswith(VOCAB_NAME):
         return "vocab.txt"
+    if path.suffix == ".gguf":
+        return "gguf"
     if (named := format_by_name(path)) is not None:
         return named
     with path.open("rb") as file:
         start = file.read(64).lstrip()
     if start.startswith(MAGIC):
         return "cutline"
+    if start.startswith(GGUF):
+        return "gguf"
     if not start.isascii() or b"\0" in start:
         return "sentencepiece"
     return "tokenizer.json" if start.startswith(b"{") else "tiktoken"

@@ -194,7 +194,8 @@ def _of_characters(spec: TokenizerSpec) -> Iterator[dict[str, Any]]:
     ids = _ids_of_characters(spec, last)
     strips = [_STRIP] if spec.characters.drops_blank else []
     decoder = sequence([*_DECODERS, *strips], "Sequence", "decoders")
-    unknown = {number: text for text, number in ids.items()}.get(_unk_id(spec, last))
+    unk_id = _unk_id(spec, last)
+    unknown = next((text for text, number in ids.items() if number == unk_id), None)
     settings = {
         "unk_token": unknown,
         "byte_fallback": isinstance(last, Spell),

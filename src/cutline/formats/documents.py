@@ -19,12 +19,12 @@ from cutline.formats.tokenizer_json import (
     check_byte_level,
     is_newer,
     parse_tokenizer_json,
+    parts_before_model,
     refused,
 )
 from cutline.formats.word_json import (
     is_word_model,
     make_splitters,
-    parts_before_model,
     read_word_model,
 )
 from cutline.normalizing import normalize

@@ -27,6 +27,7 @@ __all__ = [
     "is_newer",
     "parse_added_tokens",
     "parse_tokenizer_json",
+    "parts_before_model",
     "refused",
     "shown",
     "template_of",
@@ -86,7 +87,7 @@ def parse_tokenizer_json(document: Part, source: str) -> TokenizerJson:
     model = _parse_model(document.get("model"), source)
     processors = [*flat(document.get("post_processor"), "processors", source, "post_processor")]
     counts = [count_template(part, source) for part in processors]
-    splitters = [*flat(document.get("pre_tokenizer"), "pretokenizers", source, "pre_tokenizer")]
+    normalizers, splitters = parts_before_model(document, source)
     if is_newer(document) and document["model"].get("byte_level"):
         splitters.append(_TO_BYTES)
     return TokenizerJson(
@@ -96,7 +97,7 @@ def parse_tokenizer_json(document: Part, source: str) -> TokenizerJson:
                 document.get("added_tokens") or [], model.ids, len(model.ids), source
             )
         ),
-        tuple(flat(document.get("normalizer"), "normalizers", source, "normalizer")),
+        tuple(normalizers),
         tuple(splitters),
         (sum(one for one, _ in counts), sum(two for _, two in counts)),
         is_newer(document),
@@ -106,11 +107,36 @@ def parse_tokenizer_json(document: Part, source: str) -> TokenizerJson:
     )
 
 
+def parts_before_model(document: Part, source: str) -> tuple[list[Part], list[Part]]:
+    """Return normalizers and pre-tokenizers as version 1 of the file has them.
+
+    In version 2, Metaspace is a normalizer and a Split at what it writes.
+
+    Raises:
+        VocabularyError: names the part that is damaged or not supported.
+    """
+    before = [*flat(document.get("normalizer"), "normalizers", source, "normalizer")]
+    splitters = [*flat(document.get("pre_tokenizer"), "pretokenizers", source, "pre_tokenizer")]
+    if not before or before[-1]["type"] != "MetaspaceNormalizer":
+        return before, splitters
+    part = before.pop()
+    written, scheme = part.get("replacement"), part.get("prepend")
+    at_each = {"type": "Split", "pattern": {"String": written}, "behavior": "MergedWithNext"}
+    splits = [{**one, "invert": one.get("invert", False)} for one in splitters] == [
+        at_each | {"invert": False}
+    ]
+    drops = part.get("drop_whitespace", False)
+    if (splitters and not splits) or (drops and not (splits and scheme == "always")):
+        raise refused(source, "normalizer", part, "the pre-tokenizer is none that fits")
+    space = {"type": "Metaspace", "replacement": written, "prepend_scheme": scheme, "split": splits}
+    return before, [*([{"type": "WhitespaceSplit"}] if drops else []), space]
+
+
 def template_of(
     document: Part, counts: Iterable[tuple[int, int]], processors: Iterable[Part]
 ) -> str:
-    """Return `TokenizerSpec.template`: "" if the post-processors do nothing."""
-    if not (any(map(any, counts)) or trims_of(processors)):
+    """Return `TokenizerSpec.template`: "" if post-processors do nothing, or are of version 2."""
+    if is_newer(document) or not (any(map(any, counts)) or trims_of(processors)):
         return ""
     return json.dumps(document["post_processor"], ensure_ascii=False, sort_keys=True)
 

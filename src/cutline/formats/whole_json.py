@@ -245,13 +245,11 @@ def _ids_of_characters(spec: TokenizerSpec, last: Spell | Unknown) -> dict[str, 
     falls_back = isinstance(last, Spell)
     bytes_seen = set()
     for number, meant in meanings.items():
-        if number in added:
-            names[number] = added[number]
-        elif falls_back and len(meant) == 1:
-            names[number] = f"<0x{meant[0]:02X}>"
+        is_byte = falls_back and len(meant) == 1
+        usual = f"<0x{meant[0]:02X}>" if is_byte else _with_blank_marks(meant)
+        names[number] = added.get(number, usual)
+        if is_byte and names[number] == usual:
             bytes_seen.add(meant[0])
-        else:
-            names[number] = _with_blank_marks(meant)
     for token, number in zip(spec.vocabulary.tokens(), spec.vocabulary.ids.tolist(), strict=True):
         if number >= spec.characters.first_inner or number in names:
             continue

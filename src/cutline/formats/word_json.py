@@ -33,7 +33,6 @@ __all__ = [
     "UNLIMITED",
     "is_word_model",
     "make_splitters",
-    "parts_before_model",
     "read_word_model",
     "unused_prefix",
     "word_steps",
@@ -63,31 +62,6 @@ def is_word_model(document: Part) -> bool:
         "Unigram",
         "WordLevel",
     )
-
-
-def parts_before_model(document: Part, source: str) -> tuple[list[Part], list[Part]]:
-    """Return normalizers and pre-tokenizers as version 1 of the file has them.
-
-    In version 2, Metaspace is a normalizer and a Split at what it writes.
-
-    Raises:
-        VocabularyError: names the part that is damaged or not supported.
-    """
-    before = [*flat(document.get("normalizer"), "normalizers", source, "normalizer")]
-    splitters = [*flat(document.get("pre_tokenizer"), "pretokenizers", source, "pre_tokenizer")]
-    if not before or before[-1]["type"] != "MetaspaceNormalizer":
-        return before, splitters
-    part = before.pop()
-    written, scheme = part.get("replacement"), part.get("prepend")
-    at_each = {"type": "Split", "pattern": {"String": written}, "behavior": "MergedWithNext"}
-    splits = [{**one, "invert": one.get("invert", False)} for one in splitters] == [
-        at_each | {"invert": False}
-    ]
-    drops = part.get("drop_whitespace", False)
-    if (splitters and not splits) or (drops and not (splits and scheme == "always")):
-        raise refused(source, "normalizer", part, "the pre-tokenizer is none that fits")
-    space = {"type": "Metaspace", "replacement": written, "prepend_scheme": scheme, "split": splits}
-    return before, [*([{"type": "WhitespaceSplit"}] if drops else []), space]
 
 
 def read_word_model(

@@ -189,7 +189,7 @@ def test_bert_files_give_what_the_tokenizer_gives(tmp_path: Path) -> None:
     ("fields", "message"),
     [
         ({"tokenizer_model": "t5"}, "tokenizer.ggml.model is 't5'"),
-        ({}, "tokenizer.ggml.model is None"),
+        ({}, "tokenizer.ggml.model is 'None'"),
         ({"tokenizer_model": "gpt2"}, "has no tokens"),
         ({"tokenizer_model": "gpt2", "token_list": ["a"], "token_types": [1, 1]}, "a type for"),
         (
@@ -203,6 +203,10 @@ def test_bert_files_give_what_the_tokenizer_gives(tmp_path: Path) -> None:
             "a token twice",
         ),
         ({"tokenizer_model": "llama", "token_list": ["a"]}, "a score for each"),
+        (
+            {"tokenizer_model": "llama", "token_list": ["a"], "token_scores": [float("nan")]},
+            "a score for each",
+        ),
         ({"tokenizer_model": "bert", "token_list": ["a", "a"]}, "a token twice"),
         ({"tokenizer_model": "bert", "token_list": ["a"]}, r"no token '\[UNK\]'"),
     ],

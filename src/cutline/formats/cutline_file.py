@@ -26,6 +26,7 @@ import numpy as np
 
 from cutline.atomic import replace_file
 from cutline.errors import CorruptDataError, VocabularyError
+from cutline.formats.merges import list_texts
 from cutline.formats.typed_json import from_json, to_json
 from cutline.normalizing import Form, Lower, Prepend, Replace, Spell, Strip, Unknown
 from cutline.spec import AddedToken, Characters, TokenizerSpec, checked_special_tokens
@@ -162,9 +163,14 @@ def _header(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
 def _check(spec: TokenizerSpec, path: str | os.PathLike[str]) -> None:
     """Refuse values that no spec has which was read from a file."""
     checked_special_tokens(spec.vocabulary, spec.own_tokens)
+    if spec.model is None and spec.characters is None:
+        # An added token may be an ordinary one, too, if it is written like that.
+        texts = dict(zip(spec.vocabulary.ids.tolist(), list_texts(spec.vocabulary), strict=True))
+        clashing = [one for one in spec.added_tokens if texts.get(one.id, one[0]) != one.content]
+        checked_special_tokens(spec.vocabulary, {one.content: one.id for one in clashing})
     if not all(_is_valid(step) for step in (*spec.normalizer, *spec.splitters)):
         raise _damaged(path, "has a step with impossible values")
-    texts = [token.content for token in spec.added_tokens]
+    contents = [token.content for token in spec.added_tokens]
     ids = [token.id for token in spec.added_tokens] + list(spec.unreachable_tokens.values())
     match spec.model:
         case Unigram(scores, unk_id):
@@ -174,10 +180,10 @@ def _check(spec: TokenizerSpec, path: str | os.PathLike[str]) -> None:
                 raise _damaged(path, "has not one score for each token")
         case WordPiece(unk_id, prefix):
             ids.append(unk_id)
-            texts.append(prefix or "-")
+            contents.append(prefix or "-")
     if spec.characters is not None:
         ids += [*spec.characters.meanings, spec.characters.first_inner]
-    if not all(0 <= one <= MAX_TOKEN_ID for one in ids) or not all(map(_is_text, texts)):
+    if not all(0 <= one <= MAX_TOKEN_ID for one in ids) or not all(map(_is_text, contents)):
         raise _damaged(path, "has a token with an impossible id or text")
 
 

@@ -810,8 +810,9 @@ class Encoding(TextEncoder, Decoding):
             path: the file, written atomically; for "vocab.json" that file, or the folder for
                 it and its `merges.txt`.
             format: "cutline" (complete and compact), "tokenizer.json" (for Hugging Face's
-                `tokenizers`), "vocab.json" or "tiktoken" (tokens only: keep pattern and
-                special tokens yourself). By default the path's suffix decides.
+                `tokenizers`), "vocab.json" or "tiktoken" (tokens only, of encodings that do no
+                more than split and merge: keep pattern and special tokens yourself). By default
+                the path's suffix decides.
 
         Raises:
             ValueError: the format cannot be inferred from the path.

@@ -166,9 +166,10 @@ def load(
 ) -> Encoding:
     """Load an encoding from a file or a folder.
 
-    It reads a `.cutline` file; a Hugging Face `tokenizer.json` of byte-level BPE; Mistral's
-    `tekken.json`; `vocab.json` with `merges.txt` next to it; a `.tiktoken` file. The first
-    three contain split pattern and special tokens; for the others, pass them.
+    It reads a `.cutline` file; a Hugging Face `tokenizer.json`; BERT's `vocab.txt`;
+    sentencepiece's `tokenizer.model`; llama.cpp's `.gguf`; Mistral's `tekken.json`; `vocab.json`
+    with `merges.txt` next to it; a `.tiktoken` file. The last two do not contain split pattern
+    and special tokens: pass them.
 
     A folder is taken for a model's: its limit and its prompts are read, too, from the files that
     docs/models.md names, for `Encoding.max_tokens` and `Encoding.prompts`.

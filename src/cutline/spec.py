@@ -88,6 +88,7 @@ class TokenizerSpec(NamedTuple):
         prompts: the texts that the model expects before a text, by what it is.
         prefix_first: text after an added token gets no leading blank.
         characters: what the ids mean if this is a model over characters, else None.
+        template: the post-processors of its tokenizer.json, as JSON, if that is of version 1.
     """
 
     name: str
@@ -106,6 +107,7 @@ class TokenizerSpec(NamedTuple):
     prompts: Mapping[str, str] = {}
     prefix_first: bool = False
     characters: Characters | None = None
+    template: str = ""
 
     @classmethod
     def plain(

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import cutline
 from cutline.errors import CorruptDataError, VocabularyError
 from cutline.formats.cutline_file import read_cutline, write_cutline
+from cutline.formats.merges import list_texts
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.vocabulary import Vocabulary, pack
 from tests.vocabulary.samples import SINGLE_BYTES, SPARSE_RANKS, rank_mappings
@@ -59,13 +60,16 @@ def test_what_is_written_is_read(
     added = tuple(map(AddedToken, special_tokens, special_tokens.values()))
     stored = TokenizerSpec(name, vocabulary, pat_str, added)
     write_cutline(stored, path)
+    # A token that is written like an ordinary one may be that one.
+    texts = dict(zip(vocabulary.ids.tolist(), list_texts(vocabulary), strict=True))
+    others = {one: number for one, number in special_tokens.items() if texts.get(number) != one}
     try:
-        expected = TokenizerSpec.plain(name, vocabulary, pat_str, special_tokens)
+        TokenizerSpec.plain(name, vocabulary, pat_str, others)
     except VocabularyError as error:
         with pytest.raises(VocabularyError, match=re.escape(str(error))):
             read_cutline(path)
     else:
-        assert read_cutline(path) == expected == stored
+        assert read_cutline(path) == stored
 
 
 def test_left_lengths_are_kept(tmp_path: Path, written: bytes) -> None:

@@ -30,6 +30,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "user_defined_symbols": ["<x>", "日本"],
     },
     "across blanks": {"byte_fallback": True, "split_by_whitespace": False},
+    "characters": {"model_type": "char", "vocab_size": 500},
+    "characters, bytes": {"model_type": "char", "byte_fallback": True, "vocab_size": 500},
+    "characters, symbols": {
+        "model_type": "char",
+        "vocab_size": 500,
+        "user_defined_symbols": ["<x>", "the"],
+    },
     "across scripts": {"byte_fallback": True, "split_by_unicode_script": False},
 }
 
@@ -47,6 +54,7 @@ def trained(name: str, **more: Any) -> bytes:
         "remove_extra_whitespaces": False,
         "character_coverage": 0.98,
         "minloglevel": 2,
+        "hard_vocab_limit": False,
     }
     package.SentencePieceTrainer.train(
         sentence_iterator=iter(texts), model_writer=written, **settings | OPTIONS[name] | more
@@ -90,7 +98,8 @@ def test_decoding_is_that_of_sentencepiece(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"model_type": "unigram", "vocab_size": 700}, "another type than BPE"),
+        ({"model_type": "unigram", "vocab_size": 700}, "the type Unigram, whose sums"),
+        ({"model_type": "word", "byte_fallback": False}, "the type WORD"),
         ({"normalization_rule_name": "nmt_nfkc"}, "rules of normalization"),
         ({"remove_extra_whitespaces": True}, "remove_extra_whitespaces"),
         ({"treat_whitespace_as_suffix": True}, "blanks at the ends of words"),

@@ -130,6 +130,64 @@ def test_byte_level_tokenizers_are_read_from_objects(name: str) -> None:
         assert from_file.encode(text, allowed_special="all") == want
 
 
+def metaspace(scheme: str, *, split: bool) -> dict[str, Any]:
+    return {
+        "type": "Metaspace",
+        "replacement": "\u2581",
+        "prepend_scheme": scheme,
+        "split": split,
+    }
+
+
+SPACES: dict[str, tuple[Any, Any]] = {
+    "as it is": (None, None),
+    "prefix": (
+        [{"type": "Prepend", "prepend": "\u2581"},
+         {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}],
+        None,
+    ),
+    "no prefix": (
+        [{"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}],
+        None,
+    ),
+    **{
+        f"{scheme}, {split}": ([], metaspace(scheme, split=split))
+        for scheme in ("always", "first", "never")
+        for split in (True, False)
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("spaces", SPACES)
+@pytest.mark.parametrize("name", WRAPPED)
+def test_words_and_characters_are_read_and_written(name: str, spaces: str, tmp_path: Path) -> None:
+    """From objects, which version 1 writes otherwise, and from files of ours."""
+    document = json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))
+    document |= {"truncation": None, "padding": None}
+    normalizers, splitter = SPACES[spaces]
+    if normalizers is not None:
+        if name == "word_piece":
+            pytest.skip("has no blanks in tokens")
+        if name == "unigram" and splitter is None:
+            pytest.skip("is for words")
+        document["normalizer"] = {"type": "Sequence", "normalizers": normalizers}
+        document["pre_tokenizer"] = splitter
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    real = tokenizers.Tokenizer.from_file(str(path))
+    ours, from_file = cutline.Encoding.from_tokenizers(real), cutline.load(path)
+    from_file.save(tmp_path / "y.json")
+    saved = tokenizers.Tokenizer.from_file(str(tmp_path / "y.json"))
+    assert ours.num_special_tokens_to_add() == from_file.num_special_tokens_to_add()
+    for text in TEXTS:
+        want = ids_of(real, text)
+        assert ours.encode(text, allowed_special="all") == want
+        assert from_file.encode(text, allowed_special="all") == want
+        assert ids_of(saved, text) == want
+    ours.save(tmp_path / "x.cutline")
+    assert cutline.load(tmp_path / "x.cutline")._spec == ours._spec
+
+
 def test_what_is_no_tokenizer_is_refused() -> None:
     for nothing in (object(), 5, b"gpt2"):
         with pytest.raises(TypeError, match="tokenizer must"):

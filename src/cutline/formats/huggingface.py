@@ -6,14 +6,14 @@ parsed by tokenizer_json.py.
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from cutline.atomic import replace_file
 from cutline.errors import VocabularyError
-from cutline.formats.merges import MergeModel, list_merges, list_texts, unreachable
+from cutline.formats.merges import Merge, MergeModel, list_merges, list_texts, unreachable
 from cutline.formats.token_ids import Texts, TokenIds, TokenScores
 from cutline.formats.tokenizer_json import COMMENT, checked_ids, shown
 from cutline.kernels.base.json_model import read_model
@@ -21,8 +21,14 @@ from cutline.spec import TokenizerSpec
 from cutline.vocabulary.vocabulary import MAX_TOKEN_ID
 
 __all__ = [
+    "DECODER",
     "GPT2_REGEX",
     "SplitRegex",
+    "bpe_model",
+    "dump",
+    "float_of_serde",
+    "ids_by_text",
+    "pre_tokenizer",
     "read_json",
     "read_vocab_and_merges",
     "vocab_path",
@@ -37,7 +43,7 @@ _MOST_SCALED: Final = 22  # powers of ten up to it are exact
 _VOCAB_NAME: Final = "vocab.json"
 _MERGES_NAME: Final = "merges.txt"
 _BYTE_LEVEL: Final = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
-_DECODER: Final = {
+DECODER: Final = {
     "type": "ByteLevel",
     "add_prefix_space": True,
     "trim_offsets": True,
@@ -108,9 +114,9 @@ def write_vocab_and_merges(spec: TokenizerSpec, path: Path) -> None:
             f"merges.txt cannot store a merge of {dropped!r}: tokenizers takes the line for a "
             "comment; save as tokenizer.json or in another format"
         )
-    ids = _ids_by_text(spec)
+    ids = ids_by_text(spec)
     lines = ["#version: 0.2", *map(" ".join, merges), ""]
-    replace_file(path, _dump(ids))
+    replace_file(path, dump(ids))
     replace_file(_merges_path(path), "\n".join(lines).encode())
 
 
@@ -173,20 +179,16 @@ def write_tokenizer_json(
             for token_id, text in by_id.items()
         ],
         "normalizer": None,
-        "pre_tokenizer": _pre_tokenizer(split),
+        "pre_tokenizer": pre_tokenizer(split),
         "post_processor": None,
-        "decoder": _DECODER,
-        "model": {
-            **_PLAIN_MODEL,
-            "unk_token": None,
-            "fuse_unk": False,
-            "ignore_merges": bool(unreachable(spec.vocabulary)),
-            "vocab": _ids_by_text(spec),
-            # As pairs: in the older form, the package drops merges that begin with "#version".
-            "merges": list(map(list, list_merges(spec.vocabulary))),
-        },
+        "decoder": DECODER,
+        "model": bpe_model(
+            ids_by_text(spec),
+            list_merges(spec.vocabulary),
+            ignore_merges=bool(unreachable(spec.vocabulary)),
+        ),
     }
-    replace_file(path, _dump(document))
+    replace_file(path, dump(document))
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -204,7 +206,7 @@ def read_json(path: Path) -> dict[str, Any]:
     if (document := _read_model(data)) is not None:
         return document
     try:
-        document = json.loads(data, parse_float=_float_of_serde)
+        document = json.loads(data, parse_float=float_of_serde)
     except json.JSONDecodeError as error:
         raise VocabularyError(
             f"{path}, line {error.lineno}, column {error.colno}: not JSON: {error.msg.lower()}"
@@ -225,7 +227,7 @@ def _read_model(data: bytes) -> dict[str, Any] | None:
         return None
     rest, (arena, lengths, numbers), merges = found
     try:
-        document: dict[str, Any] = json.loads(rest.decode(), parse_float=_float_of_serde)
+        document: dict[str, Any] = json.loads(rest.decode(), parse_float=float_of_serde)
         arena.decode()
         if merges is not None:
             merges[0].decode()
@@ -246,7 +248,7 @@ def _read_model(data: bytes) -> dict[str, Any] | None:
     return document
 
 
-def _float_of_serde(text: str) -> float:
+def float_of_serde(text: str) -> float:
     """Read a number as `tokenizers` does, to the last bit: by it, equal scores of Unigram differ.
 
     Its JSON library turns the digits into one integer and scales that, which rounds twice.
@@ -262,7 +264,7 @@ def _float_of_serde(text: str) -> float:
     return -value if text.startswith("-") else value
 
 
-def _ids_by_text(spec: TokenizerSpec) -> dict[str, int]:
+def ids_by_text(spec: TokenizerSpec) -> dict[str, int]:
     """Join ordinary and special tokens, sorted by id."""
     vocabulary, special_tokens = spec.vocabulary, spec.special_tokens
     ids = dict(zip(list_texts(vocabulary), vocabulary.ids.tolist(), strict=True))
@@ -275,9 +277,11 @@ def _ids_by_text(spec: TokenizerSpec) -> dict[str, int]:
     return dict(sorted((ids | special_tokens).items(), key=lambda item: item[1]))
 
 
-def _pre_tokenizer(split: SplitRegex | None) -> dict[str, Any]:
+def pre_tokenizer(split: SplitRegex | None, *, prefix_space: bool = False) -> dict[str, Any]:
+    """Write the pre-tokenizer of a model over bytes."""
+    last = {**_BYTE_LEVEL, "add_prefix_space": prefix_space}
     if split is None or split.pattern == GPT2_REGEX:
-        return {**_BYTE_LEVEL, "use_regex": split is not None}
+        return {**last, "use_regex": split is not None}
     keeping = {"behavior": "Isolated", "invert": False}
     dropping = {"behavior": "Removed", "invert": True}
     return {
@@ -288,10 +292,27 @@ def _pre_tokenizer(split: SplitRegex | None) -> dict[str, Any]:
                 "pattern": {"Regex": split.pattern},
                 **(keeping if split.keeps_gaps else dropping),
             },
-            {**_BYTE_LEVEL, "use_regex": False},
+            {**last, "use_regex": False},
         ],
     }
 
 
-def _dump(document: Mapping[str, Any]) -> bytes:
+def bpe_model(
+    ids: Mapping[str, int], merges: Iterable[Merge], **settings: bool | str | None
+) -> dict[str, Any]:
+    """Write a BPE model; the settings are those that differ from the usual ones."""
+    return {
+        **_PLAIN_MODEL,
+        "unk_token": None,
+        "fuse_unk": False,
+        "ignore_merges": False,
+        **settings,
+        "vocab": ids,
+        # As pairs: in the older form, the package drops merges that begin with "#version".
+        "merges": list(map(list, merges)),
+    }
+
+
+def dump(document: Mapping[str, Any]) -> bytes:
+    """Write JSON."""
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()

@@ -36,7 +36,7 @@ Merge = tuple[str, str]
 
 WRAP_HINT: Final = (
     "cutline.wrap(tokenizer) counts and cuts with any tokenizer, more slowly; it also takes the "
-    "path of a tokenizer.json or the name of a model"
+    "path of a tokenizer.json or of a sentencepiece model, or the name of a model"
 )
 
 _PRINTED: Final = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]

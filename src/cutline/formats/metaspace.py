@@ -69,6 +69,7 @@ def make_character_spec(parsed: TokenizerJson, name: str, source: str) -> Tokeni
         prefix_first=prepared.prefix_first,
         n_template_tokens=parsed.n_template_tokens,
         trims=parsed.trims,
+        template=parsed.template,
     )
 
 

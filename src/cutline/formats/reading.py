@@ -7,44 +7,19 @@ from pathlib import Path
 from types import EllipsisType
 from typing import Any, Final, Literal
 
-import numpy as np
-
 from cutline.errors import CorruptDataError, PatternError, VocabularyError
 from cutline.formats.cutline_file import MAGIC, read_cutline
+from cutline.formats.documents import checked, merged, spec_of
+from cutline.formats.gguf import MAGIC as GGUF
+from cutline.formats.gguf import read_gguf
 from cutline.formats.huggingface import read_json, read_vocab_and_merges, vocab_path
-from cutline.formats.merges import (
-    WRAP_HINT,
-    ByteTokens,
-    MergeModel,
-    check_merges,
-    merge_order,
-    never_made,
-    read_tokens,
-)
-from cutline.formats.metaspace import is_over_characters, make_character_spec
+from cutline.formats.merges import WRAP_HINT, MergeModel
 from cutline.formats.sentencepiece_model import read_sentencepiece
-from cutline.formats.stages import make_pattern, make_steps
 from cutline.formats.tekken import is_tekken, parse_tekken
 from cutline.formats.tiktoken_file import read_tiktoken
-from cutline.formats.tokenizer_json import (
-    Part,
-    TokenizerJson,
-    check_byte_level,
-    is_newer,
-    parse_tokenizer_json,
-    refused,
-)
 from cutline.formats.vocab_txt import VOCAB_NAME, read_vocab_txt
-from cutline.formats.word_json import (
-    is_word_model,
-    make_splitters,
-    parts_before_model,
-    read_word_model,
-)
 from cutline.formats.writing import FileFormat, format_by_name
-from cutline.normalizing import normalize
-from cutline.spec import TokenizerSpec, checked_special_tokens
-from cutline.tables import recover_left_lengths
+from cutline.spec import TokenizerSpec
 from cutline.vocabulary import Vocabulary
 
 __all__ = ["TOKENIZER_FILES", "naming", "read", "read_tokenizer"]
@@ -85,7 +60,7 @@ def read(
         name = path.absolute().name if name is None else name
         path = _file_in(path)
     file_format = _format_of(path)
-    holds_all = file_format in ("cutline", "tokenizer.json", "sentencepiece", VOCAB_NAME)
+    holds_all = file_format in ("cutline", "tokenizer.json", "sentencepiece", "gguf", VOCAB_NAME)
     if holds_all and not (isinstance(pat_str, EllipsisType) and special_tokens is None):
         raise TypeError(
             f"{path} contains the split pattern and the special tokens: "
@@ -97,10 +72,12 @@ def read(
     if file_format == "tokenizer.json":
         return _from_json(path, name)
     if file_format == VOCAB_NAME:
-        return _from_document(read_vocab_txt(path), path.stem if name is None else name, str(path))
+        return spec_of(read_vocab_txt(path), path.stem if name is None else name, str(path))
+    if file_format == "gguf":
+        return read_gguf(path, name or path.stem, str(path))
     if file_format == "sentencepiece":
         spec = read_sentencepiece(path.read_bytes(), name or path.stem, str(path))
-        return _checked(spec, str(path), is_done=False)
+        return checked(spec, str(path), is_done=False)
     if isinstance(pat_str, EllipsisType):
         raise TypeError(
             f"{path} does not contain the split pattern: pass pat_str=, or pat_str=None for an "
@@ -125,16 +102,20 @@ def _file_in(folder: Path) -> Path:
     raise FileNotFoundError(ENOENT, f"a folder without {', '.join(names)}", str(folder))
 
 
-def _format_of(path: Path) -> FileFormat | Literal["sentencepiece", "vocab.txt"]:
+def _format_of(path: Path) -> FileFormat | Literal["gguf", "sentencepiece", "vocab.txt"]:
     """Detect the format by the file's name, or else by its content."""
     if path.name.endswith(VOCAB_NAME):
         return "vocab.txt"
+    if path.suffix == ".gguf":
+        return "gguf"
     if (named := format_by_name(path)) is not None:
         return named
     with path.open("rb") as file:
         start = file.read(64).lstrip()
     if start.startswith(MAGIC):
         return "cutline"
+    if start.startswith(GGUF):
+        return "gguf"
     if not start.isascii() or b"\0" in start:
         return "sentencepiece"
     return "tokenizer.json" if start.startswith(b"{") else "tiktoken"
@@ -151,7 +132,7 @@ def read_tokenizer(tokenizer: Any, name: str) -> TokenizerSpec:
             "tokenizer must be a tokenizers.Tokenizer or a fast tokenizer of transformers, got "
             f"{type(tokenizer).__name__}: {WRAP_HINT}"
         )
-    return _from_document(document, name, name)
+    return spec_of(document, name, name)
 
 
 def _from_json(path: Path, name: str | None) -> TokenizerSpec:
@@ -159,78 +140,12 @@ def _from_json(path: Path, name: str | None) -> TokenizerSpec:
     name = path.stem if name is None else name
     if is_tekken(document):
         return parse_tekken(document, name, str(path))
-    return _from_document(document, name, str(path))
-
-
-def _from_document(document: Part, name: str, source: str) -> TokenizerSpec:
-    if is_word_model(document):
-        before, splitters = parts_before_model(document, source)
-        steps = make_steps(before, source)
-        splits = make_splitters(splitters, source, is_newer=is_newer(document))
-        spec = read_word_model(document, name, source, steps, splits)
-        return _checked(spec, source, is_done=is_newer(document))
-    parsed = parse_tokenizer_json(document, source)
-    if is_over_characters(parsed):
-        spec = make_character_spec(parsed, name, source)
-    else:
-        spec = _byte_level_spec(parsed, name, source)
-    return _checked(spec, source, is_done=parsed.is_normalized)
-
-
-def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> TokenizerSpec:
-    check_byte_level(parsed, source)
-    pat_str, prefix_space = make_pattern(parsed.pre_tokenizers, source)
-    added = {token.content: token.id for token in parsed.added_tokens}
-    vocabulary, unreachable = _merged(parsed.model, added)
-    if parsed.model.ignore_merges:
-        for token in parsed.added_tokens:
-            if token.single_word and token.content in parsed.model.ids:
-                why = "where other words touch it, the text would be this token all the same"
-                raise refused(source, "added token", token.content, why)
-    return TokenizerSpec(
-        name,
-        vocabulary,
-        pat_str,
-        parsed.added_tokens,
-        make_steps(parsed.normalizers, source),
-        prefix_space,
-        unreachable,
-        parsed.n_template_tokens,
-        parsed.trims,
-    )
-
-
-def _checked(spec: TokenizerSpec, source: str, *, is_done: bool) -> TokenizerSpec:
-    """Refuse added tokens that cannot be found exactly; see `_check_normalized`."""
-    checked_special_tokens(spec.vocabulary, spec.own_tokens)
-    _check_normalized(spec, source, is_done=is_done)
-    return spec
-
-
-def _check_normalized(spec: TokenizerSpec, source: str, *, is_done: bool) -> None:
-    """Refuse added tokens that become empty or equal to another one when normalized.
-
-    If they are stored in their normal form, refuse those that normalizing would change.
-    """
-    seen: dict[str, str] = {}
-    for token in spec.added_tokens:
-        if not token.normalized or not token.content:
-            continue
-        text = normalize(token.content, spec.normalizer)
-        if not text:
-            raise refused(source, "added token", token.content, "normalizing leaves nothing of it")
-        if is_done and text != token.content:
-            why = "normalized once more it would be another one"
-            raise refused(source, "added token", token.content, why)
-        if text in seen:
-            why = f"normalizing makes it the same as {seen[text]!r}"
-            raise refused(source, "added token", token.content, why)
-        seen[text] = token.content
+    return spec_of(document, name, str(path))
 
 
 def _merged_pair(model: MergeModel, special_tokens: Mapping[str, int]) -> Vocabulary:
     """Make the vocabulary of `vocab.json`, which may not have unreachable tokens."""
-    vocabulary, unreachable = _merged(model, special_tokens)
+    vocabulary, unreachable = merged(model, special_tokens)
     if unreachable:
         token, number = next(iter(unreachable.items()))
         raise VocabularyError(
@@ -238,47 +153,3 @@ def _merged_pair(model: MergeModel, special_tokens: Mapping[str, int]) -> Vocabu
             "ignore_merges no text has it; if it is a special token, it must be listed as one"
         )
     return vocabulary
-
-
-def _merged(
-    model: MergeModel, added_tokens: Mapping[str, int]
-) -> tuple[Vocabulary, dict[bytes, int]]:
-    """Make the vocabulary of a model, and list its unreachable tokens.
-
-    Tokens merge in the order of ids or in that of the list of merges; other models are
-    refused. Without `ignore_merges`, no text encodes to a token that merging does not make.
-    """
-    read = read_tokens(model, added_tokens)
-    unreachable: dict[bytes, int] = {}
-    if not model.ignore_merges:
-        never = never_made(model, read)
-        unreachable = {
-            read.tokens.bytes_of(at): int(model.ids.numbers[read.places[at]])
-            for at in np.flatnonzero(never).tolist()
-        }
-        read = read.only(~never)
-    by_id = read.only(np.argsort(model.ids.numbers[read.places], kind="stable"))
-    vocabulary = _ordered(model, by_id)
-    try:
-        check_merges(vocabulary, by_id.places, model)
-    except VocabularyError:
-        by_merge = read.only(merge_order(model, read))
-        vocabulary = _ordered(model, by_merge)
-        check_merges(vocabulary, by_merge.places, model)
-    return vocabulary, unreachable
-
-
-def _ordered(model: MergeModel, read: ByteTokens) -> Vocabulary:
-    """Make the vocabulary of tokens that are in merge order."""
-    ids = model.ids.numbers[read.places]
-    try:
-        try:
-            vocabulary = Vocabulary(read.tokens.arena, read.tokens.lengths, ids)
-        except VocabularyError:  # now by name
-            tokens = map(read.tokens.bytes_of, range(len(ids)))
-            Vocabulary.from_ranks(dict(zip(tokens, ids.tolist(), strict=True)))
-            raise
-        lefts = recover_left_lengths(vocabulary)
-        return vocabulary.with_left_lengths(lefts, are_recovered=True)
-    except VocabularyError as error:
-        raise VocabularyError(f"{model.source}: {error}; {WRAP_HINT}") from error

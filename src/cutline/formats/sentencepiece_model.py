@@ -1,13 +1,14 @@
-"""sentencepiece's own files, `tokenizer.model`, with models of the type BPE.
+"""sentencepiece's own files, `tokenizer.model`, with models of the types BPE and CHAR.
 
 The file is a message of protocol buffers; the few fields that matter are read here. Its fields are
 documented in sentencepiece_model.proto of the sentencepiece project.
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from enum import IntEnum
 from itertools import groupby, pairwise
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from cutline.errors import VocabularyError
 from cutline.formats.characters import BLANK
@@ -17,11 +18,9 @@ from cutline.formats.token_ids import Texts, TokenIds
 from cutline.normalizing import Prepend, Replace
 from cutline.spec import AddedToken, TokenizerSpec
 
-__all__ = ["read_sentencepiece"]
+__all__ = ["Piece", "PieceType", "read_sentencepiece", "spec_of_pieces"]
 
-# Types of pieces.
-_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 1, 2, 3, 4, 6
-_BPE: Final = 2
+_UNIGRAM, _BPE, _WORD, _CHAR = 1, 2, 3, 4
 
 # Numbers of fields.
 _PIECES, _TRAINER, _NORMALIZER = 1, 2, 3
@@ -30,7 +29,20 @@ _MODEL_TYPE, _IS_SUFFIX = 3, 24
 _RULES, _ADDS_PREFIX, _REMOVES_BLANKS, _ESCAPES_BLANKS = 2, 3, 4, 5
 
 
-class _Piece(NamedTuple):
+class PieceType(IntEnum):
+    """What a piece is for."""
+
+    NORMAL = 1
+    UNKNOWN = 2
+    CONTROL = 3
+    USER_DEFINED = 4
+    UNUSED = 5
+    BYTE = 6
+
+
+class Piece(NamedTuple):
+    """A token with its score and its type."""
+
     text: str
     score: float
     kind: int
@@ -54,63 +66,97 @@ def read_sentencepiece(data: bytes, name: str, source: str) -> TokenizerSpec:
             f"damaged; {WRAP_HINT}"
         ) from None
     _check_settings(pieces, trainer, normalizer, source)
-    ids = {piece.text: place for place, piece in enumerate(pieces)}
+    return spec_of_pieces(
+        pieces,
+        name,
+        source,
+        adds_prefix=bool(normalizer.get(_ADDS_PREFIX, 1)),
+        merges_pieces=trainer.get(_MODEL_TYPE) == _BPE,
+    )
+
+
+def spec_of_pieces(
+    pieces: Sequence[Piece | None],
+    name: str,
+    source: str,
+    *,
+    adds_prefix: bool,
+    merges_pieces: bool = True,
+) -> TokenizerSpec:
+    """Describe a model that merges pieces, the one of the best score first.
+
+    Args:
+        pieces: their ids are their places; None: no text has this one.
+        name: its name.
+        source: where it comes from.
+        adds_prefix: texts get a leading blank.
+        merges_pieces: False: each character is a token.
+
+    Raises:
+        VocabularyError: it cannot be expressed exactly.
+    """
+    by_id = {number: piece for number, piece in enumerate(pieces) if piece is not None}
+    found = [*by_id.values()]
+    if len({piece.text for piece in found}) < len(found):
+        raise VocabularyError(f"{source} has pieces that occur twice: {WRAP_HINT}")
     model = MergeModel(
         TokenIds.of(
-            {text: number for text, number in ids.items() if not _is_symbol(pieces[number])}
+            {piece.text: number for number, piece in by_id.items() if not _is_symbol(piece)}
         ),
-        Texts.of(_merges(pieces, source)),
+        Texts.of(_merges(found, source) if merges_pieces else []),
         ignore_merges=False,
         source=source,
-        byte_fallback=any(piece.kind == _BYTE for piece in pieces),
-        unk_token=next((piece.text for piece in pieces if piece.kind == _UNKNOWN), None),
+        byte_fallback=any(piece.kind == PieceType.BYTE for piece in found),
+        unk_token=next((piece.text for piece in found if piece.kind == PieceType.UNKNOWN), None),
         fuse_unk=True,
     )
     added = [
         AddedToken(piece.text, number, special=True)
-        if piece.kind in (_CONTROL, _UNKNOWN)
+        if piece.kind in (PieceType.CONTROL, PieceType.UNKNOWN)
         else AddedToken(piece.text, number, special=False, normalized=True)
-        for number, piece in enumerate(pieces)
-        if piece.kind in (_CONTROL, _UNKNOWN) or _is_symbol(piece)
+        for number, piece in by_id.items()
+        if piece.kind in (PieceType.CONTROL, PieceType.UNKNOWN) or _is_symbol(piece)
     ]
-    adds_prefix = bool(normalizer.get(_ADDS_PREFIX, 1))
     steps = (Replace(BLANK, " "), *((Prepend(" "),) if adds_prefix else ()))
     spec = character_spec(name, model, tuple(added), steps, drops_blank=adds_prefix)
     assert spec.characters is not None
     return spec._replace(characters=spec.characters._replace(bare_symbols=True))
 
 
-def _is_symbol(piece: _Piece) -> bool:
+def _is_symbol(piece: Piece) -> bool:
     """Return whether a piece is searched for in texts, which have U+2581 for a blank."""
-    return piece.kind == _USER_DEFINED and " " not in piece.text
+    return piece.kind == PieceType.USER_DEFINED and " " not in piece.text
 
 
 def _check_settings(
-    pieces: list[_Piece],
+    pieces: list[Piece],
     trainer: dict[int, int | bytes],
     normalizer: dict[int, int | bytes],
     source: str,
 ) -> None:
     """Refuse what cannot be expressed exactly."""
+    kind = trainer.get(_MODEL_TYPE, _UNIGRAM)
     reasons = {
-        "a model of another type than BPE": trainer.get(_MODEL_TYPE, 1) != _BPE,
+        "a model of the type Unigram, whose sums of scores are rounded to 24 bits, so that the "
+        "tokens of a word depend on the whole text before it": kind == _UNIGRAM,
+        "a model of the type WORD, whose unknown words in a row are one token": kind == _WORD,
+        "a model of an unknown type": kind not in (_UNIGRAM, _BPE, _WORD, _CHAR),
         "blanks at the ends of words": bool(trainer.get(_IS_SUFFIX, 0)),
         "rules of normalization": bool(normalizer.get(_RULES, b"")),
         "remove_extra_whitespaces": bool(normalizer.get(_REMOVES_BLANKS, 1)),
         "blanks that are not written U+2581": not normalizer.get(_ESCAPES_BLANKS, 1),
-        "pieces that are unused": not {piece.kind for piece in pieces}
-        <= {_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE},
-        "pieces that occur twice": len({piece.text for piece in pieces}) < len(pieces),
+        "pieces that are unused": any(piece.kind == PieceType.UNUSED for piece in pieces),
+        "pieces of an unknown type": not {piece.kind for piece in pieces} <= set(PieceType),
     }
     for reason, is_so in reasons.items():
         if is_so:
             raise VocabularyError(f"{source} has {reason}, which is not supported: {WRAP_HINT}")
 
 
-def _merges(pieces: list[_Piece], source: str) -> list[str]:
+def _merges(pieces: list[Piece], source: str) -> list[str]:
     """List the two parts of each merge, the best score first."""
-    normal = {piece.text for piece in pieces if piece.kind == _NORMAL}
-    longer = [piece for piece in pieces if piece.kind == _NORMAL and len(piece.text) > 1]
+    normal = {piece.text for piece in pieces if piece.kind == PieceType.NORMAL}
+    longer = [piece for piece in pieces if piece.kind == PieceType.NORMAL and len(piece.text) > 1]
     longer.sort(key=lambda piece: (-piece.score, -len(piece.text)))
     for _, group in groupby(longer, key=lambda piece: piece.score):
         tied = [piece.text for piece in group]
@@ -166,13 +212,13 @@ def _joined(fields: list[tuple[int, int | bytes]], wanted: int) -> bytes:
     return b"".join(value for value in found if isinstance(value, bytes))
 
 
-def _piece(value: int | bytes) -> _Piece:
+def _piece(value: int | bytes) -> Piece:
     fields = dict(_fields(value))
     text, score = fields[_TEXT], fields.get(_SCORE, bytes(4))
-    kind = fields.get(_TYPE, _NORMAL)
+    kind = fields.get(_TYPE, PieceType.NORMAL)
     if isinstance(text, int) or isinstance(score, int) or isinstance(kind, bytes):
         raise ValueError("a piece has fields of other types")
-    return _Piece(text.decode(), struct.unpack("<f", score)[0], kind)
+    return Piece(text.decode(), struct.unpack("<f", score)[0], kind)
 
 
 def _fields(data: int | bytes) -> Iterator[tuple[int, int | bytes]]:

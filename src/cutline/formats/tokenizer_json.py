@@ -29,8 +29,10 @@ __all__ = [
     "is_newer",
     "parse_added_tokens",
     "parse_tokenizer_json",
+    "parts_before_model",
     "refused",
     "shown",
+    "template_of",
     "trims_of",
 ]
 
@@ -64,6 +66,7 @@ class TokenizerJson:
         trims: for each post-processor that trims blanks from offsets, whether it takes a blank
             before the text for an inserted one.
         decoders: the steps of decoding, sequences flattened.
+        template: see `template_of`.
     """
 
     model: MergeModel
@@ -74,6 +77,7 @@ class TokenizerJson:
     is_normalized: bool
     trims: tuple[bool, ...]
     decoders: tuple[Part, ...]
+    template: str
 
 
 def parse_tokenizer_json(document: Part, source: str) -> TokenizerJson:
@@ -85,7 +89,7 @@ def parse_tokenizer_json(document: Part, source: str) -> TokenizerJson:
     model = _parse_model(document.get("model"), source)
     processors = [*flat(document.get("post_processor"), "processors", source, "post_processor")]
     counts = [count_template(part, source) for part in processors]
-    splitters = [*flat(document.get("pre_tokenizer"), "pretokenizers", source, "pre_tokenizer")]
+    normalizers, splitters = parts_before_model(document, source)
     if is_newer(document) and document["model"].get("byte_level"):
         splitters.append(_TO_BYTES)
     return TokenizerJson(
@@ -95,13 +99,48 @@ def parse_tokenizer_json(document: Part, source: str) -> TokenizerJson:
                 document.get("added_tokens") or [], model.ids, len(model.ids), source
             )
         ),
-        tuple(flat(document.get("normalizer"), "normalizers", source, "normalizer")),
+        tuple(normalizers),
         tuple(splitters),
         (sum(one for one, _ in counts), sum(two for _, two in counts)),
         is_newer(document),
         trims_of(processors),
         tuple(flat(document.get("decoder"), "decoders", source, "decoder")),
+        template_of(document, counts, processors),
     )
+
+
+def parts_before_model(document: Part, source: str) -> tuple[list[Part], list[Part]]:
+    """Return normalizers and pre-tokenizers as version 1 of the file has them.
+
+    In version 2, Metaspace is a normalizer and a Split at what it writes.
+
+    Raises:
+        VocabularyError: names the part that is damaged or not supported.
+    """
+    before = [*flat(document.get("normalizer"), "normalizers", source, "normalizer")]
+    splitters = [*flat(document.get("pre_tokenizer"), "pretokenizers", source, "pre_tokenizer")]
+    if not before or before[-1]["type"] != "MetaspaceNormalizer":
+        return before, splitters
+    part = before.pop()
+    written, scheme = part.get("replacement"), part.get("prepend")
+    at_each = {"type": "Split", "pattern": {"String": written}, "behavior": "MergedWithNext"}
+    splits = [{**one, "invert": one.get("invert", False)} for one in splitters] == [
+        at_each | {"invert": False}
+    ]
+    drops = part.get("drop_whitespace", False)
+    if (splitters and not splits) or (drops and not (splits and scheme == "always")):
+        raise refused(source, "normalizer", part, "the pre-tokenizer is none that fits")
+    space = {"type": "Metaspace", "replacement": written, "prepend_scheme": scheme, "split": splits}
+    return before, [*([{"type": "WhitespaceSplit"}] if drops else []), space]
+
+
+def template_of(
+    document: Part, counts: Iterable[tuple[int, int]], processors: Iterable[Part]
+) -> str:
+    """Return `TokenizerSpec.template`: "" if post-processors do nothing, or are of version 2."""
+    if is_newer(document) or not (any(map(any, counts)) or trims_of(processors)):
+        return ""
+    return json.dumps(document["post_processor"], ensure_ascii=False, sort_keys=True)
 
 
 def is_newer(document: Part) -> bool:

@@ -1,13 +1,14 @@
 """Reading BERT's `vocab.txt`: one token a line, and all else as BERT's tokenizer has it."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from cutline.errors import VocabularyError
 from cutline.formats.tokenizer_json import Part, shown
 
-__all__ = ["CONFIG_NAME", "VOCAB_NAME", "read_vocab_txt"]
+__all__ = ["CONFIG_NAME", "VOCAB_NAME", "bert_document", "read_vocab_txt"]
 
 VOCAB_NAME: Final = "vocab.txt"
 CONFIG_NAME: Final = "tokenizer_config.json"
@@ -39,6 +40,33 @@ def read_vocab_txt(path: Path) -> Part:
                 f"{path} has no line {names[role]!r}, the {role}_token of BERT; if another token "
                 f"is, {CONFIG_NAME} beside it must say so"
             )
+    return bert_document(
+        ids,
+        names,
+        lowercase=_switch(config, "do_lower_case", path, True),
+        strip_accents=_switch(config, "strip_accents", path, None),
+        handle_chinese_chars=_switch(config, "tokenize_chinese_chars", path, True),
+    )
+
+
+def bert_document(
+    ids: Mapping[str, int],
+    names: Mapping[str, str],
+    *,
+    lowercase: bool = True,
+    strip_accents: bool | None = None,
+    handle_chinese_chars: bool = True,
+) -> Part:
+    """Describe BERT's tokenizer.
+
+    Args:
+        ids: of its tokens.
+        names: the tokens "unk", "sep", "pad", "cls" and "mask"; the first, second and fourth
+            have ids.
+        lowercase: a switch of BertNormalizer.
+        strip_accents: another one.
+        handle_chinese_chars: a third one.
+    """
     special = sorted((ids[text], text) for text in set(names.values()) if text in ids)
     cls, sep = names["cls"], names["sep"]
     return {
@@ -49,9 +77,9 @@ def read_vocab_txt(path: Path) -> Part:
         "normalizer": {
             "type": "BertNormalizer",
             "clean_text": True,
-            "handle_chinese_chars": _switch(config, "tokenize_chinese_chars", path, True),
-            "strip_accents": _switch(config, "strip_accents", path, None),
-            "lowercase": _switch(config, "do_lower_case", path, True),
+            "handle_chinese_chars": handle_chinese_chars,
+            "strip_accents": strip_accents,
+            "lowercase": lowercase,
         },
         "pre_tokenizer": {"type": "BertPreTokenizer"},
         "post_processor": {

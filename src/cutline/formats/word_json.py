@@ -1,7 +1,7 @@
 """Reading WordPiece, Unigram and WordLevel from a Hugging Face `tokenizer.json`."""
 
 from base64 import b64decode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from sys import float_info
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from cutline.formats.tokenizer_json import (
     parse_added_tokens,
     refused,
     shown,
+    template_of,
     trims_of,
 )
 from cutline.normalizing import Form, Lower, Step
@@ -30,23 +31,25 @@ from cutline.words.splitting import Behavior, Metaspace, SplitClass, Splitter, W
 from cutline.words.steps import ByCharacter, Collapse
 
 __all__ = [
+    "BEHAVIORS",
+    "UNLIMITED",
     "is_word_model",
     "make_splitters",
-    "parts_before_model",
     "read_word_model",
+    "unused_prefix",
     "word_steps",
 ]
 
 _LISTED: Final = "only what docs/words.md lists can be"
 _NO_TOKEN_BEGINS_SO: Final = "\U0010ffff"
-_BEHAVIORS: Final[dict[str, Behavior]] = {
+BEHAVIORS: Final[dict[str, Behavior]] = {
     "Isolated": "isolated",
     "Contiguous": "contiguous",
     "Removed": "removed",
     "MergedWithPrevious": "merged with previous",
     "MergedWithNext": "merged with next",
 }
-_UNLIMITED: Final = 2**31 - 1
+UNLIMITED: Final = 2**31 - 1
 _GREATEST: Final = float_info.max
 
 
@@ -61,31 +64,6 @@ def is_word_model(document: Part) -> bool:
         "Unigram",
         "WordLevel",
     )
-
-
-def parts_before_model(document: Part, source: str) -> tuple[list[Part], list[Part]]:
-    """Return normalizers and pre-tokenizers as version 1 of the file has them.
-
-    In version 2, Metaspace is a normalizer and a Split at what it writes.
-
-    Raises:
-        VocabularyError: names the part that is damaged or not supported.
-    """
-    before = [*flat(document.get("normalizer"), "normalizers", source, "normalizer")]
-    splitters = [*flat(document.get("pre_tokenizer"), "pretokenizers", source, "pre_tokenizer")]
-    if not before or before[-1]["type"] != "MetaspaceNormalizer":
-        return before, splitters
-    part = before.pop()
-    written, scheme = part.get("replacement"), part.get("prepend")
-    at_each = {"type": "Split", "pattern": {"String": written}, "behavior": "MergedWithNext"}
-    splits = [{**one, "invert": one.get("invert", False)} for one in splitters] == [
-        at_each | {"invert": False}
-    ]
-    drops = part.get("drop_whitespace", False)
-    if (splitters and not splits) or (drops and not (splits and scheme == "always")):
-        raise refused(source, "normalizer", part, "the pre-tokenizer is none that fits")
-    space = {"type": "Metaspace", "replacement": written, "prepend_scheme": scheme, "split": splits}
-    return before, [*([{"type": "WhitespaceSplit"}] if drops else []), space]
 
 
 def read_word_model(
@@ -134,6 +112,7 @@ def read_word_model(
         model=model,
         splitters=splitters,
         joiner=_joiner(decoders, source),
+        template=template_of(document, counts, processors),
     )
 
 
@@ -149,7 +128,7 @@ def _by_ids(part: Part, ids: TokenIds, source: str) -> tuple[Vocabulary, WordPie
     places = places[np.argsort(ids.numbers[places], kind="stable")]
     vocabulary = _words(ids, places, source)
     if part["type"] == "WordLevel":
-        return vocabulary, WordPiece(ids[unk], _unused_prefix(ids), _UNLIMITED)
+        return vocabulary, WordPiece(ids[unk], unused_prefix(ids), UNLIMITED)
     prefix = part.get("continuing_subword_prefix", "##")
     longest = part.get("max_input_chars_per_word", 100)
     if not isinstance(prefix, str) or type(longest) is not int or longest < 1:
@@ -171,10 +150,11 @@ def _words(ids: TokenIds, places: NDArray[np.int64], source: str) -> Vocabulary:
     return Vocabulary(texts.arena, texts.lengths, ids.numbers[places], is_of_words=True)
 
 
-def _unused_prefix(ids: TokenIds) -> str:
+def unused_prefix(ids: TokenIds | Mapping[str, int]) -> str:
     """Return a prefix that no token has, so that a word is one token or unknown."""
     prefix = _NO_TOKEN_BEGINS_SO
-    while prefix.encode() in ids.texts.arena:
+    arena = ids.texts.arena if isinstance(ids, TokenIds) else "".join(ids).encode()
+    while prefix.encode() in arena:
         prefix += _NO_TOKEN_BEGINS_SO
     return prefix
 
@@ -302,7 +282,7 @@ def _splitters(part: Part, source: str, is_newer: bool) -> tuple[Splitter, ...]:
         case {"type": "Whitespace"}:
             return WhitespaceSplit(), SplitClass("newer word" if is_newer else "word", "contiguous")
         case {"type": "Punctuation"}:
-            behavior = _BEHAVIORS.get(part.get("behavior", "Isolated"))
+            behavior = BEHAVIORS.get(part.get("behavior", "Isolated"))
             if behavior is not None:
                 return (_punctuation(behavior, is_newer),)
         case {"type": "Digits"}:

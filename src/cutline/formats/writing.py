@@ -4,16 +4,19 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal, get_args
 
+from cutline.atomic import replace_file
 from cutline.errors import UnsupportedPatternError, VocabularyError
 from cutline.formats.cutline_file import write_cutline
 from cutline.formats.huggingface import (
     GPT2_REGEX,
     SplitRegex,
+    dump,
     vocab_path,
     write_tokenizer_json,
     write_vocab_and_merges,
 )
 from cutline.formats.tiktoken_file import write_tiktoken
+from cutline.formats.whole_json import make_document
 from cutline.pretokenize import compile_pattern
 from cutline.pretokenize.oniguruma import to_oniguruma
 from cutline.spec import TokenizerSpec
@@ -35,23 +38,28 @@ def write(spec: TokenizerSpec, path: str | PathLike[str], file_format: FileForma
     """Write a tokenizer's spec to a file; see `Encoding.save`."""
     path = Path(path)
     file_format = _checked_format(path, file_format)
-    if not spec.is_plain:
+    is_plain = spec.is_plain
+    if not is_plain and file_format not in ("cutline", "tokenizer.json"):
         raise VocabularyError(
-            f"{spec.name!r} comes from a tokenizer that does more than split and merge, and "
-            "cutline writes no such files: keep the tokenizer.json it was loaded from "
-            "(tokenizers and transformers write one), and load that"
+            f"{spec.name!r} comes from a tokenizer that does more than split and merge, which "
+            f"files of the format {file_format} cannot say: save as .cutline or tokenizer.json"
         )
     if file_format == "tiktoken":
         write_tiktoken(spec.vocabulary, path)
         return
-    if spec.vocabulary.left_lengths is None:
+    if spec.model is None and spec.vocabulary.left_lengths is None:
         left_lengths = recover_left_lengths(spec.vocabulary)
         spec = spec._replace(vocabulary=spec.vocabulary.with_left_lengths(left_lengths))
     if file_format == "cutline":
         write_cutline(spec, path)
     elif file_format == "tokenizer.json":
         file = path / "tokenizer.json" if path.is_dir() else path
-        write_tokenizer_json(spec, _split_regex(spec.pat_str), file)
+        is_of_bytes = spec.model is None and spec.characters is None
+        split = _split_regex(spec.pat_str) if is_of_bytes else None
+        if is_plain:
+            write_tokenizer_json(spec, split, file)
+        else:
+            replace_file(file, dump(make_document(spec, split)))
     else:
         write_vocab_and_merges(spec, vocab_path(path))
 

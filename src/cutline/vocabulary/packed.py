@@ -78,12 +78,15 @@ def pack(vocabulary: Vocabulary) -> bytes:
     return _MAGIC + sha256(body) + body
 
 
-def unpack(data: bytes, source: str = "packed vocabulary") -> Vocabulary:
+def unpack(
+    data: bytes, source: str = "packed vocabulary", *, is_of_words: bool = False
+) -> Vocabulary:
     """Read a vocabulary in the packed format.
 
     Args:
         data: the whole file.
         source: its name in errors, usually its path.
+        is_of_words: as of `Vocabulary`; the file does not say it.
 
     Raises:
         CorruptDataError: the data is not what `pack` wrote; names `source`.
@@ -110,6 +113,7 @@ def unpack(data: bytes, source: str = "packed vocabulary") -> Vocabulary:
             lengths,
             np.cumsum(id_steps, dtype=np.uint64) & 0xFFFFFFFF,
             left_lengths if widths[1] else None,
+            is_of_words=is_of_words,
         )
     except VocabularyError as error:
         raise _corrupt(source, f"contains no vocabulary: {error}") from error

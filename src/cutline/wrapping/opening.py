@@ -1,4 +1,4 @@
-"""Loading a tokenizer with the `tokenizers` package: from a file, a folder or by a model's name."""
+"""Loading a tokenizer with its own package: from a file, a folder or by a model's name."""
 
 from os import PathLike
 from pathlib import Path
@@ -7,10 +7,12 @@ from typing import Any, Final, NamedTuple
 from cutline.errors import VocabularyError
 from cutline.pretrained.hub import fetch, local_path
 from cutline.pretrained.side_files import ModelFacts, read_facts
+from cutline.wrapping.processor import Processor
 
 __all__ = ["Opened", "open_tokenizer"]
 
 _FILE: Final = "tokenizer.json"
+_MODEL_SUFFIX: Final = ".model"
 
 
 class Opened(NamedTuple):
@@ -26,7 +28,7 @@ def open_tokenizer(name: str | PathLike[str]) -> Opened:
 
     Raises:
         FileNotFoundError: there is no such file, or no `tokenizer.json` in the folder.
-        VocabularyError: `tokenizers` cannot read it.
+        VocabularyError: its package cannot read it.
         UnknownEncodingError, HubError: as `cutline.from_pretrained`.
         ImportError: a package is not installed.
     """
@@ -40,6 +42,22 @@ def open_tokenizer(name: str | PathLike[str]) -> Opened:
 
 
 def _read(file: Path) -> Any:
+    return _read_model(file) if file.suffix == _MODEL_SUFFIX else _read_json(file)
+
+
+def _read_model(file: Path) -> Processor:
+    model = file.read_bytes()
+    try:
+        return Processor(model)
+    except ImportError as error:
+        raise ImportError(
+            f"to wrap {file} needs the package sentencepiece: pip install sentencepiece"
+        ) from error
+    except Exception as error:  # of classes that depend on its version
+        raise VocabularyError(f"{file} cannot be read by sentencepiece: {error}") from error
+
+
+def _read_json(file: Path) -> Any:
     try:
         from tokenizers import Tokenizer
     except ImportError as error:

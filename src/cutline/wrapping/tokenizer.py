@@ -21,6 +21,7 @@ from cutline.counting.truncating import Boundary, Keep
 from cutline.errors import OffsetError
 from cutline.pretrained.side_files import ModelFacts
 from cutline.threads import map_threads
+from cutline.wrapping.processor import Processor, is_processor
 from cutline.wrapping.safe_points import find_safe_points
 from cutline.wrapping.slices import MAX_TOKEN_CHARACTERS, SHORT, TextSlices
 from cutline.wrapping.versions import (
@@ -47,10 +48,11 @@ def wrap(tokenizer: Any, *, name: str | None = None) -> "WrappedTokenizer":
     Args:
         tokenizer: a `tokenizers.Tokenizer` (0.21 or later, 1.x too), a fast tokenizer of
             `transformers`, or any object whose `encode(text, add_special_tokens=False)` returns
-            `ids` and `offsets`, these in code points. It is copied, so later changes to it have
-            no effect. Or where `tokenizers`, which must be installed, loads it from: the path of
-            a `tokenizer.json` or of a folder with one, or the name of a model on the Hugging
-            Face Hub, as for `cutline.from_pretrained`.
+            `ids` and `offsets`, these in code points; or a `SentencePieceProcessor`. It is
+            copied, so later changes to it have no effect. Or where its package, which must be
+            installed, loads it from: the path of a `tokenizer.json` or of a folder with one, of
+            a `.model` file of sentencepiece, or the name of a model on the Hugging Face Hub, as
+            for `cutline.from_pretrained`.
         name: its name; by default the `name_or_path` of transformers, the given name of a model,
             the name of the folder or file, or the type of the tokenizer's model.
 
@@ -62,9 +64,9 @@ def wrap(tokenizer: Any, *, name: str | None = None) -> "WrappedTokenizer":
         TypeError: it does not encode with offsets, as transformers' slow tokenizers do not.
         ValueError: it chooses tokens at random (dropout, sampling); or it truncates or pads,
             and cannot be copied to turn that off.
-        FileNotFoundError, VocabularyError: there is no such tokenizer.json, or it is damaged.
+        FileNotFoundError, VocabularyError: there is no such file, or it is damaged.
         UnknownEncodingError, HubError: as `cutline.from_pretrained`.
-        ImportError: `tokenizers` or huggingface_hub is not installed.
+        ImportError: `tokenizers`, sentencepiece or huggingface_hub is not installed.
 
     >>> from tokenizers import Tokenizer, models, pre_tokenizers
     >>> vocab = {"[UNK]": 0, "un": 1, "##able": 2, "##aff": 3}
@@ -81,6 +83,9 @@ def wrap(tokenizer: Any, *, name: str | None = None) -> "WrappedTokenizer":
         wrapped = WrappedTokenizer(opened.tokenizer, name=name or opened.name)
         wrapped._facts = opened.facts
         return wrapped
+    if is_processor(tokenizer):
+        tokenizer = Processor(tokenizer.serialized_model_proto())
+        name = name or "sentencepiece"
     return WrappedTokenizer(tokenizer, name=name)
 
 

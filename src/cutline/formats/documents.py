@@ -1,0 +1,159 @@
+"""What a `tokenizer.json` describes, of whatever kind its model is."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from cutline.errors import VocabularyError
+from cutline.formats.merges import (
+    WRAP_HINT,
+    ByteTokens,
+    MergeModel,
+    check_merges,
+    merge_order,
+    never_made,
+    read_tokens,
+)
+from cutline.formats.metaspace import is_over_characters, make_character_spec
+from cutline.formats.stages import make_pattern, make_steps
+from cutline.formats.tokenizer_json import (
+    Part,
+    TokenizerJson,
+    check_byte_level,
+    is_newer,
+    parse_tokenizer_json,
+    parts_before_model,
+    refused,
+)
+from cutline.formats.word_json import (
+    is_word_model,
+    make_splitters,
+    read_word_model,
+)
+from cutline.normalizing import normalize
+from cutline.spec import TokenizerSpec, checked_special_tokens
+from cutline.tables import recover_left_lengths
+from cutline.vocabulary import Vocabulary
+
+__all__ = ["checked", "merged", "spec_of"]
+
+
+def spec_of(document: Part, name: str, source: str) -> TokenizerSpec:
+    """Describe the tokenizer of a `tokenizer.json`.
+
+    Args:
+        document: what the file contains.
+        name: the tokenizer's name.
+        source: where it comes from.
+
+    Raises:
+        VocabularyError, PatternError: names the part that is damaged or not supported.
+    """
+    if is_word_model(document):
+        before, splitters = parts_before_model(document, source)
+        steps = make_steps(before, source)
+        splits = make_splitters(splitters, source, is_newer=is_newer(document))
+        spec = read_word_model(document, name, source, steps, splits)
+        return checked(spec, source, is_done=is_newer(document))
+    parsed = parse_tokenizer_json(document, source)
+    if is_over_characters(parsed):
+        spec = make_character_spec(parsed, name, source)
+    else:
+        spec = _byte_level_spec(parsed, name, source)
+    return checked(spec, source, is_done=parsed.is_normalized)
+
+
+def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> TokenizerSpec:
+    check_byte_level(parsed, source)
+    pat_str, prefix_space = make_pattern(parsed.pre_tokenizers, source)
+    added = {token.content: token.id for token in parsed.added_tokens}
+    vocabulary, unreachable = merged(parsed.model, added)
+    if parsed.model.ignore_merges:
+        for token in parsed.added_tokens:
+            if token.single_word and token.content in parsed.model.ids:
+                why = "where other words touch it, the text would be this token all the same"
+                raise refused(source, "added token", token.content, why)
+    return TokenizerSpec(
+        name,
+        vocabulary,
+        pat_str,
+        parsed.added_tokens,
+        make_steps(parsed.normalizers, source),
+        prefix_space,
+        unreachable,
+        parsed.n_template_tokens,
+        parsed.trims,
+        template=parsed.template,
+    )
+
+
+def checked(spec: TokenizerSpec, source: str, *, is_done: bool) -> TokenizerSpec:
+    """Refuse added tokens that cannot be found exactly; see `_check_normalized`."""
+    checked_special_tokens(spec.vocabulary, spec.own_tokens)
+    _check_normalized(spec, source, is_done=is_done)
+    return spec
+
+
+def _check_normalized(spec: TokenizerSpec, source: str, *, is_done: bool) -> None:
+    """Refuse added tokens that become empty or equal to another one when normalized.
+
+    If they are stored in their normal form, refuse those that normalizing would change.
+    """
+    seen: dict[str, str] = {}
+    for token in spec.added_tokens:
+        if not token.normalized or not token.content:
+            continue
+        text = normalize(token.content, spec.normalizer)
+        if not text:
+            raise refused(source, "added token", token.content, "normalizing leaves nothing of it")
+        if is_done and text != token.content:
+            why = "normalized once more it would be another one"
+            raise refused(source, "added token", token.content, why)
+        if text in seen:
+            why = f"normalizing makes it the same as {seen[text]!r}"
+            raise refused(source, "added token", token.content, why)
+        seen[text] = token.content
+
+
+def merged(
+    model: MergeModel, added_tokens: Mapping[str, int]
+) -> tuple[Vocabulary, dict[bytes, int]]:
+    """Make the vocabulary of a model, and list its unreachable tokens.
+
+    Tokens merge in the order of ids or in that of the list of merges; other models are
+    refused. Without `ignore_merges`, no text encodes to a token that merging does not make.
+    """
+    read = read_tokens(model, added_tokens)
+    unreachable: dict[bytes, int] = {}
+    if not model.ignore_merges:
+        never = never_made(model, read)
+        unreachable = {
+            read.tokens.bytes_of(at): int(model.ids.numbers[read.places[at]])
+            for at in np.flatnonzero(never).tolist()
+        }
+        read = read.only(~never)
+    by_id = read.only(np.argsort(model.ids.numbers[read.places], kind="stable"))
+    vocabulary = _ordered(model, by_id)
+    try:
+        check_merges(vocabulary, by_id.places, model)
+    except VocabularyError:
+        by_merge = read.only(merge_order(model, read))
+        vocabulary = _ordered(model, by_merge)
+        check_merges(vocabulary, by_merge.places, model)
+    return vocabulary, unreachable
+
+
+def _ordered(model: MergeModel, read: ByteTokens) -> Vocabulary:
+    """Make the vocabulary of tokens that are in merge order."""
+    ids = model.ids.numbers[read.places]
+    try:
+        try:
+            vocabulary = Vocabulary(read.tokens.arena, read.tokens.lengths, ids)
+        except VocabularyError:  # now by name
+            tokens = map(read.tokens.bytes_of, range(len(ids)))
+            Vocabulary.from_ranks(dict(zip(tokens, ids.tolist(), strict=True)))
+            raise
+        lefts = recover_left_lengths(vocabulary)
+        return vocabulary.with_left_lengths(lefts, are_recovered=True)
+    except VocabularyError as error:
+        raise VocabularyError(f"{model.source}: {error}; {WRAP_HINT}") from error

@@ -1,0 +1,140 @@
+"""The parts of a `tokenizer.json` around the model, as written from a spec."""
+
+import json
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from cutline.formats.word_json import BEHAVIORS
+from cutline.normalizing import Form, Lower, Prepend, Replace, Step, Strip
+from cutline.spec import TokenizerSpec
+from cutline.words.joining import Joiner, JoinMetaspace, JoinWordPiece
+from cutline.words.precompiled import Precompiled
+from cutline.words.splitting import Metaspace, SplitClass, Splitter, WhitespaceSplit
+from cutline.words.steps import ByCharacter, Collapse
+
+__all__ = ["document_of", "metaspace", "normalizers", "sequence", "splitters_part", "word_decoder"]
+
+_BERT_SWITCHES: Final = (
+    ("clean_text", (ByCharacter("bert clean text"),)),
+    ("handle_chinese_chars", (ByCharacter("bert chinese"),)),
+    ("strip_accents", (Form("NFD"), ByCharacter("bert accents"))),
+    ("lowercase", (Lower(),)),
+)
+_BERT_SPLITTERS: Final = (WhitespaceSplit(), SplitClass("punctuation", "isolated"))
+_NAMES: Final = {behavior: name for name, behavior in BEHAVIORS.items()}
+
+
+def document_of(
+    spec: TokenizerSpec,
+    *,
+    model: dict[str, Any],
+    normalizer: Any,
+    pre_tokenizer: Any,
+    decoder: Any,
+) -> dict[str, Any]:
+    """Put a `tokenizer.json` together."""
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [token._asdict() for token in spec.added_tokens],
+        "normalizer": normalizer,
+        "pre_tokenizer": pre_tokenizer,
+        "post_processor": json.loads(spec.template) if spec.template else None,
+        "decoder": decoder,
+        "model": model,
+    }
+
+
+def sequence(parts: Sequence[Any], kind: str, members: str) -> Any:
+    """Join parts: None if there are none, and one as it is."""
+    return {"type": kind, members: list(parts)} if len(parts) > 1 else next(iter(parts), None)
+
+
+def normalizers(steps: Sequence[Step]) -> Any:
+    """Write the steps of a normalizer; none is `Spell` or `Unknown`."""
+    parts: list[Any] = []
+    at = 0
+    while at < len(steps):
+        end, part = _bert(steps, at)
+        if part is None:
+            end, part = at + 1, _normalizer(steps[at])
+        parts.append(part)
+        at = end
+    return sequence(parts, "Sequence", "normalizers")
+
+
+def _bert(steps: Sequence[Step], at: int) -> tuple[int, Any]:
+    """Read a BertNormalizer off the steps from a place. Returns where it ends, and it or None."""
+    start, part = at, dict[str, Any](type="BertNormalizer")
+    for switch, its_steps in _BERT_SWITCHES:
+        part[switch] = tuple(steps[at : at + len(its_steps)]) == its_steps
+        at += len(its_steps) * part[switch]
+    is_more = any(part[switch] for switch, _ in _BERT_SWITCHES[:-1])
+    return (at, part) if is_more else (start, None)
+
+
+def _normalizer(step: Step) -> Any:
+    match step:
+        case Form(name):
+            return {"type": name}
+        case Lower():
+            return {"type": "Lowercase"}
+        case Strip(left, right):
+            return {"type": "Strip", "strip_left": left, "strip_right": right}
+        case Prepend(prefix):
+            return {"type": "Prepend", "prepend": prefix}
+        case Replace(old, new):
+            return {"type": "Replace", "pattern": {"String": old}, "content": new}
+        case Collapse(new):
+            return {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": new}
+        case Precompiled(charsmap):
+            return {"type": "Precompiled", "precompiled_charsmap": b64encode(charsmap).decode()}
+    assert isinstance(step, ByCharacter)
+    return {"type": {"accents": "StripAccents", "nmt": "Nmt"}[step.kind]}
+
+
+def splitters_part(splitters: Sequence[Splitter]) -> Any:
+    """Write the pre-tokenizer."""
+    if tuple(splitters) == _BERT_SPLITTERS:
+        return {"type": "BertPreTokenizer"}
+    return sequence([*_splitters(splitters)], "Sequence", "pretokenizers")
+
+
+def _splitters(splitters: Sequence[Splitter]) -> Iterator[Any]:
+    word = SplitClass("word", "contiguous")
+    for place, splitter in enumerate(splitters):
+        match splitter:
+            case WhitespaceSplit() if splitters[place + 1 : place + 2] != (word,):
+                yield {"type": "WhitespaceSplit"}
+            case Metaspace(prepend, splits, replacement):
+                yield metaspace(prepend, replacement, splits=splits)
+            case SplitClass("digits", behavior):
+                yield {"type": "Digits", "individual_digits": behavior == "isolated"}
+            case SplitClass("word" | "newer word"):
+                yield {"type": "Whitespace"}
+            case SplitClass(_, behavior):
+                yield {"type": "Punctuation", "behavior": _NAMES[behavior]}
+
+
+def metaspace(scheme: str, replacement: str, *, splits: bool = True) -> dict[str, Any]:
+    """Write a Metaspace."""
+    return {
+        "type": "Metaspace",
+        "replacement": replacement,
+        "prepend_scheme": scheme,
+        "split": splits,
+    }
+
+
+def word_decoder(joiner: Joiner | None) -> Any:
+    """Write the decoder of a model that encodes words apart."""
+    match joiner:
+        case JoinWordPiece(prefix, cleanup):
+            return {"type": "WordPiece", "prefix": prefix, "cleanup": cleanup}
+        case JoinMetaspace(prepend, replacement, has_bytes):
+            parts = [{"type": "ByteFallback"}] if has_bytes else []
+            parts.append(metaspace(prepend, replacement))
+            return sequence(parts, "Sequence", "decoders")
+    return None

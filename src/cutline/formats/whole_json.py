@@ -1,0 +1,302 @@
+"""Writing a `tokenizer.json` of tokenizers that do more than split and merge.
+
+What is written is read again: unless it describes the same tokenizer, it is refused.
+"""
+
+from collections.abc import Iterator
+from itertools import product
+from math import nextafter
+from typing import Any, Final
+
+import numpy as np
+
+from cutline.errors import PatternError, VocabularyError
+from cutline.formats.characters import BLANK
+from cutline.formats.documents import spec_of
+from cutline.formats.huggingface import (
+    DECODER,
+    SplitRegex,
+    bpe_model,
+    float_of_serde,
+    pre_tokenizer,
+)
+from cutline.formats.json_parts import (
+    document_of,
+    metaspace,
+    normalizers,
+    sequence,
+    splitters_part,
+    word_decoder,
+)
+from cutline.formats.merges import Merge, as_text, list_merges, list_texts, unreachable
+from cutline.formats.word_json import UNLIMITED, unused_prefix
+from cutline.normalizing import Prepend, Replace, Spell, Unknown
+from cutline.spec import TokenizerSpec
+from cutline.words.models import Unigram, WordPiece
+
+__all__ = ["make_document"]
+
+_TO_BLANK: Final = Replace(BLANK, " ")
+_FROM_BLANK: Final = Replace(" ", BLANK)
+_DECODERS: Final = (
+    {"type": "Replace", "pattern": {"String": BLANK}, "content": " "},
+    {"type": "ByteFallback"},
+    {"type": "Fuse"},
+)
+_STRIP: Final = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
+
+
+def make_document(spec: TokenizerSpec, split: SplitRegex | None) -> dict[str, Any]:
+    """Describe a tokenizer as the object in a `tokenizer.json`.
+
+    Args:
+        spec: one with left lengths, if its model is BPE.
+        split: how its split pattern is written, if its model is BPE over bytes.
+
+    Raises:
+        VocabularyError: no such file describes the tokenizer.
+
+    Cost: that of reading the file; up to four times for a model over characters.
+    """
+    why = ""
+    for document in _candidates(spec, split):
+        try:
+            found = spec_of(document, spec.name, "what was written")
+        except (PatternError, VocabularyError) as error:
+            why = f": {error}"
+            continue
+        if _comparable(found, spec) == _comparable(spec, spec):
+            return document
+    raise VocabularyError(
+        f"a tokenizer.json cannot say exactly what {spec.name!r} does, so save as .cutline{why}"
+    )
+
+
+def _comparable(spec: TokenizerSpec, like: TokenizerSpec) -> TokenizerSpec:
+    """Leave out what a file does not say, or says in other words."""
+    spec = spec._replace(max_tokens=None, prompts={})
+    if like.characters is None:
+        return spec._replace(pat_str=like.pat_str)
+    assert spec.characters is not None
+    if any(token.normalized for token in like.added_tokens):
+        return spec
+    return spec._replace(characters=spec.characters._replace(bare_symbols=False))
+
+
+def _candidates(spec: TokenizerSpec, split: SplitRegex | None) -> Iterator[dict[str, Any]]:
+    if spec.characters is not None:
+        yield from _of_characters(spec)
+    elif spec.model is None:
+        yield _of_bytes(spec, split)
+    else:
+        yield document_of(
+            spec,
+            model=_word_piece(spec) if isinstance(spec.model, WordPiece) else _unigram(spec),
+            normalizer=normalizers(spec.normalizer),
+            pre_tokenizer=splitters_part(spec.splitters),
+            decoder=word_decoder(spec.joiner),
+        )
+
+
+# Words
+
+
+def _word_piece(spec: TokenizerSpec) -> dict[str, Any]:
+    assert isinstance(spec.model, WordPiece)
+    ids = {token.decode(): number for token, number in _all_tokens(spec)}
+    unk_id, prefix, longest = spec.model
+    settings: dict[str, Any] = {"type": "WordLevel"}
+    if longest != UNLIMITED or prefix != unused_prefix(ids):
+        settings = {
+            "type": "WordPiece",
+            "continuing_subword_prefix": prefix,
+            "max_input_chars_per_word": longest,
+        }
+    unk = next((text for text, number in ids.items() if number == unk_id), None)
+    return settings | {"unk_token": unk, "vocab": ids}
+
+
+def _unigram(spec: TokenizerSpec) -> dict[str, Any]:
+    assert isinstance(spec.model, Unigram)
+    scores = np.frombuffer(spec.model.scores, dtype="<f8").tolist()
+    # What no text encodes to has no score: any will do that is not the lowest.
+    best = max(scores, default=0.0)
+    scores += [best] * len(spec.unreachable_tokens)
+    tokens = [*_all_tokens(spec)]
+    rows: list[Any] = [None] * len(tokens)
+    for (token, number), score in zip(tokens, scores, strict=True):
+        if number >= len(rows):
+            raise VocabularyError(
+                f"token {token!r} has id {number}, and there are {len(rows)} tokens, whose ids are "
+                "their places in a tokenizer.json: save as .cutline"
+            )
+        rows[number] = [token.decode(), _written(score)]
+    return {
+        "type": "Unigram",
+        "unk_id": spec.model.unk_id,
+        "vocab": rows,
+        "byte_fallback": spec.model.byte_fallback,
+    }
+
+
+def _written(score: float) -> float:
+    """Find a number that `tokenizers` reads as this score: it rounds what it reads twice."""
+    up = down = score
+    for _ in range(8):
+        for near in (up, down):
+            if float_of_serde(repr(near)) == score:
+                return near
+        up, down = nextafter(up, float("inf")), nextafter(down, float("-inf"))
+    raise VocabularyError(
+        f"tokenizers reads no number as the score {score!r}, for it rounds twice: save as .cutline"
+    )
+
+
+def _all_tokens(spec: TokenizerSpec) -> Iterator[tuple[bytes, int]]:
+    vocabulary = spec.vocabulary
+    yield from zip(vocabulary.tokens(), vocabulary.ids.tolist(), strict=True)
+    yield from spec.unreachable_tokens.items()
+
+
+# BPE over bytes
+
+
+def _of_bytes(spec: TokenizerSpec, split: SplitRegex | None) -> dict[str, Any]:
+    ids = dict(zip(list_texts(spec.vocabulary), spec.vocabulary.ids.tolist(), strict=True))
+    ids |= {as_text(token): number for token, number in spec.unreachable_tokens.items()}
+    for text, number in spec.own_tokens.items():
+        if ids.setdefault(text, number) != number:
+            raise VocabularyError(
+                f"added token {text!r} is written like the ordinary token with id {ids[text]}, "
+                "and files of this kind cannot tell them apart: save as .cutline"
+            )
+    return document_of(
+        spec,
+        model=bpe_model(
+            dict(sorted(ids.items(), key=lambda item: item[1])),
+            list_merges(spec.vocabulary),
+            ignore_merges=bool(unreachable(spec.vocabulary)),
+        ),
+        normalizer=normalizers(spec.normalizer),
+        pre_tokenizer=pre_tokenizer(split, prefix_space=spec.prefix_space),
+        decoder=DECODER,
+    )
+
+
+# BPE over characters
+
+
+def _of_characters(spec: TokenizerSpec) -> Iterator[dict[str, Any]]:
+    """Describe it in each way in which texts may be prepared, and runs merged."""
+    assert spec.characters is not None
+    *steps, last = spec.normalizer
+    assert isinstance(last, Spell | Unknown)
+    ids = _ids_of_characters(spec, last)
+    strips = [_STRIP] if spec.characters.drops_blank else []
+    decoder = sequence([*_DECODERS, *strips], "Sequence", "decoders")
+    unk_id = _unk_id(spec, last)
+    unknown = next((text for text, number in ids.items() if number == unk_id), None)
+    settings = {
+        "unk_token": unknown,
+        "byte_fallback": isinstance(last, Spell),
+        "fuse_unk": isinstance(last, Spell) or last.fuses,
+    }
+    merges = _merges(spec)
+    led = _runs_first(merges)
+    lists = [merges] if led == merges else [led, merges]
+    for listed, (normalizer, splitter) in product(lists, _preparations(spec, steps)):
+        yield document_of(
+            spec,
+            model=bpe_model(ids, listed, **settings),
+            normalizer=normalizer,
+            pre_tokenizer=splitter,
+            decoder=decoder,
+        )
+
+
+def _preparations(spec: TokenizerSpec, steps: list[Any]) -> Iterator[tuple[Any, Any]]:
+    """Yield normalizers and pre-tokenizers that prepare a text by these steps."""
+    if steps and isinstance(steps[-1], Prepend):
+        *before, _, prefix = steps
+        led = Prepend(prefix.prefix.replace(" ", BLANK))
+        yield normalizers([*before, led, _FROM_BLANK]), None
+        return
+    before = steps[:-1]
+    if not spec.prefix_space:
+        yield normalizers([*before, _FROM_BLANK]), None
+    scheme = "first" if spec.prefix_first else "always" if spec.prefix_space else "never"
+    for splits in (True, False):
+        yield normalizers(before), metaspace(scheme, BLANK, splits=splits)
+
+
+def _unk_id(spec: TokenizerSpec, last: Spell | Unknown) -> int | None:
+    if isinstance(last, Spell):
+        return None  # every character has bytes
+    return spec.vocabulary.to_ranks()[last.stand_ins.encode()]
+
+
+def _ids_of_characters(spec: TokenizerSpec, last: Spell | Unknown) -> dict[str, int]:
+    """Name the tokens of the model, as the list of its ids does."""
+    assert spec.characters is not None
+    meanings = spec.characters.meanings
+    added = {token.id: token.content for token in spec.added_tokens}
+    stand_ins = set(last.stand_ins)
+    names: dict[int, str] = {}
+    falls_back = isinstance(last, Spell)
+    bytes_seen = set()
+    for number, meant in meanings.items():
+        is_byte = falls_back and len(meant) == 1
+        usual = f"<0x{meant[0]:02X}>" if is_byte else _with_blank_marks(meant)
+        names[number] = added.get(number, usual)
+        if is_byte and names[number] == usual:
+            bytes_seen.add(meant[0])
+    for token, number in zip(spec.vocabulary.tokens(), spec.vocabulary.ids.tolist(), strict=True):
+        if number >= spec.characters.first_inner or number in names:
+            continue
+        text = _with_blank_marks(token)
+        if text in stand_ins:
+            continue  # its id has a meaning
+        if falls_back and len(token) == 1 and token[0] not in bytes_seen:
+            text = f"<0x{token[0]:02X}>"
+        names[number] = text
+    return {names[number]: number for number in sorted(names)}
+
+
+def _merges(spec: TokenizerSpec) -> list[Merge]:
+    """List the last pair of each token of several characters."""
+    vocabulary = spec.vocabulary
+    assert vocabulary.left_lengths is not None
+    found = []
+    rows = zip(vocabulary.tokens(), vocabulary.left_lengths.tolist(), strict=True)
+    for token, left in rows:
+        if left and len(token) > _first_character(token):
+            found.append((_with_blank_marks(token[:left]), _with_blank_marks(token[left:])))
+    return found
+
+
+def _runs_first(merges: list[Merge]) -> list[Merge]:
+    """Let runs of a character merge one by one, the longest first; see `characters.py`.
+
+    Its tokens come before all others, in the order of lengths.
+    """
+    led: list[Merge] = []
+    at = 0
+    while at < len(merges) and merges[at][0] == merges[at][1] and len(merges[at][0]) == 1:
+        one, most = merges[at][0], 2
+        while at + most - 1 < len(merges) and "".join(merges[at + most - 1]) == one * (most + 1):
+            most += 1
+        if most == 2:
+            break
+        led += [(one * n, one) for n in range(most - 1, 0, -1)]
+        at += most - 1
+    return led + merges[at:]
+
+
+def _first_character(token: bytes) -> int:
+    """Return how many bytes the first character of a token has, by its lead byte."""
+    lead = token[0]
+    return 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+
+
+def _with_blank_marks(token: bytes) -> str:
+    return token.decode().replace(" ", BLANK)

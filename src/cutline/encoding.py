@@ -226,13 +226,17 @@ class Encoding(TextEncoder, Decoding):
                 *(spec.own_tokens, spec.unreachable_tokens),
             )
 
-        pipeline = None
-        if not spec.is_plain:
+        pipeline, pat_str = None, spec.pat_str
+        if spec.marks_word_ends:
+            from cutline.pipeline.word_ends import MARKED_PATTERN, MarkingPipeline
+
+            pipeline, pat_str = MarkingPipeline(spec), MARKED_PATTERN
+        elif not spec.is_plain:
             from cutline.pipeline.pipeline import Pipeline  # rarely needed
 
             pipeline = Pipeline(spec)
         self._describe(spec.name, spec.special_tokens, pipeline, lambda: spec, spec_decoder)
-        scan_tables, find_spans = build_scanner(spec.pat_str, stacklevel=4)
+        scan_tables, find_spans = build_scanner(pat_str, stacklevel=4)
         changing = pipeline if spec.changes_texts else None
         self._bind(build_bpe_tables(spec.vocabulary), scan_tables, find_spans, pipeline=changing)
 

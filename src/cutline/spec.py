@@ -88,6 +88,8 @@ class TokenizerSpec(NamedTuple):
         prompts: the texts that the model expects before a text, by what it is.
         prefix_first: text after an added token gets no leading blank.
         characters: what the ids mean if this is a model over characters, else None.
+        marks_word_ends: each piece gets a blank at its end, which its last token has as well;
+            no piece has one otherwise.
     """
 
     name: str
@@ -106,6 +108,7 @@ class TokenizerSpec(NamedTuple):
     prompts: Mapping[str, str] = {}
     prefix_first: bool = False
     characters: Characters | None = None
+    marks_word_ends: bool = False
 
     @classmethod
     def plain(
@@ -158,6 +161,7 @@ class TokenizerSpec(NamedTuple):
         return (
             bool(self.normalizer)
             or self.prefix_space
+            or self.marks_word_ends
             or not all(token.special for token in self.added_tokens)
         )
 
@@ -196,6 +200,8 @@ class TokenizerSpec(NamedTuple):
             others = (self.prefix_first, sorted(meanings.items()), *rest)
         if self.model is not None:
             others = (self.model, self.splitters, self.joiner)
+        if self.marks_word_ends:
+            others = ("marks word ends",)
         return (
             *(self.normalizer, self.prefix_space, unreachable, self.n_template_tokens, self.trims),
             *others,

@@ -18,6 +18,7 @@ __all__ = [
     "WRAP_HINT",
     "Merge",
     "MergeModel",
+    "as_bytes",
     "as_text",
     "check_merges",
     "list_merges",
@@ -59,6 +60,7 @@ class MergeModel:
         byte_fallback: a character that is no token becomes tokens for its bytes.
         unk_token: the text of the unknown token, for such a character otherwise.
         fuse_unk: several of them in a row become one unknown token.
+        end_of_word_suffix: ends the text of a token that ends a piece; "": nothing does.
     """
 
     ids: dict[str, int]
@@ -68,6 +70,7 @@ class MergeModel:
     byte_fallback: bool = False
     unk_token: str | None = None
     fuse_unk: bool = False
+    end_of_word_suffix: str = ""
 
 
 def as_text(token: bytes) -> str:
@@ -77,6 +80,15 @@ def as_text(token: bytes) -> str:
     'ĠtheĊ'
     """
     return token.decode("latin-1").translate(_TO_TEXT)
+
+
+def as_bytes(text: str) -> bytes:
+    """Read what `as_text` wrote.
+
+    Raises:
+        KeyError: a letter is none of GPT-2's.
+    """
+    return bytes(map(_TO_BYTE.__getitem__, text))
 
 
 def list_texts(vocabulary: Vocabulary) -> list[str]:
@@ -137,7 +149,7 @@ def read_ranks(model: MergeModel, added_tokens: Mapping[str, int]) -> dict[bytes
             if text not in merging and text not in _TO_BYTE:
                 continue
         try:
-            ranks[bytes(map(_TO_BYTE.__getitem__, text))] = token_id
+            ranks[as_bytes(text)] = token_id
         except KeyError:
             raise VocabularyError(
                 f"{model.source}: token {text!r} (id {token_id!r}) is not written in GPT-2's "

@@ -20,7 +20,7 @@ from cutline.formats.merges import (
 )
 from cutline.formats.metaspace import is_over_characters, make_character_spec
 from cutline.formats.sentencepiece_model import read_sentencepiece
-from cutline.formats.stages import make_pattern, make_steps
+from cutline.formats.stages import make_pattern, make_steps, without_white_space
 from cutline.formats.tekken import is_tekken, parse_tekken
 from cutline.formats.tiktoken_file import read_tiktoken
 from cutline.formats.tokenizer_json import (
@@ -32,6 +32,7 @@ from cutline.formats.tokenizer_json import (
     refused,
 )
 from cutline.formats.vocab_txt import VOCAB_NAME, read_vocab_txt
+from cutline.formats.word_ends import with_blanks
 from cutline.formats.word_json import (
     is_word_model,
     make_splitters,
@@ -177,7 +178,11 @@ def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> Tokenizer
     check_byte_level(parsed, source)
     pat_str, prefix_space = make_pattern(parsed.pre_tokenizers, source)
     added = {token.content: token.id for token in parsed.added_tokens}
-    vocabulary, unreachable = _merged(parsed.model, added)
+    normalizers = without_white_space(parsed.normalizers, pat_str, parsed.added_tokens)
+    model, never = parsed.model, dict[bytes, int]()
+    if has_suffix := bool(model.end_of_word_suffix):
+        model, never = with_blanks(model, pat_str)
+    vocabulary, unreachable = _merged(model, added)
     if parsed.model.ignore_merges:
         for token in parsed.added_tokens:
             if token.single_word and token.content in parsed.model.ids:
@@ -188,11 +193,12 @@ def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> Tokenizer
         vocabulary,
         pat_str,
         parsed.added_tokens,
-        make_steps(parsed.normalizers, source),
+        make_steps(normalizers, source),
         prefix_space,
-        unreachable,
+        unreachable | never,
         parsed.n_template_tokens,
         parsed.trims,
+        marks_word_ends=has_suffix,
     )
 
 

@@ -1,24 +1,33 @@
 """Normalizers and pre-tokenizers of a `tokenizer.json`, as steps and a split pattern."""
 
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
+
+import numpy as np
 
 from cutline.errors import PatternError
 from cutline.formats.huggingface import GPT2_REGEX
 from cutline.formats.merges import WRAP_HINT
 from cutline.formats.tokenizer_json import Part, refused
 from cutline.formats.word_json import word_steps
-from cutline.normalizing import Form, Lower, Prepend, Replace, Step, Strip
+from cutline.normalizing import SPACE, Form, Lower, Prepend, Replace, Step, Strip
+from cutline.pretokenize.analysis import START, Tables
 from cutline.pretokenize.charset import CharSet
+from cutline.pretokenize.compiled import ACCEPT_HERE
 from cutline.pretokenize.composing import DROPPED, Matches, Run, Runs, Stage, compose
 from cutline.pretokenize.oniguruma import from_oniguruma
 from cutline.pretokenize.pattern import Chars, parse_pattern
-from cutline.pretokenize.restricting import CharClass
+from cutline.pretokenize.restricting import ANY, CharClass
 from cutline.pretokenize.unicode import find_property
+from cutline.spec import AddedToken
 from cutline.vocabulary import R50K_PAT_STR
 
-__all__ = ["make_pattern", "make_steps"]
+__all__ = ["make_pattern", "make_steps", "never_takes", "without_white_space"]
+
+_ONE_BLANK: Final = {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "}
+_MOST_FIXED: Final = 1_000  # characters of a piece: an automaton has a state for each
+_AROUND_SPACE: Final = ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents")
 
 _NEWER_MARKS: Final = (
     "61D 9FD A76 C77 C84 1B4E-1B4F 1B7D-1B7F 2E43-2E4F 2E52-2E5D 10D6E 10EAD 10F55-10F59 "
@@ -56,6 +65,36 @@ def make_steps(parts: Sequence[Part], source: str) -> tuple[Step, ...]:
     return tuple(steps)
 
 
+def without_white_space(
+    parts: Sequence[Part], pat_str: str | None, added_tokens: Iterable[AddedToken]
+) -> list[Part]:
+    """Leave out normalizers that have no effect, for they change white space that is dropped.
+
+    Such is the replacement of runs of white space by a blank, where no piece has any of the two,
+    no added token is found by it, and later steps change each side of it apart.
+    """
+    kept: list[Part] = []
+    is_dropped = never_takes(pat_str, SPACE) and not any(
+        set(token.content) & set(SPACE) for token in added_tokens if token.normalized
+    )
+    for part in reversed(parts):
+        is_dropped = is_dropped and (part["type"] in _AROUND_SPACE or part == _ONE_BLANK)
+        if not is_dropped or part != _ONE_BLANK:
+            kept.append(part)
+    return kept[::-1]
+
+
+def never_takes(pat_str: str | None, characters: str) -> bool:
+    """Return whether no piece of a split pattern has one of these characters."""
+    if pat_str is None:
+        return False
+    tables = Tables(pat_str)
+    classes = np.unique(tables.classes_in(characters))
+    goes_on = tables.targets[START:, classes] != 0
+    ends = tables.accepts[START:, classes] == ACCEPT_HERE
+    return not (goes_on | ends).any()
+
+
 def make_pattern(parts: Sequence[Part], source: str) -> tuple[str | None, bool]:
     """Turn pre-tokenizers into a split pattern.
 
@@ -76,7 +115,7 @@ def make_pattern(parts: Sequence[Part], source: str) -> tuple[str | None, bool]:
         why = "a blank would be put before every piece"
         raise refused(source, "pre_tokenizer", list(parts), why)
     try:
-        stages = [_stage(part, source) for part in before]
+        stages = [stage for part in before for stage in _stages(part, source)]
         if last.get("use_regex", True):
             if not stages:
                 return R50K_PAT_STR, prefix_space
@@ -86,8 +125,17 @@ def make_pattern(parts: Sequence[Part], source: str) -> tuple[str | None, bool]:
         raise type(error)(f"{source}: {error}; {WRAP_HINT}") from error
 
 
+def _stages(part: Part, source: str) -> Iterator[Stage]:
+    if part["type"] == "BertPreTokenizer":
+        yield _stage({"type": "WhitespaceSplit"}, source)
+        part = {"type": "Punctuation"}
+    yield _stage(part, source)
+
+
 def _stage(part: Part, source: str) -> Stage:
     match part:
+        case {"type": "FixedLength", "length": int() as length} if 0 < length <= _MOST_FIXED:
+            return Runs((Run(ANY, length),))
         case {"type": "Split", "pattern": {"Regex": str() as pattern}, "behavior": str() as how}:
             return _split(from_oniguruma(pattern), how, bool(part.get("invert")), part, source)
         case {"type": "Split", "pattern": {"String": str() as text}, "behavior": str() as how}:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.checks import plain_text
-from cutline.normalizing import Form, Lower, Prepend, Replace, Spell, Step, normalize
+from cutline.normalizing import Form, Lower, Prepend, Replace, Spell, Step, Traced, normalize
 from cutline.pipeline.added import AddedFinder
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.text_encoder import TextEncoder
@@ -117,6 +117,10 @@ class Pipeline:
                         yield f" {part}" if blank else part
                     at_start = True
             at_start = True
+
+    def trace_marks(self, traced: Traced) -> Traced:
+        """Change a traced text between added tokens once more; see `MarkingPipeline`."""
+        return traced
 
     @staticmethod
     def counting(allowed: frozenset[str]) -> Callable[[AddedToken], bool]:

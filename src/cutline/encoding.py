@@ -236,7 +236,12 @@ class Encoding(TextEncoder, Decoding):
 
             pipeline = Pipeline(spec)
         self._describe(spec.name, spec.special_tokens, pipeline, lambda: spec, spec_decoder)
-        scan_tables, find_spans = build_scanner(pat_str, stacklevel=4)
+        if spec.splittings:
+            from cutline.pretokenize.splitting import split_spans
+
+            scan_tables, find_spans = None, partial(split_spans, spec.splittings)
+        else:
+            scan_tables, find_spans = build_scanner(pat_str, stacklevel=4)
         changing = pipeline if spec.changes_texts else None
         self._bind(build_bpe_tables(spec.vocabulary), scan_tables, find_spans, pipeline=changing)
 

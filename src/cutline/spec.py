@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from cutline.normalizing import Step
+    from cutline.pretokenize.splitting import Splitting
     from cutline.words.joining import Joiner
     from cutline.words.splitting import Splitter
 else:
@@ -90,6 +91,8 @@ class TokenizerSpec(NamedTuple):
         characters: what the ids mean if this is a model over characters, else None.
         marks_word_ends: each piece gets a blank at its end, which its last token has as well;
             no piece has one otherwise.
+        splittings: what splits texts, one after another, if that is not known to be one pattern;
+            there is no `pat_str` then.
     """
 
     name: str
@@ -109,6 +112,7 @@ class TokenizerSpec(NamedTuple):
     prefix_first: bool = False
     characters: Characters | None = None
     marks_word_ends: bool = False
+    splittings: tuple[Splitting, ...] = ()
 
     @classmethod
     def plain(
@@ -162,6 +166,7 @@ class TokenizerSpec(NamedTuple):
             bool(self.normalizer)
             or self.prefix_space
             or self.marks_word_ends
+            or bool(self.splittings)
             or not all(token.special for token in self.added_tokens)
         )
 
@@ -201,7 +206,9 @@ class TokenizerSpec(NamedTuple):
         if self.model is not None:
             others = (self.model, self.splitters, self.joiner)
         if self.marks_word_ends:
-            others = ("marks word ends",)
+            others = (*others, "marks word ends")
+        if self.splittings:
+            others = (*others, self.splittings)
         return (
             *(self.normalizer, self.prefix_space, unreachable, self.n_template_tokens, self.trims),
             *others,

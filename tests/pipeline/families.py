@@ -44,6 +44,7 @@ def blanks() -> list[Any]:
 
 
 CLIP = r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
+HAN = "[一-龥ࠀ-一가-퟿]+"
 LOWER = normalizers.Lowercase()
 SUFFIX = "</w>"
 
@@ -189,6 +190,53 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         None,
         added("<s>"),
         [*added("the", "<tool_call>"), *added("in", lstrip=True, rstrip=True)],
+    ),
+    "deepseek coder": lambda: (
+        sequence(
+            *map(split, [r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", HAN]), pre.Digits(True), BYTES
+        ),
+        None,
+        added("<s>"),
+        added("<tool_call>"),
+    ),
+    "deepseek llm": lambda: (
+        sequence(
+            *map(split, [r"[\r\n]", r"\s?[A-Za-zµÀ-ÖØ-öø-ƺΑ-ΡΣ-ҁ]+", r"\s?[!-/:-~！-／‘-‟　-。]+"]),
+            *(split(r"\s+$"), split(HAN), pre.Digits(True), BYTES),
+        ),
+        normalizers.NFC(),
+        added("<s>"),
+        [],
+    ),
+    "falcon": lambda: (
+        sequence(pre.Punctuation("contiguous"), GPT2, pre.Digits(), split("[0-9][0-9][0-9]")),
+        None,
+        added(">>TITLE<<"),
+        [],
+    ),
+    "looks behind": lambda: (
+        sequence(split(r"(?<=\p{Ll})(?=\p{Lu})|\s+(?!\S)"), GPT2), None, added("<s>"), [],
+    ),
+    "digits from the right": lambda: (
+        sequence(split(r"(?=(\d{3})+(?!\d))"), split(r"\p{L}+?(?=ing)|th?"), GPT2), None, [], [],
+    ),
+    "groups split again": lambda: (
+        sequence(split(r"\p{N}{1,3}"), split("[0-4]"), GPT2), None, added("<s>"), [],
+    ),
+    "text merged": lambda: (
+        sequence(
+            pre.Split("the", "merged_with_next"), pre.Split("in", "merged_with_previous"),
+            split(r"\p{N}{2}", "contiguous"), BYTES,
+        ),
+        normalizers.Lowercase(),
+        added("<s>"),
+        [],
+    ),
+    "words removed": lambda: (
+        sequence(pre.Split("the", "removed"), split(r"\p{L}+", "merged_with_next", invert=True), GPT2),
+        None,
+        added("<s>"),
+        added("in"),
     ),
     "single words": lambda: (
         GPT2,

@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from cutline.errors import VocabularyError
+from cutline.vocabulary.letters import LETTERS
 from cutline.vocabulary.vocabulary import Vocabulary
 
 __all__ = [
@@ -37,15 +38,7 @@ WRAP_HINT: Final = (
     "path of a tokenizer.json or the name of a model"
 )
 
-_PRINTED: Final = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-_REST: Final = [byte for byte in range(256) if byte not in _PRINTED]
-_LETTER: Final = {byte: chr(byte) for byte in _PRINTED} | {
-    byte: chr(0x100 + place) for place, byte in enumerate(_REST)
-}
-"""GPT-2's letter for each byte: itself if it is printable, otherwise one from U+0100 on."""
-
-_TO_TEXT: Final = {byte: ord(letter) for byte, letter in _LETTER.items()}
-_TO_BYTE: Final = {letter: byte for byte, letter in _LETTER.items()}
+_TO_BYTE: Final = {chr(letter): byte for byte, letter in LETTERS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +72,7 @@ def as_text(token: bytes) -> str:
     >>> as_text(b" the\n")
     'ĠtheĊ'
     """
-    return token.decode("latin-1").translate(_TO_TEXT)
+    return token.decode("latin-1").translate(LETTERS)
 
 
 def as_bytes(text: str) -> bytes:

@@ -20,7 +20,7 @@ from cutline.formats.merges import (
 )
 from cutline.formats.metaspace import is_over_characters, make_character_spec
 from cutline.formats.sentencepiece_model import read_sentencepiece
-from cutline.formats.stages import make_pattern, make_steps, without_white_space
+from cutline.formats.stages import make_split, make_steps, without_white_space
 from cutline.formats.tekken import is_tekken, parse_tekken
 from cutline.formats.tiktoken_file import read_tiktoken
 from cutline.formats.tokenizer_json import (
@@ -176,7 +176,7 @@ def _from_document(document: Part, name: str, source: str) -> TokenizerSpec:
 
 def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> TokenizerSpec:
     check_byte_level(parsed, source)
-    pat_str, prefix_space = make_pattern(parsed.pre_tokenizers, source)
+    pat_str, prefix_space, splittings = make_split(parsed.pre_tokenizers, source)
     added = {token.content: token.id for token in parsed.added_tokens}
     normalizers = without_white_space(parsed.normalizers, pat_str, parsed.added_tokens)
     model, never = parsed.model, dict[bytes, int]()
@@ -199,6 +199,7 @@ def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> Tokenizer
         parsed.n_template_tokens,
         parsed.trims,
         marks_word_ends=has_suffix,
+        splittings=splittings,
     )
 
 

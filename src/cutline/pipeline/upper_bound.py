@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cutline.normalizing import SPACE, Form, Lower, Replace, Strip, Traced, trace
 from cutline.pipeline.added import AddedFinder
-from cutline.pretokenize.analysis import START, Tables
+from cutline.pretokenize.neighbours import Neighbours
 from cutline.pretokenize.store import compile_pattern
 from cutline.spec import TokenizerSpec
 
@@ -60,10 +60,9 @@ class UpperBound:
             isinstance(step, Form | Lower) for step in steps
         )
         self._known: dict[bytes, int] = {}
-        self._tables: Tables | None = None
-        if spec.pat_str is not None and compile_pattern(spec.pat_str).has_gaps:
-            self._tables = Tables(spec.pat_str)
-            self._in_pieces = self._tables.meets_match()[START]
+        self._neighbours: Neighbours | None = None
+        if spec.splittings or (spec.pat_str and compile_pattern(spec.pat_str).has_gaps):
+            self._neighbours = Neighbours(spec.pat_str or "", spec.splittings)
 
     def limit(self, text: str, n: int) -> int:
         """Return an end such that no longer prefix of a text has at most n tokens.
@@ -111,9 +110,9 @@ class UpperBound:
 
     def _in_pieces_of(self, text: str) -> NDArray[np.bool_] | bool:
         """Return for each character whether it is sure to be in a piece, wherever one begins."""
-        if self._tables is None:
+        if self._neighbours is None:
             return True
-        found: NDArray[np.bool_] = self._in_pieces[self._tables.classes_in(text)]
+        found: NDArray[np.bool_] = self._neighbours.in_pieces[self._neighbours.classes_in(text)]
         return found
 
     @staticmethod

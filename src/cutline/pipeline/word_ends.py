@@ -36,14 +36,6 @@ class MarkingPipeline(Pipeline):
     def __reduce__(self) -> tuple[type["MarkingPipeline"], tuple[TokenizerSpec]]:
         return MarkingPipeline, (self.spec,)
 
-    def changes(self, text: str) -> bool:
-        """Return whether there is a text: no piece stays as it is."""
-        return bool(text)
-
-    def changes_after(self, text: str) -> bool:
-        """Return the same for a text that begins at a safe split point."""
-        return bool(text)
-
     def pieces(
         self, text: str, allowed: frozenset[str], *, at_start: bool = True
     ) -> Iterator[str | AddedToken]:

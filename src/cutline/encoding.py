@@ -226,7 +226,8 @@ class Encoding(TextEncoder, Decoding):
                 *(spec.own_tokens, spec.unreachable_tokens),
             )
 
-        pipeline, pat_str = None, spec.pat_str
+        pipeline: Pipeline | None = None
+        pat_str = spec.pat_str
         if spec.marks_word_ends:
             from cutline.pipeline.word_ends import MARKED_PATTERN, MarkingPipeline
 
@@ -239,9 +240,14 @@ class Encoding(TextEncoder, Decoding):
         if spec.splittings:
             from cutline.pretokenize.splitting import split_spans
 
-            scan_tables, find_spans = None, partial(split_spans, spec.splittings)
-        else:
-            scan_tables, find_spans = build_scanner(pat_str, stacklevel=4)
+            self._bind(
+                build_bpe_tables(spec.vocabulary),
+                None,
+                partial(split_spans, spec.splittings),
+                pipeline=pipeline,
+            )
+            return
+        scan_tables, find_spans = build_scanner(pat_str, stacklevel=4)
         changing = pipeline if spec.changes_texts else None
         self._bind(build_bpe_tables(spec.vocabulary), scan_tables, find_spans, pipeline=changing)
 

@@ -208,32 +208,39 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         added("<s>"),
         [],
     ),
-    "falcon": lambda: (
-        sequence(pre.Punctuation("contiguous"), GPT2, pre.Digits(), split("[0-9][0-9][0-9]")),
+    "looks behind": lambda: (
+        sequence(split(r"(?<=\p{Ll})(?=\p{Lu})|\s+(?!\S)"), GPT2),
         None,
-        added(">>TITLE<<"),
+        added("<s>"),
         [],
     ),
-    "looks behind": lambda: (
-        sequence(split(r"(?<=\p{Ll})(?=\p{Lu})|\s+(?!\S)"), GPT2), None, added("<s>"), [],
-    ),
     "digits from the right": lambda: (
-        sequence(split(r"(?=(\d{3})+(?!\d))"), split(r"\p{L}+?(?=ing)|th?"), GPT2), None, [], [],
+        sequence(split(r"(?=(\d{3})+(?!\d))"), split(r"\p{L}+?(?=ing)|th?"), GPT2),
+        None,
+        [],
+        [],
     ),
     "groups split again": lambda: (
-        sequence(split(r"\p{N}{1,3}"), split("[0-4]"), GPT2), None, added("<s>"), [],
+        sequence(split(r"\p{N}{1,3}"), split("[0-4]"), GPT2),
+        None,
+        added("<s>"),
+        [],
     ),
     "text merged": lambda: (
         sequence(
-            pre.Split("the", "merged_with_next"), pre.Split("in", "merged_with_previous"),
-            split(r"\p{N}{2}", "contiguous"), BYTES,
+            pre.Split("the", "merged_with_next"),
+            pre.Split("in", "merged_with_previous"),
+            split(r"\p{N}{2}", "contiguous"),
+            BYTES,
         ),
         normalizers.Lowercase(),
         added("<s>"),
         [],
     ),
     "words removed": lambda: (
-        sequence(pre.Split("the", "removed"), split(r"\p{L}+", "merged_with_next", invert=True), GPT2),
+        sequence(
+            pre.Split("the", "removed"), split(r"\p{L}+", "merged_with_next", invert=True), GPT2
+        ),
         None,
         added("<s>"),
         added("in"),

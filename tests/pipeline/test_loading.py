@@ -273,6 +273,10 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "its decoder": (setting("decoder", {"type": "Metaspace"}), "decoder is"),
     "Metaspace": (setting("pre_tokenizer", {"type": "Metaspace"}), "pre_tokenizer is"),
     "no pre-tokenizer": (setting("pre_tokenizer", None), "pre_tokenizer is null"),
+    "Falcon": (
+        setting("pre_tokenizer", split_of(pre.Punctuation("contiguous"), GPT2, pre.Digits())),
+        "what comes after ByteLevel would cut inside characters",
+    ),
     "bytes twice": (setting("pre_tokenizer", split_of(GPT2, GPT2)), "a second ByteLevel writes"),
     "scripts": (
         setting("pre_tokenizer", split_of(pre.UnicodeScripts(), GPT2)),

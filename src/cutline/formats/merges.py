@@ -12,7 +12,6 @@ from typing import Final
 import numpy as np
 
 from cutline.errors import VocabularyError
-from cutline.vocabulary.letters import LETTERS
 from cutline.vocabulary.vocabulary import Vocabulary
 
 __all__ = [
@@ -38,7 +37,15 @@ WRAP_HINT: Final = (
     "path of a tokenizer.json or the name of a model"
 )
 
-_TO_BYTE: Final = {chr(letter): byte for byte, letter in LETTERS.items()}
+_PRINTED: Final = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+_REST: Final = [byte for byte in range(256) if byte not in _PRINTED]
+_LETTER: Final = {byte: chr(byte) for byte in _PRINTED} | {
+    byte: chr(0x100 + place) for place, byte in enumerate(_REST)
+}
+"""GPT-2's letter for each byte: itself if it is printable, otherwise one from U+0100 on."""
+
+_TO_TEXT: Final = {byte: ord(letter) for byte, letter in _LETTER.items()}
+_TO_BYTE: Final = {letter: byte for byte, letter in _LETTER.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +79,7 @@ def as_text(token: bytes) -> str:
     >>> as_text(b" the\n")
     'ĠtheĊ'
     """
-    return token.decode("latin-1").translate(LETTERS)
+    return token.decode("latin-1").translate(_TO_TEXT)
 
 
 def as_bytes(text: str) -> bytes:

@@ -123,37 +123,35 @@ def make_split(parts: Sequence[Part], source: str) -> Split:
         VocabularyError: text is not turned into bytes, or the order is not supported.
         PatternError: a pattern is not known to mean the same here.
     """
-    place = next((at for at, part in enumerate(parts) if part["type"] == "ByteLevel"), None)
-    if place is None:
-        why = "byte-level BPE has the pre-tokenizer ByteLevel"
+    *before, last = parts or [{}]
+    n_byte_levels = sum(part["type"] == "ByteLevel" for part in parts)
+    if last.get("type") != "ByteLevel" or n_byte_levels > 1:
+        why = "byte-level BPE ends with the pre-tokenizer ByteLevel"
+        if n_byte_levels > 1:
+            why = "a second ByteLevel writes the letters of the first one as bytes"
+        elif n_byte_levels:
+            why = "what comes after ByteLevel would cut inside characters"
         raise refused(source, "pre_tokenizer", list(parts) or None, why)
-    before, to_bytes, after = parts[:place], parts[place], parts[place + 1 :]
-    prefix_space = bool(to_bytes.get("add_prefix_space", True))
+    prefix_space = bool(last.get("add_prefix_space", True))
     if prefix_space and before:
         why = "a blank would be put before every piece"
         raise refused(source, "pre_tokenizer", list(parts), why)
-    if any(part["type"] == "ByteLevel" for part in after):
-        why = "a second ByteLevel writes the letters of the first one as bytes"
-        raise refused(source, "pre_tokenizer", list(parts), why)
+    uses_regex = last.get("use_regex", True)
+    if uses_regex and not before:
+        return Split(R50K_PAT_STR, prefix_space)
     try:
         read = [(part, one) for part in before for one in _splittings(part, source)]
-        of_bytes = [one for part in after for one in _splittings(part, source)]
     except PatternError as error:
         raise type(error)(f"{source}: {error}; {WRAP_HINT}") from error
-    uses_regex = to_bytes.get("use_regex", True)
     try:
         stages = [_stage(one, is_pattern=part["type"] == "Split") for part, one in read]
         if uses_regex:
             stages.append(Matches(GPT2_REGEX, keeps_gaps=True))
-        pat_str = R50K_PAT_STR if uses_regex and not before else compose(stages)
-        if not after:
-            return Split(pat_str, prefix_space)
+        return Split(compose(stages), prefix_space)
     except UnsupportedPatternError:
-        pass
-    splittings = [one for _, one in read]
+        splittings = [one for _, one in read]
     if uses_regex:
         splittings.append(Splitting(GPT2_REGEX, "isolated"))
-    splittings += [one._replace(of_bytes=True) for one in of_bytes]
     return Split(None, prefix_space, tuple(splittings))
 
 

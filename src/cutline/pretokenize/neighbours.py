@@ -49,7 +49,7 @@ class Neighbours:
             return
         certain: _Matrix = np.ones((1, 1), dtype=bool)  # nothing changes if the text is cut here
         for one in splittings:
-            if one.of_bytes or not has_automaton(one.pat_str):
+            if not has_automaton(one.pat_str):
                 certain = np.zeros_like(certain)
                 self.in_pieces = self.in_pieces & (one.behavior != "removed")
                 continue

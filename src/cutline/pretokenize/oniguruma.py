@@ -122,9 +122,9 @@ class _Translator:
 
     def opening(self) -> str:
         """Read the opening of a group; capturing groups become plain ones."""
-        plain = ("(?:", "(?=", "(?!", "(?>")
+        plain: tuple[str, ...] = ("(?:", "(?=", "(?!", "(?>")
         if not self.compiles:
-            plain += ("(?<=", "(?<!")
+            plain = (*plain, "(?<=", "(?<!")
         opening = self.reader.read_opening(plain, self.reader.unsupported)
         return opening if isinstance(opening, str) else self.flags(opening)
 

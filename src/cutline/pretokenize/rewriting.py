@@ -59,7 +59,8 @@ class Splitter:
         points = np.frombuffer(encoded, dtype="<u4").astype(np.uint32)
         blocks = self.block_index[points >> 6].astype(np.int64)
         classes = self.block_class[blocks * BLOCK_SIZE + (points & 63)] + _FIRST_CLASS
-        return classes.astype("<u4").tobytes().decode("utf-32-le")
+        written: bytes = classes.astype("<u4").tobytes()
+        return written.decode("utf-32-le")
 
 
 @lru_cache(maxsize=32)

@@ -17,7 +17,6 @@ from cutline.errors import UnsupportedPatternError
 from cutline.kernels.scan.scan import ScanTables, scan_pieces
 from cutline.pretokenize.compiled import Automaton
 from cutline.pretokenize.store import compile_pattern
-from cutline.vocabulary.letters import LETTERS
 
 if TYPE_CHECKING:
     from cutline.pretokenize.rewriting import Splitter
@@ -37,13 +36,11 @@ class Splitting(NamedTuple):
         pat_str: the pattern in our dialect.
         behavior: what becomes of a match.
         inverted: the text between matches counts as a match, and a match as text between.
-        of_bytes: it sees GPT-2's letter for each byte, and can cut inside a character.
     """
 
     pat_str: str
     behavior: Behavior
     inverted: bool = False
-    of_bytes: bool = False
 
 
 def has_automaton(pat_str: str) -> bool:
@@ -83,8 +80,7 @@ def _pieces(splittings: tuple[Splitting, ...], utf8: bytes) -> list[_Span]:
         return [(0, len(utf8))] if utf8 else []
     one, *others = splittings
     rest = tuple(others)
-    find = _finder(one.pat_str)
-    found = _cut(one, _matches_in_letters(find, utf8) if one.of_bytes else find(utf8), len(utf8))
+    found = _cut(one, _finder(one.pat_str)(utf8), len(utf8))
     if not rest:
         return found
     spans: list[_Span] = []
@@ -168,14 +164,6 @@ def _finder(pat_str: str) -> Callable[[bytes], list[_Span]]:
         return [(place[start], place[end]) for start, end in _matches(found, text)]
 
     return search
-
-
-def _matches_in_letters(find: Callable[[bytes], list[_Span]], utf8: bytes) -> list[_Span]:
-    """Find the matches in the letters that GPT-2 has for bytes."""
-    letters = utf8.decode("latin-1").translate(LETTERS)
-    written = letters.encode()
-    starts = {at: number for number, at in enumerate(_starts(letters))}
-    return [(starts[first], starts[last]) for first, last in find(written)]
 
 
 def _starts(text: str) -> list[int]:

@@ -469,7 +469,7 @@ class Encoding(TextEncoder, Decoding):
         if self._pipeline is not None and self._spec.trims:
             from cutline.pipeline.offsets import trim
 
-            trim(self._spec, self._decoder, tokens, spans)
+            trim(self._spec, self._decoder, text, tokens, spans)
         return tokens, spans
 
     def _untrimmed_offsets(

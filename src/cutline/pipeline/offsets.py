@@ -120,16 +120,22 @@ def _places(encoder: TextEncoder, decoder: Decoder, text: str, tokens: Tokens) -
     return np.stack([kept[spans[:, 0]], kept[spans[:, 1] - 1] + 1], axis=1)
 
 
-def trim(spec: TokenizerSpec, decoder: Decoder, tokens: list[int], spans: Spans) -> None:
+def trim(spec: TokenizerSpec, decoder: Decoder, text: str, tokens: list[int], spans: Spans) -> None:
     """Trim blanks at the ends of tokens from their spans, in place."""
     added = {token.id: token.content for token in spec.added_tokens}
+    # Their match includes the white space that they strip.
+    strips = {
+        token.id
+        for token in spec.added_tokens
+        if (token.lstrip or token.rstrip) and not token.normalized
+    }
     blanks = [
-        _blanks_of_added(added[token])
+        _blanks_of_added(text[start:end] if token in strips else added[token])
         if token in added
         else _NONE
         if spec.marks_word_ends  # its blank is no character
         else _blanks(decoder.bytes_of(token))
-        for token in tokens
+        for token, (start, end) in zip(tokens, spans.tolist(), strict=True)
     ]
     for takes_prefix in spec.trims:
         _trim(spans, blanks, takes_prefix)

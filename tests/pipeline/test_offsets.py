@@ -18,7 +18,8 @@ processors = tokenizers.processors
 JOINING = {
     "qwen 2.5", "gpt neox, olmo", "modernbert", "command-r", "decomposed", "compatible",
     "compatible, decomposed", "lower case", "replaced", "accents removed", "as bert normalizes",
-    "as nmt normalizes", "runs of blanks", "precompiled",
+    "as nmt normalizes", "runs of blanks", "precompiled", "as bert splits", "clip",
+    "fixed lengths of digits", "deepseek llm",
 }  # fmt: skip
 
 

@@ -226,13 +226,28 @@ class Encoding(TextEncoder, Decoding):
                 *(spec.own_tokens, spec.unreachable_tokens),
             )
 
-        pipeline = None
-        if not spec.is_plain:
+        pipeline: Pipeline | None = None
+        pat_str = spec.pat_str
+        if spec.marks_word_ends:
+            from cutline.pipeline.word_ends import MARKED_PATTERN, MarkingPipeline
+
+            pipeline, pat_str = MarkingPipeline(spec), MARKED_PATTERN
+        elif not spec.is_plain:
             from cutline.pipeline.pipeline import Pipeline  # rarely needed
 
             pipeline = Pipeline(spec)
         self._describe(spec.name, spec.special_tokens, pipeline, lambda: spec, spec_decoder)
-        scan_tables, find_spans = build_scanner(spec.pat_str, stacklevel=4)
+        if spec.splittings:
+            from cutline.pretokenize.splitting import split_spans
+
+            self._bind(
+                build_bpe_tables(spec.vocabulary),
+                None,
+                partial(split_spans, spec.splittings),
+                pipeline=pipeline,
+            )
+            return
+        scan_tables, find_spans = build_scanner(pat_str, stacklevel=4)
         changing = pipeline if spec.changes_texts else None
         self._bind(build_bpe_tables(spec.vocabulary), scan_tables, find_spans, pipeline=changing)
 
@@ -454,7 +469,7 @@ class Encoding(TextEncoder, Decoding):
         if self._pipeline is not None and self._spec.trims:
             from cutline.pipeline.offsets import trim
 
-            trim(self._spec, self._decoder, tokens, spans)
+            trim(self._spec, self._decoder, text, tokens, spans)
         return tokens, spans
 
     def _untrimmed_offsets(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from cutline.normalizing import Step
+    from cutline.pretokenize.splitting import Splitting
     from cutline.words.joining import Joiner
     from cutline.words.splitting import Splitter
 else:
@@ -89,6 +90,10 @@ class TokenizerSpec(NamedTuple):
         prefix_first: text after an added token gets no leading blank.
         characters: what the ids mean if this is a model over characters, else None.
         template: the post-processors of its tokenizer.json, as JSON, if that is of version 1.
+        marks_word_ends: each piece gets a blank at its end, which its last token has as well;
+            no piece has one otherwise.
+        splittings: what splits texts, one after another, if that is not known to be one pattern;
+            there is no `pat_str` then.
     """
 
     name: str
@@ -108,6 +113,8 @@ class TokenizerSpec(NamedTuple):
     prefix_first: bool = False
     characters: Characters | None = None
     template: str = ""
+    marks_word_ends: bool = False
+    splittings: tuple[Splitting, ...] = ()
 
     @classmethod
     def plain(
@@ -160,6 +167,8 @@ class TokenizerSpec(NamedTuple):
         return (
             bool(self.normalizer)
             or self.prefix_space
+            or self.marks_word_ends
+            or bool(self.splittings)
             or not all(token.special for token in self.added_tokens)
         )
 
@@ -198,6 +207,10 @@ class TokenizerSpec(NamedTuple):
             others = (self.prefix_first, sorted(meanings.items()), *rest)
         if self.model is not None:
             others = (self.model, self.splitters, self.joiner)
+        if self.marks_word_ends:
+            others = (*others, "marks word ends")
+        if self.splittings:
+            others = (*others, self.splittings)
         return (
             *(self.normalizer, self.prefix_space, unreachable, self.n_template_tokens, self.trims),
             *others,

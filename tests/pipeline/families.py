@@ -43,6 +43,12 @@ def blanks() -> list[Any]:
     return [AddedToken(" " * n, normalized=True) for n in range(24, 1, -1)]
 
 
+CLIP = r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
+HAN = "[一-龥ࠀ-一가-퟿]+"
+LOWER = normalizers.Lowercase()
+SUFFIX = "</w>"
+
+
 # Pre-tokenizer, normalizer, added tokens (special ones first).
 Family = tuple[Any, Any, list[Any], list[Any]]
 FAMILIES: dict[str, Callable[[], Family]] = {
@@ -158,6 +164,87 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         added('"', normalized=True),
     ),
     "led by a mark": lambda: (GPT2, normalizers.Prepend("▁"), added("<s>"), added("the")),
+    "as bert splits": lambda: (
+        sequence(pre.BertPreTokenizer(), BYTES),
+        normalizers.BertNormalizer(),
+        added("[CLS]"),
+        [],
+    ),
+    "fixed lengths": lambda: (sequence(pre.FixedLength(3), BYTES), None, added("<s>"), []),
+    "fixed lengths of digits": lambda: (
+        sequence(pre.Digits(), pre.FixedLength(5), BYTES),
+        normalizers.NFC(),
+        added("<s>"),
+        [],
+    ),
+    "clip": lambda: (
+        sequence(split(CLIP, "removed", invert=True), GPT2),
+        normalizers.Sequence(
+            [normalizers.NFC(), normalizers.Replace(tokenizers.Regex(r"\s+"), " "), LOWER]
+        ),
+        [AddedToken("<|startoftext|>", normalized=True), *added("<|endoftext|>")],
+        [],
+    ),
+    "clip, bert's words": lambda: (
+        sequence(pre.BertPreTokenizer(), BYTES),
+        None,
+        added("<s>"),
+        [*added("the", "<tool_call>"), *added("in", lstrip=True, rstrip=True)],
+    ),
+    "deepseek coder": lambda: (
+        sequence(
+            *map(split, [r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", HAN]), pre.Digits(True), BYTES
+        ),
+        None,
+        added("<s>"),
+        added("<tool_call>"),
+    ),
+    "deepseek llm": lambda: (
+        sequence(
+            *map(split, [r"[\r\n]", r"\s?[A-Za-zµÀ-ÖØ-öø-ƺΑ-ΡΣ-ҁ]+", r"\s?[!-/:-~！-／‘-‟　-。]+"]),
+            *(split(r"\s+$"), split(HAN), pre.Digits(True), BYTES),
+        ),
+        normalizers.NFC(),
+        added("<s>"),
+        [],
+    ),
+    "looks behind": lambda: (
+        sequence(split(r"(?<=\p{Ll})(?=\p{Lu})|\s+(?!\S)"), GPT2),
+        None,
+        added("<s>"),
+        [],
+    ),
+    "digits from the right": lambda: (
+        sequence(split(r"(?=(\d{3})+(?!\d))"), split(r"\p{L}+?(?=ing)|th?"), GPT2),
+        None,
+        [],
+        [],
+    ),
+    "groups split again": lambda: (
+        sequence(split(r"\p{N}{1,3}"), split("[0-4]"), GPT2),
+        None,
+        added("<s>"),
+        [],
+    ),
+    "text merged": lambda: (
+        sequence(
+            pre.Split("the", "merged_with_next"),
+            pre.Split("in", "merged_with_previous"),
+            split(r"\p{N}{2}", "contiguous"),
+            BYTES,
+        ),
+        normalizers.Lowercase(),
+        added("<s>"),
+        [],
+    ),
+    "words removed": lambda: (
+        sequence(
+            pre.Split("the", "removed"), split(r"\p{L}+", "merged_with_next", invert=True), GPT2
+        ),
+        None,
+        added("<s>"),
+        added("in"),
+    ),
     "single words": lambda: (
         GPT2,
         None,
@@ -177,13 +264,30 @@ def build(name: str, vocab_size: int = 700, *, ignore_merges: bool = False) -> A
         tokenizer.normalizer = normalizer
     tokenizer.decoder = tokenizers.decoders.ByteLevel()
     trainer = tokenizers.trainers.BpeTrainer(
-        vocab_size=vocab_size, initial_alphabet=pre.ByteLevel.alphabet(), show_progress=False
-    )
+        vocab_size=vocab_size, initial_alphabet=pre.ByteLevel.alphabet(), show_progress=False,
+        end_of_word_suffix=SUFFIX if is_suffixed(name) else "",
+    )  # fmt: skip
     tokenizer.train_from_iterator(training_texts(), trainer)
+    if is_suffixed(name):
+        tokenizer = with_all_ends(tokenizer)
     tokenizer.add_special_tokens(special)
     tokenizer.add_tokens(ordinary)
     seed = zlib.crc32(name.encode())
     return shuffled_ids(tokenizer, seed) if seed & 1 else tokenizer
+
+
+def is_suffixed(name: str) -> bool:
+    """Whether tokens of a family say that they end a word."""
+    return name.startswith("clip")
+
+
+def with_all_ends(tokenizer: Any) -> Any:
+    """Add the last letters of words that the texts do not have, as CLIP has them all."""
+    document = json.loads(tokenizer.to_str())
+    vocab = document["model"]["vocab"]
+    for letter in pre.ByteLevel.alphabet():
+        vocab.setdefault(letter + SUFFIX, len(vocab))
+    return tokenizers.Tokenizer.from_str(json.dumps(document))
 
 
 def training_texts() -> list[str]:

@@ -266,14 +266,18 @@ def splits(*patterns: str) -> Change:
 
 REFUSED: dict[str, tuple[Change, str]] = {
     "SentencePiece": (setting("model.byte_fallback", True), "byte_fallback is true"),
-    "CLIP": (setting("model.end_of_word_suffix", "</w>"), "end_of_word_suffix is"),
+    "words with blanks": (
+        setting("model.end_of_word_suffix", "</w>"), "a blank is written for it here, but words",
+    ),
+    "subwords": (setting("model.continuing_subword_prefix", "##"), "continuing_subword_prefix is"),
     "its decoder": (setting("decoder", {"type": "Metaspace"}), "decoder is"),
     "Metaspace": (setting("pre_tokenizer", {"type": "Metaspace"}), "pre_tokenizer is"),
     "no pre-tokenizer": (setting("pre_tokenizer", None), "pre_tokenizer is null"),
     "Falcon": (
         setting("pre_tokenizer", split_of(pre.Punctuation("contiguous"), GPT2, pre.Digits())),
-        "ends with the pre-tokenizer ByteLevel",
+        "what comes after ByteLevel would cut inside characters",
     ),
+    "bytes twice": (setting("pre_tokenizer", split_of(GPT2, GPT2)), "a second ByteLevel writes"),
     "scripts": (
         setting("pre_tokenizer", split_of(pre.UnicodeScripts(), GPT2)),
         r"only those that docs/tokenizers\.md lists",
@@ -282,14 +286,9 @@ REFUSED: dict[str, tuple[Change, str]] = {
         setting("pre_tokenizer", split_of(pre.Digits(), pre.ByteLevel(add_prefix_space=True))),
         "a blank would be put before every piece",
     ),
-    "a longer match merged": (
-        setting("pre_tokenizer", split_of(pre.Split("ab", "merged_with_next"), GPT2)),
-        "need a pattern for one character",
-    ),
-    "deepseek-coder": (splits(r"\s?\p{L}+", r"\s?\p{P}+"), "are split again"),
-    "groups split again": (splits(r"\p{N}{1,3}", "[0-4]"), "groups of up to 3 .* are split again"),
-    "a lazy quantifier": (splits("a+?"), "lazy quantifier"),
-    "a look-behind": (splits("(?<=a)b"), "is not supported"),
+    "an anchor": (splits("^a"), "anchor '\\^'"),
+    "a word boundary": (splits(r"\bab"), "escape"),
+    "lazy, as Ruby has it": (splits("a{2}?"), "lazy quantifier"),
     "bytes as a normalizer": (setting("normalizer", {"type": "ByteLevel"}), "normalizer is"),
     "a pattern replaced": (
         setting(

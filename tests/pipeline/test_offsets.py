@@ -18,7 +18,8 @@ processors = tokenizers.processors
 JOINING = {
     "qwen 2.5", "gpt neox, olmo", "modernbert", "command-r", "decomposed", "compatible",
     "compatible, decomposed", "lower case", "replaced", "accents removed", "as bert normalizes",
-    "as nmt normalizes", "runs of blanks", "precompiled",
+    "as nmt normalizes", "runs of blanks", "precompiled", "as bert splits", "clip",
+    "fixed lengths of digits", "deepseek llm",
 }  # fmt: skip
 
 
@@ -154,3 +155,15 @@ def test_white_space_is_that_of_unicode() -> None:
     # Python adds four separators to Unicode's, from U+001C on.
     spaces = {chr(c) for c in range(0x110000) if chr(c).isspace() and not 0x1C <= c <= 0x1F}
     assert set(offsets._WHITE) == {"\u0120", *spaces}
+
+
+def test_white_space_that_an_added_token_strips_is_trimmed_from_it() -> None:
+    for name in ("single words", "clip, bert's words"):
+        tokenizer = tokenizers.Tokenizer.from_str(build(name).to_str())
+        tokenizer.post_processor = tokenizers.processors.ByteLevel(trim_offsets=True)
+        encoding = cutline.Encoding.from_tokenizers(tokenizer)
+        for text in ("The on, in  the", " in the", "a  in ", "in\n", "  in  in a"):
+            found = tokenizer.encode(text, add_special_tokens=False)
+            tokens, spans = encoding.encode_with_offsets(text, allowed_special="all")
+            assert tokens == found.ids
+            assert [*map(tuple, spans.tolist())] == found.offsets, text

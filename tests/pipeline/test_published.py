@@ -3,6 +3,7 @@
 Each test runs where its package is installed; docs/tokenizers.md lists what was tried.
 """
 
+import gzip
 import warnings
 from base64 import b64decode
 from collections.abc import Callable
@@ -16,7 +17,7 @@ import pytest
 import cutline
 from cutline.vocabulary import O200K_PAT_STR, R50K_PAT_STR
 from tests.conftest import CORPUS_NAMES, corpora_folder
-from tests.pipeline.families import texts_with, tokenizers
+from tests.pipeline.families import FAMILIES, SUFFIX, texts_with, tokenizers
 from tests.pretokenize.patterns import PATTERNS
 from tests.texts import NAMED_TEXTS, random_texts
 
@@ -34,6 +35,8 @@ RANK_FILES: dict[str, tuple[str, str, str, int]] = {
     "whisper, english": ("whisper", "assets/gpt2.tiktoken", R50K_PAT_STR, 50_256),
     "whisper": ("whisper", "assets/multilingual.tiktoken", R50K_PAT_STR, 50_256),
 }
+# CLIP's order: printed characters, then those that stand for other bytes.
+LETTERS_BY_BYTE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100), *range(256, 324)]
 TEKKEN_FILES = ("tekken_240718.json", "tekken_240911.json")
 
 
@@ -61,6 +64,29 @@ def texts() -> list[str]:
 def test_published_tokenizer_json_gives_the_tokens_of_tokenizers(name: str) -> None:
     path = file_of(*JSON_FILES[name])
     tokenizer, encoding = tokenizers.Tokenizer.from_file(str(path)), cutline.load(path)
+    for text in [*texts(), *texts_with(tokenizer, 89, 300)]:
+        assert_same(tokenizer, encoding, text)
+
+
+def test_published_merges_of_clip_give_the_tokens_of_tokenizers() -> None:
+    """As transformers converts them to a tokenizer.json."""
+    written = gzip.decompress(file_of("open_clip", "bpe_simple_vocab_16e6.txt.gz").read_bytes())
+    lines = written.decode().split("\n")[1 : 49_152 - 256 - 2 + 1]
+    merges = [(left, right) for left, right in map(str.split, lines)]
+    letters = [chr(code) for code in LETTERS_BY_BYTE]
+    vocab = [*letters, *(letter + SUFFIX for letter in letters), *map("".join, merges)]
+    vocab += ["<|startoftext|>", "<|endoftext|>"]
+    model = tokenizers.models.BPE(
+        vocab={token: number for number, token in enumerate(vocab)},
+        merges=merges,
+        end_of_word_suffix=SUFFIX,
+        unk_token="<|endoftext|>",
+    )
+    tokenizer = tokenizers.Tokenizer(model)
+    tokenizer.pre_tokenizer, tokenizer.normalizer, special, _ = FAMILIES["clip"]()
+    tokenizer.add_special_tokens(special)
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    assert encoding.n_vocab == 49_408
     for text in [*texts(), *texts_with(tokenizer, 89, 300)]:
         assert_same(tokenizer, encoding, text)
 

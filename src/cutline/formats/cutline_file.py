@@ -28,6 +28,7 @@ from cutline.errors import CorruptDataError, VocabularyError
 from cutline.formats.merges import list_texts
 from cutline.formats.typed_json import from_json, to_json
 from cutline.normalizing import Form, Lower, Prepend, Replace, Spell, Strip, Unknown
+from cutline.pretokenize.splitting import Splitting
 from cutline.spec import AddedToken, Characters, TokenizerSpec, checked_special_tokens
 from cutline.vocabulary import pack, unpack
 from cutline.vocabulary.vocabulary import MAX_TOKEN_ID
@@ -67,6 +68,8 @@ _OTHERS: Final[Mapping[str, Any]] = {
     "prefix_first": bool,
     "characters": Characters,
     "template": str,
+    "marks_word_ends": bool,
+    "splittings": tuple[Splitting, ...],
 }
 """The fields of a spec that are written where they are not their defaults, and their types."""
 

@@ -15,7 +15,7 @@ from cutline.formats.merges import (
     read_tokens,
 )
 from cutline.formats.metaspace import is_over_characters, make_character_spec
-from cutline.formats.stages import make_pattern, make_steps
+from cutline.formats.stages import make_split, make_steps, without_white_space
 from cutline.formats.tokenizer_json import (
     Part,
     TokenizerJson,
@@ -25,6 +25,7 @@ from cutline.formats.tokenizer_json import (
     parts_before_model,
     refused,
 )
+from cutline.formats.word_ends import with_blanks
 from cutline.formats.word_json import (
     is_word_model,
     make_splitters,
@@ -65,9 +66,13 @@ def spec_of(document: Part, name: str, source: str) -> TokenizerSpec:
 
 def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> TokenizerSpec:
     check_byte_level(parsed, source)
-    pat_str, prefix_space = make_pattern(parsed.pre_tokenizers, source)
+    pat_str, prefix_space, splittings = make_split(parsed.pre_tokenizers, source)
     added = {token.content: token.id for token in parsed.added_tokens}
-    vocabulary, unreachable = merged(parsed.model, added)
+    normalizers = without_white_space(parsed.normalizers, pat_str, parsed.added_tokens)
+    model, never = parsed.model, dict[bytes, int]()
+    if has_suffix := bool(model.end_of_word_suffix):
+        model, never = with_blanks(model, pat_str)
+    vocabulary, unreachable = merged(model, added)
     if parsed.model.ignore_merges:
         for token in parsed.added_tokens:
             if token.single_word and token.content in parsed.model.ids:
@@ -78,12 +83,14 @@ def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> Tokenizer
         vocabulary,
         pat_str,
         parsed.added_tokens,
-        make_steps(parsed.normalizers, source),
+        make_steps(normalizers, source),
         prefix_space,
-        unreachable,
+        unreachable | never,
         parsed.n_template_tokens,
         parsed.trims,
         template=parsed.template,
+        marks_word_ends=has_suffix,
+        splittings=splittings,
     )
 
 

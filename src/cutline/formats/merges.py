@@ -22,6 +22,7 @@ __all__ = [
     "ByteTokens",
     "Merge",
     "MergeModel",
+    "as_bytes",
     "as_text",
     "check_merges",
     "list_merges",
@@ -72,6 +73,7 @@ class MergeModel:
         byte_fallback: a character that is no token becomes tokens for its bytes.
         unk_token: the text of the unknown token, for such a character otherwise.
         fuse_unk: several of them in a row become one unknown token.
+        end_of_word_suffix: ends the text of a token that ends a piece; "": nothing does.
     """
 
     ids: TokenIds
@@ -81,6 +83,7 @@ class MergeModel:
     byte_fallback: bool = False
     unk_token: str | None = None
     fuse_unk: bool = False
+    end_of_word_suffix: str = ""
 
     def merge(self, place: int) -> Merge:
         """Return the merge at a place."""
@@ -156,6 +159,15 @@ def as_text(token: bytes) -> str:
     'ĠtheĊ'
     """
     return token.decode("latin-1").translate(_TO_TEXT)
+
+
+def as_bytes(text: str) -> bytes:
+    """Read what `as_text` wrote.
+
+    Raises:
+        KeyError: a letter is none of GPT-2's.
+    """
+    return bytes(map(_TO_BYTE.__getitem__, text))
 
 
 def list_texts(vocabulary: Vocabulary) -> list[str]:

@@ -1,24 +1,40 @@
 """Normalizers and pre-tokenizers of a `tokenizer.json`, as steps and a split pattern."""
 
-import string
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Final, NamedTuple
 
-from cutline.errors import PatternError
+import numpy as np
+
+from cutline.errors import PatternError, UnsupportedPatternError
 from cutline.formats.huggingface import GPT2_REGEX
 from cutline.formats.merges import WRAP_HINT
 from cutline.formats.tokenizer_json import Part, refused
 from cutline.formats.word_json import word_steps
-from cutline.normalizing import Form, Lower, Prepend, Replace, Step, Strip
-from cutline.pretokenize.charset import CharSet
+from cutline.normalizing import SPACE, Form, Lower, Prepend, Replace, Step, Strip
+from cutline.pretokenize.analysis import START, Tables
+from cutline.pretokenize.compiled import ACCEPT_HERE
 from cutline.pretokenize.composing import DROPPED, Matches, Run, Runs, Stage, compose
-from cutline.pretokenize.oniguruma import from_oniguruma
+from cutline.pretokenize.oniguruma import from_oniguruma, from_oniguruma_for_search
 from cutline.pretokenize.pattern import Chars, parse_pattern
 from cutline.pretokenize.restricting import CharClass
-from cutline.pretokenize.unicode import find_property
+from cutline.pretokenize.splitting import Behavior, Splitting
+from cutline.pretokenize.store import compile_pattern
+from cutline.spec import AddedToken
 from cutline.vocabulary import R50K_PAT_STR
 
-__all__ = ["make_pattern", "make_steps"]
+__all__ = ["make_split", "make_steps", "never_takes", "without_white_space"]
+
+_ONE_BLANK: Final = {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "}
+_BEHAVIORS: Final[dict[str, Behavior]] = {
+    "Isolated": "isolated",
+    "Removed": "removed",
+    "Contiguous": "contiguous",
+    "MergedWithPrevious": "merged with previous",
+    "MergedWithNext": "merged with next",
+}
+_MOST_FIXED: Final = 1_000  # characters of a piece: an automaton has a state for each
+_AROUND_SPACE: Final = ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents")
 
 _NEWER_MARKS: Final = (
     "61D 9FD A76 C77 C84 1B4E-1B4F 1B7D-1B7F 2E43-2E4F 2E52-2E5D 10D6E 10EAD 10F55-10F59 "
@@ -56,106 +72,188 @@ def make_steps(parts: Sequence[Part], source: str) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def make_pattern(parts: Sequence[Part], source: str) -> tuple[str | None, bool]:
-    """Turn pre-tokenizers into a split pattern.
+def without_white_space(
+    parts: Sequence[Part], pat_str: str | None, added_tokens: Iterable[AddedToken]
+) -> list[Part]:
+    """Leave out normalizers that have no effect, for they change white space that is dropped.
 
-    Returns:
-        The split pattern, and whether texts get a leading blank.
+    Such is the replacement of runs of white space by a blank, where no piece has any of the two,
+    no added token is found by it, and later steps change each side of it apart.
+    """
+    kept: list[Part] = []
+    is_dropped = never_takes(pat_str, SPACE) and not any(
+        set(token.content) & set(SPACE) for token in added_tokens if token.normalized
+    )
+    for part in reversed(parts):
+        is_dropped = is_dropped and (part["type"] in _AROUND_SPACE or part == _ONE_BLANK)
+        if not is_dropped or part != _ONE_BLANK:
+            kept.append(part)
+    return kept[::-1]
+
+
+def never_takes(pat_str: str | None, characters: str) -> bool:
+    """Return whether no piece of a split pattern has one of these characters."""
+    if pat_str is None:
+        return False
+    tables = Tables(pat_str)
+    classes = np.unique(tables.classes_in(characters))
+    goes_on = tables.targets[START:, classes] != 0
+    ends = tables.accepts[START:, classes] == ACCEPT_HERE
+    return not (goes_on | ends).any()
+
+
+class Split(NamedTuple):
+    """What pre-tokenizers do.
+
+    Attributes:
+        pat_str: the split pattern; None: texts are not split.
+        prefix_space: texts get a leading blank.
+        splittings: what splits texts, where that is not known to be one pattern.
+    """
+
+    pat_str: str | None
+    prefix_space: bool
+    splittings: tuple[Splitting, ...] = ()
+
+
+def make_split(parts: Sequence[Part], source: str) -> Split:
+    """Turn pre-tokenizers into a split pattern, or into several splittings.
 
     Raises:
         VocabularyError: text is not turned into bytes, or the order is not supported.
-        PatternError: a pattern is not known to mean the same here, or several are not known to
-            be equivalent to one pattern.
+        PatternError: a pattern is not known to mean the same here.
     """
     *before, last = parts or [{}]
-    if last.get("type") != "ByteLevel" or any(part["type"] == "ByteLevel" for part in before):
+    n_byte_levels = sum(part["type"] == "ByteLevel" for part in parts)
+    if last.get("type") != "ByteLevel" or n_byte_levels > 1:
         why = "byte-level BPE ends with the pre-tokenizer ByteLevel"
+        if n_byte_levels > 1:
+            why = "a second ByteLevel writes the letters of the first one as bytes"
+        elif n_byte_levels:
+            why = "what comes after ByteLevel would cut inside characters"
         raise refused(source, "pre_tokenizer", list(parts) or None, why)
     prefix_space = bool(last.get("add_prefix_space", True))
     if prefix_space and before:
         why = "a blank would be put before every piece"
         raise refused(source, "pre_tokenizer", list(parts), why)
+    uses_regex = last.get("use_regex", True)
+    if uses_regex and not before:
+        return Split(R50K_PAT_STR, prefix_space)
     try:
-        stages = [_stage(part, source) for part in before]
-        if last.get("use_regex", True):
-            if not stages:
-                return R50K_PAT_STR, prefix_space
-            stages.append(Matches(GPT2_REGEX, keeps_gaps=True))
-        return compose(stages), prefix_space
+        read = [(part, one) for part in before for one in _splittings(part, source)]
     except PatternError as error:
         raise type(error)(f"{source}: {error}; {WRAP_HINT}") from error
+    try:
+        stages = [_stage(one, is_pattern=part["type"] == "Split") for part, one in read]
+        if uses_regex:
+            stages.append(Matches(GPT2_REGEX, keeps_gaps=True))
+        return Split(compose(stages), prefix_space)
+    except UnsupportedPatternError:
+        splittings = [one for _, one in read]
+    if uses_regex:
+        splittings.append(Splitting(GPT2_REGEX, "isolated"))
+    return Split(None, prefix_space, tuple(splittings))
 
 
-def _stage(part: Part, source: str) -> Stage:
+def _splittings(part: Part, source: str) -> Iterator[Splitting]:
+    """Read a pre-tokenizer."""
     match part:
         case {"type": "Split", "pattern": {"Regex": str() as pattern}, "behavior": str() as how}:
-            return _split(from_oniguruma(pattern), how, bool(part.get("invert")), part, source)
+            inverted = bool(part.get("invert"))
+            yield Splitting(_regex(pattern), _behavior(how, part, source), inverted)
         case {"type": "Split", "pattern": {"String": str() as text}, "behavior": str() as how}:
-            return _split(_literal(text), how, bool(part.get("invert")), part, source)
+            inverted = bool(part.get("invert"))
+            yield Splitting(_literal(text), _behavior(how, part, source), inverted)
         case {"type": "CharDelimiterSplit", "delimiter": str() as text}:
-            return _split(_literal(text), "Removed", False, part, source)
+            yield Splitting(_literal(text), "removed")
         case {"type": "Digits"}:
-            each = 1 if part.get("individual_digits") else None
-            return _by_class(_property("N"), each, None)
+            alone = part.get("individual_digits")
+            yield Splitting(r"\p{N}", "isolated" if alone else "contiguous")
         case {"type": "WhitespaceSplit"}:
-            return _by_class(CharClass(_property("White_Space").chars, r"\s"), DROPPED, None)
+            yield Splitting(r"\s", "removed")
         case {"type": "Whitespace"}:
-            return Matches(r"\w+|[^\w\s]+", keeps_gaps=False)
+            yield Splitting(r"\w+|[^\w\s]+", "removed", inverted=True)
         case {"type": "Punctuation"}:
             how = str(part.get("behavior", "Isolated"))
-            return _split_class(_punctuation(), how, part, source)
-    raise refused(source, "pre_tokenizer", part, "only those that docs/tokenizers.md lists can be")
+            yield Splitting(_punctuation(), _behavior(how, part, source))
+        case {"type": "BertPreTokenizer"}:
+            yield Splitting(r"\s", "removed")
+            yield Splitting(_punctuation(), "isolated")
+        case {"type": "FixedLength", "length": int() as length} if 0 < length <= _MOST_FIXED:
+            yield Splitting(rf"[\s\S]{{1,{length}}}", "isolated")
+        case _:
+            why = "only those that docs/tokenizers.md lists can be"
+            raise refused(source, "pre_tokenizer", part, why)
 
 
-def _split(pattern: str, how: str, invert: bool, part: Part, source: str) -> Stage:
-    """Read how a Split treats the matches of a pattern and the text between them."""
-    if how == "Isolated":
-        return Matches(pattern, keeps_gaps=True)
-    if how == "Removed" and invert:
-        return Matches(pattern, keeps_gaps=False)
-    atom = _atom(pattern)
-    if atom is None or invert:
-        why = "other behaviors than Isolated need a pattern for one character"
-        raise refused(source, "pre_tokenizer", part, why)
-    return _split_class(atom, how, part, source)
+def _regex(pattern: str) -> str:
+    """Read a pattern, for the automaton if it has one."""
+    try:
+        pat_str = from_oniguruma(pattern)
+        compile_pattern(pat_str)
+    except UnsupportedPatternError as error:
+        try:
+            return from_oniguruma_for_search(pattern)
+        except UnsupportedPatternError:
+            raise error from None
+    return pat_str
 
 
-def _split_class(members: CharClass, how: str, part: Part, source: str) -> Stage:
-    simple: dict[str, Callable[[], Stage]] = {
-        "Isolated": lambda: _by_class(members, 1, None),
-        "Contiguous": lambda: _by_class(members, None, None),
-        "Removed": lambda: _by_class(members, DROPPED, None),
-        "MergedWithPrevious": lambda: Matches(
-            f"{(~members).source}*{members.source}|{(~members).source}+", keeps_gaps=True
-        ),
-        "MergedWithNext": lambda: Matches(
-            f"{members.source}{(~members).source}*|{(~members).source}+", keeps_gaps=True
-        ),
-    }
-    if how not in simple:
+def _behavior(how: str, part: Part, source: str) -> Behavior:
+    if how not in _BEHAVIORS:
         raise refused(source, "pre_tokenizer", part, f"no behavior is called {how!r}")
-    return simple[how]()
+    return _BEHAVIORS[how]
+
+
+def _stage(one: Splitting, *, is_pattern: bool) -> Stage:
+    """Write a splitting for `compose`.
+
+    Args:
+        one: the splitting.
+        is_pattern: it is the pattern of a Split; others are of one character.
+
+    Raises:
+        UnsupportedPatternError: it merges matches of several characters, or has no automaton.
+    """
+    parse_pattern(one.pat_str)
+    if one.behavior == "isolated" and is_pattern:
+        return Matches(one.pat_str, keeps_gaps=True)
+    if one.behavior == "removed" and one.inverted:
+        return Matches(one.pat_str, keeps_gaps=False)
+    atom = _atom(one.pat_str)
+    if atom is not None and not one.inverted:
+        return _split_class(atom, one.behavior)
+    if one.behavior == "isolated":
+        return Matches(one.pat_str, keeps_gaps=True)
+    raise UnsupportedPatternError("other behaviors than Isolated need a pattern for one character")
+
+
+def _split_class(members: CharClass, behavior: Behavior) -> Stage:
+    outside = (~members).source
+    match behavior:
+        case "isolated":
+            return _by_class(members, 1, None)
+        case "contiguous":
+            return _by_class(members, None, None)
+        case "removed":
+            return _by_class(members, DROPPED, None)
+        case "merged with previous":
+            return Matches(f"{outside}*{members.source}|{outside}+", keeps_gaps=True)
+        case "merged with next":
+            return Matches(f"{members.source}{outside}*|{outside}+", keeps_gaps=True)
 
 
 def _by_class(members: CharClass, limit: int | None, rest: int | None) -> Runs:
     return Runs((Run(members, limit), Run(~members, rest)))
 
 
-def _property(name: str) -> CharClass:
-    chars = find_property(name)
-    assert chars is not None
-    return CharClass(chars, rf"\p{{{name}}}")
-
-
-def _punctuation() -> CharClass:
-    newer = [one.split("-") for one in _NEWER_MARKS.split(" ")]
-    written = "".join("-".join(rf"\x{{{edge}}}" for edge in one) for one in newer)
-    marks = CharSet.from_ranges((int(one[0], 16), int(one[-1], 16) + 1) for one in newer)
-    added = CharSet.from_ranges(
-        (ord(mark), ord(mark) + 1) for mark in f"{string.punctuation}\u166d\U000111c9"
+@cache
+def _punctuation() -> str:
+    """Write the set of what the pre-tokenizer Punctuation takes for it."""
+    newer = "".join(
+        "-".join(rf"\x{{{edge}}}" for edge in one.split("-")) for one in _NEWER_MARKS.split(" ")
     )
-    chars = (_property("P").chars | added) - marks
-    return CharClass(chars, rf"[[\p{{P}}!-/:-@\[-`{{-~\x{{166D}}\x{{111C9}}]&&[^{written}]]")
+    return rf"[[\p{{P}}!-/:-@\[-`{{-~\x{{166D}}\x{{111C9}}]&&[^{newer}]]"
 
 
 def _atom(pattern: str) -> CharClass | None:

@@ -41,11 +41,7 @@ Part = Mapping[str, Any]
 COMMENT: Final = "#version"
 """The package skips merges that begin with this, except those written as pairs."""
 
-_PLAIN_MODEL: Final = {
-    "dropout": None,
-    "continuing_subword_prefix": None,
-    "end_of_word_suffix": None,
-}
+_PLAIN_MODEL: Final = {"dropout": None, "continuing_subword_prefix": None}
 _OTHER_DECODERS: Final = ("Metaspace", "WordPiece", "BPEDecoder", "ByteFallback", "CTC")
 _TO_BYTES: Final = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
 _TRIMMING: Final = ("ByteLevel", "RobertaProcessing")
@@ -231,11 +227,15 @@ def _parse_model(part: Any, source: str) -> MergeModel:
             raise refused(source, f"model: {key}", part[key])
     ids = checked_ids(part.get("vocab"), f"{source}, vocab")
     unknown = part.get("unk_token")
+    suffix = part.get("end_of_word_suffix") or ""
+    if not isinstance(suffix, str):
+        raise refused(source, "model: end_of_word_suffix", suffix)
     return MergeModel(
         ids, _parse_merges(part.get("merges"), source), bool(part.get("ignore_merges")), source,
         byte_fallback=bool(part.get("byte_fallback")),
         unk_token=unknown if isinstance(unknown, str) else None,
         fuse_unk=bool(part.get("fuse_unk")),
+        end_of_word_suffix=suffix,
     )  # fmt: skip
 
 

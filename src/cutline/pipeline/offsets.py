@@ -31,6 +31,7 @@ _WHITE = (
     "\u0120\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
     "\u200a\u2028\u2029\u202f\u205f\u3000"
 )
+_NONE = (0, 0)
 
 
 def untrimmed_offsets(
@@ -98,9 +99,9 @@ def changed_parts(pipeline: Pipeline, text: str, allowed: frozenset[str]) -> Ite
                 and not part.text.startswith(" ")
                 and not (pipeline.spec.prefix_first and start + first)
             ):
-                yield start, end, blank.trace(part)
+                yield start, end, pipeline.trace_marks(blank.trace(part))
             else:
-                yield start, end, part
+                yield start, end, pipeline.trace_marks(part)
 
 
 def _places(encoder: TextEncoder, decoder: Decoder, text: str, tokens: Tokens) -> Spans:
@@ -119,12 +120,22 @@ def _places(encoder: TextEncoder, decoder: Decoder, text: str, tokens: Tokens) -
     return np.stack([kept[spans[:, 0]], kept[spans[:, 1] - 1] + 1], axis=1)
 
 
-def trim(spec: TokenizerSpec, decoder: Decoder, tokens: list[int], spans: Spans) -> None:
+def trim(spec: TokenizerSpec, decoder: Decoder, text: str, tokens: list[int], spans: Spans) -> None:
     """Trim blanks at the ends of tokens from their spans, in place."""
     added = {token.id: token.content for token in spec.added_tokens}
+    # Their match includes the white space that they strip.
+    strips = {
+        token.id
+        for token in spec.added_tokens
+        if (token.lstrip or token.rstrip) and not token.normalized
+    }
     blanks = [
-        _blanks_of_added(added[token]) if token in added else _blanks(decoder.bytes_of(token))
-        for token in tokens
+        _blanks_of_added(text[start:end] if token in strips else added[token])
+        if token in added
+        else _NONE
+        if spec.marks_word_ends  # its blank is no character
+        else _blanks(decoder.bytes_of(token))
+        for token, (start, end) in zip(tokens, spans.tolist(), strict=True)
     ]
     for takes_prefix in spec.trims:
         _trim(spans, blanks, takes_prefix)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.checks import plain_text
-from cutline.normalizing import Form, Lower, Prepend, Replace, Spell, Step, normalize
+from cutline.normalizing import Form, Lower, Prepend, Replace, Spell, Step, Traced, normalize
 from cutline.pipeline.added import AddedFinder
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.text_encoder import TextEncoder
@@ -56,6 +56,8 @@ class Pipeline:
         self.ordinary_finders = tuple(AddedFinder(found) for found in ordinary if found)
         self.drops_blank = spec.characters is not None and spec.characters.drops_blank
         self._steps_inside = [step for step in spec.normalizer if not isinstance(step, Prepend)]
+        # The kernel can neither split texts, nor count slices, where this is so.
+        self._changes_all = bool(spec.splittings) or spec.marks_word_ends
         self._changes_starts = spec.prefix_space or len(self._steps_inside) < len(spec.normalizer)
 
     def __reduce__(self) -> tuple[type["Pipeline"], tuple[TokenizerSpec]]:
@@ -77,10 +79,12 @@ class Pipeline:
 
     def changes(self, text: str) -> bool:
         """Return whether any step changes a text, or a slice of it."""
-        return bool(text) if self._changes_starts else self.changes_after(text)
+        return (self._changes_starts and bool(text)) or self.changes_after(text)
 
     def changes_after(self, text: str) -> bool:
         """Return the same for a text that begins at a safe split point."""
+        if self._changes_all:
+            return True
         for step in self._steps_inside:
             if not step.keeps_slices(text):
                 return True
@@ -117,6 +121,10 @@ class Pipeline:
                         yield f" {part}" if blank else part
                     at_start = True
             at_start = True
+
+    def trace_marks(self, traced: Traced) -> Traced:
+        """Change a traced text between added tokens once more; see `MarkingPipeline`."""
+        return traced
 
     @staticmethod
     def counting(allowed: frozenset[str]) -> Callable[[AddedToken], bool]:

@@ -30,8 +30,8 @@ from cutline.normalizing import (
     Unknown,
     normalize,
 )
-from cutline.pretokenize.analysis import START, Tables
 from cutline.pretokenize.charset import CODE_POINTS
+from cutline.pretokenize.neighbours import Neighbours
 from cutline.spec import TokenizerSpec
 from cutline.tables import WHOLE_TEXT_PATTERN
 
@@ -50,8 +50,8 @@ class SafePoints:
     def __init__(self, spec: TokenizerSpec) -> None:
         self._spec = spec
         pattern = WHOLE_TEXT_PATTERN if spec.pat_str is None else spec.pat_str
-        self._tables = Tables(pattern)
-        self._never_joined = _never_joined(self._tables)
+        self._neighbours = Neighbours(pattern, spec.splittings)
+        self._never_joined = self._neighbours.apart
         texts = [
             text
             for token in spec.added_tokens
@@ -99,7 +99,7 @@ class SafePoints:
 
     def _candidates(self, text: str, begin: int) -> list[int]:
         """List the places after `begin` that the split pattern alone makes points."""
-        classes = self._tables.classes_in(self._outline(text[begin:]))
+        classes = self._neighbours.classes_in(self._outline(text[begin:]))
         apart = self._never_joined[classes[:-1], classes[1:]]
         if self._spec.normalizer:
             apart |= self._always_begins[classes[1:]]
@@ -112,7 +112,7 @@ class SafePoints:
 
         For characters that a normal form may have composed.
         """
-        solid = [one for one in range(self._tables.end) if not self._is_space_class(one)]
+        solid = [one for one in range(self._neighbours.n_classes) if not self._is_space_class(one)]
         begins: NDArray[np.bool_] = np.logical_and.reduce(self._never_joined[solid], axis=0)
         return begins
 
@@ -121,7 +121,7 @@ class SafePoints:
 
         Cost: linear in the text.
         """
-        classes = self._tables.classes_in(changed)
+        classes = self._neighbours.classes_in(changed)
         apart = self._never_joined[classes[:-1], classes[1:]]
         return np.flatnonzero(apart).astype(np.int64) + 1
 
@@ -163,11 +163,11 @@ class SafePoints:
 
     def _apart(self, pair: str) -> bool:
         """Return whether no piece contains these two characters."""
-        first, second = self._tables.classes_in(pair).tolist()
+        first, second = self._neighbours.classes_in(pair).tolist()
         return bool(self._never_joined[first, second])
 
     def _begins_a_piece(self, after: str) -> bool:
-        return bool(self._always_begins[self._tables.classes_in(after)[0]])
+        return bool(self._always_begins[self._neighbours.classes_in(after)[0]])
 
     def _is_solid(self, character: str) -> bool:
         """Return whether a character can never become white space."""
@@ -185,30 +185,12 @@ class SafePoints:
 
     def _is_space_class(self, number: int) -> bool:
         """Return whether a class contains white space only."""
-        if number not in self._tables.classes_in(SPACE):
+        if number not in self._neighbours.classes_in(SPACE):
             return False
-        inside = self._tables.members([number]).contains(np.arange(CODE_POINTS))
+        inside = self._neighbours.members(number).contains(np.arange(CODE_POINTS))
         return int(np.count_nonzero(inside)) == sum(
             bool(inside[ord(character)]) for character in SPACE
         )
-
-
-def _never_joined(tables: Tables) -> NDArray[np.bool_]:
-    """Return for each pair of classes whether no piece contains them in this order; rule 1.
-
-    From every state after the first class, the second one must end the piece without being
-    part of it, and exactly as the end of the text would.
-    """
-    n = tables.end
-    ends = tables.accepts != 0
-    stops = (tables.targets == 0) & (tables.accepts != 1)
-    stops &= ends == ends[:, n : n + 1]
-    stops[:, n] = False
-    apart = np.zeros((n, n), dtype=bool)
-    for first in range(n):
-        reached = np.unique(tables.targets[START:, first])
-        apart[first] = stops[reached[reached != 0], :n].all(axis=0)
-    return apart
 
 
 def _is_surrogate(character: str) -> bool:

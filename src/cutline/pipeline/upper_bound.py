@@ -12,9 +12,12 @@ import unicodedata
 from itertools import takewhile
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cutline.normalizing import SPACE, Form, Lower, Replace, Strip, Traced, trace
 from cutline.pipeline.added import AddedFinder
+from cutline.pretokenize.neighbours import Neighbours
+from cutline.pretokenize.store import compile_pattern
 from cutline.spec import TokenizerSpec
 
 __all__ = ["UpperBound"]
@@ -57,6 +60,9 @@ class UpperBound:
             isinstance(step, Form | Lower) for step in steps
         )
         self._known: dict[bytes, int] = {}
+        self._neighbours: Neighbours | None = None
+        if spec.splittings or (spec.pat_str and compile_pattern(spec.pat_str).has_gaps):
+            self._neighbours = Neighbours(spec.pat_str or "", spec.splittings)
 
     def limit(self, text: str, n: int) -> int:
         """Return an end such that no longer prefix of a text has at most n tokens.
@@ -78,6 +84,8 @@ class UpperBound:
         has_added = any(finder.may_find(text) for finder in self._finders)
         traced = trace(Traced.of(text), self._spec.normalizer)
         written = set(traced.text.encode())
+        if self._spec.marks_word_ends:
+            written.add(ord(" "))
         if self._spec.normalizer and has_added:
             written |= set(text.encode())
         added = self._longest_added * has_added
@@ -86,7 +94,7 @@ class UpperBound:
             0 if self._skips_space and character in SPACE else len(character.encode())
             for character in traced.text
         ]
-        ends = np.cumsum(lengths)
+        ends = np.cumsum(self._in_pieces_of(traced.text) * lengths)
         most = n * longest + self._most + self._longest_added
         beyond = int(np.searchsorted(ends, most, side="right"))
         if beyond < len(ends) and traced.spans[beyond, 1] + self._margin <= len(text):
@@ -99,6 +107,13 @@ class UpperBound:
         if _length_of_marks(traced.text) > n * longest + at_ends:
             return len(text)
         return None
+
+    def _in_pieces_of(self, text: str) -> NDArray[np.bool_] | bool:
+        """Return for each character whether it is sure to be in a piece, wherever one begins."""
+        if self._neighbours is None:
+            return True
+        found: NDArray[np.bool_] = self._neighbours.in_pieces[self._neighbours.classes_in(text)]
+        return found
 
     @staticmethod
     def _bytes_of_marks(text: str) -> set[int]:

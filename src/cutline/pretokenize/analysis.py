@@ -64,6 +64,11 @@ class Tables:
         edges = np.flatnonzero(np.diff(inside, prepend=False, append=False)).tolist()
         return CharSet.from_ranges(zip(edges[::2], edges[1::2], strict=True))
 
+    def class_of(self, points: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Look up the class of each of some code points."""
+        classes: NDArray[np.uint8] = self._class_of[points]
+        return classes
+
     def classes_in(self, text: str) -> NDArray[np.uint8]:
         """Look up the class of each character of a text."""
         points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")

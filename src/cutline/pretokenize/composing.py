@@ -7,6 +7,7 @@ Combinations that are proven to be equivalent to one pattern are accepted, all o
   runs of the intersections of the classes.
 - A pattern as the last one. In runs of a class it matches as if no other character existed
   (restricting.py). In groups of a few characters it must change nothing.
+- A pattern after another one, if it leaves all pieces whole (whole.py).
 - Text that a pattern does not match is a separate piece, if it is to be kept: filling.py.
 
 The proof, and the families of models that this covers, are in docs/tokenizers.md.
@@ -21,6 +22,7 @@ from cutline.pretokenize.analysis import Tables
 from cutline.pretokenize.filling import fill_gaps
 from cutline.pretokenize.pattern import Chars, Choice, Repeat, parse_pattern
 from cutline.pretokenize.restricting import ANY, CharClass, restrict
+from cutline.pretokenize.whole import leaves_whole
 
 __all__ = ["DROPPED", "Matches", "Run", "Runs", "Stage", "compose"]
 
@@ -86,6 +88,8 @@ def compose(stages: Sequence[Stage]) -> str | None:
     final: Matches | None = None
     for place, stage in enumerate(stages):
         if final is not None:
+            if _is_whole_after(final, stage):
+                continue
             raise UnsupportedPatternError(
                 f"the pieces of split pattern {final.pat_str!r} are split again, which is not "
                 "known to be one pattern"
@@ -101,6 +105,13 @@ def compose(stages: Sequence[Stage]) -> str | None:
     if runs == (Run(ANY),):
         return None
     return "|".join(_written(run) for run in runs if run.limit != DROPPED)
+
+
+def _is_whole_after(first: Matches, second: Stage) -> bool:
+    """Return whether a splitting leaves the pieces of a pattern whole."""
+    if not isinstance(second, Matches) or first.keeps_gaps:
+        return False
+    return leaves_whole(first.pat_str, second.pat_str)
 
 
 def _as_runs(stage: Matches) -> Runs | None:

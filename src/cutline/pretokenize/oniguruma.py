@@ -12,7 +12,7 @@ import re
 from cutline.pretokenize.atoms import QUANTIFIER, AtomReader
 from cutline.pretokenize.pattern import parse_pattern
 
-__all__ = ["from_oniguruma", "to_oniguruma"]
+__all__ = ["from_oniguruma", "from_oniguruma_for_search", "to_oniguruma"]
 
 _CATEGORIES = (
     "L Lu Ll Lt Lm Lo M Mn Mc Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po "
@@ -65,12 +65,32 @@ def from_oniguruma(pattern: str) -> str:
     return pat_str
 
 
+def from_oniguruma_for_search(pattern: str) -> str:
+    r"""Read a pattern of Oniguruma that may have no automaton, for the `regex` module.
+
+    It may have look-behind, longer look-ahead and lazy quantifiers, and match the empty string.
+
+    Raises:
+        PatternError: not a regular expression.
+        UnsupportedPatternError: it has a construct that is not known to mean the same.
+
+    >>> from_oniguruma_for_search(r"(?<=a)b+?(?=cd)")
+    '(?<=a)b+?(?=cd)'
+    """
+    from cutline.pretokenize.rewriting import splitter  # imports `regex`
+
+    pat_str = _Translator(pattern, to_oniguruma=False, compiles=False).translate()
+    splitter(pat_str)
+    return pat_str
+
+
 class _Translator:
     """One walk over a pattern that copies, rewrites or refuses each construct."""
 
-    def __init__(self, pattern: str, *, to_oniguruma: bool) -> None:
+    def __init__(self, pattern: str, *, to_oniguruma: bool, compiles: bool = True) -> None:
         self.reader = AtomReader(pattern)
         self.outward = to_oniguruma
+        self.compiles = compiles
         self.parts: list[str] = []
         # For each open group: its index in parts, and the flags outside it.
         self.outer: list[tuple[int, frozenset[str]]] = []
@@ -102,7 +122,9 @@ class _Translator:
 
     def opening(self) -> str:
         """Read the opening of a group; capturing groups become plain ones."""
-        plain = ("(?:", "(?=", "(?!", "(?>")
+        plain: tuple[str, ...] = ("(?:", "(?=", "(?!", "(?>")
+        if not self.compiles:
+            plain = (*plain, "(?<=", "(?<!")
         opening = self.reader.read_opening(plain, self.reader.unsupported)
         return opening if isinstance(opening, str) else self.flags(opening)
 
@@ -128,10 +150,11 @@ class _Translator:
     def quantify(self, found: re.Match[str], primary: int) -> None:
         """Copy a quantifier; Oniguruma has no possessive form of one with braces."""
         count, suffix = found.groups()
-        if suffix == "?":
+        is_one_or_none = count.startswith("{") and "," not in count  # as Ruby has {n}?
+        if suffix == "?" and (self.compiles or is_one_or_none):
             raise self.reader.unsupported(f"lazy quantifier {found.group()!r}", found.start())
         self.reader.position = found.end()
-        if suffix and count.startswith("{"):
+        if suffix == "+" and count.startswith("{"):
             self.parts.insert(primary, "(?>" if self.outward else "(?:")
             self.parts.append(f"{count})" if self.outward else f"{count})+")
         else:

@@ -51,12 +51,16 @@ class Splitter:
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Find all matches, as half-open code-point offsets."""
+        return [match.span() for match in self.expression.finditer(self.write(text))]
+
+    def write(self, text: str) -> str:
+        """Write a text's classes, which the expression is for."""
         encoded = text.encode("utf-32-le", "surrogatepass")
         points = np.frombuffer(encoded, dtype="<u4").astype(np.uint32)
         blocks = self.block_index[points >> 6].astype(np.int64)
         classes = self.block_class[blocks * BLOCK_SIZE + (points & 63)] + _FIRST_CLASS
-        written = classes.astype("<u4").tobytes().decode("utf-32-le")
-        return [match.span() for match in self.expression.finditer(written)]
+        written: bytes = classes.astype("<u4").tobytes()
+        return written.decode("utf-32-le")
 
 
 @lru_cache(maxsize=32)

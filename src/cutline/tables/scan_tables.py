@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from cutline.errors import PatternError, UnsupportedPatternError
 from cutline.kernels.scan.scan import ScanTables
-from cutline.pretokenize import Automaton, compile_pattern, fall_back, regex_spans
+from cutline.pretokenize import compile_pattern, fall_back, regex_spans
+from cutline.pretokenize.splitting import scan_tables_of
 from cutline.vocabulary import list_encoding_names
 
 __all__ = ["WHOLE_TEXT_PATTERN", "FindSpans", "build_scan_tables", "build_scanner"]
@@ -16,8 +17,8 @@ __all__ = ["WHOLE_TEXT_PATTERN", "FindSpans", "build_scan_tables", "build_scanne
 WHOLE_TEXT_PATTERN = r"(?s:.+)"
 """A split pattern that matches the whole text, for `pat_str=None`."""
 
-FindSpans = Callable[[str], tuple[NDArray[np.int64], NDArray[np.int64]]]
-"""Code-point starts and ends of the pieces of a text."""
+FindSpans = Callable[[bytes], tuple[NDArray[np.int64], NDArray[np.int64]]]
+"""Byte starts and ends of the pieces of valid UTF-8."""
 
 
 def build_scan_tables(pat_str: str | None) -> ScanTables:
@@ -37,15 +38,7 @@ def build_scan_tables(pat_str: str | None) -> ScanTables:
             f"as a split pattern {pat_str!r} would match itself and nothing else: for that "
             f"encoding's pattern pass get_encoding({pat_str!r}).pat_str"
         )
-    automaton: Automaton = compile_pattern(WHOLE_TEXT_PATTERN if pat_str is None else pat_str)
-    return ScanTables(
-        automaton.ascii_class,
-        automaton.block_index,
-        automaton.block_class,
-        automaton.transitions,
-        automaton.stride,
-        automaton.has_gaps,
-    )
+    return scan_tables_of(compile_pattern(WHOLE_TEXT_PATTERN if pat_str is None else pat_str))
 
 
 def build_scanner(
@@ -65,4 +58,12 @@ def build_scanner(
     except UnsupportedPatternError as error:
         assert pat_str is not None
         fall_back(pat_str, error, stacklevel=stacklevel + 1)
-        return None, partial(regex_spans, pat_str)
+        return None, partial(_byte_spans, pat_str)
+
+
+def _byte_spans(pat_str: str, utf8: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find the pieces of a text with the `regex` module."""
+    starts, ends = regex_spans(pat_str, utf8.decode())
+    places = np.frombuffer(utf8, dtype=np.uint8)
+    characters = np.append(np.flatnonzero((places & 0xC0) != 0x80), len(utf8))
+    return characters[starts], characters[ends]

@@ -15,7 +15,7 @@ class Encoder:
         self,
         tables: BpeTables | None,
         scan_tables: ScanTables | None,
-        find_spans: Callable[[str], tuple[NDArray[np.int64], NDArray[np.int64]]] | None = None,
+        find_spans: Callable[[bytes], tuple[NDArray[np.int64], NDArray[np.int64]]] | None = None,
         cache_bits: tuple[int, int] = (17, 16),
         pipeline: Any = None,
     ) -> None: ...

@@ -208,13 +208,7 @@ cdef class Encoder:
 
     cdef tuple spans_of(self, bytes utf8):
         """Byte spans of the pieces, from the function that replaces the scanner."""
-        starts, ends = self.find_spans(utf8.decode())
-        places = np.frombuffer(utf8, dtype=np.uint8)
-        characters = np.append(np.flatnonzero((places & 0xC0) != 0x80), len(utf8))
-        return (
-            np.ascontiguousarray(characters[starts], dtype=np.int64),
-            np.ascontiguousarray(characters[ends], dtype=np.int64),
-        )
+        return self.find_spans(utf8)
 
     cdef Py_ssize_t run(
         self, OwnedState owned, object owner, Py_ssize_t before, Py_ssize_t limit

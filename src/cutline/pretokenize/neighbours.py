@@ -1,0 +1,143 @@
+"""Which two characters are in different pieces, whatever is around them.
+
+A text may be cut between such characters: the pieces of both sides are those of the whole text. So
+it is for one pattern if no match has both, and a match that ends between them would end there at
+the end of the text as well. Of several splittings, one after another, all have to be so up to
+one that is certain to cut there; docs/tokenizers.md, "Safe split points".
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutline.pretokenize.analysis import START, Tables
+from cutline.pretokenize.charset import CODE_POINTS, CharSet
+from cutline.pretokenize.compiled import ACCEPT_HERE
+from cutline.pretokenize.splitting import Splitting, has_automaton
+
+__all__ = ["Neighbours"]
+
+_Matrix = NDArray[np.bool_]
+
+
+class Neighbours:
+    """What is known of characters and pairs of them.
+
+    Attributes:
+        apart: bool, shape (classes, classes): no piece has a character of the first class followed
+            by one of the second, and a text may be cut there.
+        in_pieces: bool, shape (classes,): each of its characters is in a piece.
+        n_classes: how many classes of characters there are.
+
+    Args:
+        pattern: splits the text; or
+        splittings: do so one after another.
+    """
+
+    def __init__(self, pattern: str, splittings: Sequence[Splitting] = ()) -> None:
+        self.n_classes = 1
+        self._class_of = np.zeros(CODE_POINTS, dtype=np.int64)
+        self.apart: _Matrix = np.zeros((1, 1), dtype=bool)
+        self.in_pieces: _Matrix = np.ones(1, dtype=bool)
+        if not splittings:
+            tables = Tables(pattern)
+            self.n_classes = tables.end
+            self._class_of = tables.class_of(np.arange(CODE_POINTS)).astype(np.int64)
+            self.apart = _never_joined(tables)
+            self.in_pieces = tables.meets_match()[START, : tables.end]
+            return
+        certain: _Matrix = np.ones((1, 1), dtype=bool)  # nothing changes if the text is cut here
+        for one in splittings:
+            if not has_automaton(one.pat_str):
+                certain = np.zeros_like(certain)
+                self.in_pieces = self.in_pieces & (one.behavior != "removed")
+                continue
+            tables = Tables(one.pat_str)
+            old, new = self._refine(tables)
+            untouched, cuts = _pairs(one, tables)
+            certain = certain[np.ix_(old, old)] & untouched[np.ix_(new, new)]
+            self.apart = self.apart[np.ix_(old, old)] | (certain & cuts[np.ix_(new, new)])
+            self.in_pieces = self.in_pieces[old] & _stays(one, tables)[new]
+
+    def _refine(self, tables: Tables) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Split classes by those of an automaton; return for each what it was in both."""
+        joined = self._class_of << 8 | tables.class_of(np.arange(CODE_POINTS))
+        found, self._class_of = np.unique(joined, return_inverse=True)
+        self.n_classes = len(found)
+        return found >> 8, found & 0xFF
+
+    def classes_in(self, text: str) -> NDArray[np.int64]:
+        """Look up the class of each character of a text."""
+        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+        classes: NDArray[np.int64] = self._class_of[points]
+        return classes
+
+    def members(self, number: int) -> CharSet:
+        """Return the set of the characters of a class."""
+        inside = self._class_of == number
+        edges = np.flatnonzero(np.diff(inside, prepend=False, append=False)).tolist()
+        return CharSet.from_ranges(zip(edges[::2], edges[1::2], strict=True))
+
+
+def _never_joined(tables: Tables) -> _Matrix:
+    """Return for each pair of classes whether no match contains them in this order.
+
+    From every state after the first class, the second one must end the match without being
+    part of it, and exactly as the end of the text would.
+    """
+    n = tables.end
+    ends = tables.accepts != 0
+    stops = (tables.targets == 0) & (tables.accepts != 1)
+    stops &= ends == ends[:, n : n + 1]
+    stops[:, n] = False
+    apart = np.zeros((n, n), dtype=bool)
+    for first in range(n):
+        reached = np.unique(tables.targets[START:, first])
+        apart[first] = stops[reached[reached != 0], :n].all(axis=0)
+    return apart
+
+
+def _pairs(one: Splitting, tables: Tables) -> tuple[_Matrix, _Matrix]:
+    """Return for each pair whether cutting there changes no match, and whether it is cut."""
+    n = tables.end
+    untouched = _never_joined(tables)
+    begins = tables.meets_match()[START, :n]  # a match begins here, if none goes on
+    never = tables.is_dead()[START, :n]
+    ends = np.zeros((n, n), dtype=bool)  # the first class is the end of a match
+    for first in range(n):
+        reached = tables.targets[:, first]
+        accepted = (tables.accepts[:, first] == ACCEPT_HERE)[:, None]
+        accepted = accepted | (tables.accepts[reached, :n] != 0) & (reached != 0)[:, None]
+        alive = reached != 0
+        alive[0], alive[START] = False, True
+        ends[first] = accepted[alive].all(axis=0)
+    if one.behavior == "removed":
+        cuts = untouched if one.inverted else untouched & (ends | begins)
+    elif one.behavior == "isolated":
+        cuts = untouched & (ends | begins)
+    elif one.behavior == "contiguous":
+        outside = _never_inside(tables)
+        cuts = untouched & ((ends & never) | (outside[:, None] & begins))
+    elif one.inverted:
+        cuts = np.zeros((n, n), dtype=bool)
+    else:
+        cuts = untouched & (ends if one.behavior == "merged with previous" else begins)
+    return untouched, cuts
+
+
+def _never_inside(tables: Tables) -> _Matrix:
+    """Return for each class whether no match has a character of it."""
+    n = tables.end
+    goes_on = (tables.targets[START:, :n] != 0) | (tables.accepts[START:, :n] == ACCEPT_HERE)
+    never: _Matrix = ~goes_on.any(axis=0)
+    return never
+
+
+def _stays(one: Splitting, tables: Tables) -> _Matrix:
+    """Return for each class whether all of its characters are in pieces."""
+    if one.behavior != "removed":
+        return np.ones(tables.end, dtype=bool)
+    if one.inverted:
+        return tables.meets_match()[START, : tables.end]
+    return _never_inside(tables)

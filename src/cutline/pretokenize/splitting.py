@@ -1,0 +1,200 @@
+"""Splittings one after another, where they are not known to be one pattern (composing.py).
+
+Each cuts the pieces of the one before, as `tokenizers` does it, and sees their ends as ends of the
+text. The matches are found by the automaton of the pattern, or by the `regex` module if it has
+none. Exact, but slower than one pattern.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutline.errors import UnsupportedPatternError
+from cutline.kernels.scan.scan import ScanTables, scan_pieces
+from cutline.pretokenize.compiled import Automaton
+from cutline.pretokenize.store import compile_pattern
+
+if TYPE_CHECKING:
+    from cutline.pretokenize.rewriting import Splitter
+
+__all__ = ["Behavior", "Splitting", "has_automaton", "scan_tables_of", "split_spans"]
+
+Behavior = Literal["isolated", "removed", "contiguous", "merged with previous", "merged with next"]
+
+_Span = tuple[int, int]
+_WORD: Final = 24  # bytes
+
+
+class Splitting(NamedTuple):
+    """Cuts a text at the matches of a pattern.
+
+    Attributes:
+        pat_str: the pattern in our dialect.
+        behavior: what becomes of a match.
+        inverted: the text between matches counts as a match, and a match as text between.
+    """
+
+    pat_str: str
+    behavior: Behavior
+    inverted: bool = False
+
+
+def has_automaton(pat_str: str) -> bool:
+    """Return whether a pattern is in the subset that compiles to an automaton."""
+    try:
+        compile_pattern(pat_str)
+    except UnsupportedPatternError:
+        return False
+    return True
+
+
+def split_spans(
+    splittings: Sequence[Splitting], utf8: bytes
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    r"""Split a text.
+
+    Args:
+        splittings: what cuts it, one after another.
+        utf8: the text, valid UTF-8.
+
+    Returns:
+        int64 starts and ends of the pieces, in order, as half-open byte offsets.
+
+    Cost: 1 MB/s or less for each splitting; a pattern without an automaton can take far longer.
+
+    >>> digits = Splitting(r"\p{N}+", "isolated")
+    >>> split_spans([digits, Splitting(r"\s?\p{L}+", "isolated")], b"a1 bc")
+    (array([0, 1, 2]), array([1, 2, 5]))
+    """
+    rows = np.array(_pieces(tuple(splittings), utf8), dtype=np.int64).reshape(-1, 2)
+    return rows[:, 0].copy(), rows[:, 1].copy()
+
+
+def _pieces(splittings: tuple[Splitting, ...], utf8: bytes) -> list[_Span]:
+    """Return the byte spans of the pieces of a text."""
+    if not splittings or not utf8:
+        return [(0, len(utf8))] if utf8 else []
+    one, *others = splittings
+    rest = tuple(others)
+    found = _cut(one, _finder(one.pat_str)(utf8), len(utf8))
+    if not rest:
+        return found
+    spans: list[_Span] = []
+    for start, end in found:
+        inside = _pieces_of_word if end - start <= _WORD else _pieces
+        parts = inside(rest, utf8[start:end])
+        if len(parts) == 1:
+            first, last = parts[0]
+            spans.append((start + first, start + last))
+        else:
+            spans += [(start + first, start + last) for first, last in parts]
+    return spans
+
+
+@lru_cache(maxsize=1 << 16)
+def _pieces_of_word(splittings: tuple[Splitting, ...], utf8: bytes) -> list[_Span]:
+    """Return the same for a text that may come again soon."""
+    return _pieces(splittings, utf8)
+
+
+def _cut(one: Splitting, matches: list[_Span], n: int) -> list[_Span]:
+    """Cut a text of n bytes at matches, as a behavior has it."""
+    parts: list[tuple[int, int, bool]] = []  # whether it is a match
+    done = 0
+    for start, end in matches:
+        if done < start:
+            parts.append((done, start, one.inverted))
+        parts.append((start, end, not one.inverted))
+        done = end
+    if done < n:
+        parts.append((done, n, one.inverted))
+    match one.behavior:
+        case "isolated":
+            spans = [(start, end) for start, end, _ in parts]
+        case "removed":
+            spans = [(start, end) for start, end, is_match in parts if not is_match]
+        case "contiguous":
+            spans = _joined(parts, lambda before, is_match: before == is_match)
+        case "merged with previous":
+            spans = _joined(parts, lambda before, is_match: is_match and not before)
+        case "merged with next":
+            back = [(-end, -start, is_match) for start, end, is_match in reversed(parts)]
+            merged = _joined(back, lambda before, is_match: is_match and not before)
+            spans = [(-end, -start) for start, end in reversed(merged)]
+    return [(start, end) for start, end in spans if start < end]
+
+
+def _joined(
+    parts: Sequence[tuple[int, int, bool]], joins: Callable[[bool, bool], bool]
+) -> list[_Span]:
+    """Join parts to those before them; asks with whether the last part and this one are matches."""
+    spans: list[_Span] = []
+    before = False
+    for start, end, is_match in parts:
+        if spans and joins(before, is_match):
+            spans[-1] = spans[-1][0], end
+        else:
+            spans.append((start, end))
+        before = is_match
+    return spans
+
+
+@lru_cache(maxsize=64)
+def _finder(pat_str: str) -> Callable[[bytes], list[_Span]]:
+    """Return what finds the matches of a pattern in UTF-8."""
+    if has_automaton(pat_str):
+        tables = scan_tables_of(compile_pattern(pat_str))
+
+        def scan(utf8: bytes) -> list[_Span]:
+            starts, ends, _ = scan_pieces(tables, utf8)
+            return [*zip(starts.tolist(), ends.tolist(), strict=True)]
+
+        return scan
+    from cutline.pretokenize.rewriting import splitter  # imports `regex`
+
+    found = splitter(pat_str)
+
+    def search(utf8: bytes) -> list[_Span]:
+        text = utf8.decode()
+        place = _starts(text)
+        return [(place[start], place[end]) for start, end in _matches(found, text)]
+
+    return search
+
+
+def _starts(text: str) -> list[int]:
+    """Return where each character of a text begins in its UTF-8, and where it ends."""
+    return [0, *accumulate(len(one.encode()) for one in text)]
+
+
+def _matches(found: "Splitter", text: str) -> Iterator[_Span]:
+    """Find matches as Oniguruma's iterator does, which differs for empty ones.
+
+    After a match the search goes on at its end; an empty match there is passed over, and with it
+    whatever else begins at that place.
+    """
+    written = found.write(text)
+    at, last = 0, -1
+    while at <= len(text) and (match := found.expression.search(written, at)) is not None:
+        start, end = match.span()
+        if start == end == last:
+            at += 1
+            continue
+        yield start, end
+        at = last = end
+
+
+def scan_tables_of(automaton: Automaton) -> ScanTables:
+    """Build the scanner's tables."""
+    return ScanTables(
+        automaton.ascii_class,
+        automaton.block_index,
+        automaton.block_class,
+        automaton.transitions,
+        automaton.stride,
+        automaton.has_gaps,
+    )

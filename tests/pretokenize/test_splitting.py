@@ -1,0 +1,110 @@
+"""Splittings one after another against the real pre-tokenizers; pairs against all short texts."""
+
+import random
+from itertools import product
+
+import pytest
+
+from cutline.pretokenize.neighbours import Neighbours
+from cutline.pretokenize.oniguruma import from_oniguruma_for_search
+from cutline.pretokenize.splitting import Behavior, Splitting, split_spans
+from cutline.pretokenize.whole import leaves_whole
+
+tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
+pre = tokenizers.pre_tokenizers
+
+PATTERNS = [
+    "ab", "a+", r"\s?\p{L}+", r"\p{N}{1,3}", r"\s+(?!\S)", r"[ \n]", r"ab?|b1", r"\s+$",
+]  # fmt: skip
+SEARCHED = [
+    "(?<=a)b", "(?=ab)", "(?<!a)(?=b)", "a+?b", r"(?=(\d{2})+(?!\d))", "(?:)", "a*", "a(?!b )",
+    r"a{1,2}?", "(?>ab|a)b", r"(?<=\s)|b",
+]  # fmt: skip
+BEHAVIORS: dict[Behavior, str] = {
+    "isolated": "isolated",
+    "removed": "removed",
+    "contiguous": "contiguous",
+    "merged with previous": "merged_with_previous",
+    "merged with next": "merged_with_next",
+}
+LETTERS = "ab1 \n"
+
+
+def pieces(splittings: list[Splitting], text: str) -> list[tuple[int, int]]:
+    """Code-point spans of the pieces."""
+    utf8 = text.encode()
+    starts, ends = split_spans(splittings, utf8)
+    characters = [len(utf8[:at].decode(errors="ignore")) for at in range(len(utf8) + 1)]
+    return [(characters[start], characters[end]) for start, end in zip(starts, ends, strict=True)]
+
+
+def real(parts: list[tuple[str, Behavior, bool]]) -> object:
+    return pre.Sequence(
+        [
+            pre.Split(tokenizers.Regex(pattern), BEHAVIORS[behavior], inverted)
+            for pattern, behavior, inverted in parts
+        ]
+    )
+
+
+@pytest.mark.parametrize("inverted", [False, True])
+@pytest.mark.parametrize("behavior", BEHAVIORS)
+@pytest.mark.parametrize("pattern", [*PATTERNS, *SEARCHED])
+def test_pieces_are_those_of_tokenizers(pattern: str, behavior: Behavior, inverted: bool) -> None:
+    oracle = real([(pattern, behavior, inverted)])
+    splitting = Splitting(from_oniguruma_for_search(pattern), behavior, inverted)
+    texts = ["".join(text) for n in range(6) for text in product("ab1 ", repeat=n)]
+    texts += ["aé b", "日ab\n", "é\nab  "]
+    for text in texts:
+        found = oracle.pre_tokenize_str(text)  # type: ignore[attr-defined]
+        assert pieces([splitting], text) == [span for _, span in found], text
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_several_are_applied_one_after_another(seed: int) -> None:
+    """And where a text may be cut, its sides have the pieces of the whole."""
+    chooser = random.Random(seed)
+    parts: list[tuple[str, Behavior, bool]] = [
+        (
+            chooser.choice(PATTERNS if seed % 3 else [*PATTERNS, *SEARCHED]),
+            chooser.choice([*BEHAVIORS]),
+            chooser.random() < 0.3,
+        )
+        for _ in range(chooser.randint(1, 3))
+    ]
+    oracle = real(parts)
+    splittings = [Splitting(from_oniguruma_for_search(one), *rest) for one, *rest in parts]
+    neighbours = Neighbours("", splittings)
+    for _ in range(400):
+        text = "".join(chooser.choices(LETTERS, k=chooser.randint(1, 9)))
+        found = pieces(splittings, text)
+        spans = [span for _, span in oracle.pre_tokenize_str(text)]  # type: ignore[attr-defined]
+        assert found == spans, (parts, text)
+        kept = {at for start, end in found for at in range(start, end)}
+        classes = neighbours.classes_in(text)
+        for at, number in enumerate(classes):
+            assert at in kept or not neighbours.in_pieces[number], (parts, text)
+        for at in range(1, len(text)):
+            if neighbours.apart[classes[at - 1], classes[at]]:
+                right = [(at + start, at + end) for start, end in pieces(splittings, text[at:])]
+                assert pieces(splittings, text[:at]) + right == found, (parts, text, at)
+
+
+def test_cuts_are_found_between_words_of_several_splittings() -> None:
+    lines, words = Splitting(r"[\r\n]", "isolated"), Splitting(r"\s?\p{L}+", "isolated")
+    neighbours = Neighbours("", [lines, words, Splitting(r"\p{N}", "isolated")])
+    for pair, is_apart in {"a ": True, "\na": True, "a\n": True, "ab": False, " a": False}.items():
+        before, after = neighbours.classes_in(pair)
+        assert neighbours.apart[before, after] == is_apart
+
+
+def test_leaving_whole_is_true_only_where_it_is() -> None:
+    patterns = [*PATTERNS, "a|b", "[ab]+|1", r"\s+|\S+", "a|b+|[^ab]"]
+    texts = ["".join(text) for n in range(4) for text in product("ab1 ", repeat=n)]
+    for first, second in product(patterns, repeat=2):
+        matches = Splitting(first, "removed", inverted=True)
+        both = [matches, Splitting(second, "isolated")]
+        is_same = all(pieces([matches], text) == pieces(both, text) for text in texts)
+        assert is_same or not leaves_whole(first, second), (first, second)
+    assert leaves_whole("a|b", "[ab]+|1")
+    assert leaves_whole(r"\s+|\S+", r"\s+|\S+")

@@ -100,9 +100,12 @@ cdef inline Py_ssize_t next_line_end(
 ) noexcept nogil:
     """The first place from `at` on where a character ends a line; `until`: none."""
     cdef const uint8_t* narrow = <const uint8_t*> text.data
-    if text.kind == 1:
-        while until - at >= AT_ONCE and not ends_narrow_lines(narrow + at):
-            at += AT_ONCE
+    cdef const uint16_t* wide = <const uint16_t*> text.data
+    while until - at >= AT_ONCE and (
+        (text.kind == 1 and not ends_narrow_lines(narrow + at))
+        or (text.kind == 2 and not ends_wide_lines(wide + at))
+    ):
+        at += AT_ONCE
     while at < until and not is_line_end(char_at(text, at)):
         at += 1
     return at

@@ -2,12 +2,14 @@
 
 from cutline.kernels.base.characters cimport Characters
 
-# What is done with line ends.
+# Which line ends are read as blanks; added to a kind of breaks.
+cpdef enum:
+    LINES_AUTO = 0              # those that only wrap a text
+    LINES_KEEP = 8              # none
+    LINES_JOIN = 16             # all within a paragraph
+
 cdef enum:
-    LINES_AUTO = 0              # those that only wrap a text are read as blanks
-    LINES_KEEP = 8              # none is
-    LINES_JOIN = 16             # all within a paragraph are
-    LINES = 24                  # mask
+    LINES = LINES_KEEP | LINES_JOIN
 
 
 cdef bint is_wrapped(

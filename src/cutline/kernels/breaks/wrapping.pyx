@@ -10,8 +10,8 @@ characters before a line end and up to AHEAD characters after it.
 Guarded by tests/kernels/test_wrapping.py.
 """
 
-from cutline.kernels.base.characters cimport char_at
-from cutline.kernels.base.common cimport uint32_t
+from cutline.kernels.base.characters cimport Unit, char_at
+from cutline.kernels.base.common cimport uint8_t, uint16_t, uint32_t
 from cutline.kernels.breaks.line_ends cimport is_line_end, last_candidate, next_line_end
 from cutline.kernels.breaks.text_properties cimport (
     LETTER, OPENING, SB_ATERM, SB_CLOSE, SB_LOWER, SB_OLETTER, SB_STERM, SENTENCE_MASK, SPACE,
@@ -21,8 +21,8 @@ from cutline.kernels.breaks.text_properties cimport (
 cdef enum:
     BEHIND = 640                # characters
     AHEAD = 192
-    LINES_BEFORE = 7
-    LINES_AFTER = 4
+    LINES_BEFORE = 5
+    LINES_AFTER = 3             # the next one is one of them
     LEAST_COLUMNS = 30          # of a wrapped line
     MOST_COLUMNS = 200
     LEAST_WIDTH = 50            # of a wrapped text
@@ -44,38 +44,40 @@ cdef struct Line:
     Py_ssize_t columns          # where it is not whole: at least
     Py_ssize_t word             # columns that its first word takes on the line before
     bint is_whole               # it is seen from its beginning to its end
-    bint ends_sentence
     int begins
 
 # The lines around a line end: [first:last], that before it is [LINES_BEFORE].
 cdef struct Paragraph:
-    Line[LINES_BEFORE + 1 + LINES_AFTER] lines
+    Line[9] lines               # LINES_BEFORE + 1 + LINES_AFTER
     int first, last
 
 
 cdef inline bint is_wide(uint32_t code_point) noexcept nogil:
-    """Whether a character takes two columns."""
-    return code_point >= 0x1100 and (
-        code_point <= 0x115F or 0x2E80 <= code_point <= 0xA4CF or 0xAC00 <= code_point <= 0xD7A3
-        or 0xF900 <= code_point <= 0xFAFF or 0xFE30 <= code_point <= 0xFE6F
-        or 0xFF00 <= code_point <= 0xFF60 or 0xFFE0 <= code_point <= 0xFFE6
-        or 0x1F300 <= code_point <= 0x1FAFF or 0x20000 <= code_point <= 0x3FFFD
-    )
+    """Whether a character takes two columns, roughly: Chinese, Japanese, Korean, emoji."""
+    return code_point >= 0x2E80
 
 
 cdef inline bint is_ideograph(uint32_t code_point) noexcept nogil:
-    """Whether lines wrap before and after a character that is no blank."""
-    return is_wide(code_point) and not (code_point <= 0x115F or 0xAC00 <= code_point <= 0xD7A3)
+    """Whether a line may wrap on either side of a character that is no blank."""
+    return is_wide(code_point) and not 0xAC00 <= code_point <= 0xD7A3       # Korean has blanks
+
+
+cdef inline Py_ssize_t count_wide(const Unit* text, Py_ssize_t begin, Py_ssize_t end) noexcept nogil:
+    cdef Unit found = 0
+    cdef Py_ssize_t at
+    for at in range(begin, end):        # at most some hundred
+        found += text[at] >= 0x2E80
+    return found
 
 
 cdef inline Py_ssize_t columns_of(
     const Characters* text, Py_ssize_t begin, Py_ssize_t end
 ) noexcept nogil:
-    cdef Py_ssize_t columns = end - begin, at
-    if text.kind > 1:
-        for at in range(begin, end):
-            columns += is_wide(char_at(text, at))
-    return columns
+    if text.kind == 1:
+        return end - begin
+    if text.kind == 2:
+        return end - begin + count_wide(<const uint16_t*> text.data, begin, end)
+    return end - begin + count_wide(<const uint32_t*> text.data, begin, end)
 
 
 cdef inline bint is_blank(const Characters* text, Py_ssize_t at) noexcept nogil:
@@ -98,9 +100,10 @@ cdef int beginning(const Characters* text, Py_ssize_t at, Py_ssize_t end) noexce
     return OTHERWISE
 
 
-cdef bint is_sentence_end(const Characters* text, Py_ssize_t begin, Py_ssize_t end) noexcept nogil:
+cdef bint ends_sentence(const Characters* text, const Line* line) noexcept nogil:
+    cdef Py_ssize_t end = line.end
     cdef uint32_t kind
-    while end > begin:
+    while end > line.begin:
         end -= 1
         kind = properties_of(char_at(text, end)) & SENTENCE_MASK
         if kind == SB_ATERM or kind == SB_STERM:
@@ -121,7 +124,6 @@ cdef Line look_at(
         end -= 1
     line.begin, line.end, line.is_whole = begin, end, is_whole
     line.columns = columns_of(text, begin, end)
-    line.ends_sentence = is_sentence_end(text, begin, end)
     line.word = 0
     while at < end and is_blank(text, at):
         at += 1
@@ -131,7 +133,9 @@ cdef Line look_at(
         return line
     while at < end and line.word < LONGEST_WORD:
         code_point = char_at(text, at)
-        if properties_of(code_point) & SPACE:
+        if code_point == c" " or (
+            (code_point < 0x20 or code_point >= 0x80) and properties_of(code_point) & SPACE
+        ):
             break
         line.word += 1 + is_wide(code_point)
         at += 1
@@ -168,57 +172,86 @@ cdef Line line_after(
     return look_at(text, begin, end, end < limit or limit == text.n)
 
 
-cdef void add_others(
-    Paragraph* paragraph, const Characters* text, Py_ssize_t start, Py_ssize_t earliest,
-    Py_ssize_t limit
+cdef bint add_before(
+    Paragraph* paragraph, const Characters* text, Py_ssize_t start, Py_ssize_t earliest
 ) noexcept nogil:
-    """Add the lines around the two that are there."""
-    cdef Line line = paragraph.lines[LINES_BEFORE]
+    """Add a line before the first, if the paragraph has one that is seen."""
+    cdef const Line* line = &paragraph.lines[paragraph.first]
+    if paragraph.first == 0 or not line.is_whole:
+        return False
+    paragraph.lines[paragraph.first - 1] = line_before(text, start, earliest, line.begin)
+    if paragraph.lines[paragraph.first - 1].columns == 0:
+        return False
+    paragraph.first -= 1
+    return True
+
+
+cdef bint add_after(
+    Paragraph* paragraph, const Characters* text, Py_ssize_t limit
+) noexcept nogil:
+    """Add a line after the last, if the paragraph has one that is seen."""
+    cdef const Line* line = &paragraph.lines[paragraph.last - 1]
     cdef Py_ssize_t at
-    while paragraph.first > 0 and line.is_whole:
-        line = line_before(text, start, earliest, line.begin)
-        if line.columns == 0:
-            break
-        paragraph.first -= 1
-        paragraph.lines[paragraph.first] = line
-    line = paragraph.lines[LINES_BEFORE + 1]
-    while paragraph.last < LINES_BEFORE + 1 + LINES_AFTER and line.is_whole:
-        at = next_line_end(text, line.end, limit)
-        if at == limit:
-            break
-        at += 1 + (
-            at + 1 < limit and char_at(text, at) == c"\r" and char_at(text, at + 1) == c"\n"
-        )
-        if at == limit:
-            break
-        line = line_after(text, at, limit)
-        if line.columns == 0:
-            break
-        paragraph.lines[paragraph.last] = line
-        paragraph.last += 1
+    if paragraph.last == LINES_BEFORE + 1 + LINES_AFTER or not line.is_whole:
+        return False
+    at = next_line_end(text, line.end, limit)
+    if at == limit:
+        return False
+    at += 1 + (at + 1 < limit and char_at(text, at) == c"\r" and char_at(text, at + 1) == c"\n")
+    if at == limit:
+        return False
+    paragraph.lines[paragraph.last] = line_after(text, at, limit)
+    if paragraph.lines[paragraph.last].columns == 0:
+        return False
+    paragraph.last += 1
+    return True
 
 
 cdef int stamps(const Characters* text, const Line* line) noexcept nogil:
     """Count the signs of times, dates and addresses at a line's beginning, between digits."""
-    cdef Py_ssize_t at
+    cdef Py_ssize_t at, end = min(line.end, line.begin + STAMPED) - 1
     cdef uint32_t code_point
     cdef int found = 0
-    for at in range(line.begin + 1, min(line.end, line.begin + STAMPED) - 1):
+    for at in range(line.begin + 1, end):
         code_point = char_at(text, at)
+        # The first is true of few letters, so the others are seldom looked at.
         if (
-            (code_point == c":" or code_point == c"-" or code_point == c"." or code_point == c"/")
+            c"-" <= code_point <= c":"
+            and (code_point == c":" or code_point < c"0")
             and c"0" <= char_at(text, at - 1) <= c"9" and c"0" <= char_at(text, at + 1) <= c"9"
         ):
             found += 1
     return found
 
 
+cdef inline bint has_signs(const Unit* text, Py_ssize_t begin, Py_ssize_t end) noexcept nogil:
+    cdef Unit signs = 0, tabs = 0
+    cdef Py_ssize_t at
+    for at in range(begin, end):        # at most 200
+        signs += (text[at] == c",") | (text[at] == c";") | (text[at] == c"|")
+        tabs |= text[at] == c"\t"
+    return tabs != 0 or signs > 1
+
+
+cdef inline bint may_separate(
+    const Characters* text, Py_ssize_t begin, Py_ssize_t end
+) noexcept nogil:
+    """Whether there is a tab, or there are signs that may stand between fields."""
+    if text.kind == 1:
+        return has_signs(<const uint8_t*> text.data, begin, end)
+    if text.kind == 2:
+        return has_signs(<const uint16_t*> text.data, begin, end)
+    return has_signs(<const uint32_t*> text.data, begin, end)
+
+
 cdef int separators(const Characters* text, const Line* line) noexcept nogil:
     """Count the signs between fields of records; prose has blanks behind them."""
-    cdef Py_ssize_t at
+    cdef Py_ssize_t at, begin = line.begin + 1, end = line.end - 1
     cdef uint32_t code_point
     cdef int found = 0
-    for at in range(line.begin + 1, line.end - 1):
+    if not may_separate(text, begin, end):
+        return 0
+    for at in range(begin, end):
         code_point = char_at(text, at)
         if code_point == c"\t":
             found += 2
@@ -243,9 +276,8 @@ cdef bint are_records(
     const Characters* text, const Line* line, const Line* following
 ) noexcept nogil:
     """Whether the following line begins a record, or both are records, by their signs."""
-    cdef int found = stamps(text, following)
-    if found >= 2 and (
-        stamps(text, line) >= 2 or c"0" <= char_at(text, following.begin) <= c"9"
+    if stamps(text, following) >= 2 and (
+        c"0" <= char_at(text, following.begin) <= c"9" or stamps(text, line) >= 2
     ):
         return True
     if separators(text, line) >= 2 and separators(text, following) >= 2:
@@ -270,14 +302,13 @@ cdef Py_ssize_t shared_width(const Paragraph* paragraph) noexcept nogil:
     return second
 
 
-cdef bint fits_width(const Paragraph* paragraph) noexcept nogil:
+cdef bint fits_width(const Characters* text, const Paragraph* paragraph) noexcept nogil:
     """Whether the lines around wrap as the text goes on; see `is_wrapped`."""
     cdef const Line* line = &paragraph.lines[LINES_BEFORE]
     cdef const Line* following = line + 1
     cdef const Line* other
     cdef Py_ssize_t width = shared_width(paragraph), most = width - width // 10
     cdef int one, n_full = 0, n_short = 0, n_within = 0, n_begun = 0
-    cdef bint plain
     if max(width, line.columns) < LEAST_WIDTH:
         return False
     if line.is_whole and line.columns + following.word <= most:
@@ -285,7 +316,9 @@ cdef bint fits_width(const Paragraph* paragraph) noexcept nogil:
     for one in range(paragraph.first, paragraph.last - 1):
         other = &paragraph.lines[one]
         if one != LINES_BEFORE:
-            if not other.ends_sentence and other[1].begins != OTHERWISE and other.is_whole:
+            if other.is_whole and other[1].begins != OTHERWISE and not ends_sentence(
+                text, other
+            ):
                 if other.columns + other[1].word <= most:
                     n_short += 1
                 else:
@@ -294,21 +327,30 @@ cdef bint fits_width(const Paragraph* paragraph) noexcept nogil:
             n_within += other[1].begins == IN_LOWER_CASE or other[1].begins == WITHOUT_CASE
     if n_short >= 2 and n_short > n_full:
         return False
-    return proves(line, following, n_full - n_short, n_begun, n_within)
-
-
-cdef inline bint proves(
-    const Line* line, const Line* following, int full, int n_begun, int n_within
-) noexcept nogil:
     if following.begins == IN_LOWER_CASE:
         return True
-    if line.ends_sentence:
+    if ends_sentence(text, line):
         return False
-    if following.begins == WITHOUT_CASE:
-        return full >= 0
-    if n_within == 0:
+    if following.begins != WITHOUT_CASE and n_within == 0:
+        # All begin in upper case, or nothing is known of them.
         return n_begun < 2 and following.begins != WITH_A_SIGN
-    return full >= 0
+    return n_full >= n_short
+
+
+cdef inline bint goes_on(const Line* line) noexcept nogil:
+    """Whether a line and that before it are full, and the next goes on in lower case.
+
+    Then no other need be looked at: so it is within most paragraphs.
+    """
+    cdef const Line* before = line - 1
+    cdef const Line* following = line + 1
+    cdef Py_ssize_t width = max(before.columns, line.columns, following.columns)
+    cdef Py_ssize_t most = width - width // 10
+    return (
+        before.is_whole and following.begins == IN_LOWER_CASE and line.begins != OTHERWISE
+        and width >= LEAST_WIDTH
+        and line.columns + following.word > most and before.columns + line.word > most
+    )
 
 
 cdef bint is_wrapped(
@@ -339,8 +381,13 @@ cdef bint is_wrapped(
         return False
     paragraph.first = LINES_BEFORE
     paragraph.last = LINES_BEFORE + 2
-    add_others(&paragraph, text, start, earliest, limit)
-    return fits_width(&paragraph)
+    if add_before(&paragraph, text, start, earliest) and goes_on(line):
+        return True
+    while add_before(&paragraph, text, start, earliest):
+        pass
+    while add_after(&paragraph, text, limit):
+        pass
+    return fits_width(text, &paragraph)
 
 
 cdef bint is_blank_before(const Characters* text, Py_ssize_t start, Py_ssize_t end) noexcept nogil:

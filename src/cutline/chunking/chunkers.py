@@ -296,11 +296,11 @@ class TextChunker(Chunker):
     >>> text = "One fish, two fish. Red fish, blue fish.\n\nBlack fish."
     >>> [(chunk.text, chunk.metadata["boundary"]) for chunk in chunker(text)]
     [('One fish, two fish. Red fish, blue fish.\n\n', 'paragraph'), ('Black fish.', 'end')]
-    >>> words = "one fish two\nfish red fish\nblue fish"
-    >>> [chunk.text for chunk in TextChunker("o200k_base", 6)(words)]
-    ['one fish two\n', 'fish red fish\n', 'blue fish']
-    >>> [chunk.text for chunk in TextChunker("o200k_base", 6, lines="join")(words)]
-    ['one fish two\nfish ', 'red fish\nblue fish']
+    >>> text = "One fish, two\nfish. Red fish,\nblue fish."
+    >>> [chunk.text for chunk in TextChunker("o200k_base", 9)(text)]
+    ['One fish, two\n', 'fish. Red fish,\nblue fish.']
+    >>> [chunk.text for chunk in TextChunker("o200k_base", 9, lines="join")(text)]
+    ['One fish, two\nfish. ', 'Red fish,\nblue fish.']
     """
 
     _own_fill = _TEXT_FILL

@@ -1,4 +1,7 @@
-"""Finding line ends: of the kinds of Unicode, or newlines alone."""
+"""Where line ends are: of the kinds of Unicode, or newlines alone.
+
+Guarded by tests/kernels/test_lines.py.
+"""
 
 from cutline.kernels.base.characters cimport Characters, char_at
 from cutline.kernels.base.common cimport load64, uint8_t, uint16_t, uint32_t, uint64_t

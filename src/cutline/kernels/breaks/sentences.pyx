@@ -23,7 +23,7 @@ cdef enum:
     AT_ONCE = 16                # characters that vector instructions compare
     FIRST_WINDOW = 200          # characters before a place that are searched first
     WIDER = 4
-    CONTEXT = 64                # before a window; or a wrapped line looks short, so like one's end
+    CONTEXT = 64                # before a window
     LOOK_AHEAD = 64
     MOST_OF_ABBREVIATION = 16   # characters that are looked at
 

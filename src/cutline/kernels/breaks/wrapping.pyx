@@ -377,7 +377,7 @@ cdef bint is_wrapped(
     if line.columns < LEAST_COLUMNS or line.columns > MOST_COLUMNS:
         return False
     line[1] = line_after(text, next_line, limit)
-    if line[1].columns == 0 or are_records(text, line, line + 1):
+    if line[1].begins == OTHERWISE or are_records(text, line, line + 1):
         return False
     paragraph.first = LINES_BEFORE
     paragraph.last = LINES_BEFORE + 2

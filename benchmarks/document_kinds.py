@@ -9,6 +9,7 @@ import random
 import textwrap
 from collections.abc import Callable, Iterator
 from difflib import unified_diff
+from functools import partial
 from typing import Final
 
 __all__ = ["PROSE", "RECORDS", "prose", "sentences", "wrap"]
@@ -32,7 +33,7 @@ _WORDS: Final = {
         "eine auch als an nach wie im für man aber aus durch wenn nur war noch werden bei hat wir "
         "was wird sein einen welche sind oder zur um haben einer mir über ihm diese einem ihr uns "
         "da zum kann doch vor dieser mich ihn du hatte seine mehr am denn nun unter sehr selbst "
-        "schon hier bis habe ihre dann ihnen seiner alle wieder meine Zeit gegen vom ganz einzelnen "
+        "schon hier bis habe ihre dann ihnen seiner alle wieder meine Zeit gegen vom ganz "
         "wo muss ohne eines können Jahr Haus Mensch Leben Arbeit Welt Wasser Stadt Landschaft "
         "Regierung Geschichte Entwicklung Verantwortung Donaudampfschifffahrt Straße Freiheit "
         "Unabhängigkeitserklärung Wirtschaft Berge"
@@ -94,6 +95,10 @@ def wrap(paragraphs: list[str], columns: int, line_end: str = "\n") -> str:
     """Wrap paragraphs as widely as columns allow, with a blank line after each."""
     wrapped = [textwrap.wrap(paragraph, columns) for paragraph in paragraphs]
     return "".join(line_end.join([*lines, "", ""]) for lines in wrapped)
+
+
+def _wrap_prose(columns: int) -> str:
+    return wrap(prose(), columns)
 
 
 def _wrap_justified(columns: int) -> str:
@@ -158,12 +163,14 @@ def _stamp(rng: random.Random) -> str:
 
 def _iso_log(rng: random.Random) -> str:
     level, name = rng.choice(("INFO", "WARN", "DEBUG")), rng.choice(("auth", "db", "web.cache"))
-    return f"2026-11-{rng.randint(1, 28):02}T{_stamp(rng)}.{rng.randrange(999):03}Z {level} {name} {_message(rng)}"
+    time = f"2026-11-{rng.randint(1, 28):02}T{_stamp(rng)}.{rng.randrange(999):03}Z"
+    return f"{time} {level} {name} {_message(rng)}"
 
 
 def _syslog(rng: random.Random) -> str:
     name = rng.choice(("sshd", "kernel", "systemd", "cron"))
-    return f"Nov {rng.randint(1, 28):2} {_stamp(rng)} host {name}[{rng.randint(1, 9999)}]: {_message(rng)}"
+    sender = f"host {name}[{rng.randint(1, 9999)}]"
+    return f"Nov {rng.randint(1, 28):2} {_stamp(rng)} {sender}: {_message(rng)}"
 
 
 def _access_log(rng: random.Random) -> str:
@@ -175,7 +182,8 @@ def _access_log(rng: random.Random) -> str:
 
 
 def _bare_log(rng: random.Random) -> str:
-    return f"{rng.choice(('INFO', 'ERROR', 'starting', 'worker'))} {rng.randint(1, 9)} {_message(rng)} {_message(rng)}"
+    first = rng.choice(("INFO", "ERROR", "starting", "worker"))
+    return f"{first} {rng.randint(1, 9)} {_message(rng)} {_message(rng)}"
 
 
 def _fields(rng: random.Random) -> list[str]:
@@ -290,7 +298,7 @@ RECORDS: Final[dict[str, Callable[[], str]]] = {
 }
 PROSE: Final[dict[str, Callable[[], str]]] = {
     **{
-        f"prose at {columns} columns": lambda columns=columns: wrap(prose(), columns)
+        f"prose at {columns} columns": partial(_wrap_prose, columns)
         for columns in (60, 72, 80, 100)
     },
     "prose, Windows line ends": lambda: wrap(prose(), 72, "\r\n"),

@@ -17,7 +17,7 @@ Make = Callable[[], str]
 KINDS = RECORDS | PROSE
 CHUNKERS = [TextChunker, MarkdownChunker]
 
-# Percent of the cuts at sentence ends, with 128 and 256 tokens. Items of lists wrap to an indentation.
+# Percent of the cuts, with 128 and 256 tokens. Wrapped items of lists are indented.
 LEAST = {"Markdown": (85, 95)}
 
 

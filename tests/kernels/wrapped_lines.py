@@ -1,6 +1,7 @@
 """Which line ends only wrap a text: the rule of `wrapping.pyx`, in plain Python."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import regex
 
@@ -87,7 +88,9 @@ def lines_around(text: str, start: int, next_line: int) -> tuple[list[Line], lis
     begin = next_line
     while len(after) < 3 and begin < limit:
         match = LINE_END.search(text, begin, limit)
-        line = made(text[begin : match.start() if match else limit], bool(match) or limit == len(text))
+        line = made(
+            text[begin : match.start() if match else limit], bool(match) or limit == len(text)
+        )
         if not line.columns:
             break
         after.append(line)
@@ -143,7 +146,7 @@ def fits_width(paragraph: list[Line], own: int) -> bool:
         return False
     if line.is_whole and line.columns + following.word <= most:
         return False
-    others = [pair for at, pair in enumerate(zip(paragraph, paragraph[1:], strict=False)) if at != own]
+    others = [pair for at, pair in enumerate(pairwise(paragraph)) if at != own]
     short = [
         one.columns + after.word <= most
         for one, after in others

@@ -405,8 +405,8 @@ class MarkdownChunker(_StructureChunker):
     ) -> None:
         super().__init__(
             encoding, chunk_size, chunk_overlap, levels=levels, boundary=boundary,
-            lines=lines, min_fill=min_fill, strip=strip, balance=balance, stable=stable, count_text=count_text,
-            also_fits=also_fits,
+            lines=lines, min_fill=min_fill, strip=strip, balance=balance, stable=stable,
+            count_text=count_text, also_fits=also_fits,
         )  # fmt: skip
         self._language, self._isolated = COMMONMARK, isolated
         parse("", self._language)  # fails now if the parser is missing
@@ -456,8 +456,8 @@ class CodeChunker(_StructureChunker):
     ) -> None:
         super().__init__(
             encoding, chunk_size, chunk_overlap, levels=levels, boundary=boundary,
-            lines=lines, min_fill=min_fill, strip=strip, balance=balance, stable=stable, count_text=count_text,
-            also_fits=also_fits,
+            lines=lines, min_fill=min_fill, strip=strip, balance=balance, stable=stable,
+            count_text=count_text, also_fits=also_fits,
         )  # fmt: skip
         self._language, self._isolated = language, isolated
         parse("", language)  # fails now if the language is unknown

@@ -28,6 +28,8 @@ TEXT = (
         ("--by text --strip", TextChunker("o200k_base", 16, strip=True)),
         ("--by text --min-fill 0.9", TextChunker("o200k_base", 16, min_fill=0.9)),
         ("--by text --balance", TextChunker("o200k_base", 16, balance=True)),
+        ("--by text --lines keep", TextChunker("o200k_base", 16, lines="keep")),
+        ("--by auto --lines join", TextChunker("o200k_base", 16, lines="join")),
         ("--by text --stable", TextChunker("o200k_base", 16, stable=True)),
         (
             "--by text --also-fits cl100k_base=14 --also-fits bytes=40 --also-fits bytes=60",
@@ -90,6 +92,8 @@ def test_unknown_language_ends_the_run_at_once(invoke: Invoke, tmp_path: Path) -
     [
         ("--language python", "--language needs --by code"),
         ("--overlap 512", "--overlap 512 must be smaller than --chunk-size 512"),
+        ("--lines keep", "--lines needs --by text, markdown, code or auto"),
+        ("--by text --lines all", "--lines"),
         ("--min-fill 2", "--min-fill"),
         ("--by nonsense", "--by"),
         ("--boundary word", "--boundary"),

@@ -33,6 +33,7 @@ CHUNKERS: dict[str, Callable[[], Chunker]] = {
     "token, graphemes": lambda: cutline.TokenChunker("gpt2", 16, boundary="grapheme", stable=True),
     "text": lambda: cutline.TextChunker("cl100k_base", 24, 5),
     "text, stable": lambda: cutline.TextChunker("o200k_base", 24, stable=True),
+    "text, lines": lambda: cutline.TextChunker("o200k_base", 24, lines="keep"),
     "text, all options": lambda: cutline.TextChunker(
         "o200k_base",
         24,

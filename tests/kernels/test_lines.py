@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cutline.kernels.breaks.breaks import LINE, PARAGRAPH, find_breaks, find_last_break
+from tests.kernels.wrapped_lines import LINE_END, LINE_ENDS, is_wrapped
 
-LINE_ENDS = "\n\v\f\r\x85\u2028\u2029"
 PARAGRAPH_ENDS = re.compile(r"\n(?:[^\S\n]{0,200}\n)+")
-WRAPPED = re.compile(rf"[^{LINE_ENDS}]{{49}}[\w,-](?<!_)(?:\r\n|[{LINE_ENDS}])(?=[^\W_])")
 
 
 def paragraphs(text: str, start: int, after: int, until: int) -> list[int]:
@@ -21,9 +20,8 @@ def paragraphs(text: str, start: int, after: int, until: int) -> list[int]:
 
 
 def lines(text: str, start: int, after: int, until: int) -> Iterator[int]:
-    for match in re.finditer(rf"\r\n|[{LINE_ENDS}]", text):
-        wraps = WRAPPED.match(text, max(start, match.start() - 50))
-        if after < match.end() <= until and not (wraps and wraps.end() == match.end()):
+    for match in LINE_END.finditer(text):
+        if after < match.end() <= until and not is_wrapped(text, start, match.end()):
             yield match.end()
 
 

@@ -12,7 +12,7 @@ from icu4py.breakers import SentenceBreaker
 from cutline.chunking.break_tables import pack_abbreviations
 from cutline.kernels.breaks.breaks import SENTENCE, find_breaks, find_last_break, keep_graphemes
 from cutline.pretokenize.unicode import find_property
-from tests.kernels.test_lines import LINE_ENDS, lines
+from tests.kernels.wrapped_lines import LINE_END, LINE_ENDS, is_wrapped
 from tests.texts import NAMED_TEXTS
 
 ABBREVIATIONS = [int(n).to_bytes(8, "little").rstrip(b"\0").decode() for n in pack_abbreviations()]
@@ -28,23 +28,19 @@ def opening() -> frozenset[int]:
     return frozenset(p for chars in both for r in chars.ranges() for p in range(*r))  # type: ignore[union-attr]
 
 
-def unwrapped(text: str) -> str:
-    """The text with blanks for line ends that only wrap."""
-    characters = [*text]
-    ends = {*lines(text, 0, 0, len(text))}
-    for place in range(1, len(text)):
-        if text[place - 1] in LINE_ENDS and text[place - 1 : place + 1] != "\r\n":
-            if place in ends:
-                continue
-            characters[place - 1] = " "
-            if text[max(0, place - 2) : place] == "\r\n":
-                characters[place - 2] = " "
+def unwrapped(text: str, start: int, first: int, end: int) -> str:
+    """text[first:end], with blanks for line ends that only wrap."""
+    characters = [*text[first:end]]
+    for match in LINE_END.finditer(text, first, end):
+        if match.end() < end and is_wrapped(text, start, match.end()):
+            for place in range(*match.span()):
+                characters[place - first] = " "
     return "".join(characters)
 
 
 def sentences(text: str, start: int, first: int, until: int) -> list[int]:
     """Where sentences end in text[first:until], of a chunk that begins at `start`."""
-    part = unwrapped(text[first : until + 64])
+    part = unwrapped(text, start, first, min(len(text), until + 64))
     found = set()
     for length in accumulate(map(len, SentenceBreaker(part, "en"))):
         while length and ord(part[length - 1]) in opening():

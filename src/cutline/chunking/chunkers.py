@@ -11,6 +11,7 @@ from cutline.checks import plain_text
 from cutline.chunking.chunk_finder import ChunkFinder
 from cutline.chunking.chunk_stream import ChunkStream, chunk_parts
 from cutline.chunking.level_choice import LevelLike, make_levels
+from cutline.chunking.levels import Lines
 from cutline.chunking.outline import PLAIN, Outline
 from cutline.chunking.parsing import COMMONMARK, parse, structure_of
 from cutline.chunking.rules import CountText, Rules
@@ -284,6 +285,9 @@ class TextChunker(Chunker):
         levels: the kinds of boundaries, the best first: names ("paragraph", "line", "sentence",
             "word"), compiled regular expressions, whose matches end at boundaries, or functions
             from a text to offsets in it. Graphemes and characters are always included.
+        lines: which line ends only wrap the text, so that no chunk or sentence ends there for
+            them. "auto": where lines are as long as the next word allows, and no record or
+            sentence ends. "keep": none, each line is whole; "join": all within a paragraph.
         min_fill: the share of chunk_size that a cut must reach, or else a finer level is tried:
             0 keeps paragraphs whole wherever one fits, 1 fills chunks. The default is a
             quarter, with `stable` a half.
@@ -292,6 +296,11 @@ class TextChunker(Chunker):
     >>> text = "One fish, two fish. Red fish, blue fish.\n\nBlack fish."
     >>> [(chunk.text, chunk.metadata["boundary"]) for chunk in chunker(text)]
     [('One fish, two fish. Red fish, blue fish.\n\n', 'paragraph'), ('Black fish.', 'end')]
+    >>> text = "One fish, two\nfish. Red fish,\nblue fish."
+    >>> [chunk.text for chunk in TextChunker("o200k_base", 9)(text)]
+    ['One fish, two\n', 'fish. Red fish,\nblue fish.']
+    >>> [chunk.text for chunk in TextChunker("o200k_base", 9, lines="join")(text)]
+    ['One fish, two\nfish. ', 'Red fish,\nblue fish.']
     """
 
     _own_fill = _TEXT_FILL
@@ -304,6 +313,7 @@ class TextChunker(Chunker):
         *,
         levels: Sequence[LevelLike] = _TEXT_LEVELS,
         boundary: str = "grapheme",
+        lines: Lines = "auto",
         strip: bool = False,
         min_fill: float | None = None,
         balance: bool = False,
@@ -316,11 +326,17 @@ class TextChunker(Chunker):
         counter = token_counter_of(encoding)
         rules = Rules(
             chunk_size=size_for(counter, chunk_size), chunk_overlap=chunk_overlap,
-            levels=make_levels(levels, boundary), min_fill=min_fill,
+            levels=make_levels(levels, boundary, lines), min_fill=min_fill,
             strip=strip, balance=balance, stable=stable, count_text=count_text,
             also_fits=_limits(also_fits),
         )  # fmt: skip
         super().__init__(counter, rules)
+        self._lines = lines
+
+    @property
+    def lines(self) -> Lines:
+        """Which line ends only wrap the text."""
+        return self._lines
 
 
 class _StructureChunker(TextChunker):
@@ -357,7 +373,7 @@ class MarkdownChunker(_StructureChunker):
 
     Args:
         encoding, chunk_size, chunk_overlap, boundary, strip, min_fill: as for `TextChunker`.
-        levels: as for `TextChunker`, inside blocks.
+        levels, lines: as for `TextChunker`, inside blocks.
         balance, stable, count_text, also_fits: as for `TextChunker`.
         isolated: parse in another process, which is reused: see `CodeChunker`.
 
@@ -378,6 +394,7 @@ class MarkdownChunker(_StructureChunker):
         *,
         levels: Sequence[LevelLike] = _TEXT_LEVELS,
         boundary: str = "grapheme",
+        lines: Lines = "auto",
         strip: bool = False,
         min_fill: float | None = None,
         balance: bool = False,
@@ -388,8 +405,8 @@ class MarkdownChunker(_StructureChunker):
     ) -> None:
         super().__init__(
             encoding, chunk_size, chunk_overlap, levels=levels, boundary=boundary,
-            min_fill=min_fill, strip=strip, balance=balance, stable=stable, count_text=count_text,
-            also_fits=also_fits,
+            lines=lines, min_fill=min_fill, strip=strip, balance=balance, stable=stable,
+            count_text=count_text, also_fits=also_fits,
         )  # fmt: skip
         self._language, self._isolated = COMMONMARK, isolated
         parse("", self._language)  # fails now if the parser is missing
@@ -404,7 +421,7 @@ class CodeChunker(_StructureChunker):
     Args:
         language: such as "python"; `code_languages()` lists them.
         encoding, chunk_size, chunk_overlap, boundary, strip, min_fill: as for `TextChunker`.
-        levels: as for `TextChunker`, inside statements.
+        levels, lines: as for `TextChunker`, inside statements; by default, lines are kept.
         balance, stable, count_text, also_fits: as for `TextChunker`.
         isolated: parse in another process, which is reused, with limits on memory and time.
             Grammars come from many authors, and some documents crash one, or keep it busy for
@@ -428,6 +445,7 @@ class CodeChunker(_StructureChunker):
         *,
         levels: Sequence[LevelLike] = _CODE_LEVELS,
         boundary: str = "grapheme",
+        lines: Lines = "keep",
         strip: bool = False,
         min_fill: float | None = None,
         balance: bool = False,
@@ -438,8 +456,8 @@ class CodeChunker(_StructureChunker):
     ) -> None:
         super().__init__(
             encoding, chunk_size, chunk_overlap, levels=levels, boundary=boundary,
-            min_fill=min_fill, strip=strip, balance=balance, stable=stable, count_text=count_text,
-            also_fits=also_fits,
+            lines=lines, min_fill=min_fill, strip=strip, balance=balance, stable=stable,
+            count_text=count_text, also_fits=also_fits,
         )  # fmt: skip
         self._language, self._isolated = language, isolated
         parse("", language)  # fails now if the language is unknown

@@ -12,6 +12,7 @@ from cutline.chunking.levels import (
     GraphemeLevel,
     Level,
     LineLevel,
+    Lines,
     ParagraphLevel,
     PatternLevel,
     SentenceLevel,
@@ -37,10 +38,11 @@ def _dictionary_words() -> Level:
     return DictionaryWordLevel()
 
 
+_LINES: Final = ("auto", "keep", "join")
+_BY_LINES: Final = {"line": LineLevel, "sentence": SentenceLevel}
 _BY_NAME: Final[dict[str, Callable[[], Level]]] = {
     "paragraph": ParagraphLevel,
-    "line": LineLevel,
-    "sentence": SentenceLevel,
+    **_BY_LINES,
     "word": WordLevel,
     "dictionary word": _dictionary_words,
     "grapheme": GraphemeLevel,
@@ -48,13 +50,16 @@ _BY_NAME: Final[dict[str, Callable[[], Level]]] = {
 }
 
 
-def make_levels(levels: Sequence[LevelLike], boundary: str) -> tuple[Level, ...]:
+def make_levels(
+    levels: Sequence[LevelLike], boundary: str, lines: Lines = "auto"
+) -> tuple[Level, ...]:
     """Make levels from names, patterns and functions; characters always come last.
 
     Args:
         levels: the best first: names, compiled regular expressions, or functions.
         boundary: "grapheme" keeps graphemes whole unless one has more tokens than the budget;
             or "character".
+        lines: which line ends only wrap the text, for the levels "line" and "sentence".
 
     Raises:
         TypeError, ValueError: an item is none of these.
@@ -67,14 +72,16 @@ def make_levels(levels: Sequence[LevelLike], boundary: str) -> tuple[Level, ...]
         raise TypeError(f"levels must be several, got one str, {levels!r}: put it into a list")
     if boundary not in _FINEST:
         raise ValueError(f"boundary must be 'grapheme' or 'character', got {boundary!r}")
-    made = [_make_level(level) for level in levels if level not in _FINEST]
+    if lines not in _LINES:
+        raise ValueError(f"lines must be 'auto', 'keep' or 'join', got {lines!r}")
+    made = [_make_level(level, lines) for level in levels if level not in _FINEST]
     if boundary == "grapheme":
         made = [level if isinstance(level, BreakLevel) else WholeGraphemes(level) for level in made]
     finest = _FINEST if boundary == "grapheme" else _FINEST[1:]
     return (*made, *(_BY_NAME[name]() for name in finest))
 
 
-def _make_level(level: LevelLike) -> Level:
+def _make_level(level: LevelLike, lines: Lines) -> Level:
     if isinstance(level, Level):
         return level
     if isinstance(level, str):
@@ -84,7 +91,7 @@ def _make_level(level: LevelLike) -> Level:
                 f"there is no level {level!r}: there are {known}; for a regular expression pass "
                 "re.compile(...)"
             )
-        return _BY_NAME[level]()
+        return _BY_LINES[level](lines) if level in _BY_LINES else _BY_NAME[level]()
     if _is_pattern(level):
         if isinstance(level.pattern, bytes):
             raise TypeError(f"the pattern of a level must be str, got bytes {level.pattern!r}")

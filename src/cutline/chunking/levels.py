@@ -9,7 +9,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from operator import index
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from bitarray import bitarray
 
@@ -25,6 +25,7 @@ from cutline.kernels.breaks.breaks import (
     find_last_break,
     keep_graphemes,
 )
+from cutline.kernels.breaks.wrapping import LINES_AUTO, LINES_JOIN, LINES_KEEP
 
 if TYPE_CHECKING:
     import regex
@@ -38,6 +39,7 @@ __all__ = [
     "GraphemeLevel",
     "Level",
     "LineLevel",
+    "Lines",
     "ParagraphLevel",
     "PatternLevel",
     "SentenceLevel",
@@ -49,6 +51,10 @@ break_tables.load_tables()
 
 LOOK_AHEAD: Final = 256
 """How many characters after a place may be read to decide on a boundary there."""
+
+Lines: TypeAlias = Literal["auto", "keep", "join"]
+
+_LINES: Final[dict[str, int]] = {"auto": LINES_AUTO, "keep": LINES_KEEP, "join": LINES_JOIN}
 
 
 class Level(ABC):
@@ -138,22 +144,27 @@ class ParagraphLevel(BreakLevel):
     kind = PARAGRAPH
 
 
-class LineLevel(BreakLevel):
-    """The ends of lines, except those that only wrap a long paragraph.
+class _WrappedLevel(BreakLevel):
+    """A level that reads line ends that only wrap the text as blanks.
 
-    A line is taken for wrapped if it has 50 characters or more, and only letters and digits are
-    next to the line end, on either side.
+    Args:
+        lines: "auto", the text tells which ones; "keep", none; "join", all within a paragraph.
     """
+
+    def __init__(self, lines: Lines = "auto") -> None:
+        self.kind = type(self).kind | _LINES[lines]
+        self.lines = lines
+
+
+class LineLevel(_WrappedLevel):
+    """The ends of lines that do not only wrap the text."""
 
     name = "line"
     kind = LINE
 
 
-class SentenceLevel(BreakLevel):
-    """The ends of sentences by UAX #29, but not after abbreviations.
-
-    Wrapped lines are read as one.
-    """
+class SentenceLevel(_WrappedLevel):
+    """The ends of sentences by UAX #29, but not after abbreviations."""
 
     name = "sentence"
     kind = SENTENCE

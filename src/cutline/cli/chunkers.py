@@ -38,6 +38,7 @@ class Cutting:
     chunk_size: "ChunkSize"
     overlap: int
     boundary: str | None
+    lines: str | None
     strip: bool
     min_fill: float | None
     balance: bool
@@ -56,6 +57,8 @@ class Cutting:
             )
         if self.language is not None and self.by != "code":
             raise click.UsageError("--language needs --by code")
+        if self.lines is not None and self.by == "token":
+            raise click.UsageError("--lines needs --by text, markdown, code or auto")
 
     def sized_for(self, encoding: "Encoding") -> Self:
         """Return a copy whose chunk size is a number.
@@ -73,7 +76,7 @@ class Cutting:
     @property
     def keywords(self) -> dict[str, Any]:
         """Keyword arguments for chunkers, besides the encoding and options that were not given."""
-        names = ("chunk_size", "boundary", "strip", "min_fill", "balance", "stable")
+        names = ("chunk_size", "boundary", "lines", "strip", "min_fill", "balance", "stable")
         chosen = {name: getattr(self, name) for name in names}
         chosen["chunk_overlap"] = self.overlap
         chosen["also_fits"] = self.also_fits or None
@@ -261,6 +264,12 @@ _OPTIONS = [
         type=click.Choice(["character", "grapheme"]),
         help="What is never split: code points, or graphemes (user-perceived characters) that fit "
         "a chunk.  [default: character with --by token, else grapheme]",
+    ),
+    click.option(
+        "--lines",
+        type=click.Choice(["auto", "keep", "join"]),
+        help="Which line ends only wrap the text: as it looks, none, or all within a paragraph.  "
+        "[default: auto, for code keep]",
     ),
     click.option("--strip", is_flag=True, help="Remove white space at the ends of chunks."),
     click.option(

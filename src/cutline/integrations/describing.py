@@ -24,6 +24,7 @@ from cutline.chunking.levels import (
     GraphemeLevel,
     Level,
     LineLevel,
+    Lines,
     ParagraphLevel,
     PatternLevel,
     SentenceLevel,
@@ -64,7 +65,7 @@ def describe(chunker: Chunker) -> dict[str, Any]:
     ... # doctest: +NORMALIZE_WHITESPACE
     {'kind': 'text', 'encoding': 'o200k_base', 'chunk_size': 256, 'chunk_overlap': 0,
      'boundary': 'grapheme', 'strip': False, 'min_fill': 0.25, 'balance': False, 'stable': False,
-     'levels': ['paragraph', 'sentence']}
+     'levels': ['paragraph', 'sentence'], 'lines': 'auto'}
     """
     kinds = {made: name for name, made in _KINDS.items()}
     if type(chunker) not in kinds:
@@ -85,7 +86,8 @@ def describe(chunker: Chunker) -> dict[str, Any]:
     }
     if isinstance(chunker, TextChunker):
         levels = rules.levels[: -2 if boundary == "grapheme" else -1]
-        described["levels"] = [_write_level(level, boundary) for level in levels]
+        described["levels"] = [_write_level(level, boundary, chunker.lines) for level in levels]
+        described["lines"] = chunker.lines
     if isinstance(chunker, CodeChunker):
         described["language"] = chunker.language
     if isinstance(chunker, CodeChunker | MarkdownChunker):
@@ -237,12 +239,12 @@ def _read_limit(written: Any) -> tuple[Encoding | str, int]:
 # Levels
 
 
-def _write_level(level: Level, boundary: str) -> str | dict[str, Any]:
+def _write_level(level: Level, boundary: str, lines: Lines) -> str | dict[str, Any]:
     """Write a level as it was given to `make_levels`, without `WholeGraphemes`."""
     given = level._level if isinstance(level, WholeGraphemes) else level
     if type(make_levels([given], boundary)[0]) is not type(level):
         return _write_object(level)
-    if type(given) in _NAMED:
+    if type(given) in _NAMED and getattr(given, "lines", lines) == lines:
         return given.name
     if type(given) is PatternLevel:
         return _write_pattern(given)

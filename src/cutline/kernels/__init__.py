@@ -61,7 +61,9 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       encoder         text + reader + the two + caches -> ids, counts, spans
       intervals       text + encoder                   -> counts of slices, cuts
     breaks/
-      lines           text                             -> where its paragraphs and lines end
+      line_ends       text                             -> where line ends are
+      wrapping        line_ends + the lines around     -> which ones only wrap the text
+      lines           wrapping                         -> where paragraphs and lines end
       text_properties, graphemes, words, sentences
                       text + tables of Unicode         -> where these end
       breaks          lines + graphemes ... sentences  -> where it pauses

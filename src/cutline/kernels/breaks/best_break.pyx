@@ -16,6 +16,7 @@ from cutline.kernels.breaks.breaks cimport GRAPHEME, SENTENCE, last_break, need_
 from cutline.kernels.breaks.stable cimport (
     Candidates, best_candidate, find_candidates, free_candidates, next_candidate,
 )
+from cutline.kernels.breaks.wrapping cimport LINES
 from cutline.kernels.encode.batches cimport OwnedState
 from cutline.kernels.index.bitmaps cimport SAFE, next_bit
 from cutline.kernels.index.interval cimport Intervals
@@ -168,7 +169,7 @@ cdef Break best_break(
             found.longest = NOT_FOUND
             return found
     for found.place in range(n_kinds):
-        if kinds[found.place] >= SENTENCE and found.longest == NOT_FOUND:
+        if kinds[found.place] & ~LINES >= SENTENCE and found.longest == NOT_FOUND:
             # Where sentences end may depend on where they are searched: nowhere after this.
             bound = found.longest = longest_nearby(limits, n_limits, start, bound)
             if bound == NOT_FOUND:
@@ -186,7 +187,7 @@ cdef Break best_break(
             found.end = found.longest = NOT_FOUND
             return found
         if found.end != NOT_FOUND and (
-            found.tokens >= found.fill or kinds[found.place] >= GRAPHEME
+            found.tokens >= found.fill or kinds[found.place] & ~LINES >= GRAPHEME
         ):
             found.longest = NOT_FOUND
             return found

@@ -12,12 +12,13 @@ from cutline.kernels.breaks.graphemes cimport is_grapheme_boundary
 from cutline.kernels.breaks.lines cimport last_line, last_paragraph
 from cutline.kernels.breaks.sentences cimport last_sentence, list_sentences
 from cutline.kernels.breaks.text_properties cimport LETTER, SPACE, need_tables, properties_of
+from cutline.kernels.breaks.wrapping cimport LINES
 from cutline.kernels.breaks.words cimport ends_word, suits_word
 
 
 cdef int need_kind(int kind) except -1:
     """Have what finding breaks of a kind takes, before any is asked for."""
-    if not PARAGRAPH <= kind <= CHARACTER:
+    if not PARAGRAPH <= kind & ~LINES <= CHARACTER or kind & LINES == LINES:
         raise ValueError(f"there is no kind {kind} of breaks")
     return need_tables()
 
@@ -26,12 +27,14 @@ cdef Py_ssize_t last_break(
     const Characters* text, int kind, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
 ) noexcept nogil:
     """The last break b with after < b <= until, or NOT_FOUND. 0 <= start <= after; until <= n."""
+    cdef int lines = kind & LINES
+    kind &= ~LINES
     if kind == PARAGRAPH:
         return last_paragraph(text, start, after, until)
     if kind == LINE:
-        return last_line(text, start, after, until)
+        return last_line(text, lines, start, after, until)
     if kind == SENTENCE:
-        return last_sentence(text, start, after, until)
+        return last_sentence(text, lines, start, after, until)
     while until > after:
         if (
             kind == CHARACTER
@@ -61,8 +64,8 @@ def find_breaks(
     check_places(start, after)
     need_kind(kind)
     until = min(until, characters.n)
-    if kind == SENTENCE:
-        return list_sentences(&characters, start, after, until)
+    if kind & ~LINES == SENTENCE:
+        return list_sentences(&characters, kind & LINES, start, after, until)
     while True:
         until = last_break(&characters, kind, start, after, until)
         if until == NOT_FOUND:

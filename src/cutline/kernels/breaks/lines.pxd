@@ -7,6 +7,5 @@ cdef Py_ssize_t last_paragraph(
     const Characters* text, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
 ) noexcept nogil
 cdef Py_ssize_t last_line(
-    const Characters* text, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
+    const Characters* text, int lines, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
 ) noexcept nogil
-cdef bint is_wrapped(const Characters* text, Py_ssize_t start, Py_ssize_t next_line) noexcept nogil

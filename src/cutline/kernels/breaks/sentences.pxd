@@ -4,6 +4,7 @@ from cutline.kernels.base.characters cimport Characters
 
 cdef struct Walk:
     const Characters* text
+    int lines                   # what is done with line ends: see `wrapping.pxd`
     Py_ssize_t start            # the chunk's
     Py_ssize_t first            # where it began
     Py_ssize_t at
@@ -13,12 +14,13 @@ cdef struct Walk:
 
 
 cdef Py_ssize_t last_sentence(
-    const Characters* text, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
+    const Characters* text, int lines, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
 ) noexcept nogil
 cdef void begin_sentences(
-    Walk* walk, const Characters* text, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
+    Walk* walk, const Characters* text, int lines, Py_ssize_t start, Py_ssize_t after,
+    Py_ssize_t until
 ) noexcept nogil
 cdef Py_ssize_t next_sentence(Walk* walk, Py_ssize_t last) noexcept nogil
 cdef list list_sentences(
-    const Characters* text, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
+    const Characters* text, int lines, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
 )

@@ -12,18 +12,18 @@ Guarded by tests/kernels/test_sentences.py.
 from cutline.kernels.base.characters cimport char_at
 from cutline.kernels.base.common cimport NOT_FOUND, uint8_t, uint16_t, uint32_t, uint64_t
 from cutline.kernels.breaks.graphemes cimport is_grapheme_boundary
-from cutline.kernels.breaks.lines cimport is_wrapped
 from cutline.kernels.breaks.text_properties cimport (
     LETTER, OPENING, SB_ATERM, SB_CLOSE, SB_CR, SB_EXTEND, SB_LF, SB_LOWER, SB_NUMERIC, SB_OLETTER,
     SB_OTHER, SB_SCONTINUE, SB_SEP, SB_SP, SB_STERM, SB_UPPER, SENTENCE_MASK, SPACE, UPPER_CASE,
     properties_of, tables,
 )
+from cutline.kernels.breaks.wrapping cimport is_wrapped
 
 cdef enum:
     AT_ONCE = 16                # characters that vector instructions compare
     FIRST_WINDOW = 200          # characters before a place that are searched first
     WIDER = 4
-    CONTEXT = 64                # before a window; or a wrapped line looks short, so like one's end
+    CONTEXT = 64                # before a window
     LOOK_AHEAD = 64
     MOST_OF_ABBREVIATION = 16   # characters that are looked at
 
@@ -46,7 +46,9 @@ cdef inline uint32_t class_at(const Walk* walk, Py_ssize_t at) noexcept nogil:
     cdef Py_ssize_t next_line
     if LINE_ENDS >> kind & 1:
         next_line = after_line_end(walk, at)
-        if next_line < walk.end and is_wrapped(walk.text, walk.first, next_line):
+        if next_line < walk.end and is_wrapped(
+            walk.text, walk.lines, walk.start, next_line
+        ):
             return SB_SP
     return kind
 
@@ -255,7 +257,7 @@ cdef bint is_abbreviation(uint64_t word) noexcept nogil:
 
 
 cdef Py_ssize_t last_sentence(
-    const Characters* text, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
+    const Characters* text, int lines, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
 ) noexcept nogil:
     """The last end b of a sentence with after < b <= until, or NOT_FOUND; the tables are there."""
     cdef Py_ssize_t width = FIRST_WINDOW, searched = until + 1, begin, place, last
@@ -264,7 +266,7 @@ cdef Py_ssize_t last_sentence(
         begin = until - width
         if begin - start < width:
             begin = start               # at once: a second look costs more
-        begin_walk(&walk, text, start, max(start, begin - CONTEXT), until)
+        begin_walk(&walk, text, lines, start, max(start, begin - CONTEXT), until)
         last = NOT_FOUND
         place = next_end(&walk)
         while place != NOT_FOUND:
@@ -279,9 +281,11 @@ cdef Py_ssize_t last_sentence(
 
 
 cdef inline void begin_walk(
-    Walk* walk, const Characters* text, Py_ssize_t start, Py_ssize_t first, Py_ssize_t until
+    Walk* walk, const Characters* text, int lines, Py_ssize_t start, Py_ssize_t first,
+    Py_ssize_t until
 ) noexcept nogil:
     walk.text = text
+    walk.lines = lines
     walk.start = start
     walk.first = walk.at = first
     walk.until = until
@@ -290,10 +294,11 @@ cdef inline void begin_walk(
 
 
 cdef void begin_sentences(
-    Walk* walk, const Characters* text, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
+    Walk* walk, const Characters* text, int lines, Py_ssize_t start, Py_ssize_t after,
+    Py_ssize_t until
 ) noexcept nogil:
     """Begin to list the ends b of sentences with after < b <= until."""
-    begin_walk(walk, text, start, max(start, after - FIRST_WINDOW), until)
+    begin_walk(walk, text, lines, start, max(start, after - FIRST_WINDOW), until)
 
 
 cdef Py_ssize_t next_sentence(Walk* walk, Py_ssize_t last) noexcept nogil:
@@ -305,13 +310,13 @@ cdef Py_ssize_t next_sentence(Walk* walk, Py_ssize_t last) noexcept nogil:
 
 
 cdef list list_sentences(
-    const Characters* text, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
+    const Characters* text, int lines, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
 ):
     """All ends b of sentences with after < b <= until, rising."""
     cdef list places = []
     cdef Py_ssize_t place
     cdef Walk walk
-    begin_sentences(&walk, text, start, after, until)
+    begin_sentences(&walk, text, lines, start, after, until)
     place = next_sentence(&walk, after)
     while place != NOT_FOUND:
         places.append(place)

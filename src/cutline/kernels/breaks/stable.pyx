@@ -11,6 +11,7 @@ from cutline.kernels.base.characters cimport char_at
 from cutline.kernels.base.common cimport NOT_FOUND, barrier, grow
 from cutline.kernels.breaks.breaks cimport CHARACTER, SENTENCE, last_break
 from cutline.kernels.breaks.sentences cimport Walk, begin_sentences, next_sentence
+from cutline.kernels.breaks.wrapping cimport LINES
 
 cdef enum:
     HASHED = 16                 # characters on each side of a place
@@ -55,8 +56,8 @@ cdef bint find_candidates(
     if kind == CHARACTER:
         for place in range(after + 1, until + 1):
             add_candidate(candidates, after, place)
-    elif kind == SENTENCE:
-        begin_sentences(&walk, text, start, after, until)
+    elif kind & ~LINES == SENTENCE:
+        begin_sentences(&walk, text, kind & LINES, start, after, until)
         place = next_sentence(&walk, after)
         while place != NOT_FOUND:
             add_candidate(candidates, after, place)

@@ -1,0 +1,3 @@
+LINES_AUTO: int
+LINES_KEEP: int
+LINES_JOIN: int

@@ -995,13 +995,19 @@ class Encoding(TextEncoder, Decoding):
 
     def _count_after(self, text: str) -> int:
         """Count the tokens of a text that begins at a safe split point."""
-        assert self._pipeline is not None
-        return self._pipeline.count_after(self, text)
+        return self.count(text) if self._pipeline is None else self._pipeline.count_after(self, text)
 
     def _safe_points(self, text: str, begin: int) -> list[int]:
         """List safe split points after `begin`."""
         assert self._pipeline is not None
         return self._pipeline.safe_points.find(text, begin)
+
+    def _is_safe_point(self, text: str, place: int) -> bool:
+        """Return whether a place is a safe split point of every text with these characters."""
+        if self._is_byte_level and not self._has_automaton:
+            return False
+        points: SafePoints = self._remember("safe points", self._make_safe_points)
+        return points.holds_at(text, place)
 
     # One long text in threads
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["FramedSlices", "Head"]
 
 _FAR: Final = 256  # characters in which a safe split point is looked for
-_NEAR: Final = 32  # ends after one that fits which are tried, where there is no such point
+_NEAR: Final = 32  # ends after one that fits which are tried, where no such point is near
 _MOST_KNOWN: Final = 1 << 14
 
 
@@ -83,7 +83,8 @@ class FramedSlices:
     def split_at(self, start: int, n: int) -> int:
         """Find the greatest end whose slice has at most n tokens; the start: not one fits.
 
-        Where no safe split point is near, an end such that none of the next 32 fits.
+        With something after the slices, and no safe split point near: one such that none of the
+        next 32 fits.
         """
         if self._is_unit:
             left = n - self.count(start, start)
@@ -92,7 +93,7 @@ class FramedSlices:
         if head is None:
             return self._split_whole(start, n)
         left = n - head.more
-        end = self._own.split_at(start, left) if left > 0 else start
+        end = self._own.split_at(start, left) if left >= 0 else start
         if self.after:
             # Behind a safe split point after `end`, even what stands before it has too many.
             return self._last_fit(start, self._next_point(max(end, head.end)), n)
@@ -131,15 +132,18 @@ class FramedSlices:
             _keep(self._tails, (self.after, part), tokens)
         return tokens
 
-    def _last_fit(self, start: int, end: int, n: int) -> int:
-        """Find the greatest end up to one that fits, with what stands after it."""
-        bound = self._last_joint(start, n)
-        while end > start:
-            if end <= bound or not self._is_joint(start, end):
-                if self.count(start, end) <= n:
-                    return end
-            end -= 1
-        return start
+    def _last_fit(self, start: int, last: int, n: int) -> int:
+        """Find the greatest end up to `last` that fits; if that is `last`, a later one."""
+        bound, width = self._last_joint(start, n), _NEAR
+        while True:
+            end = last
+            while end > start and (
+                (end > bound and self._is_joint(start, end)) or self.count(start, end) > n
+            ):
+                end -= 1
+            if not start < end == last < len(self._text):
+                return end
+            last, width = min(last + width, len(self._text)), 2 * width
 
     def _last_joint(self, start: int, n: int) -> int:
         """Return an end after which no end that is a safe split point fits: without counting each.
@@ -149,7 +153,7 @@ class FramedSlices:
         if not self.after or not self._has_points or (head := self.head(start)) is None:
             return len(self._text)
         left = n - head.more - self._tokens_after()
-        found = self._own.split_at(start, left) if left > 0 else start
+        found = self._own.split_at(start, left) if left >= 0 else start
         return max(found, head.end - 1)
 
     def _split_whole(self, start: int, n: int) -> int:
@@ -161,7 +165,7 @@ class FramedSlices:
         if not self.after:
             return start + max(0, self._measure.split_at(sent, n) - skipped)
         left = n - self._tokens_after()
-        end = self._measure.split_at(sent, left) - skipped if left > 0 else 0
+        end = self._measure.split_at(sent, left) - skipped if left >= 0 else 0
         return self._last_fit(start, min(stop, start + max(0, end) + _NEAR), n)
 
     def _whole(self, start: int, end: int) -> int:

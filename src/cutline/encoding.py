@@ -1002,6 +1002,11 @@ class Encoding(TextEncoder, Decoding):
         assert self._pipeline is not None
         return self._pipeline.safe_points.find(text, begin)
 
+    @property
+    def _safe_point_reach(self) -> int:
+        """How many characters on each side decide about a safe split point."""
+        return 1 if self._is_byte_level else 2
+
     def _is_safe_point(self, text: str, place: int) -> bool:
         """Return whether a place is a safe split point of every text with these characters."""
         if self._is_byte_level and not self._has_automaton:

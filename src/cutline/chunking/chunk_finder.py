@@ -100,9 +100,12 @@ class ChunkFinder:
         self._offset = offset
         self._levels = (*outline.levels, *rules.levels)
         self._plain: PlainFinder | None = None
-        is_plain = rules.is_plain and not rules.chunk_overlap and outline is PLAIN
+        sending = self._sending
+        is_plain = rules.keeps_ends and not rules.chunk_overlap and outline is PLAIN
+        is_plain = is_plain and (sending is None or sending.is_before)
         if is_plain and isinstance(counter, IntervalCounter) and _are_indexed(others):
-            self._plain = PlainFinder(text, counter, others, rules, offset, END)
+            self._begin_sending(0, 0)  # the same for all chunks
+            self._plain = PlainFinder(text, counter, others, rules, offset, END, sending)
 
     def next_chunks(self, floor: int, until: int, index: int) -> list[Chunk]:
         """Make the chunks that `next_cut` would find, up to the first that needs a search."""

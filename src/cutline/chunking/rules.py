@@ -89,8 +89,12 @@ class Rules:
     @property
     def is_plain(self) -> bool:
         """Whether a chunk is counted as it lies in the text, and its end is never moved."""
-        is_sent_alone = self.count_text is None and self.template is None
-        return is_sent_alone and not (self.strip or self.balance)
+        return self.keeps_ends and self.template is None
+
+    @property
+    def keeps_ends(self) -> bool:
+        """Whether the ends of a chunk are never moved; a template may stand around it."""
+        return not (self.strip or self.balance or self.count_text is not None)
 
 
 def _check_template(template: object, count_text: CountText | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cutline.counting.framed import FramedSlices
@@ -100,6 +101,30 @@ class Sending:
     def tokens(self, start: int, end: int) -> int:
         """Count the tokens that are sent for a slice, special tokens included."""
         return self._sent.count(start, end) + self.special_tokens
+
+    @property
+    def is_before(self) -> bool:
+        """Whether the same is sent before each slice, where there are no headings, and no more."""
+        return "index" not in self._template.fields and not self._template.frame(()).after
+
+    def limits_from(self, more: array[int], start: int) -> list[tuple[int, int]] | None:
+        """Return the limits of slices from a start on, in what they have themselves.
+
+        Args:
+            more: gets how many tokens are sent besides those of such a slice.
+            start: of the slices.
+
+        Returns:
+            The maximum of each, and the end from which on it holds; None: not known.
+        """
+        found = []
+        for counter, most in self.limits:
+            head = counter.head(start)
+            if head is None:
+                return None
+            found.append((most - head.more, head.end))
+        more.append(self.limits[0][1] - found[0][0] + self.special_tokens)
+        return found
 
     def no_room(self, character: str, offset: int) -> BudgetError:
         """Build the error for a character that fits only without what is sent around it."""

@@ -55,6 +55,8 @@ class FramedSlices:
         self._text = text
         self._is_unit = measure in UNITS.values()
         self._has_points = hasattr(measure, "_is_safe_point")
+        # How many characters on each side of a place decide whether it is a safe split point.
+        self._reach: int = getattr(measure, "_safe_point_reach", 1)
         self._points: dict[str, bool] = {}
         self._heads: dict[tuple[str, str], int] = {}
         self._tails: dict[tuple[str, str], int] = {}
@@ -103,6 +105,8 @@ class FramedSlices:
         """Return how slices that begin here are counted; None: not without encoding them."""
         if not self.before:
             return Head(start, 0)
+        if self._is_unit:
+            return Head(start, self._measure.count(self.before))
         place, known = self._last_head[1], self._last_head[2]
         if place == start and self._last_head[0] == self.before:
             return known
@@ -184,11 +188,13 @@ class FramedSlices:
         """Find the first safe split point in a slice with what stands before it."""
         if not self._has_points:
             return None
-        near = self.before[-1] + self._text[start : start + _FAR]
-        for place in range(2, len(near) - 1):
-            if self._is_point(near[place - 2 : place + 2]):
-                return start + place - 1
-        return None
+        text = self._text
+        blank = text.find(" ", start + 1, start + _NEAR)
+        if blank > start and self._is_point(text, blank):
+            return blank
+        near = self.before[-1] + text[start : start + _FAR]
+        places = range(2, len(near) - 1)
+        return next((start + at - 1 for at in places if self._is_point(near, at)), None)
 
     def _last_point(self, floor: int, end: int) -> int | None:
         """Find the last safe split point from a place on, the slice's end included."""
@@ -196,29 +202,28 @@ class FramedSlices:
             return None
         begin = max(floor - 2, end - _FAR, 0)
         near = self._text[begin:end] + self.after[:2]
-        for place in range(end - begin, max(floor - begin, 2) - 1, -1):
-            if self._is_point(near[place - 2 : place + 2]):
-                return begin + place
-        return None
+        places = range(end - begin, max(floor - begin, 2) - 1, -1)
+        return next((begin + at for at in places if self._is_point(near, at)), None)
 
     def _next_point(self, place: int) -> int:
         """Find a safe split point of the text after a place, or stop after some characters."""
         text, last = self._text, min(len(self._text), place + _FAR // 4)
-        for at in range(max(place + 1, 2), min(last, len(text) - 1)):
-            if self._is_point(text[at - 2 : at + 2]):
-                return at
-        return last
+        places = range(max(place + 1, 2), min(last, len(text) - 1))
+        return next((at for at in places if self._is_point(text, at)), last)
 
     def _is_joint(self, start: int, end: int) -> bool:
         """Return whether the end of a slice is a safe split point."""
-        return end - start >= 2 and self._is_point(self._text[end - 2 : end] + self.after[:2])
+        if end - start < 2:
+            return False
+        return self._is_point(self._text[end - 2 : end] + self.after[:2], 2)
 
-    def _is_point(self, four: str) -> bool:
-        """Return whether there is a safe split point in the middle of four characters."""
-        found = self._points.get(four)
+    def _is_point(self, text: str, place: int) -> bool:
+        """Return whether a place is a safe split point; few characters around it decide."""
+        around = text[place - self._reach : place + self._reach]
+        found = self._points.get(around)
         if found is None:
-            found = bool(self._measure._is_safe_point(four, 2))
-            _keep(self._points, four, found)
+            found = bool(self._measure._is_safe_point(around, self._reach))
+            _keep(self._points, around, found)
         return found
 
 

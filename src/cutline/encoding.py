@@ -995,7 +995,8 @@ class Encoding(TextEncoder, Decoding):
 
     def _count_after(self, text: str) -> int:
         """Count the tokens of a text that begins at a safe split point."""
-        return self.count(text) if self._pipeline is None else self._pipeline.count_after(self, text)
+        pipeline = self._pipeline
+        return self.count(text) if pipeline is None else pipeline.count_after(self, text)
 
     def _safe_points(self, text: str, begin: int) -> list[int]:
         """List safe split points after `begin`."""

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import cutline
 from cutline import BudgetError, MarkdownChunker, Template, TextChunker, TokenChunker
 from cutline.chunking import chunk_stream
 from cutline.chunking.level_choice import make_levels
@@ -232,5 +231,3 @@ def test_runs_of_a_letter(pattern: str) -> None:
     template = Template(pattern)
     for text in ("a" * 20_000, " " * 5_000, "日" * 3_000):
         check_chunks(text, TextChunker, "o200k_base", 64, template, {})
-
-

@@ -35,7 +35,7 @@ FRAMES = (
     ("e", "\u0301e"),
 )
 LETTERS = st.sampled_from(
-    ["one ", "two", ". ", "\n", "\n\n", "日本", "。", "'", "ll", " ", "x" * 9, "12", "e\u0301", "<|"]
+    ["one ", "two", ". ", "\n", "\n\n", "日本", "。", "'", "ll", " ", "x" * 9, "12", "é", "<|"]
 )
 
 
@@ -110,8 +110,7 @@ def test_counts_and_cuts_equal_those_of_the_whole(kind: str) -> None:
 @given(
     kind=st.sampled_from(list(KINDS)),
     text=st.lists(LETTERS, max_size=40).map("".join),
-    frame=st.sampled_from(FRAMES)
-    | st.tuples(*[st.lists(LETTERS, max_size=3).map("".join)] * 2),
+    frame=st.sampled_from(FRAMES) | st.tuples(*[st.lists(LETTERS, max_size=3).map("".join)] * 2),
     seed=st.integers(0, 9),
 )
 def test_any_frame(kind: str, text: str, frame: tuple[str, str], seed: int) -> None:

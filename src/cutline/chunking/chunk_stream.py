@@ -69,7 +69,8 @@ class ChunkStream:
         elif self._held:
             cuts = [_moved(cut, -base) for _, cut in self._held]
             if len(cuts) == 2:
-                cuts = [*finder.evened(self._held[0][0] - base, *cuts, index=self._index)]
+                first, last = cuts
+                cuts = [*finder.evened(self._held[0][0] - base, first, last, self._index)]
             for cut in cuts:
                 yield self._numbered(finder, cut)
 

@@ -99,7 +99,7 @@ class Chunker:
         >>> chunker = TokenChunker("o200k_base", 8, template=Template("{title}: {text}"))
         >>> titled = chunker.with_template(chunker.template.fill(title="Counting"))
         >>> [titled.template.render(chunk) for chunk in titled("one two three four five six seven")]
-        ['Counting: one two three four five', 'Counting:  six seven']
+        ['Counting: one two three four five six', 'Counting:  seven']
         """
         return self._with(template=template)
 

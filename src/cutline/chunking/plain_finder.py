@@ -128,9 +128,7 @@ class PlainFinder:
             self._counter, floor, until, self._size, self._min_fill, self._kinds, self._stable,
             self._others, None if sending is None else partial(sending.limits_from, more),
         )  # fmt: skip
-        chunks = make_chunks(
-            Chunk, self._text, rows, self._names, offset=self._offset, index=index
-        )
+        chunks = make_chunks(Chunk, self._text, rows, self._names, offset=self._offset, index=index)
         if sending is not None:
             for chunk, added in zip(chunks, more, strict=False):
                 chunk.metadata[SENT_TOKENS] = chunk.token_count + added  # type: ignore[index]

@@ -1,4 +1,4 @@
-"""What is sent for the chunks of one text, by a template: as further limits that slices must fit."""
+"""What a template sends for the chunks of one text, as further limits that slices must fit."""
 
 from __future__ import annotations
 

@@ -111,7 +111,8 @@ class Cutting:
         from cutline.chunks import size_for
 
         try:
-            return replace(self, chunk_size=size_for(encoding, self.chunk_size, sent=bool(self.template)))
+            sent = self.template is not None
+            return replace(self, chunk_size=size_for(encoding, self.chunk_size, sent))
         except ValueError as error:
             raise click.UsageError(str(error).replace("chunk_size=", "--chunk-size ")) from error
 
@@ -296,8 +297,8 @@ _OPTIONS = [
         "--template",
         "pattern",
         metavar="TEXT",
-        help="What is sent for a chunk, such as 'passage: {headings}\\n\\n{text}', with {index} and "
-        "{file}: it has at most --chunk-size tokens, special tokens included.",
+        help="What is sent for a chunk, such as 'passage: {headings}\\n\\n{text}', with {index} "
+        "and {file}: it has at most --chunk-size tokens, special tokens included.",
     ),
     click.option("--prefix", metavar="TEXT", help="The same: TEXT before each chunk."),
     click.option(

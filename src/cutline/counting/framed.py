@@ -106,7 +106,7 @@ class FramedSlices:
         if not self.before:
             return Head(start, 0)
         if self._is_unit:
-            return Head(start, self._measure.count(self.before))
+            return Head(start, int(self._measure.count(self.before)))
         place, known = self._last_head[1], self._last_head[2]
         if place == start and self._last_head[0] == self.before:
             return known

@@ -63,7 +63,8 @@ def chunk_batch(
         A RecordBatch or a Table, like the argument, with the carried columns, then `text`,
         `start_index`, `end_index`, `token_count`, `index`, `headings`, `boundary` and
         `metadata`; see `chunk_schema`. If the chunker has a template, also `sent`, what it makes
-        of each chunk; its fields such as {title} are columns of the batch. Texts are in their order, and so are their chunks.
+        of each chunk; its fields such as {title} are columns of the batch. Texts are in their
+        order, and so are their chunks.
 
     Raises:
         SourceError: (a ValueError) there is no such column, its type is no string, or it has
@@ -74,9 +75,9 @@ def chunk_batch(
         ImportError: pyarrow is not installed.
 
     Cost: that of the chunker. A plain `TokenChunker` (without `strip`, `balance`, `stable`,
-    `count_text` and graphemes) makes no Python object for a chunk; other chunkers make their
-    `Chunk` objects, which are then put into columns. Without overlap, the texts of plain chunks
-    share one copy of the column. Carried columns are taken by row number, in Arrow.
+    `template`, `count_text` and graphemes) makes no Python object for a chunk; other chunkers make
+    their `Chunk` objects, which are then put into columns. Without overlap, the texts of plain
+    chunks share one copy of the column. Carried columns are taken by row number, in Arrow.
     Source: docs/integrations/arrow.md.
 
     >>> import cutline, pyarrow as pa

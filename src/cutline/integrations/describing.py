@@ -280,8 +280,8 @@ def _read_template(written: Any) -> Template:
     match written:
         case {"object": kind}:
             raise _lost(f"the template {kind}", "that is no class of cutline's")
-        case {"pattern": str(pattern), **options}:
-            return Template(pattern, **options)
+        case {"pattern": str(), "joined_by": _, "special_tokens": _, "values": Mapping()}:
+            return Template(**{str(name): value for name, value in written.items()})
     raise ValueError(f"the description of a template is damaged: {written!r}")
 
 

@@ -176,7 +176,8 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
         parsed: list[BaseNode] = []
         for node in get_tqdm_iterable(nodes, show_progress, "Parsing nodes"):
             chunker = self._with(self._sent_with(node)) if self.include_metadata else self.chunker
-            chunks = chunker_for(chunker, node.metadata).chunk(node.get_content(metadata_mode=MetadataMode.NONE))
+            text = node.get_content(metadata_mode=MetadataMode.NONE)
+            chunks = chunker_for(chunker, node.metadata).chunk(text)
             texts = [chunk.text for chunk in chunks]
             made = build_nodes_from_splits(texts, node, id_func=self.id_func)
             for chunk, one in zip(chunks, made, strict=True):

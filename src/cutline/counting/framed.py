@@ -72,11 +72,11 @@ class FramedSlices:
         head = self.head(start)
         if head is None or end < head.end:
             return self._whole(start, end)
-        tokens = self._own.count(start, end) + head.more
+        tokens = int(self._own.count(start, end)) + head.more
         if not self.after:
-            return int(tokens)
+            return tokens
         tail = self._tail(max(head.end, start + 1), end)
-        return self._whole(start, end) if tail is None else int(tokens) + tail
+        return self._whole(start, end) if tail is None else tokens + tail
 
     def count_many(self, spans: Sequence[tuple[int, int]]) -> Iterator[int]:
         """Count many slices lazily."""
@@ -117,7 +117,7 @@ class FramedSlices:
             more = self._heads.get((self.before, part))
             if more is None:
                 count = self._measure.count
-                more = count(self.before + part) - count(part)
+                more = int(count(self.before + part)) - int(count(part))
                 _keep(self._heads, (self.before, part), more)
             head = Head(point, more)
         self._last_head = (self.before, start, head)
@@ -167,7 +167,7 @@ class FramedSlices:
         sent = self.before + self._text[start:stop]
         skipped = len(self.before)
         if not self.after:
-            return start + max(0, self._measure.split_at(sent, n) - skipped)
+            return start + max(0, int(self._measure.split_at(sent, n)) - skipped)
         left = n - self._tokens_after()
         end = self._measure.split_at(sent, left) - skipped if left >= 0 else 0
         return self._last_fit(start, min(stop, start + max(0, end) + _NEAR), n)

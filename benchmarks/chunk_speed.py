@@ -37,7 +37,7 @@ from benchmarks.harness import (
     seconds_of_rounds,
 )
 from benchmarks.peers import SUBJECT
-from cutline import Chunk, Encoding, TextChunker, TokenChunker
+from cutline import Chunk, Encoding, Template, TextChunker, TokenChunker
 from cutline.registry import new_encoding
 
 _CHUNK_SIZES: Final = (64, 256, 1024)
@@ -242,6 +242,8 @@ def _ways(encoding: str) -> dict[str, Callable[[str], Sequence[Chunk] | int]]:
     # Of the same size, so that now the one, now the other ends a chunk.
     two = {new_encoding("cl100k_base"): CHUNK_SIZE}
     stored = {"bytes": 40_000}
+    passage = Template("passage: {headings}\n\n{text}", special_tokens=2)
+    around = Template("<passage>{text}</passage>", special_tokens=2)
     return {
         "count": own().count,
         "Token": TokenChunker(own(), CHUNK_SIZE).chunk,
@@ -254,6 +256,9 @@ def _ways(encoding: str) -> dict[str, Callable[[str], Sequence[Chunk] | int]]:
         "Token, overlap, two limits": TokenChunker(own(), CHUNK_SIZE, overlap, also_fits=two).chunk,
         "Text, two limits": TextChunker(own(), CHUNK_SIZE, also_fits=two).chunk,
         "Text, bytes": TextChunker(own(), CHUNK_SIZE, also_fits=stored).chunk,
+        "Token, template": TokenChunker(own(), CHUNK_SIZE, template=passage).chunk,
+        "Text, template": TextChunker(own(), CHUNK_SIZE, template=passage).chunk,
+        "Text, template around": TextChunker(own(), CHUNK_SIZE, template=around).chunk,
         "Text, words": TextChunker(own(), CHUNK_SIZE, levels=words).chunk,
         "Text, words, n = 16": TextChunker(own(), 16, levels=words).chunk,
     }
@@ -267,6 +272,8 @@ def _check_counts(encoding: str, way: str, found: Sequence[Chunk] | int, text: s
             raise SystemExit(f"{way}: a chunk is no slice of the text")
         if chunk.token_count != count(chunk.text):
             raise SystemExit(f"{way}: a chunk is counted wrongly")
+        if chunk.metadata.get("sent_tokens", 0) > CHUNK_SIZE:
+            raise SystemExit(f"{way}: more is sent than fits")
 
 
 def _overlap(run: _Run) -> list[Measurement]:

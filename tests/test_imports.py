@@ -20,7 +20,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("pretokenize",),
     ("words",),
     ("spec", "protocols", "reference", "text_encoder"),
-    ("tables", "counting"),
+    ("tables", "counting", "template"),
     ("pipeline", "wrapping"),
     ("formats",),
     ("encoding",),

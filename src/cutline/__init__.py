@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from cutline.counting import Appender, IntervalCounter, Prepender
     from cutline.decode_stream import DecodeStream
     from cutline.packing import Item, Packed, PackedItem, pack, truncate
+    from cutline.template import Template
     from cutline.training import PieceCounts, Progress, count_pieces
     from cutline.training.trainer import train, train_from_counts
     from cutline.verification import Finding, Report, verify
@@ -78,6 +79,7 @@ __all__ = [
     "SourceError",
     "SpecialTokenError",
     "SurrogateError",
+    "Template",
     "TextChunker",
     "TokenChunker",
     "UnknownEncodingError",
@@ -117,6 +119,7 @@ _LATE = {
     "Finding": "cutline.verification",
     "Item": "cutline.packing",
     "MarkdownChunker": "cutline.chunking",
+    "Template": "cutline.template",
     "TextChunker": "cutline.chunking",
     "TokenChunker": "cutline.chunking",
     "Packed": "cutline.packing",

@@ -149,8 +149,13 @@ def _empty_digest() -> blake2b:
     return blake2b(digest_size=16)
 
 
-def size_for(encoding: Any, chunk_size: ChunkSize) -> int:
+def size_for(encoding: Any, chunk_size: ChunkSize, sent: bool = False) -> int:
     """Return a chunk size; that for "model" is the model's limit less its special tokens.
+
+    Args:
+        encoding: the model's.
+        chunk_size: the number that was given, or "model".
+        sent: a template says what is sent, and counts the special tokens itself.
 
     Raises:
         ValueError: the limit is not known, or leaves no room.
@@ -163,6 +168,8 @@ def size_for(encoding: Any, chunk_size: ChunkSize) -> int:
             f"chunk_size='model' needs the model's limit, and that of {encoding.name!r} is not "
             "known: load it by cutline.from_pretrained or from its folder, or pass a number"
         )
+    if sent:
+        return limit
     added: int = encoding.num_special_tokens_to_add()
     if limit <= added:
         raise ValueError(

@@ -1011,13 +1011,25 @@ class Encoding(TextEncoder, Decoding):
 
     def _count_after(self, text: str) -> int:
         """Count the tokens of a text that begins at a safe split point."""
-        assert self._pipeline is not None
-        return self._pipeline.count_after(self, text)
+        pipeline = self._pipeline
+        return self.count(text) if pipeline is None else pipeline.count_after(self, text)
 
     def _safe_points(self, text: str, begin: int) -> list[int]:
         """List safe split points after `begin`."""
         assert self._pipeline is not None
         return self._pipeline.safe_points.find(text, begin)
+
+    @property
+    def _safe_point_reach(self) -> int:
+        """How many characters on each side decide about a safe split point."""
+        return 1 if self._is_byte_level else 2
+
+    def _is_safe_point(self, text: str, place: int) -> bool:
+        """Return whether a place is a safe split point of every text with these characters."""
+        if self._is_byte_level and not self._has_automaton:
+            return False
+        points: SafePoints = self._remember("safe points", self._make_safe_points)
+        return points.holds_at(text, place)
 
     # One long text in threads
 

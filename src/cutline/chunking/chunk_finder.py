@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from math import ceil
 from operator import attrgetter, index
-from typing import TYPE_CHECKING, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from cutline.chunking.levels import Level
 from cutline.chunking.outline import PLAIN, Outline
@@ -25,8 +25,10 @@ from cutline.kernels.base.late import numpy as np  # few rules need it
 from cutline.kernels.breaks.breaks import keep_graphemes, says_something
 from cutline.kernels.breaks.chunks import make_chunk
 from cutline.protocols import SliceCounter
+from cutline.template import LEFT_OUT, SENT_TOKENS
 
 if TYPE_CHECKING:
+    from cutline.chunking.sending import Sending
     from cutline.counting.together import Together
     from cutline.counting.units import UnitSlices
 
@@ -58,7 +60,7 @@ class ChunkFinder:
         rules: the chunker's options.
         outline: the structure of the text, if it has one.
         offset: the text's offset in the source.
-        encoding: made the counter; used to find a size that fits any character.
+        encoding: made the counter; used for templates, and to find a size that fits any character.
     """
 
     def __init__(
@@ -68,27 +70,47 @@ class ChunkFinder:
         rules: Rules,
         outline: Outline = PLAIN,
         offset: int = 0,
-        encoding: object = None,
+        encoding: Any = None,
     ) -> None:
         self._encoding = encoding
         self._text = text
         # What shares text or compares lengths counts in the first tokenizer alone.
         self._own = self._counter = counter
         self._joint: Together | None = None
-        if rules.also_fits:
-            from cutline.counting.together import together
+        self._sending: Sending | None = None
+        # Where a chunk begins that has no room for its headings.
+        self._bare: set[int] = set()
+        others: list[tuple[SliceCounter, int]] = []
+        if rules.also_fits or rules.template is not None:
+            from cutline.counting.together import Together
 
-            self._counter = self._joint = together(counter, text, rules.also_fits)
-        others = self._joint.others if self._joint else []
+            others = [(limit.measure.intervals(text), limit.most) for limit in rules.also_fits]
+            sent = []
+            if rules.template is not None:
+                from cutline.chunking.sending import Sending
+
+                self._sending = Sending(
+                    rules.template, encoding, rules.chunk_size, text, counter, others,
+                    rules.also_fits,
+                )  # fmt: skip
+                sent = self._sending.limits
+            self._counter = self._joint = Together(counter, [*others, *sent], len(text))
         self._rules = rules
         self._outline = outline
         self._offset = offset
         self._levels = (*outline.levels, *rules.levels)
         self._plain: PlainFinder | None = None
-        is_plain = rules.is_plain and not rules.chunk_overlap and outline is PLAIN
+        sending = self._sending
+        is_plain = rules.keeps_ends and not rules.chunk_overlap and outline is PLAIN
+        is_plain = is_plain and (sending is None or sending.is_before)
         if is_plain and isinstance(counter, IntervalCounter) and _are_indexed(others):
-            self._plain = PlainFinder(text, counter, others, rules, offset, END)
-        elif is_plain and not (others or rules.stable) and isinstance(counter, CutsAtBreaks):
+            self._begin_sending(0, 0)  # the same for all chunks
+            self._plain = PlainFinder(text, counter, others, rules, offset, END, sending)
+        elif (
+            is_plain
+            and not (others or rules.stable or sending)
+            and isinstance(counter, CutsAtBreaks)
+        ):
             self._plain = PlainFinder(text, counter, (), rules, offset, END)
 
     def next_chunks(self, floor: int, until: int, index: int) -> list[Chunk]:
@@ -97,8 +119,10 @@ class ChunkFinder:
             return []
         return self._plain.chunks(floor, until, index, self._elsewhere)
 
-    def next_cut(self, start: int, floor: int) -> Cut:
+    def next_cut(self, start: int, floor: int, index: int = 0) -> Cut:
         """Find the chunk after the one from `start` to `floor`; for the first chunk: 0, 0.
+
+        The template may ask for its index.
 
         Its `start` is the earliest that the overlap allows, and its end is after `floor`. With
         `strip`, both may be at white space that the chunk omits. The overlap is reduced if the
@@ -109,6 +133,7 @@ class ChunkFinder:
         """
         alone: Cut | None = None
         torn: Cut | None = None
+        self._begin_sending(floor, index)
         for candidate in self._starts(start, floor):
             cut = self._cut_from(candidate, floor)
             if cut is None:
@@ -120,8 +145,21 @@ class ChunkFinder:
             if alone is None or self._tears(floor, alone.end):
                 return torn  # the grapheme is larger than the budget
         if torn is None:
-            raise self._too_large(floor)
+            if self._sending is None or floor in self._bare:
+                raise self._too_large(floor)
+            self._bare.add(floor)
+            return self.next_cut(start, floor, index)
         return torn
+
+    def _begin_sending(self, fresh: int, index: int) -> int:
+        """Count what is sent for a chunk whose new text begins here.
+
+        Returns how many of its headings are left out.
+        """
+        if self._sending is None:
+            return 0
+        headings = self._outline.headings_at(fresh)
+        return self._sending.begin(headings, bare=fresh in self._bare, index=index)
 
     def _tears(self, start: int, place: int) -> bool:
         """Whether a cut splits a grapheme that is to be kept; text before `start` is ignored."""
@@ -132,6 +170,12 @@ class ChunkFinder:
     def chunk(self, cut: Cut, index: int) -> Chunk:
         """Make the chunk of a cut."""
         start, end = self._inner(cut.start, cut.end)
+        metadata = {"boundary": cut.boundary, **self._outline.metadata(cut.start, cut.end)}
+        if self._sending is not None:
+            left_out = self._begin_sending(cut.fresh, index)
+            metadata[SENT_TOKENS] = self._sending.tokens(start, end)
+            if left_out:
+                metadata[LEFT_OUT] = left_out
         return make_chunk(
             Chunk,
             self._text,
@@ -141,7 +185,7 @@ class ChunkFinder:
             cut.tokens,
             index,
             self._outline.headings_at(max(start, min(cut.fresh, end - 1))),
-            {"boundary": cut.boundary, **self._outline.metadata(cut.start, cut.end)},
+            metadata,
         )
 
     def skip_space(self, floor: int) -> int:
@@ -223,14 +267,16 @@ class ChunkFinder:
 
     # Ends
 
-    def evened(self, floor: int, first: Cut, last: Cut) -> tuple[Cut, Cut]:
+    def evened(self, floor: int, first: Cut, last: Cut, index: int = 0) -> tuple[Cut, Cut]:
         """Move the cut between the last two chunks, if the last is small.
 
         Args:
             floor: the end of the chunk before both.
             first: the last chunk but one.
             last: the last chunk.
+            index: of the first.
         """
+        self._begin_sending(floor, index)
         size = self._rules.chunk_size
         longest = self._longest(first.start, size)
         fill = ceil(self._rules.min_fill * self._most(first.start, longest, size))
@@ -243,7 +289,7 @@ class ChunkFinder:
             nearest = level.last(self._text, first.start, floor, middle)
             following = level.every(self._text, first.start, middle, first.end)
             for place in (nearest, *following[:1]):
-                pair = self._pair(floor, first.start, place, last.end, level)
+                pair = self._pair(floor, first.start, place, last.end, level, index)
                 if pair is not None and _smaller(pair) > _smaller(best):
                     best = pair
             if _smaller(best) >= fill:
@@ -251,10 +297,11 @@ class ChunkFinder:
         return best
 
     def _pair(
-        self, floor: int, start: int, place: int, end: int, level: Level
+        self, floor: int, start: int, place: int, end: int, level: Level, index: int
     ) -> tuple[Cut, Cut] | None:
         """Make two chunks that meet at a place; None if one of them is too large."""
         size = self._rules.chunk_size
+        self._begin_sending(floor, index)
         if place <= floor or self._outline.limit(self._counter, start, place, size) < place:
             return None
         if self._tears(start, place):
@@ -263,6 +310,7 @@ class ChunkFinder:
         if not self._is_within(first):
             return None
         fresh = self.skip_space(place)
+        self._begin_sending(fresh, index + 1)
         for candidate in self._starts(start, fresh):
             last = Cut(candidate, end, self._tokens(candidate, end), END, fresh)
             if self._is_within(last):
@@ -437,7 +485,12 @@ class ChunkFinder:
         if self._own.count(floor, floor + 1) <= size < self._counter.count(floor, floor + 1):
             from cutline.counting.limits import over_limit
 
-            return over_limit(character, place, self._rules.also_fits)
+            limits = self._rules.also_fits
+            if self._sending is not None and all(
+                limit.measure.count(character) <= limit.most for limit in limits
+            ):
+                return self._sending.no_room(character, place)
+            return over_limit(character, place, limits)
         if self._rules.count_text is not None:
             return BudgetError(
                 f"count_text leaves no room at offset {place}: with character {character!r} alone "

@@ -55,7 +55,8 @@ class ChunkStream:
             floor = base + finder.skip_space(self._floor - base)
             if floor >= until:
                 break
-            cut = finder.next_cut(self._start - base, floor - base)
+            index = self._index + len(self._held)
+            cut = finder.next_cut(self._start - base, floor - base, index)
             self._start, self._floor = base + cut.start, base + cut.end
             if not self._rules.balance:
                 yield self._numbered(finder, cut)
@@ -68,7 +69,8 @@ class ChunkStream:
         elif self._held:
             cuts = [_moved(cut, -base) for _, cut in self._held]
             if len(cuts) == 2:
-                cuts = [*finder.evened(self._held[0][0] - base, *cuts)]
+                first, last = cuts
+                cuts = [*finder.evened(self._held[0][0] - base, first, last, self._index)]
             for cut in cuts:
                 yield self._numbered(finder, cut)
 

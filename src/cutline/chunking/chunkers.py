@@ -23,6 +23,7 @@ from cutline.threads import CUT_CHARACTERS, map_sized
 
 if TYPE_CHECKING:
     from cutline.counting.limits import AlsoFits, Limit, Measure
+    from cutline.template import Template
 
 __all__ = [
     "Chunker",
@@ -85,8 +86,27 @@ class Chunker:
         >>> [chunk.text for chunk in framed("one two three four")]
         ['one two', ' three four']
         """
+        return self._with(count_text=count_text)
+
+    @property
+    def template(self) -> Template | None:
+        """What is sent for a chunk; None means its text alone."""
+        return self._rules.template
+
+    def with_template(self, template: Template | None) -> Self:
+        """Return a copy with another template, such as one filled for a document.
+
+        >>> from cutline import Template
+        >>> chunker = TokenChunker("o200k_base", 8, template=Template("{title}: {text}"))
+        >>> titled = chunker.with_template(chunker.template.fill(title="Counting"))
+        >>> [titled.template.render(chunk) for chunk in titled("one two three four five six seven")]
+        ['Counting: one two three four five six', 'Counting:  seven']
+        """
+        return self._with(template=template)
+
+    def _with(self, **changes: object) -> Self:
         twin = copy.copy(self)
-        twin._rules = self._rules.with_count_text(count_text)
+        twin._rules = self._rules.replaced(**changes)
         return twin
 
     def _apart(self) -> Self:
@@ -100,7 +120,8 @@ class Chunker:
         limits = ", ".join(map(str, self._rules.also_fits))
         return (
             f"<{type(self).__name__} {self._encoding.name!r} chunk_size={self.chunk_size} "
-            f"chunk_overlap={self.chunk_overlap}{limits and f' also_fits={{{limits}}}'}>"
+            f"chunk_overlap={self.chunk_overlap}{limits and f' also_fits={{{limits}}}'}"
+            f"{'' if self.template is None else f' template={self.template!r}'}>"
         )
 
     def chunk(self, text: str) -> list[Chunk]:
@@ -108,8 +129,9 @@ class Chunker:
 
         Raises:
             BudgetError: (a ValueError) a character alone has more tokens than `chunk_size`
-                (possible only below 4), or is over a limit of `also_fits`; or `count_text`
-                leaves no room for one.
+                (possible only below 4), or is over a limit of `also_fits`; or `template` or
+                `count_text` leaves no room for one.
+            ValueError: the template has a field of the document without a value.
             SurrogateError: (a ValueError) the text has surrogate code points.
             UnsupportedPatternError: the encoding's split pattern runs on the `regex` module.
 
@@ -204,12 +226,15 @@ class TokenChunker(Chunker):
             each chunk. The default is a half.
         stable: choose cuts between min_fill and chunk_size by the text around them: after an
             edit, chunks that are not near it stay the same.
-        count_text: returns the tokens that are really sent for a `Chunk`, such as headings, a
-            template and special tokens. At most chunk_size, too.
+        template: what is sent for a chunk, with headings, a prompt and the like: a
+            `cutline.Template`. It has at most chunk_size tokens, special tokens included; "model"
+            is then all that the model reads.
+        count_text: returns the tokens that are really sent for a `Chunk`, where no template says
+            what. At most chunk_size, too.
         also_fits: further limits that each chunk's text fits at once: maximum numbers of tokens
             by encoding, name or wrapped tokenizer, and of "characters" or "bytes". Overlap and
             `min_fill` are counted by `encoding`; where another limit ends a chunk sooner, the
-            share is that of the longest text that fits.
+            share is that of the longest text that fits. What the template makes of it fits, too.
 
     Raises:
         UnknownEncodingError: (a ValueError) no encoding has this name.
@@ -235,16 +260,18 @@ class TokenChunker(Chunker):
         min_fill: float | None = None,
         balance: bool = False,
         stable: bool = False,
+        template: Template | None = None,
         count_text: CountText | None = None,
         also_fits: AlsoFits = None,
     ) -> None:
         counter = token_counter_of(encoding)
         rules = Rules(
-            chunk_size=size_for(counter, chunk_size), chunk_overlap=chunk_overlap,
+            chunk_size=size_for(counter, chunk_size, template is not None),
+            chunk_overlap=chunk_overlap,
             levels=make_levels((), boundary),
             min_fill=_USUAL_FILL if min_fill is None else min_fill,
-            strip=strip, balance=balance, stable=stable, count_text=count_text,
-            also_fits=_limits(also_fits),
+            strip=strip, balance=balance, stable=stable, template=template,
+            count_text=count_text, also_fits=_limits(also_fits),
         )  # fmt: skip
         super().__init__(counter, rules)
 
@@ -281,7 +308,7 @@ class TextChunker(Chunker):
 
     Args:
         encoding, chunk_size, chunk_overlap, boundary: as for `TokenChunker`.
-        strip, balance, stable, count_text, also_fits: as for `TokenChunker`.
+        strip, balance, stable, template, count_text, also_fits: as for `TokenChunker`.
         levels: the kinds of boundaries, the best first: names ("paragraph", "line", "sentence",
             "word"), compiled regular expressions, whose matches end at boundaries, or functions
             from a text to offsets in it. Graphemes and characters are always included.
@@ -318,6 +345,7 @@ class TextChunker(Chunker):
         min_fill: float | None = None,
         balance: bool = False,
         stable: bool = False,
+        template: Template | None = None,
         count_text: CountText | None = None,
         also_fits: AlsoFits = None,
     ) -> None:
@@ -325,10 +353,11 @@ class TextChunker(Chunker):
             min_fill = _USUAL_FILL if stable else self._own_fill
         counter = token_counter_of(encoding)
         rules = Rules(
-            chunk_size=size_for(counter, chunk_size), chunk_overlap=chunk_overlap,
+            chunk_size=size_for(counter, chunk_size, template is not None),
+            chunk_overlap=chunk_overlap,
             levels=make_levels(levels, boundary, lines), min_fill=min_fill,
-            strip=strip, balance=balance, stable=stable, count_text=count_text,
-            also_fits=_limits(also_fits),
+            strip=strip, balance=balance, stable=stable, template=template,
+            count_text=count_text, also_fits=_limits(also_fits),
         )  # fmt: skip
         super().__init__(counter, rules)
         self._lines = lines
@@ -374,7 +403,7 @@ class MarkdownChunker(_StructureChunker):
     Args:
         encoding, chunk_size, chunk_overlap, boundary, strip, min_fill: as for `TextChunker`.
         levels, lines: as for `TextChunker`, inside blocks.
-        balance, stable, count_text, also_fits: as for `TextChunker`.
+        balance, stable, template, count_text, also_fits: as for `TextChunker`.
         isolated: parse in another process, which is reused: see `CodeChunker`.
 
     Raises:
@@ -399,6 +428,7 @@ class MarkdownChunker(_StructureChunker):
         min_fill: float | None = None,
         balance: bool = False,
         stable: bool = False,
+        template: Template | None = None,
         count_text: CountText | None = None,
         also_fits: AlsoFits = None,
         isolated: bool = False,
@@ -406,6 +436,7 @@ class MarkdownChunker(_StructureChunker):
         super().__init__(
             encoding, chunk_size, chunk_overlap, levels=levels, boundary=boundary,
             lines=lines, min_fill=min_fill, strip=strip, balance=balance, stable=stable,
+            template=template,
             count_text=count_text, also_fits=also_fits,
         )  # fmt: skip
         self._language, self._isolated = COMMONMARK, isolated
@@ -422,7 +453,7 @@ class CodeChunker(_StructureChunker):
         language: such as "python"; `code_languages()` lists them.
         encoding, chunk_size, chunk_overlap, boundary, strip, min_fill: as for `TextChunker`.
         levels, lines: as for `TextChunker`, inside statements; by default, lines are kept.
-        balance, stable, count_text, also_fits: as for `TextChunker`.
+        balance, stable, template, count_text, also_fits: as for `TextChunker`.
         isolated: parse in another process, which is reused, with limits on memory and time.
             Grammars come from many authors, and some documents crash one, or keep it busy for
             hours; in this process that ends or blocks the program. In another process only
@@ -450,6 +481,7 @@ class CodeChunker(_StructureChunker):
         min_fill: float | None = None,
         balance: bool = False,
         stable: bool = False,
+        template: Template | None = None,
         count_text: CountText | None = None,
         also_fits: AlsoFits = None,
         isolated: bool = False,
@@ -457,6 +489,7 @@ class CodeChunker(_StructureChunker):
         super().__init__(
             encoding, chunk_size, chunk_overlap, levels=levels, boundary=boundary,
             lines=lines, min_fill=min_fill, strip=strip, balance=balance, stable=stable,
+            template=template,
             count_text=count_text, also_fits=also_fits,
         )  # fmt: skip
         self._language, self._isolated = language, isolated

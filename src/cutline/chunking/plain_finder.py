@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -27,8 +28,10 @@ from cutline.chunks import Chunk
 from cutline.counting import IntervalCounter
 from cutline.kernels.breaks.best_break import cut_at_breaks
 from cutline.kernels.breaks.chunks import make_chunk, make_chunks
+from cutline.template import SENT_TOKENS
 
 if TYPE_CHECKING:
+    from cutline.chunking.sending import Sending
     from cutline.counting.units import UnitSlices
 
 __all__ = ["CutsAtBreaks", "Elsewhere", "PlainFinder"]
@@ -66,6 +69,7 @@ class PlainFinder:
         rules: plain rules; without `stable` for such a counter.
         offset: the text's offset in the source.
         end: the name of the boundary at the end of the last chunk.
+        sending: what is sent for a slice, with nothing after it; None: the slice alone.
     """
 
     def __init__(
@@ -76,13 +80,18 @@ class PlainFinder:
         rules: Rules,
         offset: int,
         end: str,
+        sending: Sending | None = None,
     ) -> None:
         self._text = text
+        self._sending = sending
         self._counter = counter
         self._others = [
             (one if isinstance(one, IntervalCounter) else one.unit.name, min(most, ENDLESS))
             for one, most in others
         ]
+        # What is sent is limited so, too; the maxima differ by chunk.
+        if sending is not None and isinstance(counter, IntervalCounter):
+            self._others += [(counter, ENDLESS), *self._others]
         first = takewhile(_is_known, rules.levels)
         known = [level for level in first if isinstance(level, BreakLevel)]
         self.other_levels = rules.levels[len(known) :]
@@ -112,6 +121,8 @@ class PlainFinder:
         if not made and fit_end != _NOWHERE:
             end, tokens, level = elsewhere(floor, fit_end)
             metadata: dict[str, object] = {"boundary": level}
+            if self._sending is not None:
+                metadata[SENT_TOKENS] = self._sending.tokens(floor, end)
             first = make_chunk(
                 Chunk, self._text, floor, end, self._offset, tokens, index, (), metadata
             )
@@ -124,17 +135,18 @@ class PlainFinder:
 
     def _at_breaks(self, floor: int, until: int, index: int) -> tuple[list[Chunk], int]:
         """Make the chunks up to one without a break. Also returns where its longest fit ends."""
-        counter = self._counter
+        counter, sending, more = self._counter, self._sending, array("q")
         if isinstance(counter, IntervalCounter):
             rows, fit_end = cut_at_breaks(
                 counter, floor, until, self._size, self._min_fill, self._kinds, self._stable,
-                self._others,
+                self._others, None if sending is None else partial(sending.limits_from, more),
             )  # fmt: skip
         else:
             rows, fit_end = counter.cut_at_breaks(
                 floor, until, self._size, self._min_fill, self._kinds
             )
-        offset = self._offset
-        return make_chunks(
-            Chunk, self._text, rows, self._names, offset=offset, index=index
-        ), fit_end
+        chunks = make_chunks(Chunk, self._text, rows, self._names, offset=self._offset, index=index)
+        if sending is not None:
+            for chunk, added in zip(chunks, more, strict=False):
+                chunk.metadata[SENT_TOKENS] = chunk.token_count + added  # type: ignore[index]
+        return chunks, fit_end

@@ -10,6 +10,7 @@ from cutline.chunks import Chunk, checked_sizes
 
 if TYPE_CHECKING:
     from cutline.counting.limits import Limit
+    from cutline.template import Template
 
 __all__ = ["ENDLESS", "CountText", "Rules"]
 
@@ -30,12 +31,14 @@ class Rules:
         strip: whether white space at both ends is removed.
         balance: whether a last chunk below `min_fill` is evened out with the one before.
         stable: whether boundaries are chosen by the text around them.
-        count_text: returns the tokens that are sent for a chunk; None: the chunk's own.
+        template: what is sent for a chunk; None: its text alone.
+        count_text: returns the tokens that are sent for a chunk; None: those of the template.
         also_fits: further limits that each chunk fits.
         overlap_levels: the levels of the start of an overlap; not inside kept graphemes.
 
     Raises:
-        TypeError: a size is no integer, or count_text is no function.
+        TypeError: a size is no integer, count_text no function, or template no `Template`; or
+            both of these are given.
         ValueError: a number is out of range.
     """
 
@@ -49,7 +52,8 @@ class Rules:
         strip: bool,
         balance: bool,
         stable: bool,
-        count_text: CountText | None,
+        count_text: CountText | None = None,
+        template: Template | None = None,
         also_fits: tuple[Limit, ...] = (),
     ) -> None:
         size, overlap = checked_sizes(chunk_size, chunk_overlap)
@@ -57,6 +61,8 @@ class Rules:
             raise ValueError(f"min_fill must be from 0 to 1, a share of chunk_size, got {min_fill}")
         if count_text is not None and not callable(count_text):
             raise TypeError(f"count_text must be a function, got {type(count_text).__name__}")
+        if template is not None:
+            _check_template(template, count_text)
         self.chunk_size: Final = min(size, ENDLESS)
         self.chunk_overlap: Final = min(overlap, ENDLESS - 1)
         self.levels: Final = levels
@@ -65,12 +71,13 @@ class Rules:
         self.balance: Final = balance
         self.stable: Final = stable
         self.count_text: Final = count_text
+        self.template: Final = template
         self.also_fits: Final = also_fits
         self.overlap_levels: Final = _overlap_levels(levels)
 
-    def with_count_text(self, count_text: CountText | None) -> Self:
-        """Return a copy with another `count_text`."""
-        options: dict[str, Any] = vars(self) | {"count_text": count_text}
+    def replaced(self, **changes: Any) -> Self:
+        """Return a copy with other options."""
+        options: dict[str, Any] = vars(self) | changes
         del options["overlap_levels"]
         return type(self)(**options)
 
@@ -82,7 +89,27 @@ class Rules:
     @property
     def is_plain(self) -> bool:
         """Whether a chunk is counted as it lies in the text, and its end is never moved."""
+        return self.keeps_ends and self.template is None
+
+    @property
+    def keeps_ends(self) -> bool:
+        """Whether the ends of a chunk are never moved; a template may stand around it."""
         return not (self.strip or self.balance or self.count_text is not None)
+
+
+def _check_template(template: object, count_text: CountText | None) -> None:
+    from cutline.template import Template
+
+    if not isinstance(template, Template):
+        raise TypeError(
+            f"template must be a cutline.Template, got {type(template).__name__}: such as "
+            "cutline.Template('passage: {text}')"
+        )
+    if count_text is not None:
+        raise TypeError(
+            "template and count_text are both given: the template says what is sent, so leave "
+            "count_text out"
+        )
 
 
 def _overlap_levels(levels: tuple[Level, ...]) -> tuple[Level, ...]:

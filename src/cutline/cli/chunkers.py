@@ -1,8 +1,9 @@
 """Chooses the chunker for a file by the command's options."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import cached_property, wraps
 from itertools import islice
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from cutline import Chunk, Encoding
     from cutline.chunking import Chunker
     from cutline.chunks import ChunkSize
+    from cutline.template import Template
 
 __all__ = ["Chunkers", "Cutting", "chunking_options"]
 
@@ -27,6 +29,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 # Chunkers that can stream, and the most tokens or bytes that one character can have.
 _STREAMED = frozenset({"token", "text"})
 _ALWAYS_FITS = 4
+_FILE = "file"  # the field of a template that is the file's name
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,9 @@ class Cutting:
     balance: bool
     stable: bool
     also_fits: "dict[str | Encoding, int]"
+    pattern: str | None
+    prefix: str | None
+    with_headings: bool
 
     def __post_init__(self) -> None:
         """Refuse options that contradict each other.
@@ -59,6 +65,36 @@ class Cutting:
             raise click.UsageError("--language needs --by code")
         if self.lines is not None and self.by == "token":
             raise click.UsageError("--lines needs --by text, markdown, code or auto")
+        if self.pattern is not None and (self.prefix is not None or self.with_headings):
+            raise click.UsageError("--template says all that is sent: leave out the other options")
+        self.template  # noqa: B018 (refuses a wrong one now)
+
+    @cached_property
+    def template(self) -> "Template | None":
+        """What is sent for a chunk; None: its text alone.
+
+        Raises:
+            click.UsageError: --template is wrong.
+        """
+        if self.pattern is None and self.prefix is None and not self.with_headings:
+            return None
+        from cutline.template import Template
+
+        if self.pattern is not None:
+            pattern = _unescaped(self.pattern)
+        else:
+            prefix = _unescaped(self.prefix or "").replace("{", "{{").replace("}", "}}")
+            pattern = prefix + ("{headings}\n\n{text}" if self.with_headings else "{text}")
+        try:
+            template = Template(pattern)
+            if _FILE in template.missing:
+                template.fill(file="").need_values()
+            else:
+                template.need_values()
+        except ValueError as error:
+            hint = ", or {file}, its name" if "no value" in str(error) else ""
+            raise click.UsageError(f"--template: {error}{hint}") from error
+        return template
 
     def sized_for(self, encoding: "Encoding") -> Self:
         """Return a copy whose chunk size is a number.
@@ -69,7 +105,8 @@ class Cutting:
         from cutline.chunks import size_for
 
         try:
-            return replace(self, chunk_size=size_for(encoding, self.chunk_size))
+            sent = self.template is not None
+            return replace(self, chunk_size=size_for(encoding, self.chunk_size, sent))
         except ValueError as error:
             raise click.UsageError(str(error).replace("chunk_size=", "--chunk-size ")) from error
 
@@ -77,7 +114,7 @@ class Cutting:
     def keywords(self) -> dict[str, Any]:
         """Keyword arguments for chunkers, besides the encoding and options that were not given."""
         names = ("chunk_size", "boundary", "lines", "strip", "min_fill", "balance", "stable")
-        chosen = {name: getattr(self, name) for name in names}
+        chosen = {name: getattr(self, name) for name in (*names, "template")}
         chosen["chunk_overlap"] = self.overlap
         chosen["also_fits"] = self.also_fits or None
         return {name: value for name, value in chosen.items() if value is not None}
@@ -113,10 +150,32 @@ class Chunkers:
         Raises:
             CutlineError: it cannot be cut, or its language is not known.
         """
-        chunks = self._for_file(name).chunk(text)
+        chunks = self._filled(name).chunk(text)
         if chunks and (problem := chunks[0].metadata.get("unparsed")):
             self._note(f"{shown_name(name)}: cut at lines: {problem}")
         return chunks
+
+    def render(self, name: str, chunk: "Chunk") -> str:
+        """Return what is sent for a chunk of a file: its text, unless there is a template."""
+        template = self._template(name)
+        return chunk.text if template is None else template.render(chunk)
+
+    def _template(self, name: str) -> "Template | None":
+        template = self._cutting.template
+        if template is None or not template.missing:
+            return template
+        return template.fill(file=shown_name(name))
+
+    def _filled(self, name: str, kind_of: str | None = None) -> "Chunker":
+        """Return the chunker of a file, whose template may have its name.
+
+        Args:
+            name: the file's name.
+            kind_of: the name that tells its kind, if that is another one.
+        """
+        chunker = self._for_file(name if kind_of is None else kind_of)
+        template = self._template(name)
+        return chunker if chunker.template == template else chunker.with_template(template)
 
     def _note(self, what: str) -> None:
         """Write a note to standard error, once."""
@@ -138,6 +197,9 @@ class Chunkers:
             Failure: it cannot be read to its end.
         """
         least = min([self.chunk_size, *self._cutting.also_fits.values()])
+        if (template := self._template(name)) is not None:
+            sent = "".join(template.frame(()))
+            least -= 2 * self._encoding.count(sent) + template.special_tokens_of(self._encoding)
         is_streamed = self._kind_of(name) in _STREAMED and least >= _ALWAYS_FITS
         if not (is_streamed and reader.reads_blocks(path)):
             return self.chunk(name, reader.text(path.read_bytes()))
@@ -149,7 +211,7 @@ class Chunkers:
                 yield block.decode()
                 watch.advance(len(block))
 
-        chunks = self._for_file(name).iter_chunks(parts())
+        chunks = self._filled(name).iter_chunks(parts())
         first = list(islice(chunks, 1))
 
         def every() -> Iterator["Chunk"]:
@@ -161,13 +223,13 @@ class Chunkers:
 
         return every()
 
-    def chunk_rows(self, rows: Rows) -> Iterator["Chunk"]:
+    def chunk_rows(self, name: str, rows: Rows) -> Iterator["Chunk"]:
         """Cut the text of each row, with its number and its other columns in the metadata.
 
         Raises:
             InputError: the chunker is not known.
         """
-        chunker = self._for_file("")
+        chunker = self._filled(name, "")
         for row, chunks in rows.map(chunker.chunk_batch):
             carried = {"row": row.number, "record": row.others}
             for piece in chunks:
@@ -221,6 +283,12 @@ class Chunkers:
         return CodeChunker(kind, self._encoding, isolated=True, **keywords)
 
 
+def _unescaped(text: str) -> str:
+    r"""Replace \n and \t, which are hard to type in a shell; two backslashes are one."""
+    found = {"n": "\n", "t": "\t", "\\": "\\"}
+    return re.sub(r"\\(.)", lambda match: found.get(match[1], match[0]), text)
+
+
 def _chunk_size(ctx: click.Context, param: click.Parameter, value: str) -> "ChunkSize":
     """Convert what --chunk-size got: a number of tokens, or "model"."""
     if value == "model":
@@ -250,6 +318,17 @@ _OPTIONS = [
         default="512",
         help="Maximum tokens of a chunk, overlap included; or `model`: what the model of "
         "--encoding reads, less its special tokens.",
+    ),
+    click.option(
+        "--template",
+        "pattern",
+        metavar="TEXT",
+        help="What is sent for a chunk, such as 'passage: {headings}\\n\\n{text}', with {index} "
+        "and {file}: it has at most --chunk-size tokens, special tokens included.",
+    ),
+    click.option("--prefix", metavar="TEXT", help="The same: TEXT before each chunk."),
+    click.option(
+        "--with-headings", is_flag=True, help="The same: the headings, a blank line, and the text."
     ),
     also_fits,
     click.option(

@@ -14,7 +14,7 @@ from cutline.cli.inputs import Watch
 from cutline.cli.options import encoding_choice, input_output, jobs, output_format
 from cutline.cli.parallel import ahead
 from cutline.cli.records import Rows, column_option
-from cutline.cli.rows import json_rows
+from cutline.cli.rows import Render, json_rows
 from cutline.cli.streams import writes_to_terminal
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ Results = Iterable[tuple[str, Iterable["Chunk"]]]
     "cutline chunk -e cl100k_base --also-fits bytes=40000 book.txt > chunks.jsonl",
     "cutline chunk --format parquet -o chunks.parquet docs src",
     "cutline chunk --by token 'docs/**/*.md' > chunks.jsonl",
+    "cutline chunk --prefix 'passage: ' --with-headings docs > chunks.jsonl",
     "cutline chunk --format text --separator ---- -o chunks.txt book.txt",
     "cat book.txt | cutline chunk --model gpt-4o | head -1",
 )
@@ -62,9 +63,13 @@ def chunk(
     """Cut text into chunks of at most --chunk-size tokens, and within --also-fits.
 
     A row has file, index, start_index, end_index (in code points), token_count,
-    text, headings (those above it), metadata and content_hash. As
-    text, chunks are joined by a newline, the separator line and a newline; where
-    the text itself may contain that line, use jsonl.
+    text, headings (those above it), metadata and content_hash. With --template,
+    --prefix or --with-headings it also has sent, what is sent for the chunk, and
+    metadata has sent_tokens, their number.
+
+    As text, chunks, or what is sent for them, are joined by a newline, the
+    separator line and a newline; where the text itself may contain that line, use
+    jsonl.
 
     A folder stands for all files in it and its subfolders, in the order of their
     names, except hidden ones.
@@ -84,19 +89,20 @@ def chunk(
 
     def write(results: Results) -> Iterator[str | bytes]:
         if form == "text":
-            return _texts(results, line)
+            return _texts(results, line, chunkers.render)
+        sent = None if cutting.template is None else chunkers.render
         if form == "jsonl":
-            return json_rows(results)
+            return json_rows(results, sent)
         from cutline.cli.parquet import parquet
 
-        return parquet(results, n_jobs)
+        return parquet(results, n_jobs, sent)
 
     def work(name: str, content: bytes) -> Iterable["Chunk"]:
         return chunkers.chunk(name, reader.text(content))
 
     def stream(name: str, path: Path, watch: Watch) -> Iterable["Chunk"]:
         if column is not None:
-            return chunkers.chunk_rows(Rows(path, column, watch, n_jobs))
+            return chunkers.chunk_rows(name, Rows(path, column, watch, n_jobs))
         chunks = chunkers.stream(name, path, watch, reader)
         return chunks if n_jobs == 1 or isinstance(chunks, list) else ahead(chunks)
 
@@ -113,9 +119,9 @@ def chunk(
     )
 
 
-def _texts(results: Results, line: str) -> Iterator[str]:
+def _texts(results: Results, line: str, render: Render) -> Iterator[str]:
     between = ""
-    for _, chunks in results:
+    for file, chunks in results:
         for piece in chunks:
-            yield between + piece.text
+            yield between + render(file, piece)
             between = f"\n{line}\n"

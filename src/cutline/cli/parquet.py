@@ -12,7 +12,7 @@ import numpy as np
 from cutline.chunks import content_hash
 from cutline.cli.failure import Failure
 from cutline.cli.parallel import in_order
-from cutline.cli.rows import metadata_json
+from cutline.cli.rows import Render, metadata_json
 from cutline.extras import need
 from cutline.kernels.base.utf8 import encode_utf8
 
@@ -48,14 +48,17 @@ def need_pyarrow() -> None:
         raise Failure(str(error)) from error
 
 
-def schema() -> "pyarrow.Schema":
-    """Return the columns: those of the JSON lines; "metadata" is JSON, since its keys vary."""
+def schema(sent: bool = False) -> "pyarrow.Schema":
+    """Return the columns: those of the JSON lines; "metadata" is JSON, since its keys vary.
+
+    With `sent`, also what is sent for each chunk.
+    """
     import pyarrow as pa
 
     number, text = pa.int64(), pa.string()
     types = {"file": text, "index": number, "start_index": number, "end_index": number}
     types |= {"token_count": number, "text": text, "headings": pa.list_(pa.field("element", text))}
-    types |= {"metadata": text, "content_hash": text}
+    types |= {"metadata": text, "content_hash": text, **({"sent": text} if sent else {})}
     return pa.schema([pa.field(name, kind, nullable=False) for name, kind in types.items()])
 
 
@@ -88,7 +91,9 @@ class _Written:
         return taken
 
 
-def parquet(results: Iterable[tuple[str, Iterable["Chunk"]]], n_jobs: int = 1) -> Iterator[bytes]:
+def parquet(
+    results: Iterable[tuple[str, Iterable["Chunk"]]], n_jobs: int = 1, render: Render | None = None
+) -> Iterator[bytes]:
     """Yield a Parquet file in parts; without chunks, one that has only columns.
 
     With several jobs, a thread writes a row group while the next one is cut.
@@ -96,14 +101,14 @@ def parquet(results: Iterable[tuple[str, Iterable["Chunk"]]], n_jobs: int = 1) -
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    columns = schema()
+    columns = schema(sent=render is not None)
     written = _Written()
     with pq.ParquetWriter(
         pa.PythonFile(written, mode="w"), columns, compression="zstd", use_dictionary=_REPEATED
     ) as writer:
 
         def part(group: Group) -> bytes:
-            writer.write_table(_table(group, columns))
+            writer.write_table(_table(group, columns, render))
             return written.take()
 
         weight = 0 if n_jobs == 1 else 1
@@ -131,7 +136,9 @@ def _groups(results: Iterable[tuple[str, Iterable["Chunk"]]]) -> Iterator[Group]
         yield files, pieces
 
 
-def _table(group: Group, columns: "pyarrow.Schema") -> "pyarrow.Table":
+def _table(
+    group: Group, columns: "pyarrow.Schema", render: Render | None = None
+) -> "pyarrow.Table":
     """Make the columns from buffers: `pyarrow.array` imports pandas, where that is installed."""
     import pyarrow as pa
 
@@ -150,6 +157,9 @@ def _table(group: Group, columns: "pyarrow.Schema") -> "pyarrow.Table":
         _strings([metadata_json(piece).encode() for piece in pieces]),
         _strings([digest.encode() for digest in hashes]),
     ]
+    if render is not None:
+        sent = map(render, files, pieces)
+        arrays.append(_strings([text.encode() for text in sent]))
     return pa.Table.from_arrays(arrays, schema=columns)
 
 

@@ -1,7 +1,7 @@
 """Chunks as rows of JSON Lines, made without a dict for each."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from math import isfinite
 from typing import TYPE_CHECKING
@@ -13,20 +13,27 @@ from cutline.kernels.base.utf8 import encode_utf8
 if TYPE_CHECKING:
     from cutline import Chunk
 
-__all__ = ["json_of", "json_rows", "metadata_json"]
+__all__ = ["Render", "json_of", "json_rows", "metadata_json"]
+
+Render = Callable[[str, "Chunk"], str]
+"""From a file and one of its chunks to what is sent for it."""
 
 _ROW = (
     b'{"file": %b, "index": %d, "start_index": %d, "end_index": %d, "token_count": %d, '
-    b'"text": %b, "headings": %b, "metadata": %b, "content_hash": "%b"}\n'
+    b'"text": %b, %b"headings": %b, "metadata": %b, "content_hash": "%b"}\n'
 )
 
 
-def json_rows(results: Iterable[tuple[str, Iterable["Chunk"]]]) -> Iterator[bytes]:
-    """Yield the line of each chunk of each file."""
+def json_rows(
+    results: Iterable[tuple[str, Iterable["Chunk"]]], render: Render | None = None
+) -> Iterator[bytes]:
+    """Yield the line of each chunk of each file; with `render`, also what is sent for it."""
     for file, chunks in results:
         name = json_of(file).encode()
         for piece in chunks:
-            utf8 = encode_utf8(piece.text)
+            utf8, sent = encode_utf8(piece.text), b""
+            if render is not None:
+                sent = b'"sent": %b, ' % json_string(encode_utf8(render(file, piece)))
             yield _ROW % (
                 name,
                 piece.index,
@@ -34,6 +41,7 @@ def json_rows(results: Iterable[tuple[str, Iterable["Chunk"]]]) -> Iterator[byte
                 piece.end_index,
                 piece.token_count,
                 json_string(utf8),
+                sent,
                 json_of(piece.headings).encode() if piece.headings else b"[]",
                 metadata_json(piece).encode(),
                 content_hash(utf8, piece.headings).encode(),

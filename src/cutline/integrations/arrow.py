@@ -62,7 +62,9 @@ def chunk_batch(
     Returns:
         A RecordBatch or a Table, like the argument, with the carried columns, then `text`,
         `start_index`, `end_index`, `token_count`, `index`, `headings`, `boundary` and
-        `metadata`; see `chunk_schema`. Texts are in their order, and so are their chunks.
+        `metadata`; see `chunk_schema`. If the chunker has a template, also `sent`, what it makes
+        of each chunk; its fields such as {title} are columns of the batch. Texts are in their
+        order, and so are their chunks.
 
     Raises:
         SourceError: (a ValueError) there is no such column, its type is no string, or it has
@@ -73,9 +75,9 @@ def chunk_batch(
         ImportError: pyarrow is not installed.
 
     Cost: that of the chunker. A plain `TokenChunker` (without `strip`, `balance`, `stable`,
-    `count_text` and graphemes) makes no Python object for a chunk; other chunkers make their
-    `Chunk` objects, which are then put into columns. Without overlap, the texts of plain chunks
-    share one copy of the column. Carried columns are taken by row number, in Arrow.
+    `template`, `count_text` and graphemes) makes no Python object for a chunk; other chunkers make
+    their `Chunk` objects, which are then put into columns. Without overlap, the texts of plain
+    chunks share one copy of the column. Carried columns are taken by row number, in Arrow.
     Source: docs/integrations/arrow.md.
 
     >>> import cutline, pyarrow as pa
@@ -86,7 +88,8 @@ def chunk_batch(
 'start_index': [0, 18, 0], 'token_count': [4, 2, 2]}
     """
     pa = need_pyarrow()
-    schema = chunk_schema(batch.schema, column, carry=carry, prefix=prefix)
+    sent = chunker.template is not None
+    schema = chunk_schema(batch.schema, column, carry=carry, prefix=prefix, sent=sent)
     parts = _parts(batch, column)
     made = [_chunked(part, texts, chunker, schema, num_threads) for part, texts in parts]
     if isinstance(batch, pa.Table):
@@ -103,7 +106,7 @@ def _chunked(
 ) -> "pyarrow.RecordBatch":
     """Cut one record batch; the schema is that of the result."""
     pa = need_pyarrow()
-    rows, columns = chunk_columns(texts, chunker, num_threads)
+    rows, columns = chunk_columns(texts, chunker, num_threads, part)
     carried = part.select(schema.names[: -len(columns)])
     # A table without columns has no row count.
     taken = carried.take(pa.array(rows)).columns if carried.num_columns else []
@@ -116,8 +119,11 @@ def chunk_schema(
     *,
     carry: Sequence[str] | None = None,
     prefix: str = "",
+    sent: bool = False,
 ) -> "pyarrow.Schema":
     """Return the schema of the result of `chunk_batch` for batches of a schema.
+
+    With `sent` it is that of a chunker with a template.
 
     Its metadata is dropped, since it may describe columns that are not carried.
 
@@ -139,7 +145,8 @@ def chunk_schema(
     """
     pa = need_pyarrow()
     new = [
-        field.with_name(prefix + field.name) for field in chunk_fields(text_type(schema, column))
+        field.with_name(prefix + field.name)
+        for field in chunk_fields(text_type(schema, column), sent)
     ]
     carried = [name for name in schema.names if name != column] if carry is None else list(carry)
     both = sorted({field.name for field in new}.intersection(carried))

@@ -1,10 +1,11 @@
 """The chunks of a column of texts, as columns; if possible without an object for each chunk."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from cutline.threads import CUT_CHARACTERS, cut_into_blocks, map_sized, map_thre
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["CHUNK_COLUMNS", "chunk_columns", "chunk_fields"]
+__all__ = ["CHUNK_COLUMNS", "SENT_COLUMN", "chunk_columns", "chunk_fields"]
 
 CHUNK_COLUMNS = (
     "text",
@@ -34,22 +35,30 @@ CHUNK_COLUMNS = (
     "metadata",
 )
 
+SENT_COLUMN = "sent"
+"""What a template sends for a chunk."""
+
 # The row of each chunk's text, and the columns.
 Columns = tuple[NDArray[np.int64], "list[pyarrow.Array]"]
 
 
-def chunk_fields(text_type: "pyarrow.DataType") -> "list[pyarrow.Field]":
-    """Return the fields of `CHUNK_COLUMNS`, for texts of a type."""
+def chunk_fields(text_type: "pyarrow.DataType", sent: bool = False) -> "list[pyarrow.Field]":
+    """Return the fields of `CHUNK_COLUMNS`, for texts of a type; and of what is sent, if asked."""
     pa = need_pyarrow()
     types = (text_type, *[pa.int64()] * 4, pa.list_(pa.string()), pa.string(), pa.string())
-    return [
+    fields = [
         pa.field(name, kind, nullable=name == "boundary")
         for name, kind in zip(CHUNK_COLUMNS, types, strict=True)
     ]
+    return [*fields, pa.field(SENT_COLUMN, text_type, nullable=False)] if sent else fields
 
 
-def chunk_columns(column: TextColumn, chunker: Chunker, num_threads: int) -> Columns:
+def chunk_columns(
+    column: TextColumn, chunker: Chunker, num_threads: int, batch: "pyarrow.RecordBatch"
+) -> Columns:
     """Cut texts; return the row of each chunk's text, and the columns of `chunk_fields`.
+
+    Fields of the chunker's template are the batch's columns.
 
     Raises:
         BudgetError, UnsupportedPatternError: as the chunker; a note names the row.
@@ -59,11 +68,32 @@ def chunk_columns(column: TextColumn, chunker: Chunker, num_threads: int) -> Col
         cuts = _cut(column, chunker, encoding, num_threads)
         return cuts.rows, _columns_of_cuts(column, cuts)
     # One bad document must not end a whole job.
-    cut = partial(_chunk_row, column, chunker._apart())
+    chunker = chunker._apart()
+    filled = _fill(chunker, batch)
+    cut = partial(_chunk_row, column, filled)
     sizes = np.diff(column.offsets).tolist()
     chunks = map_sized(cut, range(len(column)), sizes.__getitem__, num_threads, CUT_CHARACTERS)
     rows = np.repeat(np.arange(len(column)), np.fromiter(map(len, chunks), np.int64, len(column)))
-    return rows, _columns_of_chunks(column, list(chain.from_iterable(chunks)))
+    columns = _columns_of_chunks(column, list(chain.from_iterable(chunks)))
+    if chunker.template is not None:
+        pa = need_pyarrow()
+        sent = [filled(row).template.render(one) for row, few in enumerate(chunks) for one in few]
+        columns.append(_as_type(pa.array(sent, pa.large_string()), column))
+    return rows, columns
+
+
+def _fill(chunker: Chunker, batch: "pyarrow.RecordBatch") -> Callable[[int], Any]:
+    """Return a function from a row to the chunker with its template filled from the row."""
+    missing = chunker.template.missing if chunker.template is not None else ()
+    if chunker.template is None or not missing:
+        return lambda row: chunker
+    template = chunker.template.fill_from
+    known = {name: batch.column(name).to_pylist() for name in missing if name in batch.schema.names}
+    if len(known) < len(missing):
+        template(dict.fromkeys(batch.schema.names))  # raises
+    return lambda row: chunker.with_template(
+        template({name: values[row] for name, values in known.items()})
+    )
 
 
 def _plain_encoding(chunker: Chunker) -> Encoding | None:
@@ -75,9 +105,10 @@ def _plain_encoding(chunker: Chunker) -> Encoding | None:
     return encoding if chunker._is_plain and not encoding._changes_texts else None
 
 
-def _chunk_row(column: TextColumn, chunker: Chunker, row: int) -> list[Chunk]:
+def _chunk_row(column: TextColumn, filled: Callable[[int], Any], row: int) -> list[Chunk]:
     try:
-        return chunker.chunk(column.text(row))
+        chunks: list[Chunk] = filled(row).chunk(column.text(row))
+        return chunks
     except (TypeError, ValueError) as error:
         error.add_note(f"in {column.place(row)}")
         raise
@@ -169,7 +200,7 @@ def _cut_block(
         cuts = np.asarray(numbers, dtype=np.int64).reshape(-1, 3)
         cutter.close()
         if start + (cuts[-1, 1] if len(cuts) else 0) < end:
-            _chunk_row(column, chunker, row)  # raises for the character that does not fit
+            _chunk_row(column, lambda _: chunker, row)  # raises for the character that does not fit
         found.append(cuts)
     return found
 

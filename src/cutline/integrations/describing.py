@@ -36,10 +36,11 @@ from cutline.counting.units import UNITS, Unit
 from cutline.encoding import Encoding
 from cutline.protocols import TokenCounter
 from cutline.registry import from_pretrained, get_encoding, load
+from cutline.template import Template
 from cutline.vocabulary import list_encoding_names
 from cutline.wrapping import WrappedTokenizer
 
-__all__ = ["chunker_from", "chunker_of", "describe"]
+__all__ = ["checked_rendered", "chunker_for", "chunker_from", "chunker_of", "describe"]
 
 _KINDS: Final[dict[str, type[Chunker]]] = {
     "token": TokenChunker,
@@ -92,6 +93,8 @@ def describe(chunker: Chunker) -> dict[str, Any]:
         described["language"] = chunker.language
     if isinstance(chunker, CodeChunker | MarkdownChunker):
         described["isolated"] = bool(chunker.isolated)
+    if rules.template is not None:
+        described["template"] = _write_template(rules.template)
     if rules.count_text is not None:
         described["count_text"] = _write_object(rules.count_text)
     if rules.also_fits:
@@ -114,6 +117,8 @@ def chunker_from(description: Mapping[str, Any]) -> Chunker:
             options["levels"] = _read_levels(options["levels"])
         if "also_fits" in options:
             options["also_fits"] = dict(map(_read_limit, options["also_fits"]))
+        if "template" in options:
+            options["template"] = _read_template(options["template"])
         made = _KINDS[kind](**options)
     except (AttributeError, TypeError) as error:
         raise ValueError(f"the description of a {kind} chunker is damaged: {error}") from error
@@ -140,6 +145,29 @@ def chunker_of(chunker: Chunker | None, **options: Any) -> Chunker:
             f"{', '.join(given)} and chunker are both given: set it in the chunker only"
         )
     return chunker
+
+
+def chunker_for(chunker: Chunker, metadata: Mapping[Any, Any]) -> Chunker:
+    """Return the chunker with its template filled for a document.
+
+    Raises:
+        ValueError: the template has a field that the metadata lacks.
+    """
+    template = chunker.template
+    if template is None or not template.missing:
+        return chunker
+    return chunker.with_template(template.fill_from(metadata))
+
+
+def checked_rendered(rendered: bool, chunker: Chunker) -> bool:
+    """Return whether documents get what is sent as their content.
+
+    Raises:
+        ValueError: they should, and the chunker has no template.
+    """
+    if rendered and chunker.template is None:
+        raise ValueError("rendered=True needs a template: pass template=, or to the chunker")
+    return bool(rendered)
 
 
 def _checked(description: Any) -> dict[str, Any]:
@@ -234,6 +262,29 @@ def _read_limit(written: Any) -> tuple[Encoding | str, int]:
         case {"encoding": encoding, "most": int(most)}:
             return _read_encoding(encoding), most
     raise ValueError(f"the description of a limit is damaged: {written!r}")
+
+
+# Templates
+
+
+def _write_template(template: Template) -> dict[str, Any]:
+    if type(template) is not Template:
+        return _write_object(template)
+    return {
+        "pattern": template.pattern,
+        "joined_by": template.joined_by,
+        "special_tokens": template.special_tokens,
+        "values": dict(template.values),
+    }
+
+
+def _read_template(written: Any) -> Template:
+    match written:
+        case {"object": kind}:
+            raise _lost(f"the template {kind}", "that is no class of cutline's")
+        case {"pattern": str(), "joined_by": _, "special_tokens": _, "values": Mapping()}:
+            return Template(**{str(name): value for name, value in written.items()})
+    raise ValueError(f"the description of a template is damaged: {written!r}")
 
 
 # Levels

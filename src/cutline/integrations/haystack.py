@@ -12,9 +12,16 @@ from cutline.chunking.chunkers import Chunker
 from cutline.chunks import Chunk, ChunkSize
 from cutline.counting.limits import AlsoFits
 from cutline.encoding import Encoding
-from cutline.integrations.describing import chunker_from, chunker_of, describe
+from cutline.integrations.describing import (
+    checked_rendered,
+    chunker_for,
+    chunker_from,
+    chunker_of,
+    describe,
+)
 from cutline.protocols import TokenCounter
 from cutline.registry import encoding_of
+from cutline.template import Template
 
 try:
     from haystack import Document, component, default_from_dict, default_to_dict, logging
@@ -52,11 +59,15 @@ class CutlineDocumentSplitter:
             default 0.
         also_fits: further limits that each chunk fits, such as {"bytes": 40_000} for a vector
             store; see `TextChunker`.
+        template: what is sent for a chunk: see `cutline.Template`. Fields such as {title} are
+            taken from the document's metadata.
+        rendered: make what the template sends the splits' content, for embedding; the chunk's text
+            alone is then "text" in the metadata.
         skip_empty_documents: drop documents without text, instead of passing them on.
 
     Raises:
         TypeError: a chunker and options for one are both given.
-        ValueError: an option is out of range.
+        ValueError: an option is out of range; or rendered, and there is no template.
 
     >>> splitter = CutlineDocumentSplitter(chunk_size=8)
     >>> documents = [Document(content="One fish, two fish. Red fish, blue fish.")]
@@ -74,6 +85,8 @@ class CutlineDocumentSplitter:
         chunk_size: ChunkSize | None = None,
         chunk_overlap: int | None = None,
         also_fits: AlsoFits = None,
+        template: Template | None = None,
+        rendered: bool = False,
         skip_empty_documents: bool = True,
     ) -> None:
         self.chunker = chunker_of(
@@ -82,7 +95,9 @@ class CutlineDocumentSplitter:
             chunk_size=chunk_size,
             chunk_overlap=chunk_overlap,
             also_fits=also_fits,
+            template=template,
         )
+        self.rendered = checked_rendered(rendered, self.chunker)
         self.skip_empty_documents = skip_empty_documents
 
     @component.output_types(documents=list[Document])
@@ -112,14 +127,16 @@ class CutlineDocumentSplitter:
                 "CutlineDocumentSplitter only works with text documents, but the content of "
                 f"document {document.id} is None"
             )
-        chunks = self.chunker.chunk(text)
+        chunker = chunker_for(self.chunker, document.meta)
+        chunks = chunker.chunk(text)
         if not chunks and not self.skip_empty_documents:
             chunks = [Chunk("", 0, 0, 0, 0)]
         if not text and not chunks:
             logger.warning("Document {id} has an empty content: it is skipped", id=document.id)
         pages = list(_pages(text, chunks))
+        template = chunker.template if self.rendered else None
         splits = [
-            Document(content=chunk.text, meta=_meta(document, chunk, page))
+            _split(document, chunk, page, template)
             for chunk, page in zip(chunks, pages, strict=True)
         ]
         if self.chunker.chunk_overlap:
@@ -129,8 +146,9 @@ class CutlineDocumentSplitter:
     def to_dict(self) -> dict[str, Any]:
         """Serialize the component, for `Pipeline.dumps`."""
         written: dict[str, Any] = default_to_dict(
-            self, chunker=describe(self.chunker), skip_empty_documents=self.skip_empty_documents
-        )
+            self, chunker=describe(self.chunker), rendered=self.rendered,
+            skip_empty_documents=self.skip_empty_documents,
+        )  # fmt: skip
         return written
 
     @classmethod
@@ -176,6 +194,14 @@ def count_with(splitter: Splitter, encoding: Encoding | str = "o200k_base") -> S
     else:
         raise ValueError(f"{type(splitter).__name__} does not count tokens: make it do so first")
     return splitter
+
+
+def _split(document: Document, chunk: Chunk, page: int, template: Template | None) -> Document:
+    """Make the split of a chunk; with a template, its content is what is sent."""
+    meta = _meta(document, chunk, page)
+    if template is None:
+        return Document(content=chunk.text, meta=meta)
+    return Document(content=template.render(chunk), meta={**meta, "text": chunk.text})
 
 
 def _meta(document: Document, chunk: Chunk, page: int) -> dict[str, Any]:

@@ -11,9 +11,10 @@ from typing import Any, Literal, Self
 from cutline.chunking.chunkers import Chunker
 from cutline.chunks import Chunk, ChunkSize
 from cutline.counting.limits import AlsoFits
-from cutline.integrations.describing import chunker_of
+from cutline.integrations.describing import checked_rendered, chunker_for, chunker_of
 from cutline.protocols import TokenCounter
 from cutline.registry import encoding_for_model, get_encoding
+from cutline.template import Template
 from cutline.wrapping import wrap
 
 try:
@@ -45,6 +46,10 @@ class CutlineTextSplitter(TextSplitter):
             default 0.
         also_fits: further limits that each chunk fits, such as {"bytes": 40_000} for a vector
             store; see `TextChunker`.
+        template: what is sent for a chunk: see `cutline.Template`. Fields such as {title} are
+            taken from the document's metadata.
+        rendered: make what the template sends the documents' content, for embedding; the chunk's
+            text alone is then "text" in the metadata.
         add_start_index: also put "start_index" into the metadata: the chunk's offset in the
             document's text, in code points; from the cut itself, not found by searching.
         strip_whitespace: remove white space at both ends of each chunk. Unlike in other
@@ -52,7 +57,7 @@ class CutlineTextSplitter(TextSplitter):
 
     Raises:
         TypeError: a chunker and options for one are both given.
-        ValueError: an option is out of range.
+        ValueError: an option is out of range; or rendered, and there is no template.
 
     >>> splitter = CutlineTextSplitter(chunk_size=8, add_start_index=True)
     >>> for document in splitter.create_documents(["One fish, two fish. Red fish, blue fish."]):
@@ -69,13 +74,17 @@ class CutlineTextSplitter(TextSplitter):
         chunk_size: ChunkSize | None = None,
         chunk_overlap: int | None = None,
         also_fits: AlsoFits = None,
+        template: Template | None = None,
+        rendered: bool = False,
         add_start_index: bool = False,
         strip_whitespace: bool | None = None,
     ) -> None:
         options = {"chunk_size": chunk_size, "chunk_overlap": chunk_overlap}
         self._chunker = chunker_of(
-            chunker, encoding=encoding, strip=strip_whitespace, also_fits=also_fits, **options
-        )
+            chunker, encoding=encoding, strip=strip_whitespace, also_fits=also_fits,
+            template=template, **options,
+        )  # fmt: skip
+        self._rendered = checked_rendered(rendered, self._chunker)
         super().__init__(
             self._chunker.chunk_size,
             self._chunker.chunk_overlap,
@@ -136,9 +145,13 @@ class CutlineTextSplitter(TextSplitter):
         """
         documents = []
         for text, metadata in zip(texts, metadatas or [{}] * len(texts), strict=True):
-            for chunk in self._chunker.chunk(text):
+            chunker = chunker_for(self._chunker, metadata)
+            for chunk in chunker.chunk(text):
                 known = {**deepcopy(metadata), **self._metadata(chunk)}
-                documents.append(Document(page_content=chunk.text, metadata=known))
+                content = chunk.text
+                if self._rendered and chunker.template is not None:
+                    content, known["text"] = chunker.template.render(chunk), content
+                documents.append(Document(page_content=content, metadata=known))
         return documents
 
     def _metadata(self, chunk: Chunk) -> dict[str, Any]:

@@ -11,9 +11,10 @@ from cutline.chunking.chunkers import Chunker
 from cutline.chunking.rules import CountText
 from cutline.chunks import Chunk, ChunkSize, size_for
 from cutline.counting.limits import AlsoFits
-from cutline.integrations.describing import chunker_from, chunker_of, describe
+from cutline.integrations.describing import chunker_for, chunker_from, chunker_of, describe
 from cutline.protocols import TokenCounter
 from cutline.registry import token_counter_of
+from cutline.template import Template
 
 try:
     from llama_index.core.bridge.pydantic import (
@@ -77,7 +78,7 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
 
     Args:
         chunker: any chunker. By default, a `TextChunker` with the following options. A chunker
-            that has a `count_text` keeps it.
+            that has a `template` or a `count_text` keeps it.
         encoding: an `Encoding`, its name, or a wrapped tokenizer; by default "o200k_base".
         chunk_size: maximum number of tokens of a node; by default LlamaIndex's 1024. "model": as
             for `TokenChunker`.
@@ -85,6 +86,8 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
             default 20.
         also_fits: further limits that each node's text fits, such as {"bytes": 40_000} for a
             vector store; see `TextChunker`.
+        template: what is sent for a node, instead of the document's templates: see
+            `cutline.Template`. Fields such as {title} are taken from the metadata.
         callback_manager, include_metadata, include_prev_next_rel, id_func: as for any node
             parser.
 
@@ -110,6 +113,7 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
         chunk_size: ChunkSize | None = None,
         chunk_overlap: int | None = None,
         also_fits: AlsoFits = None,
+        template: Template | None = None,
         callback_manager: CallbackManager | None = None,
         include_metadata: bool = True,
         include_prev_next_rel: bool = True,
@@ -118,12 +122,14 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
         if chunker is None:
             encoding = token_counter_of("o200k_base" if encoding is None else encoding)
             chunk_size = DEFAULT_CHUNK_SIZE if chunk_size is None else chunk_size
-            chunk_size = size_for(encoding, chunk_size)
+            chunk_size = size_for(encoding, chunk_size, template is not None)
             if chunk_overlap is None:
                 chunk_overlap = min(DEFAULT_CHUNK_OVERLAP, chunk_size - 1)
         options = {"encoding": encoding, "chunk_size": chunk_size, "chunk_overlap": chunk_overlap}
         super().__init__(
-            chunker=chunker_of(_read_chunker(chunker), also_fits=also_fits, **options),
+            chunker=chunker_of(
+                _read_chunker(chunker), also_fits=also_fits, template=template, **options
+            ),
             callback_manager=callback_manager or CallbackManager([]),
             include_metadata=include_metadata,
             include_prev_next_rel=include_prev_next_rel,
@@ -159,8 +165,8 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
         return [chunk.text for chunk in chunker.chunk(text)]
 
     def _with(self, count_text: CountText) -> Chunker:
-        """Return the chunker with this `count_text`, unless it already has one."""
-        if self.chunker.count_text is not None:
+        """Return the chunker with this `count_text`, unless it already has one or a template."""
+        if self.chunker.count_text is not None or self.chunker.template is not None:
             return self.chunker
         return self.chunker.with_count_text(count_text)
 
@@ -170,7 +176,8 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
         parsed: list[BaseNode] = []
         for node in get_tqdm_iterable(nodes, show_progress, "Parsing nodes"):
             chunker = self._with(self._sent_with(node)) if self.include_metadata else self.chunker
-            chunks = chunker.chunk(node.get_content(metadata_mode=MetadataMode.NONE))
+            text = node.get_content(metadata_mode=MetadataMode.NONE)
+            chunks = chunker_for(chunker, node.metadata).chunk(text)
             texts = [chunk.text for chunk in chunks]
             made = build_nodes_from_splits(texts, node, id_func=self.id_func)
             for chunk, one in zip(chunks, made, strict=True):

@@ -61,8 +61,9 @@ def chunk_dataframe(
     Cost: that of `chunk_batch`, plus the transfer of the rows to Python and back.
     Source: docs/integrations/spark.md, whose example is run by the tests.
     """
-    schema = _chunk_schema(frame, column, carry, prefix)
-    carried = schema.names[: -len(CHUNK_COLUMNS)]
+    sent = chunker.template is not None
+    schema = _chunk_schema(frame, column, carry, prefix, sent)
+    carried = schema.names[: -len(CHUNK_COLUMNS) - sent]
 
     def chunk(batch: "pyarrow.RecordBatch", loaded: Chunker) -> "pyarrow.RecordBatch":
         return chunk_batch(batch, loaded, column, carry=carried, prefix=prefix, num_threads=1)
@@ -184,13 +185,16 @@ def _names_and_texts(frame: "DataFrame") -> "pyarrow.Schema":
 
 
 def _chunk_schema(
-    frame: "DataFrame", column: str, carry: Sequence[str] | None, prefix: str
+    frame: "DataFrame", column: str, carry: Sequence[str] | None, prefix: str, sent: bool
 ) -> "StructType":
     """Build the schema of the chunks, like `cutline.integrations.arrow.chunk_schema`."""
     from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 
-    names = chunk_schema(_names_and_texts(frame), column, carry=carry, prefix=prefix).names
-    kinds = (StringType(), *[LongType()] * 4, ArrayType(StringType()), StringType(), StringType())
+    names = chunk_schema(
+        _names_and_texts(frame), column, carry=carry, prefix=prefix, sent=sent
+    ).names
+    text = StringType()
+    kinds = (text, *[LongType()] * 4, ArrayType(text), text, text, *[text] * sent)
     carried = [frame.schema[name] for name in names[: -len(kinds)]]
     new = [StructField(name, kind) for name, kind in zip(names[-len(kinds) :], kinds, strict=True)]
     return StructType([*carried, *new])

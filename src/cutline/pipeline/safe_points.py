@@ -89,6 +89,10 @@ class SafePoints:
                 last = place
         return found
 
+    def holds_at(self, text: str, place: int) -> bool:
+        """Return whether a place between two characters is a point."""
+        return self._is_point(text[place - 1], text[place])
+
     def first(self, text: str) -> int | None:
         """Find the first point of a text; None: it has none.
 

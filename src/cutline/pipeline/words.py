@@ -396,6 +396,11 @@ class _SafePoints:
         """List points after `begin`: not all of them, but none closer than _LEAST_GAP."""
         return self._find(text, begin, _LEAST_GAP)
 
+    def holds_at(self, text: str, place: int) -> bool:
+        """Return whether a place is a point; two characters on each side decide."""
+        begin = max(0, place - 2)
+        return place - begin in self._find(text[begin : place + 2], 0, 1)
+
     def first(self, text: str) -> int | None:
         """Find the first point of a text; None: it has none."""
         return next(iter(self._find(text, 0, 1)), None)

@@ -320,6 +320,10 @@ class WrappedTokenizer:
             return iter(())
         return (found.start() for found in self._points.finditer(text, begin + 1))
 
+    def _is_safe_point(self, text: str, place: int) -> bool:
+        """Return whether a place is a safe split point of every text with these characters."""
+        return self._points is not None and self._points.match(text, place) is not None
+
     def _count_after(self, text: str) -> int:
         """Count the tokens of a text that begins at a safe split point."""
         return self.count_part(text) if len(text) <= SHORT else self._count(text)

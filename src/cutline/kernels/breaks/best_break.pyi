@@ -1,5 +1,5 @@
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from cutline.kernels.index.interval import Intervals
 
@@ -12,4 +12,5 @@ def cut_at_breaks(
     kinds: array[int],
     stable: bool,
     further: Sequence[tuple[Intervals | str, int]] = (),
+    renew: Callable[[int], Sequence[tuple[int, int]] | None] | None = None,
 ) -> tuple[memoryview, int]: ...

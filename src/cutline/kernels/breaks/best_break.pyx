@@ -43,6 +43,7 @@ cdef struct Limit:
     SafePoint point             # of the present chunk: the last with at most n tokens before it
     int64_t tokens              # where the query counts
     Query query
+    Py_ssize_t known_from       # whether ends before this place fit takes a longer search
 
 cdef struct Break:
     Py_ssize_t end
@@ -54,7 +55,7 @@ cdef struct Break:
 
 def cut_at_breaks(
     Intervals counter not None, Py_ssize_t start, Py_ssize_t until, Py_ssize_t n, double min_fill,
-    const int[::1] kinds not None, bint stable, further=()
+    const int[::1] kinds not None, bint stable, further=(), renew=None
 ):
     """Cut at the last breaks that fit, while they fill chunks; see `best_break`.
 
@@ -69,6 +70,8 @@ def cut_at_breaks(
         stable: at the break of that kind which the text around it chooses, not at the last.
         further: counters of the same text by other tokenizers, or "characters" or "bytes", with
             the maximum of each.
+        renew: from the start of a chunk to the last of the further limits for this chunk, a
+            maximum and the place from which on it holds for each; None: not known.
 
     Returns:
         int64, four of each chunk: start, end, tokens and place in `kinds`; the text's end is
@@ -101,28 +104,50 @@ def cut_at_breaks(
             limits[place].unit = CHARACTERS if one == "characters" else BYTES
             limits[place].index = limits.index
             limits[place].n = most
-    with nogil:
-        while start < until and row < MOST_CUTS:
-            found = best_break(limits, n_limits, start, min_fill, first_kind, n_kinds)
-            if (
-                stable and found.end != NOT_FOUND and found.place < n_kinds
-                and found.tokens >= found.fill
-            ):
-                choose(limits, n_limits, &candidates, start, first_kind[found.place], &found)
-            if found.end < 0:
-                break
-            rows[4 * row] = start
-            rows[4 * row + 1] = start = found.end
-            rows[4 * row + 2] = found.tokens
-            rows[4 * row + 3] = found.place
-            row += 1
-    free_candidates(&candidates)
-    free(limits)
-    for one, owned in taken:
-        give_back(one, owned)
+    try:
+        with nogil:
+            while start < until and row < MOST_CUTS:
+                if renew is not None:
+                    with gil:
+                        if not renewed(limits, n_limits, renew(start)):
+                            found.end = found.longest = NOT_FOUND
+                            break
+                found = best_break(limits, n_limits, start, min_fill, first_kind, n_kinds)
+                if (
+                    stable and found.end != NOT_FOUND and found.place < n_kinds
+                    and found.tokens >= found.fill
+                ):
+                    choose(limits, n_limits, &candidates, start, first_kind[found.place], &found)
+                if found.end < 0:
+                    break
+                rows[4 * row] = start
+                rows[4 * row + 1] = start = found.end
+                rows[4 * row + 2] = found.tokens
+                rows[4 * row + 3] = found.place
+                row += 1
+    finally:
+        free_candidates(&candidates)
+        free(limits)
+        for one, owned in taken:
+            give_back(one, owned)
     if found.end == NO_MEMORY:
         raise MemoryError("no memory for the places that a chunk may end at")
     return cuts[:4 * row], found.longest
+
+
+cdef bint renewed(Limit* limits, int n_limits, object last) except -1:
+    """Set the last limits to those of the next chunk. Returns whether they are known."""
+    cdef int one
+    if last is None:
+        return False
+    one = n_limits - <int> len(last)
+    for most, known_from in last:
+        if most < 0:
+            return False
+        limits[one].n = most
+        limits[one].known_from = known_from
+        one += 1
+    return True
 
 
 cdef object take_limit(Limit* limit, Intervals counter, Py_ssize_t most):
@@ -204,10 +229,17 @@ cdef Py_ssize_t fill_within(
 
     NOT_FOUND: it is not known whether the first limit alone lets it end later.
     """
-    cdef Py_ssize_t alone = last_place(limits, 1, start), tokens
-    if longest != NOT_FOUND and alone != NOT_FOUND:
+    cdef Py_ssize_t alone, tokens
+    if longest == NOT_FOUND:
+        return NOT_FOUND
+    if longest < limits.index.text.n and fits(limits, 1, start, longest + 1, &tokens) == FITS:
+        if fits(limits, 1, start, longest, &tokens) != FITS:
+            return NOT_FOUND
+        return <Py_ssize_t> ceil(min_fill * tokens)
+    alone = last_place(limits, 1, start)
+    if alone != NOT_FOUND:
         alone = longest_nearby(limits, 1, start, alone)
-    if longest == NOT_FOUND or alone == NOT_FOUND:
+    if alone == NOT_FOUND:
         return NOT_FOUND
     if alone == longest:
         return <Py_ssize_t> ceil(min_fill * limits.n)
@@ -279,7 +311,7 @@ cdef Py_ssize_t last_place(Limit* limits, int n_limits, Py_ssize_t start) noexce
             continue
         limits[one].point = last_within_budget(&limits[one], start)
         place = last_place_of(&limits[one], start)
-        if place == NOT_FOUND:
+        if place == NOT_FOUND or place < limits[one].known_from:
             return NOT_FOUND
         bound = min(bound, place)
     return bound
@@ -338,7 +370,12 @@ cdef int fits(
     for one in range(1, n_limits):
         if fit != FITS:
             break
-        fit = fits_one(&limits[one], start, end, &others)
+        if end < limits[one].known_from:
+            return UNKNOWN
+        if limits[one].unit == TOKENS and limits[one].index == limits.index:
+            fit = FITS if tokens[0] <= limits[one].n else DOES_NOT
+        else:
+            fit = fits_one(&limits[one], start, end, &others)
     return fit
 
 

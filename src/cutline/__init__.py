@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from cutline.counting import Appender, IntervalCounter, Prepender
     from cutline.decode_stream import DecodeStream
     from cutline.packing import Item, Packed, PackedItem, pack, truncate
+    from cutline.retrieval import Plan, batches, plan
     from cutline.training import PieceCounts, Progress, count_pieces
     from cutline.training.trainer import train, train_from_counts
     from cutline.verification import Finding, Report, verify
@@ -71,6 +72,7 @@ __all__ = [
     "PatternError",
     "PatternFallbackWarning",
     "PieceCounts",
+    "Plan",
     "Prepender",
     "Progress",
     "Report",
@@ -86,6 +88,7 @@ __all__ = [
     "VocabularyError",
     "WrappedTokenizer",
     "__version__",
+    "batches",
     "code_languages",
     "count_pieces",
     "encoding_for_model",
@@ -95,6 +98,7 @@ __all__ = [
     "list_encoding_names",
     "load",
     "pack",
+    "plan",
     "train",
     "train_from_counts",
     "truncate",
@@ -120,12 +124,15 @@ _LATE = {
     "Packed": "cutline.packing",
     "PackedItem": "cutline.packing",
     "PieceCounts": "cutline.training",
+    "Plan": "cutline.retrieval",
     "Progress": "cutline.training",
     "Report": "cutline.verification",
     "WrappedTokenizer": "cutline.wrapping",
+    "batches": "cutline.retrieval",
     "code_languages": "cutline.chunking",
     "count_pieces": "cutline.training",
     "pack": "cutline.packing",
+    "plan": "cutline.retrieval",
     "train": "cutline.training.trainer",
     "train_from_counts": "cutline.training.trainer",
     "truncate": "cutline.packing",

@@ -36,16 +36,27 @@ from cutline.version import __version__
 if TYPE_CHECKING:
     from cutline.chunking import (
         CodeChunker,
+        HierarchicalChunker,
         MarkdownChunker,
+        Node,
         TextChunker,
         TokenChunker,
+        boundaries,
         code_languages,
     )
     from cutline.chunks import Chunk
     from cutline.counting import Appender, IntervalCounter, Prepender
     from cutline.decode_stream import DecodeStream
     from cutline.packing import Item, Packed, PackedItem, pack, truncate
-    from cutline.retrieval import Plan, batches, plan
+    from cutline.retrieval import (
+        Plan,
+        SentenceWindow,
+        batches,
+        merge_hits,
+        plan,
+        sentence_windows,
+        token_spans,
+    )
     from cutline.training import PieceCounts, Progress, count_pieces
     from cutline.training.trainer import train, train_from_counts
     from cutline.verification import Finding, Report, verify
@@ -62,10 +73,12 @@ __all__ = [
     "DecodeStream",
     "Encoding",
     "Finding",
+    "HierarchicalChunker",
     "HubError",
     "IntervalCounter",
     "Item",
     "MarkdownChunker",
+    "Node",
     "OffsetError",
     "Packed",
     "PackedItem",
@@ -76,6 +89,7 @@ __all__ = [
     "Prepender",
     "Progress",
     "Report",
+    "SentenceWindow",
     "SourceError",
     "SpecialTokenError",
     "SurrogateError",
@@ -89,6 +103,7 @@ __all__ = [
     "WrappedTokenizer",
     "__version__",
     "batches",
+    "boundaries",
     "code_languages",
     "count_pieces",
     "encoding_for_model",
@@ -97,8 +112,11 @@ __all__ = [
     "get_encoding",
     "list_encoding_names",
     "load",
+    "merge_hits",
     "pack",
     "plan",
+    "sentence_windows",
+    "token_spans",
     "train",
     "train_from_counts",
     "truncate",
@@ -128,11 +146,18 @@ _LATE = {
     "Progress": "cutline.training",
     "Report": "cutline.verification",
     "WrappedTokenizer": "cutline.wrapping",
+    "HierarchicalChunker": "cutline.chunking",
+    "Node": "cutline.chunking",
+    "SentenceWindow": "cutline.retrieval",
     "batches": "cutline.retrieval",
+    "boundaries": "cutline.chunking",
     "code_languages": "cutline.chunking",
     "count_pieces": "cutline.training",
+    "merge_hits": "cutline.retrieval",
     "pack": "cutline.packing",
     "plan": "cutline.retrieval",
+    "sentence_windows": "cutline.retrieval",
+    "token_spans": "cutline.retrieval",
     "train": "cutline.training.trainer",
     "train_from_counts": "cutline.training.trainer",
     "truncate": "cutline.packing",

@@ -70,7 +70,14 @@ class Rules:
 
     def with_count_text(self, count_text: CountText | None) -> Self:
         """Return a copy with another `count_text`."""
-        options: dict[str, Any] = vars(self) | {"count_text": count_text}
+        return self._with(count_text=count_text)
+
+    def with_chunk_size(self, chunk_size: int) -> Self:
+        """Return a copy with another `chunk_size`."""
+        return self._with(chunk_size=chunk_size)
+
+    def _with(self, **changes: Any) -> Self:
+        options: dict[str, Any] = vars(self) | changes
         del options["overlap_levels"]
         return type(self)(**options)
 

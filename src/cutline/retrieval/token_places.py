@@ -39,7 +39,7 @@ def token_spans(
         encoding: an `Encoding`, its name, or a wrapped tokenizer that gives offsets.
 
     Returns:
-        int64, shape (chunks, 2): half-open spans of `encoding.encode_ordinary(text)`. Special
+        int64, shape (chunks, 2); half-open spans of `encoding.encode_ordinary(text)`. Special
         tokens that the model adds in front are not counted. Between the spans of chunks that
         make up the text no token is missing, except those for no character at its end.
 

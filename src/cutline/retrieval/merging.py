@@ -38,8 +38,8 @@ def merge_hits(
         min_share: the share of a parent's characters, more than 0, at most 1.
 
     Returns:
-        The passages in the order of the text, numbered from 0. No two touch: none repeats a
-        character. Counts are those of the joined texts; headings those of its first part.
+        The passages in the order of the text, numbered from 0. No two touch, and none
+        repeats a character. Counts are those of the joined texts; headings those of its first part.
 
     Raises:
         ValueError: hits or parents disagree about a character, so they are of several texts; or a

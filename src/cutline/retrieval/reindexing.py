@@ -34,7 +34,7 @@ class Plan(NamedTuple, Generic[Old, New]):
 
     @property
     def moved(self) -> list[tuple[Old, New]]:
-        """The kept pairs that lie elsewhere now: offsets or indices to update, not to embed.
+        """The kept pairs that lie elsewhere now, whose offsets are to be updated.
 
         Compared are "start_index", "end_index" and "index", as far as both have them.
         """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,9 @@ from cutline.checks import plain_text, utf8_of
 from cutline.chunks import Chunk
 from cutline.encoding import Encoding
 from cutline.errors import OffsetError
+from cutline.protocols import TokenCounter
 from cutline.registry import token_counter_of
 from cutline.wrapping import WrappedTokenizer
-
-if TYPE_CHECKING:
-    from cutline.protocols import TokenCounter
 
 __all__ = ["token_spans"]
 

@@ -147,7 +147,7 @@ nitpick_ignore = [
 ]
 nitpick_ignore_regex = [
     ("py:class", r"cutline\.[\w.]*\._\w+"),  # private: of no page
-    ("py:class", r"cutline\.retrieval\.\w+\.(Old|New|T)"),  # type variables
+    ("py:class", r"(cutline\.retrieval\.\w+\.)?(Old|New|T)"),  # type variables
 ]
 """Types of packages that keep no page for a type at a lasting address; and, as the type of a
 property, what stands for an encoding or a wrapped tokenizer.

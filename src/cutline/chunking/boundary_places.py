@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from cutline.checks import plain_text
-from cutline.chunking.level_choice import make_levels
-
-if TYPE_CHECKING:
-    from cutline.chunking.level_choice import LevelLike
+from cutline.chunking.level_choice import LevelLike, make_levels
 
 __all__ = ["boundaries"]
 

@@ -145,7 +145,10 @@ nitpick_ignore = [
         as_text(TokenCounter)[1:],
     )
 ]
-nitpick_ignore_regex = [("py:class", r"cutline\.[\w.]*\._\w+")]  # private: of no page
+nitpick_ignore_regex = [
+    ("py:class", r"cutline\.[\w.]*\._\w+"),  # private: of no page
+    ("py:class", r"(cutline\.retrieval\.\w+\.)?(Old|New|T)"),  # type variables
+]
 """Types of packages that keep no page for a type at a lasting address; and, as the type of a
 property, what stands for an encoding or a wrapped tokenizer.
 """

@@ -26,7 +26,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("encoding",),
     ("registry",),
     ("chunking", "packing", "training", "verification"),
-    ("view", "integrations"),
+    ("view", "integrations", "retrieval"),
     ("__init__",),
     ("cli",),
     ("__main__",),

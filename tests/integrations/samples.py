@@ -23,6 +23,15 @@ PYTHON = (
     "class Fish:\n    def swim(self):\n        return 1\n\n    def rest(self):\n        return 2\n"
 )
 
+# 250 chunks and more, and the same after a sentence was inserted at the top.
+PROGRAM = "".join(
+    f'def job_{n}(items):\n    """Do job {n}, which is like all others."""\n'
+    f"    total = {n}\n    for item in items:\n        total += item.weight * {n % 7}\n"
+    f"    if total > {n * 3}:\n        raise ValueError(items)\n    return total\n\n\n"
+    for n in range(260)
+)
+EDITED = "# A sentence that somebody inserted at the top.\n" + PROGRAM
+
 DIMENSIONS = 256
 
 

@@ -11,13 +11,14 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 import cutline
 from cutline.chunking.chunkers import Chunker
-from tests.integrations.samples import FISH, REPEATED, UNUSUAL, embed
+from tests.integrations.samples import EDITED, FISH, PROGRAM, REPEATED, UNUSUAL, embed
 from tests.oracles import counter
 from tests.wrapping.made import wrapped
 
 pytest.importorskip("haystack", reason="haystack-ai is missing")
 
 from haystack import Document, Pipeline, component
+from haystack.components.caching import CacheChecker
 from haystack.components.preprocessors import DocumentSplitter, RecursiveDocumentSplitter
 from haystack.components.retrievers.in_memory import InMemoryEmbeddingRetriever
 from haystack.components.writers import DocumentWriter
@@ -63,6 +64,8 @@ def test_documents_are_split_stored_and_found_with_what_their_chunks_know() -> N
         "page_number": 1,
         "split_id": 2,
         "split_idx_start": FISH.index("## Eels"),
+        "split_idx_end": len(FISH),
+        "content_hash": MARKDOWN(FISH)[-1].content_hash,
         "token_count": counter("o200k_base")(found.content),
         "headings": ["Fish", "Eels"],
         "boundary": "end",
@@ -108,6 +111,20 @@ def test_cuts_are_those_of_the_built_in_splitter_where_these_are_exact() -> None
     assert [one.content for one in split(ours, text)] == [
         one.content for one in split(theirs, text)
     ]
+
+
+def test_without_places_only_what_an_edit_changed_has_a_new_id() -> None:
+    chunker = cutline.CodeChunker("python", "o200k_base", 64, stable=True)
+    splitter = CutlineDocumentSplitter(chunker, add_places=False)
+    store = InMemoryDocumentStore()
+    before, after = (split(splitter, text, source="program.py") for text in (PROGRAM, EDITED))
+    store.write_documents(before)
+    checked = CacheChecker(store, "id").run([one.id for one in after])
+    assert len(before) >= 250
+    assert 1 <= len(checked["misses"]) <= 2
+    assert {"split_id", "split_idx_start", "page_number", "source_id"}.isdisjoint(after[1].meta)
+    again = CutlineDocumentSplitter.from_dict(splitter.to_dict())
+    assert [one.id for one in split(again, EDITED, source="program.py")] == [o.id for o in after]
 
 
 def ranges(documents: list[Document]) -> list[Any]:

@@ -6,13 +6,14 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 import cutline
-from tests.integrations.samples import FISH, PYTHON, REPEATED, UNUSUAL, embed
+from tests.integrations.samples import EDITED, FISH, PROGRAM, PYTHON, REPEATED, UNUSUAL, embed
 from tests.oracles import counter
 
 pytest.importorskip("langchain_text_splitters", reason="langchain-text-splitters is missing")
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
+from langchain_core.indexing import InMemoryRecordManager, index
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import RecursiveCharacterTextSplitter, TextSplitter
 
@@ -41,6 +42,8 @@ def test_documents_are_split_stored_and_found_with_what_their_chunks_know() -> N
     assert found.metadata == {
         "source": "fish.md",
         "start_index": FISH.index("## Eels"),
+        "end_index": len(FISH),
+        "content_hash": MARKDOWN(FISH)[-1].content_hash,
         "token_count": counter("o200k_base")(found.page_content),
         "headings": "Fish > Eels",
         "boundary": "end",
@@ -61,7 +64,45 @@ def test_start_indices_are_true_and_no_chunk_is_over_budget(text: str, overlap: 
 
 def test_start_indices_are_left_out_unless_asked_for() -> None:
     (document,) = CutlineTextSplitter().create_documents(["short"])
-    assert document.metadata == {"token_count": 1, "boundary": "end"}
+    (chunk,) = cutline.TextChunker("o200k_base")("short")
+    assert document.metadata == {
+        "token_count": 1,
+        "content_hash": chunk.content_hash,
+        "boundary": "end",
+    }
+    table = "| a | b |\n|---|---|\n" + "| one | two |\n" * 30
+    for asked in (False, True):
+        splitter = CutlineTextSplitter(MARKDOWN, add_start_index=asked)
+        keys = {key for one in splitter.create_documents([table]) for key in one.metadata}
+        assert {"continues", "continued"} < keys
+        offsets = {"start_index", "end_index", "continues_from", "continued_to"}
+        assert keys & offsets == (offsets if asked else set())
+
+
+def test_index_embeds_only_what_an_edit_changed() -> None:
+    embedded: list[str] = []
+
+    class Counted(Words):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            embedded.extend(texts)
+            return super().embed_documents(texts)
+
+    store, manager = InMemoryVectorStore(Counted()), InMemoryRecordManager(namespace="code")
+    manager.create_schema()
+    splitter = CutlineTextSplitter(cutline.CodeChunker("python", "o200k_base", 64, stable=True))
+    for text in (PROGRAM, EDITED):
+        embedded.clear()
+        documents = splitter.create_documents([text], [{"source": "program.py"}])
+        done = index(
+            documents, manager, store, cleanup="full", source_id_key="source", key_encoder="blake2b"
+        )
+        if text == PROGRAM:
+            assert len(embedded) == len(documents) >= 250
+    assert 1 <= len(embedded) <= 2
+    assert done["num_skipped"] == len(documents) - len(embedded)
+    assert done["num_deleted"] <= 1
+    kept = [one["text"] for one in store.store.values()]
+    assert sorted(kept) == sorted(document.page_content for document in documents)
 
 
 def test_metadata_is_copied_for_each_chunk() -> None:

@@ -13,16 +13,17 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 import cutline
 from cutline.chunking.chunkers import Chunker
-from tests.integrations.samples import FISH, REPEATED, UNUSUAL, embed
+from tests.integrations.samples import EDITED, FISH, PROGRAM, REPEATED, UNUSUAL, embed
 from tests.oracles import counter
 
 pytest.importorskip("llama_index.core", reason="llama-index-core is missing")
 
 from llama_index.core import MockEmbedding, VectorStoreIndex
 from llama_index.core.embeddings import BaseEmbedding
-from llama_index.core.ingestion import IngestionCache, IngestionPipeline
+from llama_index.core.ingestion import DocstoreStrategy, IngestionCache, IngestionPipeline
 from llama_index.core.node_parser import TokenTextSplitter
 from llama_index.core.schema import Document, MetadataMode, NodeRelationship, TextNode
+from llama_index.core.storage.docstore import SimpleDocumentStore
 
 from cutline.integrations.llama_index import CutlineNodeParser
 
@@ -62,6 +63,7 @@ def test_documents_are_parsed_indexed_and_found_with_what_their_chunks_know() ->
     assert node.metadata == {
         "source": "fish.md",
         "token_count": count(node.text),
+        "content_hash": MARKDOWN(FISH)[-1].content_hash,
         "boundary": "end",
         "headings": "Fish > Eels",
     }
@@ -144,7 +146,7 @@ def test_nodes_are_parsed_again() -> None:
         node.text for node in nodes
     ]
     assert "".join(node.text for node in nodes) == FISH
-    assert nodes[0].excluded_llm_metadata_keys == ["token_count", "boundary"]
+    assert nodes[0].excluded_llm_metadata_keys == ["token_count", "content_hash", "boundary"]
 
 
 @pytest.mark.parametrize(
@@ -167,6 +169,30 @@ def test_it_is_written_and_read(parser: CutlineNodeParser) -> None:
         assert read.chunker.chunk(FISH) == parser.chunker.chunk(FISH)
         assert read.include_metadata == parser.include_metadata
         assert type(read.chunker) is type(parser.chunker)
+
+
+def test_a_docstore_keeps_nodes_that_an_edit_did_not_change_from_being_embedded() -> None:
+    embedded: list[str] = []
+
+    class Counted(Words):
+        def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+            embedded.extend(texts)
+            return super()._get_text_embeddings(texts)
+
+    parser = CutlineNodeParser(cutline.CodeChunker("python", "o200k_base", 64, stable=True))
+    pipeline = IngestionPipeline(
+        transformations=[Counted()],
+        docstore=SimpleDocumentStore(),
+        docstore_strategy=DocstoreStrategy.DUPLICATES_ONLY,
+    )
+    for text in (PROGRAM, EDITED):
+        embedded.clear()
+        document = Document(text=text, id_="program.py", metadata={"file": "program.py"})
+        nodes = parser.get_nodes_from_documents([document])
+        pipeline.run(nodes=nodes)
+        if text == PROGRAM:
+            assert len(embedded) == len(nodes) >= 250
+    assert 1 <= len(embedded) <= 2
 
 
 def test_ingestion_remembers_what_it_did_by_the_options() -> None:

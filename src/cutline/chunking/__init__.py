@@ -1,5 +1,6 @@
 """Chunkers: cut texts at natural boundaries within a token budget. Source: docs/chunking.md."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from cutline.chunking.by_name import chunker_for
@@ -12,24 +13,35 @@ from cutline.chunking.chunkers import (
 )
 
 if TYPE_CHECKING:
+    from cutline.chunking.boundary_places import boundaries
     from cutline.chunking.code_structure import code_languages
+    from cutline.chunking.hierarchy import HierarchicalChunker, Node
 
 __all__ = [
     "Chunker",
     "CodeChunker",
+    "HierarchicalChunker",
     "MarkdownChunker",
+    "Node",
     "TextChunker",
     "TokenChunker",
+    "boundaries",
     "chunker_for",
     "code_languages",
 ]
 
+# Few programs need these.
+_LATE = {
+    "HierarchicalChunker": "hierarchy",
+    "Node": "hierarchy",
+    "boundaries": "boundary_places",
+    "code_languages": "code_structure",
+}
+
 
 def __getattr__(name: str) -> Any:
-    if name != "code_languages":
+    if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # Most programs chunk no code.
-    from cutline.chunking.code_structure import code_languages
-
-    globals()[name] = code_languages
-    return code_languages
+    found = getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
+    globals()[name] = found
+    return found

@@ -8,6 +8,7 @@ from one `IntervalCounter`: no candidate is encoded. Source: docs/chunking.md.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from itertools import takewhile
 from math import ceil
 from operator import attrgetter, index
@@ -98,6 +99,8 @@ class ChunkFinder:
         self._rules = rules
         self._outline = outline
         self._offset = offset
+        # Where the last chunk ends, and the name of the boundary there.
+        self._end, self._end_name = len(text), END
         self._levels = (*outline.levels, *rules.levels)
         self._plain: PlainFinder | None = None
         sending = self._sending
@@ -112,6 +115,19 @@ class ChunkFinder:
             and isinstance(counter, CutsAtBreaks)
         ):
             self._plain = PlainFinder(text, counter, (), rules, offset, END)
+
+    def within(self, end: int, end_name: str, rules: Rules) -> ChunkFinder:
+        """Return a finder for a part of the text, which shares what was made for the whole.
+
+        Args:
+            end: where the part ends; where it begins, the first floor says.
+            end_name: the name of the boundary there.
+            rules: those of this finder with another chunk size, and without overlap.
+        """
+        twin = copy(self)
+        twin._plain = None  # it cuts up to the end of the text
+        twin._end, twin._end_name, twin._rules = end, end_name, rules
+        return twin
 
     def next_chunks(self, floor: int, until: int, index: int) -> list[Chunk]:
         """Make the chunks that `next_cut` would find, up to the first that needs a search."""
@@ -192,8 +208,8 @@ class ChunkFinder:
         """Skip white space, if it is stripped."""
         if not self._rules.strip:
             return floor
-        text, n = self._text, len(self._text)
-        while floor < n and text[floor].isspace():
+        text, end = self._text, self._end
+        while floor < end and text[floor].isspace():
             floor += 1
         return floor
 
@@ -312,7 +328,7 @@ class ChunkFinder:
         fresh = self.skip_space(place)
         self._begin_sending(fresh, index + 1)
         for candidate in self._starts(start, fresh):
-            last = Cut(candidate, end, self._tokens(candidate, end), END, fresh)
+            last = Cut(candidate, end, self._tokens(candidate, end), self._end_name, fresh)
             if self._is_within(last):
                 return first, last
         return None
@@ -366,20 +382,19 @@ class ChunkFinder:
 
     def _end_near(self, floor: int) -> int:
         """Return the end of the text that is searched for graphemes after a place."""
-        return min(len(self._text), floor + _NEAR)
+        return min(self._end, floor + _NEAR)
 
     def _best(self, start: int, floor: int, budget: int) -> Cut | None:
         """Find the best end within a budget of the chunk's own tokens."""
-        text = self._text
         fit_end = self._longest(start, budget)
         if fit_end <= floor:
             return None
         longest = fit_end
-        if fit_end == len(text):
+        if fit_end == self._end:
             tokens = self._tokens(start, fit_end)
             if tokens <= budget:
-                return Cut(start, fit_end, tokens, END, floor)
-            fit_end -= 1  # stripped text can have more tokens
+                return Cut(start, fit_end, tokens, self._end_name, floor)
+            fit_end -= 1  # stripped text, or only a part of what fits, can have more tokens
         # A unit at `floor` may fit alone but not together with the overlap.
         first = floor + 1 if start == floor else floor
         limit = self._outline.limit(self._counter, first, fit_end, budget)
@@ -407,7 +422,7 @@ class ChunkFinder:
 
     def _longest(self, start: int, budget: int) -> int:
         """Return the end of the longest prefix within a budget and all limits."""
-        return self._counter.split_at(self.skip_space(start), budget)
+        return min(self._counter.split_at(self.skip_space(start), budget), self._end)
 
     def _elsewhere(self, start: int, fit_end: int) -> tuple[int, int, str]:
         """Find the best end at the levels that `PlainFinder` does not support."""

@@ -23,13 +23,15 @@ class ChunkStream:
 
     Args:
         rules: the chunker's options.
+        start: where the first chunk begins.
+        index: its index.
     """
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: Rules, start: int = 0, index: int = 0) -> None:
         self._rules = rules
-        self._index = 0
-        self._start = 0  # of the last chunk
-        self._floor = 0  # its end
+        self._index = index
+        self._start = start  # of the last chunk
+        self._floor = start  # its end
         self._held: list[
             tuple[int, Cut]
         ] = []  # for `balance`: the last two cuts, with their floors

@@ -138,8 +138,7 @@ class Chunker:
         Cost: linear in the text; with `also_fits`, that of each tokenizer.
         """
         text = plain_text(text)
-        outline, counter = self._outline(text), self._encoding.intervals(text)
-        finder = ChunkFinder(text, counter, self._rules, outline, encoding=self._encoding)
+        finder = self._finder(text, self._rules)
         return list(ChunkStream(self._rules).chunks(finder, 0, len(text), final=True))
 
     __call__ = chunk
@@ -183,6 +182,11 @@ class Chunker:
 
     def _chunk_parts(self, parts: Iterable[str]) -> Iterator[Chunk]:
         return chunk_parts(parts, self._encoding, self._rules)
+
+    def _finder(self, text: str, rules: Rules) -> ChunkFinder:
+        """Return what cuts a text by some rules with the levels of this chunker."""
+        outline, counter = self._outline(text), self._encoding.intervals(text)
+        return ChunkFinder(text, counter, rules, outline, encoding=self._encoding)
 
     def _outline(self, text: str) -> Outline:
         """Return the structure of a text: plain."""

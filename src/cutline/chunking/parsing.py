@@ -58,7 +58,7 @@ def structure_of(text: str, language: str, *, isolated: bool) -> Structure:
         warnings.warn(
             f"a text is cut at lines, not by its syntax: {structure.problem}",
             UnparsedWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     return structure
 

@@ -12,6 +12,7 @@ from cutline.chunking.chunkers import Chunker
 from cutline.chunks import Chunk, ChunkSize
 from cutline.counting.limits import AlsoFits
 from cutline.encoding import Encoding
+from cutline.integrations.chunk_metadata import chunk_metadata
 from cutline.integrations.describing import (
     checked_rendered,
     chunker_for,
@@ -44,11 +45,11 @@ logger = logging.getLogger(__name__)
 class CutlineDocumentSplitter:
     r"""Splits documents with one of cutline's chunkers.
 
-    A split has the metadata of its document and those of Haystack's own splitters: "source_id",
-    "split_id", "split_idx_start", "page_number" (of pages that end in "\f") and, if chunks may
-    overlap, "_split_overlap". It also has those of its chunk: "token_count"; "boundary", the kind
-    of boundary at its end; with a `MarkdownChunker` or a `CodeChunker` also "headings", a list,
-    and `Chunk.metadata`.
+    A split has the metadata of its document and those of its chunk: "token_count";
+    "content_hash"; "boundary", the kind of boundary at its end; with a `MarkdownChunker` or a
+    `CodeChunker` also "headings", a list, and `Chunk.metadata`. With `add_places` it has those of
+    Haystack's own splitters, too: "source_id", "split_id", "split_idx_start", "page_number" (of
+    pages that end in "\f") and, if chunks may overlap, "_split_overlap"; and "split_idx_end".
 
     Args:
         chunker: any chunker. By default, a `TextChunker` with the following options.
@@ -64,6 +65,10 @@ class CutlineDocumentSplitter:
         rendered: make what the template sends the splits' content, for embedding; the chunk's text
             alone is then "text" in the metadata.
         skip_empty_documents: drop documents without text, instead of passing them on.
+        add_places: whether the metadata says where the split lies, as Haystack's retrievers of
+            neighbours need it. These values change with an edit before the split, and so does
+            the split's id. Without them equal splits have one id, and a
+            `CacheChecker` on "id" or a writer that skips duplicates finds what is stored.
 
     Raises:
         TypeError: a chunker and options for one are both given.
@@ -88,6 +93,7 @@ class CutlineDocumentSplitter:
         template: Template | None = None,
         rendered: bool = False,
         skip_empty_documents: bool = True,
+        add_places: bool = True,
     ) -> None:
         self.chunker = chunker_of(
             chunker,
@@ -99,6 +105,7 @@ class CutlineDocumentSplitter:
         )
         self.rendered = checked_rendered(rendered, self.chunker)
         self.skip_empty_documents = skip_empty_documents
+        self.add_places = add_places
 
     @component.output_types(documents=list[Document])
     def run(self, documents: list[Document]) -> dict[str, list[Document]]:
@@ -133,21 +140,34 @@ class CutlineDocumentSplitter:
             chunks = [Chunk("", 0, 0, 0, 0)]
         if not text and not chunks:
             logger.warning("Document {id} has an empty content: it is skipped", id=document.id)
-        pages = list(_pages(text, chunks))
+        metas = [self._meta(document, chunk) for chunk in chunks]
+        if self.add_places:
+            for meta, page in zip(metas, _pages(text, chunks), strict=True):
+                meta["page_number"] = page
         template = chunker.template if self.rendered else None
-        splits = [
-            _split(document, chunk, page, template)
-            for chunk, page in zip(chunks, pages, strict=True)
-        ]
-        if self.chunker.chunk_overlap:
+        splits = [_split(chunk, meta, template) for chunk, meta in zip(chunks, metas, strict=True)]
+        if self.chunker.chunk_overlap and self.add_places:
             _record_overlaps(chunks, splits)
         return splits
+
+    def _meta(self, document: Document, chunk: Chunk) -> dict[str, Any]:
+        known: dict[str, Any] = deepcopy(document.meta)
+        if self.add_places:
+            known |= {
+                "source_id": document.id,
+                "split_id": chunk.index,
+                "split_idx_start": chunk.start_index,
+                "split_idx_end": chunk.end_index,
+            }
+        if chunk.headings:
+            known["headings"] = list(chunk.headings)
+        return known | chunk_metadata(chunk, with_offsets=self.add_places)
 
     def to_dict(self) -> dict[str, Any]:
         """Serialize the component, for `Pipeline.dumps`."""
         written: dict[str, Any] = default_to_dict(
             self, chunker=describe(self.chunker), rendered=self.rendered,
-            skip_empty_documents=self.skip_empty_documents,
+            skip_empty_documents=self.skip_empty_documents, add_places=self.add_places,
         )  # fmt: skip
         return written
 
@@ -196,26 +216,11 @@ def count_with(splitter: Splitter, encoding: Encoding | str = "o200k_base") -> S
     return splitter
 
 
-def _split(document: Document, chunk: Chunk, page: int, template: Template | None) -> Document:
+def _split(chunk: Chunk, meta: dict[str, Any], template: Template | None) -> Document:
     """Make the split of a chunk; with a template, its content is what is sent."""
-    meta = _meta(document, chunk, page)
     if template is None:
         return Document(content=chunk.text, meta=meta)
     return Document(content=template.render(chunk), meta={**meta, "text": chunk.text})
-
-
-def _meta(document: Document, chunk: Chunk, page: int) -> dict[str, Any]:
-    known = {
-        **deepcopy(document.meta),
-        "source_id": document.id,
-        "page_number": page,
-        "split_id": chunk.index,
-        "split_idx_start": chunk.start_index,
-        "token_count": chunk.token_count,
-    }
-    if chunk.headings:
-        known["headings"] = list(chunk.headings)
-    return {**known, **chunk.metadata}
 
 
 def _pages(text: str, chunks: list[Chunk]) -> Iterator[int]:

@@ -11,6 +11,7 @@ from typing import Any, Literal, Self
 from cutline.chunking.chunkers import Chunker
 from cutline.chunks import Chunk, ChunkSize
 from cutline.counting.limits import AlsoFits
+from cutline.integrations.chunk_metadata import chunk_metadata
 from cutline.integrations.describing import checked_rendered, chunker_for, chunker_of
 from cutline.protocols import TokenCounter
 from cutline.registry import encoding_for_model, get_encoding
@@ -33,9 +34,10 @@ class CutlineTextSplitter(TextSplitter):
     """Splits texts and documents with one of cutline's chunkers.
 
     Every chunk of a document has the document's metadata and in addition "token_count";
-    "boundary", the kind of boundary at its end; with a `MarkdownChunker` or a `CodeChunker` also
-    "headings", joined by " > ", and `Chunk.metadata`. All values are flat, as vector stores need
-    them.
+    "content_hash"; "boundary", the kind of boundary at its end; with a `MarkdownChunker` or a
+    `CodeChunker` also "headings", joined by " > ", and `Chunk.metadata`. All values are flat, as
+    vector stores need them, and none moves with an edit before the chunk, so that LangChain's
+    `index` embeds only chunks that are new.
 
     Args:
         chunker: any chunker. By default, a `TextChunker` with the following options.
@@ -50,8 +52,9 @@ class CutlineTextSplitter(TextSplitter):
             taken from the document's metadata.
         rendered: make what the template sends the documents' content, for embedding; the chunk's
             text alone is then "text" in the metadata.
-        add_start_index: also put "start_index" into the metadata: the chunk's offset in the
-            document's text, in code points; from the cut itself, not found by searching.
+        add_start_index: also put "start_index" and "end_index" into the metadata: the chunk's
+            offsets in the document's text, in code points, from the cut itself, not found by
+            searching; and other offsets of `Chunk.metadata`.
         strip_whitespace: remove white space at both ends of each chunk. Unlike in other
             splitters it is kept by default: then the chunks joined are the text.
 
@@ -155,8 +158,9 @@ class CutlineTextSplitter(TextSplitter):
         return documents
 
     def _metadata(self, chunk: Chunk) -> dict[str, Any]:
-        known: dict[str, Any] = {"start_index": chunk.start_index} if self._add_start_index else {}
-        known["token_count"] = chunk.token_count
+        known: dict[str, Any] = {}
+        if self._add_start_index:
+            known = {"start_index": chunk.start_index, "end_index": chunk.end_index}
         if chunk.headings:
             known["headings"] = " > ".join(chunk.headings)
-        return {**known, **chunk.metadata}
+        return {**known, **chunk_metadata(chunk, with_offsets=self._add_start_index)}

@@ -11,6 +11,7 @@ from cutline.chunking.chunkers import Chunker
 from cutline.chunking.rules import CountText
 from cutline.chunks import Chunk, ChunkSize, size_for
 from cutline.counting.limits import AlsoFits
+from cutline.integrations.chunk_metadata import chunk_metadata
 from cutline.integrations.describing import chunker_for, chunker_from, chunker_of, describe
 from cutline.protocols import TokenCounter
 from cutline.registry import token_counter_of
@@ -68,10 +69,11 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
     """Parses documents into nodes with one of cutline's chunkers.
 
     A node's `start_char_idx` and `end_char_idx` are those of the cut itself, not found by
-    searching. Its metadata is the document's and in addition "token_count"; "boundary", the kind
-    of boundary at its end; with a `MarkdownChunker` or a `CodeChunker` also "headings", joined by
-    " > ", and `Chunk.metadata`. Of these only the headings are sent to models: the other keys
-    are excluded.
+    searching. Its metadata is the document's and in addition "token_count"; "content_hash";
+    "boundary", the kind of boundary at its end; with a `MarkdownChunker` or a `CodeChunker` also
+    "headings", joined by " > ", and `Chunk.metadata` without offsets, so that a node's hash does
+    not change with an edit before it. Of these only the headings are sent to models: the other
+    keys are excluded.
 
     With `include_metadata`, the budget holds for the text that is sent, with the metadata, by
     the document's templates, for embedding and for a language model.
@@ -219,7 +221,7 @@ class CutlineNodeParser(MetadataAwareTextSplitter):
 def _tell(chunk: Chunk, node: TextNode) -> None:
     """Copy a chunk's data into its node."""
     node.start_char_idx, node.end_char_idx = chunk.start_index, chunk.end_index
-    known = {"token_count": chunk.token_count, **chunk.metadata}
+    known = chunk_metadata(chunk, with_offsets=False)  # these are in the node
     embed, llm = node.excluded_embed_metadata_keys, node.excluded_llm_metadata_keys
     node.excluded_embed_metadata_keys = list(dict.fromkeys([*embed, *known]))
     node.excluded_llm_metadata_keys = list(dict.fromkeys([*llm, *known]))

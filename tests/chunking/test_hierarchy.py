@@ -1,0 +1,186 @@
+"""Chunks of several sizes: each level is a true chunking, and children make up their parent."""
+
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cutline
+from cutline import HierarchicalChunker, Node
+from cutline.chunking import Chunker
+from tests.integrations.samples import FISH, PROGRAM, REPEATED, UNUSUAL
+from tests.oracles import counter
+from tests.wrapping.made import KINDS, made, wrapped
+
+MADE: dict[str, Callable[..., Chunker]] = {
+    "text": lambda: cutline.TextChunker("o200k_base", 9),
+    "stable": lambda: cutline.TextChunker("o200k_base", 9, stable=True),
+    "balanced": lambda: cutline.TextChunker("cl100k_base", 9, balance=True),
+    "token": lambda: cutline.TokenChunker("gpt2", 9),
+    "token, graphemes": lambda: cutline.TokenChunker("o200k_base", 9, boundary="grapheme"),
+    "markdown": lambda: cutline.MarkdownChunker("o200k_base", 9),
+    "code": lambda: cutline.CodeChunker("python", "o200k_base", 9),
+    "limits": lambda: cutline.MarkdownChunker("o200k_base", 9, also_fits={"bytes": 150}),
+    "framed": lambda: cutline.TextChunker(
+        "o200k_base", 9, count_text=lambda chunk: chunk.token_count + 2
+    ),
+}
+SIZES = (40, 17, 6)
+TEXTS = {
+    "fish": FISH,
+    "table": "# Table\n\n| a | b |\n|---|---|\n" + "| one | two |\n" * 30,
+    "program": PROGRAM[:1500],
+    "repeated": REPEATED,
+    "unusual": UNUSUAL,
+    "crlf": FISH.replace("\n", "\r\n"),
+    "white": " \n" * 60,
+    "letters": "a" * 400,
+    "one": "a",
+    "empty": "",
+}
+
+
+def check(made: HierarchicalChunker, text: str) -> list[list[Node]]:
+    """What is promised of every hierarchy."""
+    chunker = made.chunker
+    levels = made(text)
+    count = chunker.encoding.count
+    assert len(levels) == len(made.sizes)
+    for level, (nodes, size) in enumerate(zip(levels, made.sizes, strict=True)):
+        assert "".join(node.chunk.text for node in nodes) == text
+        assert all(a.chunk.end_index == b.chunk.start_index for a, b in pairwise(nodes))
+        assert [node.chunk.index for node in nodes] == list(range(len(nodes)))
+        for node in nodes:
+            chunk = node.chunk
+            assert text[chunk.start_index : chunk.end_index] == chunk.text != ""
+            assert chunk.token_count == count(chunk.text) <= size
+            assert node.level == level
+            if chunker.count_text is not None:
+                assert chunker.count_text(chunk) <= size
+    for above, below in pairwise(levels):
+        assert [place for node in above for place in node.children] == list(range(len(below)))
+        for place, node in enumerate(above):
+            inner = [below[child] for child in node.children]
+            assert "".join(child.chunk.text for child in inner) == node.chunk.text
+            assert {(child.parent, child.parent_id) for child in inner} == {(place, node.id)}
+            assert inner[-1].chunk.metadata["boundary"] == node.chunk.metadata["boundary"]
+            assert inner[0].chunk.headings == node.chunk.headings
+    assert all(node.parent is None and node.parent_id is None for node in levels[0])
+    assert not any(node.children for node in levels[-1])
+    ids = [node.id for nodes in levels for node in nodes]
+    assert len(set(ids)) == len(ids)
+    return levels
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize("kind", MADE)
+def test_children_make_up_their_parent_at_every_level(kind: str, text: str) -> None:
+    chunker = MADE[kind]()
+    levels = check(HierarchicalChunker(chunker, SIZES), text)
+    rules = chunker._rules.with_chunk_size(SIZES[0])
+    chunker._rules = rules
+    assert [node.chunk for node in levels[0]] == chunker(text)
+
+
+@given(
+    st.sampled_from(sorted(MADE)),
+    st.text(st.sampled_from("ab .\n#-é中👍\u0301|`'\t1"), max_size=150),
+    st.lists(st.integers(6, 60), min_size=1, max_size=4, unique=True),
+)
+@settings(max_examples=200, deadline=None)
+def test_any_text_is_partitioned(kind: str, text: str, sizes: list[int]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cutline.errors.UnparsedWarning)
+        check(HierarchicalChunker(MADE[kind](), sorted(sizes, reverse=True)), text)
+
+
+def test_counts_are_those_of_tiktoken() -> None:
+    count = counter("o200k_base")
+    for nodes in HierarchicalChunker("o200k_base", SIZES)(FISH + UNUSUAL):
+        assert all(node.chunk.token_count == count(node.chunk.text) for node in nodes)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_wrapped_tokenizers_count_a_hierarchy(kind: str) -> None:
+    check(HierarchicalChunker(cutline.MarkdownChunker(wrapped(kind)), (60, 20)), FISH)
+    check(HierarchicalChunker(wrapped(kind), (60, 30)), UNUSUAL[:90])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_loaded_tokenizers_count_a_hierarchy(kind: str) -> None:
+    try:
+        encoding = cutline.Encoding.from_tokenizers(made(kind))
+    except ValueError as error:
+        pytest.skip(f"it is wrapped only: {error}")
+    check(HierarchicalChunker(cutline.MarkdownChunker(encoding), (60, 20)), FISH)
+
+
+def test_headings_are_those_of_each_chunk() -> None:
+    chunker = cutline.MarkdownChunker("o200k_base")
+    large, small = HierarchicalChunker(chunker, (512, 16))(FISH)
+    assert [node.chunk.headings for node in large] == [("Fish",)]
+    for node in small:
+        above = FISH[: node.chunk.start_index + len("## Salmon")]
+        opened = [one for one in ("Salmon", "Eels") if f"## {one}" in above]
+        assert node.chunk.headings == ("Fish", *opened[-1:])
+    assert len({node.chunk.headings for node in small}) == 3
+
+
+def test_ids_stay_where_the_content_stays() -> None:
+    made = HierarchicalChunker(cutline.CodeChunker("python", "o200k_base"), (256, 64))
+    before, after = made(PROGRAM), made("# A new line.\n" + PROGRAM)
+    for old, new in zip(before, after, strict=True):
+        changed = {node.id for node in new} - {node.id for node in old}
+        assert len(changed) <= 2
+    repeated = Counter(node.id.partition("-")[0] for node in made(REPEATED)[1])
+    assert repeated.keys() == {"1"}
+    ids = [node.id for node in HierarchicalChunker("o200k_base", (4,))("One fish.\n\n" * 5)[0]]
+    assert ids[1:3] == [f"{ids[0]}-2", f"{ids[0]}-3"]
+
+
+def test_a_text_is_parsed_and_indexed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: Counter[str] = Counter()
+    chunker = cutline.MarkdownChunker(wrapped("bert"))
+    kind = type(chunker.encoding)
+    outline, intervals = cutline.MarkdownChunker._outline, kind.intervals
+
+    def counted_outline(self: cutline.MarkdownChunker, text: str) -> object:
+        calls["outline"] += 1
+        return outline(self, text)
+
+    def counted_intervals(self: cutline.WrappedTokenizer, text: str) -> object:
+        calls["intervals"] += 1
+        return intervals(self, text)
+
+    monkeypatch.setattr(cutline.MarkdownChunker, "_outline", counted_outline)
+    monkeypatch.setattr(kind, "intervals", counted_intervals)
+    HierarchicalChunker(chunker, (60, 30, 15))(FISH)
+    assert calls == {"outline": 1, "intervals": 1}
+
+
+def test_options_that_cannot_be_kept_are_refused() -> None:
+    for option in ({"chunk_overlap": 2}, {"strip": True}):
+        chunker = cutline.TextChunker("o200k_base", 9, **option)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match=f"must have no {next(iter(option))}, got"):
+            HierarchicalChunker(chunker)
+    for sizes in ((), (5, 5), (5, 9)):
+        with pytest.raises(ValueError, match="sizes must be one or more, falling, got"):
+            HierarchicalChunker("o200k_base", sizes)
+    with pytest.raises(ValueError, match="chunk_size must be 1 or more tokens, got 0"):
+        HierarchicalChunker("o200k_base", (5, 0))
+    with pytest.raises(cutline.BudgetError, match="offset 2"):
+        HierarchicalChunker("gpt2", (9, 1))("ab👨c")
+    with pytest.raises(cutline.SurrogateError, match="offset 1"):
+        HierarchicalChunker("gpt2", (9, 1))("a\ud800")
+
+
+def test_it_says_what_it_is() -> None:
+    made = HierarchicalChunker("o200k_base", (9, 3))
+    assert repr(made) == (
+        "<HierarchicalChunker sizes=(9, 3) of "
+        "<TextChunker 'o200k_base' chunk_size=512 chunk_overlap=0>>"
+    )

@@ -36,6 +36,7 @@ from cutline.version import __version__
 if TYPE_CHECKING:
     from cutline.chunking import (
         CodeChunker,
+        DataChunker,
         HierarchicalChunker,
         MarkdownChunker,
         Node,
@@ -72,6 +73,7 @@ __all__ = [
     "CodeChunker",
     "CorruptDataError",
     "CutlineError",
+    "DataChunker",
     "DecodeStream",
     "Encoding",
     "Finding",
@@ -138,6 +140,7 @@ _LATE = {
     "encoding_name_for_model": "cutline.vocabulary",
     "list_encoding_names": "cutline.vocabulary",
     "CodeChunker": "cutline.chunking",
+    "DataChunker": "cutline.chunking",
     "Finding": "cutline.verification",
     "Item": "cutline.packing",
     "MarkdownChunker": "cutline.chunking",

@@ -14,7 +14,7 @@ from cutline.chunks import Chunk
 if TYPE_CHECKING:
     from cutline.protocols import TokenCounter
 
-__all__ = ["LEFT_OUT", "SENT_TOKENS", "Frame", "Template"]
+__all__ = ["LEFT_OUT", "SENT_TOKENS", "TABLE_HEADER", "Frame", "Template"]
 
 LEFT_OUT: Final = "headings_left_out"
 """In a chunk's metadata: how many headings, the outermost, are not sent with it."""
@@ -22,7 +22,10 @@ LEFT_OUT: Final = "headings_left_out"
 SENT_TOKENS: Final = "sent_tokens"
 """In a chunk's metadata: the tokens that are sent for it."""
 
-_OF_CHUNKS: Final = ("text", "headings", "index")
+TABLE_HEADER: Final = "table_header"
+"""In a chunk's metadata: the header of the table that it goes on with, if that is sent."""
+
+_OF_CHUNKS: Final = ("text", "headings", TABLE_HEADER, "index")
 _SEPARATOR = re.compile(r"[\s>|/\\:;,.\-\u2013\u2014\xb7\u2022#*=~_\u2192\xbb]*")
 _PART = re.compile(r"(?P<brace>\{\{|\}\})|\{(?P<field>[^{}]*)\}|(?P<lone>[{}])")
 
@@ -43,9 +46,9 @@ class Template:
 
     Args:
         pattern: the text that is sent, with fields in braces; `{{` and `}}` are braces. A chunk has
-            `{text}`, which occurs once, `{headings}` and `{index}`. Any other field is one of the
-            document, such as `{title}`: `fill` gives its value, and the adapters take it from
-            the document's metadata.
+            `{text}`, which occurs once, `{headings}`, `{table_header}` and `{index}`. Any other
+            field is one of the document, such as `{title}`: `fill` gives its value, and the
+            adapters take it from the document's metadata.
         joined_by: what stands between the headings.
         special_tokens: how many tokens the model adds to what is sent; by default, as many as the
             chunker's encoding says (`Encoding.num_special_tokens_to_add`).
@@ -57,7 +60,9 @@ class Template:
     is "passage: " and the text where there are no headings.
 
     The headings take at most a quarter of `chunk_size`: of a longer path the outermost are left
-    out, and `chunk.metadata["headings_left_out"]` says how many.
+    out, and `chunk.metadata["headings_left_out"]` says how many. `{table_header}` is the header of
+    the table, in Markdown or CSV, that a chunk goes on with; it takes at most a quarter, too, or
+    is left out, and is then not in `chunk.metadata["table_header"]`.
 
     Raises:
         TypeError: an argument has the wrong type.
@@ -163,7 +168,8 @@ class Template:
             ValueError: a field of the document has no value.
         """
         headings = chunk.headings[chunk.metadata.get(LEFT_OUT, 0) :]
-        before, after = self.frame(headings, chunk.index)
+        table_header = chunk.metadata.get(TABLE_HEADER, "")
+        before, after = self.frame(headings, chunk.index, table_header)
         return before + chunk.text + after
 
     def count(self, chunk: Chunk, encoding: TokenCounter) -> int:
@@ -186,10 +192,12 @@ class Template:
         says = getattr(encoding, "num_special_tokens_to_add", None)
         return 0 if says is None else int(says())
 
-    def frame(self, headings: Sequence[str], index: int = 0) -> Frame:
+    def frame(self, headings: Sequence[str], index: int = 0, table_header: str = "") -> Frame:
         """Return what is sent before and after a chunk's text."""
         self.need_values()
-        known = {**self.values, "headings": self.joined_by.join(headings), "index": str(index)}
+        path = self.joined_by.join(headings)
+        of_chunk = {"headings": path, TABLE_HEADER: table_header, "index": str(index)}
+        known = {**self.values, **of_chunk}
         literals, is_first, place = [*self._literals], True, self.fields.index("text")
         for number, name in enumerate(self.fields):
             if name == "text" or known[name]:

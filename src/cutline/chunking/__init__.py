@@ -7,6 +7,7 @@ from cutline.chunking.by_name import chunker_for
 from cutline.chunking.chunkers import (
     Chunker,
     CodeChunker,
+    DataChunker,
     MarkdownChunker,
     TextChunker,
     TokenChunker,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Chunker",
     "CodeChunker",
+    "DataChunker",
     "HierarchicalChunker",
     "MarkdownChunker",
     "Node",

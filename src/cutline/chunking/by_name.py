@@ -5,13 +5,20 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Final
 
-from cutline.chunking.chunkers import Chunker, CodeChunker, MarkdownChunker, TextChunker
+from cutline.chunking.chunkers import (
+    Chunker,
+    CodeChunker,
+    DataChunker,
+    MarkdownChunker,
+    TextChunker,
+)
+from cutline.chunking.parsing import DATA
 
 if TYPE_CHECKING:
     from cutline.chunks import ChunkSize
     from cutline.protocols import TokenCounter
 
-__all__ = ["MARKDOWN", "TEXT", "chunker_for", "endings", "kind_of"]
+__all__ = ["MARKDOWN", "TEXT", "chunker_for", "endings", "kind_of", "kinds_of_data"]
 
 TEXT: Final = "text"
 MARKDOWN: Final = "markdown"
@@ -20,7 +27,13 @@ MARKDOWN: Final = "markdown"
 # ending, it is the most common one's.
 _ENDINGS: Final = {
     MARKDOWN: "md markdown mdown mdx mkd qmd rmd",
-    TEXT: "csv log psv srt tsv txt vtt",
+    TEXT: "log txt",
+    "data/csv": "csv",
+    "data/tsv": "tab tsv",
+    "data/psv": "psv",
+    "data/json": "geojson har ipynb json jsonld topojson webmanifest",
+    "data/jsonl": "jsonl jsonlines ndjson",
+    "data/transcript": "srt vtt",
     "actionscript": "as",
     "ada": "ada adb ads",
     "agda": "agda",
@@ -83,7 +96,7 @@ _ENDINGS: Final = {
     "janet": "janet",
     "java": "java",
     "javascript": "cjs es6 js jsx mjs",
-    "json": "geojson ipynb json json5 jsonc jsonld topojson webmanifest",
+    "json": "json5 jsonc",
     "jsonnet": "jsonnet libsonnet",
     "julia": "jl",
     "kdl": "kdl",
@@ -189,10 +202,11 @@ _KIND_OF_NAME: Final = _kinds(_NAMES)
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
-    """Return what a file holds, by its name alone: "text", "markdown" or a language.
+    """Return what a file holds, by its name alone.
 
-    "text" also for names that say nothing. Lists of records, such as CSV, and logs are text:
-    their lines are what stays whole.
+    Returns:
+        "text", also for names that say nothing; "markdown"; a programming language; or for
+        `DataChunker` a format after "data/".
 
     >>> kind_of("a/b.PY"), kind_of("README.md"), kind_of("Makefile"), kind_of("notes")
     ('python', 'markdown', 'make', 'text')
@@ -202,6 +216,11 @@ def kind_of(path: str | os.PathLike[str]) -> str:
     return _KIND_OF_NAME.get(name) or (
         _KIND_OF_ENDING.get(ending, TEXT) if len(ending) < len(name) else TEXT
     )
+
+
+def kinds_of_data() -> list[str]:
+    """Return the kinds that `DataChunker` cuts, such as "data/csv"."""
+    return [kind for kind in _ENDINGS if kind.startswith(DATA)]
 
 
 def endings(kind: str) -> list[str]:
@@ -225,9 +244,9 @@ def chunker_for(
     """Return the chunker that suits a document, as `cutline chunk` chooses it.
 
     Args:
-        document: the path of a file, of which only the name is read; or "text", "markdown" or
-            the name of a language, such as "python" or "c++", which comes before a file of that
-            name.
+        document: the path of a file, of which only the name is read; or "text", "markdown",
+            "data/csv" and the like, or the name of a language, such as "python" or "c++", which
+            comes before a file of that name.
         encoding: as for `TextChunker`.
         chunk_size: as for `TextChunker`.
         chunk_overlap: as for `TextChunker`.
@@ -253,6 +272,8 @@ def chunker_for(
         return MarkdownChunker(encoding, chunk_size, chunk_overlap, **options)
     if kind == TEXT:
         return TextChunker(encoding, chunk_size, chunk_overlap, **options)
+    if kind.startswith(DATA):
+        return DataChunker(kind.removeprefix(DATA), encoding, chunk_size, chunk_overlap, **options)
     return CodeChunker(kind, encoding, chunk_size, chunk_overlap, **options)
 
 

@@ -26,10 +26,10 @@ from cutline.kernels.base.late import numpy as np  # few rules need it
 from cutline.kernels.breaks.breaks import keep_graphemes, says_something
 from cutline.kernels.breaks.chunks import make_chunk
 from cutline.protocols import SliceCounter
-from cutline.template import LEFT_OUT, SENT_TOKENS
+from cutline.template import LEFT_OUT, SENT_TOKENS, TABLE_HEADER
 
 if TYPE_CHECKING:
-    from cutline.chunking.sending import Sending
+    from cutline.chunking.sending import Around, Sending
     from cutline.counting.together import Together
     from cutline.counting.units import UnitSlices
 
@@ -167,15 +167,12 @@ class ChunkFinder:
             return self.next_cut(start, floor, index)
         return torn
 
-    def _begin_sending(self, fresh: int, index: int) -> int:
-        """Count what is sent for a chunk whose new text begins here.
-
-        Returns how many of its headings are left out.
-        """
+    def _begin_sending(self, fresh: int, index: int) -> Around | None:
+        """Count what is sent for a chunk whose new text begins here, and return what is around."""
         if self._sending is None:
-            return 0
-        headings = self._outline.headings_at(fresh)
-        return self._sending.begin(headings, bare=fresh in self._bare, index=index)
+            return None
+        headings, header = self._outline.headings_at(fresh), self._outline.table_header_at(fresh)
+        return self._sending.begin(headings, header, bare=fresh in self._bare, index=index)
 
     def _tears(self, start: int, place: int) -> bool:
         """Whether a cut splits a grapheme that is to be kept; text before `start` is ignored."""
@@ -187,11 +184,13 @@ class ChunkFinder:
         """Make the chunk of a cut."""
         start, end = self._inner(cut.start, cut.end)
         metadata = {"boundary": cut.boundary, **self._outline.metadata(cut.start, cut.end)}
-        if self._sending is not None:
-            left_out = self._begin_sending(cut.fresh, index)
+        around = self._begin_sending(cut.fresh, index)
+        if around is not None and self._sending is not None:
             metadata[SENT_TOKENS] = self._sending.tokens(start, end)
-            if left_out:
-                metadata[LEFT_OUT] = left_out
+            if around.left_out:
+                metadata[LEFT_OUT] = around.left_out
+            if around.table_header:
+                metadata[TABLE_HEADER] = around.table_header
         return make_chunk(
             Chunk,
             self._text,

@@ -13,7 +13,7 @@ from cutline.chunking.chunk_stream import ChunkStream, chunk_parts
 from cutline.chunking.level_choice import LevelLike, make_levels
 from cutline.chunking.levels import Lines
 from cutline.chunking.outline import PLAIN, Outline
-from cutline.chunking.parsing import COMMONMARK, parse, structure_of
+from cutline.chunking.parsing import COMMONMARK, DATA, parse, structure_of
 from cutline.chunking.rules import CountText, Rules
 from cutline.chunks import Chunk, ChunkSize, size_for
 from cutline.encoding import Encoding
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Chunker",
     "CodeChunker",
+    "DataChunker",
     "MarkdownChunker",
     "TextChunker",
     "TokenChunker",
@@ -503,3 +504,63 @@ class CodeChunker(_StructureChunker):
     def language(self) -> str:
         """The programming language."""
         return self._language
+
+
+class DataChunker(_StructureChunker):
+    r"""Chunks of tables, JSON and transcripts that end between their records.
+
+    Records, elements, cues and turns of speakers stay whole if they fit the budget; offsets are
+    those of the source. A chunk's headings are the keys around its first element in JSON, and the
+    speaker in a transcript, unless his turn begins with the chunk.
+
+    Args:
+        data_format: "csv", "tsv" or "psv" (whose first record is a header); "json" or "jsonl",
+            also for several values one after another; or "transcript", for subtitles (SRT,
+            WebVTT), too. Their levels are in docs/chunking.md, "Data".
+        encoding, chunk_size, chunk_overlap, boundary, strip, min_fill: as for `TextChunker`.
+        levels, lines: as for `TextChunker`, inside records; by default, lines are kept.
+        balance, stable, template, count_text, also_fits: as for `TextChunker`.
+
+    Raises:
+        ValueError: no such format.
+
+    >>> chunker = DataChunker("jsonl", "o200k_base", 16)
+    >>> text = '{"id": 1, "name": "Rip saw"}\n{"id": 2, "name": "Coping saw"}\n'
+    >>> [chunk.text for chunk in chunker(text)]
+    ['{"id": 1, "name": "Rip saw"}\n', '{"id": 2, "name": "Coping saw"}\n']
+    """
+
+    def __init__(
+        self,
+        data_format: str,
+        encoding: TokenCounter | str,
+        chunk_size: ChunkSize = 512,
+        chunk_overlap: int = 0,
+        *,
+        levels: Sequence[LevelLike] = _TEXT_LEVELS,
+        boundary: str = "grapheme",
+        lines: Lines = "keep",
+        strip: bool = False,
+        min_fill: float | None = None,
+        balance: bool = False,
+        stable: bool = False,
+        template: Template | None = None,
+        count_text: CountText | None = None,
+        also_fits: AlsoFits = None,
+    ) -> None:
+        super().__init__(
+            encoding, chunk_size, chunk_overlap, levels=levels, boundary=boundary,
+            lines=lines, min_fill=min_fill, strip=strip, balance=balance, stable=stable,
+            template=template, count_text=count_text, also_fits=also_fits,
+        )  # fmt: skip
+        self._language, self._isolated = f"{DATA}{data_format}", False
+        parse("", self._language)  # fails now if there is no such format
+
+    def _apart(self) -> Self:
+        """Return the chunker: its parsers are part of this package."""
+        return self
+
+    @property
+    def data_format(self) -> str:
+        """The format of the data."""
+        return self._language.removeprefix(DATA)

@@ -5,7 +5,7 @@ from itertools import groupby, pairwise
 from typing import Final
 
 from cutline.chunking.markdown_blocks import Block, MarkdownBlocks
-from cutline.chunking.structure import Structure, nested_bitmaps, tidy_units
+from cutline.chunking.structure import LINE_END, Structure, nested_bitmaps, tidy_units
 
 __all__ = ["markdown_structure"]
 
@@ -80,7 +80,21 @@ def markdown_structure(text: str) -> Structure:
         tuple(
             (block.start, block.end, block.kind) for block in found.blocks if block.kind in _REGIONS
         ),
+        table_headers=tuple(
+            (rows, block.end, text[block.start : rows])
+            for block in found.blocks
+            if block.kind == "table"
+            for rows in (_after_lines(text, block.start, 2),)
+        ),
     )
+
+
+def _after_lines(text: str, start: int, n_lines: int) -> int:
+    """Return where the line begins that is so many lines below that at `start`."""
+    for _ in range(n_lines):
+        found = LINE_END.search(text, start)
+        start = found.end() if found else len(text)
+    return start
 
 
 def _is_heading(block: Block) -> bool:

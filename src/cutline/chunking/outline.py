@@ -22,6 +22,7 @@ class Outline:
     def __init__(self, structure: Structure) -> None:
         self.levels = tuple(map(BitmapLevel, structure.names, structure.bitmaps))
         self.headings_at = structure.headings_at
+        self.table_header_at = structure.table_header_at
         self.metadata = structure.metadata
         self._kind_around = structure.kind_around
         self._has_closed = any(kind in _CLOSED_KINDS for _, _, kind in structure.regions)

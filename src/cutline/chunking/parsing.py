@@ -11,10 +11,13 @@ from typing import Final
 from cutline.chunking.structure import Structure, line_starts, nested_bitmaps
 from cutline.errors import UnparsedWarning
 
-__all__ = ["COMMONMARK", "parse", "structure_of"]
+__all__ = ["COMMONMARK", "DATA", "parse", "structure_of"]
 
 COMMONMARK: Final = ""
 """The language of `MarkdownChunker`, instead of a programming language."""
+
+DATA: Final = "data/"
+"""Begins the languages of `DataChunker`, before the name of the format."""
 
 
 def parse(text: str, language: str) -> Structure:
@@ -22,12 +25,16 @@ def parse(text: str, language: str) -> Structure:
 
     Raises:
         ImportError: the parser is not installed.
-        ValueError: there is no such language.
+        ValueError: there is no such language or format.
     """
     if language == COMMONMARK:
         from cutline.chunking.markdown_structure import markdown_structure
 
         return markdown_structure(text)
+    if language.startswith(DATA):
+        from cutline.chunking.formats import data_structure
+
+        return data_structure(text, language.removeprefix(DATA))
     from cutline.chunking.code_structure import code_structure
 
     return code_structure(text, language)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cutline.counting.framed import FramedSlices
 from cutline.errors import BudgetError
+from cutline.template import TABLE_HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,17 +16,18 @@ if TYPE_CHECKING:
     from cutline.protocols import SliceCounter, TokenCounter
     from cutline.template import Template
 
-__all__ = ["Sending"]
+__all__ = ["Around", "Sending"]
 
 _SHARE: Final = 4  # of chunk_size: a quarter is the most that headings take
 
 
-class _Around(NamedTuple):
+class Around(NamedTuple):
     """What is sent around the chunks below some headings."""
 
     before: str
     after: str
     left_out: int  # of the headings, the outermost
+    table_header: str
 
 
 class Sending:
@@ -64,39 +66,54 @@ class Sending:
         self.limits: Final = [(self._sent, chunk_size - self.special_tokens)]
         for (counter, most), limit in zip(others, limits, strict=True):
             self.limits.append((FramedSlices(limit.measure, counter, text), most))
-        self._known: dict[tuple[tuple[str, ...], bool, int], _Around] = {}
+        self._known: dict[tuple[tuple[str, ...], str, bool, int], Around] = {}
 
-    def begin(self, headings: tuple[str, ...], *, bare: bool, index: int) -> int:
-        """Count what is sent with these headings from now on. Returns how many are left out.
+    def begin(
+        self, headings: tuple[str, ...], table_header: str, *, bare: bool, index: int
+    ) -> Around:
+        """Count what is sent with these headings from now on.
 
         Args:
             headings: of the chunk.
-            bare: leave all of them out.
+            table_header: of the table that it goes on with; or "".
+            bare: leave all of this out.
             index: of the chunk.
         """
         if "index" not in self._template.fields:
             index = 0
-        around = self._known.get((headings, bare, index))
+        if TABLE_HEADER not in self._template.fields:
+            table_header = ""
+        key = headings, table_header, bare, index
+        around = self._known.get(key)
         if around is None:
-            around = self._known[headings, bare, index] = self._around(headings, bare, index)
+            around = self._known[key] = self._around(*key)
         if around.before is not self._sent.before or around.after is not self._sent.after:
             for counter, _ in self.limits:
                 counter.before, counter.after = around.before, around.after
-        return around.left_out
+        return around
 
-    def _around(self, headings: tuple[str, ...], bare: bool, index: int) -> _Around:
+    def _around(
+        self, headings: tuple[str, ...], table_header: str, bare: bool, index: int
+    ) -> Around:
         left_out = 0
+        if bare or self._is_too_much(table_header):
+            table_header = ""
         if "headings" in self._template.fields:
             left_out = len(headings) if bare else self._too_many(headings)
-        return _Around(*self._template.frame(headings[left_out:], index), left_out)
+        frame = self._template.frame(headings[left_out:], index, table_header)
+        return Around(*frame, left_out, table_header)
 
     def _too_many(self, headings: tuple[str, ...]) -> int:
         """Return how many of the outermost are left out, so that the others take their share."""
-        join, within = self._template.joined_by.join, self._encoding.count_till_limit
+        join = self._template.joined_by.join
         for left_out in range(len(headings)):
-            if within(join(headings[left_out:]), self._most_of_headings) is not None:
+            if not self._is_too_much(join(headings[left_out:])):
                 return left_out
         return len(headings)
+
+    def _is_too_much(self, text: str) -> bool:
+        """Return whether a text is more than the share that headings may take."""
+        return self._encoding.count_till_limit(text, self._most_of_headings) is None
 
     def tokens(self, start: int, end: int) -> int:
         """Count the tokens that are sent for a slice, special tokens included."""

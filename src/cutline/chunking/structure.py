@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from bitarray import bitarray
 
-__all__ = ["Structure", "line_starts", "nested_bitmaps", "source_bytes", "tidy_units"]
+__all__ = ["LINE_END", "Structure", "line_starts", "nested_bitmaps", "source_bytes", "tidy_units"]
 
-_LINE_END = re.compile(r"\r\n?|\n")
+LINE_END = re.compile(r"\r\n?|\n")
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
 _OFFSET = itemgetter(0)
 
@@ -31,6 +31,8 @@ class Structure:
             path before the first.
         regions: (start, end, kind) of tables, code, lists, definitions..., sorted by
             (start, -end); any two nest or are disjoint.
+        table_headers: (start, end, text) of the headers of tables, sorted: the rows from start to
+            end go on below this header.
         problem: why the text was not parsed, so that there are only lines; "" if it was.
     """
 
@@ -42,6 +44,7 @@ class Structure:
         headings: tuple[tuple[int, tuple[str, ...]], ...] = (),
         regions: tuple[tuple[int, int, str], ...] = (),
         problem: str = "",
+        table_headers: tuple[tuple[int, int, str], ...] = (),
     ) -> None:
         self.names: Final = names
         self.bitmaps: Final = bitmaps
@@ -49,6 +52,7 @@ class Structure:
         self.headings: Final = headings
         self.regions: Final = regions
         self.problem: Final = problem
+        self.table_headers: Final = table_headers
         # Index of the enclosing region of each, or -1.
         self._outer: Final[list[int]] = []
         for start, _, _ in regions:
@@ -67,6 +71,16 @@ class Structure:
         """
         place = bisect_right(self.headings, offset, key=_OFFSET)
         return self.headings[place - 1][1] if place else ()
+
+    def table_header_at(self, offset: int) -> str:
+        """Return the header of the table whose rows go on at an offset; "" elsewhere.
+
+        Cost: O(log tables).
+        """
+        place = bisect_right(self.table_headers, offset, key=_OFFSET) - 1
+        if place >= 0 and offset < self.table_headers[place][1]:
+            return self.table_headers[place][2]
+        return ""
 
     def metadata(self, start: int, end: int) -> dict[str, Any]:
         """Return the regions that a chunk begins or ends inside.
@@ -112,7 +126,7 @@ def line_starts(text: str) -> list[int]:
 
     An empty line begins after a line end at the end of the text.
     """
-    return [0, *(match.end() for match in _LINE_END.finditer(text))]
+    return [0, *(match.end() for match in LINE_END.finditer(text))]
 
 
 def source_bytes(text: str) -> bytes:

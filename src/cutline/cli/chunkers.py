@@ -262,7 +262,7 @@ class Chunkers:
         from cutline.chunking.by_name import kind_of
 
         kind = kind_of(name)
-        if by == "code" and kind in ("text", "markdown"):
+        if by == "code" and (kind in ("text", "markdown") or kind.startswith("data/")):
             raise InputError(
                 f"its language is not known from its name, {PurePath(name).name!r}: "
                 "pass --language, such as --language python"
@@ -275,7 +275,7 @@ class Chunkers:
         keywords = self._cutting.keywords
         if kind == "token":
             return TokenChunker(self._encoding, **keywords)
-        if kind == "text":
+        if kind == "text" or kind.startswith("data/"):
             return chunker_for(kind, self._encoding, **keywords)
         if kind == "markdown":
             return chunker_for(kind, self._encoding, isolated=True, **keywords)

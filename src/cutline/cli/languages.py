@@ -14,15 +14,16 @@ def languages() -> None:
     """List the languages of --by code, and the files of each.
 
     Files of these names are cut so with --by auto; all others as text. Names of
-    text and Markdown come first; a language without names needs --language.
+    text, Markdown and data come first; a language without names needs --language.
     """
     from cutline.chunking import code_languages
-    from cutline.chunking.by_name import endings
+    from cutline.chunking.by_name import endings, kinds_of_data
 
     try:
-        kinds = ["text", "markdown", *(name for name in code_languages() if name != "markdown")]
+        known = [name for name in code_languages() if name != "markdown"]
     except ImportError as error:
         raise Failure(str(error)) from error
+    kinds = ["text", "markdown", *kinds_of_data(), *known]
     width = max(map(len, kinds)) + 2
     with open_output(STDOUT) as sink:
         for kind in kinds:

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import regex
 
-from cutline.chunking import CodeChunker, MarkdownChunker, TextChunker, TokenChunker
+from cutline.chunking import CodeChunker, DataChunker, MarkdownChunker, TextChunker, TokenChunker
 from cutline.chunking.chunkers import Chunker
 from cutline.chunking.dictionary_words import DictionaryWordLevel
 from cutline.chunking.level_choice import make_levels
@@ -47,6 +47,7 @@ _KINDS: Final[dict[str, type[Chunker]]] = {
     "text": TextChunker,
     "markdown": MarkdownChunker,
     "code": CodeChunker,
+    "data": DataChunker,
 }
 _NAMED: Final = (ParagraphLevel, LineLevel, SentenceLevel, WordLevel, DictionaryWordLevel)
 _HINT: Final = "make it in code where the pipeline is loaded, or pickle it"
@@ -91,6 +92,8 @@ def describe(chunker: Chunker) -> dict[str, Any]:
         described["lines"] = chunker.lines
     if isinstance(chunker, CodeChunker):
         described["language"] = chunker.language
+    if isinstance(chunker, DataChunker):
+        described["data_format"] = chunker.data_format
     if isinstance(chunker, CodeChunker | MarkdownChunker):
         described["isolated"] = bool(chunker.isolated)
     if rules.template is not None:

@@ -1,0 +1,29 @@
+"""Formats of data that have a structure of their own: which function finds it."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from cutline.chunking.json_structure import json_structure
+from cutline.chunking.structure import Structure
+from cutline.chunking.table_structure import DELIMITERS, table_structure
+from cutline.chunking.transcript_structure import transcript_structure
+
+__all__ = ["FORMATS", "data_structure"]
+
+FORMATS: Final[dict[str, Callable[[str], Structure]]] = {
+    **{name: partial(table_structure, delimiters=marks) for name, marks in DELIMITERS.items()},
+    **dict.fromkeys(("json", "jsonl"), json_structure),
+    "transcript": transcript_structure,
+}
+
+
+def data_structure(text: str, format_name: str) -> Structure:
+    """Find the structure of a text in one of the formats.
+
+    Raises:
+        ValueError: there is no such format.
+    """
+    if format_name not in FORMATS:
+        raise ValueError(f"no format {format_name!r}: there are {', '.join(map(repr, FORMATS))}")
+    return FORMATS[format_name](text)

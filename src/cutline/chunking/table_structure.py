@@ -1,0 +1,63 @@
+"""The structure of CSV and the like: cuts between records and fields."""
+
+import re
+from functools import cache
+from typing import Final
+
+from cutline.chunking.structure import Structure, nested_bitmaps
+
+__all__ = ["DELIMITERS", "table_structure"]
+
+DELIMITERS: Final = {"csv": ",;\t|", "tsv": "\t", "psv": "|"}
+"""What may stand between the fields of each format; of several, the first record decides."""
+
+_NAMES: Final = ("record", "field")
+_HEAD: Final = 4096
+
+
+def table_structure(text: str, delimiters: str) -> Structure:
+    r"""Find where a table of records may be cut: between records, else between fields.
+
+    A record ends at a line end outside of quotes; only a field that begins with a quote is quoted,
+    and two quotes in it stand for one. The first record is the header: it and the second one stay
+    together. The table is one region, so that a chunk's `continues_from` is where the header
+    begins.
+
+    Args:
+        text: any text.
+        delimiters: the characters that may stand between fields; the most common one in the first
+            record does.
+
+    Cost: linear.
+
+    >>> structure = table_structure('a,b\n1,"x\ny"\n2,z\n', ",")
+    >>> [list(bits.search(1)) for bits in structure.bitmaps]
+    [[12], [2, 6, 12, 14]]
+    """
+    first = text[:_HEAD].partition("\n")[0]
+    field = _field(max(delimiters, key=first.count))
+    records: list[int] = []
+    fields: list[int] = []
+    at, length = 0, len(text)
+    while at < length:
+        found = field.match(text, at)
+        assert found is not None  # it matches nothing, if need be
+        at = max(found.end(), at + 1)
+        (records if found.lastgroup == "end" else fields).append(at)
+    if len(records) < 2:
+        return Structure(_NAMES, nested_bitmaps(length, [[], fields]))
+    return Structure(
+        _NAMES,
+        nested_bitmaps(length, [records[1:], fields]),
+        regions=((0, length, "table"),),
+        table_headers=((records[0], length, text[: records[0]]),),
+    )
+
+
+@cache
+def _field(delimiter: str) -> re.Pattern[str]:
+    """Match a field and what ends it: a delimiter, a line end, or the end of the text."""
+    other = re.escape(delimiter)
+    return re.compile(
+        rf'(?:"(?:[^"]++|"")*+")?+[^{other}\r\n]*+(?:{other}|(?P<end>\r\n?|\n)|\Z)', re.S
+    )

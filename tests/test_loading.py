@@ -409,7 +409,6 @@ REFUSED: dict[str, tuple[Change, type[ValueError], str]] = {
     ),
     "a pattern that is none": (set_pattern("("), PatternError, "is not closed"),
     "another dialect": (set_pattern(r"\w+"), UnsupportedPatternError, r"escape '\\w'"),
-    "gaps": (set_pattern("abb"), UnsupportedPatternError, "leaves gaps"),
     "a pattern that is too deep": (
         set_pattern("(" * 5_000 + "a" + ")" * 5_000),
         UnsupportedPatternError,

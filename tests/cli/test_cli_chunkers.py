@@ -92,7 +92,7 @@ def test_unknown_language_ends_the_run_at_once(invoke: Invoke, tmp_path: Path) -
     [
         ("--language python", "--language needs --by code"),
         ("--overlap 512", "--overlap 512 must be smaller than --chunk-size 512"),
-        ("--lines keep", "--lines needs --by text, markdown, code or auto"),
+        ("--by token --lines keep", "--lines needs --by text, markdown, code or auto"),
         ("--by text --lines all", "--lines"),
         ("--min-fill 2", "--min-fill"),
         ("--by nonsense", "--by"),

@@ -52,7 +52,7 @@ def test_encoding_and_model_choose_the_encoding(invoke: Invoke, options: str) ->
 
 def test_languages_lists_every_language_with_its_names(invoke: Invoke) -> None:
     rows = [line.split() for line in invoke("languages").stdout.splitlines()]
-    assert rows[0][:2] == ["text", "*.csv"]
+    assert rows[0][:2] == ["text", "*.log"]
     assert rows[1][:2] == ["markdown", "*.markdown"]
     assert ["kconfig", "Kconfig"] in rows
     assert {"python", "sql", "html"} <= {row[0] for row in rows}

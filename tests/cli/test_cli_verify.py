@@ -65,7 +65,7 @@ def test_a_file_that_is_gone_is_named_and_the_others_are_checked(
     result = invoke("verify", "--chunk-size", "16", stdin=rows)
     assert result.exit_code == 1
     assert result.stderr == "cutline: docs/a.txt: no such file or directory\n"
-    assert result.stdout.startswith("docs/b.md: ")
+    assert result.stdout.partition(":")[0] == "docs/b.md"
 
 
 def test_chunks_of_records_are_refused(invoke: Invoke, folder: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cutline.errors import CutlineError
-from cutline.formats.huggingface import _float_of_serde
+from cutline.formats.huggingface import float_of_serde
 from cutline.kernels.base.json_model import read_model
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
@@ -29,10 +29,10 @@ def check(written: str) -> bool:
     if found is None:
         return False
     rest, (arena, lengths, numbers), merges = found
-    document = json.loads(written, parse_float=_float_of_serde)
+    document = json.loads(written, parse_float=float_of_serde)
     model = document["model"]
     vocab, pairs = model.pop("vocab"), model.pop("merges", None)
-    left = json.loads(rest, parse_float=_float_of_serde)
+    left = json.loads(rest, parse_float=float_of_serde)
     assert left["model"].pop("vocab") is None
     assert left["model"].pop("merges", None) is None
     assert left == document
@@ -89,7 +89,7 @@ def test_numbers_are_read_as_tokenizers_reads_them(
     number = f"{'-' * is_negative}{whole}.{fraction}{power}"
     found = read_model(json.dumps(document([["a", 0.5]])).replace("0.5", number).encode())
     if found is not None:
-        assert found[1][2].tolist() == [_float_of_serde(number)]
+        assert found[1][2].tolist() == [float_of_serde(number)]
     else:
         assert int(whole) >= 1 << 64 or abs(float(number)) > 1e307 or not float(number) < 1e307
 

@@ -28,7 +28,8 @@ def test_boundaries_are_those_that_chunks_end_at(kind: str) -> None:
     text = FISH + UNUSUAL
     ends = set(boundaries(text, kind))
     for chunk in cutline.TextChunker("o200k_base", 20, levels=[kind]).chunk(text):
-        if chunk.metadata["boundary"] == kind:
+        # Whether a line end wraps a sentence is told by the text from the chunk's start on.
+        if chunk.metadata["boundary"] == kind and (kind != "sentence" or not chunk.index):
             assert chunk.end_index in ends
 
 

@@ -335,10 +335,6 @@ REFUSED: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     "other model": (changed("model", "type", to="Unigram"), 'model: type is "Unigram"'),
     "dropout": (changed("model", "dropout", to=0.1), "model: dropout is 0.1"),
     "byte fallback": (changed("model", "byte_fallback", to=True), "model: byte_fallback is true"),
-    "suffix": (
-        changed("model", "end_of_word_suffix", to="</w>"),
-        'model: end_of_word_suffix is "</w>"',
-    ),
     "no vocabulary": (changed("model", "vocab", to=None), "vocab contains null"),
     "a fraction as id": (changed("model", "vocab", "a", to=1.5), "vocab: token 'a' has id 1.5"),
     "no merges": (changed("model", "merges", to={}), "model: merges is {}"),

@@ -2,6 +2,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+class _Texts: ...
+
 def read_model(
     document: bytes,
 ) -> (

@@ -17,7 +17,9 @@ from sphinx.util.inspect import signature, stringify_signature
 from sphinx.util.typing import stringify_annotation
 
 import cutline
+from cutline.chunking.level_choice import LevelLike
 from cutline.chunking.levels import Level
+from cutline.chunks import ChunkSize
 from cutline.counting.limits import AlsoFits, Measure
 from cutline.counting.truncating import Boundary, Keep
 from cutline.encoding import TiktokenEncoding
@@ -39,14 +41,17 @@ NAMED = {
     "Boundary": Boundary,
     "Callable": Callable,
     "Chunk": cutline.Chunk,
+    "ChunkSize": ChunkSize,
     "DecodeStream": cutline.DecodeStream,
     "FileFormat": FileFormat,
     "Iterable": Iterable,
     "IntervalCounter": cutline.IntervalCounter,
     "Keep": Keep,
     "Level": Level,
+    "LevelLike": LevelLike,
     "Measure": Measure,
     "Prepender": cutline.Prepender,
+    "Template": cutline.Template,
     "TokenCounter": TokenCounter,
     "TokenizerSpec": TokenizerSpec,
     "Vocabulary": Vocabulary,
@@ -133,6 +138,9 @@ nitpick_ignore = [
         "llama_index.core.schema.BaseNode",
         "tiktoken.Encoding",
         "Characters",
+        "LevelLike",
+        "Splitting",
+        "cutline.template.Frame",
         "Joiner",
         "Splitter",
         "Step",

@@ -398,7 +398,7 @@ def test_no_damaged_description_makes_another_chunker(tmp_path: Path) -> None:
     for nothing in (None, 5, "text", [], {}, [("kind", "text")]):
         with pytest.raises(ValueError, match="kind of a chunker must be one of token, text,"):
             chunker_from(nothing)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="one of token, text, markdown, code, got 'own'"):
+    with pytest.raises(ValueError, match="one of token, text, markdown, code, data, got 'own'"):
         chunker_from({"kind": "own"})
 
 

@@ -90,7 +90,7 @@ def check(made: HierarchicalChunker, text: str) -> list[list[Node]]:
 def test_children_make_up_their_parent_at_every_level(kind: str, text: str) -> None:
     chunker = MADE[kind]()
     levels = check(HierarchicalChunker(chunker, SIZES), text)
-    rules = chunker._rules.with_chunk_size(SIZES[0])
+    rules = chunker._rules.replaced(chunk_size=SIZES[0])
     chunker._rules = rules
     assert [node.chunk for node in levels[0]] == chunker(text)
 

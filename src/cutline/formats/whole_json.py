@@ -207,7 +207,7 @@ def _ended(text: str, suffix: str) -> str:
 
 def _splitters(spec: TokenizerSpec) -> dict[str, Any]:
     """Write what splits a text several times."""
-    parts = [
+    parts: list[dict[str, Any]] = [
         {
             "type": "Split",
             "pattern": {"Regex": _written_pattern(one.pat_str)},
@@ -216,9 +216,8 @@ def _splitters(spec: TokenizerSpec) -> dict[str, Any]:
         }
         for one in spec.splittings
     ]
-    return sequence(
-        [*parts, pre_tokenizer(None, prefix_space=spec.prefix_space)], "Sequence", "pretokenizers"
-    )
+    parts.append(pre_tokenizer(None, prefix_space=spec.prefix_space))
+    return {"type": "Sequence", "pretokenizers": parts}
 
 
 def _written_pattern(pat_str: str) -> str:

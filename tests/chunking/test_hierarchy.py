@@ -25,6 +25,12 @@ MADE: dict[str, Callable[..., Chunker]] = {
     "markdown": lambda: cutline.MarkdownChunker("o200k_base", 9),
     "code": lambda: cutline.CodeChunker("python", "o200k_base", 9),
     "limits": lambda: cutline.MarkdownChunker("o200k_base", 9, also_fits={"bytes": 150}),
+    "template": lambda: cutline.MarkdownChunker(
+        "o200k_base", 9, template=cutline.Template("{headings} {text}.", special_tokens=1)
+    ),
+    "template before": lambda: cutline.TextChunker(
+        "o200k_base", 9, template=cutline.Template("in {text}"), also_fits={"bytes": 150}
+    ),
     "framed": lambda: cutline.TextChunker(
         "o200k_base", 9, count_text=lambda chunk: chunk.token_count + 2
     ),
@@ -61,6 +67,9 @@ def check(made: HierarchicalChunker, text: str) -> list[list[Node]]:
             assert node.level == level
             if chunker.count_text is not None:
                 assert chunker.count_text(chunk) <= size
+            if chunker.template is not None:
+                sent = chunker.template.count(chunk, chunker.encoding)
+                assert chunk.metadata["sent_tokens"] == sent <= size
     for above, below in pairwise(levels):
         assert [place for node in above for place in node.children] == list(range(len(below)))
         for place, node in enumerate(above):

@@ -77,33 +77,15 @@ class ChunkFinder:
         self._text = text
         # What shares text or compares lengths counts in the first tokenizer alone.
         self._own = self._counter = counter
-        self._joint: Together | None = None
-        self._sending: Sending | None = None
-        # Where a chunk begins that has no room for its headings.
-        self._bare: set[int] = set()
-        others: list[tuple[SliceCounter, int]] = []
-        if rules.also_fits or rules.template is not None:
-            from cutline.counting.together import Together
-
-            others = [(limit.measure.intervals(text), limit.most) for limit in rules.also_fits]
-            sent = []
-            if rules.template is not None:
-                from cutline.chunking.sending import Sending
-
-                self._sending = Sending(
-                    rules.template, encoding, rules.chunk_size, text, counter, others,
-                    rules.also_fits,
-                )  # fmt: skip
-                sent = self._sending.limits
-            self._counter = self._joint = Together(counter, [*others, *sent], len(text))
-        self._rules = rules
+        self._others = [(limit.measure.intervals(text), limit.most) for limit in rules.also_fits]
+        self._obey(rules)
         self._outline = outline
         self._offset = offset
         # Where the last chunk ends, and the name of the boundary there.
         self._end, self._end_name = len(text), END
         self._levels = (*outline.levels, *rules.levels)
         self._plain: PlainFinder | None = None
-        sending = self._sending
+        sending, others = self._sending, self._others
         is_plain = rules.keeps_ends and not rules.chunk_overlap and outline is PLAIN
         is_plain = is_plain and (sending is None or sending.is_before)
         if is_plain and isinstance(counter, IntervalCounter) and _are_indexed(others):
@@ -116,17 +98,47 @@ class ChunkFinder:
         ):
             self._plain = PlainFinder(text, counter, (), rules, offset, END)
 
-    def within(self, end: int, end_name: str, rules: Rules) -> ChunkFinder:
-        """Return a finder for a part of the text, which shares what was made for the whole.
+    def _obey(self, rules: Rules) -> None:
+        """Make what counts by some rules; of the first ones only the chunk size may change."""
+        self._rules = rules
+        self._joint: Together | None = None
+        self._sending: Sending | None = None
+        # Where a chunk begins that has no room for its headings.
+        self._bare: set[int] = set()
+        limits: list[tuple[SliceCounter, int]] = [*self._others]
+        if rules.template is not None:
+            from cutline.chunking.sending import Sending
+
+            self._sending = Sending(
+                rules.template, self._encoding, rules.chunk_size, self._text, self._own,
+                self._others, rules.also_fits,
+            )  # fmt: skip
+            limits += self._sending.limits
+        if limits:
+            from cutline.counting.together import Together
+
+            self._counter = self._joint = Together(self._own, limits, len(self._text))
+
+    def resized(self, rules: Rules) -> ChunkFinder:
+        """Return a finder which shares what was made for the text, for use by `within`.
+
+        Args:
+            rules: those of this finder with another chunk size, and without overlap.
+        """
+        twin = copy(self)
+        twin._plain = None  # it cuts with the first size, up to the end of the text
+        twin._obey(rules)
+        return twin
+
+    def within(self, end: int, end_name: str) -> ChunkFinder:
+        """Return a resized finder for a part of the text.
 
         Args:
             end: where the part ends; where it begins, the first floor says.
             end_name: the name of the boundary there.
-            rules: those of this finder with another chunk size, and without overlap.
         """
         twin = copy(self)
-        twin._plain = None  # it cuts up to the end of the text
-        twin._end, twin._end_name, twin._rules = end, end_name, rules
+        twin._end, twin._end_name = end, end_name
         return twin
 
     def next_chunks(self, floor: int, until: int, index: int) -> list[Chunk]:

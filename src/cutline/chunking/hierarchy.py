@@ -134,9 +134,10 @@ def _cut_each(
     """Cut each chunk. Also returns the index of the first child of each, and the number of all."""
     children: list[Chunk] = []
     first = [0]
+    resized = whole.resized(rules)
     for parent in parents:
         end = parent.end_index
-        finder = whole.within(end, parent.metadata["boundary"], rules)
+        finder = resized.within(end, parent.metadata["boundary"])
         stream = ChunkStream(rules, parent.start_index, len(children))
         children.extend(stream.chunks(finder, 0, end, final=True))
         first.append(len(children))

@@ -23,7 +23,7 @@ from cutline.pretokenize.store import compile_pattern
 from cutline.spec import AddedToken
 from cutline.vocabulary import R50K_PAT_STR
 
-__all__ = ["make_split", "make_steps", "never_takes", "without_white_space"]
+__all__ = ["make_split", "make_steps", "never_takes", "read_pattern", "without_white_space"]
 
 _ONE_BLANK: Final = {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "}
 _BEHAVIORS: Final[dict[str, Behavior]] = {
@@ -160,7 +160,7 @@ def _splittings(part: Part, source: str) -> Iterator[Splitting]:
     match part:
         case {"type": "Split", "pattern": {"Regex": str() as pattern}, "behavior": str() as how}:
             inverted = bool(part.get("invert"))
-            yield Splitting(_regex(pattern), _behavior(how, part, source), inverted)
+            yield Splitting(read_pattern(pattern), _behavior(how, part, source), inverted)
         case {"type": "Split", "pattern": {"String": str() as text}, "behavior": str() as how}:
             inverted = bool(part.get("invert"))
             yield Splitting(_literal(text), _behavior(how, part, source), inverted)
@@ -186,7 +186,7 @@ def _splittings(part: Part, source: str) -> Iterator[Splitting]:
             raise refused(source, "pre_tokenizer", part, why)
 
 
-def _regex(pattern: str) -> str:
+def read_pattern(pattern: str) -> str:
     """Read a pattern, for the automaton if it has one."""
     try:
         pat_str = from_oniguruma(pattern)

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from cutline.errors import PatternError, VocabularyError
+from cutline.errors import PatternError, UnsupportedPatternError, VocabularyError
 from cutline.formats.characters import BLANK
 from cutline.formats.documents import spec_of
 from cutline.formats.huggingface import (
@@ -29,8 +29,10 @@ from cutline.formats.json_parts import (
     word_decoder,
 )
 from cutline.formats.merges import Merge, as_text, list_merges, list_texts, unreachable
+from cutline.formats.stages import read_pattern
 from cutline.formats.word_json import UNLIMITED, unused_prefix
 from cutline.normalizing import Prepend, Replace, Spell, Unknown
+from cutline.pretokenize.oniguruma import to_oniguruma
 from cutline.spec import TokenizerSpec
 from cutline.words.models import Unigram, WordPiece
 
@@ -43,6 +45,8 @@ _DECODERS: Final = (
     {"type": "ByteFallback"},
     {"type": "Fuse"},
 )
+_BLANK_BYTE: Final = as_text(b" ")
+_SUFFIX: Final = "</w>"  # CLIP's
 _STRIP: Final = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
 
 
@@ -162,25 +166,68 @@ def _all_tokens(spec: TokenizerSpec) -> Iterator[tuple[bytes, int]]:
 
 
 def _of_bytes(spec: TokenizerSpec, split: SplitRegex | None) -> dict[str, Any]:
-    ids = dict(zip(list_texts(spec.vocabulary), spec.vocabulary.ids.tolist(), strict=True))
+    suffix = _SUFFIX if spec.marks_word_ends else _BLANK_BYTE
+    vocabulary = spec.vocabulary
+    ids = dict(zip(list_texts(vocabulary), vocabulary.ids.tolist(), strict=True))
     ids |= {as_text(token): number for token, number in spec.unreachable_tokens.items()}
+    ids = {_ended(text, suffix): number for text, number in ids.items()}
     for text, number in spec.own_tokens.items():
         if ids.setdefault(text, number) != number:
             raise VocabularyError(
                 f"added token {text!r} is written like the ordinary token with id {ids[text]}, "
                 "and files of this kind cannot tell them apart: save as .cutline"
             )
+    merges = list_merges(vocabulary)
+    settings: dict[str, Any] = {}
+    if spec.marks_word_ends:  # symbols of a last letter and the suffix are not merged
+        merges = [(left, _ended(right, suffix)) for left, right in merges if right != _BLANK_BYTE]
+        settings["end_of_word_suffix"] = suffix
+    model = bpe_model(
+        dict(sorted(ids.items(), key=lambda item: item[1])),
+        merges,
+        ignore_merges=bool(unreachable(vocabulary)),
+        **settings,
+    )
     return document_of(
         spec,
-        model=bpe_model(
-            dict(sorted(ids.items(), key=lambda item: item[1])),
-            list_merges(spec.vocabulary),
-            ignore_merges=bool(unreachable(spec.vocabulary)),
-        ),
+        model=model,
         normalizer=normalizers(spec.normalizer),
-        pre_tokenizer=pre_tokenizer(split, prefix_space=spec.prefix_space),
+        pre_tokenizer=_splitters(spec)
+        if spec.splittings
+        else pre_tokenizer(split, prefix_space=spec.prefix_space),
         decoder=DECODER,
     )
+
+
+def _ended(text: str, suffix: str) -> str:
+    """Write a suffix for the blank at the end of a token; see `word_ends.py`."""
+    is_ended = len(text) > 1 and text.endswith(_BLANK_BYTE)
+    return text.removesuffix(_BLANK_BYTE) + suffix if is_ended else text
+
+
+def _splitters(spec: TokenizerSpec) -> dict[str, Any]:
+    """Write what splits a text several times."""
+    parts: list[dict[str, Any]] = [
+        {
+            "type": "Split",
+            "pattern": {"Regex": _written_pattern(one.pat_str)},
+            "behavior": one.behavior.title().replace(" ", ""),
+            "invert": one.inverted,
+        }
+        for one in spec.splittings
+    ]
+    parts.append(pre_tokenizer(None, prefix_space=spec.prefix_space))
+    return {"type": "Sequence", "pretokenizers": parts}
+
+
+def _written_pattern(pat_str: str) -> str:
+    """Write a pattern so that it is read as it is: most mean the same for Oniguruma."""
+    try:
+        if read_pattern(pat_str) == pat_str:
+            return pat_str
+    except UnsupportedPatternError:
+        pass  # its spelling is not Oniguruma's
+    return to_oniguruma(pat_str)
 
 
 # BPE over characters

@@ -81,13 +81,6 @@ def test_pipelines_of_bytes(name: str, ignore_merges: bool, tmp_path: Path) -> N
     except VocabularyError:
         pytest.skip("cannot be read")
     texts = [*texts_with(tokenizer, 3), *NAMED]
-    if encoding._spec.splittings or encoding._spec.marks_word_ends:
-        check_cutline(encoding, tmp_path)
-        loaded = cutline.load(tmp_path / "x.cutline")
-        assert all(loaded.encode_ordinary(text) == encoding.encode_ordinary(text) for text in texts)
-        with pytest.raises(VocabularyError, match=r"save as \.cutline"):
-            encoding.save(tmp_path / "x.json")
-        return
     check(encoding, texts, tmp_path)
 
 

@@ -50,20 +50,25 @@ _ENDED_BY: Final = {
 _ROW_GROUPS: Final = frozenset({"caption", "tbody", "tfoot", "thead"})
 _IN_TABLE: Final = _ROW_GROUPS | {"table", "td", "th", "tr"}
 _ITEMS: Final = frozenset({"dd", "dt", "li"})
-_TRANSPARENT: Final = frozenset(
-    "address article aside body center details dialog div fieldset figcaption figure footer form "
-    "head header hgroup html main nav search section summary".split()
-)
+_TRANSPARENT: Final = frozenset({
+    *("address", "article", "aside", "body", "center", "details", "dialog", "div", "fieldset"),
+    *("figcaption", "figure", "footer", "form", "head", "header", "hgroup", "html", "main", "nav"),
+    *("search", "section", "summary"),
+})  # fmt: skip
 # Without blocks inside, up to the first end tag; the browser shows none of the texts.
 _MARKUP_NAMES: Final = frozenset({"math", "script", "style", "svg", "template"})
 _INLINE_MARKUP: Final = frozenset({"math", "svg"})
-_UP_TO_END: Final = frozenset("iframe noembed noframes script style textarea title xmp".split())
+_UP_TO_END: Final = frozenset({
+    *("iframe", "noembed", "noframes", "script", "style", "textarea", "title", "xmp"),
+})  # fmt: skip
 _RAW: Final = {
     name: re.compile(rf"</{name}(?=[\t\n\f\r />])[^>]*+(?:>|\Z)", re.ASCII | re.IGNORECASE)
     for name in _UP_TO_END | _MARKUP_NAMES
 }
 # Contents that are no text.
-_PICTURES: Final = frozenset("audio canvas embed hr img input object video".split())
+_PICTURES: Final = frozenset({
+    *("audio", "canvas", "embed", "hr", "img", "input", "object", "video"),
+})  # fmt: skip
 _BLOCK_STARTS: Final = frozenset(_HEADINGS) | _TRANSPARENT | set(_CONTAINERS) | set(_ENDED_BY)
 _STARTS: Final = _BLOCK_STARTS | _PICTURES | {"br", "p"}
 
@@ -262,8 +267,10 @@ class HtmlBlocks:
         if name in _MARKUP_NAMES:
             if name in _INLINE_MARKUP:
                 self._content(start, end)
-            elif self._leaf < 0 and not self._is_first:
-                self._begin(start, end, self._depth())
+            elif self._leaf < 0:
+                self._transparent = None
+                if not self._is_first:
+                    self._begin(start, end, self._depth())
             self.units.append((start, end))
             self.regions.append((start, end, "markup"))
         return end

@@ -90,9 +90,6 @@ class Tree(HTMLParser):
         node = self.add("#text")
         node.end = node.start + len(data)
 
-    handle_entityref = handle_data
-    handle_charref = handle_data
-
 
 class Outline:
     """What `html_structure` should find."""

@@ -198,7 +198,6 @@ def test_title(source: str, title: str) -> None:
     "source",
     [
         *(
-            "<h1 <p>",
             "<h1",
             "<h1 a='>x</h1>",
             "<!-- <h1>a</h1>",

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         boundaries,
         chunker_for,
         code_languages,
+        notebook_text,
     )
     from cutline.chunks import Chunk
     from cutline.counting import Appender, IntervalCounter, Prepender
@@ -119,6 +120,7 @@ __all__ = [
     "list_encoding_names",
     "load",
     "merge_hits",
+    "notebook_text",
     "pack",
     "plan",
     "sentence_windows",
@@ -163,6 +165,7 @@ _LATE = {
     "code_languages": "cutline.chunking",
     "count_pieces": "cutline.training",
     "merge_hits": "cutline.retrieval",
+    "notebook_text": "cutline.chunking",
     "pack": "cutline.packing",
     "plan": "cutline.retrieval",
     "sentence_windows": "cutline.retrieval",

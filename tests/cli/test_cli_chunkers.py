@@ -1,7 +1,9 @@
 """`cutline chunk --by`: the chunker that is asked for, with the options that are given."""
 
+import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -148,6 +150,30 @@ def test_without_an_extra_auto_cuts_text_with_a_note(
     assert [row for row in rows if row["file"].endswith(ending)] == [
         row for row in as_text if row["file"].endswith(ending)
     ]
+
+
+def test_web_pages_data_and_notebooks_are_cut_by_their_structure(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    (tmp_path / "a.html").write_text("<h1>Saws</h1><p>One two three.</p><p>Four five six.</p>")
+    (tmp_path / "b.csv").write_text("id,name\n1,one\n2,two\n3,three\n")
+    cell = {"cell_type": "markdown", "source": ["# T\n", "Text."], "metadata": {}}
+    notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}
+    (tmp_path / "c.ipynb").write_text(json.dumps(notebook))
+    (tmp_path / "d.ipynb").write_text("{}")
+    (tmp_path / "e.json").write_text('{"a": [1, 2], "b": 3}')
+    result = invoke("chunk", "--chunk-size", "16", tmp_path)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"cutline: {tmp_path / 'd.ipynb'}: not a notebook")
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows_of(result.stdout_bytes):
+        found.setdefault(Path(row["file"]).name, []).append(row)
+    assert sorted(found) == ["a.html", "b.csv", "c.ipynb", "e.json"]
+    assert found["a.html"][1]["text"] == "<p>Four five six.</p>"
+    assert found["a.html"][1]["headings"] == ["Saws"]
+    assert [row["text"] for row in found["b.csv"]] == ["id,name\n1,one\n2,two\n", "3,three\n"]
+    assert "".join(row["text"] for row in found["c.ipynb"]) == "# T\nText.\n"
+    assert invoke("view", tmp_path / "c.ipynb").exit_code == 0
 
 
 def test_languages_needs_the_extra(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:

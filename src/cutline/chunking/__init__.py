@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cutline.chunking.boundary_places import boundaries
     from cutline.chunking.code_structure import code_languages
     from cutline.chunking.hierarchy import HierarchicalChunker, Node
+    from cutline.chunking.notebook import notebook_text
 
 __all__ = [
     "Chunker",
@@ -30,6 +31,7 @@ __all__ = [
     "boundaries",
     "chunker_for",
     "code_languages",
+    "notebook_text",
 ]
 
 # Few programs need these.
@@ -38,6 +40,7 @@ _LATE = {
     "Node": "hierarchy",
     "boundaries": "boundary_places",
     "code_languages": "code_structure",
+    "notebook_text": "notebook",
 }
 
 

@@ -22,6 +22,7 @@ __all__ = ["MARKDOWN", "TEXT", "chunker_for", "endings", "kind_of", "kinds_of_da
 
 TEXT: Final = "text"
 MARKDOWN: Final = "markdown"
+NOTEBOOK: Final = "notebook"
 
 # By kind: endings of names, and whole names, of which the case counts. Where languages share an
 # ending, it is the most common one's.
@@ -31,9 +32,11 @@ _ENDINGS: Final = {
     "data/csv": "csv",
     "data/tsv": "tab tsv",
     "data/psv": "psv",
-    "data/json": "geojson har ipynb json jsonld topojson webmanifest",
+    "data/json": "geojson har json jsonld topojson webmanifest",
     "data/jsonl": "jsonl jsonlines ndjson",
     "data/transcript": "srt vtt",
+    "data/html": "htm html xhtml",
+    NOTEBOOK: "ipynb",
     "actionscript": "as",
     "ada": "ada adb ads",
     "agda": "agda",
@@ -90,7 +93,6 @@ _ENDINGS: Final = {
     "hcl": "hcl nomad",
     "heex": "heex leex",
     "hlsl": "fx fxh hlsl hlsli",
-    "html": "htm html xhtml",
     "ini": "cfg desktop editorconfig ini service",
     "ispc": "ispc",
     "janet": "janet",
@@ -205,8 +207,8 @@ def kind_of(path: str | os.PathLike[str]) -> str:
     """Return what a file holds, by its name alone.
 
     Returns:
-        "text", also for names that say nothing; "markdown"; a programming language; or for
-        `DataChunker` a format after "data/".
+        "text", also for names that say nothing; "markdown"; "notebook"; a programming language;
+        or for `DataChunker` a format after "data/".
 
     >>> kind_of("a/b.PY"), kind_of("README.md"), kind_of("Makefile"), kind_of("notes")
     ('python', 'markdown', 'make', 'text')
@@ -243,6 +245,8 @@ def chunker_for(
 ) -> Chunker:
     """Return the chunker that suits a document, as `cutline chunk` chooses it.
 
+    A notebook (.ipynb) is cut as Markdown, after `cutline.notebook_text` has made it of the file.
+
     Args:
         document: the path of a file, of which only the name is read; or "text", "markdown",
             "data/csv" and the like, or the name of a language, such as "python" or "c++", which
@@ -268,7 +272,7 @@ def chunker_for(
     """
     is_named = isinstance(document, str) and _is_kind(document)
     kind = str(document) if is_named else kind_of(document)
-    if kind == MARKDOWN:
+    if kind in (MARKDOWN, NOTEBOOK):
         return MarkdownChunker(encoding, chunk_size, chunk_overlap, **options)
     if kind == TEXT:
         return TextChunker(encoding, chunk_size, chunk_overlap, **options)
@@ -280,4 +284,4 @@ def chunker_for(
 def _is_kind(name: str) -> bool:
     from cutline.chunking.code_structure import ALIASES
 
-    return name in _ENDINGS or name in _NAMES or name.lower() in ALIASES
+    return (name in _ENDINGS or name in _NAMES) or name.lower() in ALIASES

@@ -507,7 +507,7 @@ class CodeChunker(_StructureChunker):
 
 
 class DataChunker(_StructureChunker):
-    r"""Chunks of tables, JSON and transcripts that end between their records.
+    r"""Chunks of HTML, tables, JSON and transcripts that end between blocks or records.
 
     Records, elements, cues and turns of speakers stay whole if they fit the budget; offsets are
     those of the source. A chunk's headings are the keys around its first element in JSON, and the
@@ -515,8 +515,8 @@ class DataChunker(_StructureChunker):
 
     Args:
         data_format: "csv", "tsv" or "psv" (whose first record is a header); "json" or "jsonl",
-            also for several values one after another; or "transcript", for subtitles (SRT,
-            WebVTT), too. Their levels are in docs/chunking.md, "Data".
+            also for several values one after another; "transcript", for subtitles (SRT,
+            WebVTT), too; or "html". Their levels are in docs/chunking.md, "Data".
         encoding, chunk_size, chunk_overlap, boundary, strip, min_fill: as for `TextChunker`.
         levels, lines: as for `TextChunker`, inside records; by default, lines are kept.
         balance, stable, template, count_text, also_fits: as for `TextChunker`.

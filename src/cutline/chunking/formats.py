@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from cutline.chunking.html_structure import html_structure
 from cutline.chunking.json_structure import json_structure
 from cutline.chunking.structure import Structure
 from cutline.chunking.table_structure import DELIMITERS, table_structure
@@ -15,6 +16,7 @@ FORMATS: Final[dict[str, Callable[[str], Structure]]] = {
     **{name: partial(table_structure, delimiters=marks) for name, marks in DELIMITERS.items()},
     **dict.fromkeys(("json", "jsonl"), json_structure),
     "transcript": transcript_structure,
+    "html": html_structure,
 }
 
 

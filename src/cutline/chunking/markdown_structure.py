@@ -5,7 +5,13 @@ from itertools import groupby, pairwise
 from typing import Final
 
 from cutline.chunking.markdown_blocks import Block, MarkdownBlocks
-from cutline.chunking.structure import LINE_END, Structure, nested_bitmaps, tidy_units
+from cutline.chunking.structure import (
+    LINE_END,
+    Structure,
+    heading_paths,
+    nested_bitmaps,
+    tidy_units,
+)
 
 __all__ = ["markdown_structure"]
 
@@ -16,7 +22,6 @@ _NAMES: Final = (
 _BLOCK: Final = 6
 _WHOLE: Final = frozenset({"code", "front matter", "html", "item", "list", "quote", "table"})
 _REGIONS: Final = _WHOLE - {"item"}
-_MOST_TITLE: Final = 200
 
 
 def markdown_structure(text: str) -> Structure:
@@ -76,7 +81,13 @@ def markdown_structure(text: str) -> Structure:
         _NAMES,
         nested_bitmaps(len(text), levels),
         tidy_units(_units(found.blocks, groups)),
-        tuple(_paths(group for group in groups if _is_heading(group[0]))),
+        tuple(
+            heading_paths(
+                [(heading.start, heading.level, heading.title) for heading in group]
+                for group in groups
+                if _is_heading(group[0])
+            )
+        ),
         tuple(
             (block.start, block.end, block.kind) for block in found.blocks if block.kind in _REGIONS
         ),
@@ -116,21 +127,3 @@ def _units(blocks: Iterable[Block], groups: Sequence[list[Block]]) -> Iterable[t
     for block in blocks:
         if block.kind in _WHOLE:
             yield headed.get(block.start, block.start), block.end
-
-
-def _paths(groups: Iterable[list[Block]]) -> Iterable[tuple[int, tuple[str, ...]]]:
-    """Yield each offset at which the path of titles changes, with that path."""
-    path: list[tuple[int, str]] = []
-    for group in groups:
-        for place, heading in enumerate(group):
-            if not place or heading.level <= group[place - 1].level:
-                start = heading.start
-            while path and path[-1][0] >= heading.level:
-                path.pop()
-            path.append((heading.level, _short(heading.title)))
-            if place + 1 == len(group) or group[place + 1].level <= heading.level:
-                yield start, tuple(title for _, title in path if title)
-
-
-def _short(title: str) -> str:
-    return title if len(title) <= _MOST_TITLE else title[:_MOST_TITLE] + "…"

@@ -9,7 +9,7 @@ from cutline.protocols import SliceCounter
 __all__ = ["PLAIN", "Outline"]
 
 # An overlap inside one of these would be misread: fenced code without its fence is prose.
-_CLOSED_KINDS = frozenset({"code", "front matter", "html", "table"})
+_CLOSED_KINDS = frozenset({"code", "front matter", "html", "markup", "table"})
 
 
 class Outline:

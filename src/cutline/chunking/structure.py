@@ -2,17 +2,26 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any, Final
 
 from bitarray import bitarray
 
-__all__ = ["LINE_END", "Structure", "line_starts", "nested_bitmaps", "source_bytes", "tidy_units"]
+__all__ = [
+    "LINE_END",
+    "Structure",
+    "heading_paths",
+    "line_starts",
+    "nested_bitmaps",
+    "source_bytes",
+    "tidy_units",
+]
 
 LINE_END = re.compile(r"\r\n?|\n")
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
 _OFFSET = itemgetter(0)
+_MOST_TITLE: Final = 200
 
 
 class Structure:
@@ -157,3 +166,30 @@ def nested_bitmaps(length: int, levels: Sequence[Iterable[int]]) -> tuple[bitarr
 def tidy_units(units: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """Return the distinct spans, outer before inner."""
     return tuple(sorted(set(units), key=lambda unit: (unit[0], -unit[1])))
+
+
+def heading_paths(
+    groups: Iterable[Sequence[tuple[int, int, str]]],
+) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield each offset at which the path of titles changes, with that path.
+
+    Args:
+        groups: (start, level, title) of the headings that follow each other directly. Of those
+            nested in one another, all titles apply from the first on.
+    """
+    path: list[tuple[int, str]] = []
+    for group in groups:
+        above = 0
+        for place, (offset, level, title) in enumerate(group):
+            if level <= above or not place:
+                start = offset
+            above = level
+            while path and path[-1][0] >= level:
+                path.pop()
+            path.append((level, _short(title)))
+            if place + 1 == len(group) or group[place + 1][1] <= level:
+                yield start, tuple(title for _, title in path if title)
+
+
+def _short(title: str) -> str:
+    return title if len(title) <= _MOST_TITLE else title[:_MOST_TITLE] + "…"

@@ -29,6 +29,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 # Chunkers that can stream, and the most tokens or bytes that one character can have.
 _STREAMED = frozenset({"token", "text"})
 _ALWAYS_FITS = 4
+_NO_CODE = ("text", "markdown", "notebook")
 _FILE = "file"  # the field of a template that is the file's name
 
 
@@ -144,6 +145,22 @@ class Chunkers:
             except (ImportError, InputError) as error:
                 raise Failure(str(error)) from error
 
+    def text_of(self, name: str, content: bytes, reader: TextReader) -> str:
+        """Return the text of a file that is cut: that of a notebook is Markdown.
+
+        Raises:
+            InputError: it cannot be read, or is no notebook.
+        """
+        text = reader.text(content)
+        if self._kind_of(name) != "notebook":
+            return text
+        from cutline import notebook_text
+
+        try:
+            return notebook_text(text)
+        except ValueError as error:
+            raise InputError(str(error)) from error
+
     def chunk(self, name: str, text: str) -> list["Chunk"]:
         """Cut the text of a file; if its parser fails, at lines, with a note.
 
@@ -202,7 +219,7 @@ class Chunkers:
             least -= 2 * self._encoding.count(sent) + template.special_tokens_of(self._encoding)
         is_streamed = self._kind_of(name) in _STREAMED and least >= _ALWAYS_FITS
         if not (is_streamed and reader.reads_blocks(path)):
-            return self.chunk(name, reader.text(path.read_bytes()))
+            return self.chunk(name, self.text_of(name, path.read_bytes(), reader))
         for _ in reader.utf8_blocks(path):
             pass  # what is not UTF-8 has no chunks at all
 
@@ -248,7 +265,7 @@ class Chunkers:
             except (ImportError, ValueError) as error:
                 if self._cutting.by != "auto" or kind == "text":
                     raise InputError(str(error)) from error
-                what = "Markdown" if kind == "markdown" else "code"
+                what = "Markdown" if kind in _NO_CODE else "code"
                 self._note(f"{what} is cut as text: {error}")
                 self._made[kind] = self._for_file("")
         return self._made[kind]
@@ -262,7 +279,7 @@ class Chunkers:
         from cutline.chunking.by_name import kind_of
 
         kind = kind_of(name)
-        if by == "code" and (kind in ("text", "markdown") or kind.startswith("data/")):
+        if by == "code" and (kind in _NO_CODE or kind.startswith("data/")):
             raise InputError(
                 f"its language is not known from its name, {PurePath(name).name!r}: "
                 "pass --language, such as --language python"
@@ -277,7 +294,7 @@ class Chunkers:
             return TokenChunker(self._encoding, **keywords)
         if kind == "text" or kind.startswith("data/"):
             return chunker_for(kind, self._encoding, **keywords)
-        if kind == "markdown":
+        if kind in _NO_CODE:
             return chunker_for(kind, self._encoding, isolated=True, **keywords)
         # Any language, also one that no file's name tells.
         return CodeChunker(kind, self._encoding, isolated=True, **keywords)

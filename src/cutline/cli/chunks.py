@@ -98,7 +98,7 @@ def chunk(
         return parquet(results, n_jobs, sent)
 
     def work(name: str, content: bytes) -> Iterable["Chunk"]:
-        return chunkers.chunk(name, reader.text(content))
+        return chunkers.chunk(name, chunkers.text_of(name, content, reader))
 
     def stream(name: str, path: Path, watch: Watch) -> Iterable["Chunk"]:
         if column is not None:

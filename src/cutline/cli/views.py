@@ -73,7 +73,7 @@ def view(
         output = _new_page()
 
     def work(name: str, content: bytes) -> tuple[str, list["Chunk"]]:
-        text = reader.text(content)
+        text = chunkers.text_of(name, content, reader)
         return text, chunkers.chunk(name, text)
 
     def write(results: Results) -> Iterator[str]:

@@ -156,7 +156,7 @@ def test_web_pages_data_and_notebooks_are_cut_by_their_structure(
     invoke: Invoke, tmp_path: Path
 ) -> None:
     (tmp_path / "a.html").write_text("<h1>Saws</h1><p>One two three.</p><p>Four five six.</p>")
-    (tmp_path / "b.csv").write_text("id,name\n1,one\n2,two\n3,three\n")
+    (tmp_path / "b.csv").write_text("id,name\n1,one\n2,two\n3,three\n4,four\n")
     cell = {"cell_type": "markdown", "source": ["# T\n", "Text."], "metadata": {}}
     notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}
     (tmp_path / "c.ipynb").write_text(json.dumps(notebook))
@@ -171,7 +171,10 @@ def test_web_pages_data_and_notebooks_are_cut_by_their_structure(
     assert sorted(found) == ["a.html", "b.csv", "c.ipynb", "e.json"]
     assert found["a.html"][1]["text"] == "<p>Four five six.</p>"
     assert found["a.html"][1]["headings"] == ["Saws"]
-    assert [row["text"] for row in found["b.csv"]] == ["id,name\n1,one\n2,two\n", "3,three\n"]
+    assert [row["text"] for row in found["b.csv"]] == [
+        "id,name\n1,one\n2,two\n3,three\n",
+        "4,four\n",
+    ]
     assert "".join(row["text"] for row in found["c.ipynb"]) == "# T\nText.\n"
     assert invoke("view", tmp_path / "c.ipynb").exit_code == 0
 

@@ -50,7 +50,8 @@ def _read(pipe: int, size: int) -> bytes:
 def structure_to(structure: Structure) -> bytes:
     """Serialize a structure."""
     spans = structure.units, structure.headings, structure.regions
-    fields = structure.names, len(structure.bitmaps[0]), *spans, structure.problem
+    others = structure.problem, structure.table_headers
+    fields = structure.names, len(structure.bitmaps[0]), *spans, *others
     head = json.dumps(fields).encode()
     bitmaps = b"".join(bits.tobytes() for bits in structure.bitmaps)
     return _SIZE.pack(len(head)) + head + bitmaps
@@ -60,7 +61,8 @@ def structure_from(data: bytes) -> Structure:
     """Deserialize a structure."""
     (n_head,) = _SIZE.unpack_from(data)
     start = _SIZE.size + n_head
-    names, n_bits, units, headings, regions, problem = json.loads(data[_SIZE.size : start])
+    fields = json.loads(data[_SIZE.size : start])
+    names, n_bits, units, headings, regions, problem, table_headers = fields
     n_bytes = (n_bits + 7) // 8
     bitmaps = []
     for place in range(len(names)):
@@ -74,4 +76,5 @@ def structure_from(data: bytes) -> Structure:
         tuple((offset, tuple(path)) for offset, path in headings),
         tuple(map(tuple, regions)),
         problem,
+        tuple(map(tuple, table_headers)),
     )

@@ -10,9 +10,10 @@ import zlib
 from cutline.container import _digest
 from cutline.errors import CorruptDataError
 from cutline.kernels.scan.lanes import find_ends
-from cutline.kernels.scan.scan import ScanTables, scan_pieces
+from cutline.kernels.scan.scan import scan_pieces
 from cutline.pretokenize import Automaton
 from cutline.pretokenize.automaton import generate
+from cutline.pretokenize.splitting import scan_tables_of
 from cutline.pretokenize.store import _identity, dump, load
 
 PATTERN = r"a+b?|\s+(?!\S)|[^a]"
@@ -50,14 +51,7 @@ def changed(body: bytes) -> bytes:
 
 def scan(automaton: Automaton) -> None:
     """Scan to the end; pieces must be half-open spans in order."""
-    tables = ScanTables(
-        automaton.ascii_class,
-        automaton.block_index,
-        automaton.block_class,
-        automaton.transitions,
-        automaton.stride,
-        automaton.has_gaps,
-    )
+    tables = scan_tables_of(automaton)
     starts, ends, _ = scan_pieces(tables, TEXT)
     assert (starts < ends).all()
     assert (ends[:-1] <= starts[1:]).all()

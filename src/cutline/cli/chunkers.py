@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, wraps
+from functools import cached_property, lru_cache, wraps
 from itertools import islice
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -30,6 +30,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 _STREAMED = frozenset({"token", "text"})
 _ALWAYS_FITS = 4
 _NO_CODE = ("text", "markdown", "notebook")
+_TEMPLATES_KEPT = 16
 _FILE = "file"  # the field of a template that is the file's name
 
 
@@ -88,10 +89,7 @@ class Cutting:
             pattern = prefix + ("{headings}\n\n{text}" if self.with_headings else "{text}")
         try:
             template = Template(pattern)
-            if _FILE in template.missing:
-                template.fill(file="").need_values()
-            else:
-                template.need_values()
+            (template.fill(file="") if _FILE in template.missing else template).need_values()
         except ValueError as error:
             hint = ", or {file}, its name" if "no value" in str(error) else ""
             raise click.UsageError(f"--template: {error}{hint}") from error
@@ -139,6 +137,8 @@ class Chunkers:
         self.chunk_size = int(cutting.chunk_size)
         self._made: dict[str, Chunker] = {}
         self._noted: set[str] = set()
+        # Rows are rendered one by one, those of a file together.
+        self._template = lru_cache(maxsize=_TEMPLATES_KEPT)(self._template_of)
         if cutting.by != "code" or cutting.language is not None:
             try:
                 self._for_file("")
@@ -167,7 +167,7 @@ class Chunkers:
         Raises:
             CutlineError: it cannot be cut, or its language is not known.
         """
-        chunks = self._filled(name).chunk(text)
+        chunks = self._filled(self._for_file(name), name).chunk(text)
         if chunks and (problem := chunks[0].metadata.get("unparsed")):
             self._note(f"{shown_name(name)}: cut at lines: {problem}")
         return chunks
@@ -177,20 +177,14 @@ class Chunkers:
         template = self._template(name)
         return chunk.text if template is None else template.render(chunk)
 
-    def _template(self, name: str) -> "Template | None":
+    def _template_of(self, name: str) -> "Template | None":
         template = self._cutting.template
         if template is None or not template.missing:
             return template
         return template.fill(file=shown_name(name))
 
-    def _filled(self, name: str, kind_of: str | None = None) -> "Chunker":
-        """Return the chunker of a file, whose template may have its name.
-
-        Args:
-            name: the file's name.
-            kind_of: the name that tells its kind, if that is another one.
-        """
-        chunker = self._for_file(name if kind_of is None else kind_of)
+    def _filled(self, chunker: "Chunker", name: str) -> "Chunker":
+        """Return the chunker for a file, whose name its template may have."""
         template = self._template(name)
         return chunker if chunker.template == template else chunker.with_template(template)
 
@@ -228,7 +222,7 @@ class Chunkers:
                 yield block.decode()
                 watch.advance(len(block))
 
-        chunks = self._filled(name).iter_chunks(parts())
+        chunks = self._filled(self._for_file(name), name).iter_chunks(parts())
         first = list(islice(chunks, 1))
 
         def every() -> Iterator["Chunk"]:
@@ -246,7 +240,7 @@ class Chunkers:
         Raises:
             InputError: the chunker is not known.
         """
-        chunker = self._filled(name, "")
+        chunker = self._filled(self._for_file(""), name)
         for row, chunks in rows.map(chunker.chunk_batch):
             carried = {"row": row.number, "record": row.others}
             for piece in chunks:

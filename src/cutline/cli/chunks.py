@@ -109,12 +109,11 @@ def chunk(
     run(
         files,
         output,
-        work=work,
+        work=work if column is None else None,
         write=write,
         selection=selection,
         reader=reader,
         stream=stream,
-        streams_all=column is not None,
         n_jobs=n_jobs,
     )
 

@@ -42,18 +42,17 @@ def run(
     files: Sequence[str],
     output: str,
     *,
-    work: Callable[[str, bytes], T],
+    work: Callable[[str, bytes], T] | None,
     write: Callable[[Named[T]], Iterator[str | bytes]],
     selection: Selection | None = None,
     reader: TextReader | None = None,
     stream: Stream[T] | None = None,
-    streams_all: bool = False,
     n_jobs: int = 1,
 ) -> None:
     """Read every file, apply `work` to its content, and output the results with `write`.
 
     With `selection`, names may also be folders and patterns. With `stream`, it processes large
-    files, or all. With several jobs, `work` processes several files at a time.
+    files, or without `work` all. With several jobs, `work` processes several files at a time.
     """
     # Rows on the same terminal would break up a progress bar.
     may_show_progress = is_terminal(sys.stderr) and not writes_to_terminal(output)
@@ -64,7 +63,6 @@ def run(
         may_show_progress=may_show_progress,
         finder=Finder(selection, output) if selection else None,
         reader=reader,
-        streams_all=streams_all,
     )
     with warnings.catch_warnings(), open_output(output) as sink:
         # A note names the file. Here, since several threads cannot each catch warnings.

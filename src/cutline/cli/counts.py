@@ -112,12 +112,11 @@ def count(
     run(
         files,
         output,
-        work=work,
+        work=work if column is None else None,
         write=write,
         selection=selection,
         reader=reader,
         stream=None if column is None else stream,
-        streams_all=column is not None,
         n_jobs=n_jobs,
     )
 

@@ -63,7 +63,6 @@ class Inputs:
         may_show_progress: whether to draw a bar if there is much to read.
         finder: finds the files of folders and patterns; None: names are those of files.
         reader: says which of the files that were found are no text.
-        streams_all: whether all files are streamed, and can be binary.
     """
 
     def __init__(
@@ -74,9 +73,7 @@ class Inputs:
         may_show_progress: bool,
         finder: Finder | None = None,
         reader: TextReader | None = None,
-        streams_all: bool = False,
     ) -> None:
-        self._streams_all = streams_all
         self._unread = finder.unread if finder else []
         self._reader = reader or TextReader()
         self._paths = [*files, *names]
@@ -92,14 +89,15 @@ class Inputs:
 
     def results(
         self,
-        work: Callable[[str, bytes], T],
+        work: Callable[[str, bytes], T] | None,
         stream: Stream[T] | None = None,
         n_jobs: int = 1,
     ) -> Iterator[tuple[str, T]]:
         """Yield the name and `work(name, content)` of every input that does not fail.
 
         Args:
-            work: the function to apply; to several files of up to `LARGE_BYTES` at a time.
+            work: the function to apply; to several files of up to `LARGE_BYTES` at a time. None:
+                all files are streamed, and can be binary.
             stream: the function for files of more than `LARGE_BYTES`, if given.
             n_jobs: the number of threads.
 
@@ -144,19 +142,19 @@ class Inputs:
         self,
         path: str,
         size_bytes: int,
-        work: Callable[[str, bytes], T],
+        work: Callable[[str, bytes], T] | None,
         stream: Stream[T] | None,
     ) -> tuple[int, Callable[[], T]]:
         """Return the call that processes a file, with its size; 0: it needs its turn."""
-        is_large = size_bytes > LARGE_BYTES or self._streams_all
+        is_large = work is None or size_bytes > LARGE_BYTES
 
         def call() -> T:
             name = click.format_filename(path)
-            is_checked = path in self._found and not self._streams_all
-            if is_checked and self._reader.is_binary(_head(path)):
+            if work is not None and path in self._found and self._reader.is_binary(_head(path)):
                 raise _BinaryFile
             if stream is not None and is_large:
                 return stream(name, Path(path), self)
+            assert work is not None
             return work(name, _read(path))
 
         return 0 if is_large else size_bytes, call

@@ -111,10 +111,9 @@ def pack(
     run(
         files,
         output,
-        work=work,
+        work=work if column is None else None,
         write=write,
-        stream=stream if column is not None else None,
-        streams_all=column is not None,
+        stream=None if column is None else stream,
     )
 
 

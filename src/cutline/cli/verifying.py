@@ -99,7 +99,7 @@ def verify(
                 is_right = is_right and report.ok
                 yield f"{shown_name(file)}: {report}\n"
 
-    run(files, output, work=_nothing, write=write, stream=stream, streams_all=True)
+    run(files, output, work=None, write=write, stream=stream)
     if not is_right:
         raise click.exceptions.Exit(1)
 
@@ -119,7 +119,3 @@ def _text_of(file: object, chunks: list[dict[str, Any]], reader: TextReader) -> 
     if isinstance(metadata, dict) and "row" in metadata:
         raise click.UsageError("the chunks of --column are not verified: their texts are in rows")
     return reader.text(Path(file).read_bytes())
-
-
-def _nothing(_name: str, _content: bytes) -> Reports:
-    raise NotImplementedError  # all files are streamed

@@ -12,7 +12,7 @@ from cutline.extras import need
 from cutline.pretrained.side_files import SIDE_FILES, ModelFacts, read_facts
 from cutline.version import __version__
 
-__all__ = ["Snapshot", "fetch", "local_path"]
+__all__ = ["Snapshot", "fetch", "fetch_files", "local_path"]
 
 _FILE_ENDINGS: Final = (".cutline", ".json", ".tiktoken")
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
@@ -82,6 +82,38 @@ def fetch(
         f"the model {name!r} has no tokenizer: none of the files "
         f"{', '.join(group[0] for group in groups)}"
     )
+
+
+def fetch_files(
+    name: str,
+    files: Sequence[str],
+    *,
+    revision: str,
+    token: str | bool | None = None,
+    local_files_only: bool = False,
+) -> Path:
+    """Fetch further files of a commit, those that the model has; return their folder.
+
+    Args:
+        name: such as "BAAI/bge-m3".
+        files: their names; those of a pattern, such as "*.jinja", all.
+        revision: a commit's hash.
+        token: as for `cutline.from_pretrained`.
+        local_files_only: as for `cutline.from_pretrained`.
+
+    Raises:
+        UnknownEncodingError, HubError: as `fetch`.
+    """
+    model = _Model(name, revision, token, local_files_only)
+    folders = []
+    for file in files:
+        if "*" in file:
+            model.first_of(file)
+        elif (path := model.file(file)) is not None:
+            folders.append(path.parent)
+    if not folders:
+        raise UnknownEncodingError(f"the model {name!r} has none of {', '.join(files)}")
+    return folders[0]
 
 
 def _has_side_files(model: "_Model") -> bool:

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from cutline.errors import VocabularyError
 
-__all__ = ["SIDE_FILES", "ModelFacts", "read_facts"]
+__all__ = ["SIDE_FILES", "ModelFacts", "SideFile", "read_facts"]
 
 _SENTENCES: Final = "sentence_bert_config.json"
 _PROMPTS: Final = "config_sentence_transformers.json"
@@ -53,7 +53,7 @@ def read_facts(folder: Path) -> ModelFacts:
         VocabularyError: one is damaged; names it and the key.
         OSError: one cannot be read.
     """
-    sentences, prompts, tokenizer, model = (_SideFile(folder / name) for name in SIDE_FILES)
+    sentences, prompts, tokenizer, model = (SideFile(folder / name) for name in SIDE_FILES)
     truncated_at = sentences.number("max_seq_length")
     if truncated_at is None:
         truncated_at = tokenizer.number("model_max_length")
@@ -61,7 +61,7 @@ def read_facts(folder: Path) -> ModelFacts:
     return ModelFacts(min(known, default=None), prompts.texts("prompts"))
 
 
-def _positions(model: "_SideFile") -> int | None:
+def _positions(model: "SideFile") -> int | None:
     """Return the most tokens that a model has positions for; None if it does not say so."""
     positions = model.number("max_position_embeddings")
     kind = model.values.get("model_type")
@@ -74,7 +74,7 @@ def _positions(model: "_SideFile") -> int | None:
     return usable
 
 
-class _SideFile:
+class SideFile:
     """The values of a JSON file; none if there is no such file."""
 
     def __init__(self, path: Path) -> None:

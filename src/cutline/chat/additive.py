@@ -1,0 +1,158 @@
+"""Formats whose messages are counted one by one: `CustomFormat`, and the base of others."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from operator import index
+from typing import Any, Self
+
+from cutline.chat.messages import plain_messages
+from cutline.chat.protocols import Message, Tool
+from cutline.errors import ChatError
+
+__all__ = ["AdditiveFormat", "CustomFormat"]
+
+
+class AdditiveFormat(ABC):
+    """A format whose requests are the sum of their messages and of what is sent with each."""
+
+    def count(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Tool] = (),
+        add_generation_prompt: bool = True,
+    ) -> int:
+        """Count the tokens of a request.
+
+        Args:
+            messages: the messages, the oldest first.
+            tools: the schemas of the tools that the model may call.
+            add_generation_prompt: count what begins the model's answer, too.
+
+        Raises:
+            ChatError: (a ValueError) a message is not of the kind that the format has; names its
+                index.
+        """
+        counts = map(self._count_message, plain_messages(messages), range(len(messages)))
+        return sum(counts) + self._count_around(tools, add_generation_prompt)
+
+    @abstractmethod
+    def _count_message(self, message: dict[str, Any], index: int) -> int:
+        """Count a checked message."""
+
+    @abstractmethod
+    def _count_around(self, tools: Sequence[Tool], add_generation_prompt: bool) -> int:
+        """Count what is sent with every request."""
+
+    def growing(self, tools: Sequence[Tool] = ()) -> GrowingSum:
+        """Begin a request that grows, for a `Conversation`."""
+        return GrowingSum(self._count_message, self._count_around(tools, True))
+
+
+class GrowingSum:
+    """The tokens of messages that are counted one by one."""
+
+    def __init__(self, count_message: Callable[[dict[str, Any], int], int], around: int) -> None:
+        self._count_message = count_message
+        self._totals = [around]
+        self._waiting: list[dict[str, Any]] = []
+
+    def extend(self, messages: Iterable[dict[str, Any]]) -> None:
+        """Add checked messages."""
+        self._waiting += messages
+
+    def truncate(self, n_messages: int) -> None:
+        """Keep the first messages."""
+        del self._waiting[max(n_messages - len(self._totals) + 1, 0) :]
+        del self._totals[n_messages + 1 :]
+
+    def count(self) -> int:
+        """Count the tokens of the request."""
+        while self._waiting:
+            more = self._count_message(self._waiting[0], len(self._totals) - 1)
+            self._totals.append(self._totals[-1] + more)
+            del self._waiting[0]
+        return self._totals[-1]
+
+    def copy(self) -> Self:
+        """Return an independent one with the same messages."""
+        twin = type(self)(self._count_message, 0)
+        twin._totals, twin._waiting = self._totals.copy(), self._waiting.copy()
+        return twin
+
+
+class CustomFormat(AdditiveFormat):
+    """A format that is counted by your own function, for models that cannot be counted here.
+
+    Args:
+        count: takes the messages and the tools, and returns the tokens of the request.
+        count_message: instead, takes one message and returns its tokens.
+        around: with `count_message`, the tokens of what is sent with every request.
+
+    Raises:
+        TypeError: not just one function is given.
+
+    >>> import cutline
+    >>> format = CustomFormat(count_message=lambda message: 4 + len(message["content"]) // 4)
+    >>> cutline.Conversation(format, [{"role": "user", "content": "hello world"}]).count
+    6
+    """
+
+    def __init__(
+        self,
+        count: Callable[[Sequence[Message], Sequence[Tool]], int] | None = None,
+        *,
+        count_message: Callable[[Message], int] | None = None,
+        around: int = 0,
+    ) -> None:
+        if (count is None) == (count_message is None):
+            raise TypeError("CustomFormat takes either count or count_message")
+        self._count_whole, self._count_one, self._around = count, count_message, around
+
+    def count(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Tool] = (),
+        add_generation_prompt: bool = True,
+    ) -> int:
+        """Count the tokens of a request, by your function.
+
+        Args:
+            messages: the messages, the oldest first.
+            tools: the schemas of the tools that the model may call.
+            add_generation_prompt: has no effect: your function counts what is sent.
+
+        Raises:
+            ChatError: (a ValueError) a message has no role, or the function returns no count.
+        """
+        if self._count_whole is not None:
+            return _checked(self._count_whole(plain_messages(messages), tools))
+        return super().count(messages, tools=tools, add_generation_prompt=add_generation_prompt)
+
+    def _count_message(self, message: dict[str, Any], index: int) -> int:
+        assert self._count_one is not None
+        return _checked(self._count_one(message))
+
+    def _count_around(self, tools: Sequence[Tool], add_generation_prompt: bool) -> int:
+        return self._around
+
+    def growing(self, tools: Sequence[Tool] = ()) -> Any:
+        """Begin a request that grows, for a `Conversation`."""
+        if self._count_whole is not None:
+            from cutline.chat.conversation import Recounted
+
+            return Recounted(self, tools)
+        return super().growing(tools)
+
+
+def _checked(count: Any) -> int:
+    try:
+        number = index(count)
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise ChatError(f"the function that counts must return a count, got {count!r}")
+    return number

@@ -1,0 +1,124 @@
+"""Chat formats by name, as the command line takes them."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from cutline.chat.harmony import Harmony
+from cutline.chat.models import openai_estimate
+from cutline.chat.protocols import ChatFormat, Message, Tool
+from cutline.chat.template import ChatTemplate
+from cutline.encoding import Encoding
+from cutline.protocols import TokenCounter
+from cutline.registry import encoding_of, token_counter_of
+
+__all__ = ["CHAT_FORMAT_NAMES", "chat_format_of"]
+
+
+def chat_format_of(name: str, encoding: TokenCounter | str = "o200k_base") -> ChatFormat:
+    """Return the chat format of a name.
+
+    Args:
+        name: "chatml"; "plain", which counts the contents, calls and tools, and nothing around;
+            "harmony" for gpt-oss; "openai:" and a model's name for an estimate of requests to
+            OpenAI's API; or the path of a model's folder or chat template.
+        encoding: an `Encoding`, its name, or a wrapped tokenizer, for "chatml", "plain" and the
+            path of a template; the others have one of their own.
+
+    Raises:
+        ValueError: no format has this name.
+        UnknownModelError: (a KeyError) no encoding is known for this model.
+        ChatError, VocabularyError, ImportError: as `ChatTemplate.load`.
+
+    >>> chat_format_of("chatml").count([{"role": "user", "content": "hello world"}])
+    10
+    """
+    if name in _FORMATS:
+        return _FORMATS[name](token_counter_of(encoding))
+    if name == "harmony":
+        return Harmony()
+    if name.startswith(_ESTIMATE):
+        return openai_estimate(name.removeprefix(_ESTIMATE))
+    if Path(name).is_dir():
+        return ChatTemplate.load(name)
+    if Path(name).is_file():
+        if isinstance(encoding, str):
+            encoding = encoding_of(encoding)
+        if not isinstance(encoding, Encoding):
+            raise ValueError(f"a chat template needs an Encoding, got {encoding!r}")
+        return ChatTemplate.load(name, encoding)
+    raise ValueError(
+        f"no chat format {name!r}: there are {', '.join(CHAT_FORMAT_NAMES)}, and a model's folder "
+        "or chat template by its path"
+    )
+
+
+class _ByMessage:
+    """A format in which each message has its tokens, whatever its neighbours are."""
+
+    def __init__(self, encoding: TokenCounter) -> None:
+        self._count = encoding.count
+
+    def count(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Tool] = (),
+        add_generation_prompt: bool = True,
+    ) -> int:
+        """Count the tokens of a whole request."""
+        around = self._count_around(tools, add_generation_prompt)
+        return around + sum(self.message_counts(messages))
+
+    def _count_around(self, tools: Sequence[Tool], add_generation_prompt: bool) -> int:
+        """Count what is sent with every request."""
+        return self._count(json.dumps([*tools], ensure_ascii=False)) if tools else 0
+
+    def message_counts(self, messages: Sequence[Message]) -> list[int]:
+        """Count the tokens of each message."""
+        return [self._count(_content(message, i)) for i, message in enumerate(messages)]
+
+
+class _ChatML(_ByMessage):
+    """ChatML: role and content between <|im_start|> and <|im_end|>, one token each."""
+
+    def _count_around(self, tools: Sequence[Tool], add_generation_prompt: bool) -> int:
+        begun = 1 + self._count("assistant\n") if add_generation_prompt else 0
+        return super()._count_around(tools, add_generation_prompt) + begun
+
+    def message_counts(self, messages: Sequence[Message]) -> list[int]:
+        """Count the tokens of each message."""
+        end = 2 + self._count("\n")
+        return [
+            end + self._count(f"{message['role']}\n{_content(message, i)}")
+            for i, message in enumerate(messages)
+        ]
+
+
+_FORMATS: Final[Mapping[str, Callable[[TokenCounter], ChatFormat]]] = {
+    "chatml": _ChatML,
+    "plain": _ByMessage,
+}
+_ESTIMATE: Final = "openai:"
+CHAT_FORMAT_NAMES: Final = (*_FORMATS, "harmony", f"{_ESTIMATE}MODEL")
+
+
+def _content(message: Message, place: int) -> str:
+    """Return the text of a message, with its calls as JSON.
+
+    Raises:
+        ValueError: it has a part that is no text.
+    """
+    content: Any = message.get("content") or ""
+    parts = [content] if isinstance(content, str) else [*map(_text, content)]
+    if None in parts:
+        raise ValueError(f"message {place} has a part that is no text: {content!r:.200}")
+    calls = [json.dumps(call, ensure_ascii=False) for call in message.get("tool_calls") or ()]
+    return "\n".join([*parts, *calls])
+
+
+def _text(part: Any) -> str | None:
+    """Return the text of a part of a content; None: it has none."""
+    text = part.get("text") if isinstance(part, Mapping) else part
+    return text if isinstance(text, str) else None

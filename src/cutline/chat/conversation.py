@@ -1,0 +1,248 @@
+"""`Conversation`: a chat request that grows message by message, with its token count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from threading import RLock
+from typing import Any, Protocol, Self
+
+from cutline.chat.messages import plain, plain_message
+from cutline.chat.protocols import ChatFormat, Message, Tool
+from cutline.checks import checked_budget
+from cutline.errors import OffsetError
+from cutline.text_encoder import TextEncoder
+
+__all__ = ["Conversation", "Growing", "Recounted"]
+
+
+class Growing(Protocol):
+    """A request that grows; what a format's `growing(tools)` returns."""
+
+    def extend(self, messages: Iterable[dict[str, Any]]) -> None:
+        """Add checked messages, which nobody changes."""
+
+    def truncate(self, n_messages: int) -> None:
+        """Keep the first messages."""
+
+    def count(self) -> int:
+        """Count the tokens of the request, with what begins the answer."""
+
+    def copy(self) -> Self:
+        """Return an independent one with the same messages."""
+
+
+class Recounted:
+    """A request of a format that can only count whole ones."""
+
+    def __init__(self, chat_format: ChatFormat, tools: Sequence[Tool]) -> None:
+        self._format, self._tools = chat_format, tools
+        self._messages: list[dict[str, Any]] = []
+
+    def extend(self, messages: Iterable[dict[str, Any]]) -> None:
+        """Add checked messages."""
+        self._messages += messages
+
+    def truncate(self, n_messages: int) -> None:
+        """Keep the first messages."""
+        del self._messages[n_messages:]
+
+    def count(self) -> int:
+        """Count the tokens of the request."""
+        return self._format.count(self._messages, tools=self._tools)
+
+    def copy(self) -> Self:
+        """Return an independent one with the same messages."""
+        twin = type(self)(self._format, self._tools)
+        twin._messages = self._messages.copy()
+        return twin
+
+
+class Conversation:
+    """A chat request that grows message by message, with its token count.
+
+    Args:
+        format: how the model's requests are written, such as a `ChatTemplate`.
+        messages: the first messages, the oldest first.
+        tools: the schemas of the tools that the model may call.
+
+    Raises:
+        ChatError: (a ValueError) a message has no role; names its index.
+        TypeError: a message is no mapping, or the format is none.
+
+    Messages are copied: a later change of one has no effect here. Any number of threads may use
+    a conversation; each call is done whole.
+
+    Cost: that of a message's own length, however long the history, where the format allows it;
+    docs/chat.md, "How a message costs its own length", says which templates do. Otherwise the
+    request is written whole for each count, and its tokens are counted from the first change on.
+    Source: docs/chat.md, "Conversations".
+
+    >>> import cutline
+    >>> template = "{% for m in messages %}<|endoftext|>{{ m.role }}: {{ m.content }}{% endfor %}"
+    >>> format = cutline.ChatTemplate(template, "gpt2")
+    >>> chat = cutline.Conversation(format, [{"role": "user", "content": "Hi"}])
+    >>> chat.count
+    4
+    >>> chat.append({"role": "assistant", "content": "Hello!"})
+    >>> chat.count, format.count(chat.messages)
+    (10, 10)
+    """
+
+    __slots__ = ("__weakref__", "_count", "_growing", "_lock", "_messages", "format", "tools")
+
+    format: ChatFormat
+    tools: tuple[Tool, ...]
+
+    def __init__(
+        self,
+        format: ChatFormat,  # noqa: A002 (what it is)
+        messages: Iterable[Message] = (),
+        tools: Sequence[Tool] = (),
+    ) -> None:
+        # Texts and encodings have a `count`, too.
+        if isinstance(format, str | TextEncoder) or not isinstance(format, ChatFormat):
+            raise TypeError(
+                "format must be a chat format such as a ChatTemplate, got "
+                f"{type(format).__name__}: cutline.chat.format_for_model(...) makes one by name"
+            )
+        self.format = format
+        self.tools = tuple(plain(tool) for tool in tools)
+        self._growing = _begin(format, self.tools)
+        self._messages: list[dict[str, Any]] = []
+        self._count: int | None = None
+        self._lock = RLock()
+        self.extend(messages)
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The messages, in a new list; fields that were None are left out.
+
+        Cost: linear in their number, for copying references.
+        """
+        return [*self._messages]
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    @property
+    def count(self) -> int:
+        """The tokens of the request as it is sent, with what begins the model's answer.
+
+        Raises:
+            ChatError: (a ValueError) the format refuses the messages.
+        """
+        count = self._count
+        if count is None:
+            with self._lock:
+                count = self._count = self._growing.count()
+        return count
+
+    def append(self, message: Message) -> None:
+        """Add a message.
+
+        Raises:
+            ChatError, TypeError: as the constructor; then nothing is added.
+        """
+        self.extend((message,))
+
+    def extend(self, messages: Iterable[Message]) -> None:
+        """Add messages.
+
+        Raises:
+            ChatError, TypeError: as the constructor; then none is added.
+        """
+        with self._lock:
+            start = len(self._messages)
+            copied = [plain_message(m, index) for index, m in enumerate(messages, start)]
+            if copied:
+                self._growing.extend(copied)
+                self._messages += copied
+                self._count = None
+
+    def fits(self, message: Message, max_tokens: int) -> bool:
+        """Return whether the request would have at most `max_tokens` tokens with one message more.
+
+        Nothing is changed.
+
+        Raises:
+            ValueError: max_tokens is negative.
+            ChatError, TypeError: as `append` and `count`.
+
+        Cost: that of `append` and `count`.
+
+        >>> import cutline
+        >>> template = "{% for m in messages %}{{ m.content }}{% endfor %}"
+        >>> chat = cutline.Conversation(cutline.ChatTemplate(template, "gpt2"))
+        >>> chat.fits({"role": "user", "content": "hello world"}, 1)
+        False
+        """
+        budget = checked_budget(max_tokens)
+        with self._lock:
+            n_messages, count = len(self._messages), self._count
+            self.append(message)
+            try:
+                return self.count <= budget
+            finally:
+                self.truncate(n_messages)
+                self._count = count
+
+    def truncate(self, n_messages: int) -> None:
+        """Keep the first messages.
+
+        Raises:
+            OffsetError: (a ValueError) there are not so many, or the number is negative.
+        """
+        with self._lock:
+            if not 0 <= n_messages <= len(self._messages):
+                raise OffsetError(
+                    f"n_messages must be from 0 to {len(self._messages)}, got {n_messages!r}"
+                )
+            if n_messages < len(self._messages):
+                del self._messages[n_messages:]
+                self._growing.truncate(n_messages)
+                self._count = None
+
+    def message_counts(self) -> list[int]:
+        """Count the tokens that each message adds to the request that ended before it.
+
+        The first one adds what is sent with every request, too. Their sum is `count`.
+
+        Raises:
+            ChatError: (a ValueError) the format refuses the messages up to one of them.
+
+        Cost: that of as many `append` and `count`.
+        """
+        growing, counts, before = _begin(self.format, self.tools), [], 0
+        for message in self.messages:
+            growing.extend((message,))
+            count = growing.count()
+            counts.append(count - before)
+            before = count
+        return counts
+
+    def copy(self) -> Self:
+        """Return an independent conversation with the same messages.
+
+        Cost: linear in the number of messages, for copying references.
+        """
+        twin = type(self).__new__(type(self))
+        with self._lock:
+            twin.format, twin.tools = self.format, self.tools
+            twin._messages, twin._count = self._messages.copy(), self._count
+            twin._growing = self._growing.copy()
+        twin._lock = RLock()
+        return twin
+
+    __copy__ = copy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.format, self.messages, self.tools)
+
+    def __repr__(self) -> str:
+        return f"<Conversation of {self.format!r}: {len(self._messages)} messages>"
+
+
+def _begin(chat_format: ChatFormat, tools: Sequence[Tool]) -> Growing:
+    begin = getattr(chat_format, "growing", None)
+    growing: Growing = Recounted(chat_format, tools) if begin is None else begin(tools)
+    return growing

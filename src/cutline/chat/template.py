@@ -1,0 +1,278 @@
+"""`ChatTemplate`: requests written by a Hugging Face chat template, counted exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Self
+
+from cutline.chat.compiling import compiled, planned, render_whole
+from cutline.chat.growing import count_with_special
+from cutline.chat.messages import plain, plain_messages, reasoned
+from cutline.chat.protocols import Message, Tool
+from cutline.errors import ChatError
+from cutline.extras import need
+from cutline.registry import encoding_of
+
+if TYPE_CHECKING:
+    from cutline.chat.rendering import GrowingRequest
+    from cutline.encoding import Encoding
+
+__all__ = ["ChatTemplate"]
+
+_TAG = "CONTINUE_FINAL_MESSAGE_TAG "
+
+
+class ChatTemplate:
+    """A model's chat template with its encoding: writes requests as transformers does.
+
+    `encode` equals `apply_chat_template(..., tokenize=True)` of transformers 5.23, and `count` is
+    its length. Special tokens in the text are encoded as such, also those that a message's own
+    content spells.
+
+    Args:
+        template: a template of jinja2; or several by name, of which "tool_use" is for requests
+            with tools, and "default" for all others.
+        encoding: the model's, or its name.
+        special_tokens: what the template calls "bos_token", "eos_token" and so on.
+        variables: what else it is given, such as {"enable_thinking": False}.
+
+    Raises:
+        ChatError: (a ValueError) the template is no valid one.
+        ImportError: jinja2 is not installed: pip install 'cutline[chat]'.
+
+    A template is a program of strangers. It runs in jinja2's sandbox and within the limits of
+    docs/chat.md, "Limits".
+
+    Cost: linear in the rendered text; a `Conversation` counts one more message at its own length.
+    Source: docs/chat.md.
+
+    >>> import cutline
+    >>> template = "{% for m in messages %}{{ m.role }}: {{ m.content }}<|endoftext|>{% endfor %}"
+    >>> chat = cutline.ChatTemplate(template, "gpt2")
+    >>> chat.render([{"role": "user", "content": "Hi"}])
+    'user: Hi<|endoftext|>'
+    >>> chat.count([{"role": "user", "content": "Hi"}])
+    4
+    """
+
+    def __init__(
+        self,
+        template: str | Mapping[str, str],
+        encoding: Encoding | str,
+        *,
+        special_tokens: Mapping[str, str] | None = None,
+        variables: Mapping[str, Any] | None = None,
+    ) -> None:
+        need("jinja2", "a chat template", "chat")
+        self._sources = {"default": template} if isinstance(template, str) else dict(template)
+        self.encoding = encoding_of(encoding)
+        self._given = {**(special_tokens or {}), **(plain(dict(variables or {})))}
+        for source in self._sources.values():
+            compiled(source)
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str], encoding: Encoding | str | None = None) -> Self:
+        """Read a model's template and special tokens from its folder.
+
+        Args:
+            folder: has chat_template.jinja, additional_chat_templates, chat_template.json or
+                tokenizer_config.json; or one of these files itself.
+            encoding: by default the tokenizer in the folder, as `cutline.load` reads it.
+
+        Raises:
+            ChatError: (a ValueError) there is no template, or it is no valid one.
+            VocabularyError: (a ValueError) a file is damaged.
+            OSError: a file cannot be read.
+        """
+        from pathlib import Path
+
+        from cutline.pretrained.chat_files import read_chat_files
+        from cutline.registry import load
+
+        path = Path(folder)
+        found = read_chat_files(path)
+        if encoding is None:
+            encoding = load(path if path.is_dir() else path.parent)
+        return cls(found.templates, encoding, special_tokens=found.special_tokens)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name: str | PathLike[str],
+        *,
+        revision: str | None = None,
+        token: str | bool | None = None,
+        local_files_only: bool = False,
+    ) -> Self:
+        """Load a model's template and encoding from the Hugging Face Hub, or from a folder.
+
+        Args:
+            name: as for `cutline.from_pretrained`, as are the others.
+            revision: a branch, a tag or a commit's hash.
+            token: an access token.
+            local_files_only: use the cache only.
+
+        Raises:
+            ChatError: (a ValueError) the model has no chat template.
+            UnknownEncodingError, HubError, VocabularyError: as `cutline.from_pretrained`.
+        """
+        from cutline.pretrained.chat_files import CHAT_FILES, read_chat_files
+        from cutline.pretrained.hub import fetch_files, local_path
+        from cutline.registry import from_pretrained
+
+        if (path := local_path(name)) is not None:
+            return cls.load(path)
+        options: dict[str, Any] = {"token": token, "local_files_only": local_files_only}
+        encoding = from_pretrained(name, revision=revision, **options)
+        commit = encoding._source["revision"]
+        folder = fetch_files(str(name), CHAT_FILES, revision=commit, **options)
+        found = read_chat_files(folder)
+        return cls(found.templates, encoding, special_tokens=found.special_tokens)
+
+    def __repr__(self) -> str:
+        return f"<ChatTemplate of {self.encoding.name!r}>"
+
+    def render(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Tool] = (),
+        add_generation_prompt: bool = True,
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        continue_final_message: bool | str = False,
+        **variables: Any,
+    ) -> str:
+        """Write a request as the model's template does.
+
+        Args:
+            messages: the messages, the oldest first.
+            tools: the schemas of the tools that the model may call.
+            add_generation_prompt: end with what begins the model's answer; not the default of
+                transformers.
+            documents: for templates that take them.
+            continue_final_message: end within the last message, whose content, or field of this
+                name, the model is to continue; then there is no generation prompt.
+            variables: what else the template takes.
+
+        Raises:
+            ChatError: (a ValueError) the template refuses the messages, lacks a field, or was
+                stopped; names the message where that is known.
+        """
+        chat = [reasoned(message) for message in plain_messages(messages)]
+        if not chat:
+            raise ChatError("a request needs at least one message, got none")
+        source = self._source_for(tools)
+        field = ""
+        if continue_final_message:
+            field = continue_final_message if isinstance(continue_final_message, str) else "content"
+            continued = _mark_end(chat, field, source)
+            add_generation_prompt = False
+        given = self._variables(tools, documents, variables)
+        given["add_generation_prompt"] = add_generation_prompt
+        text = render_whole(compiled(source), chat, given)
+        return _cut_at_mark(text, continued) if field else text
+
+    def encode(
+        self, messages: Sequence[Message], *, tools: Sequence[Tool] = (), **options: Any
+    ) -> list[int]:
+        """Encode a request.
+
+        Args:
+            messages: as for `render`.
+            tools: as for `render`.
+            options: the other arguments of `render`.
+
+        Returns:
+            Token ids; nothing is added to those of the rendered text.
+
+        Raises:
+            ChatError: as `render`.
+        """
+        text = self.render(messages, tools=tools, **options)
+        return self.encoding.encode(text, allowed_special="all", disallowed_special=())
+
+    def count(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Tool] = (),
+        add_generation_prompt: bool = True,
+        **options: Any,
+    ) -> int:
+        """Count the tokens of a request.
+
+        Args:
+            messages: as for `render`.
+            tools: as for `render`.
+            add_generation_prompt: as for `render`.
+            options: the other arguments of `render`.
+
+        Raises:
+            ChatError: as `render`.
+        """
+        text = self.render(
+            messages, tools=tools, add_generation_prompt=add_generation_prompt, **options
+        )
+        return count_with_special(self.encoding, text)
+
+    def growing(self, tools: Sequence[Tool] = ()) -> GrowingRequest:
+        """Begin a request that grows, for a `Conversation`."""
+        from cutline.chat.rendering import GrowingRequest
+
+        source = self._source_for(tools)
+        given = self._variables(tools, None, {})
+        given["add_generation_prompt"] = True
+        return GrowingRequest(self.encoding, compiled(source), planned(source), given)
+
+    def _source_for(self, tools: Sequence[Tool]) -> str:
+        """Choose a template."""
+        for name in ("tool_use", "default") if tools else ("default",):
+            if name in self._sources:
+                return self._sources[name]
+        raise ChatError(
+            f"there are chat templates named {', '.join(map(repr, self._sources))}, and none is "
+            "the default: pass one of them to ChatTemplate"
+        )
+
+    def _variables(
+        self, tools: Sequence[Tool], documents: Any, variables: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        for place, tool in enumerate(tools):
+            if not isinstance(tool, Mapping):
+                raise TypeError(f"tool {place} must be a schema, a mapping, got {tool!r}")
+        given = {"tools": [plain(tool) for tool in tools] or None, "documents": plain(documents)}
+        return {**self._given, **plain(dict(variables)), **given}
+
+
+def _mark_end(chat: list[dict[str, Any]], field: str, source: str) -> str:
+    """Mark where the last message ends; return what is to be continued."""
+    final = chat[-1]
+    content = final.get(field)
+    if content is None:
+        raise ChatError(f"the last message has no {field!r} to continue")
+    names = [field]
+    if field in ("reasoning_content", "thinking", "reasoning"):
+        names = [n for n in ("reasoning_content", "thinking", "reasoning") if n in final]
+        names = [name for name in names if final[name] == content]
+    if not any(name in source for name in names):
+        raise ChatError(f"the chat template reads no {field!r}, so that it cannot be continued")
+    if isinstance(content, list | tuple):
+        for part in reversed(content):
+            if "text" in part:
+                text: str = part["text"]
+                part["text"] += _TAG
+                return text
+        raise ChatError(f"the {field!r} of the last message has no text to continue")
+    for name in names:
+        final[name] += _TAG
+    return str(content)
+
+
+def _cut_at_mark(text: str, continued: str) -> str:
+    """Cut a rendered text where the last message ends."""
+    place = text.rfind(_TAG.strip())
+    if place < 0 or continued.strip() not in text:
+        raise ChatError("the chat template changes the last message, so it cannot be continued")
+    cut = text[:place]
+    return cut if text.startswith(_TAG, place) else cut.rstrip()

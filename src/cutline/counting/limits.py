@@ -16,10 +16,26 @@ from cutline.text_encoder import TextEncoder
 if TYPE_CHECKING:
     from cutline.protocols import GrowsAtEnd, GrowsAtStart, SliceCounter
 
-__all__ = ["AlsoFits", "Limit", "Measure", "further_limits", "over_limit", "unit_of"]
+__all__ = [
+    "AlsoFits",
+    "Limit",
+    "Measure",
+    "further_limits",
+    "measure_key",
+    "over_limit",
+    "unit_of",
+]
 
 AlsoFits: TypeAlias = Mapping[Any, int] | None
 """From encodings, wrapped tokenizers and names to maximum numbers."""
+
+
+class Named(Protocol):
+    """What has a name."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
 
 
 class Measure(Protocol):
@@ -53,9 +69,6 @@ class Limit(NamedTuple):
 
     measure: Measure
     most: int
-
-    def __str__(self) -> str:
-        return f"{self.measure.name!r}: {self.most}"
 
 
 def further_limits(
@@ -111,6 +124,15 @@ def over_limit(character: str, offset: int, limits: Iterable[Limit]) -> BudgetEr
     )
 
 
-def unit_of(measure: Measure) -> str:
+def measure_key(measure: Measure) -> object:
+    """Return what is equal for measures of the same class and name that count alike.
+
+    Without a `content_hash` it is the measure itself.
+    """
+    content_hash = getattr(measure, "content_hash", None)
+    return measure if content_hash is None else (type(measure), measure.name, content_hash)
+
+
+def unit_of(measure: Named) -> str:
     """Return what a measure counts, for messages."""
     return measure.name if measure in UNITS.values() else f"tokens of {measure.name!r}"

@@ -8,26 +8,35 @@ has the text kept so far, so that a candidate costs only what it adds.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from itertools import repeat
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import index, sub
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 from cutline.checks import checked_budget, plain_text
 from cutline.errors import BudgetError
 
 if TYPE_CHECKING:
-    from cutline.counting.limits import Limit, Measure
+    from cutline.counting.limits import Limit
     from cutline.protocols import GrowsAtEnd, GrowsAtStart, TokenCounter
 
-    Limits: TypeAlias = Sequence[tuple[Measure, int]]
-
-__all__ = ["Boundary", "Keep", "Truncated", "check_options", "truncate"]
+__all__ = [
+    "Boundary",
+    "Framed",
+    "Growing",
+    "Keep",
+    "Truncated",
+    "check_options",
+    "cut",
+    "special_spans",
+    "truncate",
+]
 
 Keep = Literal["start", "end", "both"]
 Boundary = Literal["character", "grapheme", "word"]
 
 Budgets: TypeAlias = tuple[int, ...]
+Spans: TypeAlias = Sequence[tuple[int, int]]
 
 # The search for more text stops if none of this many next lengths fits.
 LOOK_AHEAD = 64
@@ -38,6 +47,39 @@ _CLUSTER, _WORD_EDGE = r"\X", r"(?w)\b"
 _SAFE = r"(?r)(?<=\n)|(?<= )(?=[A-Za-z0-9])"
 
 
+class Growing(Protocol):
+    """What a limit needs of a token counter here."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    def count(self, text: str, /) -> int:
+        """Count the tokens of a text."""
+
+    def count_till_limit(self, text: str, limit: int, /) -> int | None:
+        """Count the tokens, or return None if there are more than `limit`."""
+
+    def appender(self, text: str = "") -> GrowsAtEnd:
+        """Begin a text that grows at its end."""
+
+    def prepender(self, text: str = "") -> GrowsAtStart:
+        """Begin a text that grows at its beginning."""
+
+
+class Framed(NamedTuple):
+    """A limit of a text together with what stands before and after it."""
+
+    measure: Growing
+    most: int
+    before: str = ""
+    after: str = ""
+
+    def count(self, text: str) -> int:
+        """Count a text in its place."""
+        return self.measure.count(f"{self.before}{text}{self.after}")
+
+
 class Truncated(NamedTuple):
     """A text within its budget, and the half-open spans of the source that it contains."""
 
@@ -46,7 +88,7 @@ class Truncated(NamedTuple):
 
 
 def truncate(
-    encoding: TokenCounter,
+    encoding: Growing,
     text: str,
     max_tokens: int,
     keep: Keep = "start",
@@ -57,16 +99,46 @@ def truncate(
     """Cut a text to a budget, and to those of other limits; see `cutline.truncate`."""
     text, max_tokens = plain_text(text), index(max_tokens)
     marker = check_options(max_tokens, keep, marker, boundary)
-    limits = ((encoding, max_tokens), *others)
-    if all(measure.count_till_limit(text, most) is not None for measure, most in limits):
+    limits = (Framed(encoding, max_tokens), *(Framed(*other) for other in others))
+    if all(measure.count_till_limit(text, most) is not None for measure, most, *_ in limits):
         return Truncated(text, ((0, len(text)),) if text else ())
     _check_marker(marker, limits)
+    return cut(limits, text, keep, marker, boundary, special_spans(encoding, text))
+
+
+def special_spans(encoding: Growing, text: str) -> Spans:
+    """Return the spans of a text that a counter takes for special tokens: never cut inside."""
+    find: Callable[[str], Spans] | None = getattr(encoding, "special_spans", None)  # WithSpecial
+    return () if find is None else find(text)
+
+
+def cut(
+    limits: Sequence[Framed],
+    text: str,
+    keep: Keep,
+    marker: str,
+    boundary: Boundary,
+    uncut: Spans = (),
+) -> Truncated:
+    """Cut a text, which does not fit whole, so that it is within its limits in its place.
+
+    Args:
+        limits: at least one.
+        text: not empty.
+        keep: as of `cutline.truncate`, like the two options after it.
+        marker: replaces what is removed.
+        boundary: where the text may be cut.
+        uncut: spans that are kept whole or not at all, in order and disjoint.
+
+    Returns:
+        The marker alone, and no spans, if nothing of the text fits.
+    """
     if keep == "both":
-        return _both(limits, text, marker, boundary)
-    side = (_Start if keep == "start" else _End)(limits, text)
+        return _both(limits, text, marker, boundary, uncut)
+    side = (_Start if keep == "start" else _End)(limits, text, uncut)
     budgets = _budgets(limits)
-    if keep == "start" and not marker:
-        side.keep(_longest(encoding, text, max_tokens, others))
+    if keep == "start" and not marker and not uncut and _cuts_alone(limits):
+        side.keep(_longest(limits, text))
     else:
         _grow(side, marker, budgets, len(text) - 1)
     _step_back(side, marker, budgets, boundary)
@@ -74,24 +146,33 @@ def truncate(
     return Truncated(side.joined(marker), kept)
 
 
-def _longest(encoding: TokenCounter, text: str, n: int, others: Sequence[Limit]) -> int:
-    if not others:
-        return encoding.split_at(text, n)
+def _cuts_alone(limits: Sequence[Framed]) -> bool:
+    """Whether the text stands alone, and its counter cuts texts."""
+    return hasattr(limits[0].measure, "split_at") and not any(
+        one.before or one.after for one in limits
+    )
+
+
+def _longest(limits: Sequence[Framed], text: str) -> int:
+    encoding: TokenCounter = limits[0].measure  # type: ignore[assignment]
+    if len(limits) == 1:
+        return encoding.split_at(text, limits[0].most)
     from cutline.counting.together import split_at
 
-    return split_at(encoding, text, n, 0, others)
+    others: Sequence[Limit] = [(one.measure, one.most) for one in limits[1:]]  # type: ignore[misc]
+    return split_at(encoding, text, limits[0].most, 0, others)
 
 
-def _budgets(limits: Limits) -> Budgets:
-    return tuple(most for _, most in limits)
+def _budgets(limits: Sequence[Framed]) -> Budgets:
+    return tuple(limit.most for limit in limits)
 
 
-def _counts(limits: Limits, text: str) -> Budgets:
-    return tuple(measure.count(text) for measure, _ in limits)
+def _counts(limits: Sequence[Framed], text: str) -> Budgets:
+    return tuple(limit.count(text) for limit in limits)
 
 
-def _check_marker(marker: str, limits: Limits) -> None:
-    for place, (measure, most) in enumerate(limits):
+def _check_marker(marker: str, limits: Sequence[Framed]) -> None:
+    for place, (measure, most, *_) in enumerate(limits):
         if (tokens := measure.count(marker)) > most:
             has, budget = ("tokens", f"max_tokens={most}")
             if place:
@@ -121,10 +202,12 @@ def check_options(max_tokens: int, keep: str, marker: str, boundary: str) -> str
     return plain_text(marker)
 
 
-def _both(limits: Limits, text: str, marker: str, boundary: Boundary) -> Truncated:
+def _both(
+    limits: Sequence[Framed], text: str, marker: str, boundary: Boundary, uncut: Spans
+) -> Truncated:
     """Keep about as many tokens of the start as of the end."""
     budgets, of_marker = _budgets(limits), _counts(limits, marker)
-    head = _Start(limits, text)
+    head = _Start(limits, text, uncut)
     halves = tuple(
         own + (most - own + 1) // 2 for most, own in zip(budgets, of_marker, strict=True)
     )
@@ -134,7 +217,7 @@ def _both(limits: Limits, text: str, marker: str, boundary: Boundary) -> Truncat
     before = head.joined(marker)
     # Each candidate counts the head again: so begin with the tail that would fit if nothing
     # merged across the marker, and try few.
-    tail = _End(limits, text)
+    tail = _End(limits, text, uncut)
     most -= head.kept
     spare = [*map(sub, budgets, _counts(limits, before))]
     less = 0
@@ -160,9 +243,30 @@ class _Side(ABC):
         kept: its length in characters.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, limits: Sequence[Framed], text: str, uncut: Spans) -> None:
         self.text = text
         self.kept = 0
+        self._limits = limits
+        self._uncut = uncut
+        self._uncut_starts = [start for start, _ in uncut]
+
+    def _uncut_at(self, place: int) -> tuple[int, int]:
+        """Return the span that a place lies inside; an empty one if it may be cut there."""
+        at = bisect_right(self._uncut_starts, place) - 1
+        if at >= 0 and self._uncut[at][0] < place < self._uncut[at][1]:
+            return self._uncut[at]
+        return place, place
+
+    def lengths(self, least: int, most: int) -> Iterable[int]:
+        """Return `whole` of the lengths from `least` to `most`, the greatest first."""
+        lengths = range(most, least - 1, -1)
+        if not self._uncut:
+            return lengths
+        return sorted({self.whole(length) for length in lengths}, reverse=True)
+
+    @abstractmethod
+    def whole(self, length: int) -> int:
+        """Return the least length from this one on whose cut is inside no uncut span."""
 
     @property
     @abstractmethod
@@ -187,9 +291,9 @@ class _Side(ABC):
 
 
 class _Start(_Side):
-    def __init__(self, limits: Limits, text: str) -> None:
-        super().__init__(text)
-        self._counters = [measure.appender() for measure, _ in limits]
+    def __init__(self, limits: Sequence[Framed], text: str, uncut: Spans) -> None:
+        super().__init__(limits, text, uncut)
+        self._counters = [limit.measure.appender(limit.before) for limit in limits]
 
     @property
     def span(self) -> tuple[int, int]:
@@ -197,12 +301,18 @@ class _Start(_Side):
 
     def fits(self, length: int, marker: str, budgets: Budgets) -> bool:
         more = self.text[self.kept : length] + marker
-        return all(map(_fits, self._counters, repeat(more), budgets))
+        return all(
+            counter.fits(more + limit.after, most)
+            for counter, limit, most in zip(self._counters, self._limits, budgets, strict=True)
+        )
+
+    def whole(self, length: int) -> int:
+        return self._uncut_at(length)[1]
 
     def keep(self, length: int) -> None:
-        for counter in self._counters:
+        for counter, limit in zip(self._counters, self._limits, strict=True):
             if length < self.kept:
-                counter.truncate(length)
+                counter.truncate(len(limit.before) + length)
             else:
                 counter.append(self.text[self.kept : length])
         self.kept = length
@@ -223,9 +333,9 @@ class _Start(_Side):
 
 
 class _End(_Side):
-    def __init__(self, limits: Limits, text: str) -> None:
-        super().__init__(text)
-        self._counters = [measure.prepender() for measure, _ in limits]
+    def __init__(self, limits: Sequence[Framed], text: str, uncut: Spans) -> None:
+        super().__init__(limits, text, uncut)
+        self._counters = [limit.measure.prepender(limit.after) for limit in limits]
 
     @property
     def span(self) -> tuple[int, int]:
@@ -233,12 +343,18 @@ class _End(_Side):
 
     def fits(self, length: int, marker: str, budgets: Budgets) -> bool:
         more = marker + self.text[len(self.text) - length : len(self.text) - self.kept]
-        return all(map(_fits, self._counters, repeat(more), budgets))
+        return all(
+            counter.fits(limit.before + more, most)
+            for counter, limit, most in zip(self._counters, self._limits, budgets, strict=True)
+        )
+
+    def whole(self, length: int) -> int:
+        return len(self.text) - self._uncut_at(len(self.text) - length)[0]
 
     def keep(self, length: int) -> None:
-        for counter in self._counters:
+        for counter, limit in zip(self._counters, self._limits, strict=True):
             if length < self.kept:
-                counter.truncate(length)
+                counter.truncate(len(limit.after) + length)
             else:
                 counter.prepend(self.text[len(self.text) - length : len(self.text) - self.kept])
         self.kept = length
@@ -255,17 +371,13 @@ class _End(_Side):
                 yield len(self.text) - cut
 
 
-def _fits(counter: GrowsAtEnd | GrowsAtStart, text: str, most: int) -> bool:
-    return counter.fits(text, most)
-
-
 def _grow(
     side: _Side, marker: str, budgets: Budgets, most: int, look_ahead: int = LOOK_AHEAD
 ) -> None:
     """Keep as much as fits with the marker: none of the next `look_ahead` lengths fits."""
     step, growing = 1, True
     while step:
-        length = side.kept + step
+        length = side.whole(side.kept + step)
         fitting = length <= most and side.fits(length, marker, budgets)
         if fitting:
             side.keep(length)
@@ -274,8 +386,8 @@ def _grow(
     found: int | None = side.kept
     while found is not None:
         side.keep(found)
-        lengths = range(min(most, side.kept + look_ahead), side.kept, -1)
-        found = next((k for k in lengths if side.fits(k, marker, budgets)), None)
+        lengths = side.lengths(side.kept + 1, min(most, side.kept + look_ahead))
+        found = next((k for k in lengths if k <= most and side.fits(k, marker, budgets)), None)
 
 
 def _step_back(side: _Side, marker: str, budgets: Budgets, boundary: Boundary) -> None:
@@ -286,6 +398,8 @@ def _step_back(side: _Side, marker: str, budgets: Budgets, boundary: Boundary) -
     longest = side.kept
     for kind in finer:
         for length in side.cuts(kind):
+            if side.whole(length) != length:
+                continue
             side.keep(length)
             if side.fits(length, marker, budgets):
                 return

@@ -245,6 +245,18 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         added("<s>"),
         added("in"),
     ),
+    "falcon": lambda: (
+        sequence(pre.Punctuation("contiguous"), GPT2, pre.Digits(), split("[0-9][0-9][0-9]")),
+        None,
+        added("<|endoftext|>"),
+        added(">>QUESTION<<"),
+    ),
+    "digits apart in bytes": lambda: (
+        sequence(BYTES, pre.Digits(True)),
+        None,
+        added("<s>"),
+        [],
+    ),
     "single words": lambda: (
         GPT2,
         None,
@@ -314,9 +326,9 @@ def texts_with(tokenizer: Any, seed: int, count: int = 60) -> list[str]:
     parts = [
         *found, *found[:3], " ", " ", "  ", "     ", "\n", "\n    ", "the", " in", "in the", "a",
         "e",
-        "\u0301", "\u0323", "é", "ﬁ", "①", "12345", "中文", "ｶﾞ", "\u1112\u1161\u11ab", "Ab",
-        "``", "_", ".", "?!", "'s", "\u0378", "\U00016d67", "\u0897", "the1", "x", "Å", "\u212b",
-        "İ",
+        "\u0301", "\u0323", "é", "ﬁ", "①", "12345", "中文", "²5678", "½", "ｶﾞ",
+        "\u1112\u1161\u11ab", "Ab", "``", "_", ".", "?!", "'s", "\u0378", "\U00016d67",
+        "\u0897", "the1", "x", "Å", "\u212b", "İ",
     ]  # fmt: skip
     return ["".join(numbers.choices(parts, k=numbers.randint(1, 14))) for _ in range(count)]
 

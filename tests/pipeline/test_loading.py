@@ -273,9 +273,17 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "its decoder": (setting("decoder", {"type": "Metaspace"}), "decoder is"),
     "Metaspace": (setting("pre_tokenizer", {"type": "Metaspace"}), "pre_tokenizer is"),
     "no pre-tokenizer": (setting("pre_tokenizer", None), "pre_tokenizer is null"),
-    "Falcon": (
-        setting("pre_tokenizer", split_of(pre.Punctuation("contiguous"), GPT2, pre.Digits())),
-        "what comes after ByteLevel would cut inside characters",
+    "signs after bytes": (
+        setting("pre_tokenizer", split_of(GPT2, pre.Punctuation())),
+        "what comes after ByteLevel, but for digits, would cut inside characters",
+    ),
+    "a pattern after bytes": (
+        setting("pre_tokenizer", split_of(GPT2, pre.Split(tokenizers.Regex(r"\d"), "isolated"))),
+        "what comes after ByteLevel, but for digits, would cut inside characters",
+    ),
+    "numbers in characters": (
+        setting("pre_tokenizer", split_of(GPT2, pre.Digits(True))),
+        "is a token across such a place",
     ),
     "bytes twice": (setting("pre_tokenizer", split_of(GPT2, GPT2)), "a second ByteLevel writes"),
     "scripts": (

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from cutline.errors import VocabularyError
+from cutline.formats.after_bytes import check_after_bytes
 from cutline.formats.merges import (
     WRAP_HINT,
     ByteTokens,
@@ -73,6 +74,9 @@ def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> Tokenizer
     if has_suffix := bool(model.end_of_word_suffix):
         model, never = with_blanks(model, pat_str)
     vocabulary, unreachable = merged(model, added)
+    check_after_bytes(
+        vocabulary, parsed.pre_tokenizers, ignore_merges=model.ignore_merges, source=source
+    )
     if parsed.model.ignore_merges:
         for token in parsed.added_tokens:
             if token.single_word and token.content in parsed.model.ids:

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from cutline.errors import PatternError, UnsupportedPatternError
+from cutline.formats.after_bytes import splittings_after_bytes
 from cutline.formats.huggingface import GPT2_REGEX
 from cutline.formats.merges import WRAP_HINT
 from cutline.formats.tokenizer_json import Part, refused
@@ -123,21 +124,20 @@ def make_split(parts: Sequence[Part], source: str) -> Split:
         VocabularyError: text is not turned into bytes, or the order is not supported.
         PatternError: a pattern is not known to mean the same here.
     """
-    *before, last = parts or [{}]
-    n_byte_levels = sum(part["type"] == "ByteLevel" for part in parts)
-    if last.get("type") != "ByteLevel" or n_byte_levels > 1:
-        why = "byte-level BPE ends with the pre-tokenizer ByteLevel"
-        if n_byte_levels > 1:
+    byte_levels = [place for place, part in enumerate(parts) if part["type"] == "ByteLevel"]
+    if len(byte_levels) != 1:
+        why = "byte-level BPE has the pre-tokenizer ByteLevel"
+        if byte_levels:
             why = "a second ByteLevel writes the letters of the first one as bytes"
-        elif n_byte_levels:
-            why = "what comes after ByteLevel would cut inside characters"
         raise refused(source, "pre_tokenizer", list(parts) or None, why)
-    prefix_space = bool(last.get("add_prefix_space", True))
+    before, to_bytes = parts[: byte_levels[0]], parts[byte_levels[0]]
+    after = splittings_after_bytes(parts[byte_levels[0] + 1 :], source)
+    prefix_space = bool(to_bytes.get("add_prefix_space", True))
     if prefix_space and before:
         why = "a blank would be put before every piece"
         raise refused(source, "pre_tokenizer", list(parts), why)
-    uses_regex = last.get("use_regex", True)
-    if uses_regex and not before:
+    uses_regex = to_bytes.get("use_regex", True)
+    if uses_regex and not before and not after:
         return Split(R50K_PAT_STR, prefix_space)
     try:
         read = [(part, one) for part in before for one in _splittings(part, source)]
@@ -147,12 +147,13 @@ def make_split(parts: Sequence[Part], source: str) -> Split:
         stages = [_stage(one, is_pattern=part["type"] == "Split") for part, one in read]
         if uses_regex:
             stages.append(Matches(GPT2_REGEX, keeps_gaps=True))
+        stages += [_stage(one, is_pattern=False) for one in after]
         return Split(compose(stages), prefix_space)
     except UnsupportedPatternError:
         splittings = [one for _, one in read]
     if uses_regex:
         splittings.append(Splitting(GPT2_REGEX, "isolated"))
-    return Split(None, prefix_space, tuple(splittings))
+    return Split(None, prefix_space, (*splittings, *after))
 
 
 def _splittings(part: Part, source: str) -> Iterator[Splitting]:

@@ -40,6 +40,7 @@ cdef enum:
     BAD_OFFSET = -5         # it is outside the text, or inside a character
     PAUSED = -6             # to look for Ctrl-C
     TOO_MANY = -7           # the sum of all counts would leave int64
+    INTERRUPTED = -8        # a signal's handler raised
 
 cdef struct Key:
     uint64_t low

@@ -295,14 +295,18 @@ cdef class Encoder:
         self.release(owned)
         return tokens
 
-    def count(self, text, *, num_threads=1):
+    def count(self, text, *, num_threads=1, allowed_special=()):
         """Count the tokens of a text: `len(encode_ordinary(text))`, without the list.
 
-        Special-token text such as `<|endoftext|>` counts as the ordinary text it is.
+        Special-token text such as `<|endoftext|>` counts as the ordinary text it is, unless
+        `allowed_special` has it: then the count is that of `encode` with this argument, and
+        `disallowed_special=()`.
 
         Args:
             text: any string.
             num_threads: maximum number of threads, for a text of megabytes; as for `encode`.
+            allowed_special: special tokens whose text is one token, or "all"; such a text is
+                counted in one thread.
 
         Returns:
             The number of tokens.
@@ -311,9 +315,14 @@ cdef class Encoder:
         giant piece and, where the text is not ASCII, for its UTF-8.
 
         >>> import cutline
-        >>> cutline.get_encoding("o200k_base").count("hello world")
+        >>> enc = cutline.get_encoding("o200k_base")
+        >>> enc.count("hello world")
         2
+        >>> enc.count("<|endoftext|>"), enc.count("<|endoftext|>", allowed_special="all")
+        (7, 1)
         """
+        if allowed_special:
+            return self._allowing(allowed_special).count(text)
         if num_threads is not ONE_THREAD:
             return self._count_in_threads(plain_str(text), num_threads)
         if self.pipeline is not None:

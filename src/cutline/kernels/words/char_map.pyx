@@ -3,6 +3,7 @@
 Guarded by tests/words/test_encoding.py.
 """
 
+from cpython.exc cimport PyErr_CheckSignals
 from cython cimport auto_pickle, critical_section, wraparound
 from libc.stdlib cimport calloc, free
 
@@ -17,6 +18,7 @@ cdef enum:
     MOST_BREAKS = 30
     NEED_BLOCK = -3
     AT_ONCE = 32
+    WATCHED = (1 << 20) - 1     # characters from one look for signals to the next, less one
 
 
 @auto_pickle(False)
@@ -154,6 +156,8 @@ cdef class CharMap:
         starts, kinds = [0], [False]
         self.prepare_all(text)
         for at in range(characters.n):
+            if at & WATCHED == WATCHED:
+                PyErr_CheckSignals()
             flags = self.flags_at(&characters, at)
             if at > 0 and self.is_sure(&characters, at, before, flags):
                 last_sure = at
@@ -184,6 +188,8 @@ cdef class CharMap:
         places = []
         self.prepare_all(text)
         for at in range(begin, characters.n):
+            if at & WATCHED == WATCHED:
+                PyErr_CheckSignals()
             flags = self.flags_at(&characters, at)
             if at - last >= gap and at > begin and self.is_sure(&characters, at, before, flags):
                 places.append(at)

@@ -41,6 +41,7 @@ cdef class WordEncoder:
     cdef OwnedWordState take(self)
     cdef void release(self, OwnedWordState owned)
     cdef void begin(self, WordState* state, CharMap char_map, str text)
+    cdef int check(self, Py_ssize_t outcome) except -1
 
 
 cdef Py_ssize_t count_stretch(

@@ -11,9 +11,10 @@ from cutline.kernels.base.memory import zeroed_memory
 
 from cutline.kernels.base.characters cimport characters_of
 from cutline.kernels.base.common cimport (
-    NO_MEMORY, NOT_FOUND, SHORT_PIECE, Key, characters_in, grow, hash_key, hash_long, int64_t,
+    INTERRUPTED, NO_MEMORY, NOT_FOUND, SHORT_PIECE, Key, characters_in, grow, hash_key, hash_long, int64_t,
     likely, memcpy, prefetch, same_bytes, scramble, short_key,
 )
+from cutline.kernels.base.signals cimport raise_pending
 from cutline.kernels.encode.caches cimport (
     FIRST_LEVEL_TOKENS, STORED_BYTES, find_stored, first_level_line, in_line, store_in_line,
     store_piece,
@@ -194,7 +195,7 @@ cdef Py_ssize_t encode_words(
 cdef Py_ssize_t count_stretch(
     const WordModel* model, WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes
 ) noexcept nogil:
-    """Count the tokens of text[start:end] as of a text of its own; or NO_MEMORY."""
+    """Count the tokens of text[start:end] as of a text of its own; or a status."""
     cdef Py_ssize_t total = 0, count, n
     start_reading(&state.reader, start, end, prefixes)
     while True:
@@ -210,7 +211,7 @@ cdef Py_ssize_t count_stretch(
 cdef Py_ssize_t encode_stretch(
     const WordModel* model, WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes
 ) noexcept nogil:
-    """Write the ids of text[start:end] as of a text of its own. Returns how many."""
+    """Write the ids of text[start:end] as of a text of its own. Returns how many, or a status."""
     cdef Py_ssize_t total = 0, n
     start_reading(&state.reader, start, end, prefixes)
     while True:
@@ -359,6 +360,16 @@ cdef class WordEncoder:
         reader.strips_end = self.strips_end
         reader.most_characters = self.most_characters
         reader.traces = False
+        state.paths.watch.is_on = False
+        reader.watch = &state.paths.watch
+
+    cdef int check(self, Py_ssize_t outcome) except -1:
+        """Raise what a status says."""
+        if outcome == INTERRUPTED:
+            raise_pending()
+        if outcome < 0:
+            raise MemoryError("no memory for the words of a text")
+        return 0
 
     def count(
         self, str text not None, bint is_plain=False, bint prefixes=True,
@@ -390,12 +401,12 @@ cdef class WordEncoder:
                 &self.model, &owned.state, 0, owned.state.reader.text.n, prefixes
             )
         else:
+            owned.state.paths.watch.is_on = True
             with nogil:
                 total = count_stretch(
                     &self.model, &owned.state, 0, owned.state.reader.text.n, prefixes
                 )
-        if total < 0:
-            raise MemoryError("no memory for the words of a text")
+        self.check(total)
         self.release(owned)
         return total
 
@@ -414,12 +425,12 @@ cdef class WordEncoder:
         prefixes = prefixes and self.prefixes
         if keeps_end:
             owned.state.reader.strips_end = 0
+        owned.state.paths.watch.is_on = True
         with nogil:
             total = encode_stretch(
                 &self.model, &owned.state, 0, owned.state.reader.text.n, prefixes
             )
-        if total < 0:
-            raise MemoryError("no memory for the tokens of a text")
+        self.check(total)
         found = list_of_ids(owned.state.out, total) if as_list else array_of(owned.state.out, total)
         self.release(owned)
         return found
@@ -441,12 +452,12 @@ cdef class WordEncoder:
         prefixes = prefixes and self.prefixes
         if keeps_end:
             owned.state.reader.strips_end = 0
+        owned.state.paths.watch.is_on = True
         with nogil:
             total = trace_stretch(
                 &self.model, &owned.state, owned.state.reader.text.n, prefixes
             )
-        if total < 0:
-            raise MemoryError("no memory for the tokens of a text")
+        self.check(total)
         spans = np.empty((total, 2), dtype=np.int64)
         rows = spans
         if total:

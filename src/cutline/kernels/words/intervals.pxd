@@ -25,7 +25,7 @@ cdef class WordIntervals:
     cdef readonly int64_t total
     cdef Py_ssize_t build(self, WordState* state) noexcept nogil
     cdef bint add_gap(self, Py_ssize_t start, Py_ssize_t end, int64_t tokens) noexcept nogil
-    cdef bint add_joints(
+    cdef Py_ssize_t add_joints(
         self, WordState* state, Py_ssize_t word, int64_t before, Joints* joints
     ) noexcept nogil
     cdef Py_ssize_t count_after(

@@ -145,22 +145,22 @@ cdef class WordIntervals:
         self.starts.ranks = &ranks[0]
         owned = encoder.take()
         encoder.begin(&owned.state, encoder.raw, text)
+        owned.state.paths.watch.is_on = True
         with nogil:
             outcome = self.build(&owned.state)
             for place in range((n >> 6) + 1):
                 self.starts.ranks[place] = before
                 before += popcount(self.starts.bits[place])
-        if outcome < 0:
-            raise MemoryError(f"no memory to count the words of {n} characters")
+        encoder.check(outcome)
         encoder.release(owned)
 
     def __dealloc__(self):
         free(self.starts.sums)
 
     cdef Py_ssize_t build(self, WordState* state) noexcept nogil:
-        """Find the starts of the text. 0 or NO_MEMORY."""
+        """Find the starts of the text. 0, NO_MEMORY or INTERRUPTED."""
         cdef Py_ssize_t totals[WORD_SLOTS]
-        cdef Py_ssize_t n, word, end = 0, before
+        cdef Py_ssize_t n, word, end = 0, before, outcome
         cdef int64_t tokens = 0
         cdef Joints joints
         cdef Words* words = &state.words
@@ -173,22 +173,23 @@ cdef class WordIntervals:
         start_reading(&state.reader, 0, self.starts.n, self.encoder.prefixes)
         state.reader.traces = joins
         while True:
-            n = read_words(&state.reader, words)
-            if n < 0 or (n > 0 and count_words(&self.encoder.model, state, totals) < 0):
+            n = outcome = read_words(&state.reader, words)
+            if n > 0:
+                outcome = count_words(&self.encoder.model, state, totals)
+            if outcome < 0:
                 free(joints.items)
-                return NO_MEMORY
+                return outcome
             if n == 0:
                 break
             before = 0
             for word in range(n):
                 if not self.add_gap(end, words.firsts[word], tokens + before):
-                    n = NO_MEMORY
+                    outcome = NO_MEMORY
                 elif not words.begins_inside[word] and not after_blank:
                     if not add_start(&self.starts, words.firsts[word], tokens + before, False):
-                        n = NO_MEMORY
-                if joins and words.lengths[word] > LONG_WORD:
-                    if not self.add_joints(state, word, tokens + before, &joints):
-                        n = NO_MEMORY
+                        outcome = NO_MEMORY
+                if joins and words.lengths[word] > LONG_WORD and outcome >= 0:
+                    outcome = self.add_joints(state, word, tokens + before, &joints)
                 # Where a blank is none at the end of a text, what is before it depends on it.
                 after_blank = (
                     self.encoder.strips_end and words.begins_blank[word]
@@ -196,9 +197,9 @@ cdef class WordIntervals:
                 )
                 end = words.ends[word]
                 before = totals[word]
-            if n < 0:
+            if outcome < 0:
                 free(joints.items)
-                return NO_MEMORY
+                return outcome
             tokens += before
         free(joints.items)
         state.reader.traces = False
@@ -213,26 +214,25 @@ cdef class WordIntervals:
             start += GAP_STEP
         return True
 
-    cdef bint add_joints(
+    cdef Py_ssize_t add_joints(
         self, WordState* state, Py_ssize_t word, int64_t before, Joints* joints
     ) noexcept nogil:
-        """Add the joints of a long word."""
+        """Add the joints of a long word. 0, NO_MEMORY or INTERRUPTED."""
         cdef const uint8_t* data = state.reader.buffer + state.words.starts[word]
         cdef const Py_ssize_t* origins = state.reader.origins + state.words.starts[word]
         cdef Py_ssize_t n = state.words.lengths[word], at, place
         if not grow(<void**> &state.out, &state.out_slots, 4 * n + 4, sizeof(uint32_t)):
-            return False
-        if best_path(
-            &self.encoder.model, &state.paths, data, n, state.out, NULL, joints
-        ) < 0:
-            return False
+            return NO_MEMORY
+        at = best_path(&self.encoder.model, &state.paths, data, n, state.out, NULL, joints)
+        if at < 0:
+            return at
         for at in range(joints.count):
             place = joints.items[at].at
             if origins[place] != origins[place - 1] and not add_start(
                 &self.starts, origins[place], before + joints.items[at].tokens, True
             ):
-                return False
-        return True
+                return NO_MEMORY
+        return 0
 
     cdef Py_ssize_t count_after(
         self, WordState* state, Py_ssize_t start, Py_ssize_t place, Py_ssize_t end

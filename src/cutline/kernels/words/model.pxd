@@ -4,6 +4,7 @@ Guarded by tests/words/test_encoding.py.
 """
 
 from cutline.kernels.base.common cimport uint8_t, uint32_t
+from cutline.kernels.base.signals cimport Watch
 from cutline.kernels.words.trie cimport Trie
 
 cdef enum:
@@ -38,4 +39,5 @@ cdef struct Paths:
     Path* to                        # each byte of a word
     Py_ssize_t slots
     bint is_sure                    # of the last word: no score before it could change its tokens
+    Watch watch
     bint begins_unknown     # the first token of the last word is unknown characters

@@ -5,6 +5,7 @@ Guarded by tests/words/test_encoding.py.
 
 from cutline.kernels.base.characters cimport Characters
 from cutline.kernels.base.common cimport uint8_t
+from cutline.kernels.base.signals cimport Watch
 from cutline.kernels.words.char_map cimport CharBlock, CharMap
 
 cdef enum:
@@ -30,6 +31,7 @@ cdef struct Reader:
     Py_ssize_t* origins         # of each byte: the character it comes from
     Py_ssize_t origin_slots
     bint traces                 # origins are wanted
+    Watch* watch
     # The word being read:
     bint is_open, begins_inside, begins_blank
     bint is_blank               # it is but a blank of a run that collapses

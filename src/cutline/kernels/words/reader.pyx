@@ -7,14 +7,16 @@ from libc.stdlib cimport free
 
 from cutline.kernels.base.characters cimport Unit, char_at
 from cutline.kernels.base.common cimport (
-    NO_MEMORY, grow, is_continuation, likely, memmove, uint16_t, uint32_t, unlikely,
+    INTERRUPTED, NO_MEMORY, grow, is_continuation, likely, memmove, uint16_t, uint32_t, unlikely,
 )
+from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.words.char_map cimport GAP, LOOK, MARKED, WHITE, Image
 from cutline.kernels.words.images cimport BLANK, META
 
 cdef enum:
     ROOM = 288              # bytes of an image and a META, and what keys read beyond a word
     STRETCH = 4096
+    WATCHED = 1 << 14       # characters of a word that are added to the watch at a time
 
 
 cdef void start_reading(
@@ -30,8 +32,8 @@ cdef void start_reading(
 
 
 cdef Py_ssize_t read_words(Reader* reader, Words* words) noexcept nogil:
-    """Read the next words. Returns how many; 0 at the end; or NO_MEMORY."""
-    cdef Py_ssize_t stop
+    """Read the next words. Returns how many; 0 at the end; or NO_MEMORY or INTERRUPTED."""
+    cdef Py_ssize_t stop, watched = reader.at
     words.count = 0
     if reader.is_open:
         # The word that the last batch ended in goes on.
@@ -57,6 +59,12 @@ cdef Py_ssize_t read_words(Reader* reader, Words* words) noexcept nogil:
                 read_simple(reader, words, <const uint32_t*> reader.text.data, stop)
         if reader.at < stop and words.count < WORDS and not read_character(reader, words):
             return NO_MEMORY
+        if reader.at - watched >= WATCHED:
+            if is_interrupted(reader.watch, reader.at - watched):
+                return INTERRUPTED
+            watched = reader.at
+    if is_interrupted(reader.watch, reader.at - watched):
+        return INTERRUPTED
     if reader.at == reader.end and words.count < WORD_SLOTS - 1:
         if reader.is_open and not (
             reader.strips_end and reader.is_blank

@@ -10,7 +10,8 @@ Guarded by tests/words/test_encoding.py.
 
 from libc.stdlib cimport free
 
-from cutline.kernels.base.common cimport NO_MEMORY, NONE, grow
+from cutline.kernels.base.common cimport INTERRUPTED, NO_MEMORY, NONE, grow
+from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.words.images cimport META
 from cutline.kernels.words.model cimport Path
 from cutline.kernels.words.trie cimport (
@@ -21,6 +22,7 @@ cdef enum:
     WINDOW = 1024           # bytes of a word that are followed before its tokens are written
     LEAST_JOINT = 24        # bytes from one joint to the next
     AT_ONCE = 32
+    WATCHED = 1 << 14       # bytes of a word that are added to the watch at a time
 
 
 cdef bint reserve_paths(Paths* paths, Py_ssize_t n) noexcept nogil:
@@ -66,9 +68,9 @@ cdef Py_ssize_t follow(
     """Find the best path from a place to each place after it: word[0] is there.
 
     Stops at the first boundary after `least` bytes that no token lies across, or at the end.
-    Returns where; or NO_MEMORY.
+    Returns where; or NO_MEMORY or INTERRUPTED.
     """
-    cdef Py_ssize_t at = 0, place, width, next_width, reach = 1, known = 0
+    cdef Py_ssize_t at = 0, place, width, next_width, reach = 1, known = 0, watched = 0
     cdef uint32_t node
     cdef double before
     cdef bint is_known
@@ -94,7 +96,11 @@ cdef Py_ssize_t follow(
             offer(&paths.to[at + width], at, 0, model.unk_score + before)
             reach = max(reach, at + width)
         at += width
-    return at
+        if at - watched >= WATCHED:
+            if is_interrupted(&paths.watch, at - watched):
+                return INTERRUPTED
+            watched = at
+    return at if not is_interrupted(&paths.watch, at - watched) else INTERRUPTED
 
 
 cdef inline bint is_unknown(const WordModel* model, uint32_t node) noexcept nogil:
@@ -134,7 +140,7 @@ cdef Py_ssize_t best_path(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n,
     uint32_t* out, Py_ssize_t* spans, Joints* joints
 ) noexcept nogil:
-    """The ids of a word (n >= 1). Returns how many, or NO_MEMORY.
+    """The ids of a word (n >= 1). Returns how many, or NO_MEMORY or INTERRUPTED.
 
     Args:
         out: has room for four for each byte.
@@ -152,7 +158,7 @@ cdef Py_ssize_t best_path(
             model, paths, word + at, n - at, score, WINDOW if joints == NULL else LEAST_JOINT
         )
         if end < 0:
-            return NO_MEMORY
+            return end
         score = paths.to[end].score
         is_sure = turn_around(paths, end, (end + 2) * model.rounding * n) and is_sure
         after = paths.to[0].start
@@ -219,12 +225,13 @@ cdef Py_ssize_t count_prefixes(
     """Count the tokens of every prefix: counts[k] is that of word[:k], for k from 0 to n.
 
     The best path to a place is that of the text up to it. Only counts where characters end mean
-    something. Returns 0 or NO_MEMORY.
+    something. Returns 0, NO_MEMORY or INTERRUPTED.
     """
     cdef Py_ssize_t place, start, run
     cdef double risk = (n + 2) * model.rounding * n
-    if follow(model, paths, word, n, 0, n) < 0:
-        return NO_MEMORY
+    place = follow(model, paths, word, n, 0, n)
+    if place < 0:
+        return place
     counts[0] = 0
     paths.is_sure = True
     # While places are looked through in order, `margin` holds where a run of unknown ones began.

@@ -1,0 +1,30 @@
+"""Looking for Ctrl-C inside long work that has released the GIL.
+
+Guarded by tests/words/test_signals.py.
+"""
+
+cdef extern from "Python.h":
+    int PyErr_CheckSignals() noexcept
+
+cdef enum:
+    LOOK_AFTER = 1 << 20        # bytes of work from one look to the next: at most 0.1 s
+
+# Of one call.
+cdef struct Watch:
+    bint is_on                  # the caller asks `raise_pending` when it gets INTERRUPTED
+    Py_ssize_t work             # bytes since the last look
+
+
+cdef inline bint is_interrupted(Watch* watch, Py_ssize_t work) noexcept nogil:
+    """Add some work, and look for signals if there was enough. True: a handler raised."""
+    watch.work += work
+    if watch.work < LOOK_AFTER or not watch.is_on:
+        return False
+    watch.work = 0
+    with gil:
+        return PyErr_CheckSignals() < 0
+
+
+cdef inline int raise_pending() except -1:
+    """Raise what a handler raised."""
+    return -1

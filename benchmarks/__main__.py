@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Mapping
 
 from benchmarks import corpora, report, targets
+from benchmarks.bench_chat import run_chat
 from benchmarks.bench_encode import run_scripts, run_slices, run_whole
 from benchmarks.bench_fresh import run_fresh
 from benchmarks.bench_growing import run_growing
@@ -35,6 +36,7 @@ _SECTIONS: Mapping[str, Callable[[Run], list[Measurement]]] = {
     "intervals": run_intervals,
     "growing": run_growing,
     "pure": run_pure,
+    "chat": run_chat,
 }
 
 

@@ -27,7 +27,7 @@ KINDS_OF: Final = {
 """Which kinds of chunkers suit a corpus."""
 
 _SLICES: Final = 8
-_MODELS: Final = {"o200k_base": "gpt-4o", "cl100k_base": "gpt-4"}
+MODELS: Final = {"o200k_base": "gpt-4o", "cl100k_base": "gpt-4"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def _cutline(encoding: str, chunk_size: int) -> Iterator[Splitter]:
 def _semantic_text_splitter(encoding: str, chunk_size: int) -> Iterator[Splitter]:
     import semantic_text_splitter as peer
 
-    name, model = "semantic-text-splitter", _MODELS[encoding]
+    name, model = "semantic-text-splitter", MODELS[encoding]
     text = peer.TextSplitter.from_tiktoken_model(model, chunk_size, trim=False)
     yield Splitter(f"{name} Text", TEXT, text.chunks)
     markdown = peer.MarkdownSplitter.from_tiktoken_model(model, chunk_size, trim=False)

@@ -4,8 +4,9 @@ import ast
 import re
 import sys
 from collections.abc import Callable, Iterable
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import regex
@@ -17,8 +18,11 @@ from sphinx.util.inspect import signature, stringify_signature
 from sphinx.util.typing import stringify_annotation
 
 import cutline
+from cutline.chat import ChatFormat
+from cutline.chunking.chunkers import TextOptions
 from cutline.chunking.level_choice import LevelLike
 from cutline.chunking.levels import Level
+from cutline.chunking.never_across import NeverAcross
 from cutline.chunks import ChunkSize
 from cutline.counting.limits import AlsoFits, Measure
 from cutline.counting.truncating import Boundary, Keep
@@ -40,9 +44,11 @@ NAMED = {
     "Appender": cutline.Appender,
     "Boundary": Boundary,
     "Callable": Callable,
+    "ChatFormat": ChatFormat,
     "Chunk": cutline.Chunk,
     "ChunkSize": ChunkSize,
     "DecodeStream": cutline.DecodeStream,
+    "Encoding": cutline.Encoding,
     "FileFormat": FileFormat,
     "Iterable": Iterable,
     "IntervalCounter": cutline.IntervalCounter,
@@ -50,10 +56,14 @@ NAMED = {
     "Level": Level,
     "LevelLike": LevelLike,
     "Measure": Measure,
+    "NeverAcross": NeverAcross,
+    "PathLike": PathLike,
     "Prepender": cutline.Prepender,
     "Template": cutline.Template,
+    "TextOptions": TextOptions,
     "TokenCounter": TokenCounter,
     "TokenizerSpec": TokenizerSpec,
+    "Unpack": Unpack,
     "Vocabulary": Vocabulary,
     "np": np,
     "re": re,
@@ -132,14 +142,19 @@ nitpick_ignore = [
     for name in (
         "haystack.DocumentSplitter",
         "haystack.RecursiveDocumentSplitter",
+        "haystack.dataclasses.chat_message.ChatMessage",
         "haystack.dataclasses.document.Document",
+        "haystack.tools.tool.Tool",
+        "haystack.tools.toolset.Toolset",
         "langchain_core.documents.base.Document",
+        "langchain_core.messages.base.BaseMessage",
         "llama_index.core.callbacks.base.CallbackManager",
         "llama_index.core.schema.BaseNode",
         "tiktoken.Encoding",
         "Characters",
         "LevelLike",
         "Splitting",
+        "cutline.chunking.chunkers.TextOptions",
         "cutline.template.Frame",
         "Joiner",
         "Splitter",
@@ -155,6 +170,7 @@ nitpick_ignore = [
 ]
 nitpick_ignore_regex = [
     ("py:class", r"cutline\.[\w.]*\._\w+"),  # private: of no page
+    ("py:class", r"docling_core\.[\w.]+"),
     ("py:class", r"(cutline\.retrieval\.\w+\.)?(Old|New|T)"),  # type variables
 ]
 """Types of packages that keep no page for a type at a lasting address; and, as the type of a

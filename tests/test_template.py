@@ -24,6 +24,10 @@ RENDERED = {
     "headings between": ("{title} > {headings}\n\n{text}", {"title": "T"}, "T\n\nX",
                          "T > A > B\n\nX"),
     "an empty title": ("{title} > {headings}\n\n{text}", {"title": None}, "X", "A > B\n\nX"),
+    "an empty field beside the next one": (
+        "{headings}\n{table_header}{text}", {}, "X", "A > B\nX",
+    ),
+    "two of them": ("{title}\n{headings}{table_header}{text}", {"title": "T"}, "T\nX", "T\nA > BX"),
     "headings last": ("{text}\n\n{headings}", {}, "X", "X\n\nA > B"),
     "a tag is no separator": ("{headings}\n<d>{text}</d>", {}, "<d>X</d>", "A > B\n<d>X</d>"),
     "nor is one before": ("<d>{text}</d>\n{headings}", {}, "<d>X</d>", "<d>X</d>\nA > B"),

@@ -1,6 +1,7 @@
 """`verify`: it passes what is exact, and finds what is wrong, whoever made the chunks."""
 
 import random
+import re
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
@@ -207,6 +208,119 @@ def test_what_is_sent_is_what_must_fit() -> None:
     report = verify(FOX, chunks, chunk_size=5, count_text=sent)
     assert kinds(report) == {"over budget": 3}
     assert report.most_tokens == 8
+
+
+SENT = cutline.Template("passage: {headings}\n{text}", special_tokens=2)
+FISH = "# Fish\n\nOne fish, two fish.\n\n## Red\n\nRed fish, blue fish. They swim.\n" * 3
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        lambda chunk: chunk,
+        lambda chunk: {
+            "text": chunk.text,
+            "headings": chunk.headings,
+            "metadata": {**chunk.metadata},
+        },
+        lambda chunk: SimpleNamespace(
+            page_content=chunk.text, metadata={**chunk.metadata, "headings": list(chunk.headings)}
+        ),
+        lambda chunk: {
+            "content": chunk.text,
+            "meta": {**chunk.metadata, "headings": " > ".join(chunk.headings)},
+        },
+    ],
+)
+@pytest.mark.parametrize("size", [16, 24])
+def test_what_a_template_sends_is_what_must_fit(shape: Any, size: int) -> None:
+    chunker = cutline.MarkdownChunker(ENC, size, template=SENT, also_fits={"bytes": 90})
+    chunks = [shape(chunk) for chunk in chunker(FISH)]
+    options: dict[str, Any] = {"encoding": ENC, "template": SENT}
+    report = verify(FISH, chunks, chunk_size=size, also_fits={"bytes": 90}, **options)
+    assert report.ok, report
+    assert report.most_tokens == max(SENT.count(chunk, ENC) for chunk in chunker(FISH))
+    sent = [SENT.render(chunk) for chunk in chunker(FISH)]
+    smaller = verify(FISH, chunks, chunk_size=report.most_tokens - 1, **options)
+    over = sum(tokens(one) + 2 > report.most_tokens - 1 for one in sent)
+    assert kinds(smaller) == {"over budget": over}
+    longest = max(len(one.encode()) for one in sent)
+    bytes_ = verify(FISH, chunks, chunk_size=size, also_fits={"bytes": longest - 1}, **options)
+    assert bytes_.also_fits[0].largest == longest
+    assert kinds(bytes_) == {"over budget": sum(len(one.encode()) == longest for one in sent)}
+
+
+def test_the_tokens_that_are_said_to_be_sent_are_checked() -> None:
+    (chunk,) = cutline.TextChunker(ENC, 32, template=SENT)(FOX)
+    wrong = replace(chunk, metadata={**chunk.metadata, "sent_tokens": 3})
+    report = verify(FOX, [wrong], chunk_size=32, template=SENT)
+    assert kinds(report) == {"wrong token count": 1}
+    assert "sent_tokens is 3, but for " in report.findings[0].message
+    titled = cutline.Template("{title}: {text}")
+    with pytest.raises(ValueError, match="has no value"):
+        verify(FOX, [], chunk_size=32, template=titled)
+    with pytest.raises(ValueError, match="both given"):
+        verify(FOX, [], chunk_size=32, template=SENT, count_text=len)
+
+
+def test_special_tokens_are_those_of_any_tokenizer() -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    made = tokenizers.Tokenizer(tokenizers.models.WordLevel({"[UNK]": 0, "[S]": 1}, "[UNK]"))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    made.post_processor = tokenizers.processors.TemplateProcessing("[S] $A", None, [("[S]", 1)])
+    template = cutline.Template("{text}")
+    for encoding in (made, cutline.wrap(made)):
+        options: dict[str, Any] = {"encoding": encoding, "template": template}
+        assert verify("a b c", ["a b", " c"], chunk_size=3, **options).ok
+        assert not verify("a b c", ["a b", " c"], chunk_size=2, **options).ok
+
+
+LEVELS = cutline.HierarchicalChunker(cutline.MarkdownChunker(ENC), (32, 16, 8))
+
+
+def test_hierarchies_that_are_right_have_no_findings() -> None:
+    for text in (FISH, FOX, REPEATED[:2000], ""):
+        assert all(cutline.verify_levels(text, LEVELS(text), sizes=LEVELS.sizes))
+    sent = LEVELS.chunker.with_template(SENT)
+    levels = cutline.HierarchicalChunker(sent, (48, 24))(FISH)
+    assert all(cutline.verify_levels(FISH, levels, sizes=(48, 24), template=SENT))
+    assert not all(cutline.verify_levels(FISH, levels, sizes=(48, 16), template=SENT))
+
+
+WRONG = {
+    "another parent": (2, 0, {"parent": 1}, 2, "its parent is 1, but it is a child of 0"),
+    "another id": (2, 0, {"parent_id": "x"}, 2, "its parent_id is 'x', but that of its parent"),
+    "fewer children": (1, 0, {"children": range(0)}, 1, "its children, none, do not make it up"),
+    "more children": (1, 0, {"children": range(3)}, 1, r"its children, chunks \[0, 1, 2\], do not"),
+    "none there": (1, 1, {"children": range(90, 91)}, 1, "there is no chunk 90 below it"),
+    "before all": (1, 1, {"children": range(-1, 0)}, 1, "there is no chunk -1 below it"),
+    "a parent above all": (0, 0, {"parent": 0}, 0, "its parent is 0, but it is no child of any"),
+}
+
+
+@pytest.mark.parametrize(
+    ("level", "place", "change", "where", "message"), WRONG.values(), ids=WRONG
+)
+def test_broken_hierarchies_are_found(
+    level: int, place: int, change: dict[str, Any], where: int, message: str
+) -> None:
+    levels = LEVELS(FISH)
+    levels[level][place] = levels[level][place]._replace(**change)
+    reports = cutline.verify_levels(FISH, levels, sizes=LEVELS.sizes)
+    found = [finding for finding in reports[where].findings if finding.kind == "wrong children"]
+    assert re.search(message, "; ".join(map(str, found)))
+    assert all(set(kinds(report)) <= {"wrong children"} for report in reports)
+
+
+def test_levels_need_their_sizes_and_are_checked_like_chunks() -> None:
+    levels = LEVELS(FISH)
+    with pytest.raises(ValueError, match="one for each of the 3 levels"):
+        cutline.verify_levels(FISH, levels, sizes=(32, 16))
+    reports = cutline.verify_levels(
+        FISH, [levels[0], levels[1], levels[2][:-1]], sizes=LEVELS.sizes
+    )
+    assert "wrong children" in kinds(reports[1])
+    assert "text lost" in kinds(reports[2])
 
 
 def test_offsets_found_by_searching_are_found_wrong() -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from cutline.encoding import Encoding
 from cutline.errors import (
     BudgetError,
+    ChatError,
     CorruptDataError,
     CutlineError,
     HubError,
@@ -34,7 +35,10 @@ from cutline.registry import encoding_for_model, from_pretrained, get_encoding, 
 from cutline.version import __version__
 
 if TYPE_CHECKING:
+    from cutline.chat import ChatTemplate, Conversation
+    from cutline.chat.trimming import Trimmed, trim
     from cutline.chunking import (
+        Chunker,
         CodeChunker,
         DataChunker,
         HierarchicalChunker,
@@ -50,7 +54,7 @@ if TYPE_CHECKING:
     from cutline.chunks import Chunk
     from cutline.counting import Appender, IntervalCounter, Prepender
     from cutline.decode_stream import DecodeStream
-    from cutline.packing import Item, Packed, PackedItem, pack, truncate
+    from cutline.packing import Group, Item, Packed, PackedGroup, PackedItem, pack, truncate
     from cutline.retrieval import (
         Plan,
         SentenceWindow,
@@ -60,24 +64,30 @@ if TYPE_CHECKING:
         sentence_windows,
         token_spans,
     )
+    from cutline.shortening import Shortened, shorten
     from cutline.template import Template
     from cutline.training import PieceCounts, Progress, count_pieces
     from cutline.training.trainer import train, train_from_counts
-    from cutline.verification import Finding, Report, verify
+    from cutline.verification import Finding, Report, verify, verify_levels
     from cutline.vocabulary import encoding_name_for_model, list_encoding_names
     from cutline.wrapping import WrappedTokenizer, wrap
 
 __all__ = [
     "Appender",
     "BudgetError",
+    "ChatError",
+    "ChatTemplate",
     "Chunk",
+    "Chunker",
     "CodeChunker",
+    "Conversation",
     "CorruptDataError",
     "CutlineError",
     "DataChunker",
     "DecodeStream",
     "Encoding",
     "Finding",
+    "Group",
     "HierarchicalChunker",
     "HubError",
     "IntervalCounter",
@@ -86,6 +96,7 @@ __all__ = [
     "Node",
     "OffsetError",
     "Packed",
+    "PackedGroup",
     "PackedItem",
     "PatternError",
     "PatternFallbackWarning",
@@ -95,12 +106,14 @@ __all__ = [
     "Progress",
     "Report",
     "SentenceWindow",
+    "Shortened",
     "SourceError",
     "SpecialTokenError",
     "SurrogateError",
     "Template",
     "TextChunker",
     "TokenChunker",
+    "Trimmed",
     "UnknownEncodingError",
     "UnknownModelError",
     "UnknownTokenError",
@@ -124,32 +137,41 @@ __all__ = [
     "pack",
     "plan",
     "sentence_windows",
+    "shorten",
     "token_spans",
     "train",
     "train_from_counts",
+    "trim",
     "truncate",
     "verify",
+    "verify_levels",
     "wrap",
 ]
 
 # Imported when first asked for: most programs encode and never train.
 _LATE = {
     "Appender": "cutline.counting",
+    "ChatTemplate": "cutline.chat",
     "Chunk": "cutline.chunks",
+    "Conversation": "cutline.chat",
     "DecodeStream": "cutline.decode_stream",
     "IntervalCounter": "cutline.counting",
     "Prepender": "cutline.counting",
     "encoding_name_for_model": "cutline.vocabulary",
     "list_encoding_names": "cutline.vocabulary",
+    "Chunker": "cutline.chunking",
     "CodeChunker": "cutline.chunking",
     "DataChunker": "cutline.chunking",
     "Finding": "cutline.verification",
+    "Group": "cutline.packing",
     "Item": "cutline.packing",
     "MarkdownChunker": "cutline.chunking",
     "Template": "cutline.template",
     "TextChunker": "cutline.chunking",
     "TokenChunker": "cutline.chunking",
+    "Trimmed": "cutline.chat.trimming",
     "Packed": "cutline.packing",
+    "PackedGroup": "cutline.packing",
     "PackedItem": "cutline.packing",
     "PieceCounts": "cutline.training",
     "Plan": "cutline.retrieval",
@@ -159,6 +181,7 @@ _LATE = {
     "HierarchicalChunker": "cutline.chunking",
     "Node": "cutline.chunking",
     "SentenceWindow": "cutline.retrieval",
+    "Shortened": "cutline.shortening",
     "batches": "cutline.retrieval",
     "boundaries": "cutline.chunking",
     "chunker_for": "cutline.chunking",
@@ -169,11 +192,14 @@ _LATE = {
     "pack": "cutline.packing",
     "plan": "cutline.retrieval",
     "sentence_windows": "cutline.retrieval",
+    "shorten": "cutline.shortening",
     "token_spans": "cutline.retrieval",
     "train": "cutline.training.trainer",
     "train_from_counts": "cutline.training.trainer",
+    "trim": "cutline.chat.trimming",
     "truncate": "cutline.packing",
     "verify": "cutline.verification",
+    "verify_levels": "cutline.verification",
     "wrap": "cutline.wrapping",
 }
 

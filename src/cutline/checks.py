@@ -115,8 +115,8 @@ def need_unchanged(encoding: _Named, method: str, text: str | None = None) -> No
         ) from None
     if changes:
         raise UnsupportedPatternError(
-            f"{encoding.name!r} changes texts before it splits them: use its own {method}, which "
-            "counts the changed text"
+            f"{encoding.name!r} changes texts before it splits them, or splits them several times: "
+            f"use its own {method}, which counts as it encodes"
         )
     need_automaton(encoding)
 

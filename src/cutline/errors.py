@@ -5,6 +5,7 @@ Every class subclasses the builtin that a caller would catch anyway.
 
 __all__ = [
     "BudgetError",
+    "ChatError",
     "CorruptDataError",
     "CutlineError",
     "HubError",
@@ -91,3 +92,7 @@ class OffsetError(CutlineError, ValueError):
 
 class BudgetError(CutlineError, ValueError):
     """A token budget that no cut can meet."""
+
+
+class ChatError(CutlineError, ValueError):
+    """A chat request that its format refuses, or a chat format that cannot be used."""

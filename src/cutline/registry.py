@@ -109,6 +109,19 @@ def encoding_named(name: str) -> Encoding:
     return encoding
 
 
+def name_standing_for(measure: Any) -> str | None:
+    """Return the name by which an encoding, or a unit, can be given; None: by none."""
+    from cutline.counting.units import UNITS
+    from cutline.vocabulary import list_encoding_names
+
+    name: str = measure.name
+    if measure is UNITS.get(name) or measure is _encodings.get(name):
+        return name
+    is_packaged = type(measure) is Encoding and name in list_encoding_names()
+    same = is_packaged and get_encoding(name).content_hash == measure.content_hash
+    return name if same else None
+
+
 def token_counter_of(encoding: TokenCounter | str) -> TokenCounter:
     """Return a token counter, given as one or by its name.
 

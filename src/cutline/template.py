@@ -14,7 +14,7 @@ from cutline.chunks import Chunk
 if TYPE_CHECKING:
     from cutline.protocols import TokenCounter
 
-__all__ = ["LEFT_OUT", "SENT_TOKENS", "TABLE_HEADER", "Frame", "Template"]
+__all__ = ["LEFT_OUT", "OF_CHUNKS", "SENT_TOKENS", "TABLE_HEADER", "Frame", "Template", "meant"]
 
 LEFT_OUT: Final = "headings_left_out"
 """In a chunk's metadata: how many headings, the outermost, are not sent with it."""
@@ -25,7 +25,9 @@ SENT_TOKENS: Final = "sent_tokens"
 TABLE_HEADER: Final = "table_header"
 """In a chunk's metadata: the header of the table that it goes on with, if that is sent."""
 
-_OF_CHUNKS: Final = ("text", "headings", TABLE_HEADER, "index")
+OF_CHUNKS: Final = ("text", "headings", TABLE_HEADER, "index")
+"""The fields of a template that a chunk has itself."""
+
 _SEPARATOR = re.compile(r"[\s>|/\\:;,.\-\u2013\u2014\xb7\u2022#*=~_\u2192\xbb]*")
 _PART = re.compile(r"(?P<brace>\{\{|\}\})|\{(?P<field>[^{}]*)\}|(?P<lone>[{}])")
 
@@ -54,8 +56,9 @@ class Template:
             chunker's encoding says (`Encoding.num_special_tokens_to_add`).
         values: the values of the document's fields, as `fill` takes them.
 
-    An empty field takes a separator with it: what stands between it and the field before, or, if
-    none is there, between it and the next one. If that has more than white space and marks such as
+    An empty field takes a separator with it: what stands between it and the field before, unless
+    nothing separates it from the next one; or, if none is before, between it and the next one. If
+    that has more than white space and marks such as
     `>`, `:` and `|`, only the white space beside the field goes. `"passage: {headings}\n\n{text}"`
     is "passage: " and the text where there are no headings.
 
@@ -101,8 +104,8 @@ class Template:
             special_tokens = _number_of_special(special_tokens)
         given = {name: _value(name, value) for name, value in values.items()}
         for name in given:
-            if name in _OF_CHUNKS or name not in fields:
-                own = [one for one in fields if one not in _OF_CHUNKS]
+            if name in OF_CHUNKS or name not in fields:
+                own = [one for one in fields if one not in OF_CHUNKS]
                 raise ValueError(
                     f"values cannot have {name!r}: the document's fields in the template are {own}"
                 )
@@ -123,7 +126,7 @@ class Template:
     def missing(self) -> tuple[str, ...]:
         """The fields of the document that have no value yet."""
         return tuple(
-            name for name in self.fields if name not in _OF_CHUNKS and name not in self.values
+            name for name in self.fields if name not in OF_CHUNKS and name not in self.values
         )
 
     def fill(self, **values: object) -> Self:
@@ -157,7 +160,7 @@ class Template:
             if name not in metadata:
                 raise ValueError(
                     f"the template needs {{{name}}}, which the document's metadata lacks; it has "
-                    f"{sorted(map(str, metadata))}{_meant(name, metadata)}"
+                    f"{sorted(map(str, metadata))}{meant(name, metadata)}"
                 )
         return self.fill(**{name: metadata[name] for name in missing})
 
@@ -167,10 +170,17 @@ class Template:
         Raises:
             ValueError: a field of the document has no value.
         """
-        headings = chunk.headings[chunk.metadata.get(LEFT_OUT, 0) :]
-        table_header = chunk.metadata.get(TABLE_HEADER, "")
-        before, after = self.frame(headings, chunk.index, table_header)
+        before, after = self.frame_of(chunk)
         return before + chunk.text + after
+
+    def frame_of(self, chunk: Chunk) -> Frame:
+        """Return what is sent before and after a chunk's text.
+
+        Raises:
+            ValueError: a field of the document has no value.
+        """
+        headings = chunk.headings[chunk.metadata.get(LEFT_OUT, 0) :]
+        return self.frame(headings, chunk.index, chunk.metadata.get(TABLE_HEADER, ""))
 
     def count(self, chunk: Chunk, encoding: TokenCounter) -> int:
         """Count the tokens that are sent for a chunk, special tokens included.
@@ -193,7 +203,7 @@ class Template:
         return 0 if says is None else int(says())
 
     def frame(self, headings: Sequence[str], index: int = 0, table_header: str = "") -> Frame:
-        """Return what is sent before and after a chunk's text."""
+        """Return what is sent before and after a text below some headings."""
         self.need_values()
         path = self.joined_by.join(headings)
         of_chunk = {"headings": path, TABLE_HEADER: table_header, "index": str(index)}
@@ -205,7 +215,7 @@ class Template:
             elif is_first:
                 after = literals[number + 1]
                 literals[number + 1] = "" if _separates(after) else after.lstrip()
-            else:
+            elif literals[number + 1] or number + 1 == len(self.fields):
                 before = literals[number]
                 literals[number] = "" if _separates(before) else before.rstrip()
         known["text"] = ""
@@ -226,7 +236,7 @@ class Template:
             name = self.missing[0]
             raise ValueError(
                 f"the template's {{{name}}} has no value, and no chunk has such a field: give it "
-                f"by template.fill({name}=...){_meant(name, _OF_CHUNKS)}"
+                f"by template.fill({name}=...){meant(name, OF_CHUNKS)}"
             )
 
     def _state(self) -> tuple[Any, ...]:
@@ -321,7 +331,8 @@ def _separates(literal: str) -> bool:
     return _SEPARATOR.fullmatch(literal) is not None
 
 
-def _meant(name: str, known: Sequence[str] | Mapping[Any, Any]) -> str:
+def meant(name: str, known: Sequence[str] | Mapping[Any, Any]) -> str:
+    """Return the end of an error for an unknown field: the known one that is most like it."""
     from difflib import get_close_matches
 
     near = get_close_matches(name, [str(one) for one in known], 1)

@@ -101,15 +101,25 @@ class Outline:
         self.regions: set[tuple[int, int, str]] = set()
         self.first = False  # nothing stands between here and what this must not be cut from
         self.headed = False
+        self.parents: dict[Node, Node] = {}
         self.walk(Tree(page).root, 0)
 
-    def cut(self, start: int, depth: int) -> None:
+    def cut(self, node: Node, depth: int) -> None:
         if not self.first:
-            self.cuts[["block", "item", "nested item"][min(depth, 2)]].add(start)
+            self.cuts[["block", "item", "nested item"][min(depth, 2)]].add(self.start_of(node))
         self.first = self.headed = False
+
+    def start_of(self, node: Node) -> int:
+        """Where a block begins: with the elements like `div` that hold nothing before it."""
+        while (parent := self.parents[node]).name in TRANSPARENT:
+            if not all(map(self.is_blank, parent.children[: parent.children.index(node)])):
+                break
+            node = parent
+        return node.start
 
     def walk(self, node: Node, depth: int) -> None:
         for child in node.children:
+            self.parents[child] = node
             self.visit(child, node, depth)
 
     def visit(self, node: Node, parent: Node, depth: int) -> None:
@@ -120,16 +130,16 @@ class Outline:
         elif name == "script":
             self.regions.add((node.start, node.end, "markup"))
             if parent.name != "p" and not self.first:
-                self.cut(node.start, depth)
+                self.cut(node, depth)
         elif name in TRANSPARENT:
             inked = next((child for child in node.children if not self.is_blank(child)), None)
             if inked is not None and inked.name == "#text":
-                self.cut(node.start, depth)
+                self.cut(node, depth)
             self.walk(node, depth)
         elif name in HEADINGS:
             self.visit_heading(node, depth)
         else:
-            self.cut(node.start, depth)
+            self.cut(node, depth)
             if name == "p":
                 self.walk(node, depth)
                 return
@@ -144,11 +154,12 @@ class Outline:
 
     def visit_heading(self, node: Node, depth: int) -> None:
         if depth:
-            self.cut(node.start, depth)
+            self.cut(node, depth)
         else:
             if not self.headed:
                 self.groups.append([])
-            self.groups[-1].append((node.start, int(node.name[1]), " ".join(self.title(node))))
+            title = " ".join(self.title(node))
+            self.groups[-1].append((self.start_of(node), int(node.name[1]), title))
             self.headed = True
         for script in self.scripts(node):
             self.regions.add((script.start, script.end, "markup"))

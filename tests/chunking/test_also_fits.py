@@ -360,8 +360,8 @@ def test_limits_are_shown_copied_and_pickled() -> None:
     limits = {"gpt2": 90, "bytes": 300, "characters": 200, cutline.get_encoding("gpt2"): 80}
     chunker = TextChunker("o200k_base", 64, also_fits=limits)
     assert repr(chunker) == (
-        "<TextChunker 'o200k_base' chunk_size=64 chunk_overlap=0 "
-        "also_fits={'gpt2': 80, 'bytes': 300, 'characters': 200}>"
+        "TextChunker('o200k_base', chunk_size=64, "
+        "also_fits={'gpt2': 80, 'bytes': 300, 'characters': 200})"
     )
     twin = pickle.loads(pickle.dumps(chunker))
     assert twin.also_fits == chunker.also_fits == dict(further_limits(limits))

@@ -107,6 +107,16 @@ def test_a_comment_that_stands_alone_is_cut_from_what_follows() -> None:
     ]
 
 
+@pytest.mark.parametrize("ruler", ["# ======", "#" * 60, "# -*-*-", "# ===#\r"])
+def test_a_ruler_belongs_to_the_section_below(ruler: str) -> None:
+    text = f"x\n\n{ruler}\n# One\n{ruler}\n\n\ndef f():\n    pass\n\n# --\n\ndef g(): 1\n"
+    assert structure_cuts(text, "python") == [
+        ("definition", ruler.rstrip()),
+        ("definition", "# --"),
+        ("definition", "def g(): 1"),
+    ]
+
+
 @pytest.mark.parametrize("line_end", ["\r\n", "\r"])
 @pytest.mark.parametrize("language", ["python", "java", "json"])
 def test_line_ends_make_no_difference(language: str, line_end: str) -> None:

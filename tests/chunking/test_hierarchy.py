@@ -190,6 +190,5 @@ def test_options_that_cannot_be_kept_are_refused() -> None:
 def test_it_says_what_it_is() -> None:
     made = HierarchicalChunker("o200k_base", (9, 3))
     assert repr(made) == (
-        "<HierarchicalChunker sizes=(9, 3) of "
-        "<TextChunker 'o200k_base' chunk_size=512 chunk_overlap=0>>"
+        "HierarchicalChunker(TextChunker('o200k_base', chunk_size=512), sizes=(9, 3))"
     )

@@ -127,14 +127,14 @@ def test_white_space_that_is_stripped_is_scanned_a_few_times(
     monkeypatch: pytest.MonkeyPatch, overlap: int
 ) -> None:
     scanned = 0
-    make = chunk_stream._finder
+    make = chunk_stream.window_finder
 
     def noted(text: str, *arguments: Any) -> Any:
         nonlocal scanned
         scanned += len(text)
         return make(text, *arguments)
 
-    monkeypatch.setattr(chunk_stream, "_finder", noted)
+    monkeypatch.setattr(chunk_stream, "window_finder", noted)
     parts = ["word ", *[" " * 1000] * 200, "word"]
     chunker = TextChunker("o200k_base", 4, overlap, strip=True, balance=True)
     assert [chunk.text for chunk in chunker.iter_chunks(parts)] == ["word", "word"]

@@ -223,7 +223,7 @@ def test_chunkers_with_templates_are_pickled_and_shown() -> None:
     chunker = TextChunker("gpt2", 16, template=TEMPLATES[0])
     text = "One fish, two fish. " * 9
     assert pickle.loads(pickle.dumps(chunker)).chunk(text) == chunker.chunk(text)
-    assert f"template={TEMPLATES[0]!r}>" in repr(chunker)
+    assert f"template={TEMPLATES[0]!r})" in repr(chunker)
 
 
 @pytest.mark.parametrize("pattern", ["{text}", "p: {text}", "{text}\n", "<d>{text}</d>"])

@@ -1,5 +1,6 @@
 """`cutline chunk`: rows that can be trusted, from any file."""
 
+import json
 from itertools import pairwise
 from pathlib import Path
 
@@ -136,3 +137,26 @@ def test_wrong_options_exit_with_2(invoke: Invoke, options: str, message: str) -
     result = invoke("chunk", *options.split(), stdin="a")
     assert (result.exit_code, result.stdout) == (2, "")
     assert message in result.stderr
+
+
+@pytest.mark.parametrize("options", [[], ["--strip", "--overlap", "4"], ["--by", "markdown"]])
+def test_line_numbers_are_columns(invoke: Invoke, tmp_path: Path, options: list[str]) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    path, out = tmp_path / "a.md", tmp_path / "out.parquet"
+    lines = [f"Line {n} of the text.\r\n" * (n % 3) + "\r\n" for n in range(40)]
+    path.write_bytes("".join(lines).encode())
+    arguments = ["chunk", "--chunk-size", "16", *options, path]
+    plain = rows_of(invoke(*arguments).stdout_bytes)
+    rows = rows_of(invoke(*arguments, "--line-numbers").stdout_bytes)
+    text = path.read_bytes().decode()
+    for row in rows:
+        assert row["start_line"] == text.count("\n", 0, row["start_index"]) + 1
+        assert row["end_line"] == text.count("\n", 0, row["end_index"] - 1) + 1
+    assert [*rows[0]][2:6] == ["start_index", "end_index", "start_line", "end_line"]
+    assert [{k: v for k, v in row.items() if not k.endswith("_line")} for row in rows] == plain
+    invoke(*arguments, "--line-numbers", "--format", "parquet", "-o", out)
+    table = pq.read_table(out)
+    assert table.column_names == [*rows[0]]
+    assert [row | {"metadata": json.loads(row["metadata"])} for row in table.to_pylist()] == rows
+    invoke("chunk", "--line-numbers", "--format", "parquet", "-o", out, stdin="")
+    assert pq.read_table(out).column_names == [*rows[0]]

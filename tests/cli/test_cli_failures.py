@@ -95,7 +95,18 @@ def test_file_name_that_is_not_utf8_is_shown_with_replacements(
 
 
 @pytest.mark.parametrize(
-    "name", [*COMMANDS, "encodings", "languages", "pack", "verify", "train", "truncate", "view"]
+    "name",
+    [
+        *COMMANDS,
+        "encodings",
+        "languages",
+        "messages",
+        "pack",
+        "verify",
+        "train",
+        "truncate",
+        "view",
+    ],
 )
 def test_every_command_has_help_with_examples(invoke: Invoke, name: str) -> None:
     for flag in ("-h", "--help"):

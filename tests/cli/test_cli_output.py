@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cutline.atomic import replacing
 from tests.cli.conftest import Invoke, names_in
 
 POSIX_ONLY = pytest.mark.skipif(os.name == "nt", reason="needs POSIX files")
@@ -98,3 +99,21 @@ def test_standard_output_named_as_a_device_keeps_what_is_there(tmp_path: Path) -
     command = f"(echo before; {sys.executable} -m cutline count a.txt -o /dev/stdout) >> out.txt"
     subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
     assert (tmp_path / "out.txt").read_text(encoding="utf-8") == "before\n2  a.txt\n"
+
+
+@POSIX_ONLY
+def test_what_killed_runs_left_is_removed_and_what_is_written_is_not(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    target, other = tmp_path / ("long" * 60), tmp_path / "other"
+    with replacing(target) as mine, replacing(other):
+        beside = names_in(tmp_path)
+        killed = tmp_path / beside[0].replace(beside[0][-20:-4], "0" * 16)
+        killed.write_bytes(b"half of it")
+        (tmp_path / "kept.tmp").touch()
+        assert invoke("count", "-o", target, stdin="hello").exit_code == 0
+        assert invoke("count", "-o", other, stdin="hello").exit_code == 0
+        assert names_in(tmp_path) == sorted([*beside, "kept.tmp", target.name, "other"])
+        mine.write(b"last")
+    assert target.read_bytes() == b"last"
+    assert names_in(tmp_path) == sorted(["kept.tmp", target.name, "other"])

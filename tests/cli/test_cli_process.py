@@ -72,7 +72,10 @@ def test_reader_that_leaves_early_ends_the_run_quietly(tmp_path: Path) -> None:
 
 
 @POSIX_ONLY
-def test_interrupted_run_exits_with_130_and_leaves_no_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupted_run_exits_with_its_code_and_leaves_no_file(
+    tmp_path: Path, sent: int, code: int
+) -> None:
     target = tmp_path / "out"
     target.write_text("precious")
     with subprocess.Popen(
@@ -81,14 +84,14 @@ def test_interrupted_run_exits_with_130_and_leaves_no_file(tmp_path: Path) -> No
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         # A test run in the background of a shell would hand down an ignored SIGINT.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=lambda: signal.signal(sent, signal.SIG_DFL),
     ) as process:
         deadline = time.monotonic() + DEADLINE_SECONDS
         while len(names_in(tmp_path)) < 2 and time.monotonic() < deadline:
             time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(sent)
         stdout, stderr = process.communicate(timeout=DEADLINE_SECONDS)
-    assert (process.returncode, stdout, stderr) == (130, b"", b"")
+    assert (process.returncode, stdout, stderr) == (code, b"", b"")
     assert names_in(tmp_path) == ["out"]
     assert target.read_text() == "precious"
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 import cutline
@@ -85,7 +86,12 @@ def test_the_whole_limit_of_a_model_is_used(invoke: Invoke, tmp_path: Path) -> N
     ("options", "message"),
     [
         (["--template", "text"], "--template: a template must have {text} once"),
-        (["--template", "{title}: {text}"], "{title} has no value"),
+        (
+            ["--template", "{titel}: {text}"],
+            "--template: there is no {titel}: the fields are {text}, {headings}, {table_header}, "
+            "{index}, {file}, and with --column of `cutline chunk` the other columns of a row\n",
+        ),
+        (["--template", "{heading}: {text}"], "; did you mean {headings}?\n"),
         (["--template", "{text}", "--prefix", "a"], "--template says all that is sent"),
         (["--template", "{text}", "--with-headings"], "--template says all that is sent"),
     ],
@@ -94,6 +100,56 @@ def test_wrong_templates_are_refused(options: list[str], message: str, invoke: I
     result = invoke("chunk", *options, stdin=b"text")
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+def titled(number: int) -> dict[str, object]:
+    return {"title": f"Saws {number}", "page": number, "body": SAWS * number, "none": None}
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+@pytest.mark.parametrize("jobs", ["1", "4"])
+def test_a_row_gives_its_other_columns(
+    form: str, jobs: str, invoke: Invoke, tmp_path: Path
+) -> None:
+    rows = [titled(number) for number in range(1, 30)]
+    path, out = tmp_path / "rows.jsonl", tmp_path / f"chunks.{form}"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    pattern = "{none}{file} {title}, {page}: {headings}\n{text}"
+    options = ["--by", "markdown", "--chunk-size", "60", "--template", pattern, "--jobs", jobs]
+    made = invoke("chunk", "--column", "body", *options, "--format", form, "-o", out, path)
+    assert (made.exit_code, made.stderr) == (0, "")
+    if form == "jsonl":
+        found = [json.loads(line)["sent"] for line in out.read_text("utf-8").splitlines()]
+    else:
+        found = pq.read_table(out)["sent"].to_pylist()
+    template = Template(pattern).fill(file=str(path))
+    expected = []
+    for row in rows:
+        own = template.fill_from(row)
+        chunker = cutline.MarkdownChunker("o200k_base", 60, template=own)
+        expected += [own.render(chunk) for chunk in chunker.chunk(str(row["body"]))]
+    assert found == expected
+
+
+def test_a_row_that_lacks_a_column_is_named_and_the_others_go_on(invoke: Invoke) -> None:
+    rows = [titled(1), {"body": "one", "titel": 2}, {"body": "two"}, titled(2)]
+    rows.append({"body": "three", "title": "\ud800"})
+    options = ["--column", "body", "--template", "{title}: {text}"]
+    result = invoke("chunk", *options, stdin="".join(json.dumps(row) + "\n" for row in rows))
+    assert result.exit_code == 1
+    assert [json.loads(line)["sent"][:6] for line in result.stdout.splitlines()] == [
+        "Saws 1",
+        "Saws 2",
+    ]
+    lacks, bare, damaged = result.stderr.splitlines()
+    assert (
+        "line 2: --template has {title}, and the row no such column: besides the text it has"
+        in lacks
+    )
+    assert lacks.endswith("has titel; did you mean {titel}?")
+    assert "line 3" in bare
+    assert bare.endswith("besides the text it has none")
+    assert "surrogate" in damaged
 
 
 def test_a_template_without_room_is_an_error_of_the_file(invoke: Invoke) -> None:

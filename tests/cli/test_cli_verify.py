@@ -39,6 +39,32 @@ def test_what_chunk_writes_is_right(invoke: Invoke, folder: Path, form: str, opt
     assert "over budget" in smaller.stdout
 
 
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+@pytest.mark.parametrize("by", ["auto", "text", "markdown"])
+def test_notebooks_are_read_as_they_were_cut(
+    invoke: Invoke, folder: Path, form: str, by: str
+) -> None:
+    cells = [
+        {"cell_type": "markdown", "source": ["# Ä title\n", "\n", "Some text. " * 9]},
+        {"cell_type": "code", "source": ["x = 1\n", "print(x)"], "outputs": []},
+    ]
+    notebook = {"nbformat": 4, "metadata": {}, "cells": cells}
+    Path("docs/c.ipynb").write_text(json.dumps(notebook, indent=1), encoding="utf-8")
+    out = folder / f"chunks.{form}"
+    made = invoke("chunk", "--chunk-size", "16", "--by", by, "--format", form, "-o", out, "docs")
+    assert made.exit_code == 0
+    result = invoke("verify", "--chunk-size", "16", out)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "docs/c.ipynb: " in result.stdout
+    rows = invoke("chunk", "--chunk-size", "16", "--by", by, "docs/c.ipynb").stdout.splitlines()
+    fewer = "".join(row + "\n" for row in rows[:-1])
+    result = invoke("verify", "--chunk-size", "16", stdin=fewer)
+    assert result.exit_code == 1
+    assert "text lost: end of the text" in result.stdout
+    result = invoke("verify", "--chunk-size", "16", "--source", "docs/c.ipynb", stdin=fewer)
+    assert "text lost: end of the text" in result.stdout
+
+
 def test_what_is_wrong_is_shown(invoke: Invoke, folder: Path) -> None:
     rows = invoke("chunk", "--chunk-size", "16", "docs/a.txt").stdout.splitlines()
     kept = [json.loads(row) for row in rows[:1] + rows[2:]]

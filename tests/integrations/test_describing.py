@@ -34,6 +34,7 @@ CHUNKERS: dict[str, Callable[[], Chunker]] = {
     "text": lambda: cutline.TextChunker("cl100k_base", 24, 5),
     "text, stable": lambda: cutline.TextChunker("o200k_base", 24, stable=True),
     "text, lines": lambda: cutline.TextChunker("o200k_base", 24, lines="keep"),
+    "text, line numbers": lambda: cutline.TextChunker("o200k_base", 24, line_numbers=True),
     "text, all options": lambda: cutline.TextChunker(
         "o200k_base",
         24,
@@ -68,6 +69,14 @@ CHUNKERS: dict[str, Callable[[], Chunker]] = {
     ),
     "further limits, none new": lambda: cutline.TokenChunker(
         "o200k_base", 24, 3, also_fits={"o200k_base": 20}
+    ),
+    "never across a page": lambda: cutline.TokenChunker("o200k_base", 24, never_across="page"),
+    "never across a heading": lambda: cutline.MarkdownChunker(
+        "o200k_base", 24, never_across="heading 2"
+    ),
+    "never across offsets": lambda: cutline.TextChunker("o200k_base", 24, never_across=(4, 9)),
+    "never across a pattern": lambda: cutline.TextChunker(
+        "o200k_base", 24, never_across=re.compile("fish. ", re.IGNORECASE)
     ),
     "no levels": lambda: cutline.TextChunker("o200k_base", 24, levels=[]),
     "markdown": lambda: cutline.MarkdownChunker("o200k_base", 24, min_fill=0),

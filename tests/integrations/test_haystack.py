@@ -20,12 +20,17 @@ pytest.importorskip("haystack", reason="haystack-ai is missing")
 from haystack import Document, Pipeline, component
 from haystack.components.caching import CacheChecker
 from haystack.components.preprocessors import DocumentSplitter, RecursiveDocumentSplitter
+from haystack.components.retrievers import AutoMergingRetriever
 from haystack.components.retrievers.in_memory import InMemoryEmbeddingRetriever
 from haystack.components.writers import DocumentWriter
 from haystack.core.errors import DeserializationError
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
-from cutline.integrations.haystack import CutlineDocumentSplitter, count_with
+from cutline.integrations.haystack import (
+    CutlineDocumentSplitter,
+    CutlineHierarchicalDocumentSplitter,
+    count_with,
+)
 
 MARKDOWN = cutline.MarkdownChunker("o200k_base", 32)
 
@@ -276,3 +281,73 @@ def test_built_in_splitters_count_with_an_encoding() -> None:
             count_with(splitter)
     with pytest.raises(ValueError, match="leave 'sentence' out"):
         count_with(RecursiveDocumentSplitter(split_unit="token"))
+
+
+# Hierarchies
+
+HIERARCHY = cutline.HierarchicalChunker(cutline.MarkdownChunker("o200k_base"), (90, 30, 15))
+
+
+@pytest.mark.parametrize("text", [FISH, REPEATED, UNUSUAL, "One.", ""], ids=repr)
+def test_splits_of_several_sizes_name_parents_and_children(text: str) -> None:
+    splits = split(CutlineHierarchicalDocumentSplitter(HIERARCHY), text, author="N. N.")
+    expected = [node for level in HIERARCHY(text) for node in level]
+    assert [one.content for one in splits] == [node.chunk.text for node in expected]
+    by_id = {one.id: one for one in splits}
+    assert len(by_id) == len(splits)
+    for one, node in zip(splits, expected, strict=True):
+        meta = one.meta
+        assert (meta["__level"], meta["author"]) == (node.level, "N. N.")
+        assert counter("o200k_base")(one.content or "") <= meta["__block_size"]
+        assert meta["__block_size"] == HIERARCHY.sizes[node.level]
+        assert (meta["__parent_id"] is None) == (node.level == 0)
+        children = [by_id[child] for child in meta["__children_ids"]]
+        assert all(child.meta["__parent_id"] == one.id for child in children)
+        assert len(children) == len(node.children)
+        if children:
+            assert "".join(child.content or "" for child in children) == one.content
+        assert text[meta["split_idx_start"] : meta["split_idx_end"]] == one.content
+
+
+def test_an_auto_merging_retriever_returns_parents() -> None:
+    pipeline = Pipeline()
+    pipeline.add_component("splitter", CutlineHierarchicalDocumentSplitter(HIERARCHY))
+    read = Pipeline.loads(pipeline.dumps(), allowed_modules=["cutline.integrations.haystack"])
+    documents = [Document(content=FISH), Document(content="One line about rivers.")]
+    splits = read.run({"splitter": {"documents": documents}})["splitter"]["documents"]
+    assert splits == CutlineHierarchicalDocumentSplitter(HIERARCHY).run(documents)["documents"]
+    parents, leaves = InMemoryDocumentStore(), InMemoryDocumentStore()
+    parents.write_documents([one for one in splits if one.meta["__children_ids"]])
+    lowest = [one for one in splits if not one.meta["__children_ids"]]
+    leaves.write_documents(Words().run(lowest)["documents"])
+    found = InMemoryEmbeddingRetriever(leaves, top_k=3).run(embed("eels spawn in the Sargasso sea"))
+    merged = AutoMergingRetriever(parents, threshold=0.3).run(found["documents"])["documents"]
+    assert any("Sargasso" in (one.content or "") for one in merged)
+    assert any(one.meta["__level"] < 2 for one in merged)
+    alone = AutoMergingRetriever(parents).run(lowest[-1:])["documents"]
+    assert [one.content for one in alone] == ["One line about rivers."]
+    assert alone[0].meta["__level"] == 0
+
+
+def test_a_hierarchy_is_restored_or_refused() -> None:
+    template = cutline.Template("{title}: {text}")
+    chunker = cutline.HierarchicalChunker(
+        cutline.MarkdownChunker("gpt2", template=template, never_across="heading 2"), (40, 20)
+    )
+    splitter = CutlineHierarchicalDocumentSplitter(chunker, rendered=True)
+    read = CutlineHierarchicalDocumentSplitter.from_dict(splitter.to_dict())
+    splits = split(read, FISH, title="Fish")
+    assert splits == split(splitter, FISH, title="Fish")
+    for one in splits:
+        assert one.content == f"Fish: {one.meta['text']}"
+        assert one.meta["sent_tokens"] <= one.meta["__block_size"]
+    with pytest.raises(ValueError, match=r"sizes must be two or more, got .9,."):
+        CutlineHierarchicalDocumentSplitter(cutline.HierarchicalChunker("gpt2", (9,)))
+    with pytest.raises(ValueError, match="rendered=True needs a template"):
+        CutlineHierarchicalDocumentSplitter(rendered=True)
+    with pytest.raises(TypeError, match="CutlineHierarchicalDocumentSplitter expects a list"):
+        CutlineHierarchicalDocumentSplitter().run("text")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="CutlineHierarchicalDocumentSplitter only works with t"):
+        CutlineHierarchicalDocumentSplitter().run([Document(content=None)])
+    assert CutlineHierarchicalDocumentSplitter().chunker.sizes == (2048, 512, 128)
+    assert CutlineHierarchicalDocumentSplitter("gpt2").chunker.chunker.encoding.name == "gpt2"

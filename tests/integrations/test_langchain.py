@@ -14,10 +14,11 @@ pytest.importorskip("langchain_text_splitters", reason="langchain-text-splitters
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.indexing import InMemoryRecordManager, index
+from langchain_core.stores import InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import RecursiveCharacterTextSplitter, TextSplitter
 
-from cutline.integrations.langchain import CutlineTextSplitter
+from cutline.integrations.langchain import CutlineHierarchicalSplitter, CutlineTextSplitter
 
 
 class Words(Embeddings):
@@ -77,6 +78,16 @@ def test_start_indices_are_left_out_unless_asked_for() -> None:
         assert {"continues", "continued"} < keys
         offsets = {"start_index", "end_index", "continues_from", "continued_to"}
         assert keys & offsets == (offsets if asked else set())
+
+
+def test_line_numbers_of_the_chunker_are_metadata() -> None:
+    chunker = cutline.TextChunker("gpt2", 8, line_numbers=True)
+    text = "One fish.\r\n\r\nTwo fish, and a third one.\r\n" * 3
+    documents = CutlineTextSplitter(chunker, add_start_index=True).create_documents([text])
+    for document in documents:
+        start, end = document.metadata["start_index"], document.metadata["end_index"]
+        lines = text.count("\n", 0, start) + 1, text.count("\n", 0, end - 1) + 1
+        assert (document.metadata["start_line"], document.metadata["end_line"]) == lines
 
 
 def test_index_embeds_only_what_an_edit_changed() -> None:
@@ -165,3 +176,69 @@ def test_other_splitters_count_with_an_encoding() -> None:
     texts = splitter.split_text(FISH)
     assert len(texts) > 2
     assert all(counter("o200k_base")(text) <= 32 for text in texts)
+
+
+# Hierarchies
+
+HIERARCHY = cutline.HierarchicalChunker(cutline.MarkdownChunker("o200k_base"), (90, 30, 15))
+
+
+def test_small_documents_are_found_and_large_ones_read() -> None:
+    documents = [
+        Document(FISH, id="fish"),
+        Document(FISH, metadata={"source": "a.md"}),
+        Document(FISH, metadata={"source": "a.md", "parent_id": "other"}),
+        Document(UNUSUAL),
+        Document(""),
+    ]
+    splitter = CutlineHierarchicalSplitter(HIERARCHY, add_start_index=True)
+    made = splitter.split_documents(documents)
+    assert splitter.transform_documents(documents) == made
+    by_id = {str(one.id): one for one in made}
+    assert len(by_id) == len(made)
+    begins = dict.fromkeys(str(one.id).partition("/")[0] for one in made)
+    assert [*begins][:3] == ["fish", "a.md", "a.md-2"]
+    for one in made:
+        known = one.metadata
+        text = UNUSUAL if one.page_content in UNUSUAL else FISH
+        assert text[known["start_index"] : known["end_index"]] == one.page_content
+        assert known["token_count"] <= HIERARCHY.sizes[known["level"]]
+        assert ("parent_id" in known) == (known["level"] > 0)
+        if known["level"]:
+            parent = by_id[known["parent_id"]]
+            assert parent.metadata["level"] == known["level"] - 1
+            assert parent.metadata["start_index"] <= known["start_index"]
+            assert parent.metadata["end_index"] >= known["end_index"]
+        assert all(isinstance(value, int | str) for value in known.values())
+    store, parents = InMemoryVectorStore(Words()), InMemoryStore()
+    store.add_documents([one for one in made if one.metadata["level"] == 2])
+    parents.mset([(key, one) for key, one in by_id.items() if one.metadata["level"] < 2])
+    (found,) = store.similarity_search("eels spawn in the Sargasso sea", k=1)
+    (parent,) = parents.mget([found.metadata["parent_id"]])
+    assert isinstance(parent, Document)
+    assert found.page_content in parent.page_content
+
+
+def test_ids_stay_where_the_text_stays() -> None:
+    splitter = CutlineHierarchicalSplitter(cutline.HierarchicalChunker("o200k_base", (60, 20)))
+    before, after = (
+        {one.id for one in splitter.split_documents([Document(text, id="fish")])}
+        for text in (FISH * 3, FISH * 3 + "More.")
+    )
+    assert len(after - before) <= 3
+
+
+def test_a_hierarchy_renders_templates() -> None:
+    template = cutline.Template("{title}: {text}")
+    chunker = cutline.HierarchicalChunker(
+        cutline.MarkdownChunker("o200k_base", template=template), (60, 20)
+    )
+    splitter = pickle.loads(pickle.dumps(CutlineHierarchicalSplitter(chunker, rendered=True)))
+    made = splitter.split_documents([Document(FISH, metadata={"title": "Fish"})])
+    for one in made:
+        assert one.page_content == f"Fish: {one.metadata['text']}"
+        size = splitter.chunker.sizes[one.metadata["level"]]
+        assert one.metadata["sent_tokens"] == counter("o200k_base")(one.page_content) <= size
+    with pytest.raises(ValueError, match="rendered=True needs a template"):
+        CutlineHierarchicalSplitter("gpt2", rendered=True)
+    assert CutlineHierarchicalSplitter().chunker.sizes == (2048, 512, 128)

@@ -14,6 +14,7 @@ import pytest
         ("langchain", "langchain_text_splitters", "langchain-text-splitters", "langchain"),
         ("llama_index", "llama_index.core.schema", "llama-index-core", "llama-index"),
         ("haystack", "haystack", "haystack-ai", "haystack"),
+        ("docling", "docling_core.transforms.chunker", "docling-core", "docling"),
     ],
 )
 def test_a_missing_package_is_named_with_its_extra(

@@ -16,7 +16,29 @@ PARAGRAPH_ENDS = re.compile(r"\n(?:[^\S\n]{0,200}\n)+")
 
 def paragraphs(text: str, start: int, after: int, until: int) -> list[int]:
     found = [match.end() for match in PARAGRAPH_ENDS.finditer(text, start)]
-    return [place for place in found if after < place <= until]
+    return [
+        place for place in found if after < place <= until and not is_headed(text, start, place)
+    ]
+
+
+def is_headed(text: str, start: int, place: int) -> bool:
+    """Whether a short line stands alone before a place, like a heading, and a body after it."""
+    before = text[start:place].rstrip()
+    first = before.rfind("\n") + 1
+    line, above = before[first:], before[:first]
+    alone = not above or re.search(r"\n[^\S\n]{0,200}\n\Z", above) is not None
+    if not alone or len(text[start:place]) - len(before) > 100 or not could_be_heading(line):
+        return False
+    line = line.strip()
+    if not (line[0].isalpha() or line[0].isdigit()) or line[0].islower():
+        return False
+    line, _, below = text[place:].partition("\n")
+    is_alone = re.match(r"[^\S\n]{0,100}(?:\n|\Z)", below) is not None
+    return text[place:] != "" and not (could_be_heading(line) and is_alone)
+
+
+def could_be_heading(line: str) -> bool:
+    return len(line) <= 80 and re.search(r"[^\W_]\s*\Z|[:)]\s*\Z", line) is not None
 
 
 def lines(text: str, start: int, after: int, until: int) -> Iterator[int]:
@@ -37,14 +59,33 @@ def check(text: str, start: int, after: int, until: int) -> None:
 
 @pytest.mark.parametrize("wide", ["", "é", "日", "😀"])
 def test_breaks_of_all_short_texts(wide: str) -> None:
-    for characters in product("a\n \r", repeat=6):
+    for characters in product("aB.\n \r", repeat=5):
         text = "".join(characters) + wide
         check(text, 0, 0, len(text))
         check(text, 1, 2, 5)
 
 
 WHITE = [*LINE_ENDS, "\r\n", " ", "\u3000", " " * 199]
-BLACK = ["a", "é", "日", "😀", ",", "-", "_", ".", "a" * 48, "b" * 49, "é" * 50, "日" * 51]
+BLACK = [
+    "a",
+    "B",
+    "B:",
+    "7)",
+    "c" * 79,
+    "d. ",
+    "日。",
+    "é",
+    "日",
+    "😀",
+    ",",
+    "-",
+    "_",
+    ".",
+    "a" * 48,
+    "b" * 49,
+    "é" * 50,
+    "日" * 51,
+]
 pieces = st.sampled_from(WHITE + BLACK)
 
 

@@ -84,9 +84,12 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Show]:
         chunks: list[Any],
         chunk_size: int | None = CHUNK_SIZE,
         tokenizer: Tokenizer | None = None,
+        template: cutline.Template | None = None,
     ) -> None:
         with_tokens = tokenizer or encoding()
-        content = html_page(text, chunks, with_tokens, title="a & b", chunk_size=chunk_size)
+        content = html_page(
+            text, chunks, with_tokens, title="a & b", chunk_size=chunk_size, template=template
+        )
         page.write_text(content, encoding="utf-8", newline="")
         browser.get(page.as_uri())
         if chunks:  # tokens are drawn once the browser says what is in view
@@ -101,6 +104,34 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Show]:
         if message["method"] == "Network.requestWillBeSent"
     }
     assert fetched - {"data:,"} <= {page.as_uri()}
+
+
+READ_AROUND = """
+const texts = (root, query) => [...root.querySelectorAll(query)].map((found) => found.textContent);
+return [texts(document, ".parent"), [...document.querySelectorAll(".chunk")].map((article) => [
+  texts(article, ".frame, .text").join("|"), texts(article, ".sent")[0]])];
+"""
+
+
+def test_page_shows_parents_and_what_is_sent(browser: Any, show: Show) -> None:
+    text = "# `<b>` Fish\n\nOne fish, two fish.\n\n## Red\n\nA red fish swims. It eats.\n" * 3
+    template = cutline.Template("{headings}: {text} <end>", special_tokens=2)
+    chunker = cutline.MarkdownChunker(encoding(), template=template)
+    levels = cutline.HierarchicalChunker(chunker, sizes=(64, 40, 24))(text)
+    show(text, levels, chunk_size=24, template=template)
+    parents, articles = browser.execute_script(READ_AROUND)
+    chunks = [node.chunk for node in levels[-1]]
+    assert len(parents) == len(levels[0]) + len(levels[1])
+    expected = []
+    for chunk in chunks:
+        frame = template.frame_of(chunk)
+        whole = "|".join(filter(None, (frame.before, chunk.text, frame.after)))
+        expected.append([whole, f"{chunk.metadata['sent_tokens']} tokens sent"])
+    assert articles == expected
+    first = levels[0][0].chunk
+    assert parents[0] == (
+        f"#0 · {first.token_count} tokens · characters 0–{first.end_index} · <b> Fish"
+    )
 
 
 @pytest.mark.parametrize("cut", [overlapping, stripped])

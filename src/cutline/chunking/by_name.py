@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cutline.chunks import ChunkSize
     from cutline.protocols import TokenCounter
 
-__all__ = ["MARKDOWN", "TEXT", "chunker_for", "endings", "kind_of", "kinds_of_data"]
+__all__ = ["MARKDOWN", "NOTEBOOK", "TEXT", "chunker_for", "endings", "kind_of", "kinds_of_data"]
 
 TEXT: Final = "text"
 MARKDOWN: Final = "markdown"
@@ -264,9 +264,9 @@ def chunker_for(
     Source: docs/chunking.md.
 
     >>> chunker_for("docs/guide.md", "o200k_base", 256)
-    <MarkdownChunker 'o200k_base' chunk_size=256 chunk_overlap=0>
+    MarkdownChunker('o200k_base', chunk_size=256)
     >>> chunker_for("server.log", "o200k_base", 256)
-    <TextChunker 'o200k_base' chunk_size=256 chunk_overlap=0>
+    TextChunker('o200k_base', chunk_size=256)
     >>> chunker_for("python", "o200k_base", 256).language
     'python'
     """

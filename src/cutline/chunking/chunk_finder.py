@@ -18,6 +18,7 @@ from cutline.chunking.levels import Level
 from cutline.chunking.outline import PLAIN, Outline
 from cutline.chunking.plain_finder import CutsAtBreaks, PlainFinder
 from cutline.chunking.rules import Rules
+from cutline.chunking.stretch import END, Stretch
 from cutline.chunks import Chunk, too_large
 from cutline.counting import IntervalCounter
 from cutline.encoding import Encoding
@@ -39,7 +40,6 @@ _GUESSES = 6  # attempts to estimate the budget that `count_text` leaves; then h
 _ATTEMPTS = 70
 _AT_ONCE = 64
 _NEAR = 64
-END = "end"
 
 
 class Cut(NamedTuple):
@@ -62,6 +62,7 @@ class ChunkFinder:
         outline: the structure of the text, if it has one.
         offset: the text's offset in the source.
         encoding: made the counter; used for templates, and to find a size that fits any character.
+        end_name: the name of the boundary at the end of the text.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class ChunkFinder:
         outline: Outline = PLAIN,
         offset: int = 0,
         encoding: Any = None,
+        end_name: str = END,
     ) -> None:
         self._encoding = encoding
         self._text = text
@@ -82,7 +84,7 @@ class ChunkFinder:
         self._outline = outline
         self._offset = offset
         # Where the last chunk ends, and the name of the boundary there.
-        self._end, self._end_name = len(text), END
+        self._end, self._end_name = len(text), end_name
         self._levels = (*outline.levels, *rules.levels)
         self._plain: PlainFinder | None = None
         sending, others = self._sending, self._others
@@ -90,13 +92,13 @@ class ChunkFinder:
         is_plain = is_plain and (sending is None or sending.is_before)
         if is_plain and isinstance(counter, IntervalCounter) and _are_indexed(others):
             self._begin_sending(0, 0)  # the same for all chunks
-            self._plain = PlainFinder(text, counter, others, rules, offset, END, sending)
+            self._plain = PlainFinder(text, counter, others, rules, offset, end_name, sending)
         elif (
             is_plain
             and not (others or rules.stable or sending)
             and isinstance(counter, CutsAtBreaks)
         ):
-            self._plain = PlainFinder(text, counter, (), rules, offset, END)
+            self._plain = PlainFinder(text, counter, (), rules, offset, end_name)
 
     def _obey(self, rules: Rules) -> None:
         """Make what counts by some rules; of the first ones only the chunk size may change."""
@@ -123,23 +125,23 @@ class ChunkFinder:
         """Return a finder which shares what was made for the text, for use by `within`.
 
         Args:
-            rules: those of this finder with another chunk size, and without overlap.
+            rules: those of this finder with another chunk size.
         """
         twin = copy(self)
-        twin._plain = None  # it cuts with the first size, up to the end of the text
         twin._obey(rules)
         return twin
 
-    def within(self, end: int, end_name: str) -> ChunkFinder:
-        """Return a resized finder for a part of the text.
-
-        Args:
-            end: where the part ends; where it begins, the first floor says.
-            end_name: the name of the boundary there.
-        """
+    def within(self, stretch: Stretch) -> tuple[ChunkFinder, int]:
+        """Return a finder for a stretch of the text, and the offset of the text that it has: 0."""
         twin = copy(self)
-        twin._end, twin._end_name = end, end_name
-        return twin
+        twin._plain = None  # it cuts with the first size, up to the end of the text
+        twin._end, twin._end_name = stretch.end, stretch.end_name
+        return twin, 0
+
+    @property
+    def outline(self) -> Outline:
+        """The structure of the text."""
+        return self._outline
 
     def next_chunks(self, floor: int, until: int, index: int) -> list[Chunk]:
         """Make the chunks that `next_cut` would find, up to the first that needs a search."""

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 from cutline.checks import plain_text, utf8_of
 from cutline.chunking.chunk_finder import ChunkFinder, Cut
 from cutline.chunking.levels import LOOK_AHEAD
+from cutline.chunking.line_numbers import LineNumbers
 from cutline.chunking.rules import Rules
+from cutline.chunking.stretch import END
 from cutline.chunks import Chunk
 from cutline.errors import SurrogateError
 
 if TYPE_CHECKING:
     from cutline.protocols import TokenCounter
 
-__all__ = ["ChunkStream", "chunk_parts"]
+__all__ = ["ChunkStream", "chunk_parts", "window_finder"]
 
 WINDOW_CHARACTERS = 1 << 20
 
@@ -106,25 +108,42 @@ def chunk_parts(parts: Iterable[str], encoding: "TokenCounter", rules: Rules) ->
     Cost: linear. Memory is bounded by the maximum length of some chunks: the end of the next
     chunk depends on no later character.
     """
+    if not rules.line_numbers:
+        yield from _chunk_windows(parts, encoding, rules)
+        return
+    lines = LineNumbers()
+    for chunk in _chunk_windows(parts, encoding, rules, lines):
+        yield lines.number(chunk)
+
+
+def _chunk_windows(
+    parts: Iterable[str],
+    encoding: "TokenCounter",
+    rules: Rules,
+    lines: LineNumbers | None = None,
+) -> Iterator[Chunk]:
+    """Yield the chunks; give `lines` the text up to each, and beyond."""
     stream = ChunkStream(rules)
     ahead = _ahead(encoding, rules)
     base, gathered, n_gathered, n_kept = 0, [""], 0, 0
     for number, part in enumerate(parts, start=1):
         if not isinstance(part, str):
             raise TypeError(f"parts of a text must be str, part {number} is {type(part).__name__}")
-        gathered.append(plain_text(part))
+        gathered.append(part := plain_text(part))
         n_gathered += len(part)
+        if lines is not None:
+            lines.feed(part)
         # The kept tail may be long (white space): rescan it only when enough new text has come.
         if ahead is None or n_gathered < max(WINDOW_CHARACTERS, 4 * ahead, 2 * n_kept):
             continue
         text = "".join(gathered)
-        finder = _finder(text, encoding, rules, base)
+        finder = window_finder(text, encoding, rules, base)
         yield from stream.chunks(finder, base, base + len(text) - ahead, final=False)
         text = text[stream.needed_from - base :]
         base, gathered = stream.needed_from, [text]
         n_gathered = n_kept = len(text)
     text = "".join(gathered)
-    finder = _finder(text, encoding, rules, base)
+    finder = window_finder(text, encoding, rules, base)
     yield from stream.chunks(finder, base, base + len(text), final=True)
 
 
@@ -136,10 +155,14 @@ def _ahead(encoding: "TokenCounter", rules: Rules) -> int | None:
     return max(known) + LOOK_AHEAD if len(known) == len(bounds) else None
 
 
-def _finder(text: str, encoding: "TokenCounter", rules: Rules, base: int) -> ChunkFinder:
+def window_finder(
+    text: str, encoding: "TokenCounter", rules: Rules, base: int, end_name: str = END
+) -> ChunkFinder:
     """Make the finder of a window that begins at `base`; errors name offsets in the whole text."""
     try:
-        return ChunkFinder(text, encoding.intervals(text), rules, offset=base, encoding=encoding)
+        return ChunkFinder(
+            text, encoding.intervals(text), rules, offset=base, encoding=encoding, end_name=end_name
+        )
     except SurrogateError:
         utf8_of(text, base)
         raise

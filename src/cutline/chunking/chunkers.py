@@ -5,23 +5,30 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, Self
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypedDict
 
 from cutline.checks import plain_text
 from cutline.chunking.chunk_finder import ChunkFinder
-from cutline.chunking.chunk_stream import ChunkStream, chunk_parts
-from cutline.chunking.level_choice import LevelLike, make_levels
+from cutline.chunking.chunk_stream import ChunkStream, chunk_parts, window_finder
+from cutline.chunking.cutting_apart import cut_each
+from cutline.chunking.level_choice import LevelLike, level_as_given, make_levels
 from cutline.chunking.levels import Lines
+from cutline.chunking.line_numbers import with_lines
+from cutline.chunking.never_across import Barriers, NeverAcross, make_barriers
 from cutline.chunking.outline import PLAIN, Outline
 from cutline.chunking.parsing import COMMONMARK, DATA, parse, structure_of
 from cutline.chunking.rules import CountText, Rules
+from cutline.chunking.stretch import Stretch
 from cutline.chunks import Chunk, ChunkSize, size_for
 from cutline.encoding import Encoding
 from cutline.protocols import TokenCounter
-from cutline.registry import token_counter_of
+from cutline.registry import name_standing_for, token_counter_of
 from cutline.threads import CUT_CHARACTERS, map_sized
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from cutline.counting.limits import AlsoFits, Limit, Measure
     from cutline.template import Template
 
@@ -31,28 +38,82 @@ __all__ = [
     "DataChunker",
     "MarkdownChunker",
     "TextChunker",
+    "TextOptions",
     "TokenChunker",
 ]
 
 _TEXT_LEVELS: Final = ("paragraph", "line", "sentence", "word")
-_CODE_LEVELS: Final = ("line", "word")
+_CODE_LEVELS: Final = ("paragraph", "line", "word")
 _USUAL_FILL: Final = 0.5
 _TEXT_FILL: Final = 0.25  # keeps more paragraphs whole
 _READ_CHARACTERS: Final = 1 << 20
 
 
+class TextOptions(TypedDict, total=False):
+    """The options of `TextChunker` that chunkers of structured documents pass on to it."""
+
+    levels: Sequence[LevelLike]
+    boundary: str
+    lines: Lines
+    strip: bool
+    min_fill: float | None
+    balance: bool
+    stable: bool
+    template: Template | None
+    count_text: CountText | None
+    also_fits: AlsoFits
+    never_across: NeverAcross
+    line_numbers: bool
+
+
 class Chunker:
-    """Base class of all chunkers.
+    """Base class of all chunkers; for annotations and `isinstance`, not to be made itself.
 
     For every chunk of every text: `text[chunk.start_index:chunk.end_index] == chunk.text`, and
     `chunk.text` encodes to `chunk.token_count` tokens, at most `chunk_size`, and fits the limits
     of `also_fits`. Without overlap or stripping the chunks joined are the text; with stripping
     only white space is missing.
+
+    Chunkers are equal if their classes and options are, and their encodings have the same names
+    and the same tokens; they can be keys of a dict. `repr` shows what is not as by default, and
+    makes the chunker again where names stand for its encodings.
+
+    >>> chunker = TextChunker("o200k_base", 256, lines="keep", min_fill=0.25)
+    >>> chunker
+    TextChunker('o200k_base', chunk_size=256, lines='keep')
+    >>> eval(repr(chunker)) == chunker
+    True
     """
 
-    def __init__(self, encoding: TokenCounter, rules: Rules) -> None:
-        self._encoding = encoding
-        self._rules = rules
+    # What an option is by default; `min_fill` depends on others.
+    _defaults: ClassVar[dict[str, Any]] = {
+        **{"chunk_overlap": 0, "boundary": "character", "strip": False, "balance": False},
+        **{"stable": False, "template": None, "count_text": None, "also_fits": {}},
+        **{"never_across": None, "line_numbers": False},
+    }
+    _own_fill: ClassVar[float] = _USUAL_FILL
+
+    def __init__(
+        self,
+        encoding: TokenCounter | str,
+        chunk_size: ChunkSize,
+        *,
+        min_fill: float | None,
+        stable: bool,
+        template: Template | None,
+        also_fits: AlsoFits,
+        **rules: Any,
+    ) -> None:
+        self._encoding = counter = token_counter_of(encoding)
+        self._rules = Rules(
+            chunk_size=size_for(counter, chunk_size, template is not None),
+            min_fill=self._usual_fill(stable) if min_fill is None else min_fill,
+            stable=stable, template=template, also_fits=_limits(also_fits), **rules,
+        )  # fmt: skip
+
+    def _usual_fill(self, stable: bool) -> float:
+        """Return what `min_fill` is by default."""
+        return _USUAL_FILL if stable else self._own_fill
 
     @property
     def encoding(self) -> TokenCounter:
@@ -73,6 +134,12 @@ class Chunker:
     def also_fits(self) -> dict[Measure, int]:
         """The further limits that each chunk fits, by encoding, wrapped tokenizer or unit."""
         return dict(self._rules.also_fits)
+
+    @property
+    def never_across(self) -> NeverAcross:
+        """What no chunk crosses, as it was given, or None."""
+        barriers = self._rules.never_across
+        return None if barriers is None else barriers.given
 
     @property
     def count_text(self) -> CountText | None:
@@ -117,13 +184,52 @@ class Chunker:
         """
         return self
 
+    def _key(self) -> dict[str, Any]:
+        """Return what decides whether two chunkers of a class are equal."""
+        from cutline.counting.limits import measure_key
+
+        limits = frozenset((measure_key(unit), most) for unit, most in self._rules.also_fits)
+        rules = vars(self._rules) | {"also_fits": limits}
+        return vars(self) | {"_encoding": measure_key(self._encoding), "_rules": rules}
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self is other or self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._encoding.name, self.chunk_size, self.chunk_overlap))
+
+    def _first(self) -> tuple[str, ...]:
+        """Return the constructor's arguments before the encoding."""
+        return ()
+
+    def _options(self) -> dict[str, Any]:
+        """Return the constructor's further arguments, by name, those not given included."""
+        rules = self._rules
+        return {
+            "chunk_size": rules.chunk_size,
+            "chunk_overlap": rules.chunk_overlap,
+            "boundary": rules.boundary,
+            "strip": rules.strip,
+            "min_fill": rules.min_fill,
+            "balance": rules.balance,
+            "stable": rules.stable,
+            "template": rules.template,
+            "count_text": rules.count_text,
+            "also_fits": {_Named(measure): most for measure, most in rules.also_fits},
+            "never_across": self.never_across,
+            "line_numbers": rules.line_numbers,
+        }
+
     def __repr__(self) -> str:
-        limits = ", ".join(map(str, self._rules.also_fits))
-        return (
-            f"<{type(self).__name__} {self._encoding.name!r} chunk_size={self.chunk_size} "
-            f"chunk_overlap={self.chunk_overlap}{limits and f' also_fits={{{limits}}}'}"
-            f"{'' if self.template is None else f' template={self.template!r}'}>"
-        )
+        defaults = self._defaults | {"min_fill": self._usual_fill(self._rules.stable)}
+        options = self._options().items()
+        shown = [
+            *map(repr, [*self._first(), _Named(self._encoding)]),
+            *(f"{name}={value!r}" for name, value in options if value != defaults.get(name, ...)),
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     def chunk(self, text: str) -> list[Chunk]:
         """Cut a text into chunks; an empty text has none.
@@ -139,8 +245,8 @@ class Chunker:
         Cost: linear in the text; with `also_fits`, that of each tokenizer.
         """
         text = plain_text(text)
-        finder = self._finder(text, self._rules)
-        return list(ChunkStream(self._rules).chunks(finder, 0, len(text), final=True))
+        chunks = self._cut(text, self._rules)
+        return with_lines(text, chunks) if self._rules.line_numbers else list(chunks)
 
     __call__ = chunk
 
@@ -167,8 +273,9 @@ class Chunker:
         """Yield the chunks of a text that comes in parts, or of a file, equal to those of `chunk`.
 
         Args:
-            source: parts of one text, such as an open file or the output of a model; or the
-                path of a file in UTF-8, whose line ends are kept.
+            source: parts of one text, such as the output of a model, or a file opened with
+                `newline=""`, without which offsets are not those of its content; or the path
+                of a file in UTF-8, whose line ends are kept.
 
         Raises:
             OSError: the file cannot be read.
@@ -182,7 +289,37 @@ class Chunker:
         return self._chunk_parts(source)
 
     def _chunk_parts(self, parts: Iterable[str]) -> Iterator[Chunk]:
+        if self._rules.never_across is not None:
+            return self._chunks_of_whole(parts)
         return chunk_parts(parts, self._encoding, self._rules)
+
+    def _chunks_of_whole(self, parts: Iterable[str]) -> Iterator[Chunk]:
+        yield from self.chunk("".join(parts))
+
+    def _cut(self, text: str, rules: Rules, whole: ChunkFinder | None = None) -> Iterator[Chunk]:
+        """Yield the chunks of a text by some rules.
+
+        Args:
+            text: the text.
+            rules: those of this chunker, or of another size.
+            whole: a finder for the text by these rules, if there is one.
+        """
+        if rules.never_across is not None:
+            return chain.from_iterable(self._cut_apart(text, rules, rules.never_across, whole))
+        finder = self._finder(text, rules) if whole is None else whole
+        return ChunkStream(rules).chunks(finder, 0, len(text), final=True)
+
+    def _cut_apart(
+        self, text: str, rules: Rules, barriers: Barriers, whole: ChunkFinder | None
+    ) -> Iterator[list[Chunk]]:
+        """Yield the chunks of each stretch between barriers: each is a text of its own."""
+
+        def finder_of(stretch: Stretch) -> tuple[ChunkFinder, int]:
+            start, end, end_name = stretch
+            part = text[start:end]
+            return window_finder(part, self._encoding, rules, start, end_name), start
+
+        return cut_each(barriers.stretches(text, PLAIN), finder_of, rules)
 
     def _finder(self, text: str, rules: Rules) -> ChunkFinder:
         """Return what cuts a text by some rules with the levels of this chunker."""
@@ -205,6 +342,16 @@ def _file_parts(path: os.PathLike[str]) -> Iterator[str]:
             yield part
 
 
+class _Named:
+    """A token counter or unit, shown by its name where that stands for it."""
+
+    def __init__(self, measure: Measure) -> None:
+        self._measure = measure
+
+    def __repr__(self) -> str:
+        return repr(name_standing_for(self._measure) or self._measure)
+
+
 def _limits(also_fits: AlsoFits) -> tuple[Limit, ...]:
     if not also_fits:
         return ()
@@ -214,7 +361,7 @@ def _limits(also_fits: AlsoFits) -> tuple[Limit, ...]:
 
 
 class TokenChunker(Chunker):
-    """Chunks as long as the budget allows, cut between any two characters.
+    r"""Chunks as long as the budget allows, cut between any two characters.
 
     Args:
         encoding: an `Encoding`; the name of a packaged one, or, with a slash, of a model on the
@@ -240,6 +387,12 @@ class TokenChunker(Chunker):
             by encoding, name or wrapped tokenizer, and of "characters" or "bytes". Overlap and
             `min_fill` are counted by `encoding`; where another limit ends a chunk sooner, the
             share is that of the longest text that fits. What the template makes of it fits, too.
+        never_across: what no chunk and no overlap crosses; each stretch between is cut as if it
+            were the whole text. "page" (ended by a form feed), "paragraph", "line" or "sentence";
+            offsets in code points, such as the starts of pages; a compiled regular expression,
+            at the ends of its matches; or a function from a text to offsets in it.
+        line_numbers: put "start_line" and "end_line" into the metadata of each chunk: the lines
+            of its first and its last character, from 1, as editors count them.
 
     Raises:
         UnknownEncodingError: (a ValueError) no encoding has this name.
@@ -252,6 +405,9 @@ class TokenChunker(Chunker):
     >>> chunker = TokenChunker("o200k_base", 4, also_fits={"gpt2": 100, "bytes": 15})
     >>> [chunk.text for chunk in chunker("Measure twice, cut once.")]
     ['Measure twice, ', 'cut once.']
+    >>> chunker = TokenChunker("o200k_base", 12, never_across="page")
+    >>> [chunk.text for chunk in chunker("Measure twice.\fCut once.")]
+    ['Measure twice.\x0c', 'Cut once.']
     """
 
     def __init__(
@@ -268,23 +424,24 @@ class TokenChunker(Chunker):
         template: Template | None = None,
         count_text: CountText | None = None,
         also_fits: AlsoFits = None,
+        never_across: NeverAcross = None,
+        line_numbers: bool = False,
     ) -> None:
-        counter = token_counter_of(encoding)
-        rules = Rules(
-            chunk_size=size_for(counter, chunk_size, template is not None),
-            chunk_overlap=chunk_overlap,
-            levels=make_levels((), boundary),
-            min_fill=_USUAL_FILL if min_fill is None else min_fill,
-            strip=strip, balance=balance, stable=stable, template=template,
-            count_text=count_text, also_fits=_limits(also_fits),
+        super().__init__(
+            encoding, chunk_size, chunk_overlap=chunk_overlap, levels=make_levels((), boundary),
+            strip=strip, min_fill=min_fill, balance=balance, stable=stable, template=template,
+            count_text=count_text, also_fits=also_fits, line_numbers=line_numbers,
+            never_across=make_barriers(never_across, (), "auto"),
         )  # fmt: skip
-        super().__init__(counter, rules)
 
     @property
     def _is_bare(self) -> bool:
         """Whether no option but sizes and further limits decides where to cut."""
         rules = self._rules
-        return len(rules.levels) == 1 and rules.is_plain and not rules.stable
+        rules = self._rules
+        is_apart = rules.never_across is not None
+        is_changed = rules.stable or rules.line_numbers or is_apart
+        return len(rules.levels) == 1 and rules.is_plain and not is_changed
 
     @property
     def _is_plain(self) -> bool:
@@ -312,8 +469,9 @@ class TextChunker(Chunker):
     `min_fill` of it.
 
     Args:
-        encoding, chunk_size, chunk_overlap, boundary: as for `TokenChunker`.
-        strip, balance, stable, template, count_text, also_fits: as for `TokenChunker`.
+        encoding, chunk_size, chunk_overlap, boundary, strip: as for `TokenChunker`.
+        balance, stable, template, count_text, also_fits, never_across, line_numbers: as for
+            `TokenChunker`.
         levels: the kinds of boundaries, the best first: names ("paragraph", "line", "sentence",
             "word"), compiled regular expressions, whose matches end at boundaries, or functions
             from a text to offsets in it. Graphemes and characters are always included.
@@ -336,6 +494,10 @@ class TextChunker(Chunker):
     """
 
     _own_fill = _TEXT_FILL
+    _structure_names: tuple[str, ...] = ()
+    _defaults = Chunker._defaults | {
+        **{"levels": _TEXT_LEVELS, "boundary": "grapheme", "lines": "auto"},
+    }
 
     def __init__(
         self,
@@ -353,36 +515,62 @@ class TextChunker(Chunker):
         template: Template | None = None,
         count_text: CountText | None = None,
         also_fits: AlsoFits = None,
+        never_across: NeverAcross = None,
+        line_numbers: bool = False,
     ) -> None:
-        if min_fill is None:
-            min_fill = _USUAL_FILL if stable else self._own_fill
-        counter = token_counter_of(encoding)
-        rules = Rules(
-            chunk_size=size_for(counter, chunk_size, template is not None),
-            chunk_overlap=chunk_overlap,
-            levels=make_levels(levels, boundary, lines), min_fill=min_fill,
-            strip=strip, balance=balance, stable=stable, template=template,
-            count_text=count_text, also_fits=_limits(also_fits),
+        super().__init__(
+            encoding, chunk_size, chunk_overlap=chunk_overlap,
+            levels=make_levels(levels, boundary, lines),
+            strip=strip, min_fill=min_fill, balance=balance, stable=stable, template=template,
+            count_text=count_text, also_fits=also_fits, line_numbers=line_numbers,
+            never_across=make_barriers(never_across, self._structure_names, lines),
         )  # fmt: skip
-        super().__init__(counter, rules)
-        self._lines = lines
+        self._lines: Lines = lines
 
     @property
     def lines(self) -> Lines:
         """Which line ends only wrap the text."""
         return self._lines
 
+    def _options(self) -> dict[str, Any]:
+        found = super()._options()
+        levels = self._rules.chosen_levels
+        found["levels"] = tuple(level_as_given(level, self._lines) for level in levels)
+        return found | {"lines": self._lines}
+
 
 class _StructureChunker(TextChunker):
     """A chunker that parses the whole text for its structure."""
 
     _own_fill = _USUAL_FILL
+    _own: ClassVar[dict[str, Any]] = {}
+    _defaults = TextChunker._defaults | {"isolated": False}
 
-    _language: str
-    _isolated: bool
+    def __init__(
+        self,
+        language: str,
+        encoding: TokenCounter | str,
+        chunk_size: ChunkSize,
+        chunk_overlap: int,
+        options: TextOptions,
+        *,
+        isolated: bool = False,
+    ) -> None:
+        own: dict[str, Any] = {**self._own, **options}
+        self._language, self._isolated = language, isolated
+        # Fails now if the parser is missing, or the language is unknown.
+        self._structure_names = parse("", language).names
+        super().__init__(encoding, chunk_size, chunk_overlap, **own)
 
     def _chunk_parts(self, parts: Iterable[str]) -> Iterator[Chunk]:
-        yield from self.chunk("".join(parts))
+        return self._chunks_of_whole(parts)
+
+    def _cut_apart(
+        self, text: str, rules: Rules, barriers: Barriers, whole: ChunkFinder | None
+    ) -> Iterator[list[Chunk]]:
+        """Yield the chunks of each stretch between barriers, by the structure of the whole text."""
+        finder = self._finder(text, rules) if whole is None else whole
+        return cut_each(barriers.stretches(text, finder.outline), finder.within, rules)
 
     @property
     def isolated(self) -> bool:
@@ -394,6 +582,9 @@ class _StructureChunker(TextChunker):
         twin = copy.copy(self)
         twin._isolated = True
         return twin
+
+    def _options(self) -> dict[str, Any]:
+        return super()._options() | {"isolated": self._isolated}
 
     def _outline(self, text: str) -> Outline:
         return Outline(structure_of(text, self._language, isolated=self._isolated))
@@ -408,7 +599,9 @@ class MarkdownChunker(_StructureChunker):
     Args:
         encoding, chunk_size, chunk_overlap, boundary, strip, min_fill: as for `TextChunker`.
         levels, lines: as for `TextChunker`, inside blocks.
-        balance, stable, template, count_text, also_fits: as for `TextChunker`.
+        balance, stable, template, count_text, also_fits, line_numbers: as for `TextChunker`.
+        never_across: also "heading 1", or "heading 2" for headings of levels 1 and 2, and so on, or
+            "block"; and as for `TokenChunker`, but by the structure of the whole text.
         isolated: parse in another process, which is reused: see `CodeChunker`.
 
     Raises:
@@ -426,30 +619,24 @@ class MarkdownChunker(_StructureChunker):
         chunk_size: ChunkSize = 512,
         chunk_overlap: int = 0,
         *,
-        levels: Sequence[LevelLike] = _TEXT_LEVELS,
-        boundary: str = "grapheme",
-        lines: Lines = "auto",
-        strip: bool = False,
-        min_fill: float | None = None,
-        balance: bool = False,
-        stable: bool = False,
-        template: Template | None = None,
-        count_text: CountText | None = None,
-        also_fits: AlsoFits = None,
         isolated: bool = False,
+        **options: Unpack[TextOptions],
     ) -> None:
         super().__init__(
-            encoding, chunk_size, chunk_overlap, levels=levels, boundary=boundary,
-            lines=lines, min_fill=min_fill, strip=strip, balance=balance, stable=stable,
-            template=template,
-            count_text=count_text, also_fits=also_fits,
+            COMMONMARK, encoding, chunk_size, chunk_overlap, options, isolated=isolated
+        )
+
+    def _chunk_like(self, text: str, parsed: str) -> list[Chunk]:
+        """Cut a text by the structure of another one that is as long."""
+        finder = ChunkFinder(
+            text, self._encoding.intervals(text), self._rules, self._outline(parsed),
+            encoding=self._encoding,
         )  # fmt: skip
-        self._language, self._isolated = COMMONMARK, isolated
-        parse("", self._language)  # fails now if the parser is missing
+        return list(ChunkStream(self._rules).chunks(finder, 0, len(text), final=True))
 
 
 class CodeChunker(_StructureChunker):
-    """Chunks of source code that follow its definitions.
+    r"""Chunks of source code that follow its definitions.
 
     Functions, methods and classes stay whole if they fit the budget, with their comments.
     Each chunk has the definitions that it begins in, as `headings`.
@@ -458,7 +645,8 @@ class CodeChunker(_StructureChunker):
         language: such as "python"; `code_languages()` lists them.
         encoding, chunk_size, chunk_overlap, boundary, strip, min_fill: as for `TextChunker`.
         levels, lines: as for `TextChunker`, inside statements; by default, lines are kept.
-        balance, stable, template, count_text, also_fits: as for `TextChunker`.
+        balance, stable, template, count_text, also_fits, line_numbers: as for `TextChunker`.
+        never_across: also "definition", "member" or "statement"; and as for `MarkdownChunker`.
         isolated: parse in another process, which is reused, with limits on memory and time.
             Grammars come from many authors, and some documents crash one, or keep it busy for
             hours; in this process that ends or blocks the program. In another process only
@@ -470,7 +658,15 @@ class CodeChunker(_StructureChunker):
         ValueError: no such language.
         ImportError: tree-sitter, or the language's grammar, is not installed: pip install
             'cutline[code]'.
+
+    >>> chunker = CodeChunker("python", "o200k_base", 12, line_numbers=True)
+    >>> text = "def rip():\n    return 1\n\n\ndef cope():\n    return 2\n"
+    >>> [(chunk.metadata["start_line"], chunk.metadata["end_line"]) for chunk in chunker(text)]
+    [(1, 4), (5, 6)]
     """
+
+    _own: ClassVar[dict[str, Any]] = {"levels": _CODE_LEVELS, "lines": "keep"}
+    _defaults = _StructureChunker._defaults | _own
 
     def __init__(
         self,
@@ -479,26 +675,13 @@ class CodeChunker(_StructureChunker):
         chunk_size: ChunkSize = 512,
         chunk_overlap: int = 0,
         *,
-        levels: Sequence[LevelLike] = _CODE_LEVELS,
-        boundary: str = "grapheme",
-        lines: Lines = "keep",
-        strip: bool = False,
-        min_fill: float | None = None,
-        balance: bool = False,
-        stable: bool = False,
-        template: Template | None = None,
-        count_text: CountText | None = None,
-        also_fits: AlsoFits = None,
         isolated: bool = False,
+        **options: Unpack[TextOptions],
     ) -> None:
-        super().__init__(
-            encoding, chunk_size, chunk_overlap, levels=levels, boundary=boundary,
-            lines=lines, min_fill=min_fill, strip=strip, balance=balance, stable=stable,
-            template=template,
-            count_text=count_text, also_fits=also_fits,
-        )  # fmt: skip
-        self._language, self._isolated = language, isolated
-        parse("", language)  # fails now if the language is unknown
+        super().__init__(language, encoding, chunk_size, chunk_overlap, options, isolated=isolated)
+
+    def _first(self) -> tuple[str, ...]:
+        return (self.language,)
 
     @property
     def language(self) -> str:
@@ -519,7 +702,9 @@ class DataChunker(_StructureChunker):
             WebVTT), too; or "html". Their levels are in docs/chunking.md, "Data".
         encoding, chunk_size, chunk_overlap, boundary, strip, min_fill: as for `TextChunker`.
         levels, lines: as for `TextChunker`, inside records; by default, lines are kept.
-        balance, stable, template, count_text, also_fits: as for `TextChunker`.
+        balance, stable, template, count_text, also_fits, line_numbers: as for `TextChunker`.
+        never_across: also a level of the format, such as "record", "turn" or in HTML "heading 1";
+            and as for `MarkdownChunker`.
 
     Raises:
         ValueError: no such format.
@@ -530,31 +715,21 @@ class DataChunker(_StructureChunker):
     ['{"id": 1, "name": "Rip saw"}\n', '{"id": 2, "name": "Coping saw"}\n']
     """
 
+    _own: ClassVar[dict[str, Any]] = {"lines": "keep"}
+    _defaults = _StructureChunker._defaults | _own
+
     def __init__(
         self,
         data_format: str,
         encoding: TokenCounter | str,
         chunk_size: ChunkSize = 512,
         chunk_overlap: int = 0,
-        *,
-        levels: Sequence[LevelLike] = _TEXT_LEVELS,
-        boundary: str = "grapheme",
-        lines: Lines = "keep",
-        strip: bool = False,
-        min_fill: float | None = None,
-        balance: bool = False,
-        stable: bool = False,
-        template: Template | None = None,
-        count_text: CountText | None = None,
-        also_fits: AlsoFits = None,
+        **options: Unpack[TextOptions],
     ) -> None:
-        super().__init__(
-            encoding, chunk_size, chunk_overlap, levels=levels, boundary=boundary,
-            lines=lines, min_fill=min_fill, strip=strip, balance=balance, stable=stable,
-            template=template, count_text=count_text, also_fits=also_fits,
-        )  # fmt: skip
-        self._language, self._isolated = f"{DATA}{data_format}", False
-        parse("", self._language)  # fails now if there is no such format
+        super().__init__(f"{DATA}{data_format}", encoding, chunk_size, chunk_overlap, options)
+
+    def _first(self) -> tuple[str, ...]:
+        return (self.data_format,)
 
     def _apart(self) -> Self:
         """Return the chunker: its parsers are part of this package."""

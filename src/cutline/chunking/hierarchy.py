@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
 from cutline.checks import plain_text
-from cutline.chunking.chunk_finder import ChunkFinder
-from cutline.chunking.chunk_stream import ChunkStream
 from cutline.chunking.chunkers import Chunker, TextChunker
-from cutline.chunking.rules import Rules
+from cutline.chunking.cutting_apart import cut_each
+from cutline.chunking.line_numbers import with_lines
+from cutline.chunking.stretch import Stretch
 from cutline.chunks import Chunk
 from cutline.protocols import TokenCounter
 
@@ -98,8 +98,16 @@ class HierarchicalChunker:
         """The maximum number of tokens of a chunk at each level."""
         return tuple(rules.chunk_size for rules in self._rules)
 
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return (self.sizes, self._chunker) == (other.sizes, other._chunker)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.sizes, self._chunker))
+
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} sizes={self.sizes} of {self._chunker!r}>"
+        return f"{type(self).__name__}({self._chunker!r}, sizes={self.sizes!r})"
 
     def chunk(self, text: str) -> list[list[Node]]:
         """Cut a text; an empty text has no chunks.
@@ -116,32 +124,22 @@ class HierarchicalChunker:
         """
         text = plain_text(text)
         whole = self._chunker._finder(text, self._rules[0])
-        stream = ChunkStream(self._rules[0])
-        levels = [list(stream.chunks(whole, 0, len(text), final=True))]
+        levels = [list(self._chunker._cut(text, self._rules[0], whole))]
         firsts: list[list[int]] = []
         for rules in self._rules[1:]:
-            children, first = _cut_each(levels[-1], whole, rules)
-            levels.append(children)
-            firsts.append(first)
+            resized = whole.resized(rules)
+            families = list(cut_each(map(_stretch, levels[-1]), resized.within, rules))
+            levels.append([*chain.from_iterable(families)])
+            firsts.append([*accumulate(map(len, families), initial=0)])
+        if self._rules[0].line_numbers:
+            levels = [with_lines(text, chunks) for chunks in levels]
         return _linked(levels, firsts)
 
     __call__ = chunk
 
 
-def _cut_each(
-    parents: Sequence[Chunk], whole: ChunkFinder, rules: Rules
-) -> tuple[list[Chunk], list[int]]:
-    """Cut each chunk. Also returns the index of the first child of each, and the number of all."""
-    children: list[Chunk] = []
-    first = [0]
-    resized = whole.resized(rules)
-    for parent in parents:
-        end = parent.end_index
-        finder = resized.within(end, parent.metadata["boundary"])
-        stream = ChunkStream(rules, parent.start_index, len(children))
-        children.extend(stream.chunks(finder, 0, end, final=True))
-        first.append(len(children))
-    return children, first
+def _stretch(parent: Chunk) -> Stretch:
+    return Stretch(parent.start_index, parent.end_index, parent.metadata["boundary"])
 
 
 def _linked(levels: Sequence[Sequence[Chunk]], firsts: Sequence[Sequence[int]]) -> list[list[Node]]:

@@ -74,7 +74,7 @@ _STARTS: Final = _BLOCK_STARTS | _PICTURES | {"br", "p"}
 
 
 class Heading(NamedTuple):
-    """A heading that opens a section: where its tag begins, 1 to 6, and its plain text."""
+    """A heading that opens a section: where its cut lies, 1 to 6, and its plain text."""
 
     start: int
     level: int
@@ -88,7 +88,7 @@ class _Element:
     Attributes:
         name: in lower case.
         start: where its tag begins, or that of the headings right before.
-        tag_start: where its tag begins.
+        tag_start: where its tag begins; of a heading at the top, with the tags like `div` before.
         depth: the number of containers and items around it.
         scope: the place among the open elements of the innermost container or cell.
         is_block: whether it is a unit, if it holds no blocks or may hold some.
@@ -129,6 +129,7 @@ class HtmlBlocks:
         self._leaf = -1  # place of the open paragraph or heading
         self._title: list[str] | None = None  # the texts of the open heading
         self._transparent: _Element | None = None  # nothing but its tag was read of this one
+        self._lead = -1  # where the tags like `div` begin after which nothing was read
         # Nothing was read since the tag of a container or item, or since headings...
         self._is_first = False
         self._headed = -1  # ... at the top, which begin here
@@ -174,12 +175,18 @@ class HtmlBlocks:
             self._join_headings(end)
 
     def _begin(self, start: int, end: int, depth: int) -> int:
-        """Begin a block; `end` is that of its tag. Returns where its headings begin, if any."""
+        """Begin a block; `end` is that of its tag. Returns where it or its headings begin."""
+        start = self._with_lead(start)
         if not self._is_first and depth <= MOST_DEPTH:
             self.cuts[min(depth, 2)].append(start)
         headed = self._headed
         self._join_headings(end)
         return headed if headed >= 0 else start
+
+    def _with_lead(self, start: int) -> int:
+        """Return where a block begins, with the tags like `div` right before its own."""
+        lead, self._lead = self._lead, -1
+        return lead if lead >= 0 else start
 
     def _join_headings(self, end: int) -> None:
         """Never cut right after headings, even where what follows is too large."""
@@ -203,6 +210,7 @@ class HtmlBlocks:
             self._push(name, start, start, depth, is_block=False)
             if self._title is None:
                 self._transparent = self._open[-1]
+                self._lead = self._with_lead(start)
         elif name in _HEADINGS:
             self._start_heading(name, start, end, depth)
         elif name not in _ROW_GROUPS:
@@ -218,11 +226,11 @@ class HtmlBlocks:
     def _start_heading(self, name: str, start: int, end: int, depth: int) -> None:
         if depth:
             begin = self._begin(start, end, depth)
-        elif self._headed >= 0:
-            begin = self._headed
         else:
-            begin = start
-            self.headings.append([])
+            start = self._with_lead(start)
+            begin = self._headed if self._headed >= 0 else start
+            if begin == start:
+                self.headings.append([])
         self._push(name, begin, start, depth, is_block=False)
         self._leaf, self._title = len(self._open) - 1, []
 
@@ -273,6 +281,7 @@ class HtmlBlocks:
                     self._begin(start, end, self._depth())
             self.units.append((start, end))
             self.regions.append((start, end, "markup"))
+        self._lead = -1
         return end
 
     def _raw_end(self, name: str, at: int) -> int:
@@ -313,7 +322,7 @@ class HtmlBlocks:
                 self._open[-1].has_blocks = True
 
     def _closed(self, element: _Element, end: int) -> None:
-        self._transparent = None
+        self._transparent, self._lead = None, -1
         name = element.name
         if name in _HEADINGS:
             self._closed_heading(element)

@@ -3,7 +3,13 @@
 from typing import Final
 
 from cutline.chunking.html_blocks import HtmlBlocks
-from cutline.chunking.structure import Structure, heading_paths, nested_bitmaps, tidy_units
+from cutline.chunking.structure import (
+    Structure,
+    heading_paths,
+    nested_bitmaps,
+    sections_of,
+    tidy_units,
+)
 
 __all__ = ["html_structure"]
 
@@ -24,7 +30,8 @@ def html_structure(text: str) -> Structure:
     - "item": before the items of lists, the rows of tables and the blocks of quotes.
     - "nested item": before blocks, items and cells at any depth below.
 
-    What lies between two blocks belongs to the one before. Nothing is cut between the tag of a
+    A block begins with the tags of `div`, `section` and the like right before its own. All else
+    between two blocks belongs to the one before. Nothing is cut between the tag of a
     list, an item, a table... and the first block in it; the caption and the head of a table stay
     with its first row. Units are these blocks, except those elements like `div` that hold other
     blocks; and headings together with what follows them. Regions are of the kinds "code", "list",
@@ -59,4 +66,5 @@ def html_structure(text: str) -> Structure:
         tidy_units(found.units),
         tuple(heading_paths(found.headings)),
         tuple(sorted(found.regions, key=lambda region: (region[0], -region[1]))),
+        sections=tuple(sections_of(found.headings)),
     )

@@ -23,7 +23,7 @@ from cutline.chunking.levels import (
 if TYPE_CHECKING:
     import regex
 
-__all__ = ["LevelLike", "make_levels"]
+__all__ = ["LevelLike", "level_as_given", "make_levels"]
 
 LevelLike: TypeAlias = (
     "str | re.Pattern[str] | regex.Pattern[str] | Callable[[str], Iterable[int]] | Level"
@@ -102,6 +102,19 @@ def _make_level(level: LevelLike, lines: Lines) -> Level:
         "a level must be a name, a compiled regular expression or a function, "
         f"got {type(level).__name__}"
     )
+
+
+def level_as_given(level: Level, lines: Lines) -> LevelLike:
+    """Return what `make_levels` makes a level of: a name, a pattern or a function, if it can be."""
+    given = level._level if isinstance(level, WholeGraphemes) else level
+    found: LevelLike = given
+    if given.name in _BY_NAME:
+        found = given.name
+    elif isinstance(given, PatternLevel):
+        found = given._pattern
+    elif isinstance(given, FunctionLevel):
+        found = given._function
+    return found if _make_level(found, lines) == given else given
 
 
 def _is_pattern(level: Any) -> "TypeGuard[re.Pattern[str] | regex.Pattern[str]]":

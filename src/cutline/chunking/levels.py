@@ -68,6 +68,18 @@ class Level(ABC):
     name: str
     is_vital = False
 
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def _key(self) -> object:
+        """Return what decides whether two levels of a class are equal."""
+        return vars(self)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.name))
+
     @abstractmethod
     def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
         """Yield boundaries in text[start:end], ascending, `end` included, `start` excluded.
@@ -109,6 +121,12 @@ class PatternLevel(Level):
         self.name = name
         self._pattern = pattern
 
+    def _key(self) -> object:
+        # Patterns of `regex` are equal only to themselves.
+        pattern = self._pattern
+        lists = getattr(pattern, "named_lists", None)
+        return self.name, type(pattern), pattern.pattern, pattern.flags, lists
+
     def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
         """Yield the ends of matches: see `Level`."""
         for match in self._pattern.finditer(text[start:limit]):
@@ -138,7 +156,7 @@ class BreakLevel(Level):
 
 
 class ParagraphLevel(BreakLevel):
-    """The ends of runs of blank lines."""
+    """The ends of runs of blank lines, but not after a heading."""
 
     name = "paragraph"
     kind = PARAGRAPH

@@ -5,6 +5,7 @@ are taken from them: rows are the same in the original text, and include the whi
 container markers before a block.
 """
 
+import re
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator
@@ -32,6 +33,13 @@ _CONTAINERS: Final = {"BlockQuote": "quote", "Item": "item", "List": "list"}
 _TABLE_ROW: Final = {"Start": "TableRow"}
 _BREAKS: Final = ("SoftBreak", "HardBreak")
 _PLAIN: Final = ("Text", "Code")
+# `{#id .class key=value}` at the end of a heading, as Pandoc, MyST and kramdown read it.
+_ATTRIBUTE: Final = rb"""(?:[#.][^\s{}"'=]+|[\w:-]+=(?:"[^"]*"|'[^']*'|[^\s{}"']+)|-)"""
+_ATTRIBUTES: Final = re.compile(
+    rb"(?<!\\)\{:?[ \t]*%b(?:[ \t]+%b)*[ \t]*\}\Z" % (_ATTRIBUTE, _ATTRIBUTE)
+)
+_MOST_ATTRIBUTES: Final = 1000  # bytes: so that no heading takes long
+_CLOSING: Final = re.compile(rb"(?<![^ \t])#+\Z")
 
 
 @dataclass(slots=True)
@@ -47,7 +55,7 @@ class Block:
         depth: the number of containers around it; a list and its item are two.
         previous: the kind of the block before it in the same container, "" for the first.
         level: for a heading, 1 to 6.
-        title: for a heading, its plain text.
+        title: for a heading, its plain text, without attributes.
     """
 
     kind: str
@@ -132,7 +140,7 @@ class MarkdownBlocks:
             heading = self._add("heading", span)
             level = tag["Heading"]["level"]
             heading.level = int(level[1])
-            heading.title = self._title(level)
+            heading.title = self._title(level, span)
         elif name in _LEAVES:
             self._add(_LEAVES[name], span)
             if name == "Table":
@@ -161,11 +169,17 @@ class MarkdownBlocks:
                 return
             yield event, span
 
-    def _title(self, level: str) -> str:
+    def _title(self, level: str, span: Any) -> str:
+        raw = self._source[self._base + span["start"] : self._base + span["end"]]
+        end = span["start"] + _title_end(raw)
         parts: list[str] = []
-        for event, _ in self._until_end({"Heading": level}):
+        for event, place in self._until_end({"Heading": level}):
             name = _name(event)
-            if name in _PLAIN:
+            if place["start"] >= end:
+                continue
+            if name == "Text" and place["end"] > end:
+                parts.append(self._source[self._base + place["start"] : self._base + end].decode())
+            elif name in _PLAIN:
                 parts.append(event[name])
             elif name in _BREAKS:
                 parts.append(" ")
@@ -236,6 +250,24 @@ class MarkdownBlocks:
         rows = np.where(is_blank, -1, np.arange(len(self._lines)))
         full: list[int] = np.maximum.accumulate(rows).tolist()
         return full
+
+
+def _title_end(heading: bytes) -> int:
+    """Return where the title ends in the source of a heading: before its attributes, if any."""
+    content = heading.rstrip()
+    is_atx = b"\n" not in content
+    content = _without_closing(content) if is_atx else content[: content.rindex(b"\n")].rstrip()
+    found = _ATTRIBUTES.search(content, max(0, len(content) - _MOST_ATTRIBUTES))
+    if found is None:
+        return len(heading)
+    content = content[: found.start()].rstrip()
+    return len(_without_closing(content) if is_atx else content)
+
+
+def _without_closing(line: bytes) -> bytes:
+    """Return a heading without the `##` that may close it."""
+    found = _CLOSING.search(line)
+    return line if found is None else line[: found.start()].rstrip()
 
 
 def _name(event: Any) -> str:

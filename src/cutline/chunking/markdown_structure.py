@@ -10,6 +10,7 @@ from cutline.chunking.structure import (
     Structure,
     heading_paths,
     nested_bitmaps,
+    sections_of,
     tidy_units,
 )
 
@@ -45,9 +46,9 @@ def markdown_structure(text: str) -> Structure:
     "html", "list", "quote" and "table".
 
     Headings in lists and quotes open no section. A title is plain text, without inline Markdown
-    markup, and is cut at 200 characters. It applies from its heading on; the titles of directly
-    nested headings all apply from the first of them on, so that a chunk that begins there has
-    all of them.
+    markup and without attributes, such as `{#id .class}`, at its end; it is cut at 200 characters.
+    It applies from its heading on; the titles of directly nested headings all apply from the first
+    of them on, so that a chunk that begins there has all of them.
 
     Args:
         text: any text; lines end with \n, \r\n or \r.
@@ -77,17 +78,16 @@ def markdown_structure(text: str) -> Structure:
     for block in found.blocks:
         if block.depth and block.previous not in ("", "heading"):
             levels[_BLOCK + min(block.depth, 2)].append(block.start)
+    headings = [
+        [(heading.start, heading.level, heading.title) for heading in group]
+        for group in groups
+        if _is_heading(group[0])
+    ]
     return Structure(
         _NAMES,
         nested_bitmaps(len(text), levels),
         tidy_units(_units(found.blocks, groups)),
-        tuple(
-            heading_paths(
-                [(heading.start, heading.level, heading.title) for heading in group]
-                for group in groups
-                if _is_heading(group[0])
-            )
-        ),
+        tuple(heading_paths(headings)),
         tuple(
             (block.start, block.end, block.kind) for block in found.blocks if block.kind in _REGIONS
         ),
@@ -97,6 +97,7 @@ def markdown_structure(text: str) -> Structure:
             if block.kind == "table"
             for rows in (_after_lines(text, block.start, 2),)
         ),
+        sections=tuple(sections_of(headings)),
     )
 
 

@@ -24,6 +24,7 @@ class Outline:
         self.headings_at = structure.headings_at
         self.table_header_at = structure.table_header_at
         self.metadata = structure.metadata
+        self.cuts = structure.cuts
         self._kind_around = structure.kind_around
         self._has_closed = any(kind in _CLOSED_KINDS for _, _, kind in structure.regions)
         # Starts and ends of units, by nesting depth.

@@ -50,7 +50,7 @@ def _read(pipe: int, size: int) -> bytes:
 def structure_to(structure: Structure) -> bytes:
     """Serialize a structure."""
     spans = structure.units, structure.headings, structure.regions
-    others = structure.problem, structure.table_headers
+    others = structure.problem, structure.table_headers, structure.sections
     fields = structure.names, len(structure.bitmaps[0]), *spans, *others
     head = json.dumps(fields).encode()
     bitmaps = b"".join(bits.tobytes() for bits in structure.bitmaps)
@@ -62,7 +62,7 @@ def structure_from(data: bytes) -> Structure:
     (n_head,) = _SIZE.unpack_from(data)
     start = _SIZE.size + n_head
     fields = json.loads(data[_SIZE.size : start])
-    names, n_bits, units, headings, regions, problem, table_headers = fields
+    names, n_bits, units, headings, regions, problem, table_headers, sections = fields
     n_bytes = (n_bits + 7) // 8
     bitmaps = []
     for place in range(len(names)):
@@ -77,4 +77,5 @@ def structure_from(data: bytes) -> Structure:
         tuple(map(tuple, regions)),
         problem,
         tuple(map(tuple, table_headers)),
+        tuple(map(tuple, sections)),
     )

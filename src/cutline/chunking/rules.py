@@ -9,6 +9,7 @@ from cutline.chunking.levels import GraphemeLevel, Level
 from cutline.chunks import Chunk, checked_sizes
 
 if TYPE_CHECKING:
+    from cutline.chunking.never_across import Barriers
     from cutline.counting.limits import Limit
     from cutline.template import Template
 
@@ -34,6 +35,8 @@ class Rules:
         template: what is sent for a chunk; None: its text alone.
         count_text: returns the tokens that are sent for a chunk; None: those of the template.
         also_fits: further limits that each chunk fits.
+        never_across: where the text is divided into stretches that are cut apart; None: nowhere.
+        line_numbers: whether chunks say the lines that they are on.
         overlap_levels: the levels of the start of an overlap; not inside kept graphemes.
 
     Raises:
@@ -55,6 +58,8 @@ class Rules:
         count_text: CountText | None = None,
         template: Template | None = None,
         also_fits: tuple[Limit, ...] = (),
+        never_across: Barriers | None = None,
+        line_numbers: bool = False,
     ) -> None:
         size, overlap = checked_sizes(chunk_size, chunk_overlap)
         if not 0 <= min_fill <= 1:
@@ -73,6 +78,8 @@ class Rules:
         self.count_text: Final = count_text
         self.template: Final = template
         self.also_fits: Final = also_fits
+        self.never_across: Final = never_across
+        self.line_numbers: Final = line_numbers
         self.overlap_levels: Final = _overlap_levels(levels)
 
     def replaced(self, **changes: Any) -> Self:
@@ -85,6 +92,17 @@ class Rules:
     def keeps_graphemes(self) -> bool:
         """Whether a grapheme is split only if it is larger than the budget."""
         return any(isinstance(level, GraphemeLevel) for level in self.levels)
+
+    @property
+    def boundary(self) -> str:
+        """What is never split, as `make_levels` took it: "grapheme"s that fit, or "character"s."""
+        is_whole = any(isinstance(level, GraphemeLevel) for level in self.levels[-2:])
+        return "grapheme" if is_whole else "character"
+
+    @property
+    def chosen_levels(self) -> tuple[Level, ...]:
+        """The levels without those that `make_levels` adds for the boundary."""
+        return self.levels[: -2 if self.boundary == "grapheme" else -1]
 
     @property
     def is_plain(self) -> bool:

@@ -23,6 +23,8 @@ _STATEMENT: Final = 2
 _UNCUT: Final = 1 << 20
 _MOST_TITLE: Final = 80
 _LEADING = re.compile(r"[ \t\f\v]*+").match
+# A comment of marks alone, as above and below the name of a section.
+_RULER = re.compile(r"[^\w\r\n]*+(?=[\r\n]|\Z)(?<=[-=#*/+~]{4})").match
 _TITLE_END = re.compile(r"[({=;\r\n]|(?<!:):(?!:)").search
 _NAME: Final = (
     r"function|class|method|struct|impl|interface|enum|trait|constructor|protocol|extension"
@@ -192,13 +194,19 @@ class SyntaxRows:
         return self._text[self._lines[self._row] + self._indent] in _ATTRIBUTE_MARKS
 
     def _take_label(self, level: _Siblings, first: int, last: int) -> None:
-        if level.label >= 0 and level.label_end + 1 < first:
+        if self._is_apart(level, first):
             self._cut_before_label(level)
         if level.label < 0:
             level.label = first
         level.label_end = last
         self._label_rows.update(range(first, last + 1))
         self._joined.update(range(first + 1, last + 2))
+
+    def _is_apart(self, level: _Siblings, first: int) -> bool:
+        """Tell whether blank lines part comments from what follows; a ruler heads a section."""
+        if level.label < 0 or level.label_end + 1 >= first:
+            return False
+        return _RULER(self._text, self._lines[level.label_end]) is None
 
     def _cut_before_label(self, level: _Siblings) -> None:
         """Treat a comment as an element of its own: nothing follows it directly."""
@@ -220,7 +228,7 @@ class SyntaxRows:
     ) -> bool:
         """Process a child that begins a line. Returns whether it is a multi-line definition."""
         kind = node.type
-        if level.label >= 0 and level.label_end + 1 < first:
+        if self._is_apart(level, first):
             self._cut_before_label(level)
         start = first
         if level.label >= 0:

@@ -1,10 +1,10 @@
 """Chooses the chunker for a file by the command's options."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, wraps
-from itertools import islice
+from functools import cached_property, lru_cache, partial, wraps
+from itertools import islice, product
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -15,14 +15,16 @@ from cutline.cli.failure import Failure, message_of
 from cutline.cli.inputs import Watch, shown_name
 from cutline.cli.options import also_fits, complete_languages
 from cutline.cli.records import Rows
+from cutline.cli.sizes import family
 
 if TYPE_CHECKING:
     from cutline import Chunk, Encoding
     from cutline.chunking import Chunker
     from cutline.chunks import ChunkSize
     from cutline.template import Template
+    from cutline.training.rows import Row
 
-__all__ = ["Chunkers", "Cutting", "chunking_options"]
+__all__ = ["Chunkers", "Cutting", "chunking_options", "grid_options"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -31,7 +33,15 @@ _STREAMED = frozenset({"token", "text"})
 _ALWAYS_FITS = 4
 _NO_CODE = ("text", "markdown", "notebook")
 _TEMPLATES_KEPT = 16
+_BARRIERS = (
+    *(f"heading {level}" for level in range(1, 7)),
+    *("block", "item", "nested item", "gap", "row"),
+    *("definition", "member", "statement", "record", "field", "element"),
+    *(f"inner {depth}" for depth in range(1, 7)),
+    *("turn", "cue", "page", "paragraph", "line", "sentence"),
+)
 _FILE = "file"  # the field of a template that is the file's name
+_RECORD = "record"  # in a chunk's metadata: the other columns of its row
 
 
 @dataclass(frozen=True)
@@ -48,7 +58,9 @@ class Cutting:
     min_fill: float | None
     balance: bool
     stable: bool
+    line_numbers: bool
     also_fits: "dict[str | Encoding, int]"
+    never_across: str | None
     pattern: str | None
     prefix: str | None
     with_headings: bool
@@ -88,12 +100,26 @@ class Cutting:
             prefix = _unescaped(self.prefix or "").replace("{", "{{").replace("}", "}}")
             pattern = prefix + ("{headings}\n\n{text}" if self.with_headings else "{text}")
         try:
-            template = Template(pattern)
-            (template.fill(file="") if _FILE in template.missing else template).need_values()
+            return Template(pattern)
         except ValueError as error:
-            hint = ", or {file}, its name" if "no value" in str(error) else ""
-            raise click.UsageError(f"--template: {error}{hint}") from error
-        return template
+            raise click.UsageError(f"--template: {error}") from error
+
+    def need_fields(self) -> None:
+        """Refuse a template with a field that neither a chunk nor a file has.
+
+        Raises:
+            click.UsageError: it has one.
+        """
+        from cutline.template import OF_CHUNKS, meant
+
+        known = (*OF_CHUNKS, _FILE)
+        for name in self.template.missing if self.template is not None else ():
+            if name not in known:
+                raise click.UsageError(
+                    f"--template: there is no {{{name}}}: the fields are "
+                    f"{', '.join(f'{{{one}}}' for one in known)}, and with --column of `cutline "
+                    f"chunk` the other columns of a row{meant(name, known)}"
+                )
 
     def sized_for(self, encoding: "Encoding") -> Self:
         """Return a copy whose chunk size is a number.
@@ -112,8 +138,8 @@ class Cutting:
     @property
     def keywords(self) -> dict[str, Any]:
         """Keyword arguments for chunkers, besides the encoding and options that were not given."""
-        names = ("chunk_size", "boundary", "lines", "strip", "min_fill", "balance", "stable")
-        chosen = {name: getattr(self, name) for name in (*names, "template")}
+        names = "chunk_size boundary lines strip min_fill balance stable template line_numbers"
+        chosen = {name: getattr(self, name) for name in (*names.split(), "never_across")}
         chosen["chunk_overlap"] = self.overlap
         chosen["also_fits"] = self.also_fits or None
         return {name: value for name, value in chosen.items() if value is not None}
@@ -125,20 +151,33 @@ class Chunkers:
     Args:
         encoding: counts tokens.
         cutting: the options.
+        sizes: the maximum number of tokens at each level, falling; none: one level, of the
+            options' size.
+        of_rows: the template may have the columns of a row.
 
     Raises:
         Failure: there is no such chunker: an extra is missing, or a language is unknown.
-        click.UsageError: there is no such chunk size for this encoding.
+        click.UsageError: there is no such chunk size for this encoding, or no such field.
     """
 
-    def __init__(self, encoding: "Encoding", cutting: Cutting) -> None:
+    def __init__(
+        self,
+        encoding: "Encoding",
+        cutting: Cutting,
+        sizes: tuple[int, ...] = (),
+        *,
+        of_rows: bool = False,
+    ) -> None:
+        if not of_rows:
+            cutting.need_fields()
         self._encoding = encoding
+        self._sizes = sizes
         self._cutting = cutting = cutting.sized_for(encoding)
         self.chunk_size = int(cutting.chunk_size)
         self._made: dict[str, Chunker] = {}
         self._noted: set[str] = set()
         # Rows are rendered one by one, those of a file together.
-        self._template = lru_cache(maxsize=_TEMPLATES_KEPT)(self._template_of)
+        self.template_for = lru_cache(maxsize=_TEMPLATES_KEPT)(self._template_of)
         if cutting.by != "code" or cutting.language is not None:
             try:
                 self._for_file("")
@@ -167,25 +206,38 @@ class Chunkers:
         Raises:
             CutlineError: it cannot be cut, or its language is not known.
         """
-        chunks = self._filled(self._for_file(name), name).chunk(text)
+        chunks = self._cut(self.chunker_of(name), text)
         if chunks and (problem := chunks[0].metadata.get("unparsed")):
             self._note(f"{shown_name(name)}: cut at lines: {problem}")
         return chunks
 
+    def _cut(self, chunker: "Chunker", text: str) -> list["Chunk"]:
+        return [*family(chunker, self._sizes, text)] if self._sizes else chunker.chunk(text)
+
+    def chunker_of(self, name: str) -> "Chunker":
+        """Return the chunker of a file, with the name in its template.
+
+        Raises:
+            InputError: its language is not known, or its parser is not available.
+        """
+        return self._filled(self._for_file(name), name)
+
     def render(self, name: str, chunk: "Chunk") -> str:
         """Return what is sent for a chunk of a file: its text, unless there is a template."""
-        template = self._template(name)
-        return chunk.text if template is None else template.render(chunk)
+        template = self.template_for(name)
+        if template is None:
+            return chunk.text
+        return _of_row(template, chunk.metadata.get(_RECORD, {})).render(chunk)
 
     def _template_of(self, name: str) -> "Template | None":
         template = self._cutting.template
-        if template is None or not template.missing:
+        if template is None or _FILE not in template.missing:
             return template
         return template.fill(file=shown_name(name))
 
     def _filled(self, chunker: "Chunker", name: str) -> "Chunker":
         """Return the chunker for a file, whose name its template may have."""
-        template = self._template(name)
+        template = self.template_for(name)
         return chunker if chunker.template == template else chunker.with_template(template)
 
     def _note(self, what: str) -> None:
@@ -208,10 +260,11 @@ class Chunkers:
             Failure: it cannot be read to its end.
         """
         least = min([self.chunk_size, *self._cutting.also_fits.values()])
-        if (template := self._template(name)) is not None:
+        if (template := self.template_for(name)) is not None:
             sent = "".join(template.frame(()))
             least -= 2 * self._encoding.count(sent) + template.special_tokens_of(self._encoding)
         is_streamed = self._kind_of(name) in _STREAMED and least >= _ALWAYS_FITS
+        is_streamed = is_streamed and self._cutting.never_across is None and not self._sizes
         if not (is_streamed and reader.reads_blocks(path)):
             return self.chunk(name, self.text_of(name, path.read_bytes(), reader))
         for _ in reader.utf8_blocks(path):
@@ -222,7 +275,7 @@ class Chunkers:
                 yield block.decode()
                 watch.advance(len(block))
 
-        chunks = self._filled(self._for_file(name), name).iter_chunks(parts())
+        chunks = self.chunker_of(name).iter_chunks(parts())
         first = list(islice(chunks, 1))
 
         def every() -> Iterator["Chunk"]:
@@ -241,8 +294,12 @@ class Chunkers:
             InputError: the chunker is not known.
         """
         chunker = self._filled(self._for_file(""), name)
-        for row, chunks in rows.map(chunker.chunk_batch):
-            carried = {"row": row.number, "record": row.others}
+
+        def families(rows: Sequence["Row"], *, num_threads: int) -> list[list["Chunk"]]:
+            return [self._cut(chunker, row.text) for row in rows]
+
+        for row, chunks in rows.map(families if self._sizes else partial(_cut_rows, chunker)):
+            carried = {"row": row.number, _RECORD: row.others}
             for piece in chunks:
                 yield piece.__replace__(metadata={**piece.metadata, **carried})
 
@@ -284,6 +341,8 @@ class Chunkers:
         from cutline.chunking import CodeChunker, TokenChunker, chunker_for
 
         keywords = self._cutting.keywords
+        if self._cutting.by == "auto" and not self._knows_barrier(kind):
+            del keywords["never_across"]
         if kind == "token":
             return TokenChunker(self._encoding, **keywords)
         if kind == "text" or kind.startswith("data/"):
@@ -292,6 +351,49 @@ class Chunkers:
             return chunker_for(kind, self._encoding, isolated=True, **keywords)
         # Any language, also one that no file's name tells.
         return CodeChunker(kind, self._encoding, isolated=True, **keywords)
+
+    def _knows_barrier(self, kind: str) -> bool:
+        """Return whether files of a kind can have what --never-across names."""
+        from cutline.chunking.never_across import barrier_names
+        from cutline.chunking.parsing import COMMONMARK, parse
+
+        barrier = self._cutting.never_across
+        if barrier is None:
+            return True
+        language = COMMONMARK if kind in ("markdown", "notebook") else kind
+        return barrier in barrier_names(() if kind == "text" else parse("", language).names)
+
+
+def _cut_rows(
+    chunker: "Chunker", rows: "Sequence[Row]", *, num_threads: int
+) -> "list[list[Chunk]]":
+    """Cut the text of each row; fields of the template are its other columns."""
+    template = chunker.template
+    if template is None or not template.missing:
+        return chunker.chunk_batch([row.text for row in rows], num_threads=num_threads)
+    from cutline.threads import CUT_CHARACTERS, map_sized
+
+    def cut(row: "Row") -> "list[Chunk]":
+        return chunker.with_template(_of_row(template, row.others)).chunk(row.text)
+
+    return map_sized(cut, rows, lambda row: len(row.text), num_threads, CUT_CHARACTERS)
+
+
+def _of_row(template: "Template", record: "Mapping[str, Any]") -> "Template":
+    """Fill the fields that have no value yet from the columns of a row.
+
+    Raises:
+        InputError: the row lacks one.
+    """
+    from cutline.template import meant
+
+    for name in template.missing:
+        if name not in record:
+            raise InputError(
+                f"--template has {{{name}}}, and the row no such column: besides the text it has "
+                f"{', '.join(record) or 'none'}{meant(name, record)}"
+            )
+    return template.fill_from(record)
 
 
 def _unescaped(text: str) -> str:
@@ -308,19 +410,25 @@ def _chunk_size(ctx: click.Context, param: click.Parameter, value: str) -> "Chun
     return size
 
 
-_OPTIONS = [
+def _several(convert: Callable[..., Any]) -> Callable[..., list[Any]]:
+    """Make a callback that converts the parts of a value between commas; each counts once."""
+
+    def converted(ctx: click.Context, param: click.Parameter, value: str) -> list[Any]:
+        parts = [part.strip() for part in value.split(",")]
+        return list(dict.fromkeys(convert(part, param, ctx) for part in parts))
+
+    return converted
+
+
+_OVERLAP = click.IntRange(min=0)
+_KINDS = click.Choice(["auto", "token", "text", "markdown", "code"])
+_SIZES = [
     click.option(
         "--by",
-        type=click.Choice(["auto", "token", "text", "markdown", "code"]),
+        type=_KINDS,
         default="auto",
         help="Where to cut: as suits the file, by its name; anywhere; at paragraphs, sentences or "
         "words; at Markdown blocks; or at functions and statements.",
-    ),
-    click.option(
-        "--language",
-        metavar="NAME",
-        shell_complete=complete_languages,
-        help="With --by code, such as python.  [default: by the file's name]",
     ),
     click.option(
         "--chunk-size",
@@ -331,11 +439,51 @@ _OPTIONS = [
         "--encoding reads, less its special tokens.",
     ),
     click.option(
+        "--overlap",
+        metavar="TOKENS",
+        type=_OVERLAP,
+        default=0,
+        help="Maximum tokens that a chunk shares with the one before it.",
+    ),
+]
+_GRID = [
+    click.option(
+        "--by",
+        metavar="KIND,...",
+        callback=_several(lambda value, param, ctx: _KINDS.convert(value, param, ctx)),
+        default="auto",
+        help="Where to cut, one or more of auto, token, text, markdown and code: see "
+        "`cutline chunk`.",
+    ),
+    click.option(
+        "--chunk-size",
+        metavar="TOKENS,...",
+        callback=_several(lambda value, param, ctx: _chunk_size(ctx, param, value)),
+        default="128,256,512",
+        help="Maximum tokens of a chunk, one or more numbers, or `model`.",
+    ),
+    click.option(
+        "--overlap",
+        metavar="TOKENS,...",
+        callback=_several(lambda value, param, ctx: _OVERLAP.convert(value, param, ctx)),
+        default="0",
+        help="Maximum tokens that a chunk shares with the one before it, one or more numbers.",
+    ),
+]
+_OTHERS = [
+    click.option(
+        "--language",
+        metavar="NAME",
+        shell_complete=complete_languages,
+        help="With --by code, such as python.  [default: by the file's name]",
+    ),
+    click.option(
         "--template",
         "pattern",
         metavar="TEXT",
         help="What is sent for a chunk, such as 'passage: {headings}\\n\\n{text}', with {index} "
-        "and {file}: it has at most --chunk-size tokens, special tokens included.",
+        "and {file}, and with --column the row's other columns: it has at most --chunk-size "
+        "tokens, special tokens included.",
     ),
     click.option("--prefix", metavar="TEXT", help="The same: TEXT before each chunk."),
     click.option(
@@ -343,11 +491,12 @@ _OPTIONS = [
     ),
     also_fits,
     click.option(
-        "--overlap",
-        metavar="TOKENS",
-        type=click.IntRange(min=0),
-        default=0,
-        help="Maximum tokens that a chunk shares with the one before it.",
+        "--never-across",
+        metavar="NAME",
+        type=click.Choice(_BARRIERS),
+        help="No chunk crosses a `heading 1` (or `heading 2` or higher, and so on), a `page` (form "
+        "feeds end them), a `record`, `turn`, `definition`, `paragraph`, `line` or `sentence`. "
+        "Files that cannot have one are cut as usual, unless --by says what they are.",
     ),
     click.option(
         "--boundary",
@@ -375,6 +524,11 @@ _OPTIONS = [
         is_flag=True,
         help="Choose cuts by the text around them: an edit changes only the chunks near it.",
     ),
+    click.option(
+        "--line-numbers",
+        is_flag=True,
+        help="Say the lines of the file that a chunk is on, as start_line and end_line, from 1.",
+    ),
 ]
 
 
@@ -388,6 +542,27 @@ def chunking_options(command: Command) -> Command:
         return command(cutting=cutting, **values)
 
     wrapped: Any = with_cutting
-    for option in reversed(_OPTIONS):
-        wrapped = option(wrapped)
-    return wrapped  # type: ignore[no-any-return]
+    return _with_options(wrapped, [*_SIZES, *_OTHERS])  # type: ignore[no-any-return]
+
+
+def grid_options(command: Command) -> Command:
+    """Add the chunking options, several values of some; the command gets all as `cuttings`."""
+
+    @wraps(command)
+    def with_cuttings(**values: Any) -> Any:
+        several = [values.pop(name) for name in ("by", "chunk_size", "overlap")]
+        others = {name: values.pop(name) for name in Cutting.__dataclass_fields__ if name in values}
+        cuttings = [
+            Cutting(by=by, chunk_size=size, overlap=overlap, **others)
+            for by, overlap, size in product(several[0], several[2], several[1])
+        ]
+        return command(cuttings=cuttings, **values)
+
+    wrapped: Any = with_cuttings
+    return _with_options(wrapped, [*_GRID, *_OTHERS])  # type: ignore[no-any-return]
+
+
+def _with_options(command: Command, options: list[Any]) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command

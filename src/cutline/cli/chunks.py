@@ -1,10 +1,12 @@
 """`cutline chunk`: files in, rows out."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from cutline.cli.chunkers import Chunkers, Cutting, chunking_options
 from cutline.cli.commands import command, run
@@ -15,6 +17,7 @@ from cutline.cli.options import encoding_choice, input_output, jobs, output_form
 from cutline.cli.parallel import ahead
 from cutline.cli.records import Rows, column_option
 from cutline.cli.rows import Render, json_rows
+from cutline.cli.sizes import sizes_option
 from cutline.cli.streams import writes_to_terminal
 
 if TYPE_CHECKING:
@@ -28,12 +31,14 @@ Results = Iterable[tuple[str, Iterable["Chunk"]]]
     "cutline chunk --chunk-size 256 --overlap 32 book.txt > chunks.jsonl",
     "cutline chunk -e cl100k_base --also-fits bytes=40000 book.txt > chunks.jsonl",
     "cutline chunk --format parquet -o chunks.parquet docs src",
+    "cutline chunk --sizes 2048,512,128 docs > chunks.jsonl",
     "cutline chunk --by token 'docs/**/*.md' > chunks.jsonl",
     "cutline chunk --prefix 'passage: ' --with-headings docs > chunks.jsonl",
     "cutline chunk --format text --separator ---- -o chunks.txt book.txt",
     "cat book.txt | cutline chunk --model gpt-4o | head -1",
 )
 @chunking_options
+@sizes_option
 @output_format(
     "jsonl", "parquet", text="JSON Lines or Parquet, with the same columns, or plain text."
 )
@@ -56,6 +61,7 @@ def chunk(
     n_jobs: int,
     encoding: "Encoding",
     cutting: Cutting,
+    sizes: tuple[int, ...],
     form: str,
     separator: str | None,
     column: str | None,
@@ -65,7 +71,9 @@ def chunk(
     A row has file, index, start_index, end_index (in code points), token_count,
     text, headings (those above it), metadata and content_hash. With --template,
     --prefix or --with-headings it also has sent, what is sent for the chunk, and
-    metadata has sent_tokens, their number.
+    metadata has sent_tokens, their number. With --sizes it also has level, 0 for the
+    largest chunks, id and parent_id, null at level 0. With --line-numbers it has
+    start_line and end_line, from 1.
 
     As text, chunks, or what is sent for them, are joined by a newline, the
     separator line and a newline; where the text itself may contain that line, use
@@ -84,7 +92,9 @@ def chunk(
         from cutline.cli.parquet import need_pyarrow
 
         need_pyarrow()
-    chunkers = Chunkers(encoding, cutting)
+    if sizes:
+        cutting = _for_sizes(cutting, sizes, form)
+    chunkers = Chunkers(encoding, cutting, sizes, of_rows=column is not None)
     line = FORM_FEED if separator is None else separator
 
     def write(results: Results) -> Iterator[str | bytes]:
@@ -92,10 +102,10 @@ def chunk(
             return _texts(results, line, chunkers.render)
         sent = None if cutting.template is None else chunkers.render
         if form == "jsonl":
-            return json_rows(results, sent)
+            return json_rows(results, sent, are_families=bool(sizes))
         from cutline.cli.parquet import parquet
 
-        return parquet(results, n_jobs, sent)
+        return parquet(results, n_jobs, sent, lines=cutting.line_numbers, are_families=bool(sizes))
 
     def work(name: str, content: bytes) -> Iterable["Chunk"]:
         return chunkers.chunk(name, chunkers.text_of(name, content, reader))
@@ -116,6 +126,24 @@ def chunk(
         stream=stream,
         n_jobs=n_jobs,
     )
+
+
+def _for_sizes(cutting: Cutting, sizes: tuple[int, ...], form: str) -> Cutting:
+    """Return the options for the largest chunks.
+
+    Raises:
+        click.UsageError: an option contradicts --sizes.
+    """
+    source = click.get_current_context().get_parameter_source("chunk_size")
+    if source is not ParameterSource.DEFAULT:
+        raise click.UsageError("--sizes and --chunk-size are both given: leave one out")
+    if cutting.overlap or cutting.strip:
+        raise click.UsageError(
+            "--sizes needs chunks that make up the text: leave out --overlap and --strip"
+        )
+    if form == "text":
+        raise click.UsageError("--sizes needs --format jsonl or parquet")
+    return replace(cutting, chunk_size=sizes[0])
 
 
 def _texts(results: Results, line: str, render: Render) -> Iterator[str]:

@@ -78,7 +78,9 @@ def run(
     modules={
         "chunk": "cutline.cli.chunks",
         "count": "cutline.cli.counts",
+        "eval": "cutline.cli.evaluating",
         "languages": "cutline.cli.languages",
+        "messages": "cutline.cli.messages",
         "pack": "cutline.cli.packing",
         "train": "cutline.cli.training",
         "truncate": "cutline.cli.truncation",
@@ -110,9 +112,9 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-def command(*lines: str) -> Callable[[Callable[..., None]], click.Command]:
-    """Add a command, with examples for its help text."""
-    return main.command(epilog=examples(*lines))
+def command(*lines: str, name: str | None = None) -> Callable[[Callable[..., None]], click.Command]:
+    """Add a command, with examples for its help text; its name is by default the function's."""
+    return main.command(name, epilog=examples(*lines))
 
 
 @command(

@@ -16,6 +16,7 @@ from cutline.cli.records import Rows, column_option
 
 if TYPE_CHECKING:
     from cutline import Encoding
+    from cutline.training.rows import Row
 
 
 # Less is counted by one thread before several would have begun: they need numpy, among others.
@@ -92,7 +93,8 @@ def count(
         return Size(tokens, characters, len(content))
 
     def stream(_: str, path: Path, watch: Watch) -> Size:
-        def sizes(texts: Sequence[str], *, num_threads: int) -> list[Size]:
+        def sizes(rows: "Sequence[Row]", *, num_threads: int) -> list[Size]:
+            texts = [row.text for row in rows]
             tokens = encoding.count_batch(texts, num_threads=num_threads).tolist()
             # Surrogates are counted as U+FFFD, which has as many bytes.
             n_bytes = (len(text.encode(errors="surrogatepass")) for text in texts)

@@ -1,6 +1,10 @@
 """Failures of a run: one line on stderr, no traceback, and the exit code."""
 
-from collections.abc import Mapping
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -11,6 +15,7 @@ from cutline.errors import CutlineError
 # 128 + the signal's number, as a shell reports a command that the signal ended.
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
+EXIT_TERMINATED = 143
 
 
 class Failure(click.ClickException):
@@ -48,15 +53,31 @@ class Program(click.Group):
         Raises:
             Failure: an error of cutline that is not about a single file.
             click.exceptions.Exit: Ctrl-C (130), or a closed pipe (141).
+            SystemExit: SIGTERM (143).
         """
         try:
-            return super().invoke(ctx)
+            with _ended_by_sigterm():
+                return super().invoke(ctx)
         except CutlineError as error:
             raise Failure(str(error)) from error
         except KeyboardInterrupt:
             ctx.exit(EXIT_INTERRUPTED)
         except BrokenPipeError:
             ctx.exit(EXIT_BROKEN_PIPE)
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """Let `timeout` and the like end a run as Ctrl-C does, so that no temporary file is left."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_TERMINATED))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def message_of(error: Exception) -> str:

@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 import click
 
-from cutline.atomic import replacing
+from cutline.atomic import remove_abandoned, replacing
 from cutline.cli.failure import Failure, message_of
 from cutline.cli.streams import abandon_stdout, binary_stream
 
@@ -53,6 +53,7 @@ def _file(path: Path) -> Iterator[BinaryIO]:
         with path.open("ab") as sink:
             yield sink
         return
+    remove_abandoned(target)
     with replacing(target) as sink:
         yield sink
 

@@ -33,9 +33,9 @@ column_option = click.option(
 
 
 class BatchWork(Protocol[T_co]):
-    """Makes a result of each of many texts, in threads."""
+    """Makes a result of each of many rows, in threads."""
 
-    def __call__(self, texts: Sequence[str], /, *, num_threads: int) -> Sequence[T_co]:
+    def __call__(self, rows: "Sequence[Row]", /, *, num_threads: int) -> Sequence[T_co]:
         """Work."""
 
 
@@ -72,9 +72,8 @@ class Rows:
         rows = self._rows.records(lambda error: self._fail(str(error)))
         n_bytes = 0
         while batch := self._next(rows):
-            texts = [row.text for row in batch]
             try:
-                results = work(texts, num_threads=self._n_jobs)
+                results = work(batch, num_threads=self._n_jobs)
             except CutlineError:
                 yield from self._one_by_one(batch, work)
             else:
@@ -106,15 +105,15 @@ class Rows:
     ) -> "Iterator[tuple[Row, T_co]]":
         for row in batch:
             try:
-                [result] = work([row.text], num_threads=1)
+                [result] = work([row], num_threads=1)
             except CutlineError as error:
                 self._fail(f"{self._rows.path}, {self._rows.unit} {row.number}: {error}")
             else:
                 yield row, result
 
 
-def _unchanged(texts: Sequence[str], *, num_threads: int) -> Sequence[str]:
-    return texts
+def _unchanged(rows: "Sequence[Row]", *, num_threads: int) -> "Sequence[Row]":
+    return rows
 
 
 def _some(rows: "Iterator[Row]") -> "Iterator[Row]":

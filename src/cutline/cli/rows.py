@@ -7,31 +7,47 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from cutline.chunks import content_hash
+from cutline.cli.sizes import place_of
 from cutline.kernels.base.json_text import json_string
 from cutline.kernels.base.utf8 import encode_utf8
 
 if TYPE_CHECKING:
     from cutline import Chunk
 
-__all__ = ["Render", "json_of", "json_rows", "metadata_json"]
+__all__ = ["LINES", "Render", "json_of", "json_rows", "metadata_json"]
+
+LINES = ("start_line", "end_line")
+"""What chunkers say with `line_numbers`: columns of their own."""
 
 Render = Callable[[str, "Chunk"], str]
 """From a file and one of its chunks to what is sent for it."""
 
+_LINES = b'"start_line": %d, "end_line": %d, '
 _ROW = (
-    b'{"file": %b, "index": %d, "start_index": %d, "end_index": %d, "token_count": %d, '
-    b'"text": %b, %b"headings": %b, "metadata": %b, "content_hash": "%b"}\n'
+    b'{"file": %b, "index": %d, "start_index": %d, "end_index": %d, %b"token_count": %d, '
+    b'"text": %b, %b%b"headings": %b, "metadata": %b, "content_hash": "%b"}\n'
 )
 
 
 def json_rows(
-    results: Iterable[tuple[str, Iterable["Chunk"]]], render: Render | None = None
+    results: Iterable[tuple[str, Iterable["Chunk"]]],
+    render: Render | None = None,
+    *,
+    are_families: bool = False,
 ) -> Iterator[bytes]:
-    """Yield the line of each chunk of each file; with `render`, also what is sent for it."""
+    """Yield the line of each chunk of each file; with `render`, also what is sent for it.
+
+    If the chunks are families, also their places.
+    """
     for file, chunks in results:
         name = json_of(file).encode()
         for piece in chunks:
-            utf8, sent = encode_utf8(piece.text), b""
+            utf8, sent, lines, place = encode_utf8(piece.text), b"", b"", b""
+            if are_families:
+                piece, found = place_of(file, piece)
+                place = f"{json_of(found._asdict())[1:-1]}, ".encode()
+            if LINES[0] in piece.metadata:
+                lines = _LINES % tuple(piece.metadata[name] for name in LINES)
             if render is not None:
                 sent = b'"sent": %b, ' % json_string(encode_utf8(render(file, piece)))
             yield _ROW % (
@@ -39,9 +55,11 @@ def json_rows(
                 piece.index,
                 piece.start_index,
                 piece.end_index,
+                lines,
                 piece.token_count,
                 json_string(utf8),
                 sent,
+                place,
                 json_of(piece.headings).encode() if piece.headings else b"[]",
                 metadata_json(piece).encode(),
                 content_hash(utf8, piece.headings).encode(),
@@ -69,7 +87,7 @@ def metadata_json(piece: "Chunk") -> str:
     metadata = piece.metadata
     if len(metadata) == 1 and "boundary" in metadata:
         return _boundary_json(metadata["boundary"])
-    return json_of(metadata)
+    return json_of({name: value for name, value in metadata.items() if name not in LINES})
 
 
 @lru_cache(maxsize=64)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -105,7 +106,7 @@ def verify(
 
 
 def _text_of(file: object, chunks: list[dict[str, Any]], reader: TextReader) -> str:
-    """Read the text that was cut.
+    """Read the text that was cut: of a notebook its Markdown, if that is what was cut.
 
     Raises:
         click.UsageError: no row, and no option, says where it is.
@@ -113,9 +114,19 @@ def _text_of(file: object, chunks: list[dict[str, Any]], reader: TextReader) -> 
     """
     if not isinstance(file, str) or file == STDIN:
         raise click.UsageError("these rows do not name the file that they are of: pass --source")
+    from cutline import notebook_text
+    from cutline.chunking.by_name import kind_of
+
     metadata = chunks[0].get("metadata")
     if isinstance(metadata, str):  # as in Parquet
         metadata = json.loads(metadata)
     if isinstance(metadata, dict) and "row" in metadata:
         raise click.UsageError("the chunks of --column are not verified: their texts are in rows")
-    return reader.text(Path(file).read_bytes())
+    text = reader.text(Path(file).read_bytes())
+    if kind_of(file) == "notebook":
+        # With --by, the JSON itself is cut.
+        with suppress(ValueError):
+            markdown, longest = notebook_text(text), max((one["text"] for one in chunks), key=len)
+            if longest in markdown or longest not in text:
+                return markdown
+    return text

@@ -83,7 +83,10 @@ def view(
             title = "standard input" if name == STDIN else name
             size = chunkers.chunk_size
             if is_page:
-                yield html_page(text, chunks, encoding, title=title, chunk_size=size)
+                template = chunkers.template_for(name)
+                yield html_page(
+                    text, chunks, encoding, title=title, chunk_size=size, template=template
+                )
             else:
                 has_colors = _has_colors(colors, output)
                 yield from terminal_view(

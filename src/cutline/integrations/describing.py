@@ -7,7 +7,7 @@ that cannot be restored are described too, each with a unique identity.
 import json
 import re
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from hashlib import sha256
 from typing import Any, Final
@@ -21,7 +21,6 @@ from cutline.chunking.dictionary_words import DictionaryWordLevel
 from cutline.chunking.level_choice import make_levels
 from cutline.chunking.levels import (
     FunctionLevel,
-    GraphemeLevel,
     Level,
     LineLevel,
     Lines,
@@ -73,8 +72,7 @@ def describe(chunker: Chunker) -> dict[str, Any]:
     if type(chunker) not in kinds:
         return _write_object(chunker)
     rules = chunker._rules
-    is_whole = any(isinstance(level, GraphemeLevel) for level in rules.levels[-2:])
-    boundary = "grapheme" if is_whole else "character"
+    boundary = rules.boundary
     described: dict[str, Any] = {
         "kind": kinds[type(chunker)],
         "encoding": _write_encoding(chunker.encoding),
@@ -87,8 +85,9 @@ def describe(chunker: Chunker) -> dict[str, Any]:
         "stable": bool(rules.stable),
     }
     if isinstance(chunker, TextChunker):
-        levels = rules.levels[: -2 if boundary == "grapheme" else -1]
-        described["levels"] = [_write_level(level, boundary, chunker.lines) for level in levels]
+        described["levels"] = [
+            _write_level(level, boundary, chunker.lines) for level in rules.chosen_levels
+        ]
         described["lines"] = chunker.lines
     if isinstance(chunker, CodeChunker):
         described["language"] = chunker.language
@@ -96,12 +95,16 @@ def describe(chunker: Chunker) -> dict[str, Any]:
         described["data_format"] = chunker.data_format
     if isinstance(chunker, CodeChunker | MarkdownChunker):
         described["isolated"] = bool(chunker.isolated)
+    if rules.line_numbers:
+        described["line_numbers"] = True
     if rules.template is not None:
         described["template"] = _write_template(rules.template)
     if rules.count_text is not None:
         described["count_text"] = _write_object(rules.count_text)
     if rules.also_fits:
         described["also_fits"] = [_write_limit(limit) for limit in rules.also_fits]
+    if chunker.never_across is not None:
+        described["never_across"] = _write_never_across(chunker.never_across)
     return described
 
 
@@ -122,6 +125,8 @@ def chunker_from(description: Mapping[str, Any]) -> Chunker:
             options["also_fits"] = dict(map(_read_limit, options["also_fits"]))
         if "template" in options:
             options["template"] = _read_template(options["template"])
+        if "never_across" in options:
+            options["never_across"] = _read_never_across(options["never_across"])
         made = _KINDS[kind](**options)
     except (AttributeError, TypeError) as error:
         raise ValueError(f"the description of a {kind} chunker is damaged: {error}") from error
@@ -129,15 +134,17 @@ def chunker_from(description: Mapping[str, Any]) -> Chunker:
     return made
 
 
-def chunker_of(chunker: Chunker | None, **options: Any) -> Chunker:
-    """Return the given chunker, or a `TextChunker` with the options that are not None.
+def chunker_of(
+    chunker: Chunker | None, kind: Callable[..., Chunker] = TextChunker, /, **options: Any
+) -> Chunker:
+    """Return the given chunker, or one of a kind with the options that are not None.
 
     Raises:
         TypeError: both were given, or it is no chunker.
     """
     given = {name: value for name, value in options.items() if value is not None}
     if chunker is None:
-        return TextChunker(**{"encoding": "o200k_base", **given})
+        return kind(**{"encoding": "o200k_base", **given})
     if not isinstance(chunker, Chunker):
         raise TypeError(
             f"chunker must be one of cutline's chunkers, got {type(chunker).__name__}: "
@@ -319,6 +326,11 @@ def _read_level(written: Any) -> str | Level:
             return written
         case {"object": kind}:
             raise _lost(f"the level {kind}", "it is a function or an object")
+    return _read_pattern(written)
+
+
+def _read_pattern(written: Any) -> PatternLevel:
+    match written:
         case {"name": str(name), "module": "re" | "regex" as module, "pattern": str(pattern)}:
             flags, lists = written.get("flags"), written.get("named_lists", {})
         case _:
@@ -347,6 +359,28 @@ def _write_pattern(level: PatternLevel) -> dict[str, Any]:
         written["named_lists"] = {name: sorted(texts) for name, texts in lists.items()}
     # LlamaIndex removes what looks like a memory address before it compares.
     return {**written, "content_hash": sha256(json.dumps(written).encode()).hexdigest()}
+
+
+# Barriers
+
+
+def _write_never_across(given: Any) -> str | list[int] | dict[str, Any]:
+    if isinstance(given, str):
+        return given
+    if isinstance(given, tuple):
+        return list(given)
+    if hasattr(given, "finditer"):
+        return _write_pattern(PatternLevel(given.pattern, given))
+    return _write_object(given)
+
+
+def _read_never_across(written: Any) -> Any:
+    match written:
+        case str() | list():
+            return written
+        case {"object": kind}:
+            raise _lost(f"never_across={kind}", "it is a function")
+    return _read_pattern(written)._pattern
 
 
 # Objects

@@ -1,13 +1,16 @@
-r"""Haystack: a component that splits documents with exact token counts.
+r"""Haystack: a component that splits documents with exact token counts, and a token counter.
 
 Needs `haystack-ai`: pip install 'cutline[haystack]'. Source: docs/integrations/haystack.md.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from itertools import pairwise
 from typing import Any, Self, TypeVar
 
+from cutline.chat.by_name import chat_format_of
+from cutline.chat.protocols import ChatFormat
+from cutline.chunking import HierarchicalChunker
 from cutline.chunking.chunkers import Chunker
 from cutline.chunks import Chunk, ChunkSize
 from cutline.counting.limits import AlsoFits
@@ -20,6 +23,12 @@ from cutline.integrations.describing import (
     chunker_of,
     describe,
 )
+from cutline.integrations.hierarchies import (
+    describe_hierarchy,
+    hierarchy_for,
+    hierarchy_from,
+    hierarchy_of,
+)
 from cutline.protocols import TokenCounter
 from cutline.registry import encoding_of
 from cutline.template import Template
@@ -27,13 +36,21 @@ from cutline.template import Template
 try:
     from haystack import Document, component, default_from_dict, default_to_dict, logging
     from haystack.components.preprocessors import DocumentSplitter, RecursiveDocumentSplitter
+    from haystack.dataclasses import ChatMessage
+    from haystack.token_counters import TokenCounter as HaystackTokenCounter
+    from haystack.tools import ToolsType, flatten_tools_or_toolsets
 except ImportError as error:
     raise ImportError(
         "cutline.integrations.haystack needs the package haystack-ai: "
         "pip install 'cutline[haystack]'"
     ) from error
 
-__all__ = ["CutlineDocumentSplitter", "count_with"]
+__all__ = [
+    "CutlineDocumentSplitter",
+    "CutlineHierarchicalDocumentSplitter",
+    "CutlineTokenCounter",
+    "count_with",
+]
 
 Splitter = TypeVar("Splitter", DocumentSplitter, RecursiveDocumentSplitter)
 _PAGE_BREAK = "\f"
@@ -121,47 +138,23 @@ class CutlineDocumentSplitter:
             TypeError: documents is no list of documents.
             ValueError: a document has no text.
         """
-        if not isinstance(documents, list) or not all(
-            isinstance(document, Document) for document in documents
-        ):
-            raise TypeError("CutlineDocumentSplitter expects a list of Documents as input")
+        _check_documents(documents, type(self).__name__)
         return {"documents": [split for whole in documents for split in self._splits(whole)]}
 
     def _splits(self, document: Document) -> list[Document]:
-        text = document.content
-        if text is None:
-            raise ValueError(
-                "CutlineDocumentSplitter only works with text documents, but the content of "
-                f"document {document.id} is None"
-            )
+        text = _text_of(document, type(self).__name__)
         chunker = chunker_for(self.chunker, document.meta)
         chunks = chunker.chunk(text)
         if not chunks and not self.skip_empty_documents:
             chunks = [Chunk("", 0, 0, 0, 0)]
         if not text and not chunks:
             logger.warning("Document {id} has an empty content: it is skipped", id=document.id)
-        metas = [self._meta(document, chunk) for chunk in chunks]
-        if self.add_places:
-            for meta, page in zip(metas, _pages(text, chunks), strict=True):
-                meta["page_number"] = page
+        metas = _metas(document, text, chunks, self.add_places)
         template = chunker.template if self.rendered else None
         splits = [_split(chunk, meta, template) for chunk, meta in zip(chunks, metas, strict=True)]
         if self.chunker.chunk_overlap and self.add_places:
             _record_overlaps(chunks, splits)
         return splits
-
-    def _meta(self, document: Document, chunk: Chunk) -> dict[str, Any]:
-        known: dict[str, Any] = deepcopy(document.meta)
-        if self.add_places:
-            known |= {
-                "source_id": document.id,
-                "split_id": chunk.index,
-                "split_idx_start": chunk.start_index,
-                "split_idx_end": chunk.end_index,
-            }
-        if chunk.headings:
-            known["headings"] = list(chunk.headings)
-        return known | chunk_metadata(chunk, with_offsets=self.add_places)
 
     def to_dict(self) -> dict[str, Any]:
         """Serialize the component, for `Pipeline.dumps`."""
@@ -179,12 +172,170 @@ class CutlineDocumentSplitter:
             ValueError: the chunker has functions, or an encoding that is neither packaged nor
                 still in the file that it was loaded from.
         """
-        data = deepcopy(data)
-        parameters = data.get("init_parameters", {})
-        if parameters.get("chunker") is not None:
-            parameters["chunker"] = chunker_from(parameters["chunker"])
-        made: Self = default_from_dict(cls, data)
+        made: Self = default_from_dict(cls, _with_chunker(data, chunker_from))
         return made
+
+
+@component
+class CutlineHierarchicalDocumentSplitter:
+    r"""Splits documents into splits of several sizes, for Haystack's `AutoMergingRetriever`.
+
+    A split is as one of `CutlineDocumentSplitter`, and has the metadata of Haystack's own
+    `HierarchicalDocumentSplitter`: "__level", 0 for the largest; "__block_size", the level's
+    number of tokens; "__parent_id", None at level 0; and "__children_ids". Splits of the last
+    level, which have no children, are to be retrieved; the others are for the retriever's
+    document store. Unlike in Haystack's splitter, what fits the next size is split too, into
+    itself: so each split of the last level has a parent, and the retriever returns nothing
+    larger than the first size.
+
+    Args:
+        chunker: a `HierarchicalChunker` of two sizes or more; or a chunker or an encoding for
+            one of the usual sizes. By default, one of "o200k_base".
+        rendered: as for `CutlineDocumentSplitter`.
+
+    Raises:
+        ValueError: there is one size only, so that no split has a parent; or rendered, and there
+            is no template.
+
+    >>> import cutline
+    >>> chunker = cutline.HierarchicalChunker("o200k_base", (32, 8))
+    >>> splitter = CutlineHierarchicalDocumentSplitter(chunker)
+    >>> documents = [Document(content="One fish, two fish. Red fish, blue fish.")]
+    >>> for split in splitter.run(documents)["documents"]:
+    ...     print(split.meta["__level"], repr(split.content), len(split.meta["__children_ids"]))
+    0 'One fish, two fish. Red fish, blue fish.' 2
+    1 'One fish, two fish. ' 0
+    1 'Red fish, blue fish.' 0
+    """
+
+    def __init__(
+        self,
+        chunker: HierarchicalChunker | Chunker | TokenCounter | str | None = None,
+        *,
+        rendered: bool = False,
+    ) -> None:
+        self.chunker = hierarchy_of(chunker)
+        if len(self.chunker.sizes) < 2:
+            raise ValueError(
+                f"sizes must be two or more, got {self.chunker.sizes}: or else no split has a "
+                "parent, and CutlineDocumentSplitter does it"
+            )
+        self.rendered = checked_rendered(rendered, self.chunker.chunker)
+
+    @component.output_types(documents=list[Document])
+    def run(self, documents: list[Document]) -> dict[str, list[Document]]:
+        """Split documents.
+
+        Args:
+            documents: with text as content; one without any text has no splits.
+
+        Returns:
+            The splits of all documents under the key "documents"; of each one the largest first.
+
+        Raises:
+            TypeError: documents is no list of documents.
+            ValueError: a document has no text.
+        """
+        _check_documents(documents, type(self).__name__)
+        return {"documents": [split for whole in documents for split in self._family(whole)]}
+
+    def _family(self, document: Document) -> list[Document]:
+        text = _text_of(document, type(self).__name__)
+        chunker = hierarchy_for(self.chunker, document.meta)
+        template = chunker.chunker.template if self.rendered else None
+        family: list[Document] = []
+        above: list[Document] = []
+        for size, nodes in zip(chunker.sizes, chunker.chunk(text), strict=True):
+            made: list[Document] = []
+            # With places: without them splits of the same text would have one id.
+            metas = _metas(document, text, [node.chunk for node in nodes], with_places=True)
+            for node, meta in zip(nodes, metas, strict=True):
+                parent = None if node.parent is None else above[node.parent]
+                meta |= {
+                    "__level": node.level,
+                    "__block_size": size,
+                    "__parent_id": None if parent is None else parent.id,
+                    "__children_ids": [],
+                }
+                made.append(_split(node.chunk, meta, template))
+                if parent is not None:
+                    parent.meta["__children_ids"].append(made[-1].id)
+            above = made
+            family += made
+        return family
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialize the component, for `Pipeline.dumps`."""
+        written: dict[str, Any] = default_to_dict(
+            self, chunker=describe_hierarchy(self.chunker), rendered=self.rendered
+        )
+        return written
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Restore the component from the result of `to_dict`.
+
+        Raises:
+            ValueError: as for `CutlineDocumentSplitter`.
+        """
+        made: Self = default_from_dict(cls, _with_chunker(data, hierarchy_from))
+        return made
+
+
+class CutlineTokenCounter(HaystackTokenCounter):
+    """A `TokenCounter` that counts requests as a model reads them: for the hooks that compact.
+
+    Args:
+        chat_format: a chat format, or its name, such as "chatml".
+        encoding: the name of the encoding, if `chat_format` is a name.
+
+    >>> counter = CutlineTokenCounter("chatml", "o200k_base")
+    >>> counter.count([ChatMessage.from_user("hello world")])
+    10
+    """
+
+    def __init__(
+        self, chat_format: ChatFormat | str = "chatml", encoding: str = "o200k_base"
+    ) -> None:
+        self._name, self._encoding = chat_format, encoding
+        self.chat_format = (
+            chat_format_of(chat_format, encoding) if isinstance(chat_format, str) else chat_format
+        )
+
+    def count(self, messages: list[ChatMessage], tools: ToolsType | None = None) -> int:
+        """Count the tokens of a request; 0 if there are neither messages nor tools."""
+        if not messages and not tools:
+            return 0
+        written = [
+            message.to_openai_dict_format(require_tool_call_ids=False) for message in messages
+        ]
+        schemas = [
+            {"type": "function", "function": tool.tool_spec}
+            for tool in flatten_tools_or_toolsets(tools)
+        ]
+        return self.chat_format.count(written, tools=schemas)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialize the counter.
+
+        Raises:
+            ValueError: the chat format was not given by its name.
+        """
+        if not isinstance(self._name, str):
+            raise ValueError(f"{self._name!r} can't be serialized: give the format by its name")
+        written: dict[str, Any] = default_to_dict(
+            self, chat_format=self._name, encoding=self._encoding
+        )
+        return written
+
+
+def _with_chunker(data: dict[str, Any], read: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return a serialized component with its chunker restored."""
+    data = deepcopy(data)
+    parameters = data.get("init_parameters", {})
+    if parameters.get("chunker") is not None:
+        parameters["chunker"] = read(parameters["chunker"])
+    return data
 
 
 def count_with(splitter: Splitter, encoding: Encoding | str = "o200k_base") -> Splitter:
@@ -214,6 +365,44 @@ def count_with(splitter: Splitter, encoding: Encoding | str = "o200k_base") -> S
     else:
         raise ValueError(f"{type(splitter).__name__} does not count tokens: make it do so first")
     return splitter
+
+
+def _check_documents(documents: Any, component_name: str) -> None:
+    if not isinstance(documents, list) or not all(
+        isinstance(document, Document) for document in documents
+    ):
+        raise TypeError(f"{component_name} expects a list of Documents as input")
+
+
+def _text_of(document: Document, component_name: str) -> str:
+    if document.content is None:
+        raise ValueError(
+            f"{component_name} only works with text documents, but the content of "
+            f"document {document.id} is None"
+        )
+    text: str = document.content
+    return text
+
+
+def _metas(
+    document: Document, text: str, chunks: list[Chunk], with_places: bool
+) -> list[dict[str, Any]]:
+    """Return the metadata of the splits of some chunks; with places also where they lie."""
+    metas = []
+    for chunk, page in zip(chunks, _pages(text, chunks), strict=True):
+        known: dict[str, Any] = deepcopy(document.meta)
+        if with_places:
+            known |= {
+                "source_id": document.id,
+                "split_id": chunk.index,
+                "split_idx_start": chunk.start_index,
+                "split_idx_end": chunk.end_index,
+            }
+        if chunk.headings:
+            known["headings"] = list(chunk.headings)
+        known |= chunk_metadata(chunk, with_offsets=with_places)
+        metas.append(known | {"page_number": page} if with_places else known)
+    return metas
 
 
 def _split(chunk: Chunk, meta: dict[str, Any], template: Template | None) -> Document:

@@ -1,25 +1,30 @@
-"""LangChain: a text splitter with exact token counts and offsets.
+"""LangChain: a text splitter with exact token counts and offsets, and a counter of messages.
 
 Needs `langchain-text-splitters`: pip install 'cutline[langchain]'. Source:
 docs/integrations/langchain.md.
 """
 
-from collections.abc import Collection, Set
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from copy import deepcopy
 from typing import Any, Literal, Self
 
+from cutline.chat.protocols import ChatFormat, Tool
+from cutline.chunking import HierarchicalChunker
 from cutline.chunking.chunkers import Chunker
-from cutline.chunks import Chunk, ChunkSize
+from cutline.chunks import Chunk, ChunkSize, content_hash
 from cutline.counting.limits import AlsoFits
 from cutline.integrations.chunk_metadata import chunk_metadata
 from cutline.integrations.describing import checked_rendered, chunker_for, chunker_of
+from cutline.integrations.hierarchies import hierarchy_for, hierarchy_of
 from cutline.protocols import TokenCounter
 from cutline.registry import encoding_for_model, get_encoding
 from cutline.template import Template
 from cutline.wrapping import wrap
 
 try:
-    from langchain_core.documents import Document
+    from langchain_core.documents import BaseDocumentTransformer, Document
+    from langchain_core.messages import BaseMessage, convert_to_openai_messages
     from langchain_text_splitters import TextSplitter
 except ImportError as error:
     raise ImportError(
@@ -27,7 +32,7 @@ except ImportError as error:
         "pip install 'cutline[langchain]'"
     ) from error
 
-__all__ = ["CutlineTextSplitter"]
+__all__ = ["CutlineHierarchicalSplitter", "CutlineTextSplitter", "message_counter"]
 
 
 class CutlineTextSplitter(TextSplitter):
@@ -149,18 +154,135 @@ class CutlineTextSplitter(TextSplitter):
         documents = []
         for text, metadata in zip(texts, metadatas or [{}] * len(texts), strict=True):
             chunker = chunker_for(self._chunker, metadata)
+            template = chunker.template if self._rendered else None
             for chunk in chunker.chunk(text):
-                known = {**deepcopy(metadata), **self._metadata(chunk)}
-                content = chunk.text
-                if self._rendered and chunker.template is not None:
-                    content, known["text"] = chunker.template.render(chunk), content
-                documents.append(Document(page_content=content, metadata=known))
+                known = {**deepcopy(metadata), **_metadata(chunk, self._add_start_index)}
+                documents.append(_document(chunk, known, template))
         return documents
 
-    def _metadata(self, chunk: Chunk) -> dict[str, Any]:
-        known: dict[str, Any] = {}
-        if self._add_start_index:
-            known = {"start_index": chunk.start_index, "end_index": chunk.end_index}
-        if chunk.headings:
-            known["headings"] = " > ".join(chunk.headings)
-        return {**known, **chunk_metadata(chunk, with_offsets=self._add_start_index)}
+
+class CutlineHierarchicalSplitter(BaseDocumentTransformer):
+    """Splits documents into documents of several sizes, each of which names its parent.
+
+    A document is as one of `CutlineTextSplitter`. It has an `id`, its "level" in its metadata, 0
+    for the largest, and below that "parent_id". Embed those of the last level, and keep the
+    others where `parent_id` finds them: LangChain's `MultiVectorRetriever` does so with
+    id_key="parent_id".
+
+    An id begins with that of its document, or else its metadata's "source", or else the hash of
+    its text; then comes the id of the `Node`. So ids stay where text elsewhere is edited. If
+    several documents of a call begin so, the second and later ones are numbered.
+
+    Args:
+        chunker: a `HierarchicalChunker`; or a chunker or an encoding for one of the usual sizes.
+            By default, one of "o200k_base".
+        rendered, add_start_index: as for `CutlineTextSplitter`.
+
+    >>> import cutline
+    >>> splitter = CutlineHierarchicalSplitter(cutline.HierarchicalChunker("o200k_base", (32, 8)))
+    >>> whole = Document("One fish, two fish. Red fish, blue fish.", id="fish")
+    >>> for document in splitter.split_documents([whole]):
+    ...     known = document.metadata
+    ...     print(known["level"], repr(document.page_content), known.get("parent_id", "-")[:12])
+    0 'One fish, two fish. Red fish, blue fish.' -
+    1 'One fish, two fish. ' fish/0-e68af
+    1 'Red fish, blue fish.' fish/0-e68af
+    """
+
+    def __init__(
+        self,
+        chunker: HierarchicalChunker | Chunker | TokenCounter | str | None = None,
+        *,
+        rendered: bool = False,
+        add_start_index: bool = False,
+    ) -> None:
+        self._chunker = hierarchy_of(chunker)
+        self._rendered = checked_rendered(rendered, self._chunker.chunker)
+        self._add_start_index = add_start_index
+
+    @property
+    def chunker(self) -> HierarchicalChunker:
+        """The chunker that splits."""
+        return self._chunker
+
+    def split_documents(self, documents: Iterable[Document]) -> list[Document]:
+        """Split documents; of each one the largest come first, in the order of the text."""
+        seen: Counter[str] = Counter()
+        made: list[Document] = []
+        for document in documents:
+            begin = _begin_of_ids(document)
+            seen[begin] += 1
+            again = f"-{seen[begin]}" if seen[begin] > 1 else ""
+            made.extend(self._family(document, f"{begin}{again}/"))
+        return made
+
+    def transform_documents(
+        self, documents: Sequence[Document], **kwargs: Any
+    ) -> Sequence[Document]:
+        """Split documents, as any transformer does."""
+        return self.split_documents(documents)
+
+    def _family(self, document: Document, begin: str) -> Iterator[Document]:
+        chunker = hierarchy_for(self._chunker, document.metadata)
+        template = chunker.chunker.template if self._rendered else None
+        for nodes in chunker.chunk(document.page_content):
+            for node in nodes:
+                known = deepcopy(document.metadata) | {"level": node.level}
+                known.pop("parent_id", None)
+                if node.parent_id is not None:
+                    known["parent_id"] = begin + node.parent_id
+                known |= _metadata(node.chunk, self._add_start_index)
+                yield _document(node.chunk, known, template, begin + node.id)
+
+
+def _begin_of_ids(document: Document) -> str:
+    given = document.id or document.metadata.get("source")
+    return (
+        str(given)
+        if given
+        else content_hash(document.page_content.encode(errors="surrogatepass"), ())
+    )
+
+
+def _document(
+    chunk: Chunk, known: dict[str, Any], template: Template | None, id_: str | None = None
+) -> Document:
+    """Make the document of a chunk; with a template, its content is what is sent."""
+    if template is None:
+        return Document(id=id_, page_content=chunk.text, metadata=known)
+    known["text"] = chunk.text
+    return Document(id=id_, page_content=template.render(chunk), metadata=known)
+
+
+def _metadata(chunk: Chunk, with_offsets: bool) -> dict[str, Any]:
+    known: dict[str, Any] = {}
+    if with_offsets:
+        known = {"start_index": chunk.start_index, "end_index": chunk.end_index}
+    if chunk.headings:
+        known["headings"] = " > ".join(chunk.headings)
+    return {**known, **chunk_metadata(chunk, with_offsets=with_offsets)}
+
+
+def message_counter(
+    chat_format: ChatFormat, *, tools: Sequence[Tool] = ()
+) -> Callable[[list[BaseMessage]], int]:
+    """Make a `token_counter` for `trim_messages`, which counts requests as the model reads them.
+
+    Calls of tools are counted, and so are the tools themselves if they are given.
+
+    Args:
+        chat_format: counts messages in OpenAI's form, which the messages are brought into.
+        tools: the schemas that are sent along.
+
+    >>> from langchain_core.messages import HumanMessage
+    >>> from cutline.chat.by_name import chat_format_of
+    >>> count = message_counter(chat_format_of("chatml", "o200k_base"))
+    >>> count([HumanMessage("hello world")])
+    10
+    """
+
+    # Without the annotation, LangChain would call it for each message.
+    def count(messages: list[BaseMessage]) -> int:
+        return chat_format.count(convert_to_openai_messages(messages), tools=tools)
+
+    return count

@@ -4,6 +4,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
 
     base/
       common.pxd      types, constants, statuses, the hash of a piece
+      signals.pxd     Ctrl-C inside long work
       characters.pxd  the characters of a str, and their UTF-8
       utf8            str -> UTF-8
       json_text       UTF-8 -> a string of JSON

@@ -16,7 +16,7 @@ from cutline.protocols import TokenCounter
 from cutline.registry import token_counter_of
 from cutline.wrapping import WrappedTokenizer
 
-__all__ = ["token_spans"]
+__all__ = ["token_places", "token_spans"]
 
 Part: TypeAlias = Chunk | tuple[int, int]
 
@@ -56,7 +56,7 @@ def token_spans(
     """
     text = plain_text(text)
     places = _checked_places(chunks, len(text))
-    starts, ends = _token_places(text, token_counter_of(encoding)).T
+    starts, ends = token_places(text, token_counter_of(encoding)).T
     starts = np.minimum(starts, max(len(text) - 1, 0))
     ends = np.maximum(ends, starts + 1)  # what stands for no character
     # Offsets rise but where a normalizer has reordered characters.
@@ -81,7 +81,7 @@ def _checked_places(chunks: Iterable[Part], length: int) -> NDArray[np.int64]:
     return np.array(spans, dtype=np.int64).reshape(-1, 2)
 
 
-def _token_places(text: str, encoding: TokenCounter) -> NDArray[np.int64]:
+def token_places(text: str, encoding: TokenCounter) -> NDArray[np.int64]:
     """Return the characters of each token, blanks at its ends included where that is known."""
     if isinstance(encoding, Encoding):
         utf8_of(text)  # refuses surrogates

@@ -3,16 +3,19 @@
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from operator import index
-from typing import Any
+from typing import Any, NamedTuple
 
 from cutline.checks import plain_text
 from cutline.counting.limits import AlsoFits, Limit, further_limits, unit_of
+from cutline.template import SENT_TOKENS, Template
 from cutline.verification.duck_typing import (
     ReadChunk,
     Tokenizer,
     counter_of,
     named_count_of,
+    own_tokenizer,
     read_chunk,
+    whole_chunk,
 )
 from cutline.verification.locating import Place, locate, span_holds, uncovered
 from cutline.verification.report import Fill, Finding, FindingKind, Report
@@ -30,6 +33,7 @@ def verify(
     chunk_size: int,
     chunk_overlap: int = 0,
     strip: bool = False,
+    template: Template | None = None,
     count_text: Callable[[Any], int] | None = None,
     also_fits: AlsoFits = None,
 ) -> Report:
@@ -52,9 +56,13 @@ def verify(
         chunk_size: the budget.
         chunk_overlap: maximum number of tokens that a chunk shares with the text before it.
         strip: white space between chunks may be missing.
-        count_text: returns the tokens that are really sent for a given chunk, which count
-            against the budget; the same function that the chunker had. By default the chunk's
-            own tokens.
+        template: what is sent for a chunk, as the chunker had it: that counts against the budget,
+            special tokens included, and the further limits, as the text alone does. Fields of the
+            document must be filled. Headings, and what of them is left out, are those that the
+            chunk has, itself or in its metadata.
+        count_text: without a template, returns the tokens that are really sent for a given chunk,
+            which count against the budget; the same function that the chunker had. By default
+            the chunk's own tokens.
         also_fits: further limits that each chunk's text must fit: maximum numbers by tokenizer,
             which may be all that `encoding` may be, and of "characters" or "bytes".
 
@@ -63,7 +71,8 @@ def verify(
 
     Raises:
         TypeError: a chunk has no text, or an encoding cannot count.
-        ValueError: chunk_size or another limit is below 1, or chunk_overlap negative.
+        ValueError: chunk_size or another limit is below 1, or chunk_overlap negative; template and
+            count_text are both given, or a field of the template has no value.
 
     Chunks without offsets, or with wrong ones, are located from left to right. If repeated text
     occurs at several positions, a position without findings is taken.
@@ -90,6 +99,11 @@ def verify(
     if chunk_overlap < 0:
         raise ValueError(f"chunk_overlap must be 0 or more tokens, got {chunk_overlap}")
     count, limits = counter_of(encoding), further_limits(also_fits, 1, named_count_of)
+    sending = _Sending(template, count_text, count, _special_tokens(template, encoding))
+    if template is not None:
+        template.need_values()
+        if count_text is not None:
+            raise ValueError("template and count_text are both given: leave count_text out")
     further: list[list[int]] = [[] for _ in limits]
     given = list(chunks)
     read = [read_chunk(chunk, number, text) for number, chunk in enumerate(given)]
@@ -97,10 +111,11 @@ def verify(
     sent: list[int] = []
     for number, chunk in enumerate(read):
         tokens = count(chunk.text)
-        sent.append(tokens if count_text is None else count_text(given[number]))
-        findings += _check_counts(number, chunk, tokens, sent[-1], chunk_size)
+        made = sending.made(given[number], chunk, number, tokens)
+        sent.append(made.tokens)
+        findings += _check_counts(number, chunk, tokens, made, chunk_size)
         for limit, counts in zip(limits, further, strict=True):
-            counts.append(limit.measure.count(chunk.text))
+            counts.append(max(map(limit.measure.count, made.texts)))
             findings += _check_limit(number, chunk, counts[-1], limit)
     count_shared = lru_cache(count)  # repeated overlaps are counted once
     places = locate(text, read, count_shared, chunk_overlap, strip)
@@ -129,6 +144,34 @@ def verify(
     )
 
 
+class _Made(NamedTuple):
+    """What is sent for a chunk."""
+
+    tokens: int
+    said: object  # of these tokens, by the chunk's metadata
+    texts: set[str]  # what must fit further limits
+
+
+class _Sending(NamedTuple):
+    template: Template | None
+    count_text: Callable[[Any], int] | None
+    count: Callable[[str], int]
+    special_tokens: int
+
+    def made(self, given: Any, read: ReadChunk, number: int, tokens: int) -> _Made:
+        if self.template is None:
+            sent = tokens if self.count_text is None else self.count_text(given)
+            return _Made(sent, None, {read.text})
+        chunk = whole_chunk(given, read, number, read.start or 0, tokens)
+        rendered = self.template.render(chunk)
+        sent = self.count(rendered) + self.special_tokens
+        return _Made(sent, chunk.metadata.get(SENT_TOKENS), {read.text, rendered})
+
+
+def _special_tokens(template: Template | None, encoding: Tokenizer) -> int:
+    return 0 if template is None else template.special_tokens_of(own_tokenizer(encoding))
+
+
 def _fill(limit: Limit, counts: list[int]) -> Fill:
     most = limit.most
     return Fill(unit_of(limit.measure), most, max(counts, default=0), _mean_fill(counts, most))
@@ -139,11 +182,18 @@ def _mean_fill(counts: list[int], most: int) -> float:
 
 
 def _check_counts(
-    number: int, chunk: ReadChunk, tokens: int, sent: int, chunk_size: int
+    number: int, chunk: ReadChunk, tokens: int, made: _Made, chunk_size: int
 ) -> Iterator[Finding]:
-    if sent > chunk_size:
-        message = f"{sent} tokens, over chunk_size={chunk_size}: {_shown(chunk.text)}"
+    # With a template, the text alone is within the budget, too.
+    most = max(made.tokens, tokens) if len(made.texts) > 1 else made.tokens
+    if most > chunk_size:
+        message = f"{most} tokens, over chunk_size={chunk_size}: {_shown(chunk.text)}"
         yield Finding("over budget", number, message)
+    if made.said is not None and made.said != made.tokens:
+        message = (
+            f"{SENT_TOKENS} is {made.said!r}, but for {_shown(chunk.text)} it is {made.tokens}"
+        )
+        yield Finding("wrong token count", number, message)
     if chunk.token_count is not None and chunk.token_count != tokens:
         message = f"token_count is {chunk.token_count}, but {_shown(chunk.text)} has {tokens}"
         yield Finding("wrong token count", number, message)

@@ -3,23 +3,26 @@
 No package is imported for this: any object with the right attributes is a chunk.
 """
 
+import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from numbers import Integral
 from typing import Any, NamedTuple
 
+from cutline.chunks import Chunk
 from cutline.encoding import Encoding
 from cutline.protocols import TokenCounter
 from cutline.registry import token_counter_of
 from cutline.wrapping import wrap
 
 __all__ = [
-    "METADATA_NAMES",
     "ReadChunk",
     "Tokenizer",
     "counter_of",
-    "first_of",
     "named_count_of",
+    "own_tokenizer",
     "read_chunk",
+    "whole_chunk",
 ]
 
 Tokenizer = TokenCounter | str | Callable[[str], int] | Any
@@ -70,16 +73,66 @@ def read_chunk(chunk: Any, number: int, source: str) -> ReadChunk:
     return ReadChunk(text, *numbers)
 
 
+def whole_chunk(chunk: Any, read: ReadChunk, number: int, start: int, token_count: int) -> Chunk:
+    """Return a chunk of any library as a `Chunk`, with its headings and metadata.
+
+    Args:
+        chunk: the chunk.
+        read: what `read_chunk` has read of it.
+        number: its number, unless it has an index.
+        start: where it is.
+        token_count: the tokens of its text.
+    """
+    metadata = _metadata(chunk)
+    own = first_of(chunk, ("index",), Integral)
+    return Chunk(
+        text=read.text,
+        start_index=start,
+        end_index=start + len(read.text),
+        token_count=token_count,
+        index=number if own is None else int(own),
+        headings=_headings(chunk, metadata),
+        metadata=metadata,
+    )
+
+
+def _headings(chunk: Any, metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return a chunk's headings; adapters to other packages join them, in the metadata."""
+    found = first_of(chunk, ("headings",), (list, tuple))
+    if found is None:
+        found = first_of(metadata, ("headings",), (list, tuple, str)) or ()
+    return tuple(found.split(" > ")) if isinstance(found, str) else tuple(map(str, found))
+
+
+def _metadata(chunk: Any) -> Mapping[str, Any]:
+    """Return a chunk's metadata; rows of tables have it as JSON."""
+    found = first_of(chunk, METADATA_NAMES, (Mapping, str))
+    if isinstance(found, str):
+        with suppress(ValueError, RecursionError):
+            found = json.loads(found)
+    boundary = first_of(chunk, ("boundary",), str)
+    known = {} if boundary is None else {"boundary": boundary}
+    return {**known, **found} if isinstance(found, Mapping) else known
+
+
+def own_tokenizer(encoding: Tokenizer) -> Any:
+    """Return cutline's tokenizer for a name, or for one of Hugging Face; any other as it is."""
+    if isinstance(encoding, str | Encoding | TokenCounter):
+        return token_counter_of(encoding)
+    if hasattr(getattr(encoding, "backend_tokenizer", encoding), "no_truncation"):
+        return wrap(encoding)  # ignores its truncation and padding
+    return encoding
+
+
 def counter_of(encoding: Tokenizer) -> Callable[[str], int]:
     """Return a function that counts the tokens of a text, without special-token templates.
 
     Raises:
         TypeError: the object neither counts nor encodes.
     """
-    if isinstance(encoding, str | Encoding | TokenCounter):
-        return token_counter_of(encoding).count
-    if hasattr(getattr(encoding, "backend_tokenizer", encoding), "no_truncation"):
-        return wrap(encoding).count  # ignores its truncation and padding
+    own = own_tokenizer(encoding)
+    if isinstance(own, Encoding | TokenCounter):
+        return own.count
     if hasattr(encoding, "encode_ordinary"):  # tiktoken: special tokens as ordinary text
         return lambda text: len(encoding.encode_ordinary(text))
     if hasattr(encoding, "encode"):

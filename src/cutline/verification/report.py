@@ -16,6 +16,7 @@ FindingKind = Literal[
     "overlap too large",
     "nothing new",
     "out of order",
+    "wrong children",
 ]
 _MOST_SHOWN = 20
 

@@ -4,21 +4,18 @@
 them; otherwise chunks are located as by `verify`: docs/budgets.md, "Verifying".
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from itertools import pairwise
-from numbers import Integral
 from reprlib import repr as shortened
 from typing import Any
 
 from cutline.checks import plain_text, utf8_of
 from cutline.chunks import Chunk
-from cutline.verification.duck_typing import METADATA_NAMES, ReadChunk, first_of, read_chunk
+from cutline.verification.duck_typing import ReadChunk, read_chunk, whole_chunk
 from cutline.verification.locating import locate, span_holds
 from cutline.view.tokens import Tokenizer
 
-__all__ = ["chunks_of"]
+__all__ = ["chunks_of", "has_levels", "parents_of"]
 
 _NOT_FOUND = -1  # LangChain's value for an unknown offset
 
@@ -28,7 +25,8 @@ def chunks_of(text: str, chunks: Iterable[Any], encoding: Tokenizer) -> list[Chu
 
     Args:
         text: the text of which the chunks are slices.
-        chunks: in the order of the text, from any library.
+        chunks: in the order of the text, from any library; or the levels of a hierarchy, whose
+            last one is taken.
         encoding: counts tokens; the chunks' own counts are not used.
 
     Raises:
@@ -50,23 +48,37 @@ def chunks_of(text: str, chunks: Iterable[Any], encoding: Tokenizer) -> list[Chu
     if isinstance(chunks, str | Mapping):
         raise TypeError(f"chunks must be a list of chunks, got one {type(chunks).__name__}")
     given = list(chunks)
+    if has_levels(given):
+        given = [node.chunk for node in given[-1]]
     read = [_read(chunk, number, text) for number, chunk in enumerate(given)]
     starts = _starts(text, read)
     counts = encoding.count_batch([chunk.text for chunk in read]).tolist()
     return [
-        Chunk(
-            text=chunk.text,
-            start_index=start,
-            end_index=start + len(chunk.text),
-            token_count=tokens,
-            index=_index(whole, number),
-            headings=_headings(whole),
-            metadata=_metadata(whole),
-        )
+        whole_chunk(whole, chunk, number, start, tokens)
         for number, (whole, chunk, start, tokens) in enumerate(
             zip(given, read, starts, counts, strict=True)
         )
     ]
+
+
+def has_levels(chunks: list[Any]) -> bool:
+    """Return whether these are the levels of a hierarchy, each a list of nodes."""
+    return bool(chunks) and all(
+        isinstance(level, list | tuple) and all(hasattr(node, "children") for node in level)
+        for level in chunks
+    )
+
+
+def parents_of(levels: list[Any]) -> list[list[Chunk]]:
+    """Return for each chunk of the last level the chunks above it that begin with it."""
+    begun: list[list[Chunk]] = [[] for _ in levels[0]]
+    for above, level in pairwise(levels):
+        firsts: list[list[Chunk]] = [[] for _ in level]
+        for place, node in enumerate(above):
+            if len(node.children):
+                firsts[node.children[0]] = [*begun[place], node.chunk]
+        begun = firsts
+    return begun
 
 
 def _read(chunk: Any, number: int, text: str) -> ReadChunk:
@@ -123,23 +135,3 @@ def _located(text: str, chunks: list[ReadChunk]) -> Iterator[int]:
             )
         yield found
         before = found
-
-
-def _index(chunk: Any, number: int) -> int:
-    said = first_of(chunk, ("index",), Integral)
-    return number if said is None else int(said)
-
-
-def _headings(chunk: Any) -> tuple[str, ...]:
-    return tuple(map(str, first_of(chunk, ("headings",), (list, tuple)) or ()))
-
-
-def _metadata(chunk: Any) -> Mapping[str, Any]:
-    """Return a chunk's metadata; rows of tables have it as JSON."""
-    found = first_of(chunk, METADATA_NAMES, (Mapping, str))
-    if isinstance(found, str):
-        with suppress(ValueError, RecursionError):
-            found = json.loads(found)
-    boundary = first_of(chunk, ("boundary",), str)
-    known = {} if boundary is None else {"boundary": boundary}
-    return {**known, **found} if isinstance(found, Mapping) else known

@@ -11,12 +11,13 @@ import html
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
 from cutline.chunks import Chunk
-from cutline.view.foreign_chunks import chunks_of
+from cutline.template import Template
+from cutline.view.foreign_chunks import chunks_of, has_levels, parents_of
 from cutline.view.tokens import Tokenizer, tokenizer_of, tokens_of
 from cutline.view.totals import Totals, totals_of
 
@@ -31,6 +32,8 @@ def html_page(
     encoding: Tokenizer | str,
     title: str = "Chunks",
     chunk_size: int | None = None,
+    *,
+    template: Template | None = None,
 ) -> str:
     """Show a text and its chunks with tokens, overlap, fill and boundaries.
 
@@ -40,11 +43,15 @@ def html_page(
             omit text. Each is its text, or has it (`text`, `page_content`, `content`), and may
             have its start (`start_index`, `start_char_idx`, `split_idx_start`, `start`, also in
             its metadata) and end, in code points; or it is a pair of offset and str, or of
-            offsets. Unless all have their start, they are searched for from left to right.
+            offsets. Or the levels of a `HierarchicalChunker`: the last is shown, and before the
+            first chunk of each parent, the parent. Unless all have their start, they are
+            searched for from left to right.
         encoding: an `Encoding`, the name of one, or a wrapped tokenizer; each chunk is encoded
             on its own. If a wrapped one gives no offsets, tokens are not shown.
         title: the title of the page, such as the file's name.
         chunk_size: the budget in tokens, to show how full chunks are.
+        template: what is sent for a chunk: it is shown around the chunk's text, and its tokens are
+            counted, special tokens included.
 
     Returns:
         An HTML document. It loads nothing from the network.
@@ -66,7 +73,9 @@ def html_page(
     True
     """
     encoding = tokenizer_of(encoding)
-    read = chunks_of(text, chunks, encoding)
+    given = chunks if isinstance(chunks, str | Mapping) else list(chunks)
+    read = chunks_of(text, given, encoding)
+    parents = parents_of(given) if isinstance(given, list) and has_levels(given) else []
     totals = totals_of(text, read, chunk_size)
     style = _asset("page.css")
     script = _asset("tokens.js") + _asset("page.js")
@@ -77,7 +86,13 @@ def html_page(
         "style_hash": _csp_hash(style),
         "script": script,
         "script_hash": _csp_hash(script),
-        "data": _json_for_html(page_data(text, read, encoding, chunk_size)),
+        "data": _json_for_html(
+            {
+                **page_data(text, read, encoding, chunk_size),
+                **_frames(read, encoding, template),
+                "parents": [[_parent(parent) for parent in begun] for begun in parents],
+            }
+        ),
     }
     # One pass: inserted content is not searched for placeholders.
     return _PLACE.sub(lambda match: content[match[1]], _asset("page.html"))
@@ -105,6 +120,27 @@ def page_data(
         "sizes": shown.sizes_bytes,
         "widths": shown.widths,
     }
+
+
+def _frames(
+    chunks: Sequence[Chunk], encoding: Tokenizer, template: Template | None
+) -> dict[str, Any]:
+    """Return what is sent around each chunk, and how many tokens with it."""
+    if template is None:
+        return {"frames": [], "sent": []}
+    return {
+        "frames": [template.frame_of(chunk) for chunk in chunks],
+        "sent": [template.count(chunk, encoding) for chunk in chunks],
+    }
+
+
+def _parent(parent: Chunk) -> str:
+    """Say what a parent is, in the words of its chunks."""
+    path = f" · {' › '.join(parent.headings)}" if parent.headings else ""
+    return (
+        f"#{parent.index} · {parent.token_count:,} tokens · characters "
+        f"{parent.start_index:,}–{parent.end_index:,}{path}"
+    )
 
 
 def _shown_value(value: Any) -> str:

@@ -1,7 +1,7 @@
 """Where paragraphs and lines of a text end.
 
-A paragraph ends after a run of blank lines, each at most 200 blanks long. A line ends
-after a line end, unless the line only wraps: see `wrapping.pyx`.
+A paragraph ends after a run of blank lines, each at most 200 blanks long, unless it is the heading
+of what follows. A line ends after a line end, unless the line only wraps: see `wrapping.pyx`.
 
 Nothing before `start` counts, and nothing as far as 256 characters after a place.
 
@@ -11,11 +11,19 @@ Guarded by tests/kernels/test_lines.py.
 from cutline.kernels.base.characters cimport char_at
 from cutline.kernels.base.common cimport NOT_FOUND, uint32_t
 from cutline.kernels.breaks.line_ends cimport last_candidate
-from cutline.kernels.breaks.text_properties cimport SPACE, properties_of
+from cutline.kernels.breaks.text_properties cimport (
+    LETTER,
+    SB_LOWER,
+    SENTENCE_MASK,
+    SPACE,
+    properties_of,
+)
 from cutline.kernels.breaks.wrapping cimport is_wrapped
 
 cdef enum:
     MOST_BLANKS = 200           # of a blank line
+    MOST_HEADING = 80           # characters of a heading
+    MOST_AFTER_HEADING = 100    # white space after it, or after a line that may be one
 
 
 cdef bint has_blank_line_before(
@@ -46,6 +54,58 @@ cdef bint has_blank_line_after(const Characters* text, Py_ssize_t place) noexcep
     return False
 
 
+cdef inline bint ends_heading(uint32_t code_point) noexcept nogil:
+    """Whether a heading may end with it: no full stop, comma or quotation mark."""
+    return properties_of(code_point) & LETTER or code_point == c":" or code_point == c")"
+
+
+cdef bint is_heading_before(
+    const Characters* text, Py_ssize_t start, Py_ssize_t place
+) noexcept nogil:
+    """Whether the paragraph that ends here is one short line that looks like a heading."""
+    cdef Py_ssize_t end = place, first
+    cdef uint32_t found
+    while end > start and place - end <= MOST_AFTER_HEADING:
+        if not properties_of(char_at(text, end - 1)) & SPACE:
+            break
+        end -= 1
+    if end == start or place - end > MOST_AFTER_HEADING or not ends_heading(char_at(text, end - 1)):
+        return False
+    first = end
+    while first > start and char_at(text, first - 1) != c"\n":
+        first -= 1
+        if end - first > MOST_HEADING:
+            return False
+    if first > start and not has_blank_line_before(text, start, first - 1):
+        return False
+    while properties_of(char_at(text, first)) & SPACE:
+        first += 1
+    found = properties_of(char_at(text, first))
+    return found & LETTER and found & SENTENCE_MASK != SB_LOWER
+
+
+cdef bint is_body_after(const Characters* text, Py_ssize_t place) noexcept nogil:
+    """Whether what follows is more than another short line that may be a heading."""
+    cdef Py_ssize_t at = place, most = place + MOST_HEADING
+    cdef uint32_t code_point, last = c"."
+    while at < text.n and char_at(text, at) != c"\n":
+        code_point = char_at(text, at)
+        if not properties_of(code_point) & SPACE:
+            last = code_point
+        at += 1
+        if at > most:
+            return True
+    if place == text.n or not ends_heading(last):
+        return place < text.n
+    most = at + MOST_AFTER_HEADING
+    at += 1
+    while at < text.n and char_at(text, at) != c"\n":
+        if at > most or not properties_of(char_at(text, at)) & SPACE:
+            return True
+        at += 1
+    return False
+
+
 cdef Py_ssize_t last_paragraph(
     const Characters* text, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
 ) noexcept nogil:
@@ -53,7 +113,11 @@ cdef Py_ssize_t last_paragraph(
         until = last_candidate(text, True, after, until)
         if until <= after:
             return NOT_FOUND
-        if has_blank_line_before(text, start, until - 1) and not has_blank_line_after(text, until):
+        if (
+            has_blank_line_before(text, start, until - 1)
+            and not has_blank_line_after(text, until)
+            and not (is_heading_before(text, start, until) and is_body_after(text, until))
+        ):
             return until
         until -= 1
 

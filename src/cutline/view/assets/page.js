@@ -56,6 +56,7 @@ function about(k) {
   detail(made, `characters ${number(data.starts[k])}–${number(data.ends[k])}`, "span");
   const repeated = [...text.slice(starts[k], headEnds[k])].length;
   if (repeated) detail(made, `${number(repeated)} repeated`, "repeated");
+  if (data.sent.length) detail(made, `${number(data.sent[k])} tokens sent`, "sent");
   for (const [key, value] of Object.entries(others)) detail(made, `${key}: ${value}`);
   return made;
 }
@@ -94,7 +95,8 @@ function drawChunk(k) {
     drawPlain(box);
     shown.append(box);
   }
-  article.append(about(k), shown);
+  const [before, after] = (data.frames[k] ?? ["", ""]).map((sent) => sent && element("div", "frame", sent));
+  article.append(...[about(k), before, shown, after].filter(Boolean));
   article.number = k;
   articles.push(article);
   return article;
@@ -118,6 +120,7 @@ function drawAll() {
     group.role = "presentation";
     let height = 0;
     for (let k = first; k < Math.min(size, first + GROUP); k++) {
+      for (const parent of data.parents[k] ?? []) group.append(element("p", "parent", parent));
       if (starts[k] > reached) group.append(lost(reached, starts[k]));
       height += group.appendChild(drawChunk(k)).height;
       reached = Math.max(reached, ends[k]);

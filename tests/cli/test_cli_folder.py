@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,6 +54,15 @@ def run(*command: object) -> Run:
     return Run(*json.loads(found.stdout))
 
 
+def sizes_in(folder: Path) -> list[int]:
+    """List the sizes of a folder's files, while another process makes and deletes some."""
+    sizes = []
+    for path in folder.iterdir():
+        with suppress(FileNotFoundError):
+            sizes.append(path.lstat().st_size)
+    return sizes
+
+
 def kill(sent: int, target: Path, n_bytes: int, *command: object) -> None:
     """Send a signal to a program when it has written so many bytes into the folder of its target.
 
@@ -61,7 +71,7 @@ def kill(sent: int, target: Path, n_bytes: int, *command: object) -> None:
     for _ in range(5):
         with subprocess.Popen([*map(str, command)], cwd=ROOT, stderr=subprocess.DEVNULL) as process:
             while process.poll() is None:
-                sizes = [path.lstat().st_size for path in target.parent.iterdir() if path.exists()]
+                sizes = sizes_in(target.parent)
                 if sizes and sum(sizes) >= n_bytes:
                     process.send_signal(sent)
                     break

@@ -99,3 +99,32 @@ def test_chunks_of_records_are_refused(invoke: Invoke, folder: Path) -> None:
     result = invoke("verify", "--chunk-size", "16", "--source", "docs/a.txt", stdin=rows)
     assert result.exit_code == 2
     assert "--column" in result.stderr
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--template", r"{file} {index}: {headings}\n{text}"],
+        ["--prefix", "passage: "],
+        ["--with-headings"],
+    ],
+)
+def test_what_is_sent_counts_against_the_budget(
+    invoke: Invoke, folder: Path, form: str, options: list[str]
+) -> None:
+    out = folder / f"chunks.{form}"
+    made = invoke("chunk", "--chunk-size", "24", *options, "--format", form, "-o", out, "docs")
+    assert made.exit_code == 0
+    result = invoke("verify", "--chunk-size", "24", *options, out)
+    assert (result.exit_code, result.stderr) == (0, "")
+    more = invoke("verify", "--chunk-size", "24", "--prefix", "one two three " * 8, out)
+    assert more.exit_code == 1
+    assert "over budget" in more.stdout
+    assert "wrong token count" in more.stdout  # not what the rows say is sent
+
+
+def test_templates_of_other_fields_are_refused(invoke: Invoke, folder: Path) -> None:
+    result = invoke("verify", "--chunk-size", "9", "--template", "{titel} {text}", "x.jsonl")
+    assert result.exit_code == 2
+    assert "there is no {titel}" in result.stderr

@@ -79,8 +79,6 @@ class Cutting:
             raise click.UsageError("--language needs --by code")
         if self.lines is not None and self.by == "token":
             raise click.UsageError("--lines needs --by text, markdown, code or auto")
-        if self.pattern is not None and (self.prefix is not None or self.with_headings):
-            raise click.UsageError("--template says all that is sent: leave out the other options")
         self.template  # noqa: B018 (refuses a wrong one now)
 
     @cached_property
@@ -90,36 +88,7 @@ class Cutting:
         Raises:
             click.UsageError: --template is wrong.
         """
-        if self.pattern is None and self.prefix is None and not self.with_headings:
-            return None
-        from cutline.template import Template
-
-        if self.pattern is not None:
-            pattern = _unescaped(self.pattern)
-        else:
-            prefix = _unescaped(self.prefix or "").replace("{", "{{").replace("}", "}}")
-            pattern = prefix + ("{headings}\n\n{text}" if self.with_headings else "{text}")
-        try:
-            return Template(pattern)
-        except ValueError as error:
-            raise click.UsageError(f"--template: {error}") from error
-
-    def need_fields(self) -> None:
-        """Refuse a template with a field that neither a chunk nor a file has.
-
-        Raises:
-            click.UsageError: it has one.
-        """
-        from cutline.template import OF_CHUNKS, meant
-
-        known = (*OF_CHUNKS, _FILE)
-        for name in self.template.missing if self.template is not None else ():
-            if name not in known:
-                raise click.UsageError(
-                    f"--template: there is no {{{name}}}: the fields are "
-                    f"{', '.join(f'{{{one}}}' for one in known)}, and with --column of `cutline "
-                    f"chunk` the other columns of a row{meant(name, known)}"
-                )
+        return _template(self.pattern, self.prefix, self.with_headings)
 
     def sized_for(self, encoding: "Encoding") -> Self:
         """Return a copy whose chunk size is a number.
@@ -169,7 +138,7 @@ class Chunkers:
         of_rows: bool = False,
     ) -> None:
         if not of_rows:
-            cutting.need_fields()
+            _need_fields(cutting.template)
         self._encoding = encoding
         self._sizes = sizes
         self._cutting = cutting = cutting.sized_for(encoding)
@@ -230,10 +199,7 @@ class Chunkers:
         return _of_row(template, chunk.metadata.get(_RECORD, {})).render(chunk)
 
     def _template_of(self, name: str) -> "Template | None":
-        template = self._cutting.template
-        if template is None or _FILE not in template.missing:
-            return template
-        return template.fill(file=shown_name(name))
+        return with_file(self._cutting.template, name)
 
     def _filled(self, chunker: "Chunker", name: str) -> "Chunker":
         """Return the chunker for a file, whose name its template may have."""
@@ -396,6 +362,54 @@ def _of_row(template: "Template", record: "Mapping[str, Any]") -> "Template":
     return template.fill_from(record)
 
 
+def _template(pattern: str | None, prefix: str | None, with_headings: bool) -> "Template | None":
+    """Make the template that the options describe; None: the text alone is sent.
+
+    Raises:
+        click.UsageError: options contradict each other, or the pattern is wrong.
+    """
+    if pattern is not None and (prefix is not None or with_headings):
+        raise click.UsageError("--template says all that is sent: leave out the other options")
+    if pattern is None and prefix is None and not with_headings:
+        return None
+    from cutline.template import Template
+
+    if pattern is not None:
+        pattern = _unescaped(pattern)
+    else:
+        prefix = _unescaped(prefix or "").replace("{", "{{").replace("}", "}}")
+        pattern = prefix + ("{headings}\n\n{text}" if with_headings else "{text}")
+    try:
+        return Template(pattern)
+    except ValueError as error:
+        raise click.UsageError(f"--template: {error}") from error
+
+
+def _need_fields(template: "Template | None") -> None:
+    """Refuse a template with a field that neither a chunk nor a file has.
+
+    Raises:
+        click.UsageError: it has one.
+    """
+    from cutline.template import OF_CHUNKS, meant
+
+    known = (*OF_CHUNKS, _FILE)
+    for name in template.missing if template is not None else ():
+        if name not in known:
+            raise click.UsageError(
+                f"--template: there is no {{{name}}}: the fields are "
+                f"{', '.join(f'{{{one}}}' for one in known)}, and with --column of `cutline "
+                f"chunk` the other columns of a row{meant(name, known)}"
+            )
+
+
+def with_file(template: "Template | None", name: str) -> "Template | None":
+    """Fill in a file's name, where a template has it."""
+    if template is None or _FILE not in template.missing:
+        return template
+    return template.fill(file=shown_name(name))
+
+
 def _unescaped(text: str) -> str:
     r"""Replace \n and \t, which are hard to type in a shell; two backslashes are one."""
     found = {"n": "\n", "t": "\t", "\\": "\\"}
@@ -470,13 +484,7 @@ _GRID = [
         help="Maximum tokens that a chunk shares with the one before it, one or more numbers.",
     ),
 ]
-_OTHERS = [
-    click.option(
-        "--language",
-        metavar="NAME",
-        shell_complete=complete_languages,
-        help="With --by code, such as python.  [default: by the file's name]",
-    ),
+_SENT = [
     click.option(
         "--template",
         "pattern",
@@ -489,6 +497,15 @@ _OTHERS = [
     click.option(
         "--with-headings", is_flag=True, help="The same: the headings, a blank line, and the text."
     ),
+]
+_OTHERS = [
+    click.option(
+        "--language",
+        metavar="NAME",
+        shell_complete=complete_languages,
+        help="With --by code, such as python.  [default: by the file's name]",
+    ),
+    *_SENT,
     also_fits,
     click.option(
         "--never-across",
@@ -543,6 +560,21 @@ def chunking_options(command: Command) -> Command:
 
     wrapped: Any = with_cutting
     return _with_options(wrapped, [*_SIZES, *_OTHERS])  # type: ignore[no-any-return]
+
+
+def template_options(command: Command) -> Command:
+    """Add the options of what is sent for a chunk; the command gets them as `template`."""
+
+    @wraps(command)
+    def with_template(
+        pattern: str | None, prefix: str | None, with_headings: bool, **values: Any
+    ) -> Any:
+        template = _template(pattern, prefix, with_headings)
+        _need_fields(template)
+        return command(template=template, **values)
+
+    wrapped: Any = with_template
+    return _with_options(wrapped, _SENT)  # type: ignore[no-any-return]
 
 
 def grid_options(command: Command) -> Command:

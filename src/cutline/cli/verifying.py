@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cutline.cli.chunkers import template_options, with_file
 from cutline.cli.commands import command, run
 from cutline.cli.decoding import TextReader, reads_text
 from cutline.cli.failure import message_of
@@ -20,6 +21,7 @@ from cutline.errors import CutlineError
 
 if TYPE_CHECKING:
     from cutline import Encoding, Report
+    from cutline.template import Template
 
 Reports = Iterator[tuple[str, "Report"]]
 
@@ -40,6 +42,7 @@ Reports = Iterator[tuple[str, "Report"]]
     help="Maximum tokens that a chunk shares with the text before it.",
 )
 @click.option("--strip", is_flag=True, help="White space between chunks may be missing.")
+@template_options
 @also_fits
 @click.option(
     "--source",
@@ -58,6 +61,7 @@ def verify(
     chunk_size: int,
     overlap: int,
     strip: bool,
+    template: "Template | None",
     also_fits: "dict[str | Encoding, int]",
     source: str | None,
 ) -> None:
@@ -87,6 +91,7 @@ def verify(
                         chunk_size=chunk_size,
                         chunk_overlap=overlap,
                         strip=strip,
+                        template=with_file(template, str(file)),
                         also_fits=also_fits,
                     ),
                 )

@@ -82,15 +82,21 @@ def view(
         for name, (text, chunks) in results:
             title = "standard input" if name == STDIN else name
             size = chunkers.chunk_size
+            template = chunkers.template_for(name)
             if is_page:
-                template = chunkers.template_for(name)
                 yield html_page(
                     text, chunks, encoding, title=title, chunk_size=size, template=template
                 )
             else:
                 has_colors = _has_colors(colors, output)
                 yield from terminal_view(
-                    text, chunks, encoding, title=title, chunk_size=size, has_colors=has_colors
+                    text,
+                    chunks,
+                    encoding,
+                    title=title,
+                    chunk_size=size,
+                    has_colors=has_colors,
+                    template=template,
                 )
 
     run(files, output, work=work, write=write)

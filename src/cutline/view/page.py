@@ -16,7 +16,7 @@ from importlib.resources import files
 from typing import Any
 
 from cutline.chunks import Chunk
-from cutline.template import Template
+from cutline.template import SENT_TOKENS, Template
 from cutline.view.foreign_chunks import chunks_of, has_levels, parents_of
 from cutline.view.tokens import Tokenizer, tokenizer_of, tokens_of
 from cutline.view.totals import Totals, totals_of
@@ -76,7 +76,8 @@ def html_page(
     given = chunks if isinstance(chunks, str | Mapping) else list(chunks)
     read = chunks_of(text, given, encoding)
     parents = parents_of(given) if isinstance(given, list) and has_levels(given) else []
-    totals = totals_of(text, read, chunk_size)
+    around = _frames(read, encoding, template)
+    totals = totals_of(text, read, chunk_size, around["sent"])
     style = _asset("page.css")
     script = _asset("tokens.js") + _asset("page.js")
     content = {
@@ -88,8 +89,8 @@ def html_page(
         "script_hash": _csp_hash(script),
         "data": _json_for_html(
             {
-                **page_data(text, read, encoding, chunk_size),
-                **_frames(read, encoding, template),
+                **page_data(text, read, encoding, chunk_size, is_sent=template is not None),
+                **around,
                 "parents": [[_parent(parent) for parent in begun] for begun in parents],
             }
         ),
@@ -99,7 +100,12 @@ def html_page(
 
 
 def page_data(
-    text: str, chunks: Sequence[Chunk], encoding: Tokenizer, chunk_size: int | None
+    text: str,
+    chunks: Sequence[Chunk],
+    encoding: Tokenizer,
+    chunk_size: int | None,
+    *,
+    is_sent: bool = False,
 ) -> dict[str, Any]:
     """Collect the data for the script; lists have an entry for each chunk."""
     shown = tokens_of(encoding, chunks)
@@ -112,7 +118,11 @@ def page_data(
         "counts": [chunk.token_count for chunk in chunks],
         "headings": [list(chunk.headings) for chunk in chunks],
         "metadata": [
-            {str(key): _shown_value(value) for key, value in chunk.metadata.items()}
+            {
+                str(key): _shown_value(value)
+                for key, value in chunk.metadata.items()
+                if not (is_sent and key == SENT_TOKENS)  # counted anew, and shown as such
+            }
             for chunk in chunks
         ],
         "hashes": [chunk.content_hash for chunk in chunks],

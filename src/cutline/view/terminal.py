@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from cutline.chunks import Chunk
+from cutline.template import Template
 from cutline.view.foreign_chunks import chunks_of
 from cutline.view.tokens import ShownTokens, Tokenizer, tokenizer_of, tokens_of
 from cutline.view.totals import Totals, lost_spans, totals_of
@@ -45,6 +46,7 @@ def terminal_view(
     title: str = "Chunks",
     chunk_size: int | None = None,
     has_colors: bool = True,
+    template: Template | None = None,
 ) -> Iterator[str]:
     r"""Yield the lines to print: totals, then each chunk under a line about it.
 
@@ -56,6 +58,7 @@ def terminal_view(
         chunk_size: the budget in tokens, to show how full chunks are.
         has_colors: whether to show tokens and overlap in colours; without colours there is no
             escape sequence, and overlap is shown between the signs ⟪ and ⟫.
+        template: what is sent for a chunk, whose tokens are shown, too; see `html_page`.
 
     Raises:
         SurrogateError, TypeError, ValueError: as `html_page`.
@@ -77,16 +80,17 @@ def terminal_view(
     """
     encoding = tokenizer_of(encoding)
     read = chunks_of(text, chunks, encoding)
-    totals = totals_of(text, read, chunk_size)
+    sent = [] if template is None else [template.count(chunk, encoding) for chunk in read]
+    totals = totals_of(text, read, chunk_size, sent)
     paint = _paint if has_colors else _no_paint
     yield paint(_line(title), _BOLD) + "\n"
     yield _totals_lines(totals, _line(encoding.name), chunk_size)
     lost = dict(lost_spans(text, read))
-    budget = chunk_size or max(totals.largest, 1)
+    budget = chunk_size or max(totals.largest, *sent, 1)
     shared_until = 0
     for place, chunk in enumerate(read):
         yield from _lost_line(text, lost, shared_until, paint)
-        yield "\n" + paint(_about(chunk, budget, chunk_size), _BOLD) + "\n"
+        yield "\n" + paint(_about(chunk, budget, chunk_size, sent[place : place + 1]), _BOLD) + "\n"
         next_start = read[place + 1].start_index if place + 1 < len(read) else len(text)
         head = min(max(shared_until - chunk.start_index, 0), len(chunk.text))
         tail = min(max(next_start - chunk.start_index, head), len(chunk.text))
@@ -148,12 +152,14 @@ def _totals_lines(totals: Totals, encoding_name: str, chunk_size: int | None) ->
     )
 
 
-def _about(chunk: Chunk, budget: int, chunk_size: int | None) -> str:
+def _about(chunk: Chunk, budget: int, chunk_size: int | None, sent: list[int]) -> str:
     of_budget = "" if chunk_size is None else f" of {chunk_size:,}"
+    counted = [f"{number:,}{of_budget} tokens sent" for number in sent]
     parts = [
         f"#{chunk.index}",
-        _bar(chunk.token_count / budget),
-        f"{chunk.token_count:,}{of_budget} tokens",
+        _bar((sent or [chunk.token_count])[0] / budget),
+        f"{chunk.token_count:,}{'' if sent else of_budget} tokens",
+        *counted,
         f"characters {chunk.start_index:,}-{chunk.end_index:,}",
     ]
     if "boundary" in chunk.metadata:

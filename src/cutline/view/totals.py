@@ -47,8 +47,16 @@ def lost_spans(text: str, chunks: Sequence[Chunk]) -> list[tuple[int, int]]:
     return [(start, end) for start, end, _ in uncovered(spans, len(text))]
 
 
-def totals_of(text: str, chunks: Sequence[Chunk], chunk_size: int | None) -> Totals:
+def totals_of(
+    text: str, chunks: Sequence[Chunk], chunk_size: int | None, sent: Sequence[int] = ()
+) -> Totals:
     """Compute the totals of a text's chunks.
+
+    Args:
+        text: the text.
+        chunks: its chunks.
+        chunk_size: the budget in tokens, if there is one.
+        sent: for each chunk the tokens that count against the budget; none: its own.
 
     >>> totals = totals_of("abc", [Chunk("ab", 0, 2, 1, 0), Chunk("bc", 1, 3, 2, 1)], 2)
     >>> totals.token_count, totals.mean_fill, totals.overlap_characters, totals.lost_characters
@@ -64,7 +72,7 @@ def totals_of(text: str, chunks: Sequence[Chunk], chunk_size: int | None) -> Tot
         token_count=sum(sizes),
         smallest=min(sizes, default=0),
         largest=max(sizes, default=0),
-        mean_fill=sum(sizes) / len(sizes) / chunk_size if chunk_size and has_fill else None,
+        mean_fill=sum(sent or sizes) / len(sizes) / chunk_size if chunk_size and has_fill else None,
         overlap_characters=held - (len(text) - lost),
         lost_characters=lost,
     )

@@ -48,7 +48,7 @@ function about(k) {
   head.append(link, element("span", "count", fillOf(k)));
   const bar = element("div", "fill");
   bar.append(element("i"));
-  bar.firstChild.style.width = `${Math.min(100, (100 * counts[k]) / largest)}%`;
+  bar.firstChild.style.width = `${Math.min(100, (100 * (data.sent[k] ?? counts[k])) / largest)}%`;
   made.append(head, bar);
   const { boundary, ...others } = data.metadata[k];
   if (data.headings[k].length) detail(made, data.headings[k].join(" › "), "path");

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Invoke
+from tests.cli.conftest import Invoke, rows_of
 
 TEXTS = {"a.txt": "One two three. Four five, six. " * 9, "b.md": "# A\n\nÄ b 👩‍👩‍👧‍👦.\n" * 5}
 
@@ -122,6 +122,54 @@ def test_what_is_sent_counts_against_the_budget(
     assert more.exit_code == 1
     assert "over budget" in more.stdout
     assert "wrong token count" in more.stdout  # not what the rows say is sent
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+@pytest.mark.parametrize("options", [[], ["--prefix", "in: "]], ids=["text", "prefix"])
+def test_families_are_checked_level_by_level(
+    invoke: Invoke, folder: Path, form: str, options: list[str]
+) -> None:
+    out = folder / f"chunks.{form}"
+    sizes = ["--sizes", "40,20,12", *options]
+    assert invoke("chunk", *sizes, "--format", form, "-o", out, "docs").exit_code == 0
+    result = invoke("verify", *sizes, out)
+    assert (result.exit_code, result.stderr) == (0, "")
+    heads = [line.partition(": ")[0] for line in result.stdout.splitlines() if ": " in line]
+    assert heads == [f"docs/{name}, level {k}" for name in TEXTS for k in range(3)]
+    smaller = invoke("verify", "--sizes", "40,20,8", *options, out)
+    assert smaller.exit_code == 1
+    assert "over budget" in smaller.stdout
+    for wrong, said in (
+        (["--chunk-size", "40"], "these rows have levels: pass their --sizes"),
+        (["--sizes", "40,20"], "a row has level 2: it must be from 0 to 1"),
+        ([], "pass either --chunk-size or --sizes"),
+        (["--sizes", "40", "--chunk-size", "40"], "pass either --chunk-size or --sizes"),
+        (["--sizes", "40", "--strip"], "--sizes is for chunks without --overlap and --strip"),
+    ):
+        refused = invoke("verify", *wrong, out)
+        assert refused.exit_code == 2
+        assert said in refused.stderr
+
+
+def test_children_that_do_not_make_up_their_parent_are_found(invoke: Invoke, folder: Path) -> None:
+    rows = rows_of(invoke("chunk", "--sizes", "40,20", "docs/a.txt").stdout_bytes)
+    parents = [row["id"] for row in rows if row["level"] == 0]
+    assert len(parents) > 1
+
+    def found(changed: list[dict[str, object]]) -> str:
+        path = folder / "changed.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in changed), "utf-8")
+        result = invoke("verify", "--sizes", "40,20", path)
+        assert result.exit_code == 1
+        return result.stdout
+
+    last = [dict(row) for row in rows]
+    last[-1]["parent_id"] = parents[0]
+    assert "do not make it up" in found(last)
+    lost = [dict(row) for row in rows]
+    lost[-1]["parent_id"] = "nowhere"
+    assert "its parent_id is 'nowhere', but that of its parent is None" in found(lost)
+    assert "text lost" in found(rows[:-1])
 
 
 def test_templates_of_other_fields_are_refused(invoke: Invoke, folder: Path) -> None:

@@ -9,12 +9,13 @@ if TYPE_CHECKING:
     from cutline import Chunk
     from cutline.chunking import Chunker
 
-__all__ = ["family", "place_of", "sizes_option"]
+__all__ = ["family", "place_of", "read_sizes", "sizes_option"]
 
 _NODE = "node"  # the key of a chunk's metadata until it is written
 
 
-def _sizes(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...]:
+def read_sizes(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...]:
+    """Convert what --sizes got; none: an empty tuple."""
     if value is None:
         return ()
     sizes = tuple(click.IntRange(min=1)(one.strip(), param, ctx) for one in value.split(","))
@@ -26,7 +27,7 @@ def _sizes(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 sizes_option = click.option(
     "--sizes",
     metavar="N,N,...",
-    callback=_sizes,
+    callback=read_sizes,
     help="Maximum tokens at several levels, such as 2048,512,128, instead of --chunk-size: each "
     "chunk of a level is cut into those of the next one, and rows have level, id and parent_id.",
 )

@@ -7,7 +7,7 @@ from typing import Any
 from cutline.counting.limits import AlsoFits
 from cutline.template import Template
 from cutline.verification.checking import verify
-from cutline.verification.duck_typing import Tokenizer
+from cutline.verification.duck_typing import Tokenizer, read_chunk
 from cutline.verification.report import Finding, Report
 
 __all__ = ["verify_levels"]
@@ -31,7 +31,8 @@ def verify_levels(
     Args:
         text: the text that was cut.
         levels: what a `HierarchicalChunker` returns, or lists of nodes that have `chunk`, `id`,
-            `parent`, `parent_id` and `children` like its own.
+            `parent`, `parent_id` and `children` like its own; the chunks may be all that `verify`
+            reads as one.
         encoding: counts tokens, as for `verify`.
         sizes: the budget of each level.
         template: what is sent for a chunk, as for `verify`.
@@ -67,7 +68,7 @@ def verify_levels(
             template=template, count_text=count_text, also_fits=also_fits,
         )  # fmt: skip
         below = levels[place + 1] if place + 1 < len(levels) else ()
-        own = [*_wrong_parents(above, level), *_wrong_children(level, below)]
+        own = [*_wrong_parents(above, level), *_wrong_children(text, level, below)]
         findings = sorted((*report.findings, *own), key=lambda found: _number(found, len(level)))
         reports.append(replace(report, findings=tuple(findings)))
         above = level
@@ -98,14 +99,15 @@ def _wrong_parents(above: Sequence[Any], level: Sequence[Any]) -> Iterator[Findi
             yield Finding("wrong children", number, "it has no parent")
 
 
-def _wrong_children(level: Sequence[Any], below: Sequence[Any]) -> Iterator[Finding]:
+def _wrong_children(text: str, level: Sequence[Any], below: Sequence[Any]) -> Iterator[Finding]:
     """Find nodes that their children do not make up."""
+    texts = [read_chunk(node.chunk, number, text).text for number, node in enumerate(below)]
     for number, node in enumerate(level):
         missing = [child for child in node.children if not 0 <= child < len(below)]
         if missing:
             yield Finding("wrong children", number, f"there is no chunk {missing[0]} below it")
         elif below:
-            chunks = [below[child].chunk for child in node.children]
-            if "".join(chunk.text for chunk in chunks) != node.chunk.text:
-                shown = f"chunks {list(node.children)}" if chunks else "none"
+            joined = "".join(texts[child] for child in node.children)
+            if joined != read_chunk(node.chunk, number, text).text:
+                shown = f"chunks {list(node.children)}" if node.children else "none"
                 yield Finding("wrong children", number, f"its children, {shown}, do not make it up")

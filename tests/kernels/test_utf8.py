@@ -22,6 +22,20 @@ def expected(data: bytes) -> int:
         return error.start
 
 
+@pytest.mark.parametrize(
+    "letter", ["a", "\xf1", "\u65e5", "\U0001f469", "\0", "\x7f\x80\u07ff\u0800"]
+)
+@pytest.mark.parametrize("n", [0, 1, (1 << 16) - 2, (1 << 16) - 1, 1 << 16, (1 << 16) + 9])
+def test_texts_of_every_width_and_length_are_as_the_codec_says(letter: str, n: int) -> None:
+    text = (letter + "x" * 7 + letter * 2) * (n // 10) + letter * (n % 10)
+    assert encode_utf8(text) == text.encode()
+    for place in {0, n // 2, n}:
+        broken = text[:place] + "\ud800" + text[place:]
+        with pytest.raises(UnicodeEncodeError, match="surrogates not allowed") as caught:
+            encode_utf8(broken)
+        assert caught.value.start == place
+
+
 def test_every_character_is_valid() -> None:
     text = "".join(map(chr, itertools.chain(range(0xD800), range(0xE000, 0x110000)))).encode()
     assert valid_bytes(text) == len(text)

@@ -9,7 +9,7 @@ from cpython.buffer cimport (
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.number cimport PyNumber_Index
 from cpython.unicode cimport (
-    PyUnicode_AsUTF8AndSize, PyUnicode_AsUTF8String, PyUnicode_Check, PyUnicode_CheckExact,
+    PyUnicode_AsUTF8AndSize, PyUnicode_Check, PyUnicode_CheckExact,
     PyUnicode_FromObject, PyUnicode_GET_LENGTH,
 )
 from libc.stdlib cimport free, malloc, realloc
@@ -73,7 +73,7 @@ cdef object plain_utf8(text):
     if PyUnicode_IS_ASCII(text):
         return text
     try:
-        return PyUnicode_AsUTF8String(text)
+        return encode_utf8(text)
     except UnicodeEncodeError:
         return None
 
@@ -570,7 +570,8 @@ cdef object array_of_ids(EncoderState* state, Py_ssize_t n):
         return copy_ids(state.out, n)
     # Memory touched for the first time takes longer than encoding into it: touch it once.
     owner = IdMemory()      # first, for it may fail
-    shrunk = realloc(state.out, n * sizeof(uint32_t))
+    with nogil:     # giving back memory takes milliseconds
+        shrunk = realloc(state.out, n * sizeof(uint32_t))
     owner.ids = state.out if shrunk == NULL else <uint32_t*> shrunk
     owner.n = n
     state.out = NULL

@@ -23,6 +23,15 @@ cdef enum:
 cdef double WAIT_SECONDS = 5e-5
 
 
+cdef bint put(LiveText* live, const uint8_t* data, Py_ssize_t n) noexcept nogil:
+    """Put bytes behind the text, that they can be read. False: no memory."""
+    if not reserve_text(live, n):
+        return False
+    if n > 0:   # of no bytes there may be no address
+        memcpy(live.text + live.n, data, n)
+    return True
+
+
 @auto_pickle(False)
 cdef class Growing:
     """A text that grows and is cut at its end, and its tokens; `cutline.Appender` adds the rest.
@@ -168,10 +177,14 @@ cdef class Growing:
         """Append from a checkpoint. Returns the tokens; leaves no trace if it fails."""
         cdef Py_ssize_t added = 0, checkpoint
         cdef const uint8_t* data = utf8_data(owner, &added)
-        if not reserve_text(&self.live, added):
+        cdef bint done
+        if added < NOGIL_BYTES:
+            done = put(&self.live, data, added)
+        else:
+            with nogil:
+                done = put(&self.live, data, added)
+        if not done:
             raise MemoryError(f"no memory to append {added} bytes of text")
-        if added > 0:   # of no bytes there may be no address
-            memcpy(self.live.text + self.live.n, data, added)
         checkpoint = self.add_checkpoint()
         try:
             return self.read_on(checkpoint, self.live.n + added, limit, keeps_checkpoints)

@@ -472,5 +472,6 @@ cdef object array_of(const uint32_t* ids, Py_ssize_t n):
     found = np.empty(n, dtype=np.uint32)
     if n:
         out = found
-        memcpy(&out[0], ids, n * sizeof(uint32_t))
+        with nogil:
+            memcpy(&out[0], ids, n * sizeof(uint32_t))
     return found

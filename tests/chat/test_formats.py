@@ -196,6 +196,8 @@ def test_tools_are_estimated_as_the_cookbook_does() -> None:
         ("gpt-4o-mini", (512, 512), "high", 8500),
         ("o1", (512, 512), "high", 225),
         ("gpt-5", (768, 768), "high", 630),
+        ("gpt-5.1", (768, 768), "low", 70),
+        ("gpt-5.4-mini", (1024, 1024), "auto", 1659),
         ("gpt-4.1-mini", (1024, 1024), "high", 1659),
         ("gpt-4.1-mini", (1800, 2400), "high", 2353),
         ("o4-mini", (32, 32), "low", 2),

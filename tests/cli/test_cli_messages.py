@@ -140,3 +140,28 @@ def test_formats_of_models(invoke: Invoke, tmp_path: Path) -> None:
     wrong = invoke("messages", "--chat", "openai:nothing", stdin=given)
     assert wrong.exit_code == 2
     assert "nothing" in wrong.stderr
+
+
+def test_formats_that_count_whole_requests_count_each_message(invoke: Invoke) -> None:
+    from cutline import Conversation
+    from cutline.chat import openai_estimate
+
+    messages = chat(3)
+    given = json.dumps({"messages": messages})
+    result = invoke("messages", "--chat", "openai:gpt-4o", "--format", "json", stdin=given)
+    row = json.loads(result.stdout)
+    counts = [message["token_count"] for message in row["messages"]]
+    assert counts == Conversation(openai_estimate("gpt-4o"), messages).message_counts()
+    assert sum(counts) == row["token_count"]
+    assert "around" not in invoke("messages", "--chat", "openai:gpt-4o", stdin=given).stdout
+
+
+@pytest.mark.parametrize("option", [["--encoding", "gpt2"], ["--model", "gpt-4"]])
+@pytest.mark.parametrize("name", ["harmony", "openai:gpt-4o"])
+def test_a_format_with_an_encoding_of_its_own_takes_no_other(
+    invoke: Invoke, name: str, option: list[str]
+) -> None:
+    result = invoke("messages", "--chat", name, *option, stdin="[]")
+    assert result.exit_code == 2
+    assert f"--chat {name} has an encoding of its own" in result.stderr
+    assert invoke("messages", "--chat", "plain", *option, stdin="[]").exit_code == 0

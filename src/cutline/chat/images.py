@@ -59,7 +59,13 @@ def _whole(number: float, digits: int = 3) -> float:
 # The first name that a model's begins with.
 _RULES: Final[tuple[tuple[str, Tiles | Patches | None], ...]] = (
     ("gpt-5-mini", Patches(1.62)),
+    ("gpt-5-codex-mini", Patches(1.62)),
+    ("gpt-5.1-codex-mini", Patches(1.62)),
+    ("gpt-5.4-mini", Patches(1.62)),
     ("gpt-5-nano", Patches(2.46)),
+    ("gpt-5.4-nano", Patches(2.46)),
+    ("gpt-5.1", Tiles(70, 140)),
+    ("gpt-5.", None),  # from 5.2 on: what is said of them differs
     ("gpt-5", Tiles(70, 140)),
     ("gpt-4.1-mini", Patches(1.62)),
     ("gpt-4.1-nano", Patches(2.46)),
@@ -71,6 +77,8 @@ _RULES: Final[tuple[tuple[str, Tiles | Patches | None], ...]] = (
     ("gpt-4-turbo", Tiles(85, 170)),
     ("gpt-4-vision", Tiles(85, 170)),
     ("o4-mini", Patches(1.72)),
+    ("codex-mini", Patches(1.72)),
+    ("computer-use-preview", Tiles(65, 129)),
     ("o3-mini", None),
     ("o1-mini", None),
     ("o1", Tiles(75, 150)),

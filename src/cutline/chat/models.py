@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cutline.chat.additive import AdditiveFormat
 from cutline.chat.harmony import Harmony
+from cutline.chat.image_size import size_of_data
 from cutline.chat.images import image_rule
 from cutline.chat.messages import plain
 from cutline.chat.protocols import ChatFormat, Tool
@@ -74,14 +75,15 @@ class OpenAIEstimate(AdditiveFormat):
     """An estimate of the tokens of a request to OpenAI's API; what is really sent is not public.
 
     - Messages: 3 tokens each, 1 more for a name, and 3 for what begins the answer, as OpenAI's
-      cookbook counts them ("How to count tokens with tiktoken", read in 2025), which says itself
-      that this may change.
+      cookbook counts them (github.com/openai/openai-cookbook, "How to count tokens with
+      tiktoken", compared on 2026-11-24), which says itself that this may change.
     - Tools: for each function 7 (gpt-3.5 and gpt-4: 10), for the first parameter 3 and for each 3,
       for each choice of an enum 3 and -3 for all, 12 at the end, and the texts, as there.
     - Calls of tools: their names and arguments, and 3 for each, by analogy.
-    - Images: by the rules of OpenAI's guide ("Images and vision", read in 2025): a base and tiles
-      of 512 pixels, or patches of 32 pixels. An image says its size as "width" and "height" in
-      "image_url"; without a size, only "detail": "low" can be counted.
+    - Images: by the rules of OpenAI's guide (platform.openai.com/docs/guides/images-vision, as
+      others' counters quote it on 2026-11-24): a base and tiles of 512 pixels, or patches of 32
+      pixels. The size is read from the data of a data URL; an image elsewhere says it as "width"
+      and "height" in "image_url", or else only "detail": "low" can be counted, of tiles.
 
     Args:
         model: such as "gpt-4o".
@@ -126,16 +128,18 @@ class OpenAIEstimate(AdditiveFormat):
         if kind not in ("image_url", "input_image"):
             raise ChatError(f"{where} is no text or image: {kind!r} has no published rule")
         image = part.get("image_url")
-        image = {**part, **(image if isinstance(image, dict) else {})}
+        image = {**part, **(image if isinstance(image, dict) else {"url": image})}
         detail = image.get("detail", "auto")
         if self._image_rule is None:
             raise ChatError(f"{where} is an image, and no rule is known for {self.model!r}")
         width, height = image.get("width"), image.get("height")
         is_sized = all(type(side) is int and side > 0 for side in (width, height))
+        if not is_sized and (size := size_of_data(image.get("url"))) is not None:
+            (width, height), is_sized = size, True
         if not is_sized and not (detail == "low" and hasattr(self._image_rule, "base")):
             raise ChatError(
                 f"{where} is an image of unknown size: add its 'width' and 'height' in pixels to "
-                "'image_url'"
+                "'image_url', or pass a data URL of a PNG, JPEG, GIF or WebP"
             )
         return self._image_rule.tokens(width or 1, height or 1, detail)
 

@@ -3,9 +3,11 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.core import ParameterSource
 
 from cutline.cli.commands import Named, command, run
 from cutline.cli.decoding import InputError, TextReader, reads_text
@@ -152,11 +154,16 @@ def messages(
     Each FILE is JSON: an array of messages, as OpenAI's API has them, or an object
     with "messages" and "tools"; or JSON Lines with such a conversation in each
     line. What is trimmed keeps its form.
+
+    The count of a message is what it adds to the request that ended before it. The
+    first one has the tools and what begins the answer, too, unless there is a line
+    "around" for them.
     """
     from cutline.chat.by_name import chat_format_of
 
     if max_tokens is not None and form is not None:
         raise click.UsageError("--format is for counts; with --max-tokens, JSON is written")
+    _need_no_encoding(chat_name)
     try:
         chat_format = chat_format_of(chat_name, encoding)
     except (ValueError, KeyError, ImportError) as error:
@@ -196,6 +203,21 @@ def messages(
     )
 
 
+def _need_no_encoding(chat_name: str) -> None:
+    """Refuse an encoding for a format that has its own.
+
+    Raises:
+        click.UsageError: one was given.
+    """
+    if chat_name in ("chatml", "plain") or Path(chat_name).is_file():
+        return
+    source = click.get_current_context().get_parameter_source
+    if ParameterSource.COMMANDLINE in (source("encoding_name"), source("model")):
+        raise click.UsageError(
+            f"--chat {chat_name} has an encoding of its own: leave out --encoding and --model"
+        )
+
+
 def _conversations(text: str) -> list[Conversation]:
     """Read a file.
 
@@ -229,8 +251,7 @@ def _conversation(line: str, number: int) -> Conversation:
 def _counts(chat_format: "ChatFormat", one: Conversation) -> dict[str, Any]:
     """Count a conversation: in all, and each message if the format can."""
     total = one.checked(lambda: chat_format.count(one.messages, tools=one.tools))
-    of_each = getattr(chat_format, "message_counts", None)
-    counts = of_each(one.messages) if of_each else [None] * len(one.messages)
+    counts = _counts_of_each(chat_format, one)
     return {
         "token_count": total,
         "messages": [
@@ -238,6 +259,20 @@ def _counts(chat_format: "ChatFormat", one: Conversation) -> dict[str, Any]:
             for message, count in zip(one.messages, counts, strict=True)
         ],
     }
+
+
+def _counts_of_each(chat_format: "ChatFormat", one: Conversation) -> Sequence[int | None]:
+    """Count each message; None: the format refuses what ends before the conversation does."""
+    from cutline import Conversation as Growing
+    from cutline.errors import ChatError
+
+    if (of_each := getattr(chat_format, "message_counts", None)) is not None:
+        counts: list[int] = of_each(one.messages)
+        return counts
+    try:
+        return Growing(chat_format, one.messages, one.tools).message_counts()
+    except ChatError:
+        return [None] * len(one.messages)
 
 
 def _shown(message: Any) -> str:

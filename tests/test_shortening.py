@@ -88,7 +88,7 @@ def test_a_table_keeps_its_header_and_its_columns() -> None:
         short = check(out.getvalue(), max_tokens, "csv")
         assert short is not None
         assert short.kind == "csv"
-        rows = [row for row in csv.reader(io.StringIO(short.text, newline="")) if len(row) != 1]
+        rows = [*csv.reader(io.StringIO(short.text, newline=""))]
         assert rows[0] == ["id", "name", "note"]
         assert {len(row) for row in rows} == {3}
 
@@ -113,6 +113,26 @@ def test_what_is_not_json_is_shortened_as_text(text: str) -> None:
     short = check(text, 5, "json")
     assert short is not None
     assert short.kind == "text"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('id,note\n1,"two\nlines"\n2,"x, y"\n3,z\n', "csv"),
+        ("a;b\n1;2\n3;4\n", "csv"),
+        ("a\tb\n1\t2\n3\t4\n", "tsv"),
+        ("One, two.\nThree four five, six.\nSeven.\nA, b, c.\n", "text"),
+        ("# a\n# b\n# c\nkey=1\n\n# d\n# e\nother=2\n", "text"),
+        ("#!/bin/sh\n# says x\necho x\n", "text"),
+        ("# Title\n\ntext\n", "markdown"),
+        ("intro\n\n## A\n\ntext\n\n## B\n\nmore\n", "markdown"),
+        ("see\n```\nx\n```\n", "markdown"),
+        ('{"a": 1}\n{"a": 2}\n', "jsonl"),
+        ("[1]", "json"),
+    ],
+)
+def test_kinds_are_guessed(text: str, kind: str) -> None:
+    assert shorten(text, 999).kind == kind
 
 
 def test_any_token_counter_counts() -> None:

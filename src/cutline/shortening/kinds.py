@@ -1,11 +1,13 @@
 """The kinds of text that are shortened, and what is left out of each first."""
 
+import csv
 import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
-from itertools import chain, zip_longest
+from io import StringIO
+from itertools import chain, islice, zip_longest
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -39,6 +41,8 @@ _SPELLINGS: Final = tuple(
     spelled for word in _ERRORS for spelled in (word, word.capitalize(), word.upper())
 )
 _HEADING: Final = re.compile(r"^(#{1,6})[ \t]", re.M)
+# A heading after an empty line, whose own next line is none: comments in other files are many.
+_TITLE: Final = re.compile(r"\n[ \t]*\n#{1,6}[ \t]+[^\s#][^\n]*(?!\n#)(?=\n|\Z)")
 _FENCE: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n?", re.M)
 _LOG_LINE: Final = re.compile(
     r"\W{0,2}(?:\d{4}[-/]\d\d[-/]\d\d|\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:)"
@@ -129,10 +133,14 @@ def json_lines(text: str, marker: str) -> Render:
 def table(text: str, marker: str, delimiters: str) -> Render:
     """Keep a table's header, and records from both ends in turn; long fields are cut."""
     starts, delimiter = record_starts(text, delimiters)
+    header = (
+        csv.reader([text[starts[0] : starts[1]]], delimiter=delimiter) if len(starts) > 1 else ()
+    )
+    empty = delimiter * (len(next(iter(header), "-")) - 1)  # as many fields as the header has
 
     def gap(missing: int) -> str:
         said = f"{marker} {missing:,} rows {marker}".replace('"', '""')
-        return f'"{said}"' if any(mark in said for mark in f'{delimiter}"\r\n') else said
+        return (f'"{said}"' if any(mark in said for mark in f'{delimiter}"\r\n') else said) + empty
 
     def order() -> Iterator[int]:
         return chain([0], both_ends(1, len(starts) - 1))
@@ -317,13 +325,20 @@ def _guess(text: str) -> str:
         whole = lines[:-1] if len(text) > _SAMPLE else lines
         if len(lines) > 1 and all(line[0] in "{[" for line in whole) and all(map(is_json, whole)):
             return "jsonl"
-    if len(_HEADING.findall(sample)) > 1 or sample.startswith("# ") or "\n```" in sample:
+    if "\n```" in sample or len(_TITLE.findall(f"\n\n{sample}")) > (sample[0] != "#"):
         return "markdown"
     if 2 * sum(_LOG_LINE.match(line) is not None for line in lines) >= len(lines):
         return "log"
     for kind, marks in (("tsv", "\t"), ("csv", ",;")):
-        for mark in marks:
-            counts = [line.count(mark) for line in lines[:-1] or lines]
-            if len(lines) > 2 and counts[0] and len({*counts}) == 1:
-                return kind
+        if any(_is_table(sample, mark) for mark in marks):
+            return kind
     return "text"
+
+
+def _is_table(sample: str, delimiter: str) -> bool:
+    """Tell whether the first records have all the same number of fields; the last may be cut."""
+    try:
+        rows = [row for row in islice(csv.reader(StringIO(sample), delimiter=delimiter), 50) if row]
+    except csv.Error:  # a field is too long
+        return False
+    return len(rows) > 2 and len(rows[0]) > 1 and len({len(row) for row in rows[:-1]}) == 1

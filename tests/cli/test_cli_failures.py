@@ -104,6 +104,7 @@ def test_file_name_that_is_not_utf8_is_shown_with_replacements(
         "pack",
         "verify",
         "train",
+        "shorten",
         "truncate",
         "view",
     ],

@@ -71,3 +71,23 @@ def test_what_fails_is_named_and_the_others_are_packed(
     assert (result.exit_code, result.stdout) == (1, "b")
     assert "row 1: min_tokens must be 0 or more" in result.stderr
     assert "row 3: " in result.stderr
+
+
+def test_rows_say_what_must_be_there_and_which_part_is_kept(invoke: Invoke, tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    rows = [
+        {"text": "one two three four five", "min_tokens": 1, "keep": "end"},
+        {"text": "alpha beta", "required": True},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    shown = invoke("pack", "-n", "7", "--column", "text", "--separator", " ", path)
+    items = [Item(rows[0]["text"], min_tokens=1, keep="end"), Item("alpha beta", required=True)]  # type: ignore[arg-type]
+    assert shown.stdout == pack(items, 7, separator=" ").text
+    assert shown.stdout.endswith("five alpha beta")
+    small = invoke("pack", "-n", "1", "--column", "text", path)
+    assert (small.exit_code, small.stdout) == (1, "")
+    assert "item 1 is required and does not fit max_tokens=1" in small.stderr
+    path.write_text(json.dumps({"text": "a", "required": "no"}))
+    wrong = invoke("pack", "-n", "9", "--column", "text", path)
+    assert wrong.exit_code == 1
+    assert "row 1: required must be true or false, got 'no'" in wrong.stderr

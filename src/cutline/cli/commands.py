@@ -82,6 +82,7 @@ def run(
         "languages": "cutline.cli.languages",
         "messages": "cutline.cli.messages",
         "pack": "cutline.cli.packing",
+        "shorten": "cutline.cli.shortening",
         "train": "cutline.cli.training",
         "truncate": "cutline.cli.truncation",
         "verify": "cutline.cli.verifying",

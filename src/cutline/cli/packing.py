@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Items = Iterable["Item"]
 
-_NUMBERS = ("priority", "min_tokens", "overhead_tokens")
+_OF_ROWS = ("priority", "min_tokens", "overhead_tokens", "keep", "required")
 
 
 @command(
@@ -73,8 +73,9 @@ def pack(
 
     Each FILE is a text, and what comes first is the most important; with --column,
     each row is, and the row's `priority` (highest first, 0 without one) counts
-    before its place. Rows may have `min_tokens` and `overhead_tokens`, too. The
-    texts that are placed keep their order. If a FILE fails, the others are packed,
+    before its place. Rows may have `min_tokens`, `overhead_tokens`, `keep` and
+    `required`, too; that a required one does not fit is an error. The texts that
+    are placed keep their order. If a FILE fails, the others are packed,
     and the exit code is 1.
     """
     from cutline.packing import Item
@@ -121,14 +122,16 @@ def _item(row: "Row", min_tokens: int | None) -> "Item":
     """Read a row.
 
     Raises:
-        InputError: a number of it is none.
+        InputError: what it says of its item is wrong.
     """
     from cutline.packing import Item
 
-    numbers = {"min_tokens": min_tokens} | {
-        name: row.others[name] for name in _NUMBERS if row.others.get(name) is not None
+    options = {"min_tokens": min_tokens} | {
+        name: row.others[name] for name in _OF_ROWS if row.others.get(name) is not None
     }
     try:
-        return Item(row.text, **numbers)
+        if not isinstance(required := options.get("required", False), bool):
+            raise TypeError(f"required must be true or false, got {required!r}")
+        return Item(row.text, **options)
     except (TypeError, ValueError) as error:
         raise InputError(f"row {row.number}: {error}") from error

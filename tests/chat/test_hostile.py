@@ -46,6 +46,9 @@ ENDLESS = {
     "{% set n.x = n.x|tojson %}{% endfor %}",
     "doubling a list": "{% set n = namespace(x=[1]) %}{% for i in range(99) %}"
     "{% set n.x = n.x + n.x %}{% endfor %}",
+    "a long separator": "{% set x = 'x' * 100000 %}{{ (([x] * 10000)|join(x * 9))|length }}",
+    "a long separator by a method": "{% set x = 'x' * 100000 %}{{ x.join([x] * 9999)|length }}",
+    "a translation": "{{ ('x' * 99999).translate({120: 'x' * 99999})|length }}",
     "padding": "{{ 'x'.ljust(10 ** 12) }}",
     "a filter that pads": "{{ 'x'|center(10 ** 12) }}",
     "indentation": "{{ 'x\ny'|indent(10 ** 12) }}",
@@ -175,3 +178,8 @@ def test_callers_can_change_their_messages() -> None:
     conversation.append({"role": "assistant", "content": None, "extra": None})
     conversation.truncate(1)
     assert conversation.count == count == chat.count(conversation.messages)
+
+
+def test_words_without_number_are_not_to_be_had() -> None:
+    with pytest.raises(cutline.ChatError, match="'lipsum' is undefined"):
+        cutline.ChatTemplate("{{ lipsum(n=10 ** 9) }}", encoding_of("byte level")).count(HI)

@@ -223,6 +223,8 @@ def _metered(filter_name: str, function: Any) -> Any:
             _check_padding([*args, *named.values()])
         if filter_name == "replace" and len(args) > 1:
             _check_replacing(str(value), *args)
+        if filter_name == "join":
+            _check_joining(value, *args[:1])
         if filter_name == "format":
             _check_widths(str(value))
         passed = getattr(function, "jinja_pass_arg", None)
@@ -243,6 +245,18 @@ def _check_padding(values: Any) -> None:
 def _check_replacing(text: str, old: Any, new: Any, *_: Any) -> None:
     old, new = str(old), str(new)
     if len(new) > len(old) and len(text) + text.count(old) * len(new) > MAX_TEXT:
+        raise _too_long()
+
+
+def _check_joining(parts: Any, between: Any = "") -> None:
+    if hasattr(parts, "__len__") and len(parts) * len(str(between)) > MAX_TEXT:
+        raise _too_long()
+
+
+def _check_translating(text: str, table: Any) -> None:
+    made = table.values() if isinstance(table, dict) else table
+    longest = max((len(one) for one in made if isinstance(one, str)), default=1)
+    if len(text) * longest > MAX_TEXT:
         raise _too_long()
 
 
@@ -270,6 +284,7 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
             self.filters[name] = _metered(name, self.filters[name])
         self.filters["cutline_step"] = _step
         self.filters["cutline_joined"] = _joined
+        del self.globals["lipsum"]  # makes any number of words
         self.globals["raise_exception"] = _raise_exception
         self.globals["strftime_now"] = _strftime_now
         self.globals["dict"] = _Dict()
@@ -328,6 +343,10 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
                 _check_padding([*args, *named.values()])
             elif name == "replace" and len(args) > 1:
                 _check_replacing(owner, *args)
+            elif name == "join" and args:
+                _check_joining(args[0], owner)
+            elif name == "translate" and args:
+                _check_translating(owner, args[0])
             elif name in ("format", "format_map"):
                 _check_widths(owner)
         return meter.grown(super().call(context, function, *args, **named))

@@ -126,7 +126,7 @@ def test_page_shows_parents_and_what_is_sent(browser: Any, show: Show) -> None:
     for chunk in chunks:
         frame = template.frame_of(chunk)
         whole = "|".join(filter(None, (frame.before, chunk.text, frame.after)))
-        expected.append([whole, f"{chunk.metadata['sent_tokens']} tokens sent"])
+        expected.append([whole, f"{chunk.metadata['sent_tokens']} of 24 tokens sent"])
     assert articles == expected
     first = levels[0][0].chunk
     assert parents[0] == (

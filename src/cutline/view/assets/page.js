@@ -33,7 +33,9 @@ function isInUse(box) {
     || (!selection.isCollapsed && selection.containsNode(box, true));
 }
 
-const fillOf = (k) => `${number(counts[k])}${chunkSize ? ` of ${number(chunkSize)}` : ""} tokens`;
+const ofBudget = chunkSize ? ` of ${number(chunkSize)}` : "";
+const budgeted = data.sent.length ? data.sent : counts; // what is sent is what the budget is for
+const fillOf = (k) => `${number(counts[k])}${data.sent.length ? "" : ofBudget} tokens`;
 
 function detail(parent, content, className) {
   parent.append(element("p", className ? `detail ${className}` : "detail", content));
@@ -48,7 +50,7 @@ function about(k) {
   head.append(link, element("span", "count", fillOf(k)));
   const bar = element("div", "fill");
   bar.append(element("i"));
-  bar.firstChild.style.width = `${Math.min(100, (100 * (data.sent[k] ?? counts[k])) / largest)}%`;
+  bar.firstChild.style.width = `${Math.min(100, (100 * budgeted[k]) / largest)}%`;
   made.append(head, bar);
   const { boundary, ...others } = data.metadata[k];
   if (data.headings[k].length) detail(made, data.headings[k].join(" › "), "path");
@@ -56,7 +58,7 @@ function about(k) {
   detail(made, `characters ${number(data.starts[k])}–${number(data.ends[k])}`, "span");
   const repeated = [...text.slice(starts[k], headEnds[k])].length;
   if (repeated) detail(made, `${number(repeated)} repeated`, "repeated");
-  if (data.sent.length) detail(made, `${number(data.sent[k])} tokens sent`, "sent");
+  if (data.sent.length) detail(made, `${number(data.sent[k])}${ofBudget} tokens sent`, "sent");
   for (const [key, value] of Object.entries(others)) detail(made, `${key}: ${value}`);
   return made;
 }
@@ -138,7 +140,7 @@ const strip = $("strip");
 
 function drawStrip() {
   const width = size > MOST_BARS_APART ? 1 : 0.86;
-  const bars = counts.map((count, k) => {
+  const bars = budgeted.map((count, k) => {
     const height = Math.min(1, count / largest).toFixed(3);
     return `M${k} 1v-${height}h${width}v${height}z`;
   });

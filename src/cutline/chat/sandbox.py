@@ -46,7 +46,7 @@ METER: Final = "the meter"  # no name that a template could write
 
 _WIDTH: Final = re.compile(r"\d{5}|\*|\{[^{}]*\{")
 _PADDING_METHODS: Final = frozenset({"center", "expandtabs", "ljust", "rjust", "zfill"})
-_PADDING_FILTERS: Final = ("batch", "center", "indent", "slice", "truncate", "wordwrap")
+_PADDING_FILTERS: Final = ("batch", "center", "indent", "round", "slice", "truncate", "wordwrap")
 
 
 class Refusal(TemplateError):  # noqa: N818 (no error of ours)
@@ -219,10 +219,14 @@ def _metered(filter_name: str, function: Any) -> Any:
     pads = filter_name in _PADDING_FILTERS
 
     def make(context: Context, value: Any, *args: Any, **named: Any) -> Any:
+        given = [*args, *named.values()]
         if pads:
-            _check_padding([*args, *named.values()])
-        if filter_name == "replace" and len(args) > 1:
-            _check_replacing(str(value), *args)
+            _check_padding(given)
+        if filter_name == "indent":
+            _check_lines(str(value), given)
+        if filter_name == "replace" and len(given) > 1:
+            new = args[1] if len(args) > 1 else named.get("new", "")
+            _check_replacing(str(value), args[0] if args else named.get("old", ""), new)
         if filter_name == "join":
             _check_joining(value, *args[:1])
         if filter_name == "format":
@@ -238,8 +242,15 @@ def _metered(filter_name: str, function: Any) -> Any:
 
 def _check_padding(values: Any) -> None:
     for value in values:
-        if isinstance(value, int) and abs(value) > MAX_PADDING:
-            raise TooMuch(f"it pads or repeats by {value}, and the limit is {MAX_PADDING:,}")
+        size = len(value) if isinstance(value, str) else value
+        if isinstance(size, int) and abs(size) > MAX_PADDING:
+            raise TooMuch(f"it pads or repeats by {size}, and the limit is {MAX_PADDING:,}")
+
+
+def _check_lines(text: str, widths: list[Any]) -> None:
+    wide = max((len(one) if isinstance(one, str) else int(one) for one in widths), default=4)
+    if (text.count("\n") + 1) * wide > MAX_TEXT:
+        raise _too_long()
 
 
 def _check_replacing(text: str, old: Any, new: Any, *_: Any) -> None:
@@ -341,6 +352,11 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
             name = method.__name__
             if name in _PADDING_METHODS:
                 _check_padding([*args, *named.values()])
+                if (
+                    name == "expandtabs"
+                    and owner.count("\t") * [*args, *named.values(), 8][0] > MAX_TEXT
+                ):
+                    raise _too_long()
             elif name == "replace" and len(args) > 1:
                 _check_replacing(owner, *args)
             elif name == "join" and args:

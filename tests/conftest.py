@@ -5,6 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# No test measures time, and a failure can be run again: on every machine, with every version.
+settings.register_profile(
+    "cutline", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("cutline")
 
 ROOT = Path(__file__).resolve().parents[1]
 LONG = ("exhaustive", "cluster")

@@ -171,6 +171,15 @@ def test_a_table_that_is_cut_repeats_its_header_in_what_is_sent() -> None:
     assert all(template.render(chunk).startswith(f"T\n\n{head}") for chunk in inside)
     assert all(ENC.count(template.render(chunk)) <= 64 for chunk in chunks)
     assert not any("table_header" in chunk.metadata for chunk in chunks if chunk not in inside)
+    head = "<tr><th>id</th><th>name</th></tr>\n"
+    body = "".join(f"<tr><td>{number}</td><td>a name</td></tr>\n" for number in range(60))
+    text = f"<h1>T</h1><p>Text.</p><table class='wide'>\n{head}{body}</table><p>More.</p>"
+    chunks = DataChunker("html", ENC, 64, template=template).chunk(text)
+    inside = [chunk for chunk in chunks if chunk.metadata.get("continues") == "table"]
+    assert len(inside) > 3
+    assert all(template.render(chunk).startswith(f"T\n\n{head}<tr><td>") for chunk in inside)
+    assert all(ENC.count(template.render(chunk)) <= 64 for chunk in chunks)
+    assert not any("table_header" in chunk.metadata for chunk in chunks if chunk not in inside)
     # One that takes more than a quarter is left out.
     wide = ",".join(f"column{n}" for n in range(40)) + "\n"
     template = Template("{table_header}{text}")

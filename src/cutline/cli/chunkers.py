@@ -260,14 +260,28 @@ class Chunkers:
             InputError: the chunker is not known.
         """
         chunker = self._filled(self._for_file(""), name)
-
-        def families(rows: Sequence["Row"], *, num_threads: int) -> list[list["Chunk"]]:
-            return [self._cut(chunker, row.text) for row in rows]
-
-        for row, chunks in rows.map(families if self._sizes else partial(_cut_rows, chunker)):
+        for row, chunks in rows.map(partial(self._cut_rows, chunker)):
             carried = {"row": row.number, _RECORD: row.others}
             for piece in chunks:
                 yield piece.__replace__(metadata={**piece.metadata, **carried})
+
+    def _cut_rows(
+        self, chunker: "Chunker", rows: "Sequence[Row]", *, num_threads: int
+    ) -> "list[list[Chunk]]":
+        """Cut the text of each row; fields of the template are its other columns."""
+        template = chunker.template
+        if template is not None and not template.missing:
+            template = None  # it is the same for all rows
+        if template is None and not self._sizes:
+            return chunker.chunk_batch([row.text for row in rows], num_threads=num_threads)
+        from cutline.threads import CUT_CHARACTERS, map_sized
+
+        def cut(row: "Row") -> "list[Chunk]":
+            if template is None:
+                return self._cut(chunker, row.text)
+            return self._cut(chunker.with_template(_of_row(template, row.others)), row.text)
+
+        return map_sized(cut, rows, lambda row: len(row.text), num_threads, CUT_CHARACTERS)
 
     def _for_file(self, name: str) -> "Chunker":
         """Return the chunker of a file.
@@ -328,21 +342,6 @@ class Chunkers:
             return True
         language = COMMONMARK if kind in ("markdown", "notebook") else kind
         return barrier in barrier_names(() if kind == "text" else parse("", language).names)
-
-
-def _cut_rows(
-    chunker: "Chunker", rows: "Sequence[Row]", *, num_threads: int
-) -> "list[list[Chunk]]":
-    """Cut the text of each row; fields of the template are its other columns."""
-    template = chunker.template
-    if template is None or not template.missing:
-        return chunker.chunk_batch([row.text for row in rows], num_threads=num_threads)
-    from cutline.threads import CUT_CHARACTERS, map_sized
-
-    def cut(row: "Row") -> "list[Chunk]":
-        return chunker.with_template(_of_row(template, row.others)).chunk(row.text)
-
-    return map_sized(cut, rows, lambda row: len(row.text), num_threads, CUT_CHARACTERS)
 
 
 def _of_row(template: "Template", record: "Mapping[str, Any]") -> "Template":

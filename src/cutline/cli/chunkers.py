@@ -9,6 +9,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from cutline.cli.decoding import InputError, TextReader
 from cutline.cli.failure import Failure, message_of
@@ -19,7 +20,7 @@ from cutline.cli.sizes import family
 
 if TYPE_CHECKING:
     from cutline import Chunk, Encoding
-    from cutline.chunking import Chunker
+    from cutline.chunking import Chunker, Node
     from cutline.chunks import ChunkSize
     from cutline.template import Template
     from cutline.training.rows import Row
@@ -89,6 +90,21 @@ class Cutting:
             click.UsageError: --template is wrong.
         """
         return _template(self.pattern, self.prefix, self.with_headings)
+
+    def with_sizes(self, sizes: tuple[int, ...]) -> Self:
+        """Return the options for the largest chunks of several sizes.
+
+        Raises:
+            click.UsageError: an option contradicts --sizes.
+        """
+        source = click.get_current_context().get_parameter_source("chunk_size")
+        if source is not ParameterSource.DEFAULT:
+            raise click.UsageError("--sizes and --chunk-size are both given: leave one out")
+        if self.overlap or self.strip:
+            raise click.UsageError(
+                "--sizes needs chunks that make up the text: leave out --overlap and --strip"
+            )
+        return replace(self, chunk_size=sizes[0])
 
     def sized_for(self, encoding: "Encoding") -> Self:
         """Return a copy whose chunk size is a number.
@@ -176,9 +192,26 @@ class Chunkers:
             CutlineError: it cannot be cut, or its language is not known.
         """
         chunks = self._cut(self.chunker_of(name), text)
-        if chunks and (problem := chunks[0].metadata.get("unparsed")):
-            self._note(f"{shown_name(name)}: cut at lines: {problem}")
+        if chunks:
+            self._note_unparsed(name, chunks[0])
         return chunks
+
+    def levels(self, name: str, text: str) -> "list[list[Node]]":
+        """Cut the text of a file at several sizes, as `chunk` does.
+
+        Raises:
+            CutlineError: as `chunk`.
+        """
+        from cutline.chunking import HierarchicalChunker
+
+        levels = HierarchicalChunker(self.chunker_of(name), self._sizes).chunk(text)
+        if levels[0]:
+            self._note_unparsed(name, levels[0][0].chunk)
+        return levels
+
+    def _note_unparsed(self, name: str, first: "Chunk") -> None:
+        if problem := first.metadata.get("unparsed"):
+            self._note(f"{shown_name(name)}: cut at lines: {problem}")
 
     def _cut(self, chunker: "Chunker", text: str) -> list["Chunk"]:
         return [*family(chunker, self._sizes, text)] if self._sizes else chunker.chunk(text)

@@ -137,6 +137,9 @@ def test_cues_of_subtitles_stay_whole_and_have_times() -> None:
         ("[00:01] Ann: Hi.\n[00:02] Bob: Yes.\n", ["[00:02]"], ["Ann", "Bob"]),
         ("WEBVTT\n\n00:01.000 --> 00:02.000\n<v Ann>Hi\n\n00:02.000 --> 00:03.000\n<v Ann>Ho\n",
          ["00:01.000"], ["Ann"]),
+        ("Ann  0:01\nHi.\n\nBob\t0:02 \nYes.\n", ["Bob\t0"], ["Ann", "Bob"]),
+        ("Ann [00:00:01]\r\nHi.\r\nBob (0:02)\r\nYes.\r\n", ["Bob"], ["Ann", "Bob"]),
+        ("We met at 10:30\nWe met in 1999  at 10:30 again\nHe ran (1:30) miles\n", [], []),
         ("Note that this is a long line of prose: so no turn.\nhttp://a.b: c\n", [], []),
         ("", [], []),
     ],
@@ -147,6 +150,14 @@ def test_turns_of_transcripts(text: str, turns: list[str], speakers: list[str]) 
         turn.split(":")[0] for turn in turns
     ]
     assert [path[0] for _, path in structure.headings if path] == speakers
+
+
+def test_a_line_of_a_speaker_and_a_time_has_that_time() -> None:
+    text = "Ann  0:01\nHi.\n\nBob (1:00:02)\nYes.\n"
+    assert [
+        (chunk.text, chunk.metadata["start_time"])
+        for chunk in check_contract(DataChunker("transcript", ENC, 12), text)
+    ] == [("Ann  0:01\nHi.\n\n", 1), ("Bob (1:00:02)\nYes.\n", 3602)]
 
 
 def test_a_table_that_is_cut_repeats_its_header_in_what_is_sent() -> None:

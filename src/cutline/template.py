@@ -64,8 +64,8 @@ class Template:
 
     The headings take at most a quarter of `chunk_size`: of a longer path the outermost are left
     out, and `chunk.metadata["headings_left_out"]` says how many. `{table_header}` is the header of
-    the table, in Markdown or CSV, that a chunk goes on with; it takes at most a quarter, too, or
-    is left out, and is then not in `chunk.metadata["table_header"]`.
+    the table, in Markdown, HTML or CSV, that a chunk goes on with; it takes at most a quarter, too,
+    or is left out, and is then not in `chunk.metadata["table_header"]`.
 
     Raises:
         TypeError: an argument has the wrong type.

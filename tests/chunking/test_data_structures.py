@@ -137,6 +137,9 @@ def test_cues_of_subtitles_stay_whole_and_have_times() -> None:
         ("[00:01] Ann: Hi.\n[00:02] Bob: Yes.\n", ["[00:02]"], ["Ann", "Bob"]),
         ("WEBVTT\n\n00:01.000 --> 00:02.000\n<v Ann>Hi\n\n00:02.000 --> 00:03.000\n<v Ann>Ho\n",
          ["00:01.000"], ["Ann"]),
+        ("Ann  0:01\nHi.\n\nBob\t0:02 \nYes.\n", ["Bob\t0"], ["Ann", "Bob"]),
+        ("Ann [00:00:01]\r\nHi.\r\nBob (0:02)\r\nYes.\r\n", ["Bob"], ["Ann", "Bob"]),
+        ("We met at 10:30\nWe met in 1999  at 10:30 again\nHe ran (1:30) miles\n", [], []),
         ("Note that this is a long line of prose: so no turn.\nhttp://a.b: c\n", [], []),
         ("", [], []),
     ],
@@ -147,6 +150,14 @@ def test_turns_of_transcripts(text: str, turns: list[str], speakers: list[str]) 
         turn.split(":")[0] for turn in turns
     ]
     assert [path[0] for _, path in structure.headings if path] == speakers
+
+
+def test_a_line_of_a_speaker_and_a_time_has_that_time() -> None:
+    text = "Ann  0:01\nHi.\n\nBob (1:00:02)\nYes.\n"
+    assert [
+        (chunk.text, chunk.metadata["start_time"])
+        for chunk in check_contract(DataChunker("transcript", ENC, 12), text)
+    ] == [("Ann  0:01\nHi.\n\n", 1), ("Bob (1:00:02)\nYes.\n", 3602)]
 
 
 def test_a_table_that_is_cut_repeats_its_header_in_what_is_sent() -> None:
@@ -169,6 +180,15 @@ def test_a_table_that_is_cut_repeats_its_header_in_what_is_sent() -> None:
     inside = [chunk for chunk in chunks if chunk.metadata.get("continues") == "table"]
     assert len(inside) > 3
     assert all(template.render(chunk).startswith(f"T\n\n{head}") for chunk in inside)
+    assert all(ENC.count(template.render(chunk)) <= 64 for chunk in chunks)
+    assert not any("table_header" in chunk.metadata for chunk in chunks if chunk not in inside)
+    head = "<tr><th>id</th><th>name</th></tr>\n"
+    body = "".join(f"<tr><td>{number}</td><td>a name</td></tr>\n" for number in range(60))
+    text = f"<h1>T</h1><p>Text.</p><table class='wide'>\n{head}{body}</table><p>More.</p>"
+    chunks = DataChunker("html", ENC, 64, template=template).chunk(text)
+    inside = [chunk for chunk in chunks if chunk.metadata.get("continues") == "table"]
+    assert len(inside) > 3
+    assert all(template.render(chunk).startswith(f"T\n\n{head}<tr><td>") for chunk in inside)
     assert all(ENC.count(template.render(chunk)) <= 64 for chunk in chunks)
     assert not any("table_header" in chunk.metadata for chunk in chunks if chunk not in inside)
     # One that takes more than a quarter is left out.

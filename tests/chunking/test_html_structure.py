@@ -262,6 +262,45 @@ def test_nesting_is_followed_to_a_depth() -> None:
     assert len(structure.regions) == MOST_DEPTH + 1
 
 
+@pytest.mark.parametrize(
+    ("before", "header", "rows", "after"),
+    [
+        ("<table>", "<thead><tr><th>a</thead><tbody>", "<tr><td>1<tr><td>2</table>", "x"),
+        ("<table><caption>C</caption>", "<tr><th>a<th>b", "<tr><th>r<td>1</table>", "<p>x"),
+        ("<TABLE>\n", "<TR><TH>a</TH></TR>\n", "<TR><TD>1</TD></TR>\n</TABLE>", ""),
+        ("<table>", "<tr><th>a<tr><th>b", "<tr><td>1<tr><td>2", ""),
+        ("<table>", "<thead><tr><td>a<tr><td>b</thead>", "<tr><th>1</table>", "x"),
+        ("<table><colgroup><col></colgroup>", "<th>a", "<tr><td>1</table>", "x"),
+        ("<table><tr><td>1<tr><td>2</table>", "", "", ""),
+        ("<table><tr><th>a<tr><th>b</table>", "", "", ""),
+        ("<table><tr><td>1<tr><th>b<tr><td>3</table>", "", "", ""),
+        ("<tr><th>a<tr><td>1", "", "", ""),
+        # In a table for layout, and with a table in its header.
+        ("<table><tr><td><table>", "<tr><th>a", "<tr><td>1</table>", "<tr><td>x</table>"),
+        ("<table><tr><th><table>", "<tr><th>a", "<tr><td>1</table>", "<tr><td>x</table>"),
+    ],
+)
+def test_rows_go_on_below_a_header(before: str, header: str, rows: str, after: str) -> None:
+    page = before + header + rows + after
+    start = len(before + header)
+    found = ((start, start + len(rows), header),) if header else ()
+    assert html_structure(page).table_headers == found
+
+
+def test_a_table_in_a_table_has_its_own_header_until_it_ends() -> None:
+    inner = "<table><tr><th>in<tr><td>1</table>"
+    page = f"<table><tr><th>out<tr><td>{inner}<tr><td>2</table>x"
+    structure = html_structure(page)
+    for mark, header in {"out<": "", "in<": "<tr><th>out", ">1": "<tr><th>in", ">x": ""}.items():
+        assert structure.table_header_at(page.index(mark) + 1) == header
+    assert structure.table_header_at(page.index("<tr><td>2")) == "<tr><th>out"
+
+
+def test_headers_of_tables_in_tables_cost_linear_space() -> None:
+    structure = html_structure("<table><tr><th>a" * 20_000 + "<tr><td>1</table>" * 20_000)
+    assert sum(len(header) for _, _, header in structure.table_headers) < 100
+
+
 @given(st.lists(st.sampled_from((*TOKENS, "<", ">", "'", '"', "=", "/", "--", "!", " a", "<svg>"))))
 def test_promises_hold_for_any_text(parts: list[str]) -> None:
     text = "".join(parts)

@@ -279,6 +279,14 @@ def test_a_hierarchy_keeps_barriers_at_every_level(never_across: Any) -> None:
     assert [node.chunk for node in HierarchicalChunker(plain, (60, 20))(text)[0]] == plain(text)
 
 
+def test_a_hierarchy_is_balanced_where_the_text_beyond_a_barrier_would_save_tokens() -> None:
+    # "functi" has three tokens, and "function" one: half of three reaches across the barrier.
+    chunker = cutline.TokenChunker("o200k_base", 3, balance=True, min_fill=1, never_across=[6])
+    levels = HierarchicalChunker(chunker, (3, 2))("function")
+    assert [node.chunk.text for node in levels[0]] == ["functi", "on"]
+    assert [node.chunk.token_count for node in levels[1]] == [2, 1, 1]
+
+
 def test_a_chunker_keeps_what_it_was_given() -> None:
     for given_, kept in {"page": "page", (5, 3): (5, 3), PATTERN: PATTERN}.items():
         chunker = cutline.TextChunker("o200k_base", never_across=given_)

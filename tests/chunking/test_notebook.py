@@ -93,6 +93,23 @@ def test_a_fence_is_longer_than_the_backticks_in_it() -> None:
     assert notebook_text(notebook(code("a\n````\nb"))) == "`````python\na\n````\nb\n`````\n"
 
 
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("![a](data:image/png;base64,iVBORw0KGgo=) b", "![a]() b"),
+        (
+            '<img src="data:image/svg+xml;charset=utf-8;base64,PHN2Zz4+" alt="x">',
+            '<img src="" alt="x">',
+        ),
+        ("![a][1]\n\n[1]: <DATA:IMAGE/JPEG;BASE64,/9j/4AAQ%3D>", "![a][1]\n\n[1]: <>"),
+        ("data:text/plain;base64,aGk= and data:image/png", None),
+    ],
+)
+def test_images_inside_markdown_are_left_out(source: str, expected: str | None) -> None:
+    assert notebook_text(notebook(markdown(source))) == f"{expected or source}\n"
+    assert source in notebook_text(notebook(code(f"image = '{source}'")))
+
+
 def test_an_empty_notebook_is_an_empty_text() -> None:
     assert notebook_text(notebook()) == ""
     assert notebook_text("\ufeff" + notebook(markdown("a"))) == "a\n"

@@ -121,6 +121,20 @@ def test_files_without_such_a_column_are_named(invoke: Invoke, tmp_path: Path) -
     assert problems["d.parquet"].startswith("not a parquet file")
 
 
+@pytest.mark.parametrize("command", ["chunk", "count"])
+def test_parquet_without_a_column_is_told_from_text(
+    command: str, invoke: Invoke, tmp_path: Path
+) -> None:
+    small, large = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    pq.write_table(pa.table({"body": ["one"], "x": [b"\xff"]}), small)
+    large.write_bytes(small.read_bytes() + b"\xff" * (17 << 20))
+    for path in (small, large):
+        result = invoke(command, path)
+        assert result.exit_code == 1
+        assert "the file is Parquet, not text: `cutline chunk` and `cutline" in result.stderr
+        assert result.stderr.endswith("one of its columns with --column NAME\n")
+
+
 def test_values_without_a_form_in_json(invoke: Invoke, tmp_path: Path) -> None:
     when = datetime.datetime(2026, 1, 2, 3, 4)
     row = {"body": "one", "when": when, "x": float("nan"), "y": [float("inf"), 1.5], "z": b"a"}

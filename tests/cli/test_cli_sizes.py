@@ -65,6 +65,26 @@ def test_rows_of_a_column_have_ids_of_their_own(invoke: Invoke, tmp_path: Path) 
         assert row["metadata"]["record"] == {"id": row["metadata"]["row"]}
 
 
+def test_rows_of_a_column_give_their_other_columns_to_the_template(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    path, pattern = tmp_path / "rows.jsonl", "{title}: {text}"
+    rows = [{"body": FISH, "title": "Fish"}, {"body": FISH}, {"body": FISH, "title": "Eels " * 99}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    options = ["--sizes", "60,30", "--column", "body", "--template", pattern]
+    result = invoke("chunk", *options, path)
+    assert result.exit_code == 1
+    bare, long = result.stderr.splitlines()
+    assert "line 2: --template has {title}, and the row no such column" in bare
+    assert "line 3: the template leaves no room" in long
+    chunker = cutline.TextChunker(
+        "o200k_base", template=cutline.Template(pattern).fill(title="Fish")
+    )
+    nodes = [node for one in cutline.HierarchicalChunker(chunker, (60, 30))(FISH) for node in one]
+    found = rows_of(result.stdout_bytes)
+    assert [row["sent"] for row in found] == [f"Fish: {node.chunk.text}" for node in nodes]
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

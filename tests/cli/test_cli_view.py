@@ -34,6 +34,26 @@ def test_page_is_that_of_the_library(invoke: Invoke, tmp_path: Path, file: Path)
     ).stdout == (expected)
 
 
+def test_a_page_of_several_sizes_shows_the_parents(
+    invoke: Invoke, tmp_path: Path, file: Path
+) -> None:
+    page, options = tmp_path / "page.html", ["view", "--by", "text", "--sizes", "32,16"]
+    template = cutline.Template("in {text}")
+    result = invoke(*options, "--prefix", "in ", "-o", page, file)
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+    chunker = cutline.HierarchicalChunker(TextChunker("o200k_base", template=template), (32, 16))
+    made = html_page(
+        TEXT, chunker(TEXT), "o200k_base", title=str(file), chunk_size=16, template=template
+    )
+    assert page.read_text(encoding="utf-8") == made
+    assert '"parents":[["#0 · ' in made
+    shown = invoke(*options, file).stdout
+    assert "at most 16," in shown
+    assert invoke(*options, tmp_path / "none.txt", file).exit_code == 1
+    refused = invoke(*options, "--chunk-size", "16", file)
+    assert "--sizes and --chunk-size are both given" in refused.stderr
+
+
 def test_standard_output_is_text_without_colors(invoke: Invoke, file: Path) -> None:
     result = invoke("view", "--by", "token", "--chunk-size", "16", file)
     assert (result.exit_code, result.stderr) == (0, "")

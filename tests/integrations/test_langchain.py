@@ -1,6 +1,7 @@
 """LangChain: from documents to what is retrieved, with the real package."""
 
 import pickle
+from typing import Any
 
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
@@ -90,7 +91,8 @@ def test_line_numbers_of_the_chunker_are_metadata() -> None:
         assert (document.metadata["start_line"], document.metadata["end_line"]) == lines
 
 
-def test_index_embeds_only_what_an_edit_changed() -> None:
+@pytest.mark.parametrize("cleanup", ["full", "scoped_full"])
+def test_index_embeds_only_what_an_edit_changed(cleanup: Any) -> None:
     embedded: list[str] = []
 
     class Counted(Words):
@@ -105,7 +107,12 @@ def test_index_embeds_only_what_an_edit_changed() -> None:
         embedded.clear()
         documents = splitter.create_documents([text], [{"source": "program.py"}])
         done = index(
-            documents, manager, store, cleanup="full", source_id_key="source", key_encoder="blake2b"
+            documents,
+            manager,
+            store,
+            cleanup=cleanup,
+            source_id_key="source",
+            key_encoder="blake2b",
         )
         if text == PROGRAM:
             assert len(embedded) == len(documents) >= 250

@@ -313,7 +313,8 @@ class ChunkFinder:
             return first, last
         best = first, last
         half = (self._own.count(*self._inner(first.start, last.end)) + 1) // 2
-        middle = max(floor + 1, self._own.split_at(first.start, half))
+        # A slice that ends after the last chunk may have fewer tokens.
+        middle = min(last.end, max(floor + 1, self._own.split_at(first.start, half)))
         for level in self._levels:
             nearest = level.last(self._text, first.start, floor, middle)
             following = level.every(self._text, first.start, middle, first.end)

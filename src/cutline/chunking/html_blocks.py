@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from html import unescape
 from typing import Final, NamedTuple
 
+from cutline.chunking.html_tables import TableHeaders
+
 __all__ = ["MOST_DEPTH", "Heading", "HtmlBlocks"]
 
 MOST_DEPTH: Final = 64
@@ -115,6 +117,7 @@ class HtmlBlocks:
         units: spans to keep whole.
         regions: (start, end, kind).
         headings: groups of headings that follow each other directly.
+        tables: the headers of tables.
     """
 
     def __init__(self, text: str) -> None:
@@ -122,6 +125,7 @@ class HtmlBlocks:
         self.units: list[tuple[int, int]] = []
         self.regions: list[tuple[int, int, str]] = []
         self.headings: list[list[Heading]] = []
+        self.tables = TableHeaders(text)
         self._text = text
         self._open: list[_Element] = []
         self._places: defaultdict[str, list[int]] = defaultdict(list)  # of the open elements
@@ -204,6 +208,8 @@ class HtmlBlocks:
             self._content(start, end)
             return
         self._end_implied(name, start)
+        if name in _IN_TABLE:
+            self.tables.start_tag(name, start)
         self._transparent = None
         depth = self._depth()
         if name in _TRANSPARENT:
@@ -251,6 +257,8 @@ class HtmlBlocks:
             self._end_implied(name, start)
             # The head of a table and its caption stay with the first row.
             self._is_first = self._is_first or name in ("caption", "thead")
+            if name == "thead":
+                self.tables.end_thead()
         elif (places := self._places.get(name)) and places[-1] > self._barrier(name):
             self._close(places[-1], start, end)
 
@@ -327,6 +335,8 @@ class HtmlBlocks:
         if name in _HEADINGS:
             self._closed_heading(element)
             return
+        if name == "table":
+            self.tables.end_table(end)
         if name in _CONTAINERS or name in _ENDED_BY:
             self._is_first, self._headed = False, -1
         if element.depth > MOST_DEPTH or not element.is_block:

@@ -35,7 +35,8 @@ def html_structure(text: str) -> Structure:
     list, an item, a table... and the first block in it; the caption and the head of a table stay
     with its first row. Units are these blocks, except those elements like `div` that hold other
     blocks; and headings together with what follows them. Regions are of the kinds "code", "list",
-    "markup" (scripts, styles, drawings, templates), "quote" and "table".
+    "markup" (scripts, styles, drawings, templates), "quote" and "table". The header of a table is
+    its `thead`, or else its first rows if all their cells are `th`.
 
     Headings in lists, tables and quotes open no section. A title is plain text, without tags and
     with its character references decoded, and is cut at 200 characters. It applies as in Markdown:
@@ -66,5 +67,6 @@ def html_structure(text: str) -> Structure:
         tidy_units(found.units),
         tuple(heading_paths(found.headings)),
         tuple(sorted(found.regions, key=lambda region: (region[0], -region[1]))),
+        table_headers=tuple(found.tables.found),
         sections=tuple(sections_of(found.headings)),
     )

@@ -13,14 +13,18 @@ _ESCAPE: Final = re.compile(
 )
 _TICKS: Final = re.compile("`+")
 _LANGUAGE: Final = re.compile(r"[^\s`]+")
+# An image inside Markdown, as notebooks save what is pasted: thousands of tokens that say nothing.
+_IMAGE: Final = re.compile(r"data:image/[\w.+-]+(?:;[\w.+=-]+)*;base64,[\w+/=%-]*", re.ASCII | re.I)
 
 
 def notebook_text(content: str) -> str:
     r"""Return a notebook's cells and textual outputs as Markdown, without images.
 
-    Markdown and raw cells are as they are; cells of code are fenced, with the kernel's language;
-    outputs that are text (streams, results as plain text, tracebacks without colours) follow
-    in fences of their own. Cells and outputs are separated by one blank line, empty ones left out.
+    Markdown and raw cells are as they are, but for images inside the text, whose addresses
+    (`data:image/png;base64,...`) become empty; cells of code are fenced, with the kernel's
+    language; outputs that are text (streams, results as plain text, tracebacks without colours)
+    follow in fences of their own. Cells and outputs are separated by one blank line, empty ones
+    left out.
     The offsets of chunks are those of this text, not of the file.
 
     Args:
@@ -90,7 +94,7 @@ def _cell_parts(cell: dict[str, Any], where: str, language: str) -> Iterator[str
     kind = cell.get("cell_type")
     if kind == "code":
         # In nbformat 3 the source is the input, and each cell has a language.
-        name = "source" if "source" in cell else "input"
+        name = "input" if "input" in cell else "source"
         info = _as_info(cell.get("language")) or language
         yield _fenced(_lines(cell.get(name), f"{where}.{name}"), info)
         for place, output in _objects(cell.get("outputs", []), f"{where}.outputs"):
@@ -102,7 +106,7 @@ def _cell_parts(cell: dict[str, Any], where: str, language: str) -> Iterator[str
         level = min(max(level, 1), 6) if type(level) is int else 1
         yield f"{'#' * level} {' '.join(source.split())}"
     elif kind in ("markdown", "raw", "html"):
-        yield source.strip("\r\n")
+        yield _IMAGE.sub("", source).strip("\r\n")
     else:
         raise ValueError(
             f"damaged notebook: {where}.cell_type must be 'code', 'markdown' or 'raw', got {kind!r}"

@@ -21,6 +21,11 @@ _SPEAKER: Final = re.compile(
     r"|(?P<name>[^\W\d_][\w .,'\u2019&#-]{0,60}?)\s*"
     rf"(?:[\[(]{_TIME.format('b')}[\])])?\s*:(?=\s|\Z))"
 )
+# Or a speaker and a time are all that a line has: "Ann  0:01", "Ann [00:00:01]".
+_TURN: Final = re.compile(
+    r"\s*(?P<name>[^\W\d_][\w .,'\u2019&#-]{0,60}?)"
+    rf"(?:\s*[\[(]{_TIME.format('a')}[\])]|(?:\t|[ ]{{2}})\s*{_TIME.format('b')})\s*\Z"
+)
 _STAMP: Final = re.compile(rf"\s*[\[(]{_TIME.format('a')}[\])]")
 _MOST_WORDS: Final = 6  # of a speaker's name
 _LINE_BYTES: Final = 200  # a line's beginning, in which its speaker is looked for
@@ -73,7 +78,8 @@ def transcript_structure(text: str) -> Structure:
     The levels, best first: "turn" where another speaker begins, "cue" where a cue begins, or a line
     with a speaker or a time. A cue begins with its number or name. A speaker is what stands before
     a colon at the beginning of a line, or in a tag as `<v Ann>`; a time may stand before or after
-    it: "[00:01:02] Ann: ...". Units are turns and cues.
+    it: "[00:01:02] Ann: ...". Or the line has a name and a time alone: "Ann  0:01". Units are
+    turns and cues.
 
     The heading of a place is its speaker, except where the turn begins. A chunk's metadata has
     "start_time" and "end_time" in seconds, where there are times.
@@ -138,11 +144,12 @@ def _cues(text: str) -> Iterator[_Cue]:
 
 def _speaker(line: str) -> tuple[str, float | None] | None:
     """Return who speaks in a line, and when."""
-    found = _SPEAKER.match(line)
+    found = _SPEAKER.match(line) or _TURN.match(line)
     if found is None:
         return None
-    name = (found["voice"] or found["name"]).strip()
-    if not found["voice"] and len(name.split()) > _MOST_WORDS:
+    voice = found.groupdict().get("voice")
+    name = (voice or found["name"]).strip()
+    if not voice and len(name.split()) > _MOST_WORDS:
         return None
     group = next((one for one in "ab" if found[f"{one}m"]), None)
     return name, None if group is None else _seconds(found, group)

@@ -9,6 +9,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from cutline.cli.decoding import InputError, TextReader
 from cutline.cli.failure import Failure, message_of
@@ -19,7 +20,7 @@ from cutline.cli.sizes import family
 
 if TYPE_CHECKING:
     from cutline import Chunk, Encoding
-    from cutline.chunking import Chunker
+    from cutline.chunking import Chunker, Node
     from cutline.chunks import ChunkSize
     from cutline.template import Template
     from cutline.training.rows import Row
@@ -89,6 +90,21 @@ class Cutting:
             click.UsageError: --template is wrong.
         """
         return _template(self.pattern, self.prefix, self.with_headings)
+
+    def with_sizes(self, sizes: tuple[int, ...]) -> Self:
+        """Return the options for the largest chunks of several sizes.
+
+        Raises:
+            click.UsageError: an option contradicts --sizes.
+        """
+        source = click.get_current_context().get_parameter_source("chunk_size")
+        if source is not ParameterSource.DEFAULT:
+            raise click.UsageError("--sizes and --chunk-size are both given: leave one out")
+        if self.overlap or self.strip:
+            raise click.UsageError(
+                "--sizes needs chunks that make up the text: leave out --overlap and --strip"
+            )
+        return replace(self, chunk_size=sizes[0])
 
     def sized_for(self, encoding: "Encoding") -> Self:
         """Return a copy whose chunk size is a number.
@@ -176,9 +192,26 @@ class Chunkers:
             CutlineError: it cannot be cut, or its language is not known.
         """
         chunks = self._cut(self.chunker_of(name), text)
-        if chunks and (problem := chunks[0].metadata.get("unparsed")):
-            self._note(f"{shown_name(name)}: cut at lines: {problem}")
+        if chunks:
+            self._note_unparsed(name, chunks[0])
         return chunks
+
+    def levels(self, name: str, text: str) -> "list[list[Node]]":
+        """Cut the text of a file at several sizes, as `chunk` does.
+
+        Raises:
+            CutlineError: as `chunk`.
+        """
+        from cutline.chunking import HierarchicalChunker
+
+        levels = HierarchicalChunker(self.chunker_of(name), self._sizes).chunk(text)
+        if levels[0]:
+            self._note_unparsed(name, levels[0][0].chunk)
+        return levels
+
+    def _note_unparsed(self, name: str, first: "Chunk") -> None:
+        if problem := first.metadata.get("unparsed"):
+            self._note(f"{shown_name(name)}: cut at lines: {problem}")
 
     def _cut(self, chunker: "Chunker", text: str) -> list["Chunk"]:
         return [*family(chunker, self._sizes, text)] if self._sizes else chunker.chunk(text)
@@ -260,14 +293,28 @@ class Chunkers:
             InputError: the chunker is not known.
         """
         chunker = self._filled(self._for_file(""), name)
-
-        def families(rows: Sequence["Row"], *, num_threads: int) -> list[list["Chunk"]]:
-            return [self._cut(chunker, row.text) for row in rows]
-
-        for row, chunks in rows.map(families if self._sizes else partial(_cut_rows, chunker)):
+        for row, chunks in rows.map(partial(self._cut_rows, chunker)):
             carried = {"row": row.number, _RECORD: row.others}
             for piece in chunks:
                 yield piece.__replace__(metadata={**piece.metadata, **carried})
+
+    def _cut_rows(
+        self, chunker: "Chunker", rows: "Sequence[Row]", *, num_threads: int
+    ) -> "list[list[Chunk]]":
+        """Cut the text of each row; fields of the template are its other columns."""
+        template = chunker.template
+        if template is not None and not template.missing:
+            template = None  # it is the same for all rows
+        if template is None and not self._sizes:
+            return chunker.chunk_batch([row.text for row in rows], num_threads=num_threads)
+        from cutline.threads import CUT_CHARACTERS, map_sized
+
+        def cut(row: "Row") -> "list[Chunk]":
+            if template is None:
+                return self._cut(chunker, row.text)
+            return self._cut(chunker.with_template(_of_row(template, row.others)), row.text)
+
+        return map_sized(cut, rows, lambda row: len(row.text), num_threads, CUT_CHARACTERS)
 
     def _for_file(self, name: str) -> "Chunker":
         """Return the chunker of a file.
@@ -328,21 +375,6 @@ class Chunkers:
             return True
         language = COMMONMARK if kind in ("markdown", "notebook") else kind
         return barrier in barrier_names(() if kind == "text" else parse("", language).names)
-
-
-def _cut_rows(
-    chunker: "Chunker", rows: "Sequence[Row]", *, num_threads: int
-) -> "list[list[Chunk]]":
-    """Cut the text of each row; fields of the template are its other columns."""
-    template = chunker.template
-    if template is None or not template.missing:
-        return chunker.chunk_batch([row.text for row in rows], num_threads=num_threads)
-    from cutline.threads import CUT_CHARACTERS, map_sized
-
-    def cut(row: "Row") -> "list[Chunk]":
-        return chunker.with_template(_of_row(template, row.others)).chunk(row.text)
-
-    return map_sized(cut, rows, lambda row: len(row.text), num_threads, CUT_CHARACTERS)
 
 
 def _of_row(template: "Template", record: "Mapping[str, Any]") -> "Template":

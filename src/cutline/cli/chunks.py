@@ -1,12 +1,10 @@
 """`cutline chunk`: files in, rows out."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from cutline.cli.chunkers import Chunkers, Cutting, chunking_options
 from cutline.cli.commands import command, run
@@ -93,7 +91,9 @@ def chunk(
 
         need_pyarrow()
     if sizes:
-        cutting = _for_sizes(cutting, sizes, form)
+        if form == "text":
+            raise click.UsageError("--sizes needs --format jsonl or parquet")
+        cutting = cutting.with_sizes(sizes)
     chunkers = Chunkers(encoding, cutting, sizes, of_rows=column is not None)
     line = FORM_FEED if separator is None else separator
 
@@ -126,24 +126,6 @@ def chunk(
         stream=stream,
         n_jobs=n_jobs,
     )
-
-
-def _for_sizes(cutting: Cutting, sizes: tuple[int, ...], form: str) -> Cutting:
-    """Return the options for the largest chunks.
-
-    Raises:
-        click.UsageError: an option contradicts --sizes.
-    """
-    source = click.get_current_context().get_parameter_source("chunk_size")
-    if source is not ParameterSource.DEFAULT:
-        raise click.UsageError("--sizes and --chunk-size are both given: leave one out")
-    if cutting.overlap or cutting.strip:
-        raise click.UsageError(
-            "--sizes needs chunks that make up the text: leave out --overlap and --strip"
-        )
-    if form == "text":
-        raise click.UsageError("--sizes needs --format jsonl or parquet")
-    return replace(cutting, chunk_size=sizes[0])
 
 
 def _texts(results: Results, line: str, render: Render) -> Iterator[str]:

@@ -17,6 +17,7 @@ __all__ = ["InputError", "TextReader", "reads_text"]
 _READ_BYTES: Final = 1 << 20
 _CHARACTER_BYTES: Final = 4  # the longest in UTF-8
 _MARK_BYTES: Final = 4  # the longest byte order mark
+_PARQUET: Final = b"PAR1"
 # That of UTF-32 begins with that of UTF-16.
 _MARKS: Final = {
     codecs.BOM_UTF32_LE: "utf-32",
@@ -71,7 +72,7 @@ class TextReader:
         try:
             return content.decode(self._codec_of(content[:_MARK_BYTES]), self.errors)
         except UnicodeDecodeError as error:
-            raise _wrong_bytes(error, 0) from error
+            raise _wrong_bytes(error, 0, content[:_MARK_BYTES]) from error
         except UnicodeError as error:  # of other codecs: no mark where there must be one, say
             raise InputError(f"the file is not in {self.encoding}: {error}") from error
 
@@ -108,9 +109,10 @@ class TextReader:
             InputError: it is not UTF-8, with the message of `text`.
             OSError: it cannot be read.
         """
-        done, rest = 0, b""
+        done, rest, head = 0, b"", b""
         with path.open("rb", buffering=0) as file:
             while read := file.read(_READ_BYTES):
+                head = head or read[:_MARK_BYTES]
                 block = rest + read
                 n_valid = valid_bytes(block)
                 done, rest = done + n_valid, block[n_valid:]
@@ -121,11 +123,16 @@ class TextReader:
         try:
             rest.decode()
         except UnicodeDecodeError as error:
-            raise _wrong_bytes(error, done) from error
+            raise _wrong_bytes(error, done, head) from error
 
 
-def _wrong_bytes(error: UnicodeDecodeError, offset: int) -> InputError:
-    """Build the error for invalid bytes, in bytes at an offset of the file."""
+def _wrong_bytes(error: UnicodeDecodeError, offset: int, head: bytes) -> InputError:
+    """Build the error for invalid bytes at an offset of a file that begins with `head`."""
+    if head == _PARQUET:
+        return InputError(
+            "the file is Parquet, not text: `cutline chunk` and `cutline count` read the texts in "
+            "one of its columns with --column NAME"
+        )
     name = error.encoding
     advice = (
         "convert the file to utf-8, name its encoding, such as --input-encoding latin-1,"

@@ -13,22 +13,32 @@ from cutline.cli.decoding import TextReader, reads_text
 from cutline.cli.failure import Failure
 from cutline.cli.options import encoding_choice, output_option
 from cutline.cli.output import STDOUT
+from cutline.cli.sizes import read_sizes
 from cutline.cli.streams import STDIN, writes_to_terminal
 
 if TYPE_CHECKING:
-    from cutline import Chunk, Encoding
+    from cutline import Chunk, Encoding, Node
 
-Results = Iterable[tuple[str, tuple[str, list["Chunk"]]]]
+    Shown = list[Chunk] | list[list[Node]]
+    Results = Iterable[tuple[str, tuple[str, Shown]]]
 
 
 @command(
     "cutline view --chunk-size 256 notes.txt",
     "cutline view --by markdown --open README.md",
     "cutline view --by code -o page.html src/app.py",
+    "cutline view --sizes 2048,512,128 -o page.html README.md",
     "cutline view --color always book.txt | less -R",
 )
 @click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path())
 @chunking_options
+@click.option(
+    "--sizes",
+    metavar="N,N,...",
+    callback=read_sizes,
+    help="Maximum tokens at several levels, as for `cutline chunk`, instead of --chunk-size: the "
+    "chunks of the last are shown, and on a page where those of the others begin.",
+)
 @click.option(
     "--format",
     "form",
@@ -52,6 +62,7 @@ def view(
     reader: TextReader,
     encoding: "Encoding",
     cutting: Cutting,
+    sizes: tuple[int, ...],
     form: str | None,
     opens: bool,
     colors: str,
@@ -65,23 +76,23 @@ def view(
     """
     if opens and form == "text":
         raise click.UsageError("--open shows a page: leave out --format text")
-    chunkers = Chunkers(encoding, cutting)
+    chunkers = Chunkers(encoding, cutting.with_sizes(sizes) if sizes else cutting, sizes)
     is_page = form == "html" or (form is None and (opens or output != STDOUT))
     if is_page and len(files) > 1:
         raise click.UsageError("a page shows one FILE; --format text shows several")
     if opens and output == STDOUT:
         output = _new_page()
 
-    def work(name: str, content: bytes) -> tuple[str, list["Chunk"]]:
+    def work(name: str, content: bytes) -> "tuple[str, Shown]":
         text = chunkers.text_of(name, content, reader)
-        return text, chunkers.chunk(name, text)
+        return text, chunkers.levels(name, text) if sizes else chunkers.chunk(name, text)
 
-    def write(results: Results) -> Iterator[str]:
+    def write(results: "Results") -> Iterator[str]:
         from cutline.view import html_page, terminal_view
 
         for name, (text, chunks) in results:
             title = "standard input" if name == STDIN else name
-            size = chunkers.chunk_size
+            size = sizes[-1] if sizes else chunkers.chunk_size
             template = chunkers.template_for(name)
             if is_page:
                 yield html_page(

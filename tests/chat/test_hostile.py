@@ -71,10 +71,10 @@ ENDLESS = {
 def test_what_runs_or_grows_without_end_is_stopped(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cutline.chat import sandbox
+    from cutline.chat import metering
 
-    monkeypatch.setattr(sandbox, "MAX_STEPS", 100_000)
-    monkeypatch.setattr(sandbox, "MAX_TEXT", 1 << 20)
+    monkeypatch.setattr(metering, "MAX_STEPS", 100_000)
+    monkeypatch.setattr(metering, "MAX_TEXT", 1 << 20)
     chat = cutline.ChatTemplate(ENDLESS[name], "gpt2")
     with pytest.raises(cutline.ChatError, match=r"stopped|without end|fails|refuses"):
         chat.count(HI)

@@ -30,7 +30,8 @@ def compiled(source: str) -> Template:
     except Exception as error:  # of jinja2, and of Python's own compiler
         line = getattr(error, "lineno", None)
         raise ChatError(
-            f"the chat template is no valid one{f', in line {line}' if line else ''}: {error}"
+            f"the chat template is no valid one{f', in line {line}' if line else ''}: "
+            f"{str(error) or type(error).__name__}"
         ) from None
 
 

@@ -39,7 +39,8 @@ __all__ = ["LOOP_NUMBERS", "ChatEnvironment", "TemplateNamespace", "environment"
 MAX_SOURCE: Final = 1 << 18
 """The most characters of a template."""
 
-_CALL_STEPS: Final = 4
+_CALL_STEPS: Final = 10
+_FILTER_STEPS: Final = 10
 
 LOOP_NUMBERS: Final = frozenset(
     {"depth", "depth0", "first", "index", "index0", "last", "length", "revindex", "revindex0"}
@@ -206,6 +207,7 @@ def _paid_filter(name: str, function: Any) -> Any:
 
     def make(context: Context, value: Any, /, *args: Any, **named: Any) -> Any:
         meter = _meter(context)
+        meter.spend(_FILTER_STEPS)
         value, item_steps = pay_for_filter(meter, name, value, args, named)
         first = {"context": context, "eval_context": context.eval_ctx}
         extra = () if passed is None else (first.get(passed.name, context.environment),)
@@ -219,6 +221,7 @@ def _paid_test(name: str, function: Any) -> Any:
     passes_environment = hasattr(function, "jinja_pass_arg")
 
     def test(context: Context, value: Any, /, *args: Any) -> bool:
+        _meter(context).spend(_CALL_STEPS)
         for one in (value, *args):
             _weighed(context, one)
         if name in ("divisibleby", "even", "odd") and isinstance(value, str):

@@ -83,8 +83,8 @@ class Walked(NamedTuple):
     depth: int
 
 
-_VIEWS: Final = (type({}.keys()), type({}.values()), type({}.items()))
-_LISTS: Final = (list, tuple, set, frozenset, *_VIEWS)
+_VIEWS: Final[tuple[type, ...]] = (type({}.keys()), type({}.values()), type({}.items()))
+_LISTS: Final[tuple[type, ...]] = (list, tuple, set, frozenset, *_VIEWS)
 
 
 def walk(value: Any, pay: Callable[[int], None]) -> Walked:

@@ -144,7 +144,7 @@ METHODS: Final[Mapping[str, Callable[[Meter, str, Any, Named], None]]] = {
 def pay_for_method(
     meter: Meter, function: Any, args: tuple[Any, ...], named: Named
 ) -> tuple[Any, ...]:
-    """Pay for a call of a method or of what Python has; return its arguments, iterators as lists."""
+    """Pay for a call of what Python has; return its arguments, iterators as lists."""
     method = getattr(function, "__wrapped__", function)  # jinja2 wraps `format`
     owner, name = getattr(method, "__self__", None), getattr(method, "__name__", "")
     args = tuple([*one] if hasattr(type(one), "__next__") else one for one in args)
@@ -187,12 +187,11 @@ def pay_for_filter(
         _pad(meter, given)
     if name in _LAZY:
         return value, step
-    if name in ("batch", "list", "reverse", "slice"):
-        if not isinstance(value, str) or name != "reverse":
-            count = len(value) if hasattr(value, "__len__") else 0
-            _check_items(count)
-            meter.spend(count)
-            return value, step
+    if name in ("batch", "list", "slice") or (name == "reverse" and not isinstance(value, str)):
+        count = len(value) if hasattr(value, "__len__") else 0
+        _check_items(count)
+        meter.spend(count)
+        return value, step
     walked = meter.weigh(value)
     if name in _CONSUMING and hasattr(value, "__len__"):
         meter.spend(len(value) * step)

@@ -312,7 +312,8 @@ _BODIES: Final = (nodes.For, nodes.Macro, nodes.CallBlock, nodes.Block)
 
 def _pay_in_loops(tree: nodes.Template) -> None:
     """Make each turn and each call pay for the body's size."""
-    for part in [*tree.find_all(_BODIES)]:
+    parts: list[Any] = [*tree.find_all(_BODIES)]
+    for part in parts:
         target = part.target if isinstance(part, nodes.For) else None
         item = (
             nodes.Name(target.name, "load") if isinstance(target, nodes.Name) else nodes.Const(None)

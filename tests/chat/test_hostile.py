@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import cutline
+from cutline.chat.by_name import chat_format_of
 from tests.chat.made import NAMED, TEMPLATES, encoding_of
 
 pytest.importorskip("jinja2")
@@ -242,6 +243,16 @@ def test_what_leads_out_of_the_sandbox_is_refused(source: str) -> None:
     chat = cutline.ChatTemplate(source, "gpt2")
     with pytest.raises(cutline.ChatError):
         chat.count(HI)
+
+
+def test_messages_that_contain_themselves_are_refused() -> None:
+    message: dict[str, Any] = {"role": "user", "content": "Hi"}
+    message["more"] = [message]
+    for chat in (cutline.ChatTemplate(TEMPLATES["chatml"], "gpt2"), chat_format_of("chatml")):
+        with pytest.raises(cutline.ChatError, match="message 1 contains itself"):
+            chat.count([*HI, message])
+        with pytest.raises(cutline.ChatError, match="message 1 contains itself"):
+            cutline.trim([*HI, message], 99, chat)
 
 
 def test_a_template_that_is_none_says_where() -> None:

@@ -11,7 +11,7 @@ import cutline
 
 TEMPLATES = {
     path.stem: path.read_text(encoding="utf-8")
-    for path in sorted((Path(__file__).parent / "templates").glob("*.jinja"))
+    for path in sorted((Path(__file__).parent / "templates").rglob("*.jinja"))
 }
 NAMED = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}
 SPECIAL = [

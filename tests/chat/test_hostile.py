@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import cutline
+from cutline.chat.by_name import chat_format_of
 from tests.chat.made import NAMED, TEMPLATES, encoding_of
 
 pytest.importorskip("jinja2")
@@ -62,19 +63,160 @@ ENDLESS = {
     "a width": "{{ '%999999999999d' % 1 }}",
     "a width by format": "{{ '{:999999999999}'.format(1) }}",
     "a width from elsewhere": "{{ '%*d' % (10 ** 12, 1) }}",
+    "a width by a test": "{{ '%999999999d' is odd }}",
+    "a width by a selection": "{{ ['%999999999d']|select('divisibleby', 5)|list }}",
+    "bytes": "{{ (1).to_bytes(10 ** 10, 'big') }}",
+    "encoded bytes": "{{ 'x'.encode().ljust(10 ** 10) }}",
+    "many fields": "{{ ('{0}' * 99999).format('x' * 99999)|length }}",
+    "many fields by %": "{{ ('%(a)s' * 99999) % {'a': 'x' * 99999} }}",
+    "one text many times": "{{ (['x' * 99999] * 99999)|join|length }}",
+    "one text many times in a block": "{% set b = 'x' * 99999 %}{% set y %}"
+    "{% for i in range(9999) %}{{ b }}{% endfor %}{% endset %}",
+    "many words": "{{ ('x ' * 500000).split()|length }}",
+    "many lines": "{{ ('\n' * 1000000).splitlines()|length }}",
+    "a list of characters": "{{ ('x' * 1000000)|list|length }}",
+    "indentation of deep lists": "{% set n = namespace(a=[1]) %}{% for i in range(900) %}"
+    "{% set n.a = [n.a] %}{% endfor %}{{ n.a|tojson(indent=65536)|length }}",
+    "callers that call twice": "{% macro a() %}{{ caller() }}{{ caller() }}{% endmacro %}"
+    + "{% call a() %}" * 40
+    + "{% endcall %}" * 40,
+    "blocks that call twice": "{% block a %}{{ self.b() }}{{ self.b() }}{% endblock %}"
+    "{% block b %}{{ self.a() }}{{ self.a() }}{% endblock %}",
+    "keys that collide": "{{ range(0, 90000 * (2**61 - 1), 2**61 - 1)|unique|list|length }}",
+    "other keys that collide": "{{ dict.fromkeys(range(0, 90000 * (2**61 - 1), 2**61 - 1)) }}",
+    "a loop that takes no turn": "{% for i in range(99999) %}"
+    "{% for j in range(99999) if false %}{% endfor %}{% endfor %}",
+    "a filter for each of many": "{% for i in range(99999) %}"
+    "{% set y = range(99999)|map('string')|list %}{% endfor %}",
+    "a long path of attributes": "{{ range(9999)|map(attribute='a.' * 99999)|list }}",
+    "a search from behind": "{{ ('x' * 999999).rfind('y' + 'x' * 99999) }}",
+    "sums of lists": "{{ ([[1] * 999] * 9999)|sum(start=[])|length }}",
+    "what keeps what it makes": "{% set n = namespace(a=[]) %}{% for i in range(99999) %}"
+    "{% set n.a = n.a + ['x' * 999 ~ i] %}{% endfor %}",
     "output without end": "{% for a in range(99999) %}{% for b in range(99999) %}"
     "{{ 'x' * 9999 }}{% endfor %}{% endfor %}",
 }
+
+SHARED = """{% set n = namespace(a=[1], t=(1,), d={}) %}{% for i in range(40) %}
+{% set n.a = [n.a, n.a] %}{% set n.t = (n.t, n.t) %}{% set n.d = {'a': n.d, 'b': n.d} %}
+{% endfor %}"""
+DEEP = """{% set n = namespace(a=[1], t=(1,), d={}) %}{% for i in range(1500) %}
+{% set n.a = [n.a] %}{% set n.t = (n.t,) %}{% set n.d = {'a': n.d} %}{% endfor %}"""
+WALKS = """
+n.a|tojson, n.d|tojson, n.a|string, n.a, n.d, n, n.a ~ '', n.a|join, '%s' % n.a, '{}'.format(n.a)
+n.a == [n.a], n.a < [n.a], n.d == {'a': n.d}, n.a in [n.a, 1], 5 in n.a
+n.a is eq(n.a), 1 is in(n.a)
+[n.a, n.a]|sort, [n.a, n.a]|max, [n.a].index([n.a]), [{'a': n.a}, {'a': n.a}]|groupby('a')
+{n.t: 1}, {'a': 1}[n.t], {}.get(n.t), n.t in {}, [n.t]|unique|list, dict.fromkeys([n.t])
+dict([(n.t, 1)]), namespace([(n.t, 1)]), n.t is filter, [n.t]|select('eq', n.t)|list
+n.a|upper, n.a|replace('a', 'b'), n.d|urlencode, n.d|xmlattr, n.a|float, raise_exception(n.a)
+{'a': n.a}.items() == {'a': n.a}.items(), {n.t: 1}.keys() - {}.keys(), [n.a]|map('string')|list
+"""
+
+
+def walks() -> list[str]:
+    """The expressions of WALKS, by the commas between them."""
+    found, depth, start = [], 0, 0
+    text = WALKS.strip().replace("\n", ", ") + ","
+    for place, character in enumerate(text):
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth == 0:
+            found.append(text[start:place].strip())
+            start = place + 1
+    return found
+
+
+@pytest.mark.parametrize("values", [SHARED, DEEP], ids=["shared", "deep"])
+@pytest.mark.parametrize("expression", walks())
+def test_what_walks_through_lists_that_grow_without_end_is_stopped(
+    expression: str, values: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cutline.chat import metering
+
+    monkeypatch.setattr(metering, "MAX_STEPS", 300_000)
+    chat = cutline.ChatTemplate(f"{values}{{{{ {expression} }}}}", "gpt2")
+    with pytest.raises(cutline.ChatError, match=r"stopped|fails|no valid"):
+        chat.count(HI)
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        *("b|upper", "b.upper()", "'q' in b", "b == b[1:]", "b[1:]", "b ~ i", "b + 'a'", "b|trim"),
+        *("b|replace('q', 'r')", "b.find('q')", "b.split('q')", "'%s' % b", "b|tojson"),
+        *("b|reverse", "b is lower", "b|wordcount", "b|title", "b.strip('x')", "b.count('xy')"),
+    ],
+)
+def test_work_on_a_large_text_in_a_loop_is_stopped(
+    work: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cutline.chat import metering
+
+    monkeypatch.setattr(metering, "MAX_STEPS", 1_000_000)
+    source = f"{{% for i in range(9) %}}{{% set y = {work} %}}{{% endfor %}}"
+    before = "{% set b = 'x' * (2 ** 18) %}"
+    assert cutline.ChatTemplate(f"{before}{source}", "gpt2").count(HI) == 0
+    chat = cutline.ChatTemplate(f"{before}{source.replace('(9)', '(999)')}", "gpt2")
+    with pytest.raises(cutline.ChatError, match="steps"):
+        chat.count(HI)
+
+
+def test_a_long_request_may_take_more_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cutline.chat import metering
+
+    monkeypatch.setattr(metering, "MAX_STEPS", 10_000)
+    messages = [{"role": "user", "content": "glue " * 50}] * 2000
+    chat = cutline.ChatTemplate(TEMPLATES["qwen3"], encoding_of("byte level"))
+    assert cutline.Conversation(chat, messages).count == chat.count(messages)
+
+
+def test_what_never_ends_is_stopped_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cutline.chat import metering
+
+    monkeypatch.setattr(metering, "MAX_SECONDS", 0)
+    monkeypatch.setattr(metering, "_PORTION", 1000)
+    loop = "{% for i in range(9999) %}{% endfor %}" * 9
+    with pytest.raises(cutline.ChatError, match="more than 0 seconds"):
+        cutline.ChatTemplate(loop, "gpt2").count(HI)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{{ " + "(" * 9000 + "1" + ")" * 9000 + " }}",
+        "{{ " + "not " * 9000 + "1 }}",
+        "{% if a %}" * 3000 + "{% endif %}" * 3000,
+        "{{ " + "9" * 9999 + " }}",
+        "{{ a }}" * 60_000,
+        "{% for a in b %}" * 300 + "{% endfor %}" * 300,
+    ],
+    ids=["brackets", "not", "if", "a number", "long", "for"],
+)
+def test_templates_that_are_too_long_or_nested_are_refused(source: str) -> None:
+    with pytest.raises(cutline.ChatError, match="no valid one"):
+        cutline.ChatTemplate(source, "gpt2").count(HI)
+
+
+@pytest.mark.parametrize("name", ["all", "offset", "watch", "items", "messages"])
+def test_what_stands_for_the_messages_has_no_names_of_its_own(name: str) -> None:
+    source = (
+        "{% set ms = messages %}{% for m in messages %}"
+        f"{{{{ m.role }}}}{{{{ messages.{name} is defined }}}}{{{{ loop.{name} is defined }}}}"
+        f"{{{{ loop.{name} }}}}{{% endfor %}}"
+    )
+    chat = cutline.ChatTemplate(source, "gpt2")
+    conversation = cutline.Conversation(chat, HI)
+    assert conversation.count == chat.count(HI)
 
 
 @pytest.mark.parametrize("name", ENDLESS)
 def test_what_runs_or_grows_without_end_is_stopped(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cutline.chat import sandbox
+    from cutline.chat import metering
 
-    monkeypatch.setattr(sandbox, "MAX_STEPS", 100_000)
-    monkeypatch.setattr(sandbox, "MAX_TEXT", 1 << 20)
+    monkeypatch.setattr(metering, "MAX_STEPS", 100_000)
+    monkeypatch.setattr(metering, "MAX_TEXT", 1 << 20)
     chat = cutline.ChatTemplate(ENDLESS[name], "gpt2")
     with pytest.raises(cutline.ChatError, match=r"stopped|without end|fails|refuses"):
         chat.count(HI)
@@ -101,6 +243,16 @@ def test_what_leads_out_of_the_sandbox_is_refused(source: str) -> None:
     chat = cutline.ChatTemplate(source, "gpt2")
     with pytest.raises(cutline.ChatError):
         chat.count(HI)
+
+
+def test_messages_that_contain_themselves_are_refused() -> None:
+    message: dict[str, Any] = {"role": "user", "content": "Hi"}
+    message["more"] = [message]
+    for chat in (cutline.ChatTemplate(TEMPLATES["chatml"], "gpt2"), chat_format_of("chatml")):
+        with pytest.raises(cutline.ChatError, match="message 1 contains itself"):
+            chat.count([*HI, message])
+        with pytest.raises(cutline.ChatError, match="message 1 contains itself"):
+            cutline.trim([*HI, message], 99, chat)
 
 
 def test_a_template_that_is_none_says_where() -> None:

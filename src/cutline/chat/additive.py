@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from operator import index
 from typing import Any, Self
 
-from cutline.chat.messages import plain_messages
+from cutline.chat.checked import CheckedFormat
 from cutline.chat.protocols import Message, Tool
 from cutline.errors import ChatError
 
 __all__ = ["AdditiveFormat", "CustomFormat"]
 
 
-class AdditiveFormat(ABC):
+class AdditiveFormat(CheckedFormat):
     """A format whose requests are the sum of their messages and of what is sent with each."""
 
-    def count(
-        self,
-        messages: Sequence[Message],
-        *,
-        tools: Sequence[Tool] = (),
-        add_generation_prompt: bool = True,
+    def _count_request(
+        self, messages: list[dict[str, Any]], tools: Sequence[Tool], add_generation_prompt: bool
     ) -> int:
-        """Count the tokens of a request.
-
-        Args:
-            messages: the messages, the oldest first.
-            tools: the schemas of the tools that the model may call.
-            add_generation_prompt: count what begins the model's answer, too.
-
-        Raises:
-            ChatError: (a ValueError) a message is not of the kind that the format has; names its
-                index.
-        """
-        counts = map(self._count_message, plain_messages(messages), range(len(messages)))
+        counts = map(self._count_message, messages, range(len(messages)))
         return sum(counts) + self._count_around(tools, add_generation_prompt)
 
     @abstractmethod
@@ -111,26 +96,12 @@ class CustomFormat(AdditiveFormat):
             raise TypeError("CustomFormat takes either count or count_message")
         self._count_whole, self._count_one, self._around = count, count_message, around
 
-    def count(
-        self,
-        messages: Sequence[Message],
-        *,
-        tools: Sequence[Tool] = (),
-        add_generation_prompt: bool = True,
+    def _count_request(
+        self, messages: list[dict[str, Any]], tools: Sequence[Tool], add_generation_prompt: bool
     ) -> int:
-        """Count the tokens of a request, by your function.
-
-        Args:
-            messages: the messages, the oldest first.
-            tools: the schemas of the tools that the model may call.
-            add_generation_prompt: has no effect: your function counts what is sent.
-
-        Raises:
-            ChatError: (a ValueError) a message has no role, or the function returns no count.
-        """
         if self._count_whole is not None:
-            return _checked(self._count_whole(plain_messages(messages), tools))
-        return super().count(messages, tools=tools, add_generation_prompt=add_generation_prompt)
+            return _checked(self._count_whole(messages, tools))
+        return super()._count_request(messages, tools, add_generation_prompt)
 
     def _count_message(self, message: dict[str, Any], index: int) -> int:
         assert self._count_one is not None

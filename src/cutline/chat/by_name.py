@@ -5,11 +5,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from cutline.chat.additive import AdditiveFormat
 from cutline.chat.harmony import Harmony
+from cutline.chat.messages import plain_messages
 from cutline.chat.models import openai_estimate
 from cutline.chat.protocols import ChatFormat, Message, Tool
 from cutline.chat.template import ChatTemplate
 from cutline.encoding import Encoding
+from cutline.errors import ChatError
 from cutline.protocols import TokenCounter
 from cutline.registry import encoding_of, token_counter_of
 
@@ -54,51 +57,42 @@ def chat_format_of(name: str, encoding: TokenCounter | str = "o200k_base") -> Ch
     )
 
 
-class _ByMessage:
-    """A format in which each message has its tokens, whatever its neighbours are."""
+class _Plain(AdditiveFormat):
+    """The contents, calls and tools, and nothing around."""
 
     def __init__(self, encoding: TokenCounter) -> None:
         self._count = encoding.count
 
-    def count(
-        self,
-        messages: Sequence[Message],
-        *,
-        tools: Sequence[Tool] = (),
-        add_generation_prompt: bool = True,
-    ) -> int:
-        """Count the tokens of a whole request."""
-        around = self._count_around(tools, add_generation_prompt)
-        return around + sum(self.message_counts(messages))
+    def message_counts(self, messages: Sequence[Message]) -> list[int]:
+        """Count the tokens of each message.
+
+        Raises:
+            ChatError: (a ValueError) as `count`.
+        """
+        return [*map(self._count_message, plain_messages(messages), range(len(messages)))]
+
+    def _count_message(self, message: dict[str, Any], index: int) -> int:
+        return self._count(_content(message, index))
 
     def _count_around(self, tools: Sequence[Tool], add_generation_prompt: bool) -> int:
-        """Count what is sent with every request."""
         return self._count(json.dumps([*tools], ensure_ascii=False)) if tools else 0
 
-    def message_counts(self, messages: Sequence[Message]) -> list[int]:
-        """Count the tokens of each message."""
-        return [self._count(_content(message, i)) for i, message in enumerate(messages)]
 
-
-class _ChatML(_ByMessage):
+class _ChatML(_Plain):
     """ChatML: role and content between <|im_start|> and <|im_end|>, one token each."""
+
+    def _count_message(self, message: dict[str, Any], index: int) -> int:
+        written = f"{message['role']}\n{_content(message, index)}"
+        return 2 + self._count(written) + self._count("\n")
 
     def _count_around(self, tools: Sequence[Tool], add_generation_prompt: bool) -> int:
         begun = 1 + self._count("assistant\n") if add_generation_prompt else 0
         return super()._count_around(tools, add_generation_prompt) + begun
 
-    def message_counts(self, messages: Sequence[Message]) -> list[int]:
-        """Count the tokens of each message."""
-        end = 2 + self._count("\n")
-        return [
-            end + self._count(f"{message['role']}\n{_content(message, i)}")
-            for i, message in enumerate(messages)
-        ]
-
 
 _FORMATS: Final[Mapping[str, Callable[[TokenCounter], ChatFormat]]] = {
     "chatml": _ChatML,
-    "plain": _ByMessage,
+    "plain": _Plain,
 }
 _ESTIMATE: Final = "openai:"
 CHAT_FORMAT_NAMES: Final = (*_FORMATS, "harmony", f"{_ESTIMATE}MODEL")
@@ -108,12 +102,12 @@ def _content(message: Message, place: int) -> str:
     """Return the text of a message, with its calls as JSON.
 
     Raises:
-        ValueError: it has a part that is no text.
+        ChatError: (a ValueError) it has a part that is no text.
     """
     content: Any = message.get("content") or ""
     parts = [content] if isinstance(content, str) else [*map(_text, content)]
     if None in parts:
-        raise ValueError(f"message {place} has a part that is no text: {content!r:.200}")
+        raise ChatError(f"message {place} has a part that is no text: {content!r:.200}")
     calls = [json.dumps(call, ensure_ascii=False) for call in message.get("tool_calls") or ()]
     return "\n".join([*parts, *calls])
 

@@ -22,17 +22,16 @@ def compiled(source: str) -> Template:
     Raises:
         ChatError: it is no valid one.
     """
-    from jinja2 import TemplateSyntaxError
-
     from cutline.chat.sandbox import environment
 
     try:
         tree = environment().parse_metered(source)
         return environment().compiled(tree)
-    except (TemplateSyntaxError, RecursionError, SyntaxError) as error:
+    except Exception as error:  # of jinja2, and of Python's own compiler
         line = getattr(error, "lineno", None)
         raise ChatError(
-            f"the chat template is no valid one{f', in line {line}' if line else ''}: {error}"
+            f"the chat template is no valid one{f', in line {line}' if line else ''}: "
+            f"{str(error) or type(error).__name__}"
         ) from None
 
 
@@ -51,9 +50,10 @@ def render_whole(template: Template, chat: list[dict[str, Any]], given: dict[str
     Raises:
         ChatError: the template refuses the messages, or fails.
     """
-    from cutline.chat.sandbox import METER, Meter, stopped
+    from cutline.chat.metering import METER, Meter
+    from cutline.chat.sandbox import stopped
 
-    meter = Meter()
+    meter = Meter((chat, given))
     context = template.new_context({**given, "messages": chat, METER: meter})
     try:
         return meter.joined(template.root_render_func(context))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from json import dumps
 from typing import Any, Final, Literal, NamedTuple, Self
 
+from cutline.chat.checked import CheckedFormat
 from cutline.chat.messages import plain, plain_messages
 from cutline.chat.protocols import Message, Tool
 from cutline.chat.typescript import tools_section
@@ -33,7 +34,7 @@ _USUAL: Final[Dict] = {
 }
 
 
-class Harmony:
+class Harmony(CheckedFormat):
     """Requests to gpt-oss, in OpenAI's harmony format.
 
     `encode` equals openai-harmony's `render_conversation_for_completion` of what `expand` returns,
@@ -138,25 +139,11 @@ class Harmony:
             return [self.encoding.encode_single_token(part)]
         return self.encoding.encode_ordinary(part)
 
-    def count(
-        self,
-        messages: Sequence[Message],
-        *,
-        tools: Sequence[Tool] = (),
-        add_generation_prompt: bool = True,
+    def _count_request(
+        self, messages: list[Dict], tools: Sequence[Tool], add_generation_prompt: bool
     ) -> int:
-        """Count the tokens of a request.
-
-        Args:
-            messages: as for `expand`.
-            tools: as for `expand`.
-            add_generation_prompt: count what begins the model's answer, too.
-
-        Raises:
-            ChatError: (a ValueError) as `expand`.
-        """
         growing = self.growing(tools)
-        growing.extend(plain_messages(messages))
+        growing.extend(messages)
         return growing.count() - (0 if add_generation_prompt else 2)
 
     def growing(self, tools: Sequence[Tool] = ()) -> _GrowingHarmony:

@@ -49,10 +49,13 @@ def plain_message(message: Any, index: int) -> dict[str, Any]:
     """Copy a message, without the fields that are None.
 
     Raises:
-        ChatError: (a ValueError) it has no role; names its index.
+        ChatError: (a ValueError) it has no role, or contains itself; names its index.
         TypeError: it is no mapping.
     """
-    copied = plain(message)
+    try:
+        copied = plain(message)
+    except RecursionError:
+        raise ChatError(f"message {index} contains itself, or is nested too deep") from None
     if not isinstance(copied, dict):
         raise TypeError(
             f"message {index} must be a mapping such as {{'role': 'user', 'content': 'Hi'}}, got "

@@ -21,14 +21,16 @@ from jinja2.environment import Template
 from jinja2.runtime import Context, Macro, Undefined
 from jinja2.utils import pass_context
 
-from cutline.chat.sandbox import ChatEnvironment, TemplateNamespace
+from cutline.chat.metering import StandIn, running, value_of
+from cutline.chat.sandbox import LOOP_NUMBERS, ChatEnvironment, TemplateNamespace
 
 __all__ = [
     *("WATCH", "Messages", "Plan", "Reads", "Unplanned", "Watch"),
-    *("changed", "make_plan", "value_of", "watched"),
+    *("changed", "make_plan", "watched"),
 ]
 
 LOOP: Final = "cutline_loop"
+LOOP_NAMES: Final = LOOP_NUMBERS | {"nextitem", "previtem"}
 WATCH: Final = "the watch"  # no name that a template could write
 
 
@@ -84,7 +86,7 @@ def _refused(*_: Any, **__: Any) -> Any:
     raise Unplanned
 
 
-class _Closed:
+class _Closed(StandIn):
     """What is the same for all that stand for lists and loops: all that is not watched."""
 
     __slots__ = ()
@@ -106,6 +108,10 @@ class Messages(_Closed):
         self.all = messages
         self.offset = offset
         self.watch = watch
+
+    @property
+    def items(self) -> list[dict[str, Any]]:
+        return self.all
 
     def __len__(self) -> int:
         if self.watch.reads is not None:
@@ -151,17 +157,21 @@ class Messages(_Closed):
 class _Watched(_Closed):
     """A list that a template has made before the loop."""
 
-    __slots__ = ("items", "name", "watch")
+    __slots__ = ("all", "name", "watch")
 
     def __init__(self, items: list[Any], name: str, watch: Watch) -> None:
-        self.items = items
+        self.all = items
         self.name = name
         self.watch = watch
 
     def _read(self) -> list[Any]:
         if self.watch.reads is not None:
             self.watch.reads.names.add(self.name)
-        return self.items
+        return self.all
+
+    @property
+    def items(self) -> list[Any]:
+        return self.all
 
     def __len__(self) -> int:
         return len(self._read())
@@ -203,17 +213,25 @@ class _WatchedNamespace(TemplateNamespace):
 
 
 def _is_plain(value: Any) -> bool:
+    """Return whether a value is what JSON has."""
+    if isinstance(value, dict | list | tuple):
+        running.meter.weigh(value)
+    return _has_plain(value)
+
+
+def _has_plain(value: Any) -> bool:
     if value is None or isinstance(value, str | int | float):
         return True
     if isinstance(value, dict):
-        return all(map(_is_plain, value.values()))
-    return isinstance(value, list | tuple) and all(map(_is_plain, value))
+        return all(map(_has_plain, value.values()))
+    return isinstance(value, list | tuple) and all(map(_has_plain, value))
 
 
 class _Loop(_Closed):
     """`loop`, in the loop over messages."""
 
     __slots__ = ("index0", "messages")
+    visible = LOOP_NAMES
 
     def __init__(self, index: int, messages: Messages) -> None:
         self.index0 = index
@@ -316,12 +334,6 @@ def watched(variables: dict[str, Any], messages: Messages) -> dict[str, Any]:
     return given
 
 
-def value_of(space: TemplateNamespace) -> dict[str, Any]:
-    """Return a namespace's attributes."""
-    found: dict[str, Any] = object.__getattribute__(space, "_Namespace__attrs")
-    return found
-
-
 def _watched_value(name: str, value: Any, messages: Messages) -> Any:
     if type(value) is Messages:
         return Messages(messages.all, value.offset, messages.watch)
@@ -355,6 +367,13 @@ def changed(old: dict[str, Any], new: dict[str, Any]) -> set[Any]:
 
 
 def _is_same(one: Any, other: Any) -> bool:
+    """Return whether two variables are equal, in type, too."""
+    if isinstance(other, dict | list | tuple):
+        running.meter.weigh(other)
+    return _are_same(one, other)
+
+
+def _are_same(one: Any, other: Any) -> bool:
     if one is other:
         return True
     if type(one) is not type(other):
@@ -364,9 +383,9 @@ def _is_same(one: Any, other: Any) -> bool:
     if isinstance(one, Macro):
         return True
     if isinstance(one, list | tuple):
-        return len(one) == len(other) and all(map(_is_same, one, other))
+        return len(one) == len(other) and all(map(_are_same, one, other))
     if isinstance(one, dict):
-        return [*one] == [*other] and all(map(_is_same, one.values(), other.values()))
+        return [*one] == [*other] and all(map(_are_same, one.values(), other.values()))
     return bool(one == other)
 
 
@@ -424,6 +443,8 @@ def make_plan(environment: ChatEnvironment, tree: nodes.Template) -> Plan | None
 
 
 def _may_be_messages(node: nodes.Node) -> bool:
+    if isinstance(node, nodes.Filter) and node.name == "cutline_made" and node.node is not None:
+        node = node.node  # a slice
     if isinstance(node, nodes.Getitem):
         node = node.node
     return isinstance(node, nodes.Name) and node.name not in ("tools", "documents")

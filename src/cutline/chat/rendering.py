@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from cutline.chat.compiling import render_whole
 from cutline.chat.growing import GrowingCount
 from cutline.chat.messages import reasoned
+from cutline.chat.metering import METER, Meter, value_of
 from cutline.chat.plan import (
     WATCH,
     Messages,
@@ -17,10 +18,9 @@ from cutline.chat.plan import (
     Unplanned,
     Watch,
     changed,
-    value_of,
     watched,
 )
-from cutline.chat.sandbox import METER, Meter, TemplateNamespace
+from cutline.chat.sandbox import TemplateNamespace
 from cutline.errors import ChatError
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class GrowingRequest:
         """Render the part before the loop; name what has changed in its variables."""
         watch = Watch(0)
         watch.reads = reads = Reads()
-        meter = Meter(watch.told)
+        meter = Meter((self._messages, self._given), watch.told)
         context = plan.before.new_context(
             {**self._given, "messages": Messages(self._messages, 0, watch), METER: meter}
         )
@@ -208,7 +208,7 @@ class GrowingRequest:
 
         watch = Watch(len(self._turns), turn)
         messages = Messages(self._messages, 0, watch)
-        meter = Meter(watch.told)
+        meter = Meter((self._messages, self._given), watch.told)
         given = watched(before.variables, messages)
         for (name, attribute), value in self._written.items():
             TemplateNamespace.__setitem__(given[name], attribute, value)

@@ -1,15 +1,14 @@
 """The environment that chat templates run in: what transformers gives them, within limits.
 
-Templates come from strangers. jinja2's sandbox keeps them from Python's internals; the limits
-here keep them from running or growing without end.
+Templates come from strangers. jinja2's sandbox keeps them from Python's internals; here their
+syntax tree is changed so that each operation pays a `Meter` (metering.py), which stops what runs or
+grows without end.
 """
 
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime
 from functools import cache
 from json import dumps
-from threading import local
 from typing import Any, Final
 
 from jinja2 import TemplateError, nodes
@@ -17,106 +16,49 @@ from jinja2.environment import Template
 from jinja2.exceptions import SecurityError
 from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
-from jinja2.runtime import Context, Macro
+from jinja2.runtime import Context, LoopContext, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace, pass_context
 
+from cutline.chat import metering
+from cutline.chat.metering import METER, StandIn, TooMuch, running, too_long
+from cutline.chat.prices import (
+    FREE_FILTERS,
+    FREE_TESTS,
+    NO_ATTRIBUTES,
+    NO_FILTERS,
+    check_binop,
+    check_json,
+    pay_for_filter,
+    pay_for_method,
+)
 from cutline.errors import ChatError
 
-__all__ = [
-    *("MAX_STEPS", "MAX_TEXT", "METER", "ChatEnvironment", "Meter", "TemplateNamespace"),
-    *("environment", "stopped"),
-]
+__all__ = ["LOOP_NUMBERS", "ChatEnvironment", "TemplateNamespace", "environment", "stopped"]
 
-MAX_STEPS: Final = 5_000_000
-"""The most steps of one rendering: a turn of a loop, a quarter of a call, a kilobyte made."""
+MAX_SOURCE: Final = 1 << 18
+"""The most characters of a template."""
 
-MAX_TEXT: Final = 1 << 27
-"""The most characters that a template may make, whole or in any one value."""
+_CALL_STEPS: Final = 10
+_FILTER_STEPS: Final = 10
 
-MAX_ITEMS: Final = 1 << 21
-"""The most items of a list that a template may make."""
-
-_CALL_STEPS: Final = 4
-
-MAX_PADDING: Final = 1 << 16
-"""The greatest number that a template may pass to a method or a filter that pads or repeats."""
-
-METER: Final = "the meter"  # no name that a template could write
-
-_WIDTH: Final = re.compile(r"\d{5}|\*|\{[^{}]*\{")
-_PADDING_METHODS: Final = frozenset({"center", "expandtabs", "ljust", "rjust", "zfill"})
-_PADDING_FILTERS: Final = ("batch", "center", "indent", "round", "slice", "truncate", "wordwrap")
+LOOP_NUMBERS: Final = frozenset(
+    {"depth", "depth0", "first", "index", "index0", "last", "length", "revindex", "revindex0"}
+)
 
 
 class Refusal(TemplateError):  # noqa: N818 (no error of ours)
     """A template's own `raise_exception`."""
 
 
-class TooMuch(TemplateError):  # noqa: N818 (likewise)
-    """A template that runs or grows without end."""
-
-
-_running = local()  # its meter is that of the rendering that runs in this thread
-
-
 def _concat(parts: Iterable[str]) -> str:
     """Join the output of a block or a macro."""
-    text = "".join(parts)
-    if len(text) > 1024:
-        _running.meter.grown(text)
-    return text
-
-
-class Meter:
-    """What one rendering has used, and where it is.
-
-    Attributes:
-        steps: how many are left.
-        message: the one that a loop has reached last.
-        when_told: called when the template asks for the time.
-    """
-
-    __slots__ = ("message", "steps", "when_told")
-
-    def __init__(self, when_told: Callable[[], None] | None = None) -> None:
-        self.steps = MAX_STEPS
-        self.message: Any = None
-        _running.meter = self
-        self.when_told = when_told
-
-    def spend(self, steps: int) -> None:
-        """Take steps from those that are left."""
-        self.steps -= steps
-        if self.steps < 0:
-            raise TooMuch(f"it takes more than {MAX_STEPS:,} steps")
-
-    def grown(self, value: Any) -> Any:
-        """Return a value that was made, paid for by its size."""
-        if isinstance(value, str | list | tuple):
-            size = len(value)
-            if size > (MAX_TEXT if isinstance(value, str) else MAX_ITEMS):
-                raise _too_long()
-            if size > 1024:
-                self.spend(size >> 10)
-        return value
-
-    def joined(self, pieces: Iterator[str]) -> str:
-        """Join what a template yields."""
-        kept, length = [], 0
-        for piece in pieces:
-            kept.append(piece)
-            length += len(piece)
-            if length > MAX_TEXT:
-                raise _too_long()
-        return "".join(kept)
-
-    def place_in(self, chat: list[dict[str, Any]]) -> str:
-        """Say which message a loop has reached last."""
-        for index, message in enumerate(chat):
-            if message is self.message:
-                return f" at message {index}"
-        return ""
+    texts = [*parts]
+    length = sum(map(len, texts))
+    running.meter.spend(length >> 4)
+    if length > metering.MAX_TEXT:
+        raise too_long()
+    return "".join(texts)
 
 
 class _Generation(Extension):
@@ -139,7 +81,7 @@ class TemplateNamespace(Namespace):
 
     def __init__(*args: Any, **values: Any) -> None:
         self, *given = args
-        attributes = dict(*given, **values)
+        attributes = _dict(*given, **values)
         for name in attributes:
             _check_attribute(name)
         Namespace.__init__(self, attributes)
@@ -154,18 +96,16 @@ def _check_attribute(name: Any) -> None:
         raise SecurityError(f"a namespace takes no attribute {name!r}, as it begins with '_'")
 
 
-class _Dict:
-    """`dict`, to be called only."""
-
-    def __call__(self, *args: Any, **values: Any) -> dict[Any, Any]:
-        return dict(*args, **values)
-
-    def fromkeys(self, *args: Any) -> dict[Any, Any]:
-        return dict.fromkeys(*args)
-
-
 def _raise_exception(message: Any) -> None:
     raise Refusal(str(message))
+
+
+def _meter(context: Context) -> metering.Meter:
+    found: metering.Meter = context.parent[METER]
+    return found
+
+
+# What the tree calls in place of operators
 
 
 @pass_context
@@ -178,123 +118,144 @@ def _tojson(
     sort_keys: bool = False,
 ) -> str:
     """Write JSON without escapes for HTML, unlike jinja2's filter."""
-    _check_padding([indent])
+    meter = _meter(context)
+    check_json(meter, value, indent, separators)
     written = dumps(
         value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys
     )
-    context.parent[METER].grown(written)
+    meter.made(written)
     return written
 
 
 @pass_context
 def _strftime_now(context: Context, format: str) -> str:  # noqa: A002 (as in transformers)
-    meter = context.parent[METER]
+    meter = _meter(context)
     if meter.when_told is not None:
         meter.when_told()
+    if len(format) > 1000:
+        raise too_long()
     return datetime.now().strftime(format)
 
 
 @pass_context
-def _step(context: Context, value: Any) -> Any:
+def _step(context: Context, value: Any, steps: int) -> Any:
     """Pay for a turn of a loop; note the message that it is about."""
     meter = context.parent[METER]
     if type(value) is dict and "role" in value:
         meter.message = value
-    meter.steps -= 1
+    meter.steps -= steps
     if meter.steps < 0:
-        meter.spend(1)
+        meter.refill()
     return value
+
+
+@pass_context
+def _weighed(context: Context, value: Any) -> Any:
+    """Pay for what walks through a value: writing it, comparing it, making a key of it."""
+    kind = type(value)
+    if kind is not int and kind is not bool and (kind is not str or len(value) > 64):
+        context.parent[METER].weigh(value)
+    return value
+
+
+@pass_context
+def _searched(context: Context, value: Any) -> Any:
+    """Pay for a search by `in`, which finds a key of a dict at once."""
+    return value if type(value) is dict else _weighed(context, value)
+
+
+@pass_context
+def _made(context: Context, value: Any) -> Any:
+    """Pay for a slice."""
+    return _meter(context).made(value)
 
 
 @pass_context
 def _joined(context: Context, parts: list[Any]) -> str:
     """Join what `~` joins."""
-    text = "".join(map(str, parts))
-    context.parent[METER].grown(text)
+    meter, length = _meter(context), 0
+    for part in parts:
+        length += len(part) if type(part) is str else meter.weigh(part).characters
+    if length > metering.MAX_TEXT:
+        raise too_long()
+    text: str = meter.made("".join(map(str, parts)))
     return text
 
 
-def _metered(filter_name: str, function: Any) -> Any:
-    """Make a filter pay for what it makes."""
-    pads = filter_name in _PADDING_FILTERS
+class _Dict:
+    """`dict`, to be called only."""
 
-    def make(context: Context, value: Any, *args: Any, **named: Any) -> Any:
-        given = [*args, *named.values()]
-        if pads:
-            _check_padding(given)
-        if filter_name == "indent":
-            _check_lines(str(value), given)
-        if filter_name == "replace" and len(given) > 1:
-            new = args[1] if len(args) > 1 else named.get("new", "")
-            _check_replacing(str(value), args[0] if args else named.get("old", ""), new)
-        if filter_name == "join":
-            _check_joining(value, *args[:1])
-        if filter_name == "format":
-            _check_widths(str(value))
-        passed = getattr(function, "jinja_pass_arg", None)
+    def __call__(self, *args: Any, **values: Any) -> dict[Any, Any]:
+        return _dict(*args, **values)
+
+    def fromkeys(self, keys: Any, value: Any = None) -> dict[Any, Any]:
+        running.meter.hash(keys)
+        return dict.fromkeys(keys, value)
+
+
+def _dict(*given: Any, **values: Any) -> dict[Any, Any]:
+    """Make a dict, as `dict` does."""
+    for one in given:
+        if not isinstance(one, dict):
+            running.meter.hash([pair[0] for pair in one])
+    return dict(*given, **values)
+
+
+def _paid_filter(name: str, function: Any) -> Any:
+    """Make a filter pay for what it is given and makes."""
+    passed = getattr(function, "jinja_pass_arg", None)
+
+    def make(context: Context, value: Any, /, *args: Any, **named: Any) -> Any:
+        meter = _meter(context)
+        meter.spend(_FILTER_STEPS)
+        value, item_steps = pay_for_filter(meter, name, value, args, named)
         first = {"context": context, "eval_context": context.eval_ctx}
         extra = () if passed is None else (first.get(passed.name, context.environment),)
-        result = function(*extra, value, *args, **named)
-        return context.parent[METER].grown(result)
+        return meter.made(function(*extra, value, *args, **named), item_steps)
 
     return pass_context(make)
 
 
-def _check_padding(values: Any) -> None:
-    for value in values:
-        size = len(value) if isinstance(value, str) else value
-        if isinstance(size, int) and abs(size) > MAX_PADDING:
-            raise TooMuch(f"it pads or repeats by {size}, and the limit is {MAX_PADDING:,}")
+def _paid_test(name: str, function: Any) -> Any:
+    """Make a test pay for what it is given."""
+    passes_environment = hasattr(function, "jinja_pass_arg")
 
+    def test(context: Context, value: Any, /, *args: Any) -> bool:
+        _meter(context).spend(_CALL_STEPS)
+        for one in (value, *args):
+            _weighed(context, one)
+        if name in ("divisibleby", "even", "odd") and isinstance(value, str):
+            raise TypeError(f"{name} tells numbers")
+        extra = (context.environment,) if passes_environment else ()
+        return bool(function(*extra, value, *args))
 
-def _check_lines(text: str, widths: list[Any]) -> None:
-    wide = max((len(one) if isinstance(one, str) else int(one) for one in widths), default=4)
-    if (text.count("\n") + 1) * wide > MAX_TEXT:
-        raise _too_long()
-
-
-def _check_replacing(text: str, old: Any, new: Any, *_: Any) -> None:
-    old, new = str(old), str(new)
-    if len(new) > len(old) and len(text) + text.count(old) * len(new) > MAX_TEXT:
-        raise _too_long()
-
-
-def _check_joining(parts: Any, between: Any = "") -> None:
-    if hasattr(parts, "__len__") and len(parts) * len(str(between)) > MAX_TEXT:
-        raise _too_long()
-
-
-def _check_translating(text: str, table: Any) -> None:
-    made = table.values() if isinstance(table, dict) else table
-    longest = max((len(one) for one in made if isinstance(one, str)), default=1)
-    if len(text) * longest > MAX_TEXT:
-        raise _too_long()
-
-
-def _check_widths(pattern: str) -> None:
-    if _WIDTH.search(pattern):
-        raise TooMuch(f"it formats with {pattern[:40]!r}, whose width may be of any size")
-
-
-def _too_long() -> TooMuch:
-    return TooMuch(f"it makes a text of more than {MAX_TEXT:,} characters, or {MAX_ITEMS:,} items")
+    return pass_context(test)
 
 
 class ChatEnvironment(ImmutableSandboxedEnvironment):
     """Compiles templates and counts what they do; used by any number of threads."""
 
     concat = staticmethod(_concat)
-    intercepted_binops = frozenset({"*", "**", "%", "+"})
+    intercepted_binops = frozenset({"*", "**", "%", "+", "-", "//"})
 
     def __init__(self) -> None:
         super().__init__(
-            trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols]
+            trim_blocks=True,
+            lstrip_blocks=True,
+            extensions=[_Generation, loopcontrols],
+            finalize=_weighed,
         )
-        self.filters["tojson"] = _tojson
-        for name in ("replace", "join", "format", "list", *_PADDING_FILTERS):
-            self.filters[name] = _metered(name, self.filters[name])
-        self.filters["cutline_step"] = _step
-        self.filters["cutline_joined"] = _joined
+        for name in NO_FILTERS:
+            del self.filters[name]
+        for name, function in self.filters.items():
+            if name not in FREE_FILTERS:
+                self.filters[name] = _paid_filter(name, function)
+        for name, function in self.tests.items():
+            if name not in FREE_TESTS:
+                self.tests[name] = _paid_test(name, function)
+        self.filters |= {"tojson": _tojson, "cutline_step": _step, "cutline_joined": _joined}
+        self.filters |= {"cutline_weighed": _weighed, "cutline_searched": _searched}
+        self.filters |= {"cutline_made": _made}
         del self.globals["lipsum"]  # makes any number of words
         self.globals["raise_exception"] = _raise_exception
         self.globals["strftime_now"] = _strftime_now
@@ -302,19 +263,16 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
         self.globals["namespace"] = TemplateNamespace
 
     def parse_metered(self, source: str) -> nodes.Template:
-        """Parse a template, and make its loops and macros pay for each turn and call."""
+        """Parse a template, and make all that it does pay.
+
+        Raises:
+            TooMuch: it is too long.
+        """
+        if len(source) > MAX_SOURCE:
+            raise TooMuch(f"it has {len(source):,} characters, and the limit is {MAX_SOURCE:,}")
         tree = self.parse(source)
-        loops: list[nodes.For | nodes.Macro] = [*tree.find_all(nodes.For)]
-        for loop in [*loops, *tree.find_all(nodes.Macro)]:
-            target = loop.target if isinstance(loop, nodes.For) else None
-            item = (
-                nodes.Name(target.name, "load")
-                if isinstance(target, nodes.Name)
-                else nodes.Const(None)
-            )
-            paid = nodes.Filter(item, "cutline_step", [], [], None, None)
-            loop.body.insert(0, nodes.ExprStmt(paid))
-        _join_metered(tree)
+        _pay_in_loops(tree)
+        _pay_in_expressions(tree)
         tree.set_environment(self).set_lineno(1)
         return tree
 
@@ -322,78 +280,108 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
         """Compile a tree."""
         return Template.from_code(self, self.compile(tree), dict(self.globals))
 
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """Refuse what leads into Python, what changes values, and what cannot be paid for."""
+        if attr in NO_ATTRIBUTES or (isinstance(obj, StandIn) and attr not in obj.visible):
+            return False
+        return super().is_safe_attribute(obj, attr, value)
+
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         """Compute what may be large."""
-        if operator == "+":
-            pass
-        elif operator == "*":
-            for text, times in ((left, right), (right, left)):
-                is_repeated = hasattr(text, "__len__") and isinstance(times, int)
-                most = MAX_TEXT if isinstance(text, str) else MAX_ITEMS
-                if is_repeated and len(text) * times > most:
-                    raise _too_long()
-            _check_numbers(operator, left, right)
-        elif operator == "**":
-            _check_numbers(operator, left, right)
-        elif operator == "%" and isinstance(left, str):
-            _check_widths(left)
+        if operator != "+":
+            check_binop(_meter(context), operator, left, right)
         made = self.binop_table[operator](left, right)
-        if type(made) is str and len(made) <= 1024:
+        if type(made) is int or (type(made) is str and len(made) < 64):
             return made
-        return context.parent[METER].grown(made)
+        return _meter(context).made(made)
 
     def call(self, context: Context, function: Any, /, *args: Any, **named: Any) -> Any:
         """Call what a template calls."""
-        meter = context.parent[METER]
-        meter.spend(_CALL_STEPS)
-        method = getattr(function, "__wrapped__", function)  # jinja2 wraps `format`
-        owner = getattr(method, "__self__", None)
-        if isinstance(owner, str):
-            name = method.__name__
-            if name in _PADDING_METHODS:
-                _check_padding([*args, *named.values()])
-                if (
-                    name == "expandtabs"
-                    and owner.count("\t") * [*args, *named.values(), 8][0] > MAX_TEXT
-                ):
-                    raise _too_long()
-            elif name == "replace" and len(args) > 1:
-                _check_replacing(owner, *args)
-            elif name == "join" and args:
-                _check_joining(args[0], owner)
-            elif name == "translate" and args:
-                _check_translating(owner, args[0])
-            elif name in ("format", "format_map"):
-                _check_widths(owner)
-        return meter.grown(super().call(context, function, *args, **named))
+        meter = _meter(context)
+        meter.spend(_CALL_STEPS + len(args) + len(named))
+        if type(function) is not Macro and type(function) is not LoopContext:
+            args = pay_for_method(meter, function, args, named)
+        return meter.made(super().call(context, function, *args, **named))
 
 
-def _check_numbers(operator: str, left: Any, right: Any) -> None:
-    for number in (left, right):
-        if isinstance(number, int) and number.bit_length() > 64:
-            raise TooMuch(f"it computes {operator} with numbers of more than 64 bits")
-    if operator == "**" and isinstance(right, int) and abs(right) > 64:
-        raise TooMuch(f"it raises to the power of {right}")
+# The tree
 
 
-def _join_metered(node: nodes.Node) -> None:
-    """Replace `a ~ b` by a filter that pays for the text."""
+_BODIES: Final = (nodes.For, nodes.Macro, nodes.CallBlock, nodes.Block)
+
+
+def _pay_in_loops(tree: nodes.Template) -> None:
+    """Make each turn and each call pay for the body's size."""
+    parts: list[Any] = [*tree.find_all(_BODIES)]
+    for part in parts:
+        target = part.target if isinstance(part, nodes.For) else None
+        item = (
+            nodes.Name(target.name, "load") if isinstance(target, nodes.Name) else nodes.Const(None)
+        )
+        steps = sum(1 for node in part.body for _ in node.find_all(nodes.Node))
+        part.body.insert(0, nodes.ExprStmt(_filter(item, "cutline_step", nodes.Const(steps + 2))))
+        if isinstance(part, nodes.For) and part.test is not None:
+            steps = sum(1 for _ in part.test.find_all(nodes.Node)) + 2
+            paid = _filter(nodes.Const(True), "cutline_step", nodes.Const(steps))
+            part.test = nodes.And(paid, part.test)
+
+
+def _filter(node: nodes.Expr, name: str, *args: nodes.Expr) -> nodes.Filter:
+    return nodes.Filter(node, name, [*args], [], None, None, lineno=node.lineno)
+
+
+def _pay_in_expressions(node: nodes.Node) -> None:
+    """Make operators pay that are no calls."""
     for field, value in node.iter_fields():
         if isinstance(value, list):
             for place, item in enumerate(value):
                 if isinstance(item, nodes.Node):
-                    _join_metered(item)
-                    value[place] = _joining(item)
+                    _pay_in_expressions(item)
+                    value[place] = _paid(item)
         elif isinstance(value, nodes.Node):
-            _join_metered(value)
-            setattr(node, field, _joining(value))
+            _pay_in_expressions(value)
+            setattr(node, field, _paid(value))
 
 
-def _joining(node: nodes.Node) -> nodes.Node:
-    if not isinstance(node, nodes.Concat):
-        return node
-    parts = nodes.List(node.nodes, lineno=node.lineno)
-    return nodes.Filter(parts, "cutline_joined", [], [], None, None, lineno=node.lineno)
+def _paid(node: nodes.Node) -> nodes.Node:
+    if isinstance(node, nodes.Concat):
+        return _filter(nodes.List(node.nodes, lineno=node.lineno), "cutline_joined")
+    if isinstance(node, nodes.Compare):
+        _pay_in_comparison(node)
+    elif isinstance(node, nodes.Pair):
+        node.key = _weighing(node.key)
+    elif isinstance(node, nodes.Getitem):
+        if isinstance(node.arg, nodes.Slice):
+            return _filter(node, "cutline_made")
+        node.arg = _weighing(node.arg)
+    return node
+
+
+def _pay_in_comparison(node: nodes.Compare) -> None:
+    """Pay for both sides, unless one is so small that the comparison ends at once."""
+    is_first_small = _is_small(node.expr)
+    for operand in node.ops:
+        is_small = _is_small(operand.expr)
+        if operand.op in ("in", "notin"):
+            if not is_small:
+                operand.expr = _filter(operand.expr, "cutline_searched")
+                node.expr = _weighing(node.expr)
+        elif len(node.ops) > 1 or not (is_small or is_first_small):
+            operand.expr, node.expr = _weighing(operand.expr), _weighing(node.expr)
+
+
+def _weighing(node: nodes.Expr) -> nodes.Expr:
+    is_paid = isinstance(node, nodes.Filter) and node.name == "cutline_weighed"
+    return node if is_paid or _is_small(node) else _filter(node, "cutline_weighed")
+
+
+def _is_small(node: nodes.Node) -> bool:
+    """Return whether a value is a number, or no larger than the template."""
+    if isinstance(node, nodes.List | nodes.Tuple):
+        return all(map(_is_small, node.items))
+    if isinstance(node, nodes.Getattr) and isinstance(node.node, nodes.Name):
+        return node.node.name == "loop" and node.attr in LOOP_NUMBERS
+    return isinstance(node, nodes.Const | nodes.Compare | nodes.Test | nodes.Not)
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,8 +16,10 @@ from cutline.extras import need
 from cutline.registry import encoding_of
 
 if TYPE_CHECKING:
+    from cutline.chat.contents import Contents
     from cutline.chat.rendering import GrowingRequest
     from cutline.encoding import Encoding
+    from cutline.pretrained.chat_files import ChatFiles
 
 __all__ = ["ChatTemplate"]
 
@@ -36,9 +39,13 @@ class ChatTemplate:
         encoding: the model's, or its name.
         special_tokens: what the template calls "bos_token", "eos_token" and so on.
         variables: what else it is given, such as {"enable_thinking": False}.
+        contents_as_text: text of special tokens in messages and tools is ordinary text, so that
+            no message can end itself or begin another one. transformers makes special tokens of
+            it, and so does this by default.
 
     Raises:
-        ChatError: (a ValueError) the template is no valid one.
+        ChatError: (a ValueError) the template is no valid one; or contents cannot be taken as
+            text with this encoding.
         ImportError: jinja2 is not installed: pip install 'cutline[chat]'.
 
     A template is a program of strangers. It runs in jinja2's sandbox and within the limits of
@@ -63,22 +70,35 @@ class ChatTemplate:
         *,
         special_tokens: Mapping[str, str] | None = None,
         variables: Mapping[str, Any] | None = None,
+        contents_as_text: bool = False,
     ) -> None:
         need("jinja2", "a chat template", "chat")
         self._sources = {"default": template} if isinstance(template, str) else dict(template)
         self.encoding = encoding_of(encoding)
         self._given = {**(special_tokens or {}), **(plain(dict(variables or {})))}
+        self._contents: Contents | None = None
+        if contents_as_text:
+            from cutline.chat.contents import Contents
+
+            self._contents = Contents.of(self.encoding)
         for source in self._sources.values():
             compiled(source)
 
     @classmethod
-    def load(cls, folder: str | PathLike[str], encoding: Encoding | str | None = None) -> Self:
+    def load(
+        cls,
+        folder: str | PathLike[str],
+        encoding: Encoding | str | None = None,
+        *,
+        contents_as_text: bool = False,
+    ) -> Self:
         """Read a model's template and special tokens from its folder.
 
         Args:
             folder: has chat_template.jinja, additional_chat_templates, chat_template.json or
                 tokenizer_config.json; or one of these files itself.
             encoding: by default the tokenizer in the folder, as `cutline.load` reads it.
+            contents_as_text: as of the constructor.
 
         Raises:
             ChatError: (a ValueError) there is no template, or it is no valid one.
@@ -94,7 +114,16 @@ class ChatTemplate:
         found = read_chat_files(path)
         if encoding is None:
             encoding = load(path if path.is_dir() else path.parent)
-        return cls(found.templates, encoding, special_tokens=found.special_tokens)
+        return cls._of(found, encoding, contents_as_text)
+
+    @classmethod
+    def _of(cls, found: ChatFiles, encoding: Encoding | str, contents_as_text: bool) -> Self:
+        return cls(
+            found.templates,
+            encoding,
+            special_tokens=found.special_tokens,
+            contents_as_text=contents_as_text,
+        )
 
     @classmethod
     def from_pretrained(
@@ -104,6 +133,7 @@ class ChatTemplate:
         revision: str | None = None,
         token: str | bool | None = None,
         local_files_only: bool = False,
+        contents_as_text: bool = False,
     ) -> Self:
         """Load a model's template and encoding from the Hugging Face Hub, or from a folder.
 
@@ -112,6 +142,7 @@ class ChatTemplate:
             revision: a branch, a tag or a commit's hash.
             token: an access token.
             local_files_only: use the cache only.
+            contents_as_text: as of the constructor.
 
         Raises:
             ChatError: (a ValueError) the model has no chat template.
@@ -122,13 +153,12 @@ class ChatTemplate:
         from cutline.registry import from_pretrained
 
         if (path := local_path(name)) is not None:
-            return cls.load(path)
+            return cls.load(path, contents_as_text=contents_as_text)
         options: dict[str, Any] = {"token": token, "local_files_only": local_files_only}
         encoding = from_pretrained(name, revision=revision, **options)
         commit = encoding._source["revision"]
         folder = fetch_files(str(name), CHAT_FILES, revision=commit, **options)
-        found = read_chat_files(folder)
-        return cls(found.templates, encoding, special_tokens=found.special_tokens)
+        return cls._of(read_chat_files(folder), encoding, contents_as_text)
 
     def __repr__(self) -> str:
         return f"<ChatTemplate of {self.encoding.name!r}>"
@@ -190,7 +220,30 @@ class ChatTemplate:
             ChatError: as `render`.
         """
         text = self.render(messages, tools=tools, **options)
+        if self._has_special(messages, tools):
+            return self._encode_as_text(text, messages, tools, options)
         return self.encoding.encode(text, allowed_special="all", disallowed_special=())
+
+    def _has_special(self, messages: Sequence[Message], tools: Sequence[Tool]) -> bool:
+        """Return whether there are texts of special tokens that are to be ordinary text."""
+        contents = self._contents
+        return contents is not None and contents.has_special(plain([*messages, *tools]))
+
+    def _encode_as_text(
+        self, text: str, messages: Sequence[Message], tools: Sequence[Tool], options: dict[str, Any]
+    ) -> list[int]:
+        """Encode a request, rendered as `text`, with its contents as ordinary text."""
+        contents, given = self._contents, (plain([*messages]), plain([*tools]))
+        assert contents is not None
+        mark = contents.mark_for([*given, text])
+        marked = [contents.marked(part, mark) for part in given]
+        written = self.render(marked[0], tools=marked[1], **options)
+        if written.replace(mark, "") != text:
+            raise ChatError(
+                "the chat template changes text of special tokens in the messages, so that it "
+                "cannot be told what is text"
+            )
+        return contents.encode(written, mark)
 
     def count(
         self,
@@ -211,19 +264,27 @@ class ChatTemplate:
         Raises:
             ChatError: as `render`.
         """
-        text = self.render(
-            messages, tools=tools, add_generation_prompt=add_generation_prompt, **options
-        )
+        options["add_generation_prompt"] = add_generation_prompt
+        text = self.render(messages, tools=tools, **options)
+        if self._has_special(messages, tools):
+            return len(self._encode_as_text(text, messages, tools, options))
         return count_with_special(self.encoding, text)
 
     def growing(self, tools: Sequence[Tool] = ()) -> GrowingRequest:
         """Begin a request that grows, for a `Conversation`."""
+        from cutline.chat.contents import GrowingAsText
         from cutline.chat.rendering import GrowingRequest
 
         source = self._source_for(tools)
         given = self._variables(tools, None, {})
         given["add_generation_prompt"] = True
-        return GrowingRequest(self.encoding, compiled(source), planned(source), given)
+        parts = self.encoding, compiled(source), planned(source), given
+        if self._contents is None:
+            return GrowingRequest(*parts)
+        count = partial(self.count, tools=tools)
+        return GrowingAsText(*parts).begin(
+            self._contents, count, self._contents.has_special(plain([*tools]))
+        )
 
     def _source_for(self, tools: Sequence[Tool]) -> str:
         """Choose a template."""

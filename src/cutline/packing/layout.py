@@ -101,7 +101,7 @@ class Layout:
         """
         alone = alone or self.separator is None
         at = bisect_left(self._places, place)
-        before, after = (self._neighbour(near, place, alone) for near in (at - 1, at))
+        before, after = self._neighbour(at - 1, place, alone), self._neighbour(at, place, alone)
         left, right = self._left_of(at, place, alone), self._right_of(at, place, alone)
         return Around(
             left + self._between(before, place),
@@ -117,6 +117,8 @@ class Layout:
 
     def _between(self, left: int | None, right: int | None) -> str:
         """Return what stands between two placed neighbours; None is an end of the text."""
+        if not self.groups:
+            return "" if left is None or right is None else self.separator or ""
         of_left, of_right = (
             None if place is None else self.entries[place] for place in (left, right)
         )
@@ -136,15 +138,15 @@ class Layout:
         length = 0
         here = self._neighbour(at - 1, place, alone)
         while here is not None and length < CONTEXT:
+            text = self.placed[here].text
+            if len(text) > CONTEXT:
+                texts.append(text[-CONTEXT:])
+                break
             at -= 1
             further = self._neighbour(at - 1, place, alone)
-            text = self.placed[here].text[-CONTEXT:]
-            whole = len(text) == len(self.placed[here].text)
-            texts += [text, self._between(further, here)] if whole else [text]
-            length += len(text) + len(texts[-1]) * whole
+            texts += text, self._between(further, here)
+            length += len(text) + len(texts[-1])
             here = further
-            if not whole:
-                break
         return "".join(reversed(texts))
 
     def _right_of(self, at: int, place: int, alone: bool) -> str:
@@ -153,15 +155,15 @@ class Layout:
         length = 0
         here = self._neighbour(at, place, alone)
         while here is not None and length < CONTEXT:
+            text = self.placed[here].text
+            if len(text) > CONTEXT:
+                texts.append(text[:CONTEXT])
+                break
             at += 1
             further = self._neighbour(at, place, alone)
-            text = self.placed[here].text[:CONTEXT]
-            whole = len(text) == len(self.placed[here].text)
-            texts += [text, self._between(here, further)] if whole else [text]
-            length += len(text) + len(texts[-1]) * whole
+            texts += text, self._between(here, further)
+            length += len(text) + len(texts[-1])
             here = further
-            if not whole:
-                break
         return "".join(texts)
 
     def joined(self) -> tuple[str, dict[int, tuple[int, int]]]:

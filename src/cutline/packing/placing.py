@@ -123,7 +123,7 @@ class _Scope:
     def over(self, around: Around, text: str, tokens: Numbers, overhead: int) -> Numbers:
         """Return by how much a text with these tokens would exceed what is left."""
         over = [
-            own + _joining_tokens(limit.measure.count, around, text) - left
+            _tokens_in_place(limit.measure.count, around, text, own) - left
             for own, limit, left in zip(tokens, self.limits, self.left, strict=False)
         ]
         return [over[0] + overhead, *over[1:]]
@@ -312,7 +312,9 @@ class _Room:
             for more, spared in zip(own, scope.spared, strict=True)
         )
 
-    def _scopes_of(self, place: int) -> list[_Scope]:
+    def _scopes_of(self, place: int) -> Sequence[_Scope]:
+        if len(self._scopes) == 1:
+            return self._scopes
         part = self._layout.entries[place].part
         return [scope for scope in self._scopes if scope.part is None or scope.part == part]
 
@@ -334,19 +336,19 @@ class _Room:
         raise AssertionError("nothing is over a limit")
 
 
-def _joining_tokens(count: Callable[[str], int], around: Around, text: str) -> int:
-    """Count the tokens that joining a text with its neighbours adds to its own tokens.
+def _tokens_in_place(count: Callable[[str], int], around: Around, text: str, own: int) -> int:
+    """Count the tokens that a text with `own` tokens adds between its neighbours.
 
     Exact if the pieces of a text do not depend on text farther away than the context.
     """
     before, after, apart = around
     if not (before or after or apart):
-        return 0
+        return own
     if len(text) <= 2 * CONTEXT:
-        return count(before + text + after) - count(text) - count(apart)
+        return count(before + text + after) - count(apart)
     first, last = text[:CONTEXT], text[-CONTEXT:]
     more = count(before + first) - count(first) + count(last + after) - count(last)
-    return more - count(apart)
+    return own + more - count(apart)
 
 
 def _without_surrogates(text: str) -> str:

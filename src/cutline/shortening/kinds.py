@@ -43,6 +43,13 @@ _SPELLINGS: Final = tuple(
 _HEADING: Final = re.compile(r"^(#{1,6})[ \t]", re.M)
 # A heading after an empty line, whose own next line is none: comments in other files are many.
 _TITLE: Final = re.compile(r"\n[ \t]*\n#{1,6}[ \t]+[^\s#][^\n]*(?!\n#)(?=\n|\Z)")
+# A line of a script, in which "# " begins a comment.
+_STATEMENT: Final = re.compile(
+    r"\s*(?:[\w.\[\]\"'$-]+ ?[:+]?=\s?\S|[\w.]+\(.*\)$|\[+[\w. \"'-]+\]+$"
+    r"|[a-z][\w.-]*:(?: |$)|.*[({;]$|[@$]\w"
+    r"|(?:import|from|def|class|export|set|use|return|if|for|while|echo|local|FROM|RUN|COPY)\b"
+    r"(?!.*[.,!?]$))"
+)
 _FENCE: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n?", re.M)
 _LOG_LINE: Final = re.compile(
     r"\W{0,2}(?:\d{4}[-/]\d\d[-/]\d\d|\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:)"
@@ -325,7 +332,7 @@ def _guess(text: str) -> str:
         whole = lines[:-1] if len(text) > _SAMPLE else lines
         if len(lines) > 1 and all(line[0] in "{[" for line in whole) and all(map(is_json, whole)):
             return "jsonl"
-    if "\n```" in sample or len(_TITLE.findall(f"\n\n{sample}")) > (sample[0] != "#"):
+    if _is_markdown(sample, lines):
         return "markdown"
     if 2 * sum(_LOG_LINE.match(line) is not None for line in lines) >= len(lines):
         return "log"
@@ -333,6 +340,16 @@ def _guess(text: str) -> str:
         if any(_is_table(sample, mark) for mark in marks):
             return kind
     return "text"
+
+
+def _is_markdown(sample: str, lines: list[str]) -> bool:
+    """Tell whether a text has fences, or headings that are no comments of a script."""
+    if "\n```" in sample:
+        return True
+    if sample.startswith("#!") or len(_TITLE.findall(f"\n\n{sample}")) <= (sample[0] != "#"):
+        return False
+    others = [line for line in lines if line[0] != "#"]
+    return 4 * sum(_STATEMENT.match(line) is not None for line in others) <= len(others)
 
 
 def _is_table(sample: str, delimiter: str) -> bool:

@@ -1,0 +1,43 @@
+"""`CheckedFormat`: the base of formats that count plain copies of messages."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from cutline.chat.messages import plain_messages
+from cutline.chat.protocols import Message, Tool
+
+__all__ = ["CheckedFormat"]
+
+
+class CheckedFormat(ABC):
+    """A format that counts messages which have been checked and copied."""
+
+    def count(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Tool] = (),
+        add_generation_prompt: bool = True,
+    ) -> int:
+        """Count the tokens of a request.
+
+        Args:
+            messages: the messages, the oldest first.
+            tools: the schemas of the tools that the model may call.
+            add_generation_prompt: count what begins the model's answer, too; no effect where a
+                function of yours counts whole requests.
+
+        Raises:
+            ChatError: (a ValueError) a message is not of the kind that the format has; names its
+                index.
+        """
+        return self._count_request(plain_messages(messages), tools, add_generation_prompt)
+
+    @abstractmethod
+    def _count_request(
+        self, messages: list[dict[str, Any]], tools: Sequence[Tool], add_generation_prompt: bool
+    ) -> int:
+        """Count a request of checked messages."""

@@ -1,0 +1,144 @@
+"""`Contents`: text of special tokens that stands in messages, told from the template's own.
+
+Such text is broken up by a mark before the template writes the request, so that only what the
+template itself writes is found as special tokens; then the marks are taken out again. That the
+request is the same but for the marks is checked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Self, cast
+
+from cutline.chat.rendering import GrowingRequest
+from cutline.errors import ChatError
+
+if TYPE_CHECKING:
+    from cutline.encoding import Encoding
+
+__all__ = ["Contents", "GrowingAsText"]
+
+_MARKS: Final = [chr(point) for point in range(0xFDD0, 0xFDF0)]  # never characters of a text
+
+
+class Contents:
+    """Finds and marks text of special tokens in messages.
+
+    Raises:
+        ChatError: the encoding has special tokens that are found only after other steps, or
+            cannot be broken up.
+    """
+
+    def __init__(self, encoding: Encoding) -> None:
+        self._encoding = encoding
+        texts = sorted(filter(None, encoding.special_tokens_set), key=len, reverse=True)
+        self._allowed = frozenset(texts)
+        self._pattern = re.compile("|".join(map(re.escape, texts)) or "(?!)")
+        spec, has_steps = encoding._spec, encoding._pipeline is not None
+        added = [token for token in spec.added_tokens if token.special] if has_steps else []
+        is_first_only = has_steps and spec.prefix_space and spec.prefix_first
+        if is_first_only or any(t.normalized for t in added) or any(len(t) == 1 for t in texts):
+            raise ChatError(
+                f"{encoding.name!r} does not tell special tokens from text around them alone, so "
+                "that contents cannot be taken as text: leave contents_as_text out"
+            )
+
+    @classmethod
+    def of(cls, encoding: Encoding) -> Self:
+        """Return those of an encoding, made once."""
+        found: Self | None = encoding._memo.get("chat contents")
+        if found is None:
+            found = encoding._remember("chat contents", partial(cls, encoding))
+        return cast("Self", found)
+
+    def has_special(self, value: Any) -> bool:
+        """Return whether a value contains the text of a special token."""
+        return any(self._pattern.search(text) is not None for text in _texts(value))
+
+    def mark_for(self, value: Any) -> str:
+        """Return a mark that occurs nowhere in a value."""
+        used = {mark for text in _texts(value) for mark in _MARKS if mark in text}
+        for mark in _MARKS:
+            if mark not in used:
+                return mark
+        raise ChatError("the messages contain every code point that could be a mark")
+
+    def marked(self, value: Any, mark: str) -> Any:
+        """Copy a value with the texts of special tokens broken up."""
+        if isinstance(value, str):
+            return self._pattern.sub(lambda found: found[0][0] + mark + found[0][1:], value)
+        if isinstance(value, dict):
+            return {key: self.marked(item, mark) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return type(value)(self.marked(item, mark) for item in value)
+        return value
+
+    def encode(self, text: str, mark: str) -> list[int]:
+        """Encode a text with marks, which are left out."""
+        encoding, tokens = self._encoding, []
+        if encoding._pipeline is None:
+            for part in encoding._cut_at_special(text, self._allowed):
+                if isinstance(part, int):
+                    tokens.append(part)
+                else:
+                    tokens += encoding.encode_ordinary(part.replace(mark, ""))
+            return tokens
+        finder = encoding._pipeline.finder_of_raw
+        for start, end, token in finder.cut(text, lambda token: token.special):
+            if token is not None:
+                tokens.append(token.id)
+            else:
+                tokens += encoding.encode_ordinary(text[start:end].replace(mark, ""))
+        return tokens
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)
+
+
+class GrowingAsText(GrowingRequest):
+    """The same where contents are text: counted whole while one has text of special tokens."""
+
+    _contents: Contents
+    _count_as_text: Any
+    _special: list[int]
+
+    def begin(self, contents: Contents, count: Any, is_special: bool) -> Self:
+        """Say how to count a request whose contents, or tools, have such text."""
+        self._contents, self._count_as_text = contents, count
+        self._special = [-1] if is_special else []  # messages by place
+        return self
+
+    def copy(self) -> Self:
+        """Return an independent one with the same messages."""
+        twin = super().copy()
+        twin._special = self._special.copy()
+        return twin
+
+    def extend(self, messages: Iterable[dict[str, Any]]) -> None:
+        """Add checked messages."""
+        added = [*messages]
+        found = map(self._contents.has_special, added)
+        self._special += [place for place, has in enumerate(found, len(self._messages)) if has]
+        super().extend(added)
+
+    def truncate(self, n_messages: int) -> None:
+        """Keep the first messages."""
+        self._special = [place for place in self._special if place < n_messages]
+        super().truncate(n_messages)
+
+    def count(self) -> int:
+        """Count the tokens of the request."""
+        if self._special:
+            count: int = self._count_as_text(self._messages)
+            return count
+        return super().count()

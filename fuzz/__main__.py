@@ -1,7 +1,13 @@
-"""Run a target under libFuzzer: `python -m fuzz TARGET [options of libFuzzer]`."""
+"""Run a target under libFuzzer: `python -m fuzz TARGET [options of libFuzzer]`.
+
+`python -m fuzz --seconds N` runs all targets, each for its part of the time, and says how many
+inputs each has tried.
+"""
 
 import importlib
 import os
+import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -24,9 +30,29 @@ TARGETS = {
 }
 
 
+def run_all(seconds: int) -> None:
+    """Run each target in a process of its own; exit code 1 if one of them found something."""
+    each = max(seconds // len(TARGETS), 1)
+    failed, total = [], 0
+    for name in TARGETS:
+        command = [sys.executable, "-m", "fuzz", name, f"-max_total_time={each}"]
+        ran = subprocess.run(command, capture_output=True, check=False, text=True, errors="replace")
+        tried = max(map(int, re.findall(r"^#(\d+)", ran.stderr, re.MULTILINE)), default=0)
+        total += tried
+        print(f"{name:16}{tried:12,} inputs in {each} s, exit code {ran.returncode}", flush=True)
+        if ran.returncode:
+            failed.append(name)
+            print(ran.stderr[-4000:], file=sys.stderr)
+    print(f"{'all':16}{total:12,} inputs; findings: {', '.join(failed) or 'none'}")
+    sys.exit(1 if failed else 0)
+
+
 def main() -> None:
+    if len(sys.argv) == 3 and sys.argv[1] == "--seconds" and sys.argv[2].isdigit():
+        run_all(int(sys.argv[2]))
     if len(sys.argv) < 2 or sys.argv[1] not in TARGETS:
-        sys.exit(f"usage: python -m fuzz {'|'.join(TARGETS)} [options of libFuzzer]")
+        targets = "|".join(TARGETS)
+        sys.exit(f"usage: python -m fuzz --seconds N, or {targets} [options of libFuzzer]")
     try:
         import atheris
     except ImportError:

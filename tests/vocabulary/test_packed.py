@@ -117,15 +117,19 @@ STEPS = b"\0" + b"\1" * 255
 FORGERIES: dict[str, tuple[bytes, str]] = {
     "huge claim": (
         forged_file((2**32 - 1, 256, 4, 4, 4), ONES + STEPS, ALL_BYTES),
-        "claims 51539607540 bytes in a stream of ",
+        "claims 4294967295 tokens of 256 bytes",
     ),
     "huge arena claim": (
         forged_file((256, 2**32 - 1, 1, 0, 1), ONES + STEPS, ALL_BYTES),
-        "claims 4294967295 bytes in a stream of ",
+        "claims 256 tokens of 4294967295 bytes",
+    ),
+    "claim of much": (
+        forged_file((2**21 - 1, 256, 4, 4, 4), ONES + STEPS, ALL_BYTES),
+        "claims 25165812 bytes in a stream of ",
     ),
     "more than it claims": (
         forged_file((256, 255, 1, 0, 1), ONES + STEPS, ALL_BYTES),
-        "decompresses to 256 bytes instead of 255",
+        "has a stream of another size than 255 bytes",
     ),
     "nothing claimed": (
         forged_file((0, 0, 1, 0, 1), b"", b""),

@@ -16,6 +16,7 @@ from cutline.errors import CutlineError
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 EXIT_TERMINATED = 143
+NO_MEMORY = "it takes more memory than there is"
 
 
 class Failure(click.ClickException):
@@ -60,6 +61,8 @@ class Program(click.Group):
                 return super().invoke(ctx)
         except CutlineError as error:
             raise Failure(str(error)) from error
+        except MemoryError as error:
+            raise Failure(NO_MEMORY) from error
         except KeyboardInterrupt:
             ctx.exit(EXIT_INTERRUPTED)
         except BrokenPipeError:
@@ -86,6 +89,8 @@ def message_of(error: Exception) -> str:
     >>> message_of(FileNotFoundError(2, "No such file or directory", "a.txt"))
     'no such file or directory'
     """
+    if isinstance(error, MemoryError):
+        return NO_MEMORY
     if isinstance(error, OSError) and error.strerror:
         return error.strerror[0].lower() + error.strerror[1:]
     return str(error)

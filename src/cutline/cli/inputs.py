@@ -127,7 +127,7 @@ class Inputs:
                 except _BinaryFile:
                     self._skipped.append(name)
                     continue
-                except (OSError, CutlineError) as error:
+                except (OSError, CutlineError, MemoryError) as error:
                     self._report(name, error)
                 else:
                     done_count += 1

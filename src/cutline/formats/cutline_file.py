@@ -25,6 +25,7 @@ import numpy as np
 
 from cutline.atomic import replace_file
 from cutline.errors import CorruptDataError, VocabularyError
+from cutline.formats.bounded import read_bounded
 from cutline.formats.merges import list_texts
 from cutline.formats.typed_json import from_json, to_json
 from cutline.normalizing import Form, Lower, Prepend, Replace, Spell, Strip, Unknown
@@ -107,7 +108,7 @@ def read_cutline(path: str | os.PathLike[str]) -> TokenizerSpec:
 
     Cost: O(bytes); about 20 ms for o200k_base.
     """
-    data = Path(path).read_bytes()
+    data = read_bounded(Path(path))
     if not data.startswith(MAGIC):
         start = data[: len(MAGIC)]
         raise VocabularyError(f"{path} begins with {start!r} instead of {MAGIC!r}")

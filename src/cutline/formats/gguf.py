@@ -1,8 +1,8 @@
 """The tokenizer in a `.gguf` file of llama.cpp: its fields `tokenizer.ggml.*`.
 
-Only the fields before the tensors are read, through a mapping of the file, so the size of the
-weights does not matter. (The package `gguf` makes several objects of each token: 11 s for a
-vocabulary of 128,000 tokens, which takes 0.2 s here.) The layout, integers little-endian:
+Only the fields before the tensors are read, so the size of the weights does not matter. (The
+package `gguf` makes several objects of each token: 11 s for a vocabulary of 128,000 tokens, which
+takes 0.2 s here.) The layout, integers little-endian:
 
     magic         4 bytes   b"GGUF"
     version       4 bytes   uint32, 2 or 3
@@ -19,12 +19,12 @@ import json
 import struct
 from collections.abc import Iterator, Mapping
 from math import isfinite
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from struct import unpack_from
 from typing import Any, Final, NamedTuple
 
 from cutline.errors import VocabularyError
+from cutline.formats.bounded import MAX_FILE_BYTES
 from cutline.formats.documents import checked, spec_of
 from cutline.formats.huggingface import DECODER, bpe_model
 from cutline.formats.merges import WRAP_HINT
@@ -32,6 +32,7 @@ from cutline.formats.sentencepiece_model import Piece, PieceType, spec_of_pieces
 from cutline.formats.tokenizer_json import Part
 from cutline.formats.vocab_txt import bert_document
 from cutline.spec import TokenizerSpec
+from cutline.vocabulary.vocabulary import MAX_TOKEN_COUNT
 
 __all__ = ["MAGIC", "read_gguf"]
 
@@ -44,6 +45,8 @@ _SCALARS: Final = {
 _SIZES: Final = {"B": 1, "b": 1, "H": 2, "h": 2, "I": 4, "i": 4, "f": 4, "?": 1, "Q": 8, "q": 8,
                  "d": 8}  # fmt: skip
 _MARK: Final = "\u2581"
+_FIRST_BYTES: Final = 1 << 25  # nearly always enough
+_MAX_ARRAY: Final = MAX_TOKEN_COUNT
 
 _CONTRACTIONS: Final = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _SPACES: Final = r"|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -294,20 +297,30 @@ def _refused(source: str, field: str, got: Any, why: str) -> VocabularyError:
 def _tokenizer_fields(path: Path, source: str) -> dict[str, Any]:
     """Read the fields of the tokenizer, without "tokenizer.ggml.", and `context_length`."""
     with path.open("rb") as file:
-        try:
-            data = mmap(file.fileno(), 0, access=ACCESS_READ)
-        except ValueError:
-            raise VocabularyError(f"{source} is empty") from None
-        with data:
+        size = _FIRST_BYTES
+        while True:
+            data = file.read(size)
             try:
                 return dict(_fields(data, source))
-            except (struct.error, IndexError, KeyError, UnicodeDecodeError, RecursionError):
-                raise VocabularyError(
-                    f"{source} is a .gguf file that is damaged: download it again"
-                ) from None
+            except (struct.error, IndexError) as error:
+                # Perhaps there is more. (Were the file mapped, it could end while it is read.)
+                if len(data) == size < MAX_FILE_BYTES:
+                    size *= 4
+                    file.seek(0)
+                    continue
+                raise _damaged(source) from error
+            except (KeyError, UnicodeDecodeError, RecursionError) as error:
+                raise _damaged(source) from error
 
 
-def _fields(data: mmap, source: str) -> Iterator[tuple[str, Any]]:
+def _damaged(source: str) -> VocabularyError:
+    return VocabularyError(
+        f"{source} is a .gguf file that is damaged, or has more than {MAX_FILE_BYTES} bytes before "
+        "its tensors: download it again"
+    )
+
+
+def _fields(data: bytes, source: str) -> Iterator[tuple[str, Any]]:
     version, _, n_fields = unpack_from("<IQQ", data, len(MAGIC))
     if data[: len(MAGIC)] != MAGIC or version not in _VERSIONS:
         raise VocabularyError(
@@ -326,7 +339,7 @@ def _fields(data: mmap, source: str) -> Iterator[tuple[str, Any]]:
             yield "context_length", value
 
 
-def _value(data: mmap, at: int, kind: int) -> tuple[Any, int]:
+def _value(data: bytes, at: int, kind: int) -> tuple[Any, int]:
     """Read a value. Returns it and where it ends."""
     if kind == _STRING:
         (size,) = unpack_from("<Q", data, at)
@@ -337,6 +350,8 @@ def _value(data: mmap, at: int, kind: int) -> tuple[Any, int]:
     if kind == _ARRAY:
         inner, count = unpack_from("<IQ", data, at)
         at += 12
+        if count > _MAX_ARRAY:
+            raise KeyError("an array that no tokenizer has")
         if inner in _SCALARS:
             code = _SCALARS[inner]
             values = list(unpack_from(f"<{count}{code}", data, at))

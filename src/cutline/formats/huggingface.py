@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from cutline.atomic import replace_file
 from cutline.errors import VocabularyError
+from cutline.formats.bounded import read_bounded
 from cutline.formats.merges import Merge, MergeModel, list_merges, list_texts, unreachable
 from cutline.formats.token_ids import Texts, TokenIds, TokenScores
 from cutline.formats.tokenizer_json import COMMENT, checked_ids, shown
@@ -131,7 +132,7 @@ def read_vocab_and_merges(path: Path) -> MergeModel:
     source = f"{path} with {_merges_path(path).name}"
     path = _merges_path(path)
     try:
-        lines = path.read_bytes().decode().split("\n")
+        lines = read_bounded(path, b"\n").decode().split("\n")
     except UnicodeDecodeError as error:
         raise VocabularyError(f"{path} is not UTF-8 at byte {error.start}") from None
     merges: list[str] = []
@@ -202,7 +203,7 @@ def read_json(path: Path) -> dict[str, Any]:
         FileNotFoundError: there is no such file.
         VocabularyError: it contains something else; names the path and the place.
     """
-    data = path.read_bytes()
+    data = read_bounded(path, b",")
     if (document := _read_model(data)) is not None:
         return document
     try:

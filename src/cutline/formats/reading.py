@@ -8,6 +8,7 @@ from types import EllipsisType
 from typing import Any, Final, Literal
 
 from cutline.errors import CorruptDataError, PatternError, VocabularyError
+from cutline.formats.bounded import read_bounded
 from cutline.formats.cutline_file import MAGIC, read_cutline
 from cutline.formats.documents import checked, merged, spec_of
 from cutline.formats.gguf import MAGIC as GGUF
@@ -47,6 +48,10 @@ def naming(source: str) -> Iterator[None]:
         raise kind(f"{source}: {error}") from error
     except RecursionError:
         raise VocabularyError(f"{source} is nested too deeply to be read") from None
+    except MemoryError:
+        raise VocabularyError(
+            f"{source} takes more memory than there is: is it a tokenizer's file?"
+        ) from None
 
 
 def read(
@@ -76,7 +81,7 @@ def read(
     if file_format == "gguf":
         return read_gguf(path, name or path.stem, str(path))
     if file_format == "sentencepiece":
-        spec = read_sentencepiece(path.read_bytes(), name or path.stem, str(path))
+        spec = read_sentencepiece(read_bounded(path), name or path.stem, str(path))
         return checked(spec, str(path), is_done=False)
     if isinstance(pat_str, EllipsisType):
         raise TypeError(

@@ -7,16 +7,18 @@ documented in sentencepiece_model.proto of the sentencepiece project.
 import struct
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
-from itertools import groupby, pairwise
+from itertools import groupby, islice, pairwise
 from typing import NamedTuple
 
 from cutline.errors import VocabularyError
+from cutline.formats.bounded import check_count
 from cutline.formats.characters import BLANK
 from cutline.formats.merges import WRAP_HINT, MergeModel
 from cutline.formats.metaspace import character_spec
 from cutline.formats.token_ids import Texts, TokenIds
 from cutline.normalizing import Prepend, Replace
 from cutline.spec import AddedToken, TokenizerSpec
+from cutline.vocabulary.vocabulary import MAX_TOKEN_COUNT
 
 __all__ = ["Piece", "PieceType", "read_sentencepiece", "spec_of_pieces"]
 
@@ -55,7 +57,7 @@ def read_sentencepiece(data: bytes, name: str, source: str) -> TokenizerSpec:
         VocabularyError: the file is damaged, or has a model or a setting that is not supported.
     """
     try:
-        fields = [*_fields(data)]
+        fields = [*islice(_fields(data), MAX_TOKEN_COUNT + 1)]
         pieces = [_piece(value) for number, value in fields if number == _PIECES]
         trainer, normalizer = (
             dict(_fields(_joined(fields, number))) for number in (_TRAINER, _NORMALIZER)
@@ -65,6 +67,7 @@ def read_sentencepiece(data: bytes, name: str, source: str) -> TokenizerSpec:
             f"{source} is neither JSON nor lines of text, perhaps a SentencePiece model that is "
             f"damaged; {WRAP_HINT}"
         ) from None
+    check_count(len(fields), "pieces", source)
     _check_settings(pieces, trainer, normalizer, source)
     return spec_of_pieces(
         pieces,

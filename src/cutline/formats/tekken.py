@@ -4,6 +4,7 @@ from base64 import b64decode
 from typing import Any
 
 from cutline.errors import VocabularyError
+from cutline.formats.bounded import check_count
 from cutline.formats.tokenizer_json import shown
 from cutline.spec import TokenizerSpec
 from cutline.vocabulary import Vocabulary
@@ -37,7 +38,7 @@ def parse_tekken(document: dict[str, Any], name: str, source: str) -> TokenizerS
             },
             "vocab": list() as entries,
         } if 0 <= n_special <= n_vocab:
-            pass
+            check_count(min(n_vocab, n_special + len(entries)), "tokens", source)
         case _:
             raise VocabularyError(
                 f"{source}: config is {shown(document.get('config'))} instead of a pattern, "

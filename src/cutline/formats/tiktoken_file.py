@@ -6,6 +6,7 @@ from pathlib import Path
 
 from cutline.atomic import replace_file
 from cutline.errors import VocabularyError
+from cutline.formats.bounded import check_count, read_bounded
 from cutline.vocabulary.vocabulary import Vocabulary
 
 __all__ = ["read_tiktoken", "write_tiktoken"]
@@ -25,7 +26,7 @@ def read_tiktoken(path: str | os.PathLike[str]) -> Vocabulary:
 
     Cost: O(bytes); about 180 ms for the 3.6 MB of o200k_base.
     """
-    data = Path(path).read_bytes()
+    data = read_bounded(Path(path), b"\n")
     lines = data.splitlines()
     ranks: dict[bytes, int] = {}
     empty_count = 0
@@ -40,6 +41,7 @@ def read_tiktoken(path: str | os.PathLike[str]) -> Vocabulary:
             cut = number == len(lines) and not data.endswith((b"\n", b"\r"))
             hint = "; the file ends within this line: was it cut off?" if cut else ""
             raise VocabularyError(f"{path}, line {number}: {_complaint(line)}{hint}") from None
+    check_count(len(ranks), "tokens", str(path))
     if not ranks:
         raise VocabularyError(f"{path} contains no tokens; was it downloaded in full?")
     token_count = len(lines) - empty_count

@@ -1,11 +1,13 @@
 """Reading BERT's `vocab.txt`: one token a line, and all else as BERT's tokenizer has it."""
 
+import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from cutline.errors import VocabularyError
+from cutline.formats.bounded import check_count, read_bounded
 from cutline.formats.tokenizer_json import Part, shown
 
 __all__ = ["CONFIG_NAME", "VOCAB_NAME", "bert_document", "read_vocab_txt"]
@@ -29,10 +31,11 @@ def read_vocab_txt(path: Path) -> Part:
     """
     config = _config(path.with_name(CONFIG_NAME))
     try:
-        with path.open(encoding="utf-8") as lines:
-            ids = {line.removesuffix("\n"): place for place, line in enumerate(lines)}
+        lines = io.StringIO(read_bounded(path, b"\n").decode(), newline=None)
     except UnicodeDecodeError as error:
         raise VocabularyError(f"{path} is not UTF-8: {error}") from None
+    ids = {line.removesuffix("\n"): place for place, line in enumerate(lines)}
+    check_count(len(ids), "tokens", str(path))
     names = {role: _token(config, role, path) for role in _ROLES}
     for role in _NEEDED:
         if names[role] not in ids:
@@ -103,7 +106,7 @@ def _config(path: Path) -> Part:
     if not path.is_file():
         return {}
     try:
-        config = json.loads(path.read_bytes())
+        config = json.loads(read_bounded(path, b","))
     except (ValueError, RecursionError) as error:
         raise VocabularyError(f"{path} is not JSON: {error}") from None
     if not isinstance(config, dict):

@@ -12,7 +12,7 @@ from cutline.errors import PatternError, UnsupportedPatternError
 from cutline.pretokenize.charset import CODE_POINTS, CharSet, union
 from cutline.pretokenize.unicode import DIGIT, WHITE_SPACE, WORD, find_property, fold_closure
 
-__all__ = ["QUANTIFIER", "AtomReader"]
+__all__ = ["MAX_PATTERN_LENGTH", "QUANTIFIER", "AtomReader"]
 
 QUANTIFIER = re.compile(r"([?*+]|\{\d+(?:,\d*)?\}|\{,\d+\})([?+]?)")
 """A quantifier, and a sign that makes it lazy or possessive."""
@@ -21,6 +21,8 @@ _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v", "a": "\a", "
 _SHORTHANDS = {"s": WHITE_SPACE, "d": DIGIT, "w": WORD}
 _HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
 _MAX_DEPTH = 50
+MAX_PATTERN_LENGTH = 1 << 14
+"""Some twenty times the longest that is published."""
 _NAMED_GROUP = re.compile(r"\(\?P?<[A-Za-z_]\w*>")
 _FLAGS = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")
 
@@ -36,6 +38,11 @@ class AtomReader:
     """
 
     def __init__(self, pattern: str) -> None:
+        if len(pattern) > MAX_PATTERN_LENGTH:
+            raise UnsupportedPatternError(
+                f"a split pattern has at most {MAX_PATTERN_LENGTH} characters, and this one has "
+                f"{len(pattern)}: {pattern[:40]!r}..."
+            )
         self.pattern = pattern
         self.position = 0
         self.flags: frozenset[str] = frozenset()

@@ -31,6 +31,7 @@ __all__ = ["generate"]
 
 DEAD = 0
 START = 1
+_MAX_WORK = 20_000_000  # nodes looked at, for all states and symbols: two seconds
 
 
 @dataclass(slots=True)
@@ -106,20 +107,23 @@ def _determinize(nfa: Nfa, symbols: list[list[bool]], n_symbols: int) -> _Machin
     start = tuple(nfa.closure(nfa.start))
     numbers: dict[tuple[int, ...], int] = {(): DEAD, start: START}
     pending = [start]
+    work = 0
     targets = [[DEAD] * n_symbols]
     accepts = [[0] * n_symbols]
     for threads in pending:
         rows = [_step(threads, symbols, closures, symbol) for symbol in range(n_symbols)]
-        for reached, _ in rows:
+        for reached, _, n_read in rows:
+            work += n_read
             if reached not in numbers:
                 numbers[reached] = len(numbers)
                 pending.append(reached)
-        if len(numbers) > MAX_STATES:
+        if len(numbers) > MAX_STATES or work > _MAX_WORK:
             raise UnsupportedPatternError(
-                f"the split pattern needs more than {MAX_STATES} automaton states"
+                f"the split pattern needs more than {MAX_STATES} automaton states, or too many "
+                "threads in each"
             )
-        targets.append([numbers[reached] for reached, _ in rows])
-        accepts.append([accept for _, accept in rows])
+        targets.append([numbers[reached] for reached, _, _ in rows])
+        accepts.append([accept for _, accept, _ in rows])
     machine = _Machine(np.array(targets), np.array(accepts))
     # At the end symbol, "one character ago" is the end of the text.
     machine.accepts[:, -1] = machine.accepts[:, -1] != 0
@@ -128,18 +132,24 @@ def _determinize(nfa: Nfa, symbols: list[list[bool]], n_symbols: int) -> _Machin
 
 def _step(
     threads: tuple[int, ...], symbols: list[list[bool]], closures: dict[int, list[int]], symbol: int
-) -> tuple[tuple[int, ...], int]:
-    """Read one symbol: return the remaining threads, and how the match ended, if it did."""
+) -> tuple[tuple[int, ...], int, int]:
+    """Read one symbol.
+
+    Returns:
+        The remaining threads, how the match ended, if it did, and how many nodes were looked at.
+    """
     alive: dict[int, None] = {}
+    n_read = len(threads)
     for thread in threads:
         if symbols[thread][symbol]:
+            n_read += len(closures[thread])
             for node in closures[thread]:
                 if node == MATCH:
-                    return tuple(alive), ACCEPT_HERE
+                    return tuple(alive), ACCEPT_HERE, n_read
                 if node == MATCH_ONE_AGO:
-                    return tuple(alive), ACCEPT_ONE_AGO
+                    return tuple(alive), ACCEPT_ONE_AGO, n_read
                 alive[node] = None
-    return tuple(alive), 0
+    return tuple(alive), 0, n_read
 
 
 def _minimize(machine: _Machine, pattern: str) -> _Machine:

@@ -17,6 +17,7 @@ __all__ = ["MATCH", "MATCH_ONE_AGO", "Nfa", "build_nfa"]
 MATCH = 0
 MATCH_ONE_AGO = 1
 _MAX_NODES = 20_000
+_MAX_VISITED = 5_000_000  # by all closures: a second
 
 
 @dataclass(slots=True)
@@ -28,12 +29,14 @@ class Nfa:
         at_end: whether a consuming node consumes the end of the text too.
         targets: the next nodes: one after consuming, several of a split.
         start: the start node.
+        n_visited: nodes that all closures looked at.
     """
 
     chars: list[CharSet | None] = field(default_factory=lambda: [None, None])
     at_end: list[bool] = field(default_factory=lambda: [False, False])
     targets: list[tuple[int, ...]] = field(default_factory=lambda: [(), ()])
     start: int = MATCH
+    n_visited: int = 0
 
     def add(self, chars: CharSet | None, at_end: bool, targets: tuple[int, ...]) -> int:
         """Append a node and return its number."""
@@ -61,6 +64,11 @@ class Nfa:
                 found.append(current)
             else:
                 stack.extend(reversed(self.targets[current]))
+        self.n_visited += len(seen)
+        if self.n_visited > _MAX_VISITED:
+            raise UnsupportedPatternError(
+                "the split pattern has too many optional parts one after another for an automaton"
+            )
         return found
 
 

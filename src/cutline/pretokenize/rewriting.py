@@ -8,6 +8,7 @@ module only does what engines agree on: sequence, choice, repetition, look-aroun
 Offsets are unchanged, since each character becomes one character.
 """
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -27,6 +28,10 @@ __all__ = ["Splitter", "splitter"]
 _MAX_DEPTH = 63  # as in tiktoken's engine; `regex` parses groups recursively
 # Compile time of `regex` doubles with each nested repetition.
 _MAX_REPEATS = 8
+# Characters of the pattern with each repetition {n} written out: `regex` writes it out, too.
+_MAX_WRITTEN_OUT = 100_000
+_COUNT_DIGITS = 40  # of more the pattern parser says that they are too many
+_COUNTS = re.compile(r"\d+")
 _FIRST_CLASS = 0xE000  # class 0 is written as this private-use character
 _PLAIN_OPENINGS = ("(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>")
 _FLAGS = "imsu"
@@ -101,8 +106,10 @@ class _Rewriter:
         outer: list[frozenset[str]] = []
         # Nesting depth of repetitions: in each open group, and in the part just read.
         repeats, just_read = [0], 0
+        sizes, size = [0], 0  # written out: of each open group, and of the part just read
         while character := reader.peek():
             begun, just_read = just_read, 0
+            repeated, size = size, 1
             if character == "(":
                 if len(outer) == _MAX_DEPTH:
                     raise reader.unsupported("a group nested too deeply", reader.position)
@@ -110,6 +117,7 @@ class _Rewriter:
                 opening = self.opening()
                 if opening:
                     repeats.append(0)
+                    sizes.append(0)
                 else:
                     outer.pop()
                 parts.append(opening)
@@ -121,16 +129,23 @@ class _Rewriter:
                 parts.append(")")
                 just_read = repeats.pop()
                 repeats[-1] = max(repeats[-1], just_read)
+                size = sizes.pop()
             elif found := QUANTIFIER.match(reader.pattern, reader.position):
                 if begun == _MAX_REPEATS:
                     raise reader.unsupported("a repetition nested too deeply", reader.position)
                 repeats[-1] = max(repeats[-1], begun + 1)
                 reader.position = found.end()
                 parts.append(found.group())
+                size = repeated * (_most_repeats(found[1]) - 1)
             elif reader.accept("|"):
                 parts.append("|")
             else:
                 parts.extend(self.assertion() or [reader.read_atom()])
+            sizes[-1] += size
+            if sizes[-1] > _MAX_WRITTEN_OUT:
+                raise reader.unsupported(
+                    f"a repetition that makes more than {_MAX_WRITTEN_OUT} parts", reader.position
+                )
         return parts
 
     def opening(self) -> str:
@@ -161,6 +176,11 @@ class _Rewriter:
         if reader.accept("$"):
             return ["(?=", _NEWLINE, r"|\Z)"] if multi_line else [r"\Z"]
         return []
+
+
+def _most_repeats(count: str) -> int:
+    """Return how often a quantifier writes out its part: at most as often as its largest number."""
+    return max((int(number) for number in _COUNTS.findall(count[:_COUNT_DIGITS])), default=1)
 
 
 def _boundary(after_word: str, after_other: str) -> list[_Part]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from cutline.errors import SourceError
 from cutline.kernels.scan.scan import ScanTables
 from cutline.kernels.train.piece_counter import Tally
 from cutline.pretokenize import regex_spans
@@ -28,6 +29,10 @@ THREAD_BYTES: Final = 1 << 17
 
 GATHERED_BYTES: Final = 1 << 21
 """Bytes of a long text to gather per thread: threads that synchronize too often wait."""
+
+MAX_PIECE_BYTES: Final = 1 << 26
+"""A piece is held in memory, some copies of it: without a limit, a small compressed file could
+fill it."""
 
 SEAM_BYTES: Final = 1 << 12
 """Text that nearly always decides the pieces that the part before left undecided."""
@@ -153,6 +158,7 @@ class ScanCounter:
     def _keep(self, text: bytes, arrived: int, final: bool) -> None:
         """Keep the undecided text for the next part."""
         self._rest = b"" if final else text[arrived:]
+        _check_piece(len(self._rest))
 
     def _count_short(self) -> None:
         """Count the waiting short texts, or start threads that do; each takes some."""
@@ -182,6 +188,7 @@ class RegexCounter:
         self._pat_str = pat_str
         self._tally = Tally(None)
         self._waiting: list[bytes] = []
+        self._waiting_bytes = 0
 
     @property
     def total(self) -> int:
@@ -191,9 +198,12 @@ class RegexCounter:
     def put(self, part: bytes, ends: bool) -> bool:
         """Take the next part of a text: see `ScanCounter.put`."""
         self._waiting.append(part)
+        self._waiting_bytes += len(part)
+        _check_piece(self._waiting_bytes)
         if not ends:
             return False
         text = b"".join(self._waiting)
+        self._waiting_bytes = 0
         self._waiting = []
         starts, stops = regex_spans(self._pat_str, text.decode())
         lead_bytes = (np.frombuffer(text, dtype=np.uint8) & 0xC0) != 0x80
@@ -207,6 +217,19 @@ class RegexCounter:
 
     def close(self) -> None:
         """Do nothing: there are no threads."""
+
+
+def _check_piece(n_bytes: int) -> None:
+    """Refuse a text whose next piece has more bytes than the limit.
+
+    Raises:
+        SourceError: (a ValueError) says so.
+    """
+    if n_bytes > MAX_PIECE_BYTES:
+        raise SourceError(
+            f"a piece of the text is longer than {MAX_PIECE_BYTES} bytes: is it text, and the "
+            "split pattern the right one? (One without an automaton needs shorter documents.)"
+        )
 
 
 def _make_pool(num_threads: int) -> "ThreadPoolExecutor":

@@ -11,9 +11,11 @@ from cutline.errors import SourceError
 from cutline.extras import need
 from cutline.kernels.base.utf8 import valid_bytes
 
-__all__ = ["BLOCK_BYTES", "FileReader", "character_start", "invalid_utf8"]
+__all__ = ["BLOCK_BYTES", "MAX_LINE_BYTES", "FileReader", "character_start", "invalid_utf8"]
 
 BLOCK_BYTES = 1 << 20
+MAX_LINE_BYTES = 1 << 27
+"""Of JSON Lines. A line is held in memory: without a limit, a small packed file could fill it."""
 _GZIP_SUFFIXES = (".gz",)
 _ZSTD_SUFFIXES = (".zst", ".zstd")
 # One byte of zstd can expand to 32 kB: small reads bound the memory on hostile files.
@@ -122,19 +124,26 @@ class FileReader:
         """Yield the number, from 1, and the content of each line, without its newline.
 
         Raises:
-            OSError, SourceError: as `blocks`.
+            OSError, SourceError: as `blocks`; or a line is longer than `MAX_LINE_BYTES`.
         """
         return enumerate(self._lines(), start=1)
 
     def _lines(self) -> Iterator[bytes]:
         begun: list[bytes] = []
+        n_begun = 0
         for block in self.blocks():
             *whole, rest = block.split(b"\n")
             if whole:
                 yield b"".join((*begun, whole[0]))
                 yield from whole[1:]
-                begun = []
+                begun, n_begun = [], 0
             begun.append(rest)
+            n_begun += len(rest)
+            if n_begun > MAX_LINE_BYTES:
+                raise SourceError(
+                    f"{self.path}: a line has more than {MAX_LINE_BYTES} bytes, beginning "
+                    f"{b''.join(begun[:2])[:40]!r}; is each record on a line of its own?"
+                )
         if last := b"".join(begun):
             yield last
 

@@ -25,7 +25,7 @@ import zlib
 from typing import TYPE_CHECKING, Any, Final
 
 from cutline.errors import CorruptDataError, VocabularyError
-from cutline.vocabulary.vocabulary import Vocabulary, narrow
+from cutline.vocabulary.vocabulary import MAX_ARENA_BYTES, MAX_TOKEN_COUNT, Vocabulary, narrow
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,6 +103,8 @@ def unpack(
     token_count, arena_size, stream_size, *widths = _COUNTS.unpack_from(body)
     if any(width not in _WIDTHS for width in widths[::2]) or widths[1] not in (0, *_WIDTHS):
         raise _corrupt(source, f"has array entries of {widths} bytes")
+    if token_count > MAX_TOKEN_COUNT or arena_size > MAX_ARENA_BYTES:
+        raise _corrupt(source, f"claims {token_count} tokens of {arena_size} bytes")
     streams = body[_COUNTS.size :]
     arrays = _inflate(streams[:stream_size], token_count * sum(widths), source)
     arena = _inflate(streams[stream_size:], arena_size, source)
@@ -130,12 +132,13 @@ def _inflate(stream: memoryview, size: int, source: str) -> bytes:
     """Decompress a stream that must hold exactly `size` bytes."""
     if size > len(stream) * _DEFLATE_MAX_RATIO:
         raise _corrupt(source, f"claims {size} bytes in a stream of {len(stream)}")
+    inflater = zlib.decompressobj()
     try:
-        data = zlib.decompress(stream, bufsize=size)
+        data = inflater.decompress(stream, size + 1)
     except zlib.error as error:
         raise _corrupt(source, f"does not decompress: {error}") from error
-    if len(data) != size:
-        raise _corrupt(source, f"decompresses to {len(data)} bytes instead of {size}")
+    if len(data) != size or not inflater.eof or inflater.unused_data:
+        raise _corrupt(source, f"has a stream of another size than {size} bytes, decompressed")
     return data
 
 

@@ -26,7 +26,8 @@ MAX_TOKEN_COUNT: Final = 2**21 - 1
 MAX_TOKEN_ID: Final = 2**32 - 2
 """Ids are uint32; the highest value means 'none'."""
 
-MAX_ARENA_BYTES: Final = 2**32 - 1
+MAX_ARENA_BYTES: Final = 2**27
+"""Of all tokens together. Tables for more would take a gigabyte."""
 
 _NAMED_AT_MOST: Final = 4
 

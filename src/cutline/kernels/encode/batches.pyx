@@ -13,9 +13,10 @@ from cython cimport auto_pickle
 from libc.stdlib cimport free, malloc
 
 from cutline.kernels.base.common cimport (
-    LONGER, MERGE_LIMIT, NO_MEMORY, NONE, SHORT_PIECE, Key, barrier, char_bytes, grow, likely,
+    INTERRUPTED, LONGER, MERGE_LIMIT, NO_MEMORY, NONE, SHORT_PIECE, Key, barrier, char_bytes, grow, likely,
     memcpy, memset, prefetch, short_key, uint16_t, unlikely,
 )
+from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.bpe.backtracking cimport backtrack
 from cutline.kernels.bpe.bpe cimport (
     PAIR_CACHE_SLOTS, Probe, char_part, find_probed, find_token, first_slot, id_of_rank,
@@ -500,12 +501,15 @@ cdef Py_ssize_t encode_text(
     Py_ssize_t before,      # in: tokens in state.out to keep, or -1: keep none, only count
     Py_ssize_t limit,       # in: stop once there are more tokens than this
 ) noexcept nogil:
-    """Tokens of a text, appended to state.out. Their number, or NO_MEMORY."""
+    """Tokens of a text, appended to state.out. Their number, NO_MEMORY or INTERRUPTED."""
     cdef Batch batch
-    cdef Py_ssize_t at = 0, total = 0, added
+    cdef Py_ssize_t at = 0, total = 0, added, done
     use_lanes(source, state, n, tells_lookahead=False)
     while at < n and total <= limit:
+        done = at
         at = fill_batch(source, text, at, n, limit - total + 1, &batch)
+        if is_interrupted(&source.watch, at - done):
+            return INTERRUPTED
         if before >= 0:
             added = encode_after(bpe, state, before + total, text, n, &batch)
         else:

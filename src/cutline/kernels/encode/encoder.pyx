@@ -23,8 +23,10 @@ from cutline.kernels.base.characters cimport (
     Characters, PyUnicode_DATA, PyUnicode_IS_ASCII, characters_of,
 )
 from cutline.kernels.base.common cimport (
-    NO_LIMIT, NO_MEMORY, NONE, UNKNOWN, char_bytes, grow, int64_t, memcpy, memset, uint32_t,
+    INTERRUPTED, NO_LIMIT, NO_MEMORY, NONE, UNKNOWN, char_bytes, grow, int64_t, memcpy, memset,
+    uint32_t,
 )
+from cutline.kernels.base.signals cimport raise_pending
 from cutline.kernels.base.utf8 cimport encode_utf8, write_text
 from cutline.kernels.bpe.bpe cimport Bpe, find_token, id_of_rank
 from cutline.kernels.encode.batches cimport (
@@ -224,10 +226,13 @@ cdef class Encoder:
             total = encode_text(&self.tables.bpe, &source, &owned.state, data, n, before, limit)
         else:
             source = self.source()
+            source.watch.is_on = True
             with nogil:
                 total = encode_text(
                     &self.tables.bpe, &source, &owned.state, data, n, before, limit
                 )
+        if total == INTERRUPTED:
+            raise_pending()
         if total < 0:
             raise MemoryError(f"no memory for the tokens of {n} bytes of text")
         return total
@@ -245,6 +250,7 @@ cdef class Encoder:
             return 0
         source.starts = &starts[0]
         source.ends = &ends[0]
+        source.watch.is_on = True
         with nogil:
             return encode_text(&self.tables.bpe, &source, &owned.state, data, n, before, limit)
 
@@ -398,6 +404,7 @@ cdef class Encoder:
         cdef Block block = Block(owners)
         cdef Source source = self.source()
         cdef Py_ssize_t n = len(owners), at = 0, total = 0, added = 0
+        source.watch.is_on = True
         counts = zeroed_numbers("q", n)
         cdef int64_t[::1] out = counts
         while at < n:
@@ -412,6 +419,8 @@ cdef class Encoder:
                         at += 1
                 if at == n:
                     break
+                if added == INTERRUPTED:
+                    raise_pending()
                 if added == NO_MEMORY:
                     raise MemoryError(f"no memory for the tokens of {n} texts")
             # A text with surrogates, or any text where a function replaces the scanner.
@@ -503,6 +512,7 @@ cdef class Encoder:
         cdef Py_ssize_t n = offsets.shape[0] - 1, at, total = 0, added = 0
         cdef const uint8_t* data = &utf8[0] if utf8.shape[0] else NULL
         cdef Source source = self.source()
+        source.watch.is_on = True
         counts = np.zeros(n, dtype=np.int64)
         cdef int64_t[::1] out = counts
         with nogil:
@@ -515,6 +525,8 @@ cdef class Encoder:
                     break
                 out[at] = added
                 total += added
+        if added == INTERRUPTED:
+            raise_pending()
         if added < 0:
             raise MemoryError(f"no memory for the tokens of {n} texts")
         return counts

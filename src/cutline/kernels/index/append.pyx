@@ -9,7 +9,8 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 
 from cython cimport auto_pickle, critical_section
 
-from cutline.kernels.base.common cimport NO_LIMIT, char_bytes, memcpy, uint8_t
+from cutline.kernels.base.common cimport INTERRUPTED, NO_LIMIT, char_bytes, memcpy, uint8_t
+from cutline.kernels.base.signals cimport raise_pending
 from cutline.kernels.encode.batches cimport OwnedState
 from cutline.kernels.encode.encoder cimport Encoder, plain_utf8, utf8_data
 from cutline.kernels.index.live_scans cimport (
@@ -205,8 +206,12 @@ cdef class Growing:
         if end - live.n < NOGIL_BYTES:
             tokens = read_blocks(live, end, limit, keeps_checkpoints)
         else:
+            live.watch.is_on = True
             with nogil:
                 tokens = read_blocks(live, end, limit, keeps_checkpoints)
+            live.watch.is_on = False
+        if tokens == INTERRUPTED:
+            raise_pending()
         if tokens < 0:
             raise MemoryError(f"no memory to count {end} bytes of text")
         self.encoder.release(owned)

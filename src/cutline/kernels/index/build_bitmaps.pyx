@@ -4,9 +4,10 @@ Guarded by tests/counting/test_intervals.py.
 """
 
 from cutline.kernels.base.common cimport (
-    MERGE_LIMIT, NO_LIMIT, NO_MEMORY, SHORT_PIECE, char_bytes, characters_in, grow,
+    INTERRUPTED, MERGE_LIMIT, NO_LIMIT, NO_MEMORY, SHORT_PIECE, char_bytes, characters_in, grow,
     is_continuation, load64, memset, uint32_t, uint64_t,
 )
+from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.bpe.bpe cimport bytes_of_id
 from cutline.kernels.encode.batches cimport Batch, Source, encode_after, fill_batch, use_lanes
 from cutline.kernels.index.bitmaps cimport (
@@ -27,20 +28,24 @@ cdef struct Pass:
 cdef Py_ssize_t index_text(
     TextIndex* index, EncoderState* state, const uint8_t* utf8, Py_ssize_t n
 ) noexcept nogil:
-    """Mark the whole text. 0 or NO_MEMORY."""
+    """Mark the whole text, without the GIL. 0, NO_MEMORY or INTERRUPTED."""
     cdef Batch batch
     cdef Source source = index.source
     cdef Pass done
-    cdef Py_ssize_t tokens
+    cdef Py_ssize_t tokens, before
+    source.watch.is_on = True
     memset(&done, 0, sizeof(done))
     use_lanes(&source, state, n, tells_lookahead=True)
     while done.at < n:
+        before = done.at
         fill_batch(&source, utf8, done.at, n, NO_LIMIT, &batch)
         tokens = encode_after(index.bpe, state, 0, utf8, n, &batch)
         if tokens < 0:
             return tokens
         if not index_batch(index, &done, utf8, n, &batch, state.out):
             return NO_MEMORY
+        if is_interrupted(&source.watch, done.at - before):
+            return INTERRUPTED
     set_bit(&index.bitmaps, index.text.n, PIECES)
     sum_up(index)
     return 0

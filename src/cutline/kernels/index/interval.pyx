@@ -12,8 +12,9 @@ from cutline.kernels.base.memory import zeroed_numbers
 
 from cutline.kernels.base.characters cimport characters_of
 from cutline.kernels.base.common cimport (
-    BAD_OFFSET, NO_MEMORY, NOT_FOUND, PAUSED, prefetch, uint8_t, uint32_t, uint64_t,
+    BAD_OFFSET, INTERRUPTED, NO_MEMORY, NOT_FOUND, PAUSED, prefetch, uint8_t, uint32_t, uint64_t,
 )
+from cutline.kernels.base.signals cimport raise_pending
 from cutline.kernels.bpe.token_tree cimport TokenTree, grow_tree
 from cutline.kernels.encode.encoder cimport utf8_data
 from cutline.kernels.index.bitmaps cimport (
@@ -89,6 +90,8 @@ cdef class Intervals:
         bitmaps.words = &words[0]
         with nogil:
             outcome = index_text(&self.index, &owned.state, utf8, n_bytes)
+        if outcome == INTERRUPTED:
+            raise_pending()
         if outcome < 0:
             raise MemoryError(f"no memory to count the pieces of {n_bytes} bytes of text")
         self.encoder.release(owned)

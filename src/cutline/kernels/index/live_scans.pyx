@@ -22,9 +22,10 @@ Guarded by tests/counting/test_appender.py.
 from libc.stdlib cimport free
 
 from cutline.kernels.base.common cimport (
-    MERGE_LIMIT, NO_MEMORY, NONE, UNKNOWN, char_bytes, characters_in, grow, is_continuation, memcpy,
-    memset,
+    INTERRUPTED, MERGE_LIMIT, NO_MEMORY, NONE, UNKNOWN, char_bytes, characters_in, grow,
+    is_continuation, memcpy, memset,
 )
+from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.bpe.bpe cimport find_token
 from cutline.kernels.bpe.prefixes cimport (
     extend_prefixes, free_prefixes, start_prefixes, take_lookups,
@@ -68,17 +69,20 @@ cdef Py_ssize_t read_blocks(
     Py_ssize_t limit,       # in: stop once it is sure that there are more tokens than this
     bint keeps_checkpoints,
 ) noexcept nogil:
-    """Bring the state to text[:end]. Its tokens, or NO_MEMORY."""
-    cdef Py_ssize_t stop, outcome
+    """Bring the state to text[:end]. Its tokens, NO_MEMORY or INTERRUPTED."""
+    cdef Py_ssize_t stop, outcome, before
     while live.n < end and live.scans[0].tokens_after <= limit:
         stop = end
         if end - live.n > BLOCK_BYTES:
             stop = live.n + BLOCK_BYTES
             while is_continuation(live.text[stop]):
                 stop -= 1
+        before = live.n
         outcome = read_block(live, stop)
         if outcome < 0:
             return outcome
+        if is_interrupted(&live.watch, live.n - before):
+            return INTERRUPTED
         if (
             keeps_checkpoints and is_far(live, live.n_checkpoints - 1, live.n, live.n_scans)
             and not push_checkpoint(live)

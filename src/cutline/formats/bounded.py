@@ -1,0 +1,56 @@
+"""The largest files of tokenizers that are read: beyond them, an error instead of the memory.
+
+docs/limits.md has the limits of all readers.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from cutline.errors import VocabularyError
+from cutline.vocabulary.vocabulary import MAX_TOKEN_COUNT
+
+__all__ = ["MAX_FILE_BYTES", "check_count", "read_bounded"]
+
+MAX_FILE_BYTES: Final = 1 << 27
+"""Four times the largest published file that is known, Gemma's `tokenizer.json`."""
+
+_MAX_MARKS: Final = 4 * MAX_TOKEN_COUNT
+
+
+def read_bounded(path: Path, mark: bytes = b"") -> bytes:
+    """Read a file that is not too large.
+
+    Args:
+        path: the file; a pipe, too.
+        mark: what stands between its items, so that many of no bytes are refused as well: a token
+            has four at most, its own and those of its merge.
+
+    Raises:
+        OSError: it cannot be read.
+        VocabularyError: it is too large; names it.
+    """
+    with path.open("rb") as file:
+        data = file.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
+        raise VocabularyError(
+            f"{path} has more than the {MAX_FILE_BYTES} bytes that a tokenizer's file may have: is "
+            "it one?"
+        )
+    if mark and (count := data.count(mark)) > _MAX_MARKS:
+        raise VocabularyError(
+            f"{path} has {count} times {mark!r}, and at most {_MAX_MARKS} are read: is it a "
+            "tokenizer's file?"
+        )
+    return data
+
+
+def check_count(count: int, what: str, source: str) -> None:
+    """Refuse more tokens than tables can have, before they are made.
+
+    Raises:
+        VocabularyError: names them.
+    """
+    if count > MAX_TOKEN_COUNT:
+        raise VocabularyError(
+            f"{source} has {count} {what}; at most {MAX_TOKEN_COUNT} are supported"
+        )

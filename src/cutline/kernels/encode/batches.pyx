@@ -14,7 +14,7 @@ from libc.stdlib cimport free, malloc
 
 from cutline.kernels.base.common cimport (
     LONGER, MERGE_LIMIT, NO_MEMORY, NONE, SHORT_PIECE, Key, barrier, char_bytes, grow, likely,
-    memcpy, memset, prefetch, short_key, uint16_t, unlikely,
+    last_key, memcpy, memset, padded_key, prefetch, short_key, uint16_t, unlikely,
 )
 from cutline.kernels.bpe.backtracking cimport backtrack
 from cutline.kernels.bpe.bpe cimport (
@@ -87,6 +87,7 @@ cdef class OwnedState:
         free(self.state.out)
         free(self.state.bits)
         free(self.state.chunk)
+        free(self.state.utf8)
         free_automaton(&self.state.lookups.automata[0])
         free_automaton(&self.state.lookups.automata[1])
 
@@ -274,7 +275,7 @@ cdef inline Py_ssize_t encode_pieces(
     cdef const FirstEntry* entry
     cdef uint32_t* next_out = out
     cdef Py_ssize_t piece = 0, stop, turn, added, n_found = 0, n_missed = 0, copied = 0
-    cdef uint32_t missed
+    cdef uint64_t missed
     find_lines(state, text, end, batch, 0, &looked)
     while piece < batch.count:
         find_lines(state, text, end, batch, piece + LAG, &looked)
@@ -327,7 +328,7 @@ cdef Py_ssize_t count_batch(
     cdef LookUp looked
     cdef const FirstEntry* entry
     cdef Py_ssize_t piece = 0, stop, turn, added, n_missed = 0, total = 0
-    cdef uint32_t missed
+    cdef uint64_t missed
     find_lines(state, text, end, batch, 0, &looked)
     while piece < batch.count:
         find_lines(state, text, end, batch, piece + LAG, &looked)
@@ -383,18 +384,19 @@ cdef inline void find_lines(
     cdef Py_ssize_t stop = min(piece + LAG, batch.count), start, n
     cdef FirstEntry* first_level = state.first_level
     cdef uint64_t line_mask = state.line_mask
+    cdef Py_ssize_t last = end - 16     # where 16 bytes can be read
     cdef Key key
     while piece < stop:
         start = batch.starts[piece]
         n = min(batch.ends[piece] - start, SHORT_PIECE + 1)
-        key = short_key(text + start, n, text + end)
+        key = last_key(text + start, n) if unlikely(start > last) else padded_key(text + start, n)
         looked.keys[piece] = key
         looked.lines[piece] = first_level_line(first_level, line_mask, key)
         prefetch(looked.lines[piece])
         piece += 1
 
 
-cdef inline uint32_t is_other(const FirstEntry* entry, Key key) noexcept nogil:
+cdef inline uint64_t is_other(const FirstEntry* entry, Key key) noexcept nogil:
     """Whether an entry is that of another piece, as a number: a branch would be mispredicted."""
     return (entry.key.low ^ key.low) | (entry.key.high ^ key.high) != 0
 

@@ -41,7 +41,9 @@ cdef enum:
     MOST_AT_WORST = 1 << 23     # characters: memory for the UTF-8 of more is as large as that
     KEPT_STATES = 16
 
+# Defaults of arguments: to compare them costs short texts less than to read them.
 cdef object ONE_THREAD = 1
+cdef object NOT_ANY = ()
 
 
 cdef inline str plain_str(text):
@@ -167,10 +169,6 @@ cdef class Encoder:
             return owned
 
     cdef void release(self, OwnedState owned):
-        if owned.state.utf8_bytes > KEPT_UTF8_BYTES:
-            free(owned.state.utf8)
-            owned.state.utf8 = NULL
-            owned.state.utf8_bytes = 0
         if owned.state.out_slots > KEPT_OUT_SLOTS:
             free(owned.state.out)
             owned.state.out = NULL
@@ -247,7 +245,7 @@ cdef class Encoder:
         cdef Py_ssize_t total
         text = plain_str(text)
         characters = characters_of(text)
-        if characters.is_ascii or characters.n > MOST_AT_WORST or self.scan_tables is None:
+        if self.scan_tables is None or (characters.n > MOST_AT_WORST and not characters.is_ascii):
             return self.run(owned, utf8_owner(text), before, limit)
         source = self.source()
         if characters.n < NOGIL_BYTES:
@@ -350,7 +348,7 @@ cdef class Encoder:
         >>> enc.count("<|endoftext|>"), enc.count("<|endoftext|>", allowed_special="all")
         (7, 1)
         """
-        if allowed_special:
+        if allowed_special is not NOT_ANY and allowed_special:
             return self._allowing(allowed_special).count(text)
         if num_threads is not ONE_THREAD:
             return self._count_in_threads(plain_str(text), num_threads)
@@ -458,7 +456,7 @@ cdef class Encoder:
         """Encode a text; see encode_text. UNKNOWN: it has surrogates."""
         cdef EncoderState* state = &owned.state
         cdef const uint8_t* utf8 = <const uint8_t*> text.data
-        cdef Py_ssize_t n = text.n
+        cdef Py_ssize_t n = text.n, total
         if not text.is_ascii:
             # At most so many bytes: to count them would take as long as to write them.
             n = text.n * min(text.kind + 1, 4)
@@ -470,9 +468,14 @@ cdef class Encoder:
                     return NO_MEMORY
             utf8 = state.utf8
             n = write_text(text, state.utf8)
-            if n < 0:
-                return UNKNOWN
-        return encode_text(&self.tables.bpe, source, state, utf8, n, before, limit)
+        total = UNKNOWN
+        if n >= 0:
+            total = encode_text(&self.tables.bpe, source, state, utf8, n, before, limit)
+        if state.utf8_bytes > KEPT_UTF8_BYTES:
+            free(state.utf8)        # without the GIL: it can take long
+            state.utf8 = NULL
+            state.utf8_bytes = 0
+        return total
 
     def _encode_block(self, list texts not None):
         """Encode texts like encode_ordinary: a list of lists."""

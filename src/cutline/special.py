@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SpecialFinder", "disallowed_error"]
 
+_LONG = 1 << 14  # characters: what is shorter needs no other module
+
 
 class SpecialFinder:
     """Finds occurrences of several strings in a text, in one pass however many they are.
@@ -41,6 +43,13 @@ class SpecialFinder:
             self._automaton = automaton
         return self._automaton
 
+    def _find_prefix(self, text: str) -> int:
+        if len(text) < _LONG:
+            return text.find(self._prefix)
+        from cutline.kernels.base.find import find
+
+        return find(text, self._prefix)
+
     def find_all(self, text: str) -> Iterator[tuple[int, str]]:
         """Yield start and text of each match: leftmost, longest, without overlaps.
 
@@ -49,7 +58,7 @@ class SpecialFinder:
         >>> list(SpecialFinder({"<a>", "<ab>"}).find_all("x<ab><a>"))
         [(1, '<ab>'), (5, '<a>')]
         """
-        begin = text.find(self._prefix)
+        begin = self._find_prefix(text)
         if begin < 0 or not self._texts:
             return
         finds = [
@@ -79,7 +88,7 @@ class SpecialFinder:
 
     def first(self, text: str) -> str | None:
         """Return the leftmost-longest match, or None. Stops as soon as it is known."""
-        begin = text.find(self._prefix)
+        begin = self._find_prefix(text)
         if begin < 0 or not self._texts:
             return None
         best: tuple[int, int, str] | None = None

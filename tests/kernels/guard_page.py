@@ -14,6 +14,7 @@ import sys
 from typing import TypeVar
 
 from cutline.chunking.break_tables import load_tables
+from cutline.kernels.base.find import find
 from cutline.kernels.breaks.breaks import (
     CHARACTER,
     GRAPHEME,
@@ -108,6 +109,14 @@ def pause(memory: GuardedMemory, utf8: bytes) -> None:
             assert find_last_break(placed, kind, 0, 0, until) == want[1]
 
 
+def search(memory: GuardedMemory) -> None:
+    for length in range(1 << 12, (1 << 12) + 130):
+        for end in ("", "<", "<|"):
+            text = "-" * (length - len(end)) + end
+            assert find(memory.place(text), "<|") == text.find("<|")
+            assert find(memory.place(text), "<|end|>") == -1
+
+
 def texts(rng: random.Random) -> list[bytes]:
     """Texts of every length in bytes, with characters of every width at their ends."""
     found = []
@@ -121,6 +130,7 @@ def texts(rng: random.Random) -> list[bytes]:
 def walk() -> None:
     load_tables()
     memory, rng = GuardedMemory(), random.Random(61)
+    search(memory)
     encoders = [packaged("o200k_base", bits) for bits in (DEFAULT_CACHES, SMALLEST_CACHES)]
     encoders += [whole_piece(with_bytes(tokens), (0, 0)) for tokens in TOY_TOKENS.values()]
     scanners = [build_scan_tables(pattern) for pattern in (None, r"\p{L}+!|\d{2}|\s+$")]

@@ -133,3 +133,40 @@ def test_a_count_that_stops_early_leaves_the_caches_right(cache_bits: tuple[int,
                 want = count if count <= limit else None
                 assert cached.count_till_limit(text, limit) == want
         assert cached.encode_ordinary(text) == fresh.encode_ordinary(text)
+
+
+@pytest.mark.parametrize("cache_bits", CACHES, ids=str)
+def test_a_long_piece_is_not_the_short_one_it_begins_with(cache_bits: tuple[int, int]) -> None:
+    beginnings = ("abcabcabcabcabc", "\x00" * 15, "z" * 15, "日本語日本")
+    ends = [chr(code) for code in (*range(128), 0x80, 0xFF, 0x7FF, 0x65E5, 0x1F600)]
+    ranks = with_bytes((*(text.encode() for text in beginnings), b"ab", b"abc", b"\x00\x00"))
+    texts = [
+        begin + end + rest for begin in beginnings for end in ("", *ends) for rest in ("", "c")
+    ]
+    check(whole_piece(ranks, cache_bits), whole_piece(ranks, NO_CACHES), [*beginnings, *texts])
+
+
+def test_room_for_utf8_serves_texts_of_all_widths_and_lengths() -> None:
+    encoder, fresh = packaged("o200k_base"), packaged("o200k_base", NO_CACHES)
+    texts = [
+        "é" * 5_000,
+        "\ud83d",
+        "日 本" * 3,
+        "😀a" * 4_000 + "\udc00é",
+        "x" * 9_000 + "\ud800",
+        "é",
+    ]
+    whole = ["".join((text * 3, wide)) for text in texts for wide in ("", "ÿ", "’", "😀", "\udfff")]
+    check(encoder, fresh, [*whole, *reversed(whole)])
+
+
+def test_texts_too_long_for_kept_room() -> None:
+    encoder = packaged("o200k_base")
+    for n in (3_000_000, 9_000_000):
+        for mark in ("é", "’", "\ud800"):
+            text = mark + "ab " * (n // 3)
+            repaired = text.replace("\ud800", "\ufffd")
+            want = encoder._count_utf8(repaired.encode())
+            assert encoder.count(text) == want
+            assert len(encoder._encode_to_numpy(text)) == want
+    assert encoder.count("’é") == encoder._count_utf8("’é".encode())

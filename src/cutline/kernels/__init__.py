@@ -10,6 +10,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       json_text       UTF-8 -> a string of JSON
       json_model      a tokenizer.json -> its tokens and merges, as arrays
       text_table      texts -> which of them others are
+      find            text + string -> where it first occurs
       spelling        text + a set of characters -> the others spelled by stand-ins
       addresses       memory -> where it lies
       memory          memory for tables, in large pages

@@ -53,9 +53,12 @@ cdef inline Key short_key(const uint8_t* piece, Py_ssize_t n, const uint8_t* lim
     The length tells "\\0" from "\\0\\0" and makes the all-zero key that of the
     empty piece only. Reads nothing at or beyond `limit`.
     """
+    return last_key(piece, n) if unlikely(limit - piece < 16) else padded_key(piece, n)
+
+
+cdef inline Key padded_key(const uint8_t* piece, Py_ssize_t n) noexcept nogil:
+    """What short_key gives where 16 bytes can be read."""
     cdef Key key
-    if unlikely(limit - piece < 16):
-        return last_key(piece, n)
     key.low = load64(piece) & low_bytes[n]
     key.high = load64(piece + 8) & low_bytes[n - 8]
     key.high |= <uint64_t> n << 56

@@ -9,6 +9,9 @@ from cpython.unicode cimport PyUnicode_AsUTF8String
 from cutline.kernels.base.characters cimport Characters, Unit, characters_of, utf8_bytes, write_utf8
 from cutline.kernels.base.common cimport load64, memcpy, uint16_t, uint32_t, uint64_t
 
+cdef enum:
+    LINE = 32       # characters that are taken together where eight before were ASCII
+
 cdef uint64_t HIGH_BITS = <uint64_t> 0x8080808080808080
 cdef Py_ssize_t LONG = 1 << 16  # characters that take CPython some 50 µs
 
@@ -49,6 +52,15 @@ cdef Py_ssize_t write_text(const Characters* text, uint8_t* out) noexcept nogil:
     return write_all(<const uint32_t*> text.data, text.n, out)
 
 
+cdef inline bint is_ascii(const Unit* text) noexcept nogil:
+    """Whether LINE characters are; vectors of them, in loops that know their number."""
+    cdef Unit seen = 0
+    cdef Py_ssize_t at
+    for at in range(LINE):
+        seen |= text[at]
+    return seen < 0x80
+
+
 cdef Py_ssize_t write_all(const Unit* text, Py_ssize_t n, uint8_t* out) noexcept nogil:
     cdef const uint8_t* begin = out
     cdef Py_ssize_t at = 0, place
@@ -72,6 +84,11 @@ cdef Py_ssize_t write_all(const Unit* text, Py_ssize_t n, uint8_t* out) noexcept
                 out[place] = <uint8_t> text[at + place]
             at += 8
             out += 8
+            while at <= n - LINE and is_ascii(text + at):
+                for place in range(LINE):
+                    out[place] = <uint8_t> text[at + place]
+                at += LINE
+                out += LINE
         while at < n and text[at] < 0x80:
             out[0] = <uint8_t> text[at]
             at += 1

@@ -24,6 +24,8 @@ cdef struct EncoderState:
     Py_ssize_t bits_words
     Lookups lookups
     Chunk* chunk            # of a text that is scanned by lanes; or NULL
+    uint8_t* utf8           # room for a text that is not ASCII
+    Py_ssize_t utf8_bytes
 
 cdef struct Batch:
     Py_ssize_t count

@@ -13,8 +13,8 @@ from cython cimport auto_pickle
 from libc.stdlib cimport free, malloc
 
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, LONGER, MERGE_LIMIT, NO_MEMORY, NONE, SHORT_PIECE, Key, barrier, char_bytes, grow, likely,
-    memcpy, memset, prefetch, short_key, uint16_t, unlikely,
+    INTERRUPTED, LONGER, MERGE_LIMIT, NO_MEMORY, NONE, SHORT_PIECE, Key, barrier, char_bytes, grow, last_key,
+    likely, memcpy, memset, padded_key, prefetch, short_key, uint16_t, unlikely,
 )
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.bpe.backtracking cimport backtrack
@@ -52,6 +52,7 @@ cdef struct LookUp:
     FirstEntry* lines[BATCH_PIECES]
     Py_ssize_t n_missed, n_prepared
     Py_ssize_t missed[BATCH_PIECES + 1]     # the pieces that the first level does not hold
+    Py_ssize_t found_before[BATCH_PIECES + 1]   # tokens of those before each that it does
     Probe probes[BATCH_PIECES]              # theirs
 
 
@@ -87,6 +88,7 @@ cdef class OwnedState:
         free(self.state.out)
         free(self.state.bits)
         free(self.state.chunk)
+        free(self.state.utf8)
         free_automaton(&self.state.lookups.automata[0])
         free_automaton(&self.state.lookups.automata[1])
 
@@ -261,33 +263,63 @@ cdef Py_ssize_t encode_batch(
     uint32_t* out,                          # out: a slot for each byte, and four to spare
 ) noexcept nogil:
     """Encode the pieces of a batch. Returns the number of tokens, or NO_MEMORY."""
+    return encode_pieces(bpe, state, text, end, batch, True, out)
+
+
+cdef inline Py_ssize_t encode_pieces(
+    const Bpe* bpe, EncoderState* state, const uint8_t* text, Py_ssize_t end, Batch* batch,
+    bint tells_totals, uint32_t* out
+) noexcept nogil:
+    """What encode_batch does, with totals or without."""
     cdef LookUp looked
-    cdef Known known[BATCH_PIECES]
+    cdef uint32_t found[FIRST_LEVEL_TOKENS * BATCH_PIECES + 4]     # tokens of pieces not missed
     cdef const FirstEntry* entry
     cdef uint32_t* next_out = out
-    cdef Py_ssize_t piece, added, turn
-    start_look_up(state, text, end, batch, &looked)
-    for piece in range(batch.count):
-        find_line(state, text, text + end, batch, piece + LAG, &looked)
-        entry = in_line(looked.lines[piece], looked.keys[piece])
-        known[piece] = entry.known
-        note_missed(&looked, piece, entry)
-    looked.missed[looked.n_missed] = batch.count
-    piece = 0
-    for turn in range(looked.n_missed + 1):
-        while piece < looked.missed[turn]:
-            memcpy(next_out, &known[piece], sizeof(Known))
-            next_out += known[piece].count
-            batch.totals[piece] = next_out - out
+    cdef Py_ssize_t piece = 0, stop, turn, added, n_found = 0, n_missed = 0, copied = 0
+    cdef uint64_t missed
+    find_lines(state, text, end, batch, 0, &looked)
+    while piece < batch.count:
+        find_lines(state, text, end, batch, piece + LAG, &looked)
+        stop = min(piece + LAG, batch.count)
+        while piece < stop:
+            entry = in_line(looked.lines[piece], looked.keys[piece])
+            missed = is_other(entry, looked.keys[piece])
+            looked.missed[n_missed] = piece
+            looked.found_before[n_missed] = n_found
+            n_missed += missed
+            memcpy(found + n_found, &entry.known, sizeof(Known))
+            n_found += entry.known.count & (missed - 1)
+            if tells_totals:
+                batch.totals[piece] = n_found
             piece += 1
-        if piece < batch.count:
+    looked.n_missed = n_missed
+    looked.n_prepared = 0
+    looked.found_before[n_missed] = n_found
+    looked.missed[n_missed] = batch.count
+    for turn in range(n_missed + 1):
+        copied = copy_tokens(found, copied, looked.found_before[turn], &next_out)
+        if turn < n_missed:
             added = encode_missed(bpe, state, text, batch, &looked, turn, next_out)
             if added < 0:
                 return added
             next_out += added
-            batch.totals[piece] = next_out - out
-            piece += 1
+            if tells_totals:
+                for piece in range(looked.missed[turn], looked.missed[turn + 1]):
+                    batch.totals[piece] += next_out - out - copied
     return next_out - out
+
+
+cdef inline Py_ssize_t copy_tokens(
+    const uint32_t* tokens, Py_ssize_t at, Py_ssize_t stop, uint32_t** out
+) noexcept nogil:
+    """Copy tokens[at:stop], and up to three more; returns `stop`. Moves `out` past them."""
+    cdef uint32_t* to = out[0]
+    out[0] += stop - at
+    while at < stop:
+        memcpy(to, tokens + at, 4 * sizeof(uint32_t))
+        to += 4
+        at += 4
+    return stop
 
 
 cdef Py_ssize_t count_batch(
@@ -296,17 +328,26 @@ cdef Py_ssize_t count_batch(
     """What encode_batch returns, without the tokens. Overwrites those in `state.out`."""
     cdef LookUp looked
     cdef const FirstEntry* entry
-    cdef Py_ssize_t piece, added, turn, total = 0
-    if batch.count == 0:
-        return 0
+    cdef Py_ssize_t piece = 0, stop, turn, added, n_missed = 0, total = 0
+    cdef uint64_t missed
+    find_lines(state, text, end, batch, 0, &looked)
+    while piece < batch.count:
+        find_lines(state, text, end, batch, piece + LAG, &looked)
+        stop = min(piece + LAG, batch.count)
+        while piece < stop:
+            entry = in_line(looked.lines[piece], looked.keys[piece])
+            missed = is_other(entry, looked.keys[piece])
+            looked.missed[n_missed] = piece
+            n_missed += missed
+            total += entry.known.count & (missed - 1)
+            piece += 1
+    if n_missed == 0:
+        return total
+    looked.n_missed = n_missed
+    looked.n_prepared = 0
     if not reserve(state, batch.ends[batch.count - 1] - batch.starts[0]):
         return NO_MEMORY
-    start_look_up(state, text, end, batch, &looked)
-    for piece in range(batch.count):
-        find_line(state, text, text + end, batch, piece + LAG, &looked)
-        entry = in_line(looked.lines[piece], looked.keys[piece])
-        total += entry.known.count & (note_missed(&looked, piece, entry) - 1)
-    for turn in range(looked.n_missed):
+    for turn in range(n_missed):
         added = encode_missed(bpe, state, text, batch, &looked, turn, state.out)
         if added < 0:
             return added
@@ -319,55 +360,46 @@ cdef Py_ssize_t encode_after(
     Batch* batch        # in: pieces from left to right
 ) noexcept nogil:
     """What encode_batch does, into state.out after the first `kept` tokens."""
-    if batch.count == 0:
-        return 0
-    if not reserve(state, kept + batch.ends[batch.count - 1] - batch.starts[0] + 4):
+    if not reserve_for(state, kept, batch):
         return NO_MEMORY
     return encode_batch(bpe, state, text, end, batch, state.out + kept)
 
 
-cdef inline void start_look_up(
-    const EncoderState* state, const uint8_t* text, Py_ssize_t end, const Batch* batch,
-    LookUp* looked,     # out
+cdef inline bint reserve_for(
+    EncoderState* state, Py_ssize_t kept, const Batch* batch
 ) noexcept nogil:
-    cdef Py_ssize_t piece
-    looked.n_missed = looked.n_prepared = 0
-    for piece in range(min(LAG, batch.count)):
-        find_line(state, text, text + end, batch, piece, looked)
+    """Make room for the tokens of a batch after the first `kept`; its pieces are in order."""
+    if batch.count > 0:
+        kept += batch.ends[batch.count - 1] - batch.starts[0]
+    return reserve(state, kept + 4)
 
 
-cdef inline void find_line(
-    const EncoderState* state, const uint8_t* text, const uint8_t* limit, const Batch* batch,
+cdef inline void find_lines(
+    const EncoderState* state, const uint8_t* text, Py_ssize_t end, const Batch* batch,
     Py_ssize_t piece, LookUp* looked
 ) noexcept nogil:
-    """Hash a piece, if there are so many, and fetch the line that may hold it: it is needed soon."""
-    cdef Py_ssize_t n
-    if piece >= batch.count:
-        return
-    n = batch.ends[piece] - batch.starts[piece]
-    if n <= SHORT_PIECE:
-        looked.keys[piece] = short_key(text + batch.starts[piece], n, limit)
-        looked.lines[piece] = first_level_line(
-            state.first_level, state.line_mask, looked.keys[piece]
-        )
+    """Hash up to LAG pieces from this one on, and fetch the lines that may hold them.
+
+    The key of a piece that is not short is never stored: its length is no short one's.
+    """
+    cdef Py_ssize_t stop = min(piece + LAG, batch.count), start, n
+    cdef FirstEntry* first_level = state.first_level
+    cdef uint64_t line_mask = state.line_mask
+    cdef Py_ssize_t last = end - 16     # where 16 bytes can be read
+    cdef Key key
+    while piece < stop:
+        start = batch.starts[piece]
+        n = min(batch.ends[piece] - start, SHORT_PIECE + 1)
+        key = last_key(text + start, n) if unlikely(start > last) else padded_key(text + start, n)
+        looked.keys[piece] = key
+        looked.lines[piece] = first_level_line(first_level, line_mask, key)
         prefetch(looked.lines[piece])
-    else:
-        # A key that is never stored, so that what follows has one comparison.
-        looked.keys[piece].low = 0
-        looked.keys[piece].high = LONGER
-        looked.lines[piece] = state.first_level
+        piece += 1
 
 
-cdef inline uint32_t note_missed(
-    LookUp* looked, Py_ssize_t piece, const FirstEntry* entry
-) noexcept nogil:
-    """Note a piece whose entry is not its own; 1 if so. A branch would be mispredicted."""
-    cdef uint32_t missed = (entry.key.low ^ looked.keys[piece].low) | (
-        entry.key.high ^ looked.keys[piece].high
-    ) != 0
-    looked.missed[looked.n_missed] = piece
-    looked.n_missed += missed
-    return missed
+cdef inline uint64_t is_other(const FirstEntry* entry, Key key) noexcept nogil:
+    """Whether an entry is that of another piece, as a number: a branch would be mispredicted."""
+    return (entry.key.low ^ key.low) | (entry.key.high ^ key.high) != 0
 
 
 cdef inline void prepare_missed(
@@ -511,7 +543,11 @@ cdef Py_ssize_t encode_text(
         if is_interrupted(&source.watch, at - done):
             return INTERRUPTED
         if before >= 0:
-            added = encode_after(bpe, state, before + total, text, n, &batch)
+            if not reserve_for(state, before + total, &batch):
+                return NO_MEMORY
+            added = encode_pieces(
+                bpe, state, text, n, &batch, False, state.out + before + total
+            )
         else:
             added = count_batch(bpe, state, text, n, &batch)
         if added < 0:

@@ -22,6 +22,9 @@ cdef class Encoder:
     cdef Py_ssize_t run(
         self, OwnedState owned, object owner, Py_ssize_t before, Py_ssize_t limit
     ) except -1
+    cdef Py_ssize_t run_str(
+        self, OwnedState owned, object text, Py_ssize_t before, Py_ssize_t limit
+    ) except -1
     cdef Py_ssize_t run_spans(
         self, OwnedState owned, object owner, const uint8_t* data, Py_ssize_t n,
         Py_ssize_t before, Py_ssize_t limit
@@ -30,7 +33,8 @@ cdef class Encoder:
     cdef Py_ssize_t count_str(self, text) except -1
     cdef object run_block(self, OwnedState owned, list texts, bint keep)
     cdef Py_ssize_t encode_one(
-        self, OwnedState owned, Source* source, Block block, Py_ssize_t at, Py_ssize_t before
+        self, OwnedState owned, Source* source, const Characters* text, Py_ssize_t before,
+        Py_ssize_t limit
     ) noexcept nogil
     cdef object run_utf8(
         self, OwnedState owned, const uint8_t[::1] utf8, const int64_t[::1] offsets, bint keep
@@ -39,8 +43,6 @@ cdef class Encoder:
 
 cdef class Block:
     cdef Characters* texts
-    cdef uint8_t* utf8
-    cdef Py_ssize_t utf8_bytes
 
 
 cdef object utf8_owner(text)

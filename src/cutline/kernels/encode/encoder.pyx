@@ -39,9 +39,13 @@ from cutline.kernels.scan.scan import scan_pieces
 cdef enum:
     NOGIL_BYTES = 4096          # shorter texts are done before another thread could start
     KEPT_OUT_SLOTS = 1 << 20    # a larger buffer for tokens is freed after use
+    KEPT_UTF8_BYTES = 1 << 23   # the same of a buffer for UTF-8
+    MOST_AT_WORST = 1 << 23     # characters: memory for the UTF-8 of more is as large as that
     KEPT_STATES = 16
 
+# Defaults of arguments: to compare them costs short texts less than to read them.
 cdef object ONE_THREAD = 1
+cdef object NOT_ANY = ()
 
 
 cdef inline str plain_str(text):
@@ -237,6 +241,29 @@ cdef class Encoder:
             raise MemoryError(f"no memory for the tokens of {n} bytes of text")
         return total
 
+    cdef Py_ssize_t run_str(
+        self, OwnedState owned, object text, Py_ssize_t before, Py_ssize_t limit
+    ) except -1:
+        """The same for a str."""
+        cdef Characters characters
+        cdef Source source
+        cdef Py_ssize_t total
+        text = plain_str(text)
+        characters = characters_of(text)
+        if self.scan_tables is None or (characters.n > MOST_AT_WORST and not characters.is_ascii):
+            return self.run(owned, utf8_owner(text), before, limit)
+        source = self.source()
+        if characters.n < NOGIL_BYTES:
+            total = self.encode_one(owned, &source, &characters, before, limit)
+        else:
+            with nogil:
+                total = self.encode_one(owned, &source, &characters, before, limit)
+        if total >= 0:
+            return total
+        if total == UNKNOWN:
+            return self.run(owned, utf8_owner(text), before, limit)
+        raise MemoryError(f"no memory for the tokens of {characters.n} characters of text")
+
     cdef Py_ssize_t run_spans(
         self, OwnedState owned, object owner, const uint8_t* data, Py_ssize_t n,
         Py_ssize_t before, Py_ssize_t limit
@@ -282,7 +309,7 @@ cdef class Encoder:
 
     cdef list encode_str(self, text):
         cdef OwnedState owned = self.take_state()
-        cdef Py_ssize_t total = self.run(owned, utf8_owner(text), 0, NO_LIMIT)
+        cdef Py_ssize_t total = self.run_str(owned, text, 0, NO_LIMIT)
         tokens = list_of_ids(owned.state.out, total)
         self.release(owned)
         return tokens
@@ -296,7 +323,7 @@ cdef class Encoder:
     def _encode_normalized_to_numpy(self, text):
         """Encode a text that nothing changes any more, into a uint32 array."""
         cdef OwnedState owned = self.take_state()
-        cdef Py_ssize_t total = self.run(owned, utf8_owner(text), 0, NO_LIMIT)
+        cdef Py_ssize_t total = self.run_str(owned, text, 0, NO_LIMIT)
         tokens = array_of_ids(&owned.state, total)
         self.release(owned)
         return tokens
@@ -327,7 +354,7 @@ cdef class Encoder:
         >>> enc.count("<|endoftext|>"), enc.count("<|endoftext|>", allowed_special="all")
         (7, 1)
         """
-        if allowed_special:
+        if allowed_special is not NOT_ANY and allowed_special:
             return self._allowing(allowed_special).count(text)
         if num_threads is not ONE_THREAD:
             return self._count_in_threads(plain_str(text), num_threads)
@@ -352,7 +379,7 @@ cdef class Encoder:
 
     cdef Py_ssize_t count_str(self, text) except -1:
         cdef OwnedState owned = self.take_state()
-        cdef Py_ssize_t total = self.run(owned, utf8_owner(text), -1, NO_LIMIT)
+        cdef Py_ssize_t total = self.run_str(owned, text, -1, NO_LIMIT)
         self.release(owned)
         return total
 
@@ -389,8 +416,8 @@ cdef class Encoder:
         if most is not None and PyUnicode_Check(text) and PyUnicode_GET_LENGTH(text) > most:
             return None     # more bytes than so many tokens have
         cdef OwnedState owned = self.take_state()
-        cdef Py_ssize_t total = self.run(
-            owned, utf8_owner(text), -1, NO_LIMIT if limit > NO_LIMIT else limit
+        cdef Py_ssize_t total = self.run_str(
+            owned, text, -1, NO_LIMIT if limit > NO_LIMIT else limit
         )
         self.release(owned)
         return total if total <= limit else None
@@ -411,7 +438,9 @@ cdef class Encoder:
             if source.scanner != NULL:
                 with nogil:
                     while at < n:
-                        added = self.encode_one(owned, &source, block, at, total if keep else -1)
+                        added = self.encode_one(
+                            owned, &source, block.texts + at, total if keep else -1, NO_LIMIT
+                        )
                         if added < 0:
                             break
                         out[at] = added
@@ -430,22 +459,32 @@ cdef class Encoder:
         return counts
 
     cdef Py_ssize_t encode_one(
-        self, OwnedState owned, Source* source, Block block, Py_ssize_t at, Py_ssize_t before
+        self, OwnedState owned, Source* source, const Characters* text, Py_ssize_t before,
+        Py_ssize_t limit
     ) noexcept nogil:
-        """Encode a text of a block; see encode_text. UNKNOWN: it has surrogates."""
-        cdef const Characters* text = block.texts + at
+        """Encode a text; see encode_text. UNKNOWN: it has surrogates."""
+        cdef EncoderState* state = &owned.state
         cdef const uint8_t* utf8 = <const uint8_t*> text.data
-        cdef Py_ssize_t n = text.n
+        cdef Py_ssize_t n = text.n, total
         if not text.is_ascii:
             # At most so many bytes: to count them would take as long as to write them.
             n = text.n * min(text.kind + 1, 4)
-            if not grow(<void**> &block.utf8, &block.utf8_bytes, n, 1):
-                return NO_MEMORY
-            n = write_text(text, block.utf8)
-            if n < 0:
-                return UNKNOWN
-            utf8 = block.utf8
-        return encode_text(&self.tables.bpe, source, &owned.state, utf8, n, before, NO_LIMIT)
+            if n > state.utf8_bytes:
+                free(state.utf8)
+                state.utf8 = <uint8_t*> malloc(n)
+                state.utf8_bytes = n if state.utf8 != NULL else 0
+                if state.utf8 == NULL:
+                    return NO_MEMORY
+            utf8 = state.utf8
+            n = write_text(text, state.utf8)
+        total = UNKNOWN
+        if n >= 0:
+            total = encode_text(&self.tables.bpe, source, state, utf8, n, before, limit)
+        if state.utf8_bytes > KEPT_UTF8_BYTES:
+            free(state.utf8)        # without the GIL: it can take long
+            state.utf8 = NULL
+            state.utf8_bytes = 0
+        return total
 
     def _encode_block(self, list texts not None):
         """Encode texts like encode_ordinary: a list of lists."""
@@ -600,7 +639,7 @@ cdef list strs_of(const uint8_t[::1] utf8, const int64_t[::1] offsets):
 
 
 cdef class Block:
-    """Texts for work without the GIL, and room for the UTF-8 of one of them.
+    """Texts for work without the GIL.
 
     Args:
         texts: plain strs, which outlive this.
@@ -616,7 +655,6 @@ cdef class Block:
 
     def __dealloc__(self):
         free(self.texts)
-        free(self.utf8)
 
 
 cdef object copy_ids(const uint32_t* ids, Py_ssize_t n):

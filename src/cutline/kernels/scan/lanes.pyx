@@ -45,10 +45,18 @@ cdef void scan_chunk(
 cdef void run_lanes(
     const uint32_t* table, const uint8_t* text, Py_ssize_t n, uint8_t* decided
 ) noexcept nogil:
-    """Step through the n bytes of each lane. Each begins as if a piece did, in state 0.
+    """Step through the n bytes of each lane. Each begins as if a piece did, in state 0."""
+    if n == CHUNK // LANES:
+        # Distances that the compiler knows need no registers, of which there are too few.
+        step_lanes(table, text, CHUNK // LANES, decided)
+    else:
+        step_lanes(table, text, n, decided)
 
-    Six names for the states: arrays would not stay in registers.
-    """
+
+cdef inline void step_lanes(
+    const uint32_t* table, const uint8_t* text, Py_ssize_t n, uint8_t* decided
+) noexcept nogil:
+    """What run_lanes does. Six names for the states: arrays would not stay in registers."""
     cdef const uint8_t* later_text = text + 3 * n
     cdef uint8_t* later_decided = decided + 3 * n
     cdef size_t state0 = 0, state1 = 0, state2 = 0, state3 = 0, state4 = 0, state5 = 0

@@ -69,7 +69,6 @@ class _Reader:
         self._open: list[_Open] = []
         self._starts = [0]  # where the current element of each open container begins
         self._places = [0]  # and its number
-        self._key = ""  # the last string, a key if a colon follows
         self._keys = [""]
         self._paths: dict[int, tuple[str, ...]] = {}
         self.levels: list[list[int]] = [[] for _ in _NAMES]
@@ -78,20 +77,26 @@ class _Reader:
 
     def read(self) -> None:
         """Read the text. Cost: linear."""
-        for token in _TOKEN.finditer(self._text):
-            mark, start = token[0], token.start()
-            if not self._open and mark not in ",:]}":
+        text, opened, string = self._text, self._open, None
+        for token in _TOKEN.finditer(text):
+            start = token.start()
+            mark = text[start]
+            if mark == ",":
+                self._next(start + 1)
+                continue
+            if mark == ":":
+                # The last string, a key.
+                self._keys[-1] = string[0][1:-1][:_MOST_KEY] if string else ""
+                continue
+            if mark in "}]":
+                self._end(start + 1)
+                continue
+            if not opened:
                 self._begin_record(start)
-            if mark in "{[":
+            if mark == '"':
+                string = token
+            elif mark in "{[":
                 self._begin(start, is_object=mark == "{")
-            elif mark in "}]":
-                self._end(token.end())
-            elif mark == ",":
-                self._next(token.end())
-            elif mark == ":":
-                self._keys[-1] = self._key
-            elif mark[0] == '"':
-                self._key = mark[1:-1][:_MOST_KEY]
 
     def _begin_record(self, start: int) -> None:
         at = self._line_start(start)
@@ -145,5 +150,7 @@ class _Reader:
 
 def _after_blanks(text: str, at: int) -> int:
     """Return where a line goes on after blanks; after its end, if there is nothing else."""
+    if not text[at : at + 1].isspace():
+        return at
     found = _BLANKS.match(text, at)
     return found.end() if found else at

@@ -3,7 +3,13 @@
 Guarded by tests/chunking/test_contract.py.
 """
 
-from cutline.kernels.base.common cimport int64_t
+from cutline.kernels.base.memory import zeroed_numbers
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+
+from cutline.kernels.base.characters cimport Characters, characters_of, utf8_bytes
+from cutline.kernels.base.common cimport int64_t, uint8_t
+from cutline.kernels.base.utf8 cimport write_text
 
 cdef extern from "Python.h":
     int set_slot "PyObject_GenericSetAttr"(object chunk, object name, object value) except -1
@@ -49,3 +55,40 @@ def make_chunks(
         )
         for row in range(rows.shape[0] // 4)
     ]
+
+
+def chunk_numbers(const int64_t[::1] rows not None, Py_ssize_t offset, Py_ssize_t index):
+    """Index, start, end and tokens of each chunk, from its four numbers as in `make_chunks`."""
+    cdef Py_ssize_t row, n = rows.shape[0] // 4
+    numbers = zeroed_numbers("q", 4 * n)
+    cdef int64_t[::1] made = numbers
+    for row in range(n):
+        made[4 * row] = index + row
+        made[4 * row + 1] = offset + rows[4 * row]
+        made[4 * row + 2] = offset + rows[4 * row + 1]
+        made[4 * row + 3] = rows[4 * row + 2]
+    return numbers
+
+
+def chunk_texts(str text not None, const int64_t[::1] rows not None):
+    """The chunks' texts as UTF-8, one after another, and where each ends there.
+
+    The text has no surrogates. Releases the GIL.
+    """
+    cdef Characters characters = characters_of(text), chunk = characters
+    cdef Py_ssize_t row, n = rows.shape[0] // 4, n_bytes = 0
+    cdef uint8_t* out
+    byte_ends = zeroed_numbers("q", n)
+    cdef int64_t[::1] ends = byte_ends
+    with nogil:
+        for row in range(n):
+            n_bytes += utf8_bytes(&characters, rows[4 * row], rows[4 * row + 1])
+            ends[row] = n_bytes
+    utf8 = PyBytes_FromStringAndSize(NULL, n_bytes)
+    out = <uint8_t*> PyBytes_AS_STRING(utf8)
+    with nogil:
+        for row in range(n):
+            chunk.data = <const uint8_t*> characters.data + characters.kind * rows[4 * row]
+            chunk.n = rows[4 * row + 1] - rows[4 * row]
+            out += write_text(&chunk, out)
+    return utf8, byte_ends

@@ -8,6 +8,7 @@ from cutline.chunking.structure import Structure, nested_bitmaps, tidy_units
 __all__ = ["json_structure"]
 
 _NAMES: Final = ("record", "element", *(f"inner {depth}" for depth in range(1, 7)))
+_DEEPEST: Final = len(_NAMES) - 1
 _TOKEN: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[{}\[\],:]|[^\s"{}\[\],:]++', re.S)
 _BLANKS: Final = re.compile(r"[^\S\n]*+\n?+")
 _MOST_PATH: Final = 32  # deeper values have the path of this depth
@@ -78,11 +79,23 @@ class _Reader:
     def read(self) -> None:
         """Read the text. Cost: linear."""
         text, opened, string = self._text, self._open, None
+        levels, starts, places, add_unit = (
+            self.levels,
+            self._starts,
+            self._places,
+            self.units.append,
+        )
         for token in _TOKEN.finditer(text):
             start = token.start()
             mark = text[start]
             if mark == ",":
-                self._next(start + 1)
+                # Most marks are commas: this is not worth a call.
+                if opened:
+                    at = _after_blanks(text, start + 1)
+                    levels[min(len(opened), _DEEPEST)].append(at)
+                    add_unit((starts[-1], at))
+                    starts[-1] = at
+                    places[-1] += 1
                 continue
             if mark == ":":
                 # The last string, a key.
@@ -121,15 +134,6 @@ class _Reader:
         self._places.append(0)
         self._keys.append("")
         self._paths[start + 1] = path
-
-    def _next(self, end: int) -> None:
-        if not self._open:
-            return
-        at = _after_blanks(self._text, end)
-        self.levels[min(len(self._open), len(_NAMES) - 1)].append(at)
-        self.units.append((self._starts[-1], at))
-        self._starts[-1] = at
-        self._places[-1] += 1
 
     def _end(self, end: int) -> None:
         if not self._open:

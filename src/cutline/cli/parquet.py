@@ -161,11 +161,11 @@ class _Group:
     def take(self, file: str, item: "Chunk | ChunkRun") -> "ChunkRun | None":
         """Take a chunk, or of a run as many as it takes. Returns the others, if there are any."""
         if isinstance(item, Chunk):
-            if not (
-                self.parts and self.parts[-1][0] == file and isinstance(self.parts[-1][1], list)
-            ):
-                self.parts.append((file, []))
-            self.parts[-1][1].append(item)
+            last = self.parts[-1][1] if self.parts and self.parts[-1][0] == file else None
+            if isinstance(last, list):
+                last.append(item)
+            else:
+                self.parts.append((file, [item]))
             self._rows -= 1
             self._characters -= len(item.text)
             return None

@@ -8,12 +8,43 @@ from cutline.kernels.base.memory import zeroed_numbers
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 
 from cutline.kernels.base.characters cimport Characters, characters_of, utf8_bytes
-from cutline.kernels.base.common cimport int64_t, uint8_t
+from cutline.kernels.base.common cimport int64_t, memcpy, uint8_t, uint16_t, uint32_t
 from cutline.kernels.base.utf8 cimport write_text
 
 cdef extern from "Python.h":
     int set_slot "PyObject_GenericSetAttr"(object chunk, object name, object value) except -1
-    str part_of "PyUnicode_Substring"(str text, Py_ssize_t start, Py_ssize_t end)
+    str substring "PyUnicode_Substring"(str text, Py_ssize_t start, Py_ssize_t end)
+    str new_text "PyUnicode_New"(Py_ssize_t n, uint32_t greatest)
+    void* PyUnicode_DATA(object text)
+
+
+cdef uint32_t bits_of(const uint16_t* text, Py_ssize_t n) noexcept nogil:
+    """The bits that are set in any of the characters."""
+    cdef uint16_t bits = 0
+    cdef Py_ssize_t at
+    for at in range(n):
+        bits |= text[at]
+    return bits
+
+
+cdef str part_of(str text, Py_ssize_t start, Py_ssize_t end):
+    """text[start:end]: as PyUnicode_Substring, which compares each wide character with a bound."""
+    cdef Characters characters = characters_of(text)
+    cdef const uint16_t* wide = <const uint16_t*> characters.data + start
+    cdef Py_ssize_t n = end - start, at
+    cdef uint32_t bits
+    cdef uint8_t* narrow
+    if characters.kind != 2 or n < 2 or n == characters.n:
+        return substring(text, start, end)
+    bits = bits_of(wide, n)
+    part = new_text(n, bits)
+    if bits > 0xFF:
+        memcpy(PyUnicode_DATA(part), wide, 2 * n)
+        return part
+    narrow = <uint8_t*> PyUnicode_DATA(part)
+    for at in range(n):
+        narrow[at] = <uint8_t> wide[at]
+    return part
 
 
 cpdef object make_chunk(

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 import tiktoken
 
+from cutline import TextChunker
+from cutline.chunking.chunk_run import ChunkRun, each_chunk
+from cutline.cli.rows import json_rows
 from tests.cli.conftest import Invoke, rows_of
 
 ROW_KEYS = [
@@ -160,3 +163,15 @@ def test_line_numbers_are_columns(invoke: Invoke, tmp_path: Path, options: list[
     assert [row | {"metadata": json.loads(row["metadata"])} for row in table.to_pylist()] == rows
     invoke("chunk", "--line-numbers", "--format", "parquet", "-o", out, stdin="")
     assert pq.read_table(out).column_names == [*rows[0]]
+
+
+def test_rows_of_runs_are_those_of_their_chunks() -> None:
+    parts = ['One "two".\tThree, año! ' * 40, "\n\n中文 👩‍👧.\0", "x"]
+    runs = [*TextChunker("o200k_base", 7)._chunk_parts(parts)]
+    assert any(isinstance(run, ChunkRun) for run in runs)
+    rows = b"".join(json_rows([('ñ"%d.txt', runs), ("b", runs)]))
+    assert rows == b"".join(json_rows([('ñ"%d.txt', each_chunk(runs)), ("b", each_chunk(runs))]))
+    rendered = [b"".join(json_rows([("a", runs)], lambda file, chunk: file + chunk.text))]
+    assert rendered == [
+        b"".join(json_rows([("a", each_chunk(runs))], lambda file, chunk: file + chunk.text))
+    ]

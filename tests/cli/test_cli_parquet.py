@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from cutline import Chunk
+from cutline import Chunk, TextChunker
+from cutline.chunking.chunk_run import ChunkRun, each_chunk
 from cutline.cli import parquet as parquet_module
 from tests.cli.conftest import Command, Invoke
 
@@ -77,6 +78,23 @@ def test_rows_are_written_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
     first = next(parts)
     assert (taken, first[:4]) == (2, b"PAR1")
     assert len(rows_of(first + b"".join(parts))) == 5
+
+
+@pytest.mark.parametrize("limit", ["_GROUP_ROWS", "_GROUP_CHARACTERS"])
+@pytest.mark.parametrize("most", [1, 2, 7, 40])
+def test_runs_of_chunks_are_grouped_like_chunks(
+    limit: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_module, limit, most)
+    parts = ["One two. Three, año! " * 19, "\n\n中文 👩‍👧.", "x"]
+    runs = [*TextChunker("o200k_base", 7)._chunk_parts(parts)]
+    assert any(isinstance(run, ChunkRun) for run in runs)
+    chunks = [*each_chunk(runs)]
+    found = [("a", runs), ("b", runs[-2:]), ("b", []), ("c", chunks)]
+    expected = [(name, [*each_chunk(items)]) for name, items in found]
+    written = [b"".join(parquet_module.parquet(results)) for results in (found, expected)]
+    assert written[0] == written[1]
+    assert pq.ParquetFile(io.BytesIO(written[0])).num_row_groups > 1
 
 
 def test_reader_that_leaves_early_leaves_no_thread_at_work(

@@ -2,12 +2,13 @@
 
 import json
 import random
+from array import array
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutline.kernels.base.json_text import json_string
+from cutline.kernels.base.json_text import json_lines, json_string
 
 
 def expected(text: str) -> bytes:
@@ -40,3 +41,31 @@ def test_characters_that_are_escaped_among_others(seed: int) -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=60))
 def test_any_text(text: str) -> None:
     assert json_string(text.encode()) == expected(text)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_lines_are_their_parts(seed: int) -> None:
+    rng = random.Random(seed)
+    numbers = [0, 9, 10, -1, 2**63 - 1, -(2**63), rng.randrange(10**9)]
+    names = (b'{"a": ', "año ".encode(), b"", b', "text": ')
+    for n in (0, 1, 2, 9):
+        rows = [rng.choices(numbers, k=3) for _ in range(n)]
+        texts = ["".join(rng.choices('a"\\\nñ\0日', k=rng.randrange(20))) for _ in range(n)]
+        tails = [b"}\n" * rng.randrange(3) for _ in range(n)]
+        utf8 = "".join(texts).encode()
+        ends = array("q", [len("".join(texts[: k + 1]).encode()) for k in range(n)])
+        lines = b"".join(
+            b"".join(name + str(number).encode() for name, number in zip(names, row, strict=False))
+            + names[3]
+            + expected(text)
+            + tail
+            for row, text, tail in zip(rows, texts, tails, strict=True)
+        )
+        flat = array("q", [number for row in rows for number in row])
+        assert json_lines(names, flat, utf8, ends, tails) == lines
+
+
+def test_lines_need_all_their_numbers_and_tails() -> None:
+    for numbers, tails in (([1], [b""]), ([1, 2], []), ([1, 2, 3], [b""])):
+        with pytest.raises(ValueError, match="each line needs"):
+            json_lines((b"", b"", b""), array("q", numbers), b"a", array("q", [1]), tails)

@@ -14,6 +14,7 @@ from math import ceil
 from operator import attrgetter, index
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
+from cutline.chunking.chunk_run import ChunkRun
 from cutline.chunking.levels import Level
 from cutline.chunking.outline import PLAIN, Outline
 from cutline.chunking.plain_finder import CutsAtBreaks, PlainFinder
@@ -143,10 +144,10 @@ class ChunkFinder:
         """The structure of the text."""
         return self._outline
 
-    def next_chunks(self, floor: int, until: int, index: int) -> list[Chunk]:
-        """Make the chunks that `next_cut` would find, up to the first that needs a search."""
+    def next_chunks(self, floor: int, until: int, index: int) -> ChunkRun | None:
+        """Find the chunks that `next_cut` would find, up to the first that needs a search."""
         if self._plain is None:
-            return []
+            return None
         return self._plain.chunks(floor, until, index, self._elsewhere)
 
     def next_cut(self, start: int, floor: int, index: int = 0) -> Cut:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from cutline.checks import plain_text, utf8_of
 from cutline.chunking.chunk_finder import ChunkFinder, Cut
+from cutline.chunking.chunk_run import ChunkRun, each_chunk
 from cutline.chunking.levels import LOOK_AHEAD
 from cutline.chunking.line_numbers import LineNumbers
 from cutline.chunking.rules import Rules
@@ -46,7 +47,13 @@ class ChunkStream:
         return self._start if self._rules.chunk_overlap else self._floor
 
     def chunks(self, finder: ChunkFinder, base: int, until: int, *, final: bool) -> Iterator[Chunk]:
-        """Yield the next chunks.
+        """Yield the next chunks one by one: see `runs`."""
+        return each_chunk(self.runs(finder, base, until, final=final))
+
+    def runs(
+        self, finder: ChunkFinder, base: int, until: int, *, final: bool
+    ) -> Iterator[Chunk | ChunkRun]:
+        """Yield the next chunks; many at a time where no search is needed.
 
         Args:
             finder: cuts a window of the text.
@@ -78,12 +85,12 @@ class ChunkStream:
             for cut in cuts:
                 yield self._numbered(finder, cut)
 
-    def _easy(self, finder: ChunkFinder, base: int, until: int) -> Iterator[Chunk]:
+    def _easy(self, finder: ChunkFinder, base: int, until: int) -> Iterator[ChunkRun]:
         """Yield the next chunks, up to the first that needs a search."""
-        while chunks := finder.next_chunks(self._floor - base, until - base, self._index):
-            self._index += len(chunks)
-            self._start, self._floor = chunks[-1].start_index, chunks[-1].end_index
-            yield from chunks
+        while run := finder.next_chunks(self._floor - base, until - base, self._index):
+            self._index += len(run)
+            self._start, self._floor = run.last
+            yield run
 
     def _numbered(self, finder: ChunkFinder, cut: Cut) -> Chunk:
         """Make the next chunk, from a cut in the finder's window."""
@@ -97,7 +104,9 @@ def _moved(cut: Cut, by: int) -> Cut:
     return Cut(cut.start + by, cut.end + by, cut.tokens, cut.boundary, cut.fresh + by)
 
 
-def chunk_parts(parts: Iterable[str], encoding: "TokenCounter", rules: Rules) -> Iterator[Chunk]:
+def chunk_parts(
+    parts: Iterable[str], encoding: "TokenCounter", rules: Rules
+) -> Iterator[Chunk | ChunkRun]:
     """Yield the chunks of a text that comes in parts, each as soon as it is determined.
 
     Args:
@@ -112,7 +121,7 @@ def chunk_parts(parts: Iterable[str], encoding: "TokenCounter", rules: Rules) ->
         yield from _chunk_windows(parts, encoding, rules)
         return
     lines = LineNumbers()
-    for chunk in _chunk_windows(parts, encoding, rules, lines):
+    for chunk in each_chunk(_chunk_windows(parts, encoding, rules, lines)):
         yield lines.number(chunk)
 
 
@@ -121,7 +130,7 @@ def _chunk_windows(
     encoding: "TokenCounter",
     rules: Rules,
     lines: LineNumbers | None = None,
-) -> Iterator[Chunk]:
+) -> Iterator[Chunk | ChunkRun]:
     """Yield the chunks; give `lines` the text up to each, and beyond."""
     stream = ChunkStream(rules)
     ahead = _ahead(encoding, rules)
@@ -138,13 +147,13 @@ def _chunk_windows(
             continue
         text = "".join(gathered)
         finder = window_finder(text, encoding, rules, base)
-        yield from stream.chunks(finder, base, base + len(text) - ahead, final=False)
+        yield from stream.runs(finder, base, base + len(text) - ahead, final=False)
         text = text[stream.needed_from - base :]
         base, gathered = stream.needed_from, [text]
         n_gathered = n_kept = len(text)
     text = "".join(gathered)
     finder = window_finder(text, encoding, rules, base)
-    yield from stream.chunks(finder, base, base + len(text), final=True)
+    yield from stream.runs(finder, base, base + len(text), final=True)
 
 
 def _ahead(encoding: "TokenCounter", rules: Rules) -> int | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypedDict
 
 from cutline.checks import plain_text
 from cutline.chunking.chunk_finder import ChunkFinder
+from cutline.chunking.chunk_run import ChunkRun, each_chunk
 from cutline.chunking.chunk_stream import ChunkStream, chunk_parts, window_finder
 from cutline.chunking.cutting_apart import cut_each
 from cutline.chunking.level_choice import LevelLike, level_as_given, make_levels
@@ -284,11 +285,12 @@ class Chunker:
         """
         if isinstance(source, str):
             raise TypeError("source must be parts of a text or a Path, got one str: use chunk")
-        if isinstance(source, os.PathLike):
-            return self._chunk_parts(_file_parts(source))
-        return self._chunk_parts(source)
+        return each_chunk(
+            self._chunk_parts(_file_parts(source) if isinstance(source, os.PathLike) else source)
+        )
 
-    def _chunk_parts(self, parts: Iterable[str]) -> Iterator[Chunk]:
+    def _chunk_parts(self, parts: Iterable[str]) -> Iterator[Chunk | ChunkRun]:
+        """Yield the chunks of a text that comes in parts; many at a time where that is faster."""
         if self._rules.never_across is not None:
             return self._chunks_of_whole(parts)
         return chunk_parts(parts, self._encoding, self._rules)

@@ -8,6 +8,7 @@ from cutline.chunking.structure import Structure, nested_bitmaps, tidy_units
 __all__ = ["json_structure"]
 
 _NAMES: Final = ("record", "element", *(f"inner {depth}" for depth in range(1, 7)))
+_DEEPEST: Final = len(_NAMES) - 1
 _TOKEN: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[{}\[\],:]|[^\s"{}\[\],:]++', re.S)
 _BLANKS: Final = re.compile(r"[^\S\n]*+\n?+")
 _MOST_PATH: Final = 32  # deeper values have the path of this depth
@@ -69,7 +70,6 @@ class _Reader:
         self._open: list[_Open] = []
         self._starts = [0]  # where the current element of each open container begins
         self._places = [0]  # and its number
-        self._key = ""  # the last string, a key if a colon follows
         self._keys = [""]
         self._paths: dict[int, tuple[str, ...]] = {}
         self.levels: list[list[int]] = [[] for _ in _NAMES]
@@ -78,20 +78,38 @@ class _Reader:
 
     def read(self) -> None:
         """Read the text. Cost: linear."""
-        for token in _TOKEN.finditer(self._text):
-            mark, start = token[0], token.start()
-            if not self._open and mark not in ",:]}":
+        text, opened, string = self._text, self._open, None
+        levels, starts, places, add_unit = (
+            self.levels,
+            self._starts,
+            self._places,
+            self.units.append,
+        )
+        for token in _TOKEN.finditer(text):
+            start = token.start()
+            mark = text[start]
+            if mark == ",":
+                # Most marks are commas: this is not worth a call.
+                if opened:
+                    at = _after_blanks(text, start + 1)
+                    levels[min(len(opened), _DEEPEST)].append(at)
+                    add_unit((starts[-1], at))
+                    starts[-1] = at
+                    places[-1] += 1
+                continue
+            if mark == ":":
+                # The last string, a key.
+                self._keys[-1] = string[0][1:-1][:_MOST_KEY] if string else ""
+                continue
+            if mark in "}]":
+                self._end(start + 1)
+                continue
+            if not opened:
                 self._begin_record(start)
-            if mark in "{[":
+            if mark == '"':
+                string = token
+            elif mark in "{[":
                 self._begin(start, is_object=mark == "{")
-            elif mark in "}]":
-                self._end(token.end())
-            elif mark == ",":
-                self._next(token.end())
-            elif mark == ":":
-                self._keys[-1] = self._key
-            elif mark[0] == '"':
-                self._key = mark[1:-1][:_MOST_KEY]
 
     def _begin_record(self, start: int) -> None:
         at = self._line_start(start)
@@ -117,15 +135,6 @@ class _Reader:
         self._keys.append("")
         self._paths[start + 1] = path
 
-    def _next(self, end: int) -> None:
-        if not self._open:
-            return
-        at = _after_blanks(self._text, end)
-        self.levels[min(len(self._open), len(_NAMES) - 1)].append(at)
-        self.units.append((self._starts[-1], at))
-        self._starts[-1] = at
-        self._places[-1] += 1
-
     def _end(self, end: int) -> None:
         if not self._open:
             return
@@ -145,5 +154,7 @@ class _Reader:
 
 def _after_blanks(text: str, at: int) -> int:
     """Return where a line goes on after blanks; after its end, if there is nothing else."""
+    if not text[at : at + 1].isspace():
+        return at
     found = _BLANKS.match(text, at)
     return found.end() if found else at

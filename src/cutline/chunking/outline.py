@@ -27,19 +27,15 @@ class Outline:
         self.cuts = structure.cuts
         self._kind_around = structure.kind_around
         self._has_closed = any(kind in _CLOSED_KINDS for _, _, kind in structure.regions)
-        # Starts and ends of units, by nesting depth.
-        self._starts: list[list[int]] = []
-        self._ends: list[list[int]] = []
-        open_ends: list[int] = []
-        for start, end in structure.units:
-            while open_ends and open_ends[-1] <= start:
-                open_ends.pop()
-            if len(open_ends) == len(self._starts):
-                self._starts.append([])
-                self._ends.append([])
-            self._starts[len(open_ends)].append(start)
-            self._ends[len(open_ends)].append(end)
-            open_ends.append(end)
+        self._units = structure.units
+        # Index of the enclosing unit of each, or -1.
+        self._outer: list[int] = []
+        units, outer, around = self._units, self._outer, -1
+        for place, (start, _) in enumerate(units):
+            while around >= 0 and units[around][1] <= start:
+                around = outer[around]
+            outer.append(around)
+            around = place
 
     def is_closed(self, place: int) -> bool:
         """Return whether an overlap must not begin here: its text would be misread."""
@@ -56,12 +52,17 @@ class Outline:
 
         Cost: logarithmic in the units, for each unit around `fit_end`.
         """
-        for starts, ends in zip(self._starts, self._ends, strict=True):
-            place = bisect_left(starts, fit_end) - 1
-            if place < 0 or ends[place] <= fit_end:
-                break
-            if starts[place] >= first and counter.count(starts[place], ends[place]) <= budget:
-                return starts[place]
+        units = self._units
+        place = bisect_left(units, (fit_end,)) - 1  # all units around it enclose the last before it
+        found: list[int] = []
+        while place >= 0:
+            if units[place][1] > fit_end:
+                found.append(place)
+            place = self._outer[place]
+        for place in reversed(found):
+            start, end = units[place]
+            if start >= first and counter.count(start, end) <= budget:
+                return start
         return fit_end
 
 

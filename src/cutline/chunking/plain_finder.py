@@ -13,6 +13,7 @@ from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from cutline.chunking.chunk_run import ChunkRun
 from cutline.chunking.levels import (
     BreakLevel,
     CharacterLevel,
@@ -24,11 +25,8 @@ from cutline.chunking.levels import (
     WordLevel,
 )
 from cutline.chunking.rules import ENDLESS, Rules
-from cutline.chunks import Chunk
 from cutline.counting import IntervalCounter
 from cutline.kernels.breaks.best_break import cut_at_breaks
-from cutline.kernels.breaks.chunks import make_chunk, make_chunks
-from cutline.template import SENT_TOKENS
 
 if TYPE_CHECKING:
     from cutline.chunking.sending import Sending
@@ -40,6 +38,7 @@ Elsewhere = Callable[[int, int], tuple[int, int, str]]
 """From a chunk's start and the end of the longest fitting prefix to best end, tokens, level."""
 
 _NOWHERE = -1
+_NONE = memoryview(array("q"))
 _KNOWN = (ParagraphLevel, LineLevel, SentenceLevel, WordLevel, GraphemeLevel, CharacterLevel)
 
 
@@ -104,8 +103,8 @@ class PlainFinder:
         # A chunk that ends at no break: its start, and the end of the longest fitting prefix.
         self._stuck = (_NOWHERE, _NOWHERE)
 
-    def chunks(self, floor: int, until: int, index: int, elsewhere: Elsewhere) -> list[Chunk]:
-        """Make the next chunks, up to the first that needs a longer search.
+    def chunks(self, floor: int, until: int, index: int, elsewhere: Elsewhere) -> ChunkRun | None:
+        """Find the next chunks, up to the first that needs a longer search; None: it is the first.
 
         Args:
             floor: the start of the first chunk.
@@ -114,39 +113,40 @@ class PlainFinder:
             elsewhere: finds the best cut at the other levels. It is called at most once, and
                 first, so that no chunk is lost if it raises.
         """
-        made: list[Chunk] = []
+        rows, sent, names = _NONE, array("q"), self._names
         start, fit_end = self._stuck
         if start != floor:
-            made, fit_end = self._at_breaks(floor, until, index)
-        if not made and fit_end != _NOWHERE:
+            rows, fit_end = self._at_breaks(floor, until, sent)
+        if not rows and fit_end != _NOWHERE:
             end, tokens, level = elsewhere(floor, fit_end)
-            metadata: dict[str, object] = {"boundary": level}
+            first = array("q", (floor, end, tokens, len(names)))
+            names = (*names, level)
             if self._sending is not None:
-                metadata[SENT_TOKENS] = self._sending.tokens(floor, end)
-            first = make_chunk(
-                Chunk, self._text, floor, end, self._offset, tokens, index, (), metadata
-            )
-            more, fit_end = self._at_breaks(end, until, index + 1)
-            made = [first, *more]
+                sent.append(self._sending.tokens(floor, end))
+            more, fit_end = self._at_breaks(end, until, sent)
+            first.frombytes(more.tobytes())
+            rows = memoryview(first)
         self._stuck = (_NOWHERE, _NOWHERE)
-        if made and fit_end != _NOWHERE:
-            self._stuck = (made[-1].end_index - self._offset, fit_end)
-        return made
+        if not rows:
+            return None
+        if fit_end != _NOWHERE:
+            self._stuck = (rows[-3], fit_end)
+        return ChunkRun(
+            self._text, rows, names, self._offset, index, None if self._sending is None else sent
+        )
 
-    def _at_breaks(self, floor: int, until: int, index: int) -> tuple[list[Chunk], int]:
-        """Make the chunks up to one without a break. Also returns where its longest fit ends."""
+    def _at_breaks(self, floor: int, until: int, sent: array[int]) -> tuple[memoryview, int]:
+        """Find the chunks up to one without a break, and what is sent for each.
+
+        Also returns where the longest fit of that one ends.
+        """
         counter, sending, more = self._counter, self._sending, array("q")
-        if isinstance(counter, IntervalCounter):
-            rows, fit_end = cut_at_breaks(
-                counter, floor, until, self._size, self._min_fill, self._kinds, self._stable,
-                self._others, None if sending is None else partial(sending.limits_from, more),
-            )  # fmt: skip
-        else:
-            rows, fit_end = counter.cut_at_breaks(
-                floor, until, self._size, self._min_fill, self._kinds
-            )
-        chunks = make_chunks(Chunk, self._text, rows, self._names, offset=self._offset, index=index)
+        if not isinstance(counter, IntervalCounter):
+            return counter.cut_at_breaks(floor, until, self._size, self._min_fill, self._kinds)
+        rows, fit_end = cut_at_breaks(
+            counter, floor, until, self._size, self._min_fill, self._kinds, self._stable,
+            self._others, None if sending is None else partial(sending.limits_from, more),
+        )  # fmt: skip
         if sending is not None:
-            for chunk, added in zip(chunks, more, strict=False):
-                chunk.metadata[SENT_TOKENS] = chunk.token_count + added  # type: ignore[index]
-        return chunks, fit_end
+            sent.extend(tokens + added for tokens, added in zip(rows[2::4], more, strict=False))
+        return rows, fit_end

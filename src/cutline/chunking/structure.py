@@ -22,6 +22,7 @@ __all__ = [
 LINE_END = re.compile(r"\r\n?|\n")
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
 _OFFSET = itemgetter(0)
+_END = itemgetter(1)
 _MOST_TITLE: Final = 200
 
 
@@ -184,7 +185,9 @@ def nested_bitmaps(length: int, levels: Sequence[Iterable[int]]) -> tuple[bitarr
 
 def tidy_units(units: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """Return the distinct spans, outer before inner."""
-    return tuple(sorted(set(units), key=lambda unit: (unit[0], -unit[1])))
+    found = sorted(set(units), key=_END, reverse=True)
+    found.sort(key=_OFFSET)
+    return tuple(found)
 
 
 def heading_paths(

@@ -36,19 +36,17 @@ def table_structure(text: str, delimiters: str) -> Structure:
     """
     first = text[:_HEAD].partition("\n")[0]
     field = _field(max(delimiters, key=first.count))
-    records: list[int] = []
-    fields: list[int] = []
-    at, length = 0, len(text)
-    while at < length:
-        found = field.match(text, at)
-        assert found is not None  # it matches nothing, if need be
-        at = max(found.end(), at + 1)
-        (records if found.lastgroup == "end" else fields).append(at)
+    length = len(text)
+    ends = [found.end() for found in field.finditer(text)]
+    ends.pop()  # of nothing, at the end of the text
+    records = [end for end in ends if text[end - 1] in "\r\n"]
+    for end in records[:1]:
+        ends.remove(end)  # that of the header, where no chunk ends
     if len(records) < 2:
-        return Structure(_NAMES, nested_bitmaps(length, [[], fields]))
+        return Structure(_NAMES, nested_bitmaps(length, [[], ends]))
     return Structure(
         _NAMES,
-        nested_bitmaps(length, [records[1:], fields]),
+        nested_bitmaps(length, [records[1:], ends]),
         regions=((0, length, "table"),),
         table_headers=((records[0], length, text[: records[0]]),),
     )

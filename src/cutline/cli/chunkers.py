@@ -1,7 +1,7 @@
 """Chooses the chunker for a file by the command's options."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial, wraps
 from itertools import islice, product
@@ -21,7 +21,9 @@ from cutline.cli.sizes import family
 if TYPE_CHECKING:
     from cutline import Chunk, Encoding
     from cutline.chunking import Chunker, Node
+    from cutline.chunking.chunk_run import ChunkRun
     from cutline.chunks import ChunkSize
+    from cutline.cli.rows import Found
     from cutline.template import Template
     from cutline.training.rows import Row
 
@@ -245,7 +247,7 @@ class Chunkers:
             self._noted.add(what)
             click.echo(f"cutline: {what}", err=True)
 
-    def stream(self, name: str, path: Path, watch: Watch, reader: TextReader) -> Iterable["Chunk"]:
+    def stream(self, name: str, path: Path, watch: Watch, reader: TextReader) -> "Found":
         """Cut a large file, as `chunk` does; if possible as a stream.
 
         Args:
@@ -274,13 +276,13 @@ class Chunkers:
                 yield block.decode()
                 watch.advance(len(block))
 
-        chunks = self.chunker_of(name).iter_chunks(parts())
-        first = list(islice(chunks, 1))
+        found = self.chunker_of(name)._chunk_parts(parts())
+        first = list(islice(found, 1))
 
-        def every() -> Iterator["Chunk"]:
+        def every() -> Iterator["Chunk | ChunkRun"]:
             yield from first
             try:
-                yield from chunks
+                yield from found
             except (OSError, InputError) as error:
                 raise Failure(f"{shown_name(name)}: {message_of(error)}") from error
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cutline.chunks import Chunk
 from cutline.cli.chunkers import Chunkers, Cutting, chunking_options
 from cutline.cli.commands import command, run
 from cutline.cli.decoding import TextReader, reads_text
@@ -14,15 +15,16 @@ from cutline.cli.inputs import Watch
 from cutline.cli.options import encoding_choice, input_output, jobs, output_format
 from cutline.cli.parallel import ahead
 from cutline.cli.records import Rows, column_option
-from cutline.cli.rows import Render, json_rows
+from cutline.cli.rows import Found, Render, json_rows
 from cutline.cli.sizes import sizes_option
 from cutline.cli.streams import writes_to_terminal
 
 if TYPE_CHECKING:
-    from cutline import Chunk, Encoding
+    from cutline import Encoding
+    from cutline.chunking.chunk_run import ChunkRun
 
 FORM_FEED = "\f"
-Results = Iterable[tuple[str, Iterable["Chunk"]]]
+Results = Iterable[tuple[str, Found]]
 
 
 @command(
@@ -107,14 +109,14 @@ def chunk(
 
         return parquet(results, n_jobs, sent, lines=cutting.line_numbers, are_families=bool(sizes))
 
-    def work(name: str, content: bytes) -> Iterable["Chunk"]:
+    def work(name: str, content: bytes) -> Found:
         return chunkers.chunk(name, chunkers.text_of(name, content, reader))
 
-    def stream(name: str, path: Path, watch: Watch) -> Iterable["Chunk"]:
+    def stream(name: str, path: Path, watch: Watch) -> Found:
         if column is not None:
             return chunkers.chunk_rows(name, Rows(path, column, watch, n_jobs))
-        chunks = chunkers.stream(name, path, watch, reader)
-        return chunks if n_jobs == 1 or isinstance(chunks, list) else ahead(chunks)
+        found = chunkers.stream(name, path, watch, reader)
+        return found if n_jobs == 1 or isinstance(found, list) else ahead(found, _n_chunks)
 
     run(
         files,
@@ -128,9 +130,15 @@ def chunk(
     )
 
 
+def _n_chunks(item: "Chunk | ChunkRun") -> int:
+    return 1 if isinstance(item, Chunk) else len(item)
+
+
 def _texts(results: Results, line: str, render: Render) -> Iterator[str]:
+    from cutline.chunking.chunk_run import each_chunk
+
     between = ""
-    for file, chunks in results:
-        for piece in chunks:
+    for file, found in results:
+        for piece in each_chunk(found):
             yield between + render(file, piece)
             between = f"\n{line}\n"

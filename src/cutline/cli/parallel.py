@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ahead", "in_order", "processor_count"]
 
-_BATCH_ITEMS = 64
+_BATCH_WEIGHT = 64
 _BATCHES_AHEAD = 8
 _CALLS_AHEAD = 4  # for each thread
 
@@ -62,8 +62,15 @@ def in_order(
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def ahead(items: Iterable[Item]) -> Iterator[Item]:
-    """Yield the items, which another thread takes some hundreds before they are asked for."""
+def ahead(
+    items: Iterable[Item], weight_of: Callable[[Item], int] = lambda item: 1
+) -> Iterator[Item]:
+    """Yield the items, which another thread takes before they are asked for.
+
+    Args:
+        items: the items.
+        weight_of: how much one weighs; hundreds are taken before.
+    """
     from queue import Queue
     from threading import Thread
 
@@ -72,13 +79,15 @@ def ahead(items: Iterable[Item]) -> Iterator[Item]:
 
     def take() -> None:
         batch: list[Item] = []
+        weight = 0
         end = None
         try:
             for item in items:
                 batch.append(item)
-                if len(batch) == _BATCH_ITEMS:
+                weight += weight_of(item)
+                if weight >= _BATCH_WEIGHT:
                     batches.put(batch)
-                    batch = []
+                    batch, weight = [], 0
                     if is_over:
                         return
         except BaseException as error:

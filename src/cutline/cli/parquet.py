@@ -1,18 +1,20 @@
 """Rows of `cutline chunk` as Parquet, written as a stream."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, chain
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cutline.chunks import content_hash
+from cutline.chunks import Chunk, content_hash, text_hashes
 from cutline.cli.failure import Failure
 from cutline.cli.parallel import in_order
-from cutline.cli.rows import LINES, Render, metadata_json
+from cutline.cli.rows import LINES, Found, Render, boundary_json, metadata_json
 from cutline.cli.sizes import Place, place_of
 from cutline.extras import need
 from cutline.kernels.base.utf8 import encode_utf8
@@ -20,7 +22,7 @@ from cutline.kernels.base.utf8 import encode_utf8
 if TYPE_CHECKING:
     import pyarrow
 
-    from cutline import Chunk
+    from cutline.chunking.chunk_run import ChunkRun
 
 __all__ = ["need_pyarrow", "parquet"]
 
@@ -30,11 +32,11 @@ _GROUP_CHARACTERS = 1 << 23
 _GROUPS_AHEAD = 2
 # Columns with few values; to look for repeated texts and hashes takes longer than to write them.
 _REPEATED = ["file", "headings.list.element", "metadata"]
-_OFFSETS = ("index", "start_index", "end_index")
+_NUMBERS = attrgetter("index", "start_index", "end_index", "token_count")
 _STRING_BYTES = (1 << 31) - 1
 
-Group = tuple[list[str], list["Chunk"]]
-"""Chunks, and the file of each."""
+Part = tuple[str, "list[Chunk] | ChunkRun"]
+"""Chunks of a file."""
 
 
 def need_pyarrow() -> None:
@@ -97,7 +99,7 @@ class _Written:
 
 
 def parquet(
-    results: Iterable[tuple[str, Iterable["Chunk"]]],
+    results: Iterable[tuple[str, Found]],
     n_jobs: int = 1,
     render: Render | None = None,
     *,
@@ -117,7 +119,7 @@ def parquet(
         pa.PythonFile(written, mode="w"), columns, compression="zstd", use_dictionary=_REPEATED
     ) as writer:
 
-        def part(group: Group) -> bytes:
+        def part(group: list[Part]) -> bytes:
             writer.write_table(_table(group, columns, render, are_families))
             return written.take()
 
@@ -130,24 +132,84 @@ def parquet(
     yield written.take()
 
 
-def _groups(results: Iterable[tuple[str, Iterable["Chunk"]]]) -> Iterator[Group]:
-    files: list[str] = []
-    pieces: list[Chunk] = []
-    characters = 0
-    for file, chunks in results:
-        for piece in chunks:
-            files.append(file)
-            pieces.append(piece)
-            characters += len(piece.text)
-            if len(pieces) >= _GROUP_ROWS or characters >= _GROUP_CHARACTERS:
-                yield files, pieces
-                files, pieces, characters = [], [], 0
-    if pieces:
-        yield files, pieces
+def _groups(results: Iterable[tuple[str, Found]]) -> Iterator[list[Part]]:
+    """Yield the chunks of each row group."""
+    group = _Group()
+    for file, found in results:
+        for item in found:
+            rest: Chunk | ChunkRun | None = item
+            while rest is not None:
+                rest = group.take(file, rest)
+                if group.is_full:
+                    yield group.parts
+                    group = _Group()
+    if group.parts:
+        yield group.parts
+
+
+class _Group:
+    """The chunks of a row group; its last chunk reaches a limit."""
+
+    def __init__(self) -> None:
+        self.parts: list[Part] = []
+        self._rows, self._characters = _GROUP_ROWS, _GROUP_CHARACTERS  # that are missing
+
+    @property
+    def is_full(self) -> bool:
+        return self._rows <= 0 or self._characters <= 0
+
+    def take(self, file: str, item: "Chunk | ChunkRun") -> "ChunkRun | None":
+        """Take a chunk, or of a run as many as it takes. Returns the others, if there are any."""
+        if isinstance(item, Chunk):
+            last = self.parts[-1][1] if self.parts and self.parts[-1][0] == file else None
+            if isinstance(last, list):
+                last.append(item)
+            else:
+                self.parts.append((file, [item]))
+            self._rows -= 1
+            self._characters -= len(item.text)
+            return None
+        start, ends = item.start, item.ends
+        n = min(self._rows, bisect_left(ends, start + self._characters) + 1, len(item))
+        self.parts.append((file, item.part(0, n)))
+        self._rows -= n
+        self._characters -= ends[n - 1] - start
+        return item.part(n, len(item)) if n < len(item) else None
+
+
+class _Values(NamedTuple):
+    """What rows have, by column: texts are in UTF-8."""
+
+    numbers: NDArray[np.int64]  # index, start, end and tokens of each
+    texts: list[bytes]  # of one or more rows
+    sizes: NDArray[np.int64]  # of the text of each row
+    headings: list[tuple[str, ...]]
+    metadata: list[str]
+    hashes: list[str]
+
+
+def _values(part: "list[Chunk] | ChunkRun") -> _Values:
+    if not isinstance(part, list):
+        utf8, byte_ends = part.utf8()
+        numbers = np.asarray(part.numbers).reshape(-1, 4)
+        sizes = np.diff(np.asarray(byte_ends), prepend=0)
+        metadata = [*map(boundary_json, part.boundaries)]
+        hashes = text_hashes(utf8, byte_ends)
+        return _Values(numbers, [utf8], sizes, [()] * len(part), metadata, hashes)
+    texts = [encode_utf8(piece.text) for piece in part]
+    headings = [piece.headings for piece in part]
+    return _Values(
+        np.array([_NUMBERS(piece) for piece in part], np.int64).reshape(-1, 4),
+        texts,
+        np.fromiter(map(len, texts), np.int64),
+        headings,
+        [*map(metadata_json, part)],
+        [*map(content_hash, texts, headings)],
+    )
 
 
 def _table(
-    group: Group,
+    group: list[Part],
     columns: "pyarrow.Schema",
     render: Render | None = None,
     are_families: bool = False,
@@ -155,31 +217,37 @@ def _table(
     """Make the columns from buffers: `pyarrow.array` imports pandas, where that is installed."""
     import pyarrow as pa
 
-    files, pieces = group
     lines = [name for name in LINES if name in columns.names]
+    pairs: list[tuple[str, Chunk]] = []
     places: list[Place] = []
+    if lines or are_families or render is not None:
+        pairs = [(file, piece) for file, part in group for piece in part]
     if are_families:
-        found = [*map(place_of, files, pieces)]
-        pieces, places = [piece for piece, _ in found], [place for _, place in found]
-    texts = [encode_utf8(piece.text) for piece in pieces]
-    headings = [piece.headings for piece in pieces]
-    hashes = map(content_hash, texts, headings)
+        found = [place_of(file, piece) for file, piece in pairs]
+        places = [place for _, place in found]
+        pairs = [(file, piece) for (file, _), (piece, _) in zip(pairs, found, strict=True)]
+    files = [file.encode() for file, part in group for _ in range(len(part))]
+    parts = [[piece for _, piece in pairs]] if pairs else [part for _, part in group]
+    numbers, texts, sizes, headings, metadata, hashes = zip(*map(_values, parts), strict=True)
+    index, start, end, tokens = np.concatenate(numbers).T
+    paths = [*chain.from_iterable(headings)]
     arrays = [
-        _strings([file.encode() for file in files]),
-        *(_numbers(map(attrgetter(name), pieces), pa.int64()) for name in _OFFSETS),
-        *(_numbers((piece.metadata[name] for piece in pieces), pa.int64()) for name in lines),
-        _numbers(map(attrgetter("token_count"), pieces), pa.int64()),
-        _strings(texts),
+        _strings(files),
+        *(_numbers(values, pa.int64()) for values in (index, start, end)),
+        *(_numbers((piece.metadata[name] for _, piece in pairs), pa.int64()) for name in lines),
+        _numbers(tokens, pa.int64()),
+        _joined(b"".join(chain.from_iterable(texts)), np.concatenate(sizes)),
         pa.ListArray.from_arrays(
-            _numbers(accumulate(map(len, headings), initial=0), pa.int32()),
-            _strings([heading.encode() for path in headings for heading in path]),
+            _numbers(accumulate(map(len, paths), initial=0), pa.int32()),
+            _strings([heading.encode() for path in paths for heading in path]),
         ),
-        _strings([metadata_json(piece).encode() for piece in pieces]),
-        _strings([digest.encode() for digest in hashes]),
+        *(
+            _strings([one.encode() for one in chain.from_iterable(values)])
+            for values in (metadata, hashes)
+        ),
     ]
     if render is not None:
-        sent = map(render, files, pieces)
-        arrays.append(_strings([text.encode() for text in sent]))
+        arrays.append(_strings([render(file, piece).encode() for file, piece in pairs]))
     if are_families:
         levels, ids, parents = zip(*places, strict=True)
         arrays.append(_numbers(levels, columns.field("level").type))
@@ -190,22 +258,32 @@ def _table(
 
 def _numbers(values: Iterable[int], kind: "pyarrow.DataType") -> "pyarrow.Array":
     # Not kind.to_pandas_dtype(): old versions of pyarrow import pandas for it.
-    numbers = np.fromiter(values, f"i{kind.bit_width // 8}")
+    is_array = isinstance(values, np.ndarray)
+    numbers = (
+        np.ascontiguousarray(values) if is_array else np.fromiter(values, f"i{kind.bit_width // 8}")
+    )
     return _array(kind, len(numbers), numbers)
 
 
 def _strings(values: Sequence[bytes | None]) -> "pyarrow.Array":
     """Make a column of strings from their UTF-8; None is null."""
-    import pyarrow as pa
-
     known = None
     if None in values:
         known = np.packbits([value is not None for value in values], bitorder="little")
     texts = [value or b"" for value in values]
-    ends = np.cumsum([0, *map(len, texts)])
-    if ends[-1] > _STRING_BYTES:
+    sizes = np.fromiter(map(len, texts), np.int64)
+    return _joined(b"".join(texts), sizes, known)
+
+
+def _joined(utf8: bytes, sizes: NDArray[np.int64], known: Any = None) -> "pyarrow.Array":
+    """Make a column of strings that follow one another; `known` as for `_array`."""
+    import pyarrow as pa
+
+    if len(utf8) > _STRING_BYTES:
         raise Failure("a chunk has about 2 GiB, too much for Parquet: pass a smaller --chunk-size")
-    return _array(pa.string(), len(texts), ends.astype(np.int32), b"".join(texts), known=known)
+    offsets = np.zeros(len(sizes) + 1, np.int32)
+    np.cumsum(sizes, out=offsets[1:])
+    return _array(pa.string(), len(sizes), offsets, utf8, known=known)
 
 
 def _array(kind: "pyarrow.DataType", n: int, *buffers: Any, known: Any = None) -> "pyarrow.Array":

@@ -1,1 +1,10 @@
+from array import array
+
 def json_string(utf8: bytes) -> bytes: ...
+def json_lines(
+    names: tuple[bytes, ...],
+    numbers: memoryview | array[int],
+    utf8: bytes,
+    byte_ends: memoryview | array[int],
+    tails: list[bytes],
+) -> bytes: ...

@@ -5,7 +5,10 @@ Guarded by tests/kernels/test_json_text.py.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 
-from cutline.kernels.base.common cimport load64, memcpy, memset, uint8_t, uint64_t
+from cutline.kernels.base.common cimport int64_t, load64, memcpy, memset, uint8_t, uint64_t
+
+cdef enum:
+    DIGITS = 20     # of a number at most, its sign included
 
 cdef uint64_t HIGH_BITS = <uint64_t> 0x8080808080808080
 cdef uint64_t ONES = <uint64_t> 0x0101010101010101
@@ -24,21 +27,92 @@ def json_string(const uint8_t[::1] utf8 not None):
     >>> json_string('say "ñ"\\n'.encode()).decode()
     '"say \\\\"ñ\\\\"\\\\n"'
     """
-    cdef Py_ssize_t n = utf8.shape[0], at = 0, n_out = 2
+    cdef Py_ssize_t n = utf8.shape[0]
     cdef const uint8_t* text
     cdef bytes made
     if n == 0:
         return b'""'    # there may be no address
     text = &utf8[0]
+    made = PyBytes_FromStringAndSize(NULL, string_bytes(text, n))
+    write_string(text, n, <uint8_t*> PyBytes_AS_STRING(made))
+    return made
+
+
+def json_lines(
+    tuple names not None, const int64_t[::1] numbers not None, bytes utf8 not None,
+    const int64_t[::1] byte_ends not None, list tails not None
+):
+    """Lines that consist of numbers, a string of JSON, and a tail.
+
+    Args:
+        names: what stands before each number of a line, and before the string.
+        numbers: those of all lines.
+        utf8: the strings, one after another.
+        byte_ends: where each ends there.
+        tails: what follows each string.
+
+    >>> from array import array
+    >>> json_lines((b"[", b", ", b", "), array("q", [1, -2]), b"a", array("q", [1]), [b"]"])
+    b'[1, -2, "a"]'
+    """
+    cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(utf8)
+    cdef Py_ssize_t n = byte_ends.shape[0], n_numbers = len(names) - 1, line, place, start = 0
+    cdef Py_ssize_t n_out = n * n_numbers * DIGITS
+    cdef uint8_t* out
+    cdef bytes made, part
+    if numbers.shape[0] != n * n_numbers or len(tails) != n:
+        raise ValueError("each line needs its numbers and its tail")
+    for part in names:
+        n_out += n * len(part)
+    for line in range(n):
+        n_out += string_bytes(text + start, byte_ends[line] - start) + len(<bytes> tails[line])
+        start = byte_ends[line]
+    made = PyBytes_FromStringAndSize(NULL, n_out)
+    out = <uint8_t*> PyBytes_AS_STRING(made)
+    start = 0
+    for line in range(n):
+        for place in range(n_numbers):
+            out = write_bytes(names[place], out)
+            out = write_number(numbers[line * n_numbers + place], out)
+        out = write_bytes(names[n_numbers], out)
+        out = write_string(text + start, byte_ends[line] - start, out)
+        out = write_bytes(tails[line], out)
+        start = byte_ends[line]
+    return made[:out - <uint8_t*> PyBytes_AS_STRING(made)]
+
+
+cdef inline uint8_t* write_bytes(bytes part, uint8_t* out):
+    memcpy(out, PyBytes_AS_STRING(part), len(part))
+    return out + len(part)
+
+
+cdef uint8_t* write_number(int64_t number, uint8_t* out) noexcept nogil:
+    cdef uint8_t[DIGITS] digits
+    cdef int n = 0
+    cdef uint64_t rest = <uint64_t> number
+    if number < 0:
+        out[0] = c"-"
+        out += 1
+        rest = 0 - rest
+    while True:
+        n += 1
+        digits[DIGITS - n] = <uint8_t> (c"0" + rest % 10)
+        rest //= 10
+        if not rest:
+            break
+    memcpy(out, digits + DIGITS - n, n)
+    return out + n
+
+
+cdef Py_ssize_t string_bytes(const uint8_t* text, Py_ssize_t n) noexcept nogil:
+    """Bytes of the string, its quotes included."""
+    cdef Py_ssize_t at = 0, n_out = n + 2
     while True:
         at = plain_until(text, at, n)
         if at == n:
-            break
+            return n_out
         n_out += 5 if ESCAPES[text[at]] == c"u" else 1
         at += 1
-    made = PyBytes_FromStringAndSize(NULL, n + n_out)
-    write_string(text, n, <uint8_t*> PyBytes_AS_STRING(made))
-    return made
 
 
 cdef inline Py_ssize_t plain_until(const uint8_t* text, Py_ssize_t at, Py_ssize_t n) noexcept nogil:
@@ -58,7 +132,8 @@ cdef inline Py_ssize_t plain_until(const uint8_t* text, Py_ssize_t at, Py_ssize_
     return at
 
 
-cdef void write_string(const uint8_t* text, Py_ssize_t n, uint8_t* out) noexcept nogil:
+cdef uint8_t* write_string(const uint8_t* text, Py_ssize_t n, uint8_t* out) noexcept nogil:
+    """Returns where the string ends."""
     cdef Py_ssize_t at = 0, until
     out[0] = c'"'
     out += 1
@@ -71,6 +146,7 @@ cdef void write_string(const uint8_t* text, Py_ssize_t n, uint8_t* out) noexcept
         out += write_escape(text[until], out)
         at = until + 1
     out[0] = c'"'
+    return out + 1
 
 
 cdef inline Py_ssize_t write_escape(uint8_t byte, uint8_t* out) noexcept nogil:

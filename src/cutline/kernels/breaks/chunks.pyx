@@ -3,11 +3,48 @@
 Guarded by tests/chunking/test_contract.py.
 """
 
-from cutline.kernels.base.common cimport int64_t
+from cutline.kernels.base.memory import zeroed_numbers
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+
+from cutline.kernels.base.characters cimport Characters, characters_of, utf8_bytes
+from cutline.kernels.base.common cimport int64_t, memcpy, uint8_t, uint16_t, uint32_t
+from cutline.kernels.base.utf8 cimport write_text
 
 cdef extern from "Python.h":
     int set_slot "PyObject_GenericSetAttr"(object chunk, object name, object value) except -1
-    str part_of "PyUnicode_Substring"(str text, Py_ssize_t start, Py_ssize_t end)
+    str substring "PyUnicode_Substring"(str text, Py_ssize_t start, Py_ssize_t end)
+    str new_text "PyUnicode_New"(Py_ssize_t n, uint32_t greatest)
+    void* PyUnicode_DATA(object text)
+
+
+cdef uint32_t bits_of(const uint16_t* text, Py_ssize_t n) noexcept nogil:
+    """The bits that are set in any of the characters."""
+    cdef uint16_t bits = 0
+    cdef Py_ssize_t at
+    for at in range(n):
+        bits |= text[at]
+    return bits
+
+
+cdef str part_of(str text, Py_ssize_t start, Py_ssize_t end):
+    """text[start:end]: as PyUnicode_Substring, which compares each wide character with a bound."""
+    cdef Characters characters = characters_of(text)
+    cdef const uint16_t* wide = <const uint16_t*> characters.data + start
+    cdef Py_ssize_t n = end - start, at
+    cdef uint32_t bits
+    cdef uint8_t* narrow
+    if characters.kind != 2 or n < 2 or n == characters.n:
+        return substring(text, start, end)
+    bits = bits_of(wide, n)
+    part = new_text(n, bits)
+    if bits > 0xFF:
+        memcpy(PyUnicode_DATA(part), wide, 2 * n)
+        return part
+    narrow = <uint8_t*> PyUnicode_DATA(part)
+    for at in range(n):
+        narrow[at] = <uint8_t> wide[at]
+    return part
 
 
 cpdef object make_chunk(
@@ -49,3 +86,40 @@ def make_chunks(
         )
         for row in range(rows.shape[0] // 4)
     ]
+
+
+def chunk_numbers(const int64_t[::1] rows not None, Py_ssize_t offset, Py_ssize_t index):
+    """Index, start, end and tokens of each chunk, from its four numbers as in `make_chunks`."""
+    cdef Py_ssize_t row, n = rows.shape[0] // 4
+    numbers = zeroed_numbers("q", 4 * n)
+    cdef int64_t[::1] made = numbers
+    for row in range(n):
+        made[4 * row] = index + row
+        made[4 * row + 1] = offset + rows[4 * row]
+        made[4 * row + 2] = offset + rows[4 * row + 1]
+        made[4 * row + 3] = rows[4 * row + 2]
+    return numbers
+
+
+def chunk_texts(str text not None, const int64_t[::1] rows not None):
+    """The chunks' texts as UTF-8, one after another, and where each ends there.
+
+    The text has no surrogates. Releases the GIL.
+    """
+    cdef Characters characters = characters_of(text), chunk = characters
+    cdef Py_ssize_t row, n = rows.shape[0] // 4, n_bytes = 0
+    cdef uint8_t* out
+    byte_ends = zeroed_numbers("q", n)
+    cdef int64_t[::1] ends = byte_ends
+    with nogil:
+        for row in range(n):
+            n_bytes += utf8_bytes(&characters, rows[4 * row], rows[4 * row + 1])
+            ends[row] = n_bytes
+    utf8 = PyBytes_FromStringAndSize(NULL, n_bytes)
+    out = <uint8_t*> PyBytes_AS_STRING(utf8)
+    with nogil:
+        for row in range(n):
+            chunk.data = <const uint8_t*> characters.data + characters.kind * rows[4 * row]
+            chunk.n = rows[4 * row + 1] - rows[4 * row]
+            out += write_text(&chunk, out)
+    return utf8, byte_ends

@@ -22,6 +22,9 @@ cdef struct Pass:
     Py_ssize_t at               # in bytes
     Py_ssize_t character
     Py_ssize_t lookahead_end    # how far any decision up to here looked
+    Py_ssize_t wide             # of the batch: here is the next character that is not ASCII
+    Py_ssize_t tokens           # of the batch
+    uint64_t pieces, safe, starts   # bits of the block that were not set yet
     Py_ssize_t piece_slots, state_slots, whole_slots
 
 
@@ -59,55 +62,102 @@ cdef bint index_batch(
 
     False: no memory.
     """
-    cdef const RankBitmaps* bitmaps = &index.bitmaps
-    cdef Py_ssize_t at = done.at, character = done.character, lookahead_end = done.lookahead_end
-    cdef Py_ssize_t piece, end, n_chars, count, before = 0
-    cdef Py_ssize_t stop = batch.ends[batch.count - 1]
+    cdef Py_ssize_t piece = 0, stop = batch.ends[batch.count - 1]
     # Up to the next character that is not ASCII, characters need no counting.
-    cdef Py_ssize_t wide = stop if index.text.is_ascii else first_wide(utf8, at, stop)
-    cdef uint64_t* words
-    cdef uint64_t bit, bits
-    for piece in range(batch.count):
-        end = batch.ends[piece]
-        n_chars = end - at
-        if end > wide:
-            n_chars = characters_in(utf8 + at, end - at, n - at)
-            wide = first_wide(utf8, end, stop)
-        count = batch.totals[piece] - before
-        words = word_at(bitmaps, character, 0)
-        bit = <uint64_t> 1 << (character & 63)
-        words[PIECES] |= bit
-        # No branch: mispredictions would cost more.
-        words[SAFE] |= bit * (lookahead_end <= at + char_bytes(utf8[at]))
-        if count <= n_chars and (end - at <= SHORT_PIECE or count <= 1):
-            # Nothing reads where the tokens of a short piece begin: bits side by side will do.
-            bits = (<uint64_t> 1 << count) - 1
-            words[STARTS] |= bits << (character & 63)
-            if (character & 63) + count > 64:
-                words[bitmaps.stride + STARTS] |= bits >> (64 - (character & 63))
-        else:
-            words[STARTS] |= bit
-            if n_chars == end - at:
-                set_ascii_tokens(index, character, ids + before, count)
-            else:
-                set_wide_tokens(index, character, utf8 + at, ids + before, count)
+    done.wide = stop if index.text.is_ascii else first_wide(utf8, done.at, stop)
+    done.tokens = 0
+    while True:
+        piece = pass_plain(done, batch, piece)
+        if piece == batch.count:
+            break
+        if not pass_piece(index, done, utf8, n, batch, piece, ids):
+            return False
+        piece += 1
+    set_bits(index, done)
+    return True
+
+
+cdef inline Py_ssize_t pass_plain(
+    Pass* done, const Batch* batch, Py_ssize_t piece
+) noexcept nogil:
+    """Pass short pieces of ASCII that lie in the block. Returns the first that is none.
+
+    Most are: few numbers and no branch for what they are is what makes this fast.
+    """
+    cdef Py_ssize_t at = done.at, place = done.character & 63, lookahead_end = done.lookahead_end
+    cdef Py_ssize_t tokens = done.tokens, size, count
+    cdef uint64_t pieces = done.pieces, safe = done.safe, starts = done.starts, bit
+    while piece < batch.count:
+        size = batch.ends[piece] - at
+        count = batch.totals[piece] - tokens
+        if (
+            at + size > done.wide or size > SHORT_PIECE or count > size or place + size >= 64
+        ):
+            break
+        bit = <uint64_t> 1 << place
+        pieces |= bit
+        safe |= bit * (lookahead_end <= at + 1)
+        # Nothing reads where the tokens of a short piece begin: bits side by side will do.
+        starts |= (bit << count) - bit
+        lookahead_end = max(lookahead_end, batch.lookahead_end[piece])
+        tokens += count
+        at += size
+        place += size
+        piece += 1
+    done.character += place - (done.character & 63)
+    done.at = at
+    done.lookahead_end = lookahead_end
+    done.tokens = tokens
+    done.pieces = pieces
+    done.safe = safe
+    done.starts = starts
+    return piece
+
+
+cdef bint pass_piece(
+    TextIndex* index, Pass* done, const uint8_t* utf8, Py_ssize_t n, const Batch* batch,
+    Py_ssize_t piece, const uint32_t* ids
+) noexcept nogil:
+    """Mark any piece, and pass it. False: no memory."""
+    cdef Py_ssize_t at = done.at, character = done.character, end = batch.ends[piece]
+    cdef Py_ssize_t n_chars = end - at, count = batch.totals[piece] - done.tokens
+    cdef int place = character & 63
+    cdef uint64_t bits = 1
+    if end > done.wide:
+        n_chars = characters_in(utf8 + at, end - at, n - at)
+        done.wide = first_wide(utf8, end, batch.ends[batch.count - 1])
+    if count <= n_chars and (end - at <= SHORT_PIECE or count <= 1):
+        bits = (<uint64_t> 1 << count) - 1
+    elif n_chars == end - at:
+        set_ascii_tokens(index, character, ids + done.tokens, count)
+    else:
+        set_wide_tokens(index, character, utf8 + at, ids + done.tokens, count)
+    done.pieces |= <uint64_t> 1 << place
+    # No branch: mispredictions would cost more.
+    done.safe |= <uint64_t> (done.lookahead_end <= at + char_bytes(utf8[at])) << place
+    done.starts |= bits << place
+    done.lookahead_end = max(done.lookahead_end, batch.lookahead_end[piece])
+    done.tokens = batch.totals[piece]
+    done.at = end
+    if place + n_chars >= 64:
+        set_bits(index, done)
+        # What did not fit into the block: bits lie within the piece.
+        done.starts = bits >> (64 - place) if place > 0 else 0
         if not index.text.is_ascii and character % BYTE_STEP + n_chars >= BYTE_STEP:
             sample_bytes(index, character, n_chars, utf8, at)
-        character += n_chars
-        lookahead_end = max(lookahead_end, batch.lookahead_end[piece])
-        if end - at > MERGE_LIMIT:
-            done.at = end
-            done.character = character
-            if not note_long(
-                index, done, utf8, n, batch.starts[piece], batch.lookahead_end[piece]
-            ):
-                return False
-        at = end
-        before = batch.totals[piece]
-    done.at = at
-    done.character = character
-    done.lookahead_end = lookahead_end
-    return True
+    done.character = character + n_chars
+    return end - at <= MERGE_LIMIT or note_long(
+        index, done, utf8, n, batch.starts[piece], batch.lookahead_end[piece]
+    )
+
+
+cdef inline void set_bits(TextIndex* index, Pass* done) noexcept nogil:
+    """Set the bits of the block that the pass has come to."""
+    cdef uint64_t* words = word_at(&index.bitmaps, done.character, 0)
+    words[PIECES] |= done.pieces
+    words[SAFE] |= done.safe
+    words[STARTS] |= done.starts
+    done.pieces = done.safe = done.starts = 0
 
 
 cdef void sample_bytes(

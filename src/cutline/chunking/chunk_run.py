@@ -1,0 +1,99 @@
+"""`ChunkRun`: chunks that follow one another in a text, as numbers, made when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from cutline.chunks import Chunk
+from cutline.kernels.breaks.chunks import chunk_numbers, chunk_texts, make_chunks
+from cutline.template import SENT_TOKENS
+
+__all__ = ["ChunkRun", "each_chunk"]
+
+
+class ChunkRun:
+    """Chunks of a text, each of which begins where the one before ends, without headings.
+
+    Args:
+        text: the text, or a window of it.
+        rows: four numbers of each chunk: start and end in `text`, tokens, and the place of its
+            boundary's name.
+        names: of boundaries.
+        offset: where `text` lies in the whole text.
+        index: of the first chunk.
+        sent: the tokens that are sent for each, where that is more than its own.
+    """
+
+    __slots__ = ("_index", "_names", "_offset", "_rows", "_text", "sent")
+
+    def __init__(
+        self,
+        text: str,
+        rows: memoryview,
+        names: tuple[str, ...],
+        offset: int,
+        index: int,
+        sent: Sequence[int] | None = None,
+    ) -> None:
+        self._text = text
+        self._rows = rows
+        self._names = names
+        self._offset = offset
+        self._index = index
+        self.sent = sent
+
+    def __len__(self) -> int:
+        return len(self._rows) // 4
+
+    def __iter__(self) -> Iterator[Chunk]:
+        chunks = make_chunks(
+            Chunk, self._text, self._rows, self._names, offset=self._offset, index=self._index
+        )
+        if self.sent is not None:
+            for chunk, tokens in zip(chunks, self.sent, strict=True):
+                chunk.metadata[SENT_TOKENS] = tokens  # type: ignore[index]
+        return iter(chunks)
+
+    @property
+    def last(self) -> tuple[int, int]:
+        """Start and end of the last chunk, in the whole text."""
+        return self._rows[-4] + self._offset, self._rows[-3] + self._offset
+
+    @property
+    def start(self) -> int:
+        """The start of the first chunk, in the whole text."""
+        return self._rows[0] + self._offset
+
+    @property
+    def ends(self) -> memoryview:
+        """The end of each chunk, in the whole text."""
+        return self.numbers[2::4]
+
+    @property
+    def numbers(self) -> memoryview:
+        """Index, start, end and tokens of each chunk."""
+        return chunk_numbers(self._rows, self._offset, self._index)
+
+    @property
+    def boundaries(self) -> list[str]:
+        """Names of the boundaries at the ends."""
+        return [self._names[place] for place in self._rows[3::4].tolist()]
+
+    def utf8(self) -> tuple[bytes, memoryview]:
+        """Return the texts as UTF-8, one after another, and where each ends there."""
+        return chunk_texts(self._text, self._rows)
+
+    def part(self, first: int, until: int) -> ChunkRun:
+        """Return the chunks at these places of the run."""
+        sent = None if self.sent is None else self.sent[first:until]
+        rows = self._rows[4 * first : 4 * until]
+        return ChunkRun(self._text, rows, self._names, self._offset, self._index + first, sent)
+
+
+def each_chunk(found: Iterable[Chunk | ChunkRun]) -> Iterator[Chunk]:
+    """Yield the chunks, one by one."""
+    for item in found:
+        if isinstance(item, ChunkRun):
+            yield from item
+        else:
+            yield item

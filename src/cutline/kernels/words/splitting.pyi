@@ -1,0 +1,11 @@
+from collections.abc import Iterable
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutline.kernels.scan.scan import ScanTables
+
+class PieceSplitter:
+    def __new__(cls, stages: Iterable[tuple[ScanTables, int, bool]]) -> Self: ...
+    def split(self, text: bytes, edges: NDArray[np.int64] | None = None) -> NDArray[np.int64]: ...

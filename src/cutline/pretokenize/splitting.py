@@ -1,7 +1,8 @@
 """Splittings one after another, where they are not known to be one pattern (composing.py).
 
 Each cuts the pieces of the one before, as `tokenizers` does it, and sees their ends as ends of the
-text. A kernel finds the matches by the automaton of the pattern; the `regex` module, if it has none.
+text. A kernel finds the matches by the automaton of a pattern, or the `regex` module if it has
+none.
 """
 
 from collections.abc import Callable, Iterator, Sequence

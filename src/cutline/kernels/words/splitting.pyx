@@ -6,17 +6,22 @@ another".
 Guarded by tests/pretokenize/test_splitting.py.
 """
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cython cimport auto_pickle
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
 from cutline.kernels.base.common cimport (
-    NOT_FOUND, char_bytes, grow, memcpy, uint8_t, uint32_t
+    NO_MEMORY, NOT_FOUND, char_bytes, grow, memcpy, uint8_t, uint32_t
 )
 from cutline.kernels.base.late import numpy as np
+from cutline.kernels.bpe.prefixes cimport token_upper_bound
+from cutline.kernels.encode.batches cimport OwnedState
+from cutline.kernels.encode.encoder cimport Encoder
 from cutline.kernels.scan.automaton cimport ACCEPTS
-from cutline.kernels.scan.scan cimport Scanner, ScanTables, accepted_end, accepts_end, step
+from cutline.kernels.scan.scan cimport (
+    Scanner, ScanTables, accepted_end, accepts_end, scan_piece, step
+)
 
 cdef enum:
     MOST_STAGES = 64
@@ -234,3 +239,51 @@ cdef class PieceSplitter:
             old[0] = new[0]
             new[0] = swapped
         return True
+
+
+def mark_ends(ScanTables tables not None, bytes text not None):
+    """The pieces of valid UTF-8 that a pattern matches, each with a blank at its end."""
+    cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
+    cdef Py_ssize_t n = PyBytes_GET_SIZE(text), at = 0, end, used = 0, lookahead_end = 0
+    cdef uint8_t* out = <uint8_t*> malloc(2 * n + 1)
+    if out == NULL:
+        raise MemoryError(f"no memory for the pieces of {n} bytes")
+    with nogil:
+        while at < n:
+            end = scan_piece(&tables.scanner, data, at, n, &lookahead_end)
+            if end == NOT_FOUND:
+                at += char_bytes(data[at])
+                continue
+            memcpy(out + used, data + at, end - at)
+            used += end - at
+            out[used] = c" "
+            used += 1
+            at = end
+    try:
+        return PyBytes_FromStringAndSize(<const char*> out, used)
+    finally:
+        free(out)
+
+
+def furthest_end(Encoder encoder not None, bytes text not None, Py_ssize_t max_tokens):
+    """An upper bound of the bytes that so many tokens cover of valid UTF-8, however it is split."""
+    cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
+    cdef Py_ssize_t n = PyBytes_GET_SIZE(text), end
+    cdef Py_ssize_t* furthest
+    cdef OwnedState owned
+    if max_tokens >= n or encoder.tables.bpe.max_unreachable_bytes > 0:
+        return n
+    furthest = <Py_ssize_t*> malloc((max_tokens + 1) * sizeof(Py_ssize_t))
+    owned = encoder.take_state()
+    end = NO_MEMORY
+    if furthest != NULL:
+        with nogil:
+            end = token_upper_bound(
+                &encoder.tables.bpe, &owned.state.lookups.automata[0], data, 0, n, max_tokens,
+                furthest,
+            )
+    free(furthest)
+    encoder.release(owned)
+    if end == NO_MEMORY:
+        raise MemoryError(f"no memory for the tokens of {n} bytes")
+    return end

@@ -109,6 +109,17 @@ def test_patterns_that_read_far_in_vain(pattern: str) -> None:
         assert pieces(splittings, text) == spans, (parts, text)
 
 
+def test_any_number_of_splittings() -> None:
+    """More than one kernel call takes; and patterns without automata between."""
+    one = Splitting(from_oniguruma_for_search("(?<=a)b"), "isolated")
+    splittings = [Splitting(str(n % 10), "isolated") for n in range(200)]
+    for place in (199, 70, 0):
+        splittings.insert(place, one)
+    assert pieces(splittings, "x01abb") == [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6)]
+    assert pieces([], "ab") == [(0, 2)]
+    assert pieces(splittings, "") == []
+
+
 def test_a_pattern_that_finds_nothing_takes_linear_time() -> None:
     """From each of 300,000 blanks on it would read all that follow: hours."""
     starts, _ = split_spans([Splitting(r"\s+$", "isolated")], b" " * 300_000 + b"a")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cutline.errors import UnsupportedPatternError
 from cutline.kernels.scan.scan import ScanTables
-from cutline.kernels.words.splitting import PieceSplitter
+from cutline.kernels.words.splitting import MOST_STAGES, PieceSplitter
 from cutline.pretokenize.compiled import Automaton
 from cutline.pretokenize.store import compile_pattern
 
@@ -88,7 +88,7 @@ def _grouped(splittings: tuple[Splitting, ...]) -> list[tuple[bool, tuple[Splitt
     groups: list[tuple[bool, tuple[Splitting, ...]]] = []
     for one in splittings:
         has_kernel = has_automaton(one.pat_str)
-        if has_kernel and groups and groups[-1][0]:
+        if has_kernel and groups and groups[-1][0] and len(groups[-1][1]) < MOST_STAGES:
             groups[-1] = (True, (*groups[-1][1], one))
         else:
             groups.append((has_kernel, (one,)))

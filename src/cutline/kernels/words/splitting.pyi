@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 from cutline.kernels.encode.encoder import Encoder
 from cutline.kernels.scan.scan import ScanTables
 
+MOST_STAGES: int
+
 class PieceSplitter:
     def __new__(cls, stages: Iterable[tuple[ScanTables, int, bool]]) -> Self: ...
     def split(self, text: bytes, edges: NDArray[np.int64] | None = None) -> NDArray[np.int64]: ...

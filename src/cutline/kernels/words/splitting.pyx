@@ -24,8 +24,10 @@ from cutline.kernels.scan.scan cimport (
 )
 
 cdef enum:
-    MOST_STAGES = 64
+    STAGE_SLOTS = 64
     MOST_WASTED = 32        # bytes: reading so many again costs less than remembering states
+
+MOST_STAGES = STAGE_SLOTS   # of one splitter
 
 # What becomes of matches, by the numbers that Python gives.
 cdef enum Behavior:
@@ -165,15 +167,15 @@ cdef class PieceSplitter:
             between matches counts as matches, and the other way round.
     """
 
-    cdef Stage stages[MOST_STAGES]
+    cdef Stage stages[STAGE_SLOTS]
     cdef Py_ssize_t n_stages
     cdef tuple held
 
     def __cinit__(self, stages):
         cdef ScanTables tables
         self.held = tuple(stages)
-        if len(self.held) > MOST_STAGES:
-            raise ValueError(f"at most {MOST_STAGES} stages")
+        if len(self.held) > STAGE_SLOTS:
+            raise ValueError(f"a splitter has at most {STAGE_SLOTS} stages")
         for tables, behavior, inverted in self.held:
             self.stages[self.n_stages] = Stage(&tables.scanner, behavior, inverted)
             self.n_stages += 1

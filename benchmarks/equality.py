@@ -2,7 +2,7 @@
 
     python -m benchmarks.equality --corpora DIR --texts 1000
 
-For each of some 180 configurations: random texts, made of the corpora and of awkward characters,
+For each of 289 configurations: random texts, made of the corpora and of awkward characters,
 and each code point that `--step` leaves alone and in five contexts. The first texts that differ
 are printed.
 """
@@ -186,6 +186,8 @@ def main() -> None:
             continue
         try:
             differ = compare(name, make(), texts, arguments.texts, arguments.step)
+        except KeyboardInterrupt:
+            break  # what was done so far is printed
         except CutlineError as error:
             n_refused += 1
             print(f"{name}: refused: {str(error)[:200]}", flush=True)

@@ -12,6 +12,8 @@ import random
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -46,48 +48,49 @@ def trained_words(kind: str, lines: Sequence[str]) -> Any:
     return made
 
 
+def _test(module: str) -> Any:
+    """Import what tests are made with, which is not checked for types."""
+    return import_module(f"tests.{module}")
+
+
 def configurations(lines: Sequence[str]) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield the names of all configurations, and what makes their tokenizers."""
     import tokenizers as hf
 
-    from tests.pipeline import characters, families
-    from tests.words.configurations import CONFIGURATIONS
-    from tests.words.tokenizers_of import MODELS, tokenizer_of
+    characters, families = _test("pipeline.characters"), _test("pipeline.families")
+    named = _test("words.configurations").CONFIGURATIONS
+    kinds = _test("words.tokenizers_of").MODELS
+    tokenizer_of = _test("words.tokenizers_of").tokenizer_of
 
     families.training_texts = lambda: [*lines]
     for name in families.FAMILIES:
-        yield f"byte-level, {name}", lambda name=name: families.build(name, 4_000)
+        yield f"byte-level, {name}", partial(families.build, name, 4_000)
     for name in characters.CONFIGURATIONS:
-        document = characters.make_document(name)
-        yield f"characters, {name}", lambda it=document: hf.Tokenizer.from_str(it)
+        yield f"characters, {name}", partial(hf.Tokenizer.from_str, characters.make_document(name))
     for kind in ("WordPiece", "Unigram"):
         model = trained_words(kind, lines)
 
         def made(name: str, model: Any = model) -> Any:
-            normalizer, splitter = CONFIGURATIONS[name]()
+            normalizer, splitter = named[name]()
             again = hf.Tokenizer.from_str(model.to_str())
             if normalizer is not None:
                 again.normalizer = normalizer
             again.pre_tokenizer = splitter
             return again
 
-        for name in CONFIGURATIONS:
-            yield f"{kind}, {name}", lambda name=name, made=made: made(name)
-    for kind in MODELS:
-        for name in CONFIGURATIONS:
+        for name in named:
+            yield f"{kind}, {name}", partial(made, name)
+    for kind in kinds:
+        for name in named:
             rng = random.Random(kind + name)
-            yield (
-                f"random {kind}, {name}",
-                lambda kind=kind, name=name, rng=rng: tokenizer_of(kind, name, rng),
-            )
+            yield f"random {kind}, {name}", partial(tokenizer_of, kind, name, rng)
 
 
 def random_texts(texts: Sequence[str], tokenizer: Any, seed: str, n: int) -> list[str]:
     """Mix parts of the corpora, awkward characters and added tokens."""
-    from tests.pipeline.families import texts_with
-
     rng = random.Random(seed)
-    found = texts_with(tokenizer, rng.randrange(1 << 30), n // 4)
+    texts_with = _test("pipeline.families").texts_with
+    found: list[str] = texts_with(tokenizer, rng.randrange(1 << 30), n // 4)
     while len(found) < n:
         parts = [_part(rng, texts) for _ in range(rng.randint(1, 5))]
         found.append("".join(parts))
@@ -96,11 +99,9 @@ def random_texts(texts: Sequence[str], tokenizer: Any, seed: str, n: int) -> lis
 
 def _part(rng: random.Random, texts: Sequence[str]) -> str:
     """Make awkward characters, any characters, or take part of a corpus."""
-    from tests.words.tokenizers_of import LETTERS
-
     kind = rng.randrange(4)
     if kind == 0:
-        return "".join(rng.choices(LETTERS, k=rng.randint(1, 12)))
+        return "".join(rng.choices(_test("words.tokenizers_of").LETTERS, k=rng.randint(1, 12)))
     if kind == 1:
         any_of = (rng.randrange(0xD800), rng.randrange(0xE000, 0x30000))
         return "".join(chr(rng.choice(any_of)) for _ in range(rng.randint(1, 4)))

@@ -1,4 +1,4 @@
-"""WordPiece and Unigram beside other packages, with tokenizers trained here.
+"""WordPiece, Unigram and SentencePiece's BPE beside other packages, with tokenizers trained here.
 
     python -m benchmarks.words --corpora DIR
 
@@ -9,6 +9,7 @@ then what a chunker, slices and loading take. Where a package's ids differ from 
 """
 
 import argparse
+import json
 import tempfile
 import time
 from collections.abc import Callable
@@ -31,11 +32,27 @@ Count = Callable[[str], int]
 
 
 def train(kind: str, texts: dict[str, str], path: Path) -> None:
-    """Train a tokenizer like BERT's or XLM-R's, and save it."""
+    """Train a tokenizer like BERT's, XLM-R's or Llama 2's, and save it."""
     import tokenizers as hf
 
     trainer: Any
     lines = [line for text in texts.values() for line in text[:_TRAINED_ON].split("\n")]
+    if kind == "SentencePiece BPE":
+        made = hf.Tokenizer(hf.models.BPE(unk_token="<unk>", byte_fallback=True, fuse_unk=True))
+        made.normalizer = hf.normalizers.Sequence(
+            [hf.normalizers.Prepend("\u2581"), hf.normalizers.Replace(" ", "\u2581")]
+        )
+        made.pre_tokenizer = hf.pre_tokenizers.Split("\u2581", "merged_with_next")
+        in_bytes = [f"<0x{byte:02X}>" for byte in range(256)]
+        trainer = hf.trainers.BpeTrainer(
+            vocab_size=30_000, special_tokens=["<unk>", *in_bytes], show_progress=False
+        )
+        made.train_from_iterator(lines, trainer)
+        document = json.loads(made.to_str())
+        document["added_tokens"] = document["added_tokens"][:1]
+        document["pre_tokenizer"] = None  # a text is one piece
+        path.write_text(json.dumps(document), encoding="utf-8")
+        return
     if kind == "WordPiece":
         made = hf.Tokenizer(hf.models.WordPiece(unk_token="[UNK]"))
         made.normalizer = hf.normalizers.BertNormalizer(lowercase=True)
@@ -79,7 +96,29 @@ def loaders(path: Path) -> dict[str, Callable[[], tuple[Count, Callable[[str], l
 
         return made.count_tokens, encode
 
-    return {"cutline": ours, "tokenizers": hugging_face, "tokie": tokie}
+    def of_ids(encode: Callable[[str], Any]) -> tuple[Count, Callable[[str], list[int]]]:
+        return lambda text: len(encode(text)), lambda text: [*map(int, encode(text))]
+
+    def kitoken() -> tuple[Count, Callable[[str], list[int]]]:
+        made: Any = import_module("kitoken").Kitoken.from_tokenizers_file(str(path))
+        return of_ids(lambda text: made.encode(text, False))
+
+    def splintr() -> tuple[Count, Callable[[str], list[int]]]:
+        made: Any = import_module("splintr").from_json(str(path))
+        return of_ids(made.encode)
+
+    def gigatoken() -> tuple[Count, Callable[[str], list[int]]]:
+        made: Any = import_module("gigatoken").Tokenizer.from_json(path.read_text("utf-8"))
+        return of_ids(made.encode)
+
+    return {
+        "cutline": ours,
+        "tokenizers": hugging_face,
+        "tokie": tokie,
+        "kitoken": kitoken,
+        "splintr": splintr,
+        "gigatoken": gigatoken,
+    }
 
 
 def speed(count: Count, texts: list[str]) -> float:
@@ -111,8 +150,8 @@ def compare(path: Path, text: str, rounds: int) -> None:
                 best[0] = max(best[0], speed(count, [text[half:]]))
                 best[1] = max(best[1], speed(count, [text[half:]]))
                 best[2] = max(best[2], speed(count, pieces))
-        except (ImportError, RuntimeError, ValueError) as error:
-            print(f"    {name:11} {error}")
+        except (ImportError, OSError, RuntimeError, TypeError, ValueError) as error:
+            print(f"    {name:11} {str(error)[:120]}")
             continue
         ids = encode(text[:_COMPARED])
         expected = expected or ids
@@ -159,7 +198,7 @@ def main() -> None:
     texts = {**found.texts, **found.scripts}
     print(f"texts {found.origin}; MB/s of UTF-8, CPU time, best of {options.rounds}")
     with tempfile.TemporaryDirectory() as folder:
-        for kind in ("WordPiece", "Unigram"):
+        for kind in ("WordPiece", "Unigram", "SentencePiece BPE"):
             path = Path(folder) / f"{kind}.json"
             train(kind, texts, path)
             for name, text in texts.items():

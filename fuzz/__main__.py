@@ -26,6 +26,8 @@ TARGETS = {
     "native": ["-max_len=2048"],
     "rank_file": ["-max_len=4096", f"-dict={HERE / 'rank_file.dict'}"],
     "tokenizer_json": ["-max_len=16"],
+    "gguf": ["-max_len=12000"],
+    "json": ["-max_len=1000"],
     "counts": ["-max_len=600"],
 }
 

@@ -162,6 +162,16 @@ def test_a_document_that_ends_early_or_is_another_value() -> None:
         assert read_model(other.encode()) is None
 
 
+@pytest.mark.parametrize("inside", [b'{"\xc3": 0, "\xa9": 1}', b'[["\xc3", 0.5], ["\xa9", 0.5]]'])
+def test_a_character_in_two_texts_is_no_text(inside: bytes, tmp_path: Path) -> None:
+    import cutline
+
+    path = tmp_path / "x.json"
+    path.write_bytes(b'{"model": {"type": "BPE", "merges": [], "vocab": ' + inside + b"}}")
+    with pytest.raises(CutlineError, match="is not UTF-8 at byte"):
+        cutline.load(path)
+
+
 @pytest.mark.parametrize("kind", ["BPE", "WordPiece", "WordLevel", "Unigram", None, 1])
 @pytest.mark.parametrize("vocab", [{"a": 0, "[UNK]": 1}, [["a", 0.5], ["[UNK]", 0.0]]])
 def test_errors_are_the_same_with_and_without_it(

@@ -90,6 +90,42 @@ def test_several_are_applied_one_after_another(seed: int) -> None:
                 assert pieces(splittings, text[:at]) + right == found, (parts, text, at)
 
 
+FAR = [r"\s+$", "a+b", "a+b|a", "ab|(?:ab|a)+1", r"a{3}(?:a|\s)*1|a", r"(?:\s|a)+1|\s+(?!\S)"]
+
+
+@pytest.mark.parametrize("pattern", FAR)
+def test_patterns_that_read_far_in_vain(pattern: str) -> None:
+    """What a scan learned beyond its match holds for later ones; see `remember` of the kernel."""
+    chooser = random.Random(pattern)
+    for _ in range(300):
+        runs = chooser.choices(["a", " ", "ab", "b", "1", "\n", "é", "a "], k=chooser.randint(1, 9))
+        text = "".join(run * chooser.choice([1, 2, 3, 40, 70, 150]) for run in runs)
+        behavior = chooser.choice([*BEHAVIORS])
+        parts: list[tuple[str, Behavior, bool]] = [(pattern, behavior, chooser.random() < 0.3)]
+        if chooser.random() < 0.5:
+            parts.insert(0, (chooser.choice(["b", r"\n", "1+"]), "isolated", False))
+        splittings = [Splitting(from_oniguruma_for_search(one), *rest) for one, *rest in parts]
+        spans = [span for _, span in real(parts).pre_tokenize_str(text)]  # type: ignore[attr-defined]
+        assert pieces(splittings, text) == spans, (parts, text)
+
+
+def test_any_number_of_splittings() -> None:
+    """More than one kernel call takes; and patterns without automata between."""
+    one = Splitting(from_oniguruma_for_search("(?<=a)b"), "isolated")
+    splittings = [Splitting(str(n % 10), "isolated") for n in range(200)]
+    for place in (199, 70, 0):
+        splittings.insert(place, one)
+    assert pieces(splittings, "x01abb") == [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6)]
+    assert pieces([], "ab") == [(0, 2)]
+    assert pieces(splittings, "") == []
+
+
+def test_a_pattern_that_finds_nothing_takes_linear_time() -> None:
+    """From each of 300,000 blanks on it would read all that follow: hours."""
+    starts, _ = split_spans([Splitting(r"\s+$", "isolated")], b" " * 300_000 + b"a")
+    assert len(starts) == 1
+
+
 def test_cuts_are_found_between_words_of_several_splittings() -> None:
     lines, words = Splitting(r"[\r\n]", "isolated"), Splitting(r"\s?\p{L}+", "isolated")
     neighbours = Neighbours("", [lines, words, Splitting(r"\p{N}", "isolated")])

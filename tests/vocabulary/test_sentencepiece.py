@@ -98,7 +98,10 @@ def test_decoding_is_that_of_sentencepiece(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"model_type": "unigram", "vocab_size": 700}, "the type Unigram, whose sums"),
+        (
+            {"model_type": "unigram", "vocab_size": 700},
+            "supported: load the model's tokenizer.json instead",
+        ),
         ({"model_type": "word", "byte_fallback": False}, "the type WORD"),
         ({"normalization_rule_name": "nmt_nfkc"}, "rules of normalization"),
         ({"remove_extra_whitespaces": True}, "remove_extra_whitespaces"),

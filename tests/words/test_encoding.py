@@ -229,6 +229,40 @@ def test_cuts_in_words_without_joints(seed: int) -> None:
             assert len(ids(oracle, text[start:other])) > budget, (start, budget, end, other)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_cuts_in_long_words_of_wordpiece(seed: int, tmp_path: Path) -> None:
+    """Prefixes are counted from the word's tokens; some are unknown, or all from a place on."""
+    rng = random.Random(seed)
+    letters = "abé日"
+    tokens = ["".join(rng.choices(letters, k=rng.randint(1, 6))) for _ in range(40)]
+    inner = ["".join(rng.choices(letters, k=rng.randint(1, 6))) for _ in range(40)]
+    written = [
+        "[UNK]",
+        *tokens,
+        *letters[:3],
+        *(f"##{one}" for one in [*inner, *letters[: 2 + seed % 3]]),
+    ]
+    vocab = {text: number for number, text in enumerate(dict.fromkeys(written))}
+    made = tokenizers.Tokenizer(
+        tokenizers.models.WordPiece(
+            vocab=vocab, unk_token="[UNK]", max_input_chars_per_word=rng.choice([30, 10**9])
+        )
+    )
+    made.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    made.save(str(tmp_path / "tokenizer.json"))
+    encoding = cutline.load(tmp_path / "tokenizer.json")
+    for _ in range(20):
+        text = "".join(rng.choices(f"{letters}{' ' * (seed % 2)}", k=rng.randint(1, 80)))
+        counter = encoding.intervals(text)
+        start = rng.randint(0, len(text))
+        ends = range(start, len(text) + 1)
+        counts = [len(made.encode(text[start:end]).ids) for end in ends]
+        assert [counter.count(start, end) for end in ends] == counts
+        for budget in range(12):
+            fits = [end for end, count in zip(ends, counts, strict=True) if count <= budget]
+            assert counter.split_at(start, budget) == fits[-1], (text, start, budget)
+
+
 @pytest.mark.parametrize("name", ["t5", "metaspace first", "deberta", "xlm-r"])
 def test_added_tokens_are_found_in_normalized_text(name: str, tmp_path: Path) -> None:
     tokenizer = tokenizer_of("Unigram", name, random.Random(name))

@@ -128,7 +128,13 @@ def read_gguf(path: Path, name: str, source: str) -> TokenizerSpec:
     kind = str(fields.get("model"))
     readers = {"gpt2": _byte_level, "llama": _sentencepiece, "bert": _word_piece}
     if kind not in readers:
-        raise _refused(source, "model", kind, f"only {', '.join(readers)} can be read")
+        raise _refused(
+            source,
+            "model",
+            kind,
+            f"only {', '.join(readers)} can be read here; "
+            "of others the model's tokenizer.json may be",
+        )
     tokens, types = fields.get("tokens"), fields.get("token_type")
     if types is None and isinstance(tokens, list):
         types = [PieceType.NORMAL] * len(tokens)

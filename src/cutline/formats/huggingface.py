@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cutline.atomic import replace_file
 from cutline.errors import VocabularyError
 from cutline.formats.bounded import read_bounded
@@ -229,9 +232,9 @@ def _read_model(data: bytes) -> dict[str, Any] | None:
     rest, (arena, lengths, numbers), merges = found
     try:
         document: dict[str, Any] = json.loads(rest.decode(), parse_float=float_of_serde)
-        arena.decode()
+        _check_utf8(arena, lengths)
         if merges is not None:
-            merges[0].decode()
+            _check_utf8(*merges)
     except (ValueError, RecursionError):
         return None  # the whole of it tells where
     texts, model = Texts(arena, lengths), document["model"]
@@ -247,6 +250,18 @@ def _read_model(data: bytes) -> dict[str, Any] | None:
     if merges is not None:
         model["merges"] = Texts(*merges)
     return document
+
+
+def _check_utf8(arena: bytes, lengths: NDArray[np.uint32]) -> None:
+    """Check texts one after another: parts of a character in two of them are no text.
+
+    Raises:
+        ValueError: one is not UTF-8.
+    """
+    arena.decode()
+    starts = np.cumsum(lengths[lengths > 0], dtype=np.int64)[:-1]
+    if (np.frombuffer(arena, dtype=np.uint8)[starts] & 0xC0 == 0x80).any():
+        raise ValueError("a text that begins inside a character")
 
 
 def float_of_serde(text: str) -> float:

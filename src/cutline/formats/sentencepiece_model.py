@@ -23,6 +23,10 @@ from cutline.vocabulary.vocabulary import MAX_TOKEN_COUNT
 __all__ = ["Piece", "PieceType", "read_sentencepiece", "spec_of_pieces"]
 
 _UNIGRAM, _BPE, _WORD, _CHAR = 1, 2, 3, 4
+_UNIGRAM_HINT = (
+    "load the model's tokenizer.json instead, by which transformers encodes (T5, XLM-R, ALBERT and "
+    "e5 have one; AutoTokenizer.from_pretrained(...).save_pretrained(folder) makes one); or "
+)
 
 # Numbers of fields.
 _PIECES, _TRAINER, _NORMALIZER = 1, 2, 3
@@ -151,9 +155,12 @@ def _check_settings(
         "pieces that are unused": any(piece.kind == PieceType.UNUSED for piece in pieces),
         "pieces of an unknown type": not {piece.kind for piece in pieces} <= set(PieceType),
     }
+    hint = _UNIGRAM_HINT if kind == _UNIGRAM else ""
     for reason, is_so in reasons.items():
         if is_so:
-            raise VocabularyError(f"{source} has {reason}, which is not supported: {WRAP_HINT}")
+            raise VocabularyError(
+                f"{source} has {reason}, which is not supported: {hint}{WRAP_HINT}"
+            )
 
 
 def _merges(pieces: list[Piece], source: str) -> list[str]:

@@ -55,6 +55,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       trie            tokens                           -> a trie of them
       model.pxd       the tables of a model that encodes words
       classes         text + ranges of characters      -> the first in them; text with them changed
+      splitting       text + scan of several patterns  -> pieces, split again and again; their ends
       images          normalized characters            -> their images: bytes, and where words end
       char_map        characters + images              -> the images of all, made when needed
       reader          text + char_map                  -> words

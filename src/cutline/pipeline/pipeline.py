@@ -37,6 +37,7 @@ class Pipeline:
         ordinary_finders: find the added tokens that are not special, in the given text and in
             the normalized text.
         drops_blank: decoding drops a blank at the start.
+        changes_starts: a text starts otherwise than what follows a safe split point.
     """
 
     def __init__(self, spec: TokenizerSpec) -> None:
@@ -58,7 +59,7 @@ class Pipeline:
         self._steps_inside = [step for step in spec.normalizer if not isinstance(step, Prepend)]
         # The kernel can neither split texts, nor count slices, where this is so.
         self._changes_all = bool(spec.splittings) or spec.marks_word_ends
-        self._changes_starts = spec.prefix_space or len(self._steps_inside) < len(spec.normalizer)
+        self.changes_starts = spec.prefix_space or len(self._steps_inside) < len(spec.normalizer)
 
     def __reduce__(self) -> tuple[type["Pipeline"], tuple[TokenizerSpec]]:
         return Pipeline, (self.spec,)
@@ -79,7 +80,7 @@ class Pipeline:
 
     def changes(self, text: str) -> bool:
         """Return whether any step changes a text, or a slice of it."""
-        return (self._changes_starts and bool(text)) or self.changes_after(text)
+        return (self.changes_starts and bool(text)) or self.changes_after(text)
 
     def changes_after(self, text: str) -> bool:
         """Return the same for a text that begins at a safe split point."""

@@ -37,7 +37,7 @@ from cutline.tables import WHOLE_TEXT_PATTERN
 
 __all__ = ["SafePoints"]
 
-_LEAST_GAP = 24  # characters between used points: balances their number and the length of the parts
+_LEAST_GAP = 24  # characters: where parts between are counted, it balances their number and length
 
 
 class SafePoints:
@@ -77,16 +77,27 @@ class SafePoints:
             "",
         )
 
-    def find(self, text: str, begin: int = 0) -> list[int]:
-        """List points after `begin`: not all of them, but none closer than _LEAST_GAP.
+    def find(self, text: str, begin: int = 0, least_gap: int = _LEAST_GAP) -> list[int]:
+        """List points after `begin`, none of them closer to the one before than `least_gap`.
 
         Cost: linear in the text.
         """
         found, last = [], begin
-        for place in self._candidates(text, begin):
-            if place - last >= _LEAST_GAP and self._is_point(text[place - 1], text[place]):
+        for place in self._all_after(text, begin):
+            if place - last >= least_gap:
                 found.append(place)
                 last = place
+        return found
+
+    def _all_after(self, text: str, begin: int) -> list[int]:
+        """List all points after `begin`; decides once for each pair of characters."""
+        places = np.array(self._candidates(text, begin), dtype=np.int64)
+        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+        pairs = points[places - 1].astype(np.int64) << 21 | points[places]
+        kinds, number = np.unique(pairs, return_inverse=True)
+        both = [(chr(kind >> 21), chr(kind & 0x1FFFFF)) for kind in kinds.tolist()]
+        holds = np.array([self._is_point(*pair) for pair in both], dtype=bool)
+        found: list[int] = places[holds[number]].tolist()
         return found
 
     def holds_at(self, text: str, place: int) -> bool:

@@ -79,6 +79,16 @@ class UpperBound:
         end = self._limit_in(text, n, marks)
         return len(text) if end is None else end
 
+    def has_tokens_of(self, text: str) -> bool:
+        """Return whether tokens cover just this text, and each slice of it, whatever the pieces."""
+        spec = self._spec
+        return (
+            not spec.marks_word_ends
+            and all(step.keeps_slices(text) for step in spec.normalizer)
+            and not any(finder.may_find(text) for finder in self._finders)
+            and bool(np.all(self._in_pieces_of(text)))
+        )
+
     def _limit_in(self, text: str, n: int, marks: set[int]) -> int | None:
         """Return the bound if this prefix of the text determines it, else None."""
         has_added = any(finder.may_find(text) for finder in self._finders)

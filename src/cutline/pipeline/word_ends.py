@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.kernels.scan.scan import scan_pieces
+from cutline.kernels.words.splitting import mark_ends
 from cutline.normalizing import Traced
 from cutline.pipeline.pipeline import Pipeline
 from cutline.spec import AddedToken, TokenizerSpec
@@ -45,21 +46,18 @@ class MarkingPipeline(Pipeline):
 
     def mark(self, text: str) -> str:
         """Return the pieces of normalized text, each with a blank at its end."""
-        utf8 = _utf8(text)
-        starts, ends, _ = scan_pieces(self._scan_tables, utf8)
-        spans = zip(starts.tolist(), ends.tolist(), strict=True)
-        return b"".join([utf8[start:end] + b" " for start, end in spans]).decode()
+        return mark_ends(self._scan_tables, _utf8(text)).decode()
 
     def trace_marks(self, traced: Traced) -> Traced:
         """Mark a traced text: a mark came from the last character of its piece."""
         utf8 = _utf8(traced.text)
         starts, ends, _ = scan_pieces(self._scan_tables, utf8)
         character = _characters(utf8)
-        kept = [
-            np.append(np.arange(start, end), end - 1)
-            for start, end in zip(character[starts].tolist(), character[ends].tolist(), strict=True)
-        ]
-        places = np.concatenate([np.empty(0, dtype=np.int64), *kept])
+        firsts, lengths = character[starts], character[ends] - character[starts]
+        at = np.arange(int(lengths.sum()) + len(lengths))  # in the marked text
+        shifts = firsts - (np.cumsum(lengths + 1) - lengths - 1)
+        places = at + np.repeat(shifts, lengths + 1)
+        places = np.minimum(places, np.repeat(firsts + lengths - 1, lengths + 1))
         return Traced(self.mark(traced.text), traced.spans[places])
 
 

@@ -2,6 +2,7 @@
 
 from array import array
 from functools import partial
+from itertools import pairwise
 from operator import index
 
 import numpy as np
@@ -85,6 +86,14 @@ class _PartCounter(SliceCounter):
     """The same where characters of the text change one another: slower."""
 
     _pipeline: WordPipeline
+
+    def _build(self) -> None:
+        """See `SliceCounter`."""
+        text = self._text
+        self._points = self._pipeline.safe_points.find(text)
+        counts = [self._count_after(start, end) for start, end in pairwise(self._points)]
+        self._before = np.cumsum([0, *counts], dtype=np.int64)
+        self._skipped = 0
 
     @property
     def settled(self) -> int:

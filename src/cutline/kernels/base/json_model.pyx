@@ -272,6 +272,10 @@ cdef bint cut_at_blank(Texts* texts) noexcept nogil:
     cdef uint32_t n = texts.lengths[texts.n - 1], at = 0
     cdef uint8_t* text = texts.arena + texts.n_bytes - n
     if n >= 8 and memcmp(text, b"#version", 8) == 0:      # the package skips it
+        while at < n:
+            if text[at] >= 0x80:    # perhaps no UTF-8
+                return False
+            at += 1
         texts.n -= 1
         texts.n_bytes -= n
         return True

@@ -30,7 +30,7 @@ from cutline.kernels.words.reader cimport (
 )
 from cutline.kernels.words.trie cimport Trie, child_of, ends_token, label_at
 from cutline.kernels.words.unigram cimport Joints, best_path, count_prefixes
-from cutline.kernels.words.wordpiece cimport longest_matches
+from cutline.kernels.words.wordpiece cimport count_matches
 
 cdef Py_ssize_t MOST_TOKENS = <Py_ssize_t> 1 << 60
 
@@ -529,8 +529,6 @@ cdef class WordIntervals:
         if length == TOO_LONG:
             # The text goes on in its last character: rare enough to try all cuts.
             return UNKNOWN if before < n else before + 1
-        if not grow(<void**> &state.out, &state.out_slots, 4 * length + 4, sizeof(uint32_t)):
-            return NO_MEMORY
         if not grow(<void**> &state.spans, &state.span_slots, length + 1, sizeof(Py_ssize_t)):
             return NO_MEMORY
         counts = state.spans
@@ -540,9 +538,7 @@ cdef class WordIntervals:
             if inside and not state.paths.is_sure:
                 return UNKNOWN
         else:
-            for at in range(1, length + 1):
-                if at == length or origins[at] != origins[at - 1]:
-                    counts[at] = longest_matches(model, data, at, state.out, NULL)
+            count_matches(model, data, length, counts)
         for at in range(1, length):
             if origins[at] != origins[at - 1] and before + counts[at] <= n:
                 best[0] = max(best[0], origins[at])

@@ -4,3 +4,6 @@ from cutline.kernels.words.model cimport WordModel
 cdef Py_ssize_t longest_matches(
     const WordModel* model, const uint8_t* word, Py_ssize_t n, uint32_t* out, Py_ssize_t* spans
 ) noexcept nogil
+cdef void count_matches(
+    const WordModel* model, const uint8_t* word, Py_ssize_t n, Py_ssize_t* counts
+) noexcept nogil

@@ -3,7 +3,27 @@
 Guarded by tests/words/test_encoding.py.
 """
 
+from cutline.kernels.base.common cimport is_continuation
 from cutline.kernels.words.trie cimport child_of, ends_token, has_more, label_at, token_at
+
+
+cdef inline uint32_t longest_match(
+    const WordModel* model, const uint8_t* word, Py_ssize_t n, Py_ssize_t* at
+) noexcept nogil:
+    """The trie's node of the longest token at word[at], or 0. Moves `at` past it."""
+    cdef Py_ssize_t place = at[0], width
+    cdef uint32_t node = model.continued if place > 0 else 0, best = 0
+    while place < n:
+        node = child_of(&model.trie, node, label_at(word + place, &width))
+        if node == 0:
+            break
+        place += width
+        if ends_token(&model.trie, node):
+            best = node
+            at[0] = place
+        if not has_more(&model.trie, node):
+            break
+    return best
 
 
 cdef Py_ssize_t longest_matches(
@@ -13,22 +33,11 @@ cdef Py_ssize_t longest_matches(
 
     A word whose rest begins with no token is unknown as a whole. Returns how many.
     """
-    cdef Py_ssize_t at = 0, place, end, count = 0, width
-    cdef uint32_t node = 0, best
+    cdef Py_ssize_t at = 0, start, count = 0
+    cdef uint32_t best
     while at < n:
-        best = 0
-        end = at
-        place = at
-        while place < n:
-            node = child_of(&model.trie, node, label_at(word + place, &width))
-            if node == 0:
-                break
-            place += width
-            if ends_token(&model.trie, node):
-                best = node
-                end = place
-            if not has_more(&model.trie, node):
-                break
+        start = at
+        best = longest_match(model, word, n, &at)
         if best == 0:
             out[0] = model.unk_id
             if spans != NULL:
@@ -37,9 +46,34 @@ cdef Py_ssize_t longest_matches(
             return 1
         out[count] = model.ids[token_at(&model.trie, best)]
         if spans != NULL:
-            spans[2 * count] = at
-            spans[2 * count + 1] = end
+            spans[2 * count] = start
+            spans[2 * count + 1] = at
         count += 1
-        at = end
-        node = model.continued
     return count
+
+
+cdef void count_matches(
+    const WordModel* model, const uint8_t* word, Py_ssize_t n, Py_ssize_t* counts
+) noexcept nogil:
+    """Count the tokens of every prefix: counts[k] is that of word[:k], where characters end.
+
+    A prefix begins with the word's tokens that end in it, for the longest match in it can be no
+    longer one. So only what is left after these is matched again.
+    """
+    cdef Py_ssize_t at = 0, start, end, rest, count = 0, more
+    counts[0] = 0
+    while at < n:
+        start = at
+        if longest_match(model, word, n, &at) == 0:
+            for end in range(start + 1, n + 1):
+                counts[end] = 1
+            return
+        for end in range(start + 1, at):
+            if is_continuation(word[end]):
+                continue
+            rest, more = start, 0
+            while rest < end and longest_match(model, word, end, &rest) != 0:
+                more += 1
+            counts[end] = count + more if rest == end else 1
+        count += 1
+        counts[at] = count

@@ -1,0 +1,17 @@
+from collections.abc import Iterable
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutline.kernels.encode.encoder import Encoder
+from cutline.kernels.scan.scan import ScanTables
+
+MOST_STAGES: int
+
+class PieceSplitter:
+    def __new__(cls, stages: Iterable[tuple[ScanTables, int, bool]]) -> Self: ...
+    def split(self, text: bytes, edges: NDArray[np.int64] | None = None) -> NDArray[np.int64]: ...
+
+def mark_ends(tables: ScanTables, text: bytes) -> bytes: ...
+def furthest_end(encoder: Encoder, text: bytes, max_tokens: int) -> int: ...

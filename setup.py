@@ -44,6 +44,7 @@ class WheelWithBill(bdist_wheel):
     """A wheel that says what is packaged in it, where PEP 770 wants that."""
 
     def egg2dist(self, egginfo_path: str, distinfo_path: str) -> None:
+        """Turn the metadata of an egg into those of a wheel, which are its own folder."""
         super().egg2dist(egginfo_path, distinfo_path)
         boms = Path(distinfo_path, "sboms")
         boms.mkdir(exist_ok=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_ext import build_ext
 
 checked = os.environ.get("CUTLINE_CHECKED") == "1"
 sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
@@ -39,6 +40,17 @@ extensions = [
     for name, source in {SHARED: "src/cutline/kernels/_cutline_shared.c", **sources}.items()
 ]
 
+DIRECTIVES = {
+    "language_level": 3,
+    "boundscheck": checked,
+    "wraparound": False,
+    "initializedcheck": checked,
+    "cdivision": True,
+    "binding": True,
+    "embedsignature": True,
+    "freethreading_compatible": True,
+}
+
 
 class WheelWithBill(bdist_wheel):
     """A wheel that says what is packaged in it, where PEP 770 wants that."""
@@ -51,21 +63,21 @@ class WheelWithBill(bdist_wheel):
         shutil.copy("cutline.cdx.json", boms)
 
 
+class CythonBuild(build_ext):
+    """Compiles the kernels, to C first: only here, since a source distribution needs none."""
+
+    def finalize_options(self) -> None:
+        """List the C files as sources."""
+        self.distribution.ext_modules = cythonize(
+            self.distribution.ext_modules,
+            shared_utility_qualified_name=SHARED,
+            compiler_directives=DIRECTIVES,
+        )
+        super().finalize_options()
+
+
 setup(
-    cmdclass={"bdist_wheel": WheelWithBill},
-    ext_modules=cythonize(
-        extensions,
-        shared_utility_qualified_name=SHARED,
-        compiler_directives={
-            "language_level": 3,
-            "boundscheck": checked,
-            "wraparound": False,
-            "initializedcheck": checked,
-            "cdivision": True,
-            "binding": True,
-            "embedsignature": True,
-            "freethreading_compatible": True,
-        },
-    ),
+    cmdclass={"bdist_wheel": WheelWithBill, "build_ext": CythonBuild},
+    ext_modules=extensions,
     options={"build_ext": {"parallel": os.cpu_count()}},
 )

@@ -5,18 +5,22 @@ undefined behaviour, and with Cython's bounds checks: slow, for hunting reads pa
 """
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_ext import build_ext
 
 checked = os.environ.get("CUTLINE_CHECKED") == "1"
 sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 # Tests lay objects such that they end where memory ends, at any address.
 sanitizers += ["-fno-sanitize=alignment"]
 flags = ["-O1", "-g", *sanitizers] if checked else ["-O3", "-g0"]
-stripped = ["-Wl,--strip-all"] if sys.platform == "linux" else []
+# Code and data in one page of the file: a twentieth of the kernels' size would be padding.
+stripped = ["-Wl,--strip-all,-z,noseparate-code"] if sys.platform == "linux" else []
 
 # What Cython writes for memoryviews, compiled once instead of once a kernel. With Cython 3.3.0 and
 # older that module asks for the GIL.
@@ -36,20 +40,44 @@ extensions = [
     for name, source in {SHARED: "src/cutline/kernels/_cutline_shared.c", **sources}.items()
 ]
 
+DIRECTIVES = {
+    "language_level": 3,
+    "boundscheck": checked,
+    "wraparound": False,
+    "initializedcheck": checked,
+    "cdivision": True,
+    "binding": True,
+    "embedsignature": True,
+    "freethreading_compatible": True,
+}
+
+
+class WheelWithBill(bdist_wheel):
+    """A wheel that says what is packaged in it, where PEP 770 wants that."""
+
+    def egg2dist(self, egginfo_path: str, distinfo_path: str) -> None:
+        """Turn the metadata of an egg into those of a wheel, which are its own folder."""
+        super().egg2dist(egginfo_path, distinfo_path)
+        boms = Path(distinfo_path, "sboms")
+        boms.mkdir(exist_ok=True)
+        shutil.copy("cutline.cdx.json", boms)
+
+
+class CythonBuild(build_ext):
+    """Compiles the kernels, to C first: only here, since a source distribution needs none."""
+
+    def finalize_options(self) -> None:
+        """List the C files as sources."""
+        self.distribution.ext_modules = cythonize(
+            self.distribution.ext_modules,
+            shared_utility_qualified_name=SHARED,
+            compiler_directives=DIRECTIVES,
+        )
+        super().finalize_options()
+
+
 setup(
-    ext_modules=cythonize(
-        extensions,
-        shared_utility_qualified_name=SHARED,
-        compiler_directives={
-            "language_level": 3,
-            "boundscheck": checked,
-            "wraparound": False,
-            "initializedcheck": checked,
-            "cdivision": True,
-            "binding": True,
-            "embedsignature": True,
-            "freethreading_compatible": True,
-        },
-    ),
+    cmdclass={"bdist_wheel": WheelWithBill, "build_ext": CythonBuild},
+    ext_modules=extensions,
     options={"build_ext": {"parallel": os.cpu_count()}},
 )

@@ -47,9 +47,13 @@ def remove_abandoned(path: str | os.PathLike[str]) -> None:
     target = Path(path).resolve()
     with suppress(OSError):
         for left in target.parent.glob(f"{_prefix(target)}*.tmp"):
-            with suppress(OSError), left.open("rb") as file:
-                _lock(file, wait=False)
-                left.unlink()
+            with suppress(OSError):
+                if fcntl is None:
+                    left.unlink()  # fails while it is open, here or elsewhere
+                    continue
+                with left.open("rb") as file:
+                    _lock(file, wait=False)
+                    left.unlink()
 
 
 def _prefix(target: Path) -> str:

@@ -1,5 +1,6 @@
 """`--output`: the file appears whole or not at all."""
 
+import errno
 import os
 import stat
 import subprocess
@@ -9,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from cutline import atomic
 from cutline.atomic import replacing
+from cutline.cli import output
 from tests.cli.conftest import Invoke, names_in
 
 POSIX_ONLY = pytest.mark.skipif(os.name == "nt", reason="needs POSIX files")
@@ -117,3 +120,24 @@ def test_what_killed_runs_left_is_removed_and_what_is_written_is_not(
         mine.write(b"last")
     assert target.read_bytes() == b"last"
     assert names_in(tmp_path) == sorted(["kept.tmp", target.name, "other"])
+
+
+def test_where_files_have_no_locks_what_killed_runs_left_is_removed(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "out"
+    with replacing(target):
+        (left,) = tmp_path.iterdir()
+    left.write_bytes(b"half of it")
+    monkeypatch.setattr(atomic, "fcntl", None)  # as on Windows
+    assert invoke("count", "-o", target, stdin="hello").exit_code == 0
+    assert names_in(tmp_path) == ["out"]
+
+
+def test_closed_pipe_ends_a_run_silently_however_the_system_calls_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(output, "_CLOSED_PIPE", errno.EINVAL)  # as on Windows
+    monkeypatch.setattr(output, "abandon_stdout", lambda: None)
+    with pytest.raises(BrokenPipeError), output.open_output("-"):
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))

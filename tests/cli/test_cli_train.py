@@ -13,6 +13,7 @@ import pytest
 
 import cutline
 from cutline.cli import corpus
+from cutline.cli import training as command_line
 from cutline.training import PieceCounts, count_pieces
 from cutline.training.held_out import HeldOut
 from cutline.training.sources import FileSource, find_files
@@ -420,3 +421,12 @@ def test_interrupted_run_leaves_no_file(tmp_path: Path) -> None:
     assert (process.returncode, stdout, stderr) == (130, b"", b"")
     assert names_in(tmp_path) == before
     assert Path("mine.cutline").read_text() == "precious"
+
+
+def test_standard_input_is_refused_where_it_has_no_path(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command_line, "_STDIN_PATH", "no/such/device")  # as on Windows
+    result = invoke("train", "-", "--vocab-size", 300, "--out", "x.cutline", stdin=TEXT)
+    assert result.exit_code == 2
+    assert "standard input cannot be trained on here" in result.stderr

@@ -1,5 +1,7 @@
 """Writing the output: to stdout, or atomically to a file."""
 
+import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +14,7 @@ from cutline.cli.failure import Failure, message_of
 from cutline.cli.streams import abandon_stdout, binary_stream
 
 STDOUT = "-"
+_CLOSED_PIPE = errno.EINVAL if os.name == "nt" else errno.EPIPE
 
 
 @contextmanager
@@ -38,8 +41,10 @@ def _stdout() -> Iterator[BinaryIO]:
     try:
         yield sink
         sink.flush()
-    except OSError:
+    except OSError as error:
         abandon_stdout()
+        if error.errno == _CLOSED_PIPE:
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)) from error
         raise
 
 

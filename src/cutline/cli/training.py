@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 DEFAULT_PATTERN = "o200k_base"
 NO_PATTERN = "none"
 _NAME = re.compile(r"[\w-]+")
+_STDIN_PATH = "/dev/stdin"
 
 
 @command(
@@ -187,7 +188,16 @@ def _pattern_of(name: str) -> str | None:
 
 
 def _input_path(name: str) -> str:
-    return "/dev/stdin" if name == STDIN else name
+    """Return the path of an input.
+
+    Raises:
+        click.UsageError: standard input has none, as on Windows.
+    """
+    if name != STDIN:
+        return name
+    if not Path(_STDIN_PATH).exists():
+        raise click.UsageError("standard input cannot be trained on here: name files")
+    return _STDIN_PATH
 
 
 @contextmanager

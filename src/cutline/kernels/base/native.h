@@ -5,8 +5,13 @@
 #include <Python.h>
 #include <stdint.h>
 #include <string.h>
-#ifdef __SSE2__
+/* Microsoft's compiler does not say so, but every x86-64 has these instructions. */
+#if defined(__SSE2__) || (defined(_M_X64) && !defined(_M_ARM64EC))
+#define CUTLINE_HAS_SSE2
 #include <emmintrin.h>
+#endif
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
 #endif
 
 #define CUTLINE_NONE UINT32_MAX
@@ -18,7 +23,11 @@
 #define cutline_likely(condition) __builtin_expect(!!(condition), 1)
 #define cutline_unlikely(condition) __builtin_expect(!!(condition), 0)
 #else
+#ifdef CUTLINE_HAS_SSE2
+#define cutline_prefetch(address) _mm_prefetch((const char *)(address), _MM_HINT_T0)
+#else
 #define cutline_prefetch(address) ((void)(address))
+#endif
 #define cutline_likely(condition) (condition)
 #define cutline_unlikely(condition) (condition)
 #endif
@@ -91,11 +100,20 @@ static inline uint64_t cutline_fold(uint64_t left, uint64_t right) {
 #endif
 }
 
+/* What was written before the fence is seen by who reads what is written after it. A volatile access
+   of Microsoft's compiler is ordered so on x86 only. */
+#if defined(_M_ARM64)
+#define cutline_fence() __dmb(_ARM64_BARRIER_ISH)
+#else
+#define cutline_fence() ((void)0)
+#endif
+
 /* Store an address after what it points to: others may read it without a lock. */
 static inline void cutline_publish(const void **place, const void *address) {
 #if defined(__GNUC__) || defined(__clang__)
     __atomic_store_n(place, address, __ATOMIC_RELEASE);
 #else
+    cutline_fence();
     *(const void *volatile *)place = address;
 #endif
 }
@@ -105,6 +123,7 @@ static inline void cutline_publish_word(uint64_t *place, uint64_t word) {
 #if defined(__GNUC__) || defined(__clang__)
     __atomic_store_n(place, word, __ATOMIC_RELEASE);
 #else
+    cutline_fence();
     *(volatile uint64_t *)place = word;
 #endif
 }
@@ -113,7 +132,9 @@ static inline uint64_t cutline_published(const uint64_t *place) {
 #if defined(__GNUC__) || defined(__clang__)
     return __atomic_load_n(place, __ATOMIC_ACQUIRE);
 #else
-    return *(const volatile uint64_t *)place;
+    uint64_t word = *(const volatile uint64_t *)place;
+    cutline_fence();
+    return word;
 #endif
 }
 
@@ -121,6 +142,10 @@ static inline uint64_t cutline_published(const uint64_t *place) {
 static inline Py_ssize_t cutline_add(Py_ssize_t *place, Py_ssize_t added) {
 #if defined(__GNUC__) || defined(__clang__)
     return __atomic_add_fetch(place, added, __ATOMIC_RELAXED);
+#elif defined(_WIN64)
+    return _InterlockedExchangeAdd64(place, added) + added;
+#elif defined(_WIN32)
+    return _InterlockedExchangeAdd((volatile long *)place, added) + added;
 #else
     return *place += added;
 #endif
@@ -149,6 +174,10 @@ static inline int cutline_top_bit(uint64_t word) {
 static inline int cutline_low_bit(uint64_t word) {
 #if defined(__GNUC__) || defined(__clang__)
     return __builtin_ctzll(word);
+#elif defined(_WIN64)
+    unsigned long place;
+    _BitScanForward64(&place, word);
+    return (int)place;
 #else
     return cutline_popcount((word & (0 - word)) - 1);
 #endif
@@ -159,7 +188,7 @@ static inline int cutline_low_bit(uint64_t word) {
 static inline int cutline_mark_ends(
     const uint8_t *decided, Py_ssize_t n_words, uint64_t *ends
 ) {
-#ifdef __SSE2__
+#ifdef CUTLINE_HAS_SSE2
     __m128i all = _mm_setzero_si128();
     for (Py_ssize_t word = 0; word < n_words; word++) {
         ends[word] = 0;

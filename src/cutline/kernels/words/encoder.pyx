@@ -308,6 +308,8 @@ cdef class WordEncoder:
             if options["byte_ids"] is not None:
                 self.model.falls_back = True
                 meta = options["meta"]
+                if len(meta) > <Py_ssize_t> sizeof(self.model.meta):
+                    raise ValueError(f"meta is {meta!r}, more than one character")
                 self.model.n_meta = len(meta)
                 for number in range(len(meta)):
                     self.model.meta[number] = meta[number]

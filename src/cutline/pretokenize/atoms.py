@@ -21,7 +21,7 @@ _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v", "a": "\a", "
 _SHORTHANDS = {"s": WHITE_SPACE, "d": DIGIT, "w": WORD}
 _HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
 _MAX_DEPTH = 50
-MAX_PATTERN_LENGTH = 1 << 14
+MAX_PATTERN_LENGTH = 1 << 16
 """Some twenty times the longest that is published."""
 _NAMED_GROUP = re.compile(r"\(\?P?<[A-Za-z_]\w*>")
 _FLAGS = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")

@@ -5,6 +5,9 @@
     template.py      `ChatTemplate`, Hugging Face's chat templates
     compiling.py     templates compiled, and rendered whole
     sandbox.py       what they run in, and its limits
+    metering.py      what a rendering may use, and who pays
+    prices.py        what filters, tests and methods cost
+    looking_back.py  loops that look for the last message of a kind stop there
     plan.py          how a template is cut in two, so that a message more renders little more
     rendering.py     `GrowingRequest`, a template's request that grows
     growing.py       `GrowingCount`, the tokens of a text with special tokens that grows

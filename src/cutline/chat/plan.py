@@ -394,7 +394,7 @@ def _are_same(one: Any, other: Any) -> bool:
 
 _STRANGE: Final = (
     *(nodes.Extends, nodes.Block, nodes.Include, nodes.Import, nodes.FromImport),
-    *(nodes.Break, nodes.FilterBlock, nodes.ScopedEvalContextModifier, nodes.EvalContextModifier),
+    *(nodes.FilterBlock, nodes.ScopedEvalContextModifier, nodes.EvalContextModifier),
 )
 _STRANGE_NAMES: Final = frozenset({"cycler", "joiner", "lipsum", "self", "super", "caller", LOOP})
 
@@ -424,6 +424,8 @@ def make_plan(environment: ChatEnvironment, tree: nodes.Template) -> Plan | None
     before, after = tree.body[:place], tree.body[place + 1 :]
     macros = [node for node in before if isinstance(node, nodes.Macro)]
     if loop.test or loop.else_ or loop.recursive or not isinstance(loop.target, nodes.Name):
+        return None
+    if next(loop.find_all(nodes.Break), None) is not None:
         return None
     if sum(1 for _ in tree.find_all(nodes.Macro)) != len(macros):
         return None

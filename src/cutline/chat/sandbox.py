@@ -21,6 +21,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace, pass_context
 
 from cutline.chat import metering
+from cutline.chat.looking_back import stop_early
 from cutline.chat.metering import METER, StandIn, TooMuch, running, too_long
 from cutline.chat.prices import (
     FREE_FILTERS,
@@ -271,6 +272,7 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
         if len(source) > MAX_SOURCE:
             raise TooMuch(f"it has {len(source):,} characters, and the limit is {MAX_SOURCE:,}")
         tree = self.parse(source)
+        stop_early(tree)
         _pay_in_loops(tree)
         _pay_in_expressions(tree)
         tree.set_environment(self).set_lineno(1)

@@ -170,13 +170,13 @@ def _turn_round(loop: nodes.For) -> None:
     loop.iter = nodes.Getitem(nodes.Name(_MESSAGES, "load"), step, "load")
 
 
-def _from_the_end(node: nodes.Expr) -> nodes.Expr:
+def _from_the_end(node: nodes.Node) -> nodes.Expr:
     """Write a number for a loop that runs backwards."""
     if isinstance(node, nodes.Add | nodes.Sub):
         return type(node)(_from_the_end(node.left), _from_the_end(node.right))
-    if not _is_index(node):
+    assert isinstance(node, nodes.Expr)
+    if not isinstance(node, nodes.Getattr):
         return node
-    assert isinstance(node, nodes.Getattr)
     n_messages = nodes.Filter(nodes.Name(_MESSAGES, "load"), "length", [], [], None, None)
     passed = nodes.Getattr(nodes.Name("loop", "load"), "index", "load")
     last = nodes.Sub(n_messages, passed)

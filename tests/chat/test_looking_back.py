@@ -55,6 +55,7 @@ KEPT = {
     "another branch": FORWARDS.replace(
         "{%- endif", "{%- else -%}{%- set ns.count = 1 -%}{%- endif"
     ),
+    "a variable of the flag's name": BACKWARDS.replace("set i =", "set ns ="),
     "a variable that may fail": BACKWARDS.replace("- loop.index0", "- m.content"),
 }
 

@@ -58,7 +58,8 @@ def _flag_of(loop: nodes.For) -> nodes.Expr | None:
         return None
     # An attribute of a namespace that the loop sets; of a message, it is another one each time.
     spaces = {ref.name for ref in last.find_all(nodes.NSRef)}
-    if inner.node.name not in spaces or inner.node.name == _target(loop):
+    own = {_target(loop), *(node.target.name for node in before)}  # type: ignore[attr-defined]
+    if inner.node.name not in spaces or inner.node.name in own:
         return None
     read = nodes.Getattr(nodes.Name(inner.node.name, "load"), inner.attr, "load")
     return read if isinstance(first, nodes.Not) else nodes.Not(read)

@@ -1,5 +1,6 @@
 """Ctrl-C stops a long call before it is done, and what it worked on stays usable and exact."""
 
+import gc
 import random
 import signal
 import time
@@ -16,17 +17,29 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs 
 
 PROSE: Final = "The quick brown fox, 12 of them; naïve \n" * 250_000
 SHORT: Final = PROSE[:400]
+ASCII: Final = "The quick brown fox, 12 of them; native \n" * 250_000
+# Giant pieces: what windows encode, and what they leave to backtracking.
+LETTERS: Final = "".join(random.Random(1).choices("abcdefghijklmnopqrstuvwxyz", k=4_000_000))
+AS_AND_BS: Final = "".join(random.Random(1).choices("ab", k=8_000_000))
+CHINESE: Final = "".join(random.Random(1).choices("的一是不了人我在有他", k=8_000_000))
 ENCODING: Final = cutline.get_encoding("o200k_base")
 SLICES: Final = ENCODING.intervals("ab" * 30_000)
 SPANS: Final = np.array([[at % 40_000, at % 40_000 + 9_001] for at in range(100_000)])
 
 CALLS: dict[str, Callable[[], Any]] = {
     "encode": lambda: ENCODING.encode_ordinary(PROSE),
+    "encode, ascii": lambda: ENCODING.encode_ordinary(ASCII),
+    "count, ascii": lambda: ENCODING.count(ASCII),
     "encode, special tokens": lambda: ENCODING.encode(PROSE, allowed_special="all"),
     "encode_to_numpy": lambda: ENCODING.encode_to_numpy(PROSE),
     "encode_batch": lambda: ENCODING.encode_batch([PROSE], num_threads=1),
     "encode_batch, short texts": lambda: ENCODING.encode_batch([SHORT] * 20_000),
     "count": lambda: ENCODING.count(PROSE),
+    "count, letters": lambda: ENCODING.count(LETTERS),
+    "count, two letters": lambda: ENCODING.count(AS_AND_BS),
+    "count, Chinese": lambda: ENCODING.count(CHINESE),
+    "intervals, letters": lambda: ENCODING.intervals(LETTERS),
+    "append, letters": lambda: ENCODING.appender().append(LETTERS[:2_000_000]),
     "count_batch": lambda: ENCODING.count_batch([PROSE], num_threads=1),
     "count_till_limit": lambda: ENCODING.count_till_limit(PROSE, 10**9),
     "fits": lambda: ENCODING.fits(PROSE, 5_000_000),
@@ -52,9 +65,13 @@ def timer() -> Iterator[None]:
         raise StopError
 
     before = signal.signal(signal.SIGPROF, stop)
+    # Python's collector swallows what is raised while a callback runs, such as that of Hypothesis.
+    callbacks = gc.callbacks.copy()
+    gc.callbacks.clear()
     yield
     signal.setitimer(signal.ITIMER_PROF, 0)
     signal.signal(signal.SIGPROF, before)
+    gc.callbacks.extend(callbacks)
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
@@ -73,9 +90,9 @@ def test_a_long_call_can_be_interrupted_at_any_moment(
             # Of processor time, which does not depend on what else the machine does.
             signal.setitimer(signal.ITIMER_PROF, rng.uniform(0.1, 0.6) * takes)
             call()
+            signal.setitimer(signal.ITIMER_PROF, 0)
         except StopError:
-            stopped += time.process_time() - begun < 0.97 * takes
-        signal.setitimer(signal.ITIMER_PROF, 0)
+            stopped += time.process_time() - begun < 0.85 * takes
         assert ENCODING.encode_ordinary(SHORT) == expected
         assert SLICES.count(0, 9_001) == ENCODING.count("ab" * 4_500 + "a")
     assert stopped > 0

@@ -10,9 +10,13 @@ Guarded by tests/kernels/test_matches.py.
 
 from libc.stdlib cimport free
 
-from cutline.kernels.base.common cimport NO_MEMORY, grow, memmove
+from cutline.kernels.base.common cimport INTERRUPTED, NO_MEMORY, grow, memmove
+from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.bpe.bpe cimport cached_compatible, find_token, token_bytes
 from cutline.kernels.bpe.matches cimport ROOT, Node, grown, read_byte, resume
+
+cdef enum:
+    WATCHED = 1 << 14       # bytes of a piece that are added to the watch at a time
 
 
 cdef inline bint reserve_prefix(Prefixes* prefixes, Py_ssize_t length) noexcept nogil:
@@ -248,13 +252,13 @@ cdef Py_ssize_t encode_by_prefixes(
     const uint8_t* piece, Py_ssize_t n,     # in: at least one byte
     uint32_t* out,                          # out: n slots
 ) noexcept nogil:
-    """Encode a piece by the last tokens of its prefixes. Their number, or NO_MEMORY.
+    """Encode a piece by the last tokens of its prefixes. Their number, NO_MEMORY or INTERRUPTED.
 
     The same speed for every text, and no memory but `out`, which holds the table first.
     """
     cdef Automaton* automaton = &lookups.automata[0]
     cdef Reading reading
-    cdef Py_ssize_t at, length = n, free = n
+    cdef Py_ssize_t at = 0, stop, length = n, free = n
     cdef uint32_t ending, token
     cdef LastTokenSearch search
     search.bpe, search.automaton, search.pair_cache = bpe, automaton, lookups.pair_cache
@@ -262,13 +266,18 @@ cdef Py_ssize_t encode_by_prefixes(
     search.budget = search.closed = 0
     if not resume(automaton, bpe, piece, 0, &reading):
         return NO_MEMORY
-    for at in range(n):
-        if not read_byte(automaton, bpe, piece + at, &reading):
-            return NO_MEMORY
-        search.closed = search.closed << 1 | (automaton.nodes[reading.node].depth == 1)
-        ending = last_token_node(&search, &reading, at + 1, piece[at])
-        out[at] = automaton.nodes[ending].token
-        reading.token_node = ending
+    while at < n:
+        stop = min(at + WATCHED, n)
+        if at > 0 and is_interrupted(&lookups.watch, WATCHED):
+            return INTERRUPTED
+        while at < stop:
+            if not read_byte(automaton, bpe, piece + at, &reading):
+                return NO_MEMORY
+            search.closed = search.closed << 1 | (automaton.nodes[reading.node].depth == 1)
+            ending = last_token_node(&search, &reading, at + 1, piece[at])
+            out[at] = automaton.nodes[ending].token
+            reading.token_node = ending
+            at += 1
     # The tokens go after the prefixes that are still to be read.
     while length > 0:
         free -= 1

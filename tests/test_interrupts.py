@@ -1,8 +1,10 @@
 """Ctrl-C stops a long call before it is done, and what it worked on stays usable and exact."""
 
 import gc
+import os
 import random
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from types import FrameType
@@ -109,3 +111,53 @@ def test_an_interrupted_append_leaves_no_trace(timer: None) -> None:
                 appender.truncate(len(SHORT))
         appender.truncate(len(SHORT))
         assert (appender.text, appender.count) == (SHORT, ENCODING.count(SHORT))
+
+
+@pytest.mark.parametrize("text", [PROSE, LETTERS], ids=["prose", "letters"])
+def test_an_interrupted_prepend_leaves_no_trace(text: str) -> None:
+    """Ctrl-C itself: no other signal is looked for, since handlers cannot run in between."""
+    end = text[:400]
+    prepender = ENCODING.prepender(end)
+    seen, undone = [], 0
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        seen.append(prepender.count)
+        raise StopError
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        for seconds in (0.05, 0.1, 0.15):
+            killer = subprocess.Popen(["sh", "-c", f"sleep {seconds}; kill -INT {os.getpid()}"])
+            with pytest.raises(StopError):  # noqa: PT012
+                while True:
+                    prepender.prepend(text)
+                    prepender.truncate(len(end))
+            killer.wait()
+            undone += prepender.text_length == len(end)
+            prepender.truncate(len(end))
+            assert (prepender.text, prepender.count) == (end, ENCODING.count(end))
+            prepender.prepend("hello")
+            assert prepender.count == ENCODING.count("hello" + end)
+            prepender.truncate(len(end))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert undone > 0
+    assert len(seen) == 3
+
+
+def test_a_prepend_goes_on_after_a_handler_that_raises_nothing() -> None:
+    prepender, called = ENCODING.prepender(SHORT), []
+
+    def use(number: int, frame: FrameType | None) -> None:
+        called.append(prepender.text_length)
+        prepender.prepend("x")
+
+    before = signal.signal(signal.SIGINT, use)
+    try:
+        with subprocess.Popen(["sh", "-c", f"sleep 0.03; kill -INT {os.getpid()}"]):
+            prepender.prepend(PROSE)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(called) == 1
+    assert prepender.count == ENCODING.count(prepender.text)
+    assert prepender.text in (f"{PROSE}x{SHORT}", f"x{PROSE}{SHORT}")

@@ -226,7 +226,7 @@ cdef Py_ssize_t suffix_tokens(
     Prefixes* suffixes, const Bpe* bpe, Lookups* lookups,
     const uint8_t* text, Py_ssize_t start, Py_ssize_t end,      # in: the piece
 ) noexcept nogil:
-    """Tokens of the piece text[start:end], by the mirrored table; or NO_MEMORY.
+    """Tokens of the piece text[start:end], by the mirrored table; or NO_MEMORY or INTERRUPTED.
 
     The encoding of a suffix begins with exactly one token: the one that is compatible
     with the first token of the suffix after it. Called with falling starts for the same
@@ -242,6 +242,8 @@ cdef Py_ssize_t suffix_tokens(
         ready = start_prefixes(suffixes, bpe, lookups, True)
     while ready and suffixes.frontier < end - start:
         ready = extend_prefixes(suffixes, bpe, text + end - 1 - suffixes.frontier, NONE)
+        if suffixes.frontier % WATCHED == 0 and is_interrupted(&lookups.watch, WATCHED):
+            return INTERRUPTED
     if not ready:
         return NO_MEMORY    # as the other half of a conditional expression, it would be unsigned
     return suffixes.counts[end - start]

@@ -17,6 +17,7 @@ from cutline.kernels.bpe.matches cimport ROOT, Node, grown, read_byte, resume
 
 cdef enum:
     WATCHED = 1 << 14       # bytes of a piece that are added to the watch at a time
+    SLOW = 4                # the work of a byte whose tables are kept
 
 
 cdef inline bint reserve_prefix(Prefixes* prefixes, Py_ssize_t length) noexcept nogil:
@@ -242,7 +243,7 @@ cdef Py_ssize_t suffix_tokens(
         ready = start_prefixes(suffixes, bpe, lookups, True)
     while ready and suffixes.frontier < end - start:
         ready = extend_prefixes(suffixes, bpe, text + end - 1 - suffixes.frontier, NONE)
-        if suffixes.frontier % WATCHED == 0 and is_interrupted(&lookups.watch, WATCHED):
+        if suffixes.frontier % WATCHED == 0 and is_interrupted(&lookups.watch, SLOW * WATCHED):
             return INTERRUPTED
     if not ready:
         return NO_MEMORY    # as the other half of a conditional expression, it would be unsigned

@@ -1,7 +1,10 @@
 """Ctrl-C stops a long call before it is done, and what it worked on stays usable and exact."""
 
 import gc
+import os
+import random
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, Final
@@ -16,6 +19,11 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs 
 
 PROSE: Final = "The quick brown fox, 12 of them; naïve \n" * 250_000
 SHORT: Final = PROSE[:400]
+ASCII: Final = "The quick brown fox, 12 of them; native \n" * 250_000
+# Giant pieces: what windows encode, and what they leave to backtracking.
+LETTERS: Final = "".join(random.Random(1).choices("abcdefghijklmnopqrstuvwxyz", k=4_000_000))
+AS_AND_BS: Final = "".join(random.Random(1).choices("ab", k=8_000_000))
+CHINESE: Final = "".join(random.Random(1).choices("的一是不了人我在有他", k=8_000_000))
 ENCODING: Final = cutline.get_encoding("o200k_base")
 TIKTOKEN: Final = real_tiktoken("o200k_base")
 SLICES: Final = ENCODING.intervals("ab" * 30_000)
@@ -23,11 +31,18 @@ SPANS: Final = np.array([[at % 40_000, at % 40_000 + 9_001] for at in range(100_
 
 CALLS: dict[str, Callable[[], Any]] = {
     "encode": lambda: ENCODING.encode_ordinary(PROSE),
+    "encode, ascii": lambda: ENCODING.encode_ordinary(ASCII),
+    "count, ascii": lambda: ENCODING.count(ASCII),
     "encode, special tokens": lambda: ENCODING.encode(PROSE, allowed_special="all"),
     "encode_to_numpy": lambda: ENCODING.encode_to_numpy(PROSE),
     "encode_batch": lambda: ENCODING.encode_batch([PROSE], num_threads=1),
     "encode_batch, short texts": lambda: ENCODING.encode_batch([SHORT] * 20_000),
     "count": lambda: ENCODING.count(PROSE),
+    "count, letters": lambda: ENCODING.count(LETTERS),
+    "count, two letters": lambda: ENCODING.count(AS_AND_BS),
+    "count, Chinese": lambda: ENCODING.count(CHINESE),
+    "intervals, letters": lambda: ENCODING.intervals(LETTERS),
+    "append, letters": lambda: ENCODING.appender().append(LETTERS[:2_000_000]),
     "count_batch": lambda: ENCODING.count_batch([PROSE], num_threads=1),
     "count_till_limit": lambda: ENCODING.count_till_limit(PROSE, 10**9),
     "fits": lambda: ENCODING.fits(PROSE, 5_000_000),
@@ -94,3 +109,53 @@ def test_an_interrupted_append_leaves_no_trace(signals: list[int]) -> None:
         signals[:] = [0] * 3
         appender.truncate(len(SHORT))
         assert (appender.text, appender.count) == (SHORT, ENCODING.count(SHORT))
+
+
+@pytest.mark.parametrize("text", [PROSE, LETTERS], ids=["prose", "letters"])
+def test_an_interrupted_prepend_leaves_no_trace(text: str) -> None:
+    """Ctrl-C itself: no other signal is looked for, since handlers cannot run in between."""
+    end = text[:400]
+    prepender = ENCODING.prepender(end)
+    seen, undone = [], 0
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        seen.append(prepender.count)
+        raise StopError
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        for seconds in (0.05, 0.1, 0.15):
+            killer = subprocess.Popen(["sh", "-c", f"sleep {seconds}; kill -INT {os.getpid()}"])
+            with pytest.raises(StopError):  # noqa: PT012
+                while True:
+                    prepender.prepend(text)
+                    prepender.truncate(len(end))
+            killer.wait()
+            undone += prepender.text_length == len(end)
+            prepender.truncate(len(end))
+            assert (prepender.text, prepender.count) == (end, ENCODING.count(end))
+            prepender.prepend("hello")
+            assert prepender.count == ENCODING.count("hello" + end)
+            prepender.truncate(len(end))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert undone > 0
+    assert len(seen) == 3
+
+
+def test_a_prepend_goes_on_after_a_handler_that_raises_nothing() -> None:
+    prepender, called = ENCODING.prepender(SHORT), []
+
+    def use(number: int, frame: FrameType | None) -> None:
+        called.append(prepender.text_length)
+        prepender.prepend("x")
+
+    before = signal.signal(signal.SIGINT, use)
+    try:
+        with subprocess.Popen(["sh", "-c", f"sleep 0.03; kill -INT {os.getpid()}"]):
+            prepender.prepend(PROSE)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(called) == 1
+    assert prepender.count == ENCODING.count(prepender.text)
+    assert prepender.text in (f"{PROSE}x{SHORT}", f"x{PROSE}{SHORT}")

@@ -96,14 +96,98 @@ def test_interrupted_run_exits_with_its_code_and_leaves_no_file(
     assert target.read_text() == "precious"
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_full_disk_is_reported_once(command: Command) -> None:
+NEEDS_FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+WRITING = ["count", "encode", "chunk --chunk-size 8", "truncate --max-tokens 9", "encodings"]
+
+
+@NEEDS_FULL
+@pytest.mark.parametrize("line", [*WRITING, "--help", "--version", "count --help"])
+def test_full_disk_is_reported_once(command: Command, line: str) -> None:
     with Path("/dev/full").open("wb") as full:
         result = command(
-            "count", input=b"a", stdout=full, stderr=subprocess.PIPE, capture_output=False
+            *line.split(), input=b"a", stdout=full, stderr=subprocess.PIPE, capture_output=False
         )
     assert result.returncode == 1
     assert result.stderr == b"cutline: standard output: no space left on device\n"
+
+
+@POSIX_ONLY
+@pytest.mark.parametrize("line", [*WRITING, "--help", "count --help"])
+def test_pipe_that_nobody_reads_ends_any_command_silently(command: Command, line: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        result = command(
+            *line.split(), input=b"a", stdout=writer, stderr=subprocess.PIPE, capture_output=False
+        )
+    finally:
+        os.close(writer)
+    assert (result.returncode, result.stderr) == (128 + signal.SIGPIPE, b"")
+
+
+@NEEDS_FULL
+@pytest.mark.parametrize("line", WRITING[:4])
+def test_full_device_as_output_file_is_named(command: Command, line: str) -> None:
+    result = command(*line.split(), "-o", "/dev/full", input=b"a")
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert result.stderr == b"cutline: /dev/full: no space left on device\n"
+
+
+@POSIX_ONLY
+@pytest.mark.parametrize("line", ["encode", "chunk --chunk-size 8", "truncate --max-tokens 99999"])
+def test_disk_that_fills_up_leaves_the_old_file(tmp_path: Path, line: str) -> None:
+    target = tmp_path / "out"
+    target.write_text("precious")
+    script = (
+        "import resource, runpy, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16)); "
+        "runpy.run_module('cutline', run_name='__main__')"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", script, *line.split(), "-o", target],
+        input=b"hello world\n" * 30_000,
+        capture_output=True,
+        timeout=DEADLINE_SECONDS,
+        check=False,
+    )
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert result.stderr == f"cutline: {target}: file too large\n".encode()
+    assert names_in(tmp_path) == ["out"]
+    assert target.read_text() == "precious"
+
+
+@POSIX_ONLY
+def test_killed_run_leaves_the_old_file_and_the_next_one_cleans_up(
+    command: Command, tmp_path: Path
+) -> None:
+    target = tmp_path / "out"
+    target.write_text("precious")
+    with subprocess.Popen([*PROGRAM, "count", "-o", target], stdin=subprocess.PIPE) as process:
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while len(names_in(tmp_path)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    assert len(names_in(tmp_path)) == 2
+    assert target.read_text() == "precious"
+    assert command("count", "-o", target, input=b"hello").returncode == 0
+    assert names_in(tmp_path) == ["out"]
+
+
+@POSIX_ONLY
+@pytest.mark.parametrize("line", ["count", "encode", "chunk --chunk-size 99", "count --jobs 2"])
+def test_file_that_is_cut_off_while_it_is_read_is_no_crash(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "a"
+    for wait in (0.1, 0.2, 0.3):
+        path.write_bytes("naïve hello\n".encode() * 400_000)
+        with subprocess.Popen(
+            [*PROGRAM, *line.split(), path], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        ) as process:
+            time.sleep(wait)
+            os.truncate(path, 100)
+            _, stderr = process.communicate(timeout=DEADLINE_SECONDS)
+        assert process.returncode in (0, 1), stderr
+        assert stderr.count(b"\n") == process.returncode
 
 
 @POSIX_ONLY

@@ -159,6 +159,37 @@ def test_a_damaged_or_foreign_file_is_rebuilt_and_overwritten(
     assert generated == [PATTERN]
 
 
+def put_sparse(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(1 << 42)
+
+
+STRANGE: dict[str, Callable[[Path], object]] = {
+    "named pipe": lambda path: os.mkfifo(path),
+    "terabytes": put_sparse,
+    "link to itself": lambda path: path.symlink_to(path),
+    "link to a device": lambda path: path.symlink_to("/dev/zero"),
+    "link to nothing": lambda path: path.symlink_to(path.with_name("none")),
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs POSIX files")
+@pytest.mark.parametrize("put", STRANGE.values(), ids=STRANGE)
+def test_what_is_no_file_of_tables_is_replaced(
+    put: Callable[[Path], object], folder: Path, generated: list[str]
+) -> None:
+    folder.mkdir(parents=True)
+    try:
+        put(folder / file_name(PATTERN))
+    except OSError:
+        pytest.skip("the file system has no such files")
+    assert dump(compile_again(), PATTERN) == FRESH
+    assert dump(compile_again(), PATTERN) == FRESH
+    assert generated == [PATTERN]
+    assert [path.name for path in folder.iterdir()] == [file_name(PATTERN)]
+    assert not (folder / file_name(PATTERN)).is_symlink()
+
+
 def test_tables_under_the_name_of_another_pattern_are_not_believed(
     folder: Path, generated: list[str]
 ) -> None:

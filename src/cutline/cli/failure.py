@@ -1,5 +1,6 @@
 """Failures of a run: one line on stderr, no traceback, and the exit code."""
 
+import errno
 import signal
 import sys
 import threading
@@ -16,6 +17,7 @@ from cutline.errors import CutlineError
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 EXIT_TERMINATED = 143
+_WRITING = {errno.EBADF, errno.EFBIG, errno.EIO, errno.ENOSPC}
 NO_MEMORY = "it takes more memory than there is"
 
 
@@ -48,6 +50,11 @@ class Program(click.Group):
             import_module(self._modules[cmd_name])
         return super().get_command(ctx, cmd_name)
 
+    def make_context(self, *args: Any, **values: Any) -> click.Context:
+        """Read the arguments, where `--help` and `--version` are already written."""
+        with _standard_output():
+            return super().make_context(*args, **values)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the subcommand; turn its exceptions into exit codes.
 
@@ -57,7 +64,7 @@ class Program(click.Group):
             SystemExit: SIGTERM (143).
         """
         try:
-            with _ended_by_sigterm():
+            with _ended_by_sigterm(), _standard_output():
                 return super().invoke(ctx)
         except CutlineError as error:
             raise Failure(str(error)) from error
@@ -65,8 +72,19 @@ class Program(click.Group):
             raise Failure(NO_MEMORY) from error
         except KeyboardInterrupt:
             ctx.exit(EXIT_INTERRUPTED)
-        except BrokenPipeError:
-            ctx.exit(EXIT_BROKEN_PIPE)
+
+
+@contextmanager
+def _standard_output() -> Iterator[None]:
+    """Let a failed write of what click writes itself, such as help, end the run in one line."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise click.exceptions.Exit(EXIT_BROKEN_PIPE) from None
+    except OSError as error:
+        if error.filename is not None or error.errno not in _WRITING:
+            raise
+        raise Failure(f"standard output: {message_of(error)}") from error
 
 
 @contextmanager

@@ -34,6 +34,7 @@ __all__ = ["CACHE_VARIABLE", "SHIPPED_FOLDER", "compile_pattern", "dump", "file_
 
 CACHE_VARIABLE = "CUTLINE_CACHE_DIR"
 FORMAT_VERSION = 2
+_MAX_FILE_BYTES = 1 << 26  # what is longer is damaged
 _MAGIC = b"cutlnAU2"
 SHIPPED_FOLDER = Path(__file__).with_name("data")
 _ARRAYS = {
@@ -174,10 +175,12 @@ def _cache_folder() -> Path | None:
 def _read(path: Path, pat_str: str, *, private: bool = False) -> Automaton | None:
     """Return the automaton in a file; None if there is no usable one."""
     try:
+        if not path.is_file():  # opening a named pipe would wait
+            return None
         with path.open("rb") as stream:
             if private and not _is_private(os.fstat(stream.fileno())):
                 return None
-            return load(stream.read(), pat_str)
+            return load(stream.read(_MAX_FILE_BYTES), pat_str)
     except (OSError, CorruptDataError):
         return None
 

@@ -5,6 +5,8 @@ Guarded by tests/words/test_signals.py.
 
 cdef extern from "Python.h":
     int PyErr_CheckSignals() noexcept
+    int PyOS_InterruptOccurred() noexcept
+    void PyErr_SetInterrupt() noexcept
 
 cdef enum:
     LOOK_AFTER = 1 << 20        # bytes of work from one look to the next: at most 0.1 s
@@ -13,18 +15,32 @@ cdef enum:
 cdef struct Watch:
     bint is_on                  # the caller asks `raise_pending` when it gets INTERRUPTED
     Py_ssize_t work             # bytes since the last look
+    bint defers                 # handlers run later, for they may use what is being changed
 
 
 cdef inline bint is_interrupted(Watch* watch, Py_ssize_t work) noexcept nogil:
-    """Add some work, and look for signals if there was enough. True: a handler raised."""
+    """Add some work, and look for signals if there was enough.
+
+    True: a handler raised or, where they are deferred, Ctrl-C has one to call.
+    """
     watch.work += work
     if watch.work < LOOK_AFTER or not watch.is_on:
         return False
     watch.work = 0
     with gil:
+        if watch.defers:
+            if not PyOS_InterruptOccurred():
+                return False
+            PyErr_SetInterrupt()    # looking has taken it away
+            return True
         return PyErr_CheckSignals() < 0
 
 
 cdef inline int raise_pending() except -1:
     """Raise what a handler raised."""
     return -1
+
+
+cdef inline int run_handlers() except -1:
+    """Call the handlers of signals that were deferred, and raise what they raise."""
+    return PyErr_CheckSignals()

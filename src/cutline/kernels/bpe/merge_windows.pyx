@@ -7,7 +7,8 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 
 from cutline.kernels.base.late import numpy as np
 
-from cutline.kernels.base.common cimport hash_long, memcpy, memset, same_bytes
+from cutline.kernels.base.common cimport INTERRUPTED, hash_long, memcpy, memset, same_bytes
+from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.bpe.bpe cimport BpeTables, cached_compatible, merge_parts, token_bytes
 from cutline.kernels.bpe.matches cimport free_automaton
 from cutline.kernels.bpe.prefixes cimport encode_by_prefixes
@@ -36,7 +37,7 @@ cdef Py_ssize_t encode_by_windows(
     Lookups* lookups,
     uint32_t* out,              # out: at most n tokens
 ) noexcept nogil:
-    """Encode a piece of any length in linear time. Returns the number of tokens; 0: gave up.
+    """Encode a piece of any length in linear time. Returns the number of tokens; 0: gave up; or INTERRUPTED.
 
     Fastest where most pairs of tokens are new, for it looks at few tables, and where the text
     repeats itself exactly, for then it merges nothing.
@@ -84,6 +85,8 @@ cdef Py_ssize_t encode_windows(
     memset(known, 0, sizeof(known))
     memset(seen, 0, sizeof(seen))
     while merged <= 8 * width + (2 * start if width == SHORT else start >> 4):
+        if is_interrupted(&lookups.watch, width):
+            return INTERRUPTED
         end = min(start + width, n)
         slot = &new
         new.kept = 0

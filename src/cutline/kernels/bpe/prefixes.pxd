@@ -1,6 +1,7 @@
 """The tables of a piece's prefixes and suffixes, and what the kernels above them call."""
 
 from cutline.kernels.base.common cimport NONE, uint8_t, uint32_t, uint64_t
+from cutline.kernels.base.signals cimport Watch
 from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.bpe.matches cimport Automaton, Reading
 
@@ -8,6 +9,7 @@ from cutline.kernels.bpe.matches cimport Automaton, Reading
 cdef struct Lookups:
     uint64_t* pair_cache          # of cached_compatible; or NULL
     Automaton automata[2]         # of tokens; the second one is mirrored
+    Watch watch                   # for signals, of the call that uses them now
 
 # With a mirrored automaton all of it is meant from right to left: then these are suffixes, their
 # first tokens, and `start` is where the piece ends.

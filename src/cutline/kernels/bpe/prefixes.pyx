@@ -10,9 +10,14 @@ Guarded by tests/kernels/test_matches.py.
 
 from libc.stdlib cimport free
 
-from cutline.kernels.base.common cimport NO_MEMORY, grow, memmove
+from cutline.kernels.base.common cimport INTERRUPTED, NO_MEMORY, grow, memmove
+from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.bpe.bpe cimport cached_compatible, find_token, token_bytes
 from cutline.kernels.bpe.matches cimport ROOT, Node, grown, read_byte, resume
+
+cdef enum:
+    WATCHED = 1 << 14       # bytes of a piece that are added to the watch at a time
+    SLOW = 4                # the work of a byte whose tables are kept
 
 
 cdef inline bint reserve_prefix(Prefixes* prefixes, Py_ssize_t length) noexcept nogil:
@@ -222,7 +227,7 @@ cdef Py_ssize_t suffix_tokens(
     Prefixes* suffixes, const Bpe* bpe, Lookups* lookups,
     const uint8_t* text, Py_ssize_t start, Py_ssize_t end,      # in: the piece
 ) noexcept nogil:
-    """Tokens of the piece text[start:end], by the mirrored table; or NO_MEMORY.
+    """Tokens of the piece text[start:end], by the mirrored table; or NO_MEMORY or INTERRUPTED.
 
     The encoding of a suffix begins with exactly one token: the one that is compatible
     with the first token of the suffix after it. Called with falling starts for the same
@@ -238,6 +243,8 @@ cdef Py_ssize_t suffix_tokens(
         ready = start_prefixes(suffixes, bpe, lookups, True)
     while ready and suffixes.frontier < end - start:
         ready = extend_prefixes(suffixes, bpe, text + end - 1 - suffixes.frontier, NONE)
+        if suffixes.frontier % WATCHED == 0 and is_interrupted(&lookups.watch, SLOW * WATCHED):
+            return INTERRUPTED
     if not ready:
         return NO_MEMORY    # as the other half of a conditional expression, it would be unsigned
     return suffixes.counts[end - start]
@@ -248,13 +255,13 @@ cdef Py_ssize_t encode_by_prefixes(
     const uint8_t* piece, Py_ssize_t n,     # in: at least one byte
     uint32_t* out,                          # out: n slots
 ) noexcept nogil:
-    """Encode a piece by the last tokens of its prefixes. Their number, or NO_MEMORY.
+    """Encode a piece by the last tokens of its prefixes. Their number, NO_MEMORY or INTERRUPTED.
 
     The same speed for every text, and no memory but `out`, which holds the table first.
     """
     cdef Automaton* automaton = &lookups.automata[0]
     cdef Reading reading
-    cdef Py_ssize_t at, length = n, free = n
+    cdef Py_ssize_t at = 0, stop, length = n, free = n
     cdef uint32_t ending, token
     cdef LastTokenSearch search
     search.bpe, search.automaton, search.pair_cache = bpe, automaton, lookups.pair_cache
@@ -262,13 +269,18 @@ cdef Py_ssize_t encode_by_prefixes(
     search.budget = search.closed = 0
     if not resume(automaton, bpe, piece, 0, &reading):
         return NO_MEMORY
-    for at in range(n):
-        if not read_byte(automaton, bpe, piece + at, &reading):
-            return NO_MEMORY
-        search.closed = search.closed << 1 | (automaton.nodes[reading.node].depth == 1)
-        ending = last_token_node(&search, &reading, at + 1, piece[at])
-        out[at] = automaton.nodes[ending].token
-        reading.token_node = ending
+    while at < n:
+        stop = min(at + WATCHED, n)
+        if at > 0 and is_interrupted(&lookups.watch, WATCHED):
+            return INTERRUPTED
+        while at < stop:
+            if not read_byte(automaton, bpe, piece + at, &reading):
+                return NO_MEMORY
+            search.closed = search.closed << 1 | (automaton.nodes[reading.node].depth == 1)
+            ending = last_token_node(&search, &reading, at + 1, piece[at])
+            out[at] = automaton.nodes[ending].token
+            reading.token_node = ending
+            at += 1
     # The tokens go after the prefixes that are still to be read.
     while length > 0:
         free -= 1

@@ -1,7 +1,6 @@
 """The batch encoder: its state, and what the kernels above it call."""
 
 from cutline.kernels.base.common cimport int64_t, uint8_t, uint32_t, uint64_t
-from cutline.kernels.base.signals cimport Watch
 from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.bpe.prefixes cimport Lookups
 from cutline.kernels.encode.caches cimport FirstEntry, Store
@@ -44,7 +43,6 @@ cdef struct Source:
     Chunk* chunk                    # for a scan by lanes; or NULL
     bint tells_lookahead            # False: by lanes, lookahead ends are not told
     Py_ssize_t laned_from           # in the text: lanes do not pay before
-    Watch watch                     # for signals
 
 
 cdef class OwnedState:

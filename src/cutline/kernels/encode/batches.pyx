@@ -44,6 +44,7 @@ cdef enum:
     LEAST_RING_BITS = 12    # a ring has room for the longest piece stored
     BYTES_A_PIECE = 8       # with so many, few pieces are found that are not asked for
     BACKTRACKING_BUDGET = 1 << 12      # bytes of a piece matched to no use before it gives up
+    WATCHED = 1 << 14       # bytes of a piece that are added to the watch at a time
 
 
 # What the caches say of a batch.
@@ -262,7 +263,7 @@ cdef Py_ssize_t encode_batch(
     Batch* batch,                           # in: starts and ends; out: totals
     uint32_t* out,                          # out: a slot for each byte, and four to spare
 ) noexcept nogil:
-    """Encode the pieces of a batch. Returns the number of tokens, or NO_MEMORY."""
+    """Encode the pieces of a batch. Returns the number of tokens, NO_MEMORY or INTERRUPTED."""
     return encode_pieces(bpe, state, text, end, batch, True, out)
 
 
@@ -467,7 +468,7 @@ cdef Py_ssize_t encode_piece(
     bint whole_characters,                  # in: valid UTF-8
     uint32_t* out,                          # out: n slots
 ) noexcept nogil:
-    """Token ids of one piece, from the vocabulary alone. Their number, or NO_MEMORY."""
+    """Token ids of one piece, from the vocabulary alone. Their number, NO_MEMORY or INTERRUPTED."""
     cdef uint32_t token = find_token(bpe, piece, n)
     if token != NONE:
         out[0] = id_of_rank(bpe, token)
@@ -481,8 +482,12 @@ cdef Py_ssize_t encode_parts(
 ) noexcept nogil:
     """What encode_piece does for a piece that is no token."""
     cdef uint32_t token
-    cdef Py_ssize_t count = 0, added, start = 0, end, at
+    cdef Py_ssize_t count = 0, added, start = 0, end, at, watched = 0
     while start < n:
+        if start - watched >= WATCHED:
+            if is_interrupted(&state.lookups.watch, start - watched):
+                return INTERRUPTED
+            watched = start
         end = n
         if whole_characters and bpe.char_token != NULL:
             end = next_closed_boundary(bpe, piece, start, n)
@@ -511,20 +516,20 @@ cdef Py_ssize_t encode_long(
     const uint8_t* piece, Py_ssize_t n,     # in: at least one byte
     uint32_t* out,                          # out: n slots
 ) noexcept nogil:
-    """Tokens of a long piece. Their number, or NO_MEMORY.
+    """Tokens of a long piece. Their number, NO_MEMORY or INTERRUPTED.
 
     Windows are fastest but for text that repeats itself; backtracking for such text but for
     runs, where it leaves nearly every place again.
     """
     cdef Py_ssize_t count = encode_by_windows(bpe, piece, n, &state.lookups, out)
-    if count > 0:
+    if count != 0:
         return count
     if not grow(<void**> &state.bits, &state.bits_words, n // 64 + 1, sizeof(uint64_t)):
         return NO_MEMORY
-    count = backtrack(bpe, piece, n, state.bits, state.lookups.pair_cache, BACKTRACKING_BUDGET, out)
+    count = backtrack(bpe, piece, n, state.bits, &state.lookups, BACKTRACKING_BUDGET, out)
     if count == 0:
         count = encode_by_prefixes(bpe, &state.lookups, piece, n, out)
-    return count if count > 0 else NO_MEMORY
+    return count
 
 
 cdef Py_ssize_t encode_text(
@@ -540,7 +545,7 @@ cdef Py_ssize_t encode_text(
     while at < n and total <= limit:
         done = at
         at = fill_batch(source, text, at, n, limit - total + 1, &batch)
-        if is_interrupted(&source.watch, at - done):
+        if is_interrupted(&state.lookups.watch, at - done):
             return INTERRUPTED
         if before >= 0:
             if not reserve_for(state, before + total, &batch):

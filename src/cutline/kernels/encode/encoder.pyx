@@ -171,6 +171,7 @@ cdef class Encoder:
             return owned
 
     cdef void release(self, OwnedState owned):
+        owned.state.lookups.watch.is_on = False
         if owned.state.out_slots > KEPT_OUT_SLOTS:
             free(owned.state.out)
             owned.state.out = NULL
@@ -230,7 +231,7 @@ cdef class Encoder:
             total = encode_text(&self.tables.bpe, &source, &owned.state, data, n, before, limit)
         else:
             source = self.source()
-            source.watch.is_on = True
+            owned.state.lookups.watch.is_on = True
             with nogil:
                 total = encode_text(
                     &self.tables.bpe, &source, &owned.state, data, n, before, limit
@@ -256,10 +257,13 @@ cdef class Encoder:
         if characters.n < NOGIL_BYTES:
             total = self.encode_one(owned, &source, &characters, before, limit)
         else:
+            owned.state.lookups.watch.is_on = True
             with nogil:
                 total = self.encode_one(owned, &source, &characters, before, limit)
         if total >= 0:
             return total
+        if total == INTERRUPTED:
+            raise_pending()
         if total == UNKNOWN:
             return self.run(owned, utf8_owner(text), before, limit)
         raise MemoryError(f"no memory for the tokens of {characters.n} characters of text")
@@ -277,7 +281,7 @@ cdef class Encoder:
             return 0
         source.starts = &starts[0]
         source.ends = &ends[0]
-        source.watch.is_on = True
+        owned.state.lookups.watch.is_on = True
         with nogil:
             return encode_text(&self.tables.bpe, &source, &owned.state, data, n, before, limit)
 
@@ -431,7 +435,7 @@ cdef class Encoder:
         cdef Block block = Block(owners)
         cdef Source source = self.source()
         cdef Py_ssize_t n = len(owners), at = 0, total = 0, added = 0
-        source.watch.is_on = True
+        owned.state.lookups.watch.is_on = True
         counts = zeroed_numbers("q", n)
         cdef int64_t[::1] out = counts
         while at < n:
@@ -551,7 +555,7 @@ cdef class Encoder:
         cdef Py_ssize_t n = offsets.shape[0] - 1, at, total = 0, added = 0
         cdef const uint8_t* data = &utf8[0] if utf8.shape[0] else NULL
         cdef Source source = self.source()
-        source.watch.is_on = True
+        owned.state.lookups.watch.is_on = True
         counts = np.zeros(n, dtype=np.int64)
         cdef int64_t[::1] out = counts
         with nogil:

@@ -206,10 +206,9 @@ cdef class Growing:
         if end - live.n < NOGIL_BYTES:
             tokens = read_blocks(live, end, limit, keeps_checkpoints)
         else:
-            live.watch.is_on = True
+            owned.state.lookups.watch.is_on = True
             with nogil:
                 tokens = read_blocks(live, end, limit, keeps_checkpoints)
-            live.watch.is_on = False
         if tokens == INTERRUPTED:
             raise_pending()
         if tokens < 0:

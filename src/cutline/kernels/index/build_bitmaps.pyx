@@ -36,7 +36,7 @@ cdef Py_ssize_t index_text(
     cdef Source source = index.source
     cdef Pass done
     cdef Py_ssize_t tokens, before
-    source.watch.is_on = True
+    state.lookups.watch.is_on = True
     memset(&done, 0, sizeof(done))
     use_lanes(&source, state, n, tells_lookahead=True)
     while done.at < n:
@@ -47,7 +47,7 @@ cdef Py_ssize_t index_text(
             return tokens
         if not index_batch(index, &done, utf8, n, &batch, state.out):
             return NO_MEMORY
-        if is_interrupted(&source.watch, done.at - before):
+        if is_interrupted(&state.lookups.watch, done.at - before):
             return INTERRUPTED
     set_bit(&index.bitmaps, index.text.n, PIECES)
     sum_up(index)

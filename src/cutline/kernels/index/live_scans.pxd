@@ -1,7 +1,6 @@
 """A text that grows at its end: the state of its scans, and what `append` calls."""
 
 from cutline.kernels.base.common cimport uint8_t, uint32_t
-from cutline.kernels.base.signals cimport Watch
 from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.bpe.prefixes cimport Prefixes
 from cutline.kernels.encode.batches cimport EncoderState
@@ -51,7 +50,6 @@ cdef struct LiveText:
     Prefixes tables[N_TABLES]
     Known known[N_KNOWN]        # the last ones
     Py_ssize_t next_known
-    Watch watch                 # for signals
 
 
 cdef inline bint is_far(

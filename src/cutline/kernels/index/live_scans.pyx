@@ -35,6 +35,8 @@ from cutline.kernels.scan.scan cimport accepted_end, accepts_end, step
 
 cdef enum:
     KEPT_SLOTS = 1 << 16        # a larger table is freed once its piece is decided
+    WATCHED = 1 << 14           # bytes of a piece that are added to the watch at a time
+    SLOW = 4                # the work of a byte whose tables are kept
 
 
 cdef bint begin(LiveText* live) noexcept nogil:
@@ -81,7 +83,7 @@ cdef Py_ssize_t read_blocks(
         outcome = read_block(live, stop)
         if outcome < 0:
             return outcome
-        if is_interrupted(&live.watch, live.n - before):
+        if is_interrupted(&live.state.lookups.watch, live.n - before):
             return INTERRUPTED
         if (
             keeps_checkpoints and is_far(live, live.n_checkpoints - 1, live.n, live.n_scans)
@@ -326,6 +328,10 @@ cdef Py_ssize_t count_long(LiveText* live, Prefixes* table, Py_ssize_t length) n
         )
     while ready and table.frontier < length:
         ready = extend_prefixes(table, live.bpe, piece + table.frontier, NONE)
+        if table.frontier % WATCHED == 0 and is_interrupted(
+            &live.state.lookups.watch, SLOW * WATCHED
+        ):
+            return INTERRUPTED
     if not ready:
         return NO_MEMORY
     # A piece that is a token is that token, though merging does not reach it.

@@ -19,9 +19,10 @@ from cython cimport auto_pickle, critical_section
 from libc.stdlib cimport free, malloc
 
 from cutline.kernels.base.common cimport (
-    MERGE_LIMIT, NO_MEMORY, NONE, NOT_FOUND, char_bytes, characters_in, grow, is_continuation,
+    INTERRUPTED, MERGE_LIMIT, NO_MEMORY, NONE, NOT_FOUND, char_bytes, characters_in, grow, is_continuation,
     memcpy, memset, uint8_t, uint32_t,
 )
+from cutline.kernels.base.signals cimport is_interrupted, run_handlers
 from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.bpe.prefixes cimport Prefixes, free_prefixes, suffix_tokens
 from cutline.kernels.encode.batches cimport (
@@ -210,9 +211,15 @@ cdef class Prepending:
         cdef Py_ssize_t n = 0, outcome
         cdef const uint8_t* added = utf8_data(owner, &n)
         cdef OwnedState owned = self.encoder.take_state()
-        with critical_section(self):
-            outcome = self.add(&owned.state, added, n, keep)
+        owned.state.lookups.watch.is_on = owned.state.lookups.watch.defers = True
+        while True:
+            with critical_section(self):
+                outcome = self.add(&owned.state, added, n, keep)
+            if outcome != INTERRUPTED:
+                break
+            run_handlers()
         self.check(outcome)
+        owned.state.lookups.watch.defers = False
         self.encoder.release(owned)
         return outcome
 
@@ -293,7 +300,7 @@ cdef class Prepending:
         Py_ssize_t start,
         Py_ssize_t known,       # in: from here on, text was scanned before
     ) noexcept:
-        """Tokens of the text from `start` on, or NO_MEMORY."""
+        """Tokens of the text from `start` on, or NO_MEMORY or INTERRUPTED."""
         cdef Batch batch
         cdef Py_ssize_t at = start, total = 0, n_starts = 0, added, piece
         while self.counts[self.end - at] == NONE:
@@ -301,6 +308,8 @@ cdef class Prepending:
             added = self.count_pieces(state, known, &batch)
             if added < 0:
                 return added
+            if is_interrupted(&state.lookups.watch, at - batch.starts[0]):
+                return INTERRUPTED
             if not grow(
                 <void**> &self.starts, &self.start_slots, n_starts + batch.count, sizeof(Start)
             ):
@@ -342,7 +351,7 @@ cdef class Prepending:
     cdef Py_ssize_t count_pieces(
         self, EncoderState* state, Py_ssize_t known, Batch* batch
     ) noexcept:
-        """Tokens of the pieces that find_pieces found, or NO_MEMORY."""
+        """Tokens of the pieces that find_pieces found, or NO_MEMORY or INTERRUPTED."""
         cdef const Bpe* bpe = &self.encoder.tables.bpe
         cdef Py_ssize_t start = batch.starts[0], piece_end = batch.ends[batch.count - 1], tokens
         if batch.count > 1 or piece_end <= known or piece_end - start <= MERGE_LIMIT:

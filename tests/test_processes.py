@@ -1,0 +1,134 @@
+"""Many threads at the first call of a process, forks under load, objects handed to processes."""
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, Final
+
+import pytest
+
+import cutline
+from tests.oracles import real_tiktoken
+
+N_THREADS: Final = 64
+N_FORKS: Final = 30
+TEXT: Final = "The quick brown fox, 12 of them; naïve 名前 \n" * 200
+NAMES: Final = ("o200k_base", "cl100k_base")
+
+FIRST_CALLS: Final = """
+import json, sys, threading
+from concurrent.futures import ThreadPoolExecutor
+
+n_threads, text, names = json.load(sys.stdin)
+sys.setswitchinterval(1e-5)
+barrier = threading.Barrier(n_threads)
+
+def first_call(number):
+    barrier.wait()
+    import cutline
+    encoding = cutline.get_encoding(names[number % len(names)])
+    mine = text + str(number)
+    tokens = encoding.encode_ordinary(mine)
+    counts = [encoding.count(mine), encoding.intervals(mine).count(0, len(mine))]
+    chunks = [chunk.text for chunk in cutline.TextChunker(encoding, 99).chunk(mine)]
+    return tokens, counts, chunks
+
+with ThreadPoolExecutor(n_threads) as pool:
+    json.dump(list(pool.map(first_call, range(n_threads))), sys.stdout)
+"""
+
+
+def test_threads_at_the_first_call_of_a_process() -> None:
+    """Also the import, which each of them begins."""
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_CALLS],
+        input=json.dumps([N_THREADS, TEXT, NAMES]),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert len(found) == N_THREADS
+    for number, (tokens, counts, chunks) in enumerate(found):
+        name, mine = NAMES[number % len(NAMES)], TEXT + str(number)
+        assert tokens == real_tiktoken(name).encode_ordinary(mine)
+        assert counts == [len(tokens)] * 2
+        assert chunks == chunks_of(cutline.TextChunker(cutline.get_encoding(name), 99), mine)
+
+
+# A fork of a process with threads is deprecated from Python 3.12 on; users still do it.
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_forks_while_threads_work() -> None:
+    encoding = cutline.get_encoding("o200k_base")
+    intervals, appender = encoding.intervals(TEXT), encoding.appender(TEXT)
+    want = real_tiktoken("o200k_base").encode_ordinary(TEXT)
+    chunks = chunks_of(cutline.TextChunker(encoding, 99), TEXT)
+    stopped, errors = threading.Event(), []
+
+    def load() -> None:
+        while not stopped.is_set():
+            if encoding.encode_ordinary_batch([TEXT] * 3, num_threads=2) != [want] * 3:
+                errors.append("batch")
+            if encoding.count(TEXT) != intervals.count(0, len(TEXT)):
+                errors.append("count")
+
+    def is_right_in_child() -> bool:
+        return (
+            encoding.encode_ordinary_batch([TEXT] * 3, num_threads=2) == [want] * 3
+            and encoding.count(TEXT) == intervals.count(0, len(TEXT)) == appender.count == len(want)
+            and chunks_of(cutline.TextChunker(encoding, 99), TEXT) == chunks
+        )
+
+    workers = [threading.Thread(target=load) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    try:
+        codes = [exit_code_of_fork(is_right_in_child) for _ in range(N_FORKS)]
+    finally:
+        stopped.set()
+        for worker in workers:
+            worker.join()
+    assert codes == [0] * N_FORKS
+    assert errors == []
+
+
+def exit_code_of_fork(is_right: Callable[[], bool]) -> int:
+    """0: it was right; 1: it was not; 2: it raised; -14: it hung."""
+    child = os.fork()
+    if child == 0:
+        code = 2
+        signal.alarm(30)
+        try:
+            code = 0 if is_right() else 1
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+METHODS: Final = {"spawn", "forkserver"} & set(multiprocessing.get_all_start_methods())
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_another_process_is_handed_an_encoding_and_chunkers(method: str) -> None:
+    encoding = cutline.get_encoding("o200k_base")
+    chunkers = [cutline.TextChunker(encoding, 99), cutline.MarkdownChunker(encoding, 99)]
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        tokens, *chunks = pool.apply(work, (encoding, chunkers, TEXT))
+    assert tokens == real_tiktoken("o200k_base").encode_ordinary(TEXT)
+    assert chunks == [chunks_of(chunker, TEXT) for chunker in chunkers]
+
+
+def work(encoding: cutline.Encoding, chunkers: list[Any], text: str) -> list[Any]:
+    return [encoding.encode_ordinary(text), *(chunks_of(chunker, text) for chunker in chunkers)]
+
+
+def chunks_of(chunker: Any, text: str) -> list[str]:
+    return [chunk.text for chunk in chunker.chunk(text)]

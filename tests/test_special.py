@@ -221,3 +221,23 @@ def test_changing_the_set_of_special_tokens_changes_no_encoding() -> None:
     assert ours.special_tokens_set == names
     with pytest.raises(ValueError, match="endoftext"):
         ours.encode("<|endoftext|>")
+
+
+@pytest.mark.parametrize("specials", [("中<a>", "中<b>"), ("<a>", "<bc>"), ("é<", "é>"), ()])
+@pytest.mark.parametrize(
+    "text", ["", "<", "no <b", "a<a> é", "é<", "中", "x中<b>y", "é>", "𝄞中<a>"]
+)
+def test_a_disallowed_token_is_found_whatever_the_tokens_begin_with(
+    specials: tuple[str, ...], text: str
+) -> None:
+    ids = {token: 300 + at for at, token in enumerate(specials)}
+    encoding = cutline.Encoding(
+        "x", pat_str=GPT2_PATTERN, mergeable_ranks=BYTES, special_tokens=ids
+    )
+    for encode in (encoding.encode, encoding.encode_to_numpy):
+        if any(token in text for token in specials):
+            with pytest.raises(cutline.SpecialTokenError):
+                encode(text)
+        else:
+            assert list(encode(text)) == encoding.encode_ordinary(text)
+        assert list(encode(text, disallowed_special=())) == encoding.encode_ordinary(text)

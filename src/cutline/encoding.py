@@ -310,6 +310,7 @@ class Encoding(TextEncoder, Decoding):
             ("_pickled", ()),
         ):
             object.__setattr__(self, attribute, value)
+        self._expect_special(self._special_finder.prefix)
 
     def __setattr__(self, attribute: str, value: object) -> NoReturn:
         raise AttributeError(
@@ -343,44 +344,14 @@ class Encoding(TextEncoder, Decoding):
 
     # Encoding
 
-    def encode(
+    def _encode_special(
         self,
         text: str,
-        *,
-        allowed_special: AllowedSpecial = frozenset(),
-        disallowed_special: DisallowedSpecial = "all",
-        num_threads: int = 1,
+        allowed_special: AllowedSpecial,
+        disallowed_special: DisallowedSpecial,
+        num_threads: int,
     ) -> list[int]:
-        """Encode a text that may spell special tokens.
-
-        Args:
-            text: any string; lone surrogates count as U+FFFD, as in tiktoken.
-            allowed_special: special tokens whose text becomes the token, or "all".
-            disallowed_special: texts that must not occur; "all" means every special token
-                that is not allowed. A special token in neither set is encoded as ordinary text.
-            num_threads: maximum number of threads, for a text of megabytes.
-
-        Returns:
-            Token ids; they do not depend on the number of threads.
-
-        Raises:
-            SpecialTokenError: (a ValueError) the text contains a disallowed special token.
-            ValueError: num_threads is below 1.
-
-        Cost: linear in the text. Threads take parts of 2**19 characters, cut where the tokenizer
-        is known to split any text, such as before the blank after a word. A text without such
-        places, such as a run of one letter, takes one thread, and so does a split pattern that
-        runs on the `regex` module. The list is made by one thread, a third of the work;
-        `encode_to_numpy` makes none.
-        Source: docs/encoding.md, "One text in threads".
-
-        >>> import cutline
-        >>> enc = cutline.get_encoding("gpt2")
-        >>> enc.encode("hi<|endoftext|>", allowed_special="all")
-        [5303, 50256]
-        >>> enc.encode("hi<|endoftext|>", disallowed_special=())
-        [5303, 27, 91, 437, 1659, 5239, 91, 29]
-        """
+        """Do what `encode` does with a text that may spell special tokens."""
         text = plain_text(text)
         allowed = self._check_special(text, allowed_special, disallowed_special)
         if num_threads != 1:
@@ -401,20 +372,14 @@ class Encoding(TextEncoder, Decoding):
                 tokens += self.encode_ordinary(part)
         return tokens
 
-    def encode_to_numpy(
+    def _encode_special_to_numpy(
         self,
         text: str,
-        *,
-        allowed_special: AllowedSpecial = frozenset(),
-        disallowed_special: DisallowedSpecial = "all",
-        num_threads: int = 1,
+        allowed_special: AllowedSpecial,
+        disallowed_special: DisallowedSpecial,
+        num_threads: int,
     ) -> NDArray[np.uint32]:
-        """Encode like `encode`, into an array: uint32, shape (tokens,).
-
-        >>> import cutline
-        >>> cutline.get_encoding("gpt2").encode_to_numpy("hello world")
-        array([31373,   995], dtype=uint32)
-        """
+        """Do what `encode_to_numpy` does with a text that may spell special tokens."""
         text = plain_text(text)
         allowed = self._check_special(text, allowed_special, disallowed_special)
         if num_threads != 1:

@@ -31,6 +31,11 @@ class SpecialFinder:
         self._prefix = commonprefix(self._texts)  # noqa: RUF071 (by character, as intended)
         self._automaton: ahocorasick.Automaton | None = None
 
+    @property
+    def prefix(self) -> str | None:
+        """What all of them begin with, which may be nothing; None: there are none."""
+        return self._prefix if self._texts else None
+
     def _build(self) -> ahocorasick.Automaton:
         """Build the automaton on first use; most encodings never need it."""
         if self._automaton is None:

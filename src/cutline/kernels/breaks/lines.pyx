@@ -18,7 +18,7 @@ from cutline.kernels.breaks.text_properties cimport (
     SPACE,
     properties_of,
 )
-from cutline.kernels.breaks.wrapping cimport is_wrapped
+from cutline.kernels.breaks.wrapping cimport Seen, is_wrapped_before
 
 cdef enum:
     MOST_BLANKS = 200           # of a blank line
@@ -126,6 +126,8 @@ cdef Py_ssize_t last_line(
     const Characters* text, int lines, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
 ) noexcept nogil:
     cdef bint is_between            # a return and its newline
+    cdef Seen seen
+    seen.line.is_whole = False
     while True:
         until = last_candidate(text, False, after, until)
         if until <= after:
@@ -133,6 +135,6 @@ cdef Py_ssize_t last_line(
         is_between = (
             until < text.n and char_at(text, until) == c"\n" and char_at(text, until - 1) == c"\r"
         )
-        if not is_between and not is_wrapped(text, lines, start, until):
+        if not is_between and not is_wrapped_before(text, lines, start, until, &seen):
             return until
         until -= 1

@@ -39,13 +39,6 @@ cdef enum:
     WITH_A_SIGN = 3             # that may open a word
     OTHERWISE = 4               # so as no wrapped line does
 
-cdef struct Line:
-    Py_ssize_t begin, end       # without the blanks at its end
-    Py_ssize_t columns          # where it is not whole: at least
-    Py_ssize_t word             # columns that its first word takes on the line before
-    bint is_whole               # it is seen from its beginning to its end
-    int begins
-
 # The lines around a line end: [first:last], that before it is [LINES_BEFORE].
 cdef struct Paragraph:
     Line[9] lines               # LINES_BEFORE + 1 + LINES_AFTER
@@ -360,9 +353,20 @@ cdef bint is_wrapped(
 
     The tables are there.
     """
+    cdef Seen seen
+    seen.line.is_whole = False
+    return is_wrapped_before(text, lines, start, next_line, &seen)
+
+
+cdef bint is_wrapped_before(
+    const Characters* text, int lines, Py_ssize_t start, Py_ssize_t next_line,
+    Seen* seen,         # in: lines of the line end after this one; out: of this one, if it wraps
+) noexcept nogil:
+    """What is_wrapped says, for who steps back: each line is looked at once."""
     cdef Py_ssize_t limit = min(text.n, next_line + AHEAD), earliest, end
     cdef Paragraph paragraph
     cdef Line* line = &paragraph.lines[LINES_BEFORE]
+    cdef bint is_known
     if lines == LINES_KEEP or next_line == text.n:
         return False
     end = without_line_end(text, start, next_line)
@@ -373,16 +377,25 @@ cdef bint is_wrapped(
     if is_blank(text, end - 1) and is_blank(text, end - 2):
         return False
     earliest = max(start, next_line - BEHIND)
-    line[0] = line_before(text, start, earliest, next_line)
+    # A line that is whole is the same from wherever it is seen, if it is seen to its end.
+    is_known = seen.line.is_whole and seen.line.begin == next_line and seen.line.end < limit
+    if is_known and seen.before.is_whole:
+        line[0] = seen.before
+    else:
+        line[0] = line_before(text, start, earliest, next_line)
     if line.columns < LEAST_COLUMNS or line.columns > MOST_COLUMNS:
         return False
-    line[1] = line_after(text, next_line, limit)
+    line[1] = seen.line if is_known else line_after(text, next_line, limit)
     if line[1].begins == OTHERWISE or are_records(text, line, line + 1):
         return False
     paragraph.first = LINES_BEFORE
     paragraph.last = LINES_BEFORE + 2
-    if add_before(&paragraph, text, start, earliest) and goes_on(line):
-        return True
+    seen.line = line[0]
+    seen.before.is_whole = False
+    if add_before(&paragraph, text, start, earliest):
+        seen.before = line[-1]
+        if goes_on(line):
+            return True
     while add_before(&paragraph, text, start, earliest):
         pass
     while add_after(&paragraph, text, limit):

@@ -12,9 +12,11 @@ cdef class Encoder:
     cdef ScanTables scan_tables         # None: `find_spans` is used
     cdef object find_spans
     cdef object pipeline                # None: texts are split as they are
+    cdef object special_prefix          # of the special tokens' texts; None: there are none
     cdef OwnedState spare
     cdef list idle
     cdef tuple cache_bits
+    cdef bint is_ordinary(self, text, allowed_special, disallowed_special, num_threads) except -1
     cdef OwnedState take_state(self)
     cdef void release(self, OwnedState owned)
     cdef Source source(self)
@@ -30,6 +32,7 @@ cdef class Encoder:
         Py_ssize_t before, Py_ssize_t limit
     ) except -1
     cdef list encode_str(self, text)
+    cdef object numpy_of(self, text)
     cdef Py_ssize_t count_str(self, text) except -1
     cdef object run_block(self, OwnedState owned, list texts, bint keep)
     cdef Py_ssize_t encode_one(

@@ -1,6 +1,6 @@
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from collections.abc import Set as AbstractSet
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,23 @@ class Encoder:
     def _max_normalized_bytes_of(self, n: int) -> int | None: ...
     def _last_piece(self, utf8: bytes) -> bytes: ...
     def _find_pieces(self, utf8: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+    def _expect_special(self, prefix: str | None) -> None: ...
+    def encode(
+        self,
+        text: str,
+        *,
+        allowed_special: Literal["all"] | AbstractSet[str] | tuple[()] = (),
+        disallowed_special: Literal["all"] | Collection[str] = "all",
+        num_threads: int = 1,
+    ) -> list[int]: ...
+    def encode_to_numpy(
+        self,
+        text: str,
+        *,
+        allowed_special: Literal["all"] | AbstractSet[str] | tuple[()] = (),
+        disallowed_special: Literal["all"] | Collection[str] = "all",
+        num_threads: int = 1,
+    ) -> NDArray[np.uint32]: ...
     def encode_ordinary(self, text: str, *, num_threads: int = 1) -> list[int]: ...
     def _encode_normalized(self, text: str) -> list[int]: ...
     def _encode_to_numpy(self, text: str) -> NDArray[np.uint32]: ...

@@ -9,10 +9,11 @@ from cpython.buffer cimport (
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.number cimport PyNumber_Index
 from cpython.unicode cimport (
-    PyUnicode_AsUTF8AndSize, PyUnicode_Check, PyUnicode_CheckExact,
+    PyUnicode_AsUTF8AndSize, PyUnicode_Check, PyUnicode_CheckExact, PyUnicode_Find,
     PyUnicode_FromObject, PyUnicode_GET_LENGTH,
 )
 from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memchr
 
 from cutline.kernels.base.late import numpy as np
 from cutline.kernels.base.memory import zeroed_numbers
@@ -42,10 +43,16 @@ cdef enum:
     KEPT_UTF8_BYTES = 1 << 23   # the same of a buffer for UTF-8
     MOST_AT_WORST = 1 << 23     # characters: memory for the UTF-8 of more is as large as that
     KEPT_STATES = 16
+    LONG_FIND = 1 << 14         # characters: more are searched by a kernel of its own
 
 # Defaults of arguments: to compare them costs short texts less than to read them.
 cdef object ONE_THREAD = 1
 cdef object NOT_ANY = ()
+cdef object ALL = "all"
+
+# Of numpy, once it is loaded.
+cdef object np_empty = None
+cdef object np_uint32 = None
 
 
 cdef inline str plain_str(text):
@@ -54,6 +61,16 @@ cdef inline str plain_str(text):
     if not PyUnicode_Check(text):
         raise TypeError(f"text must be a str, got {type(text).__name__}")
     return PyUnicode_FromObject(text)   # what a subclass overrides does not count
+
+
+cdef bint lacks(text, prefix) except -1:
+    """Whether a text has a string nowhere."""
+    cdef Py_ssize_t n = PyUnicode_GET_LENGTH(text)
+    if PyUnicode_IS_ASCII(text) and PyUnicode_IS_ASCII(prefix) and PyUnicode_GET_LENGTH(prefix) and (
+        memchr(PyUnicode_DATA(text), (<const uint8_t*> PyUnicode_DATA(prefix))[0], n) == NULL
+    ):
+        return True     # nearly always
+    return PyUnicode_Find(text, prefix, 0, n, 1) == -1
 
 
 cdef object utf8_owner(text):
@@ -285,6 +302,76 @@ cdef class Encoder:
         with nogil:
             return encode_text(&self.tables.bpe, &source, &owned.state, data, n, before, limit)
 
+    def _expect_special(self, prefix):
+        """Say what the special tokens' texts begin with; None: there are none."""
+        self.special_prefix = prefix
+
+    cdef bint is_ordinary(self, text, allowed_special, disallowed_special, num_threads) except -1:
+        """Whether it is known at once that `encode` does what `encode_ordinary` does."""
+        if allowed_special is not NOT_ANY or num_threads is not ONE_THREAD:
+            return False
+        if disallowed_special is not ALL:
+            return disallowed_special is NOT_ANY
+        if self.special_prefix is None or not PyUnicode_Check(text):
+            return True
+        return PyUnicode_GET_LENGTH(text) < LONG_FIND and lacks(text, self.special_prefix)
+
+    def encode(
+        self, text, *, allowed_special=(), disallowed_special="all", num_threads=1
+    ):
+        """Encode a text that may spell special tokens.
+
+        Args:
+            text: any string; lone surrogates count as U+FFFD, as in tiktoken.
+            allowed_special: special tokens whose text becomes the token, or "all".
+            disallowed_special: texts that must not occur; "all" means every special token
+                that is not allowed. A special token in neither set is encoded as ordinary text.
+            num_threads: maximum number of threads, for a text of megabytes.
+
+        Returns:
+            Token ids; they do not depend on the number of threads.
+
+        Raises:
+            SpecialTokenError: (a ValueError) the text contains a disallowed special token.
+            ValueError: num_threads is below 1.
+
+        Cost: linear in the text. Threads take parts of 2**19 characters, cut where the tokenizer
+        is known to split any text, such as before the blank after a word. A text without such
+        places, such as a run of one letter, takes one thread, and so does a split pattern that
+        runs on the `regex` module. The list is made by one thread, a third of the work;
+        `encode_to_numpy` makes none.
+        Source: docs/encoding.md, "One text in threads".
+
+        >>> import cutline
+        >>> enc = cutline.get_encoding("gpt2")
+        >>> enc.encode("hi<|endoftext|>", allowed_special="all")
+        [5303, 50256]
+        >>> enc.encode("hi<|endoftext|>", disallowed_special=())
+        [5303, 27, 91, 437, 1659, 5239, 91, 29]
+        """
+        if not self.is_ordinary(text, allowed_special, disallowed_special, num_threads):
+            return self._encode_special(text, allowed_special, disallowed_special, num_threads)
+        if self.pipeline is not None:
+            return self.pipeline.encode_ordinary(self, plain_str(text))
+        return self.encode_str(text)
+
+    def encode_to_numpy(
+        self, text, *, allowed_special=(), disallowed_special="all", num_threads=1
+    ):
+        """Encode like `encode`, into an array: uint32, shape (tokens,).
+
+        >>> import cutline
+        >>> cutline.get_encoding("gpt2").encode_to_numpy("hello world")
+        array([31373,   995], dtype=uint32)
+        """
+        if not self.is_ordinary(text, allowed_special, disallowed_special, num_threads):
+            return self._encode_special_to_numpy(
+                text, allowed_special, disallowed_special, num_threads
+            )
+        if self.pipeline is not None:
+            return self.pipeline.encode_to_numpy(self, plain_str(text))
+        return self.numpy_of(text)
+
     def encode_ordinary(self, text, *, num_threads=1):
         """Encode a text, special-token text as ordinary text.
 
@@ -322,10 +409,13 @@ cdef class Encoder:
         """Encode like encode_ordinary into a uint32 array."""
         if self.pipeline is not None:
             return self.pipeline.encode_to_numpy(self, text)
-        return self._encode_normalized_to_numpy(text)
+        return self.numpy_of(text)
 
     def _encode_normalized_to_numpy(self, text):
         """Encode a text that nothing changes any more, into a uint32 array."""
+        return self.numpy_of(text)
+
+    cdef object numpy_of(self, text):
         cdef OwnedState owned = self.take_state()
         cdef Py_ssize_t total = self.run_str(owned, text, 0, NO_LIMIT)
         tokens = array_of_ids(&owned.state, total)
@@ -664,7 +754,11 @@ cdef class Block:
 cdef object copy_ids(const uint32_t* ids, Py_ssize_t n):
     """A numpy array of its own for the ids of an encoder state."""
     cdef Py_buffer view
-    tokens = np.empty(n, dtype=np.uint32)
+    global np_empty, np_uint32
+    if np_empty is None:
+        np_uint32 = np.dtype(np.uint32)
+        np_empty = np.empty
+    tokens = np_empty(n, np_uint32)
     if n == 0:
         return tokens   # there may be no address
     # Several times faster than a typed memoryview: what counts on short texts.

@@ -4,7 +4,6 @@ import json
 import pickle
 import random
 from collections.abc import Callable
-from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -13,43 +12,16 @@ import pytest
 
 import cutline
 from cutline.errors import VocabularyError
-from tests.pipeline.families import SUFFIX, shuffled_ids, tokenizers, training_texts
+from tests.pipeline.ended_characters import KINDS, trained
+from tests.pipeline.families import SUFFIX, tokenizers, training_texts
 
 pre = tokenizers.pre_tokenizers
-normalizers = tokenizers.normalizers
 
-GPT1 = (pre.BertPreTokenizer, lambda: normalizers.BertNormalizer(lowercase=True))
-HERBERT = (
-    pre.BertPreTokenizer,
-    lambda: normalizers.BertNormalizer(lowercase=False, strip_accents=False),
-)
-WORDS = (pre.WhitespaceSplit, lambda: None)
-SIGNS = (pre.Whitespace, lambda: normalizers.NFC())
-KINDS: dict[str, Any] = {"gpt 1": GPT1, "herbert": HERBERT, "words": WORDS, "signs": SIGNS}
 PARTS = [
     "the", "theme", "in", "café", "日本語", "é", "\u0301", "Z", "x", "☃", "\ue000", "\ue001",
     "\u2581", ".", "...", "don't", "12", "\U0001f600", " ", " ", " ", "  ", "\n", "<unk>", "<s>",
     SUFFIX, "İ", "\u3000",
 ]  # fmt: skip
-
-
-@cache
-def trained(kind: str, seed: int) -> Any:
-    """Train on some of our texts, so that many characters are unknown, and permute the ids."""
-    splitter, normalizer = KINDS[kind]
-    model = tokenizers.models.BPE(unk_token="<unk>", end_of_word_suffix=SUFFIX)
-    tokenizer = tokenizers.Tokenizer(model)
-    tokenizer.pre_tokenizer = splitter()
-    if (made := normalizer()) is not None:
-        tokenizer.normalizer = made
-    tokenizer.decoder = tokenizers.decoders.BPEDecoder(suffix=SUFFIX)
-    chooser = random.Random(seed)
-    trainer = tokenizers.trainers.BpeTrainer(
-        vocab_size=chooser.choice((300, 700, 1500)), special_tokens=["<unk>", "<s>"],
-        end_of_word_suffix=SUFFIX, show_progress=False, limit_alphabet=chooser.choice((40, 1000)),
-    )  # fmt: skip
-    tokenizer.train_from_iterator(chooser.sample(training_texts(), 60), trainer)
-    return shuffled_ids(tokenizer, seed)
 
 
 def ids(tokenizer: Any, text: str) -> list[int]:
@@ -86,6 +58,20 @@ def test_ids_slices_and_cuts_are_those_of_tokenizers(kind: str, seed: int) -> No
         assert without_special(tokenizer, text[start:cut]) <= budget
         later = range(cut + 1, min(n, cut + 12) + 1)
         assert all(without_special(tokenizer, text[start:end]) > budget for end in later), text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_chunks_are_counted_and_appended_texts_too(kind: str, corpus: str) -> None:
+    tokenizer, text = trained(kind, 3), corpus[:8_000]
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    chunks = cutline.TextChunker(encoding, 64)(text)
+    assert "".join(chunk.text for chunk in chunks) == text
+    for chunk in chunks:
+        assert without_special(tokenizer, chunk.text) == chunk.token_count <= 64
+    appender = encoding.appender()
+    for start in range(0, 600, 7):
+        appender.append(text[start : start + 7])
+        assert appender.count == without_special(tokenizer, text[: start + 7])
 
 
 def made(merges: list[tuple[str, str]], symbols: list[str], **options: Any) -> Any:

@@ -2,7 +2,7 @@
 
     python -m benchmarks.equality --corpora DIR --texts 1000
 
-For each of 289 configurations: random texts, made of the corpora and of awkward characters,
+For each of 293 configurations: random texts, made of the corpora and of awkward characters,
 and each code point that `--step` leaves alone and in five contexts. The first texts that differ
 are printed.
 """
@@ -67,6 +67,9 @@ def configurations(lines: Sequence[str]) -> Iterator[tuple[str, Callable[[], Any
         yield f"byte-level, {name}", partial(families.build, name, 4_000)
     for name in characters.CONFIGURATIONS:
         yield f"characters, {name}", partial(hf.Tokenizer.from_str, characters.make_document(name))
+    ended = _test("pipeline.ended_characters")
+    for name in ended.KINDS:
+        yield f"word ends, {name}", partial(ended.trained, name, 0)
     for kind in ("WordPiece", "Unigram"):
         model = trained_words(kind, lines)
 

@@ -269,9 +269,17 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "words with blanks": (
         setting("model.end_of_word_suffix", "</w>"), "a blank is written for it here, but words",
     ),
-    "subwords": (setting("model.continuing_subword_prefix", "##"), "continuing_subword_prefix is"),
+    "subwords": (
+        setting("model.continuing_subword_prefix", "##"),
+        'continuing_subword_prefix is "##", which is not supported; a letter inside a word',
+    ),
+    "random tokens": (setting("model.dropout", 0.1), "dropout is 0.1.*tokens would be random"),
     "its decoder": (setting("decoder", {"type": "Metaspace"}), "decoder is"),
     "Metaspace": (setting("pre_tokenizer", {"type": "Metaspace"}), "pre_tokenizer is"),
+    "Metaspace before bytes": (
+        setting("pre_tokenizer", split_of(pre.Metaspace(), GPT2)),
+        "before ByteLevel, it would write other letters for blanks",
+    ),
     "no pre-tokenizer": (setting("pre_tokenizer", None), "pre_tokenizer is null"),
     "signs after bytes": (
         setting("pre_tokenizer", split_of(GPT2, pre.Punctuation())),

@@ -6,6 +6,7 @@ import numpy as np
 
 from cutline.errors import VocabularyError
 from cutline.formats.after_bytes import check_after_bytes
+from cutline.formats.ended_characters import ends_words, make_ended_spec
 from cutline.formats.merges import (
     WRAP_HINT,
     ByteTokens,
@@ -58,7 +59,9 @@ def spec_of(document: Part, name: str, source: str) -> TokenizerSpec:
         spec = read_word_model(document, name, source, steps, splits)
         return checked(spec, source, is_done=is_newer(document))
     parsed = parse_tokenizer_json(document, source)
-    if is_over_characters(parsed):
+    if ends_words(parsed):
+        spec = make_ended_spec(parsed, name, source)
+    elif is_over_characters(parsed):
         spec = make_character_spec(parsed, name, source)
     else:
         spec = _byte_level_spec(parsed, name, source)

@@ -41,7 +41,11 @@ Part = Mapping[str, Any]
 COMMENT: Final = "#version"
 """The package skips merges that begin with this, except those written as pairs."""
 
-_PLAIN_MODEL: Final = {"dropout": None, "continuing_subword_prefix": None}
+_NOT_READ: Final = {
+    "dropout": "tokens would be random",
+    "continuing_subword_prefix": "a letter inside a word would be another symbol than a first one",
+}
+"""Settings of the model, and why they are refused."""
 _OTHER_DECODERS: Final = ("Metaspace", "WordPiece", "BPEDecoder", "ByteFallback", "CTC")
 _TO_BYTES: Final = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
 _TRIMMING: Final = ("ByteLevel", "RobertaProcessing")
@@ -222,9 +226,9 @@ def _parse_model(part: Any, source: str) -> MergeModel:
     # Older files have no type.
     if (kind := part.get("type", "BPE")) != "BPE":
         raise refused(source, "model: type", kind)
-    for key, plain in _PLAIN_MODEL.items():
-        if part.get(key, plain) != plain and part[key]:  # "" and 0 mean the same as null
-            raise refused(source, f"model: {key}", part[key])
+    for key, why in _NOT_READ.items():
+        if part.get(key):  # "" and 0 mean the same as null
+            raise refused(source, f"model: {key}", part[key], why)
     ids = checked_ids(part.get("vocab"), f"{source}, vocab")
     unknown = part.get("unk_token")
     suffix = part.get("end_of_word_suffix") or ""

@@ -79,7 +79,7 @@ def make_document(spec: TokenizerSpec, split: SplitRegex | None) -> dict[str, An
 def _comparable(spec: TokenizerSpec, like: TokenizerSpec) -> TokenizerSpec:
     """Leave out what a file does not say, or says in other words."""
     spec = spec._replace(max_tokens=None, prompts={})
-    if like.characters is None:
+    if like.characters is None or like.marks_word_ends:
         return spec._replace(pat_str=like.pat_str)
     assert spec.characters is not None
     if any(token.normalized for token in like.added_tokens):
@@ -89,7 +89,7 @@ def _comparable(spec: TokenizerSpec, like: TokenizerSpec) -> TokenizerSpec:
 
 def _candidates(spec: TokenizerSpec, split: SplitRegex | None) -> Iterator[dict[str, Any]]:
     if spec.characters is not None:
-        yield from _of_characters(spec)
+        yield from [_of_ended(spec, split)] if spec.marks_word_ends else _of_characters(spec)
     elif spec.model is None:
         yield _of_bytes(spec, split)
     else:
@@ -259,6 +259,36 @@ def _of_characters(spec: TokenizerSpec) -> Iterator[dict[str, Any]]:
             pre_tokenizer=splitter,
             decoder=decoder,
         )
+
+
+def _of_ended(spec: TokenizerSpec, split: SplitRegex | None) -> dict[str, Any]:
+    """Describe a model over characters whose tokens say that they end a word."""
+    assert spec.characters is not None
+    meanings, first_inner = spec.characters.meanings, spec.characters.first_inner
+    in_vocabulary = dict(zip(spec.vocabulary.ids.tolist(), spec.vocabulary.tokens(), strict=True))
+    names = {key: token.decode() for key, token in meanings.items()}
+    for key, token in in_vocabulary.items():
+        if key < first_inner and key not in names:
+            names[key] = _with_suffix(token.decode())
+    unknown = next((names[key] for key in meanings if key in in_vocabulary), None)
+    settings = {"unk_token": unknown, "end_of_word_suffix": _SUFFIX}
+    merges = [
+        (left.replace(BLANK, " "), _with_suffix(right.replace(BLANK, " ")))
+        for left, right in _merges(spec)
+        if right != BLANK
+    ]
+    splitting = pre_tokenizer(split)
+    return document_of(
+        spec,
+        model=bpe_model({names[key]: key for key in sorted(names)}, merges, **settings),
+        normalizer=normalizers(spec.normalizer),
+        pre_tokenizer=sequence(splitting["pretokenizers"][:-1], "Sequence", "pretokenizers"),
+        decoder={"type": "BPEDecoder", "suffix": _SUFFIX},
+    )
+
+
+def _with_suffix(text: str) -> str:
+    return text.removesuffix(" ") + _SUFFIX if len(text) > 1 and text.endswith(" ") else text
 
 
 def _preparations(spec: TokenizerSpec, steps: list[Any]) -> Iterator[tuple[Any, Any]]:

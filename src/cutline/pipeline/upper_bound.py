@@ -99,7 +99,9 @@ class UpperBound:
         if self._spec.normalizer and has_added:
             written |= set(text.encode())
         added = self._longest_added * has_added
-        longest = max(self._longest(bytes(sorted(written))), added)
+        # Of an unknown character that pieces of a model over characters have, too.
+        unknown = 4 if self._spec.marks_word_ends and self._spec.characters is not None else 0
+        longest = max(self._longest(bytes(sorted(written))), added, unknown)
         lengths = [
             0 if self._skips_space and character in SPACE else len(character.encode())
             for character in traced.text

@@ -1,9 +1,11 @@
 """`MarkingPipeline`: an encoding whose tokens say that they end a piece, such as CLIP's.
 
 Normalized text is split here, and each piece gets a blank at its end, by which the kernel splits
-it once more. What pieces do not have, white space mostly, is gone by then.
+it once more. What pieces do not have, white space mostly, is gone by then. In a model over
+characters, a stand-in is written for each character that is no token where it is.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -19,8 +21,51 @@ from cutline.tables import build_scan_tables
 
 __all__ = ["MARKED_PATTERN", "MarkingPipeline"]
 
-MARKED_PATTERN: Final = "[^ ]+ "
-"""Splits what a `MarkingPipeline` has marked."""
+MARKED_PATTERN: Final = "[^ ]+ ?"
+"""Splits what a `MarkingPipeline` has marked; a stand-in at the end of a piece has no blank."""
+
+
+class _Unknown:
+    """Writes the stand-in of a model over characters for unknown ones in marked text.
+
+    An unknown character at the end of a piece takes the mark with it. The stand-in merges with
+    nothing, so that what follows it may be in the same piece.
+
+    Args:
+        spec: the tokenizer.
+    """
+
+    def __init__(self, spec: TokenizerSpec) -> None:
+        assert spec.characters is not None
+        meanings, first_inner = spec.characters.meanings, spec.characters.first_inner
+        inside, last, self._stand_in = [], [], ""
+        rows = zip(spec.vocabulary.tokens(), spec.vocabulary.ids.tolist(), strict=True)
+        for token, token_id in rows:
+            if token_id >= first_inner:
+                continue
+            text = token.decode()
+            if token_id in meanings:
+                self._stand_in = text
+            elif len(text) == 1:
+                inside.append(text)
+            elif len(text) == 2 and text[1] == " ":
+                last.append(text[0])
+        self._found = re.compile(f"{_other_than(inside)}(?! )|{_other_than(last)} ")
+
+    def apply(self, marked: str) -> str:
+        return self._found.sub(self._stand_in, marked)
+
+    def trace(self, marked: Traced) -> Traced:
+        begins = np.ones(len(marked.text), dtype=np.bool_)
+        for found in self._found.finditer(marked.text):
+            begins[found.start() + 1 : found.end()] = False
+        starts = np.flatnonzero(begins)
+        return marked.rewritten(self.apply(marked.text), starts, np.ones_like(starts))
+
+
+def _other_than(characters: list[str]) -> str:
+    """Write a pattern for a character other than a blank and some others."""
+    return f"[^ {re.escape(''.join(characters))}]"
 
 
 class MarkingPipeline(Pipeline):
@@ -33,6 +78,7 @@ class MarkingPipeline(Pipeline):
     def __init__(self, spec: TokenizerSpec) -> None:
         super().__init__(spec)
         self._scan_tables = build_scan_tables(spec.pat_str)
+        self._unknown = None if spec.characters is None else _Unknown(spec)
 
     def __reduce__(self) -> tuple[type["MarkingPipeline"], tuple[TokenizerSpec]]:
         return MarkingPipeline, (self.spec,)
@@ -46,6 +92,10 @@ class MarkingPipeline(Pipeline):
 
     def mark(self, text: str) -> str:
         """Return the pieces of normalized text, each with a blank at its end."""
+        marked = self._marked(text)
+        return marked if self._unknown is None else self._unknown.apply(marked)
+
+    def _marked(self, text: str) -> str:
         return mark_ends(self._scan_tables, _utf8(text)).decode()
 
     def trace_marks(self, traced: Traced) -> Traced:
@@ -58,7 +108,8 @@ class MarkingPipeline(Pipeline):
         shifts = firsts - (np.cumsum(lengths + 1) - lengths - 1)
         places = at + np.repeat(shifts, lengths + 1)
         places = np.minimum(places, np.repeat(firsts + lengths - 1, lengths + 1))
-        return Traced(self.mark(traced.text), traced.spans[places])
+        marked = Traced(self._marked(traced.text), traced.spans[places])
+        return marked if self._unknown is None else self._unknown.trace(marked)
 
 
 def _utf8(text: str) -> bytes:

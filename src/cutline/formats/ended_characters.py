@@ -1,0 +1,110 @@
+"""BPE over characters whose tokens say that they end a word, such as GPT-1's.
+
+The last character of a word gets a suffix, and is a symbol of its own. As in word_ends.py, a
+blank stands for it. To characters.py this is one more character, with which the last one of a
+word merges before all else. The proof: docs/tokenizers.md, "Word ends".
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from cutline.formats.characters import BLANK, CharacterModel, read_characters
+from cutline.formats.merges import MergeModel
+from cutline.formats.stages import make_split, make_steps, never_takes, without_white_space
+from cutline.formats.token_ids import Texts, TokenIds
+from cutline.formats.tokenizer_json import TokenizerJson, refused
+from cutline.spec import TokenizerSpec
+
+__all__ = ["ends_words", "make_ended_spec"]
+
+_AS_IT_IS: Final = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
+"""Ends a list of pre-tokenizers, and does nothing."""
+
+
+def ends_words(parsed: TokenizerJson) -> bool:
+    """Return whether a model is over characters and has a suffix for the end of a word."""
+    kinds = {part["type"] for part in parsed.pre_tokenizers}
+    return bool(parsed.model.end_of_word_suffix) and "ByteLevel" not in kinds
+
+
+def make_ended_spec(parsed: TokenizerJson, name: str, source: str) -> TokenizerSpec:
+    """Describe a tokenizer whose model is over characters, and has a suffix.
+
+    Raises:
+        VocabularyError, PatternError: names the part that cannot be expressed exactly.
+    """
+    suffix = parsed.model.end_of_word_suffix
+    pat_str, _, _ = make_split([*parsed.pre_tokenizers, _AS_IT_IS], source)
+    if not never_takes(pat_str, " "):
+        why = "a blank is written for it here, but words can have blanks"
+        raise refused(source, "model: end_of_word_suffix", suffix, why)
+    if why := _problem(parsed.model):
+        raise refused(source, "model: end_of_word_suffix", suffix, why)
+    for decoder in parsed.decoders:
+        if decoder != {"type": "BPEDecoder", "suffix": suffix}:
+            raise refused(source, "decoder", decoder, "it is not known to undo the encoding")
+    added = {token.content: token.id for token in parsed.added_tokens}
+    read = _read(parsed.model, added)
+    normalizers = without_white_space(parsed.normalizers, pat_str, parsed.added_tokens)
+    return TokenizerSpec(
+        name,
+        read.vocabulary,
+        pat_str,
+        parsed.added_tokens,
+        make_steps(normalizers, source),
+        n_template_tokens=parsed.n_template_tokens,
+        trims=parsed.trims,
+        characters=read.characters,
+        template=parsed.template,
+        marks_word_ends=True,
+    )
+
+
+def _problem(model: MergeModel) -> str:
+    """Say why blanks cannot stand for the suffix; "": they can."""
+    suffix = model.end_of_word_suffix
+    if model.ignore_merges:
+        return "with ignore_merges, whole words are looked up without it"
+    if model.byte_fallback or model.fuse_unk:
+        return "neither byte_fallback nor fuse_unk can be read with it"
+    if ord(BLANK) in model.ids.texts.code_points or ord(BLANK) in model.merges.code_points:
+        return "a token has U+2581"
+    for place in range(len(model.merges) // 2):
+        left, right = model.merge(place)
+        if left.endswith(suffix) or right.endswith(suffix) != (left + right).endswith(suffix):
+            return f"the merge of {left!r} and {right!r} does not tell it from letters"
+    return ""
+
+
+def _read(model: MergeModel, added: Mapping[str, int]) -> CharacterModel:
+    """Read the model with U+2581 for the suffix, and with all characters that are symbols.
+
+    A character that is a token at the end of a word only gets an id above all others, as the
+    blank does: they are inner tokens.
+    """
+    suffix = model.end_of_word_suffix
+    numbers = model.ids.numbers.tolist()
+    names = [model.ids.texts[place] for place in range(len(numbers))]
+    first_inner = max([*numbers, *added.values()]) + 1
+
+    def written(text: str) -> str:
+        return text.removesuffix(suffix) + BLANK if text.endswith(suffix) else text
+
+    ids = dict(zip(map(written, names), numbers, strict=True))
+    never = ids.pop(BLANK, None)  # the suffix alone: no word is empty
+    lasts = sorted(text[0] for text in ids if len(text) == 2 and text[1] == BLANK)
+    for number, one in enumerate(one for one in [BLANK, *lasts] if one not in ids):
+        ids[one] = first_inner + number
+    parts = [part for one in lasts for part in (one, BLANK)]
+    parts += [written(model.merges[place]) for place in range(len(model.merges))]
+    changed = replace(model, ids=TokenIds.of(ids), merges=Texts.of(parts), end_of_word_suffix="")
+    read = read_characters(changed, added, drops_blank=False)
+    if read.runs:
+        why = f"runs of {next(iter(read.runs))!r} merge before all else"
+        raise refused(model.source, "model: end_of_word_suffix", suffix, why)
+    meanings = {key: text for key, text in read.characters.meanings.items() if key < first_inner}
+    if never is not None:
+        meanings[never] = suffix.encode()
+    characters = read.characters._replace(meanings=meanings, first_inner=first_inner)
+    return read._replace(characters=characters)

@@ -393,7 +393,7 @@ cdef bint is_wrapped_before(
     seen.line = line[0]
     seen.before.is_whole = False
     if add_before(&paragraph, text, start, earliest):
-        seen.before = line[-1]
+        seen.before = (line - 1)[0]
         if goes_on(line):
             return True
     while add_before(&paragraph, text, start, earliest):

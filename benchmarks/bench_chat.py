@@ -1,7 +1,7 @@
 """Measure what one more message costs: `Conversation` beside counting the whole history again.
 
 A history of 10, 100 or 1,000 messages of 50 tokens, or of 1,000 messages that have a million
-tokens, gets one short message, whose count is asked for; then it is cut back, off the clock.
+tokens, gets one short message, whose count is asked for, and is cut back again, on the clock, too.
 `Conversation` writes it in ChatML, and in a template that looks back for the last user's message.
 Before the timing its count is held against tiktoken's tokens of the whole rendered text.
 

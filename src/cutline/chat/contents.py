@@ -48,10 +48,7 @@ class Contents:
     @classmethod
     def of(cls, encoding: Encoding) -> Self:
         """Return those of an encoding, made once."""
-        found: Self | None = encoding._memo.get("chat contents")
-        if found is None:
-            found = encoding._remember("chat contents", partial(cls, encoding))
-        return cast("Self", found)
+        return cast("Self", encoding._remember("chat contents", partial(cls, encoding)))
 
     def has_special(self, value: Any) -> bool:
         """Return whether a value contains the text of a special token."""

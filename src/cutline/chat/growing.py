@@ -65,10 +65,7 @@ class Cuts:
     @classmethod
     def of(cls, encoding: Encoding) -> Self:
         """Return those of an encoding, made once."""
-        found: Self | None = encoding._memo.get("chat cuts")
-        if found is None:
-            found = encoding._remember("chat cuts", partial(cls, encoding))
-        return cast("Self", found)
+        return cast("Self", encoding._remember("chat cuts", partial(cls, encoding)))
 
     def is_cut(self, token: str) -> bool:
         """Return whether a text can be counted apart before and from this token on."""

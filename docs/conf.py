@@ -118,8 +118,9 @@ def as_text(annotation: Any) -> str:
 
 SHOWN = {
     **{
-        as_text(NDArray[kind]): f"~numpy.typing.NDArray[~numpy.{kind.__name__}]"
+        written: f"~numpy.typing.NDArray[~numpy.{kind.__name__}]"
         for kind in (np.uint8, np.int64, np.uint32, np.uint64)
+        for written in (as_text(NDArray[kind]), f"NDArray[np.{kind.__name__}]")
     },
     as_text(ArrayLike): "~numpy.typing.ArrayLike",
     as_text(TokenCounter): "~cutline.Encoding | ~cutline.WrappedTokenizer",

@@ -71,7 +71,7 @@ def test_truncated_texts_fit_and_could_not_be_longer(keep: Keep, marker: str) ->
 
 @pytest.mark.parametrize("keep", KEEPS)
 @pytest.mark.parametrize("boundary", BOUNDARIES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32), st.integers(0, 40), st.sampled_from(MARKERS))
 def test_any_text_fits_any_budget(
     keep: Keep, boundary: Boundary, seed: int, n: int, marker: str
@@ -203,7 +203,7 @@ def greedy_places(count: Count, items: Sequence[Item], n: int, separator: str | 
 
 
 @pytest.mark.parametrize("separator", ["\n\n", "", " ", None, "\n---\n"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32), st.integers(0, 80))
 def test_short_items_are_placed_as_if_each_was_tried(
     separator: str | None, seed: int, n: int
@@ -220,7 +220,7 @@ def test_short_items_are_placed_as_if_each_was_tried(
 
 
 @pytest.mark.parametrize("separator", ["\n\n", "", None])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32), st.integers(0, 400))
 def test_nothing_over_budget_is_returned(separator: str | None, seed: int, n: int) -> None:
     rng = random.Random(seed)

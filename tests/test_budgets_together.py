@@ -69,7 +69,7 @@ def check_truncated(
 
 
 @pytest.mark.parametrize("keep", KEEPS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.integers(0, 2**32), st.integers(0, 40), st.sampled_from(MARKERS))
 def test_truncated_texts_fit_all_limits_and_could_not_be_longer(
     keep: Keep, seed: int, n: int, marker: str
@@ -108,7 +108,7 @@ def test_a_marker_over_another_limit_is_named_with_it() -> None:
 
 
 @pytest.mark.parametrize("separator", ["\n\n", "", None])
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(st.integers(0, 2**32), st.integers(0, 300))
 def test_packed_texts_fit_all_limits(separator: str | None, seed: int, n: int) -> None:
     rng = random.Random(seed)

@@ -148,7 +148,7 @@ def random_given(rng: random.Random) -> list[Item | Group]:
 
 
 @pytest.mark.parametrize("separator", ["\n\n", "", " ", None])
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(st.integers(0, 2**32), st.integers(0, 40))
 def test_pack_is_its_definition(separator: str | None, seed: int, n: int) -> None:
     rng = random.Random(seed)
@@ -172,7 +172,7 @@ def test_pack_is_its_definition(separator: str | None, seed: int, n: int) -> Non
         assert group.token_count == oracle.count(group.text)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32), st.integers(0, 40), st.integers(0, 80))
 def test_groups_keep_all_limits(seed: int, n: int, most_bytes: int) -> None:
     given = random_given(random.Random(seed))
@@ -248,7 +248,7 @@ def special_count(text: str) -> int:
     return len(encoding.encode(text, allowed_special="all"))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.sampled_from(SPECIAL_WORDS), max_size=30), st.integers(0, 20))
 def test_special_tokens_are_counted_and_never_cut(words: list[str], n: int) -> None:
     enc, text = cutline.get_encoding("o200k_base"), "".join(words)

@@ -44,7 +44,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(values, st.integers(0, 60), st.sampled_from([None, 2]))
 def test_json_stays_json(value: object, max_tokens: int, indent: int | None) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=False)
@@ -54,7 +54,7 @@ def test_json_stays_json(value: object, max_tokens: int, indent: int | None) -> 
         assert type(found) is type(value) or isinstance(found, str)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(st.sampled_from(["INFO a b c", "  at x.py", "ERROR no", "", "é" * 30, "{", '"a,b"'])),
     st.sampled_from(["\n", "\r\n"]),

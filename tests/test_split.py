@@ -170,7 +170,7 @@ def test_run_length_texts_are_cut_within_the_budget(name: str) -> None:
         assert_contract(count, text, ours.split(text, n, n // 4), n, n // 4)
 
 
-@settings(deadline=None, derandomize=True, max_examples=150)
+@settings(max_examples=150)
 @given(st.text(max_size=40), st.integers(1, 12), st.integers(0, 11), st.sampled_from(DISTINCT))
 def test_any_text_is_cut_as_defined_or_refused(text: str, n: int, overlap: int, name: str) -> None:
     ours, count = cutline.get_encoding(name), counter(name)

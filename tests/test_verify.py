@@ -48,7 +48,7 @@ def test_exact_chunks_have_no_findings(name: str, n: int, overlap: int, every: i
         assert report.lost_characters == report.lost_white_space == 0
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.integers(0, 2**32), st.integers(4, 40), st.integers(0, 12))
 def test_repetition_alone_makes_no_finding(seed: int, n: int, overlap: int) -> None:
     rng, overlap = random.Random(seed), min(overlap, n - 1)
@@ -67,7 +67,7 @@ def test_runs_without_offsets_are_located(n: int) -> None:
         assert report.ok, (run, str(report))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32))
 def test_text_that_is_left_out_is_counted(seed: int) -> None:
     rng = random.Random(seed)

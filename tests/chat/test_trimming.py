@@ -35,7 +35,7 @@ def check(messages: Chat, trimmed: Trimmed, chat_format: Any, tools: Any = ()) -
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(messages=conversations(), budget=st.integers(0, 400), options=OPTIONS)
 def test_never_over_budget_and_nothing_is_torn(
     name: str, messages: Chat, budget: int, options: dict[str, Any]
@@ -70,7 +70,7 @@ def least_of(messages: Chat, unit: str) -> Chat:
     return first + last
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(messages=conversations(), unit=st.sampled_from(["turn", "step"]))
 def test_a_larger_budget_removes_nothing_else(messages: Chat, unit: Any) -> None:
     chat_format = ChatML()
@@ -85,7 +85,7 @@ def test_a_larger_budget_removes_nothing_else(messages: Chat, unit: Any) -> None
         before = removed
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(messages=conversations(), budget=st.integers(0, 300))
 def test_no_fewer_could_have_gone(messages: Chat, budget: int) -> None:
     """By the definition: drop the turns one after another until the rest fits."""
@@ -106,7 +106,7 @@ def test_no_fewer_could_have_gone(messages: Chat, budget: int) -> None:
         assert {*trim(messages, budget, chat_format).removed} == wanted
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(messages=conversations(), budget=st.integers(0, 100), options=OPTIONS)
 def test_counts_that_follow_no_rule_are_never_over_budget(
     messages: Chat, budget: int, options: dict[str, Any]
@@ -118,7 +118,7 @@ def test_counts_that_follow_no_rule_are_never_over_budget(
     check(messages, trimmed, Random(), options.get("tools", ()))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(messages=conversations(), budget=st.integers(0, 300), data=st.data())
 def test_pins_and_priorities(messages: Chat, budget: int, data: st.DataObject) -> None:
     indices = st.integers(0, max(len(messages) - 1, 0))
@@ -207,7 +207,7 @@ def test_a_cut_lasts_until_the_request_is_over_budget(make: Any, messages: Chat,
     assert sum(a.removed != b.removed for a, b in pairwise(plain)) > 3 * moved
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     messages=conversations(),
     unit=st.sampled_from(["turn", "step"]),
@@ -386,7 +386,7 @@ def test_options_out_of_range(options: dict[str, Any], error: Any, said: str) ->
         trim(**given)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(n=st.integers(0, 60), first=st.integers(1, 70), guess=st.integers(-3, 80))
 def test_the_first_that_fits_is_found(n: int, first: int, guess: int) -> None:
     calls = []

@@ -200,7 +200,7 @@ def joint_ends(
     return ends
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     text=st.lists(WORDS, max_size=25).map("".join),
     names=st.sampled_from([("o200k_base", "r50k_base"), ("cl100k_base", "o200k_base")]),
@@ -263,7 +263,7 @@ def test_every_chunker_with_every_option(
         check_all(make, text, others, size, overlap, **options)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     text=st.lists(WORDS, max_size=120).map("".join),
     size=st.sampled_from([4, 8, 30, 100]),

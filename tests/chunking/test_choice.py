@@ -79,7 +79,7 @@ def ends_of(chunks: list[Chunk]) -> list[tuple[int, str]]:
     return [(chunk.end_index, chunk.metadata["boundary"]) for chunk in chunks]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @example(text=". " + "=" * 80 + "one ", size=4, min_fill=0.0)
 @given(
     text=st.lists(WORDS, max_size=30).map("".join),
@@ -129,7 +129,7 @@ def check_easy_chunks(
     assert easy == hard
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     text=st.lists(WORDS, max_size=200).map("".join),
     size=st.sampled_from([4, 8, 30, 100]),
@@ -299,7 +299,7 @@ def test_a_level_of_ones_own_tears_no_grapheme() -> None:
         assert set(places).intersection(chunk.end_index for chunk in torn)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(
     text=st.lists(st.one_of(WORDS, st.sampled_from(EMOJI)), max_size=40).map("".join),
     size=st.integers(4, 24),

@@ -1,7 +1,7 @@
 import resource
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cutline.chunking.structure import Structure
@@ -294,13 +294,11 @@ LANGUAGES = [
 ]
 
 
-@settings(deadline=None)
 @given(st.text() | PIECES, st.sampled_from(LANGUAGES))
 def test_any_text_has_a_sound_structure(text: str, language: str) -> None:
     check(code_structure(text, language), text)
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from([*SOURCES])), st.data())
 def test_any_mixture_has_a_sound_structure(languages: list[str], data: st.DataObject) -> None:
     text = "".join(SOURCES[language] for language in languages)

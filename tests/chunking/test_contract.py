@@ -101,7 +101,7 @@ def test_random_texts(make: Make) -> None:
         check_all(make, "o200k_base", text, size, overlap, **options)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     text=st.text(
         NASTY | st.characters(exclude_categories=["Cs"]),

@@ -90,7 +90,7 @@ pieces = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     parts=st.lists(pieces, max_size=5),
     make=st.sampled_from(CHUNKERS),

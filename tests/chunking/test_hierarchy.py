@@ -100,7 +100,7 @@ def test_children_make_up_their_parent_at_every_level(kind: str, text: str) -> N
     st.text(st.sampled_from("ab .\n#-é中👍\u0301|`'\t1"), max_size=150),
     st.lists(st.integers(6, 60), min_size=1, max_size=4, unique=True),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_text_is_partitioned(kind: str, text: str, sizes: list[int]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cutline.errors.UnparsedWarning)

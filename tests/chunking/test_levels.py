@@ -95,7 +95,7 @@ def test_what_stands_before_a_chunk_has_no_say_in_its_graphemes() -> None:
 NEAR = (ParagraphLevel(), LineLevel(), SentenceLevel(), WordLevel())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     text=st.text("ab. \n\r,(Z日。", max_size=900),
     places=st.lists(st.integers(0, 900), min_size=3, max_size=3),
@@ -114,7 +114,7 @@ def test_the_last_boundary_lies_where_it_is_asked_for(text: str, places: list[in
         assert [*level.every(part, *moved)] == [place - start for place in between]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text("ab \n\r\t", max_size=900), st.integers(0, 900))
 def test_near_levels_find_what_a_search_of_all_finds(text: str, until: int) -> None:
     until = min(until, len(text))

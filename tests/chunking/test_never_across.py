@@ -95,7 +95,7 @@ def alone(chunker: Chunker, text: str, places: Sequence[int], name: str) -> list
     st.text(st.sampled_from("ab f.,\n\f\r#-é中👍\u0301'1"), max_size=120),
     st.lists(st.integers(0, 120), max_size=5),
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_each_stretch_is_cut_as_a_text_of_its_own(
     kind: str, option: str, never_across: Any, text: str, offsets: list[int]
 ) -> None:
@@ -209,7 +209,7 @@ def test_a_budget_below_the_headings_cuts_after_them() -> None:
     st.sampled_from(sorted(OPTIONS)),
     st.sampled_from([SIZE, 60]),
 )  # fmt: skip
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 def test_any_markdown_is_partitioned(text: str, never_across: Any, option: str, size: int) -> None:
     if isinstance(never_across, list):
         never_across = [offset for offset in never_across if offset <= len(text)]

@@ -59,7 +59,7 @@ def test_runs(text: str, options: dict[str, Any]) -> None:
     assert list(chunker.iter_chunks(parts)) == chunker.chunk(text)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.text("ab. \n。日🇩", max_size=600), max_size=8), st.integers(0, 3))
 def test_any_parts(parts: list[str], overlap: int) -> None:
     for make in CHUNKERS.values():

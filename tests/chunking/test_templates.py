@@ -71,7 +71,7 @@ def check_chunks(
             assert unit.count(template.render(chunk)) <= most
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(
     text=SECTIONS,
     make=st.sampled_from([TextChunker, TokenChunker, *CHUNKERS.values()]),
@@ -97,7 +97,7 @@ def test_named_texts(make: Make) -> None:
         check_chunks(text[:600], make, "o200k_base", (14, 30, 100)[number % 3], template, options)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     text=st.lists(WORDS, max_size=30).map("".join),
     size=st.sampled_from([8, 12, 20]),

@@ -25,12 +25,7 @@ def test_decode_gives_back_the_exact_bytes(invoke: Invoke, text: str) -> None:
     assert result.stdout_bytes == text.encode()
 
 
-@settings(
-    max_examples=50,
-    derandomize=True,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(), st.sampled_from(["gpt2", "p50k_edit", "cl100k_base", "o200k_harmony"]))
 def test_round_trip_of_any_text(invoke: Invoke, text: str, name: str) -> None:
     ids = invoke("encode", "--encoding", name, stdin=text.encode()).stdout_bytes

@@ -106,7 +106,7 @@ def test_counts_and_cuts_equal_those_of_the_whole(kind: str) -> None:
         check(kind, text[:100], FRAMES[number % len(FRAMES)], number)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     kind=st.sampled_from(list(KINDS)),
     text=st.lists(LETTERS, max_size=40).map("".join),
@@ -117,7 +117,7 @@ def test_any_frame(kind: str, text: str, frame: tuple[str, str], seed: int) -> N
     check(kind, text, frame, seed)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(seed=st.integers(0, 10**6), scan=st.sampled_from(SCANS), frame=st.sampled_from(FRAMES))
 def test_any_vocabulary_and_pattern(seed: int, scan: str | None, frame: tuple[str, str]) -> None:
     rng = random.Random(seed)

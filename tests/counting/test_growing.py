@@ -175,7 +175,7 @@ class GrowingMachine(RuleBasedStateMachine):
             self.twin.check()
 
 
-few_steps = settings(deadline=None, derandomize=True, max_examples=100, stateful_step_count=25)
+few_steps = settings(max_examples=100, stateful_step_count=25)
 GrowingMachine.TestCase.settings = few_steps
 TestGrowing = GrowingMachine.TestCase
 

@@ -26,7 +26,7 @@ def check_order(found: list[int], scores: list[float], most: int) -> None:
 
 
 @given(st.lists(TEXT, max_size=7), st.lists(TEXT, max_size=3), st.integers(0, 8))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_bm25_ranks_by_its_definition(texts: list[str], questions: list[str], most: int) -> None:
     found = list(bm25(questions, texts, most))
     assert len(found) == len(questions)

@@ -110,7 +110,7 @@ def corpora(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @given(corpora())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_scores_are_those_of_the_definitions(case: dict[str, Any]) -> None:
     naive = Naive(case["documents"], ENCODING)
     places = [(name, span) for name, spans in case["chunks"].items() for span in spans]
@@ -143,7 +143,7 @@ def test_scores_are_those_of_the_definitions(case: dict[str, Any]) -> None:
 
 
 @given(corpora())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_what_is_whole_is_what_one_chunk_holds(case: dict[str, Any]) -> None:
     from cutline.evaluation.units import units_of
 

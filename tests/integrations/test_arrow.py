@@ -143,7 +143,7 @@ def test_text_keeps_its_type_and_the_schema_is_known_before(kind: str) -> None:
     assert chunk_schema(table.schema).field("text").type == values
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     texts=st.lists(st.none() | st.text(max_size=40), max_size=8),
     first=st.integers(0, 4),

@@ -18,7 +18,7 @@ def table_of(texts: "list[str | None]") -> "pa.Table":
     return pa.table({"text": pa.array(texts, pa.string())})
 
 
-@settings(deadline=None, max_examples=60)  # the first time builds the tables
+@settings(max_examples=60)  # the first time builds the tables
 @given(st.lists(TEXTS, min_size=1, max_size=4), st.sampled_from([1, 2, 7, 200]))
 def test_groups_of_parts_add_up_to_the_counts_of_all(
     parts: "list[list[str | None]]", n_groups: int

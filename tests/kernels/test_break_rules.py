@@ -82,7 +82,7 @@ def check(text: str, start: int, after: int, until: int) -> None:
     assert keep_graphemes(text, start, places) == whole
 
 
-@settings(max_examples=2_000, deadline=None)
+@settings(max_examples=2_000)
 @given(TEXTS, st.lists(st.integers(0, 40), min_size=3, max_size=3))
 def test_graphemes_and_words_of_any_text(text: str, places: list[int]) -> None:
     start, after, until = sorted(min(place, len(text)) for place in places)

@@ -89,7 +89,7 @@ BLACK = [
 pieces = st.sampled_from(WHITE + BLACK)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(st.lists(pieces, max_size=12), st.lists(st.integers(0, 300), min_size=3, max_size=3))
 def test_breaks_of_any_text(parts: list[str], places: list[int]) -> None:
     text = "".join(parts)

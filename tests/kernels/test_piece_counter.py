@@ -151,7 +151,7 @@ def test_parts_that_begin_anywhere_make_the_whole(name: str, n_cuts: int) -> Non
         )  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     name=st.sampled_from(sorted(SCANNED)),
     text=st.text(st.sampled_from("aab bcx!1é\n"), max_size=60).map(str.encode),

@@ -104,7 +104,7 @@ STRINGS = [
 parts = st.sampled_from([*SIGNS, *LINE_ENDS, *STRINGS])
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(
     st.one_of(
         st.lists(parts, max_size=60),

@@ -86,7 +86,7 @@ def test_very_many_merges_are_those_of_the_naive_trainer(ties: Ties) -> None:
         check(rng, ties)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.dictionaries(st.text("aab\u00e9\u65e5", min_size=1).map(str.encode), st.integers(1, 5)),
     st.sampled_from(TIES),

@@ -36,7 +36,7 @@ words = st.sampled_from([*WORDS, *SIGNS, *LONG, *["and so on"] * 9])
 lines = st.tuples(st.lists(words, max_size=14).map(" ".join), ends).map("".join)
 
 
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=1_000)
 @given(st.lists(lines, max_size=16).map("".join), st.integers(0, 300))
 def test_line_ends_of_any_text(text: str, start: int) -> None:
     check(text, min(start, len(text)))
@@ -44,7 +44,7 @@ def test_line_ends_of_any_text(text: str, start: int) -> None:
     check(wide, min(start, len(wide)))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.lists(
         st.sampled_from(["one", "Two", "three", "4", "fünf.", "“six”"]), min_size=9, max_size=150

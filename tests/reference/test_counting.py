@@ -153,9 +153,7 @@ class Appending(RuleBasedStateMachine):
 
 
 TestAppending = Appending.TestCase
-TestAppending.settings = settings(
-    max_examples=40, stateful_step_count=20, deadline=None, derandomize=True
-)
+TestAppending.settings = settings(max_examples=40, stateful_step_count=20)
 
 
 def test_a_token_grows_back_after_truncation_at_any_place_in_it() -> None:

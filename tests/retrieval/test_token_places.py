@@ -54,7 +54,7 @@ def test_tokens_of_wrapped_and_of_loaded_tokenizers(kind: str) -> None:
 
 
 @given(ANY_KIND, ANY_TEXT, st.integers(1, 9))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_tokens_of_any_text(kind: str, text: str, size: int) -> None:
     check(text, [*parts(text, size), (0, len(text)), (0, 0)], wrapped(kind))
 

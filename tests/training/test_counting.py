@@ -154,7 +154,7 @@ def test_blocks_and_threads_change_nothing(
         assert (pat_str, dict(counts)) == (pat_str, wanted(texts, pat_str, specials))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     texts=st.lists(st.text(st.sampled_from(ALPHABET), max_size=40), min_size=1, max_size=5),
     pat_str=st.sampled_from(PATTERNS),

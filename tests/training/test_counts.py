@@ -32,7 +32,6 @@ def counts_of(pieces: Mapping[bytes, int], pat_str: str | None = r"\w+") -> Piec
 SOME = counts_of({b"to": 2, b"be": 2, b"or": 1, "nö".encode(): 7, b"x" * 50: 2**40})
 
 
-@settings(deadline=None)
 @given(pieces_and_counts)
 def test_counts_hold_what_they_are_made_of(pieces: dict[bytes, int]) -> None:
     counts = counts_of(pieces)
@@ -41,7 +40,6 @@ def test_counts_hold_what_they_are_made_of(pieces: dict[bytes, int]) -> None:
     assert (counts.pat_str, counts.special_tokens) == (r"\w+", ("<end>",))
 
 
-@settings(deadline=None)
 @given(pieces_and_counts, pieces_and_counts)
 def test_a_sum_holds_the_pieces_of_both(left: dict[bytes, int], right: dict[bytes, int]) -> None:
     total = counts_of(left) + counts_of(right)
@@ -67,14 +65,12 @@ def test_a_sum_beyond_int64_is_refused() -> None:
     assert (half + counts_of({b"b": 2**62 - 1})).total == 2**63 - 1
 
 
-@settings(deadline=None)
 @given(pieces_and_counts, st.integers(0, 2**40))
 def test_rare_pieces_are_dropped(pieces: dict[bytes, int], n: int) -> None:
     kept = {piece: count for piece, count in pieces.items() if count >= n}
     assert counts_of(pieces).drop_below(n) == counts_of(kept)
 
 
-@settings(deadline=None)
 @given(pieces_and_counts)
 def test_the_most_common_come_first(pieces: dict[bytes, int]) -> None:
     want = sorted(pieces.items(), key=lambda row: (-row[1], row[0]))
@@ -164,7 +160,7 @@ def test_bad_special_tokens_are_refused(
 # Files
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(pieces=pieces_and_counts, pat_str=st.none() | st.text(min_size=1))
 def test_a_saved_file_loads_the_same(
     tmp_path_factory: pytest.TempPathFactory, pieces: dict[bytes, int], pat_str: str | None
@@ -308,7 +304,7 @@ def pa() -> Any:
     return pytest.importorskip("pyarrow")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(pieces=pieces_and_counts)
 def test_an_arrow_table_holds_the_same(pieces: dict[bytes, int]) -> None:
     pa = pytest.importorskip("pyarrow")

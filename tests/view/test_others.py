@@ -204,7 +204,7 @@ def test_many_chunks_within_one_are_found() -> None:
     assert found[-1].end_index == len("".join(lines))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.text("ab \n", max_size=40),
     st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)).map(sorted), max_size=6).map(sorted),

@@ -41,7 +41,7 @@ def sealed(body: bytes) -> bytes:
     return b"cutenc\x01\x00" + hashlib.sha256(body).digest() + body
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     name=st.text(max_size=5),
     pat_str=st.none() | st.text(max_size=5),
@@ -104,7 +104,7 @@ def test_damage_to_any_byte_is_found(tmp_path: Path, written: bytes) -> None:
         assert str(caught.value).startswith(str(path))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(data=st.data())
 def test_a_forged_file_gives_an_encoding_or_a_vocabulary_error(
     tmp_path_factory: pytest.TempPathFactory, written: bytes, data: st.DataObject

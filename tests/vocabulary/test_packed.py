@@ -28,7 +28,7 @@ def resealed(data: bytes) -> bytes:
     return data[:8] + hashlib.sha256(data[BODY_START:]).digest() + data[BODY_START:]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(ranks=rank_mappings(), seed=st.none() | st.integers(0, 2**32))
 def test_unpack_gives_back_what_pack_took(ranks: dict[bytes, int], seed: int | None) -> None:
     vocabulary = Vocabulary.from_ranks(ranks)
@@ -81,14 +81,14 @@ def test_truncation_at_any_place_is_found(packed: bytes) -> None:
             unpack(packed[:size])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=st.binary(max_size=400))
 def test_garbage_is_refused(data: bytes) -> None:
     with pytest.raises(CorruptDataError):
         unpack(data)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(data=st.data())
 def test_a_forged_file_gives_a_vocabulary_or_corrupt_data_error(
     packed: bytes, data: st.DataObject

@@ -23,7 +23,7 @@ def rank_lines(ranks: dict[bytes, int]) -> list[bytes]:
 LINES = rank_lines(SINGLE_BYTES)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(ranks=rank_mappings())
 def test_read_gives_the_ranks_that_were_written(
     tmp_path_factory: pytest.TempPathFactory, ranks: dict[bytes, int]
@@ -33,7 +33,7 @@ def test_read_gives_the_ranks_that_were_written(
     assert read_tiktoken(path).to_ranks() == ranks
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(ranks=rank_mappings())
 def test_write_and_read_give_the_vocabulary_back(
     tmp_path_factory: pytest.TempPathFactory, ranks: dict[bytes, int]

@@ -24,7 +24,7 @@ def vocabulary() -> Vocabulary:
     return Vocabulary.from_ranks(SPARSE_RANKS)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(rank_mappings())
 def test_to_ranks_gives_back_what_from_ranks_took(ranks: dict[bytes, int]) -> None:
     vocabulary = Vocabulary.from_ranks(ranks)

@@ -47,7 +47,7 @@ def test_every_chunker_keeps_its_promises(kind: str, make: Make) -> None:
         check_all(make, kind, text, size, (0, size // 4, size - 1)[number % 3], **options)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     text=ANY_TEXT,
     kind=ANY_KIND,

@@ -56,7 +56,7 @@ def test_slices_are_counted_as_if_alone(kind: str) -> None:
         assert counted == [count(text[start:end]) for start, end in spans]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(text=ANY_TEXT, kind=ANY_KIND)
 def test_any_slice_is_counted_as_if_alone(text: str, kind: str) -> None:
     slices, count = wrapped(kind).intervals(text), counter(kind)
@@ -114,7 +114,7 @@ def test_cuts_are_never_over_budget_and_none_of_the_next_fits(kind: str) -> None
         check_cut(kind, text[:400], n, rng.randint(0, min(len(text), 400) // 2))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(text=ANY_TEXT, kind=ANY_KIND, n=st.integers(0, 12))
 def test_any_cut(text: str, kind: str, n: int) -> None:
     check_cut(kind, text, n, 0)

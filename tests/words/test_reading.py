@@ -339,6 +339,20 @@ REFUSED: dict[str, tuple[Change, str]] = {
         splitters({"type": "Punctuation"}, SPACE | {"prepend_scheme": "first"}),
         "does not depend on the word alone",
     ),
+    **{
+        f"a first word that {part['type']} may take from the start": (
+            lambda content, part=part: (
+                normalizers(part)(content),
+                splitters(SPACE | {"prepend_scheme": "first"})(content),
+            )[0],
+            "can remove the first character",
+        )
+        for part in (
+            {"type": "Nmt"},
+            {"type": "StripAccents"},
+            {"type": "Replace", "pattern": {"String": "ab"}, "content": "c"},
+        )
+    },
     "a prefix of the text": (normalizers({"type": "Prepend", "prepend": "▁"}, RUNS), "Prepend"),
     "runs before a change": (normalizers(RUNS, {"type": "Lowercase"}), "steps after it change"),
     "runs inside words": (

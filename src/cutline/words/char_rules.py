@@ -11,7 +11,7 @@ import numpy as np
 
 from cutline.errors import PatternError, VocabularyError
 from cutline.kernels.words.images import ImageMaker
-from cutline.normalizing import SPACE, Prepend, Replace, Step, Strip
+from cutline.normalizing import SPACE, Form, Lower, Prepend, Replace, Step, Strip
 from cutline.pretokenize.charset import CODE_POINTS
 from cutline.words.characters import ClassName, chars_of
 from cutline.words.neighbours import LEFT, NO_CHARACTER, RIGHT, flagger
@@ -91,6 +91,8 @@ class CharRules:
     ) -> None:
         self._model = model
         self._metaspace = _metaspace_of(splitters)
+        if self._metaspace is not None and self._metaspace.prepend == "first":
+            _check_first(self._metaspace, steps)
         self._n_splitters = len(splitters)
         self.splits_white = any(isinstance(one, WhitespaceSplit) for one in splitters)
         self._classes, self._ways = _ways_of(splitters)
@@ -253,6 +255,14 @@ def _metaspace_of(splitters: tuple[Splitter, ...]) -> Metaspace | None:
         why = "whether a word is at the start of the text does not depend on the word alone"
         raise _refused(space, why, kind=PatternError)
     return space
+
+
+def _check_first(space: Metaspace, steps: tuple[Step, ...]) -> None:
+    """Refuse steps after which the first word may not be at the start of the text any more."""
+    for step in steps:
+        if not isinstance(step, Form | Lower):
+            why = f"{step!r} can remove the first character of a text, and then there is no prefix"
+            raise _refused(space, why, kind=PatternError)
 
 
 def _ways_of(splitters: tuple[Splitter, ...]) -> tuple[bytes, list[_Way]]:

@@ -4,12 +4,14 @@ Guarded by tests/words/test_encoding.py.
 """
 
 from cutline.kernels.base.characters cimport Characters
-from cutline.kernels.base.common cimport uint8_t, uint32_t
+from cutline.kernels.base.common cimport uint8_t, uint16_t, uint32_t
 from cutline.kernels.words.images cimport ImageMaker
 
 cdef enum:
     BLOCK_CHARACTERS = 256
     BLOCKS = 0x1100
+    SHORT_IMAGE = 8         # bytes: so many can be read from where any image begins
+    PARTS = 4               # of a block
     # Flags of an image
     LEFT = 1                # the character changes with the one before it
     RIGHT = 2               # ... with the one after it
@@ -24,16 +26,19 @@ cdef enum:
     GAP = 0xFF
 
 cdef struct Image:
-    uint32_t offset         # in the block's bytes
+    uint16_t offset         # in the block's bytes
     uint8_t n
+    uint8_t n_characters
     uint8_t first_group     # 0: at its edge is a marker, or it is empty
     uint8_t last_group
     uint8_t flags
+    uint8_t is_simple       # short, without markers, and of one group
 
 cdef struct CharBlock:
     Image images[BLOCK_CHARACTERS]
     uint8_t* images_bytes
-    bint is_alone           # none of the characters changes with others
+    # Of each part: no character changes with one before it, or with whatever is after it.
+    uint8_t is_calm[PARTS]
 
 
 cdef inline bint meets(uint8_t before, uint8_t flags) noexcept nogil:
@@ -59,8 +64,14 @@ cdef class CharMap:
     cdef Py_ssize_t prepare(self, str text) except -2
     cdef int prepare_all(self, str text) except -1
     cdef void look_at_ascii(self)
-    cdef Py_ssize_t look_through(self, const Characters* text, Py_ssize_t* place) noexcept nogil
-    cdef uint8_t flags_at(self, const Characters* text, Py_ssize_t at) noexcept nogil
-    cdef bint is_sure(
-        self, const Characters* text, Py_ssize_t at, uint8_t before, uint8_t flags
+    cdef Py_ssize_t next_entangled(self, const Characters* text, Py_ssize_t at) except -2
+    cdef Py_ssize_t look_through(
+        self, const Characters* text, Py_ssize_t stop, Py_ssize_t* at
     ) noexcept nogil
+    cdef uint8_t flags_at(self, const Characters* text, Py_ssize_t at) noexcept nogil
+    cdef Py_ssize_t first_unknown(self, const Characters* text, Py_ssize_t at) noexcept nogil
+    cdef Py_ssize_t next_sure(self, const Characters* text, Py_ssize_t at) except -2
+    cdef Py_ssize_t last_sure(
+        self, const Characters* text, Py_ssize_t at, Py_ssize_t at_least
+    ) except -2
+    cdef bint is_sure(self, const Characters* text, Py_ssize_t at) noexcept nogil

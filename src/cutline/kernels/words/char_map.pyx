@@ -8,7 +8,7 @@ from cython cimport auto_pickle, critical_section, wraparound
 from libc.stdlib cimport calloc, free
 
 from cutline.kernels.base.characters cimport Characters, Unit, char_at, characters_of
-from cutline.kernels.base.common cimport NOT_FOUND, grow, uint16_t
+from cutline.kernels.base.common cimport NOT_FOUND, characters_in, grow
 from cutline.kernels.words.images cimport BLANK, BREAK, META, Edges, ImageMaker, most_bytes
 
 cdef extern from "native.h":
@@ -17,8 +17,7 @@ cdef extern from "native.h":
 cdef enum:
     MOST_BREAKS = 30
     NEED_BLOCK = -3
-    AT_ONCE = 32
-    WATCHED = (1 << 20) - 1     # characters from one look for signals to the next, less one
+    WATCHED = 1 << 20           # characters from one look for signals to the next
 
 
 @auto_pickle(False)
@@ -67,10 +66,12 @@ cdef class CharMap:
         block = <CharBlock*> calloc(1, sizeof(CharBlock))
         if block == NULL:
             raise MemoryError("no memory for a block of characters")
-        block.is_alone = True
+        for at in range(PARTS):
+            block.is_calm[at] = True
         for at in range(BLOCK_CHARACTERS):
             text = characters_of(texts[at])
-            if not grow(<void**> &block.images_bytes, &slots, used + most_bytes(text.n) + 1, 1):
+            n = used + most_bytes(text.n) + SHORT_IMAGE
+            if not grow(<void**> &block.images_bytes, &slots, n, 1):
                 free_block(block)
                 raise MemoryError("no memory for a block of characters")
             n = self.maker.write(&text, block.images_bytes + used, &edges)
@@ -81,6 +82,7 @@ cdef class CharMap:
             image = &block.images[at]
             image.offset = used
             image.n = n
+            image.n_characters = characters_in(block.images_bytes + used, n, n)
             image.first_group = edges.first_group
             image.last_group = edges.last_group
             image.flags = flags[at]
@@ -88,8 +90,11 @@ cdef class CharMap:
                 image.flags |= MARKED
                 if block.images_bytes[used] >= BLANK:
                     image.flags |= ENDS_WORD
-            if flags[at] & (LEFT | RIGHT | PAIR | OPENS | JOINS):
-                block.is_alone = False
+            image.is_simple = (
+                0 < n <= SHORT_IMAGE and not breaks and edges.first_group == edges.last_group
+            )
+            if flags[at] & (LEFT | RIGHT | PAIR | JOINS):
+                block.is_calm[at * PARTS // BLOCK_CHARACTERS] = False
             used += n
         return block
 
@@ -120,24 +125,32 @@ cdef class CharMap:
     cdef Py_ssize_t prepare(self, str text) except -2:
         """Make the blocks of a text's characters. The first that is entangled, or NOT_FOUND."""
         cdef Characters characters = characters_of(text)
-        cdef Py_ssize_t at = 0, found
         if characters.is_ascii and self.ascii_is_simple:
             return NOT_FOUND
-        while True:
-            with nogil:
-                found = self.look_through(&characters, &at)
-            if found != NEED_BLOCK:
-                return found
-            self.fill(char_at(&characters, at) >> 8)
-            at = max(0, at - 1)     # whose flags matter for the next one
+        return self.next_entangled(&characters, 0)
 
-    cdef Py_ssize_t look_through(self, const Characters* text, Py_ssize_t* place) noexcept nogil:
-        """Go on until a block is missing, or a character is entangled."""
+    cdef Py_ssize_t next_entangled(self, const Characters* text, Py_ssize_t at) except -2:
+        """The first character from `at` on that is entangled, or NOT_FOUND."""
+        cdef Py_ssize_t found, stop
+        while True:
+            PyErr_CheckSignals()
+            stop = min(text.n, at + WATCHED)
+            with nogil:
+                found = self.look_through(text, stop, &at)
+            if found >= 0 or (found == NOT_FOUND and stop == text.n):
+                return found
+            if found == NEED_BLOCK:
+                self.fill(char_at(text, at) >> 8)
+
+    cdef Py_ssize_t look_through(
+        self, const Characters* text, Py_ssize_t stop, Py_ssize_t* at
+    ) noexcept nogil:
+        """Go on to `stop`, or until a block is missing, or a character is entangled."""
         if text.kind == 1:
-            return look_through_units(self, <const uint8_t*> text.data, text.n, place)
+            return look_through_units(self, <const uint8_t*> text.data, stop, at)
         if text.kind == 2:
-            return look_through_units(self, <const uint16_t*> text.data, text.n, place)
-        return look_through_units(self, <const uint32_t*> text.data, text.n, place)
+            return look_through_units(self, <const uint16_t*> text.data, stop, at)
+        return look_through_units(self, <const uint32_t*> text.data, stop, at)
 
     @wraparound(True)
     def entangled_parts(self, str text not None):
@@ -150,31 +163,25 @@ cdef class CharMap:
         Cost: linear in the text.
         """
         cdef Characters characters = characters_of(text)
-        cdef Py_ssize_t at, last_sure = 0
-        cdef uint8_t flags, before = 0
-        cdef bint inside = False
+        cdef Py_ssize_t at = 0, start, found
         starts, kinds = [0], [False]
         self.prepare_all(text)
-        for at in range(characters.n):
-            if at & WATCHED == WATCHED:
-                PyErr_CheckSignals()
-            flags = self.flags_at(&characters, at)
-            if at > 0 and self.is_sure(&characters, at, before, flags):
-                last_sure = at
-                if inside:
-                    inside = False
-                    starts.append(at)
-                    kinds.append(False)
-            elif (flags & RIGHT or meets(before, flags)) and not inside:
-                inside = True
-                if starts[-1] == last_sure:
-                    starts.pop()
-                    kinds.pop()
-                if not kinds or not kinds[-1]:
-                    starts.append(last_sure)
-                    kinds.append(True)
-            before = flags
-        return starts, kinds
+        while True:
+            found = self.next_entangled(&characters, at)
+            if found == NOT_FOUND:
+                return starts, kinds
+            start = self.last_sure(&characters, found, at_least=starts[-1])
+            if starts[-1] == start:
+                starts.pop()
+                kinds.pop()
+            if not kinds or not kinds[-1]:
+                starts.append(start)
+                kinds.append(True)
+            at = self.next_sure(&characters, found + 1)
+            if at == NOT_FOUND:
+                return starts, kinds
+            starts.append(at)
+            kinds.append(False)
 
     def is_entangled(self, str text not None):
         """Whether characters of a text change one another."""
@@ -183,32 +190,58 @@ cdef class CharMap:
     def sure_starts(self, str text not None, Py_ssize_t begin, Py_ssize_t gap):
         """Places after `begin` where a word ends whatever is around, `gap` or more apart."""
         cdef Characters characters = characters_of(text)
-        cdef Py_ssize_t at, last = begin
-        cdef uint8_t flags, before = 0
+        cdef Py_ssize_t at = begin
         places = []
         self.prepare_all(text)
-        for at in range(begin, characters.n):
-            if at & WATCHED == WATCHED:
-                PyErr_CheckSignals()
-            flags = self.flags_at(&characters, at)
-            if at - last >= gap and at > begin and self.is_sure(&characters, at, before, flags):
-                places.append(at)
-                last = at
-            before = flags
-        return places
+        while True:
+            at = self.next_sure(&characters, at + max(gap, 1))
+            if at == NOT_FOUND:
+                return places
+            places.append(at)
+
+    cdef Py_ssize_t next_sure(self, const Characters* text, Py_ssize_t at) except -2:
+        """The first place from `at` on where a word ends whatever is around, or NOT_FOUND."""
+        cdef Py_ssize_t stop
+        while at < text.n:
+            PyErr_CheckSignals()
+            stop = min(text.n, at + WATCHED)
+            with nogil:
+                while at < stop and not self.is_sure(text, at):
+                    at += 1
+            if at < stop:
+                return at
+        return NOT_FOUND
+
+    cdef Py_ssize_t last_sure(
+        self, const Characters* text, Py_ssize_t at, Py_ssize_t at_least
+    ) except -2:
+        """The last such place before `at`, or `at_least`."""
+        cdef Py_ssize_t stop
+        at -= 1
+        while at > at_least:
+            PyErr_CheckSignals()
+            stop = max(at_least, at - WATCHED)
+            with nogil:
+                while at > stop and not self.is_sure(text, at):
+                    at -= 1
+            if at > stop:
+                return at
+        return at_least
 
     cdef uint8_t flags_at(self, const Characters* text, Py_ssize_t at) noexcept nogil:
         cdef uint32_t code_point = char_at(text, at)
         return self.blocks[code_point >> 8].images[code_point & 0xFF].flags
 
-    cdef bint is_sure(
-        self, const Characters* text, Py_ssize_t at, uint8_t before, uint8_t flags
-    ) noexcept nogil:
-        """Whether a word ends before a character, whatever is around the two."""
+    cdef bint is_sure(self, const Characters* text, Py_ssize_t at) noexcept nogil:
+        """Whether a word ends before a character (at > 0), whatever is around the two."""
         cdef const CharBlock* block
         cdef const Image* image
         cdef uint32_t code_point
-        if not flags & ENDS_WORD or meets(before, flags) or flags & RIGHT:
+        cdef uint8_t flags = self.flags_at(text, at), before
+        if not flags & ENDS_WORD or flags & RIGHT:
+            return False
+        before = self.flags_at(text, at - 1)
+        if meets(before, flags):
             return False
         if at + 1 < text.n and meets(flags, self.flags_at(text, at + 1)):
             return False
@@ -227,46 +260,55 @@ cdef class CharMap:
         return image.n == 1 or block.images_bytes[image.offset + image.n - 2] != BLANK
 
     cdef int prepare_all(self, str text) except -1:
-        for number in {ord(character) >> 8 for character in set(text)}:
-            if self.blocks[number] == NULL:
-                self.fill(number)
-        return 0
+        """Make the blocks of a text's characters."""
+        cdef Characters characters = characters_of(text)
+        cdef Py_ssize_t at = 0
+        while True:
+            with nogil:
+                at = self.first_unknown(&characters, at)
+            if at == NOT_FOUND:
+                return 0
+            self.fill(char_at(&characters, at) >> 8)
+
+    cdef Py_ssize_t first_unknown(self, const Characters* text, Py_ssize_t at) noexcept nogil:
+        """The first character from `at` on whose block is not made, or NOT_FOUND."""
+        if text.kind == 1:
+            return NOT_FOUND    # there is but the first block, which was made at the start
+        if text.kind == 2:
+            return first_unknown_unit(self, <const uint16_t*> text.data, text.n, at)
+        return first_unknown_unit(self, <const uint32_t*> text.data, text.n, at)
 
 
-cdef inline bint same_block(const Unit* text) noexcept nogil:
-    """Whether the next characters are all of one block; compilers look at many at a time."""
-    cdef Unit apart = 0
-    cdef Py_ssize_t at
-    for at in range(AT_ONCE):
-        apart |= text[at] ^ text[0]
-    return apart < BLOCK_CHARACTERS
+cdef Py_ssize_t first_unknown_unit(
+    CharMap char_map, const Unit* text, Py_ssize_t n, Py_ssize_t at
+) noexcept nogil:
+    while at < n and char_map.blocks[text[at] >> 8] != NULL:
+        at += 1
+    return at if at < n else NOT_FOUND
 
 
 cdef Py_ssize_t look_through_units(
-    CharMap char_map, const Unit* text, Py_ssize_t n, Py_ssize_t* place
+    CharMap char_map, const Unit* text, Py_ssize_t stop, Py_ssize_t* place
 ) noexcept nogil:
-    cdef uint8_t flags, before = 0
-    cdef Py_ssize_t at = place[0]
+    cdef uint8_t flags, before
+    cdef Py_ssize_t at = place[0], found = NOT_FOUND
     cdef const CharBlock* block
-    while at < n:
+    while at < stop:
         block = char_map.blocks[text[at] >> 8]
-        if block != NULL and block.is_alone and n - at >= AT_ONCE and same_block(text + at):
-            before = 0
-            at += AT_ONCE
-            continue
         if block == NULL:
-            place[0] = at
-            return NEED_BLOCK
-        if block.is_alone:
+            found = NEED_BLOCK
+            break
+        if not block.is_calm[text[at] >> 6 & PARTS - 1]:
+            flags = block.images[text[at] & 0xFF].flags
             before = 0
-            at += 1
-            continue
-        flags = block.images[text[at] & 0xFF].flags
-        if flags & RIGHT or meets(before, flags):
-            return at
-        before = flags
+            if at > 0 and flags & (LEFT | RIGHT | PAIR | JOINS):
+                before = char_map.blocks[text[at - 1] >> 8].images[text[at - 1] & 0xFF].flags
+            if flags & RIGHT or meets(before, flags):
+                found = at
+                break
         at += 1
-    return NOT_FOUND
+    place[0] = at
+    return found
 
 
 cdef Py_ssize_t breaks_in(const uint8_t* image, Py_ssize_t n) noexcept nogil:

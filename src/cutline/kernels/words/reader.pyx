@@ -7,10 +7,11 @@ from libc.stdlib cimport free
 
 from cutline.kernels.base.characters cimport Unit, char_at
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, NO_MEMORY, grow, is_continuation, likely, memmove, uint16_t, uint32_t, unlikely,
+    INTERRUPTED, NO_MEMORY, grow, is_continuation, likely, memcpy, memmove, uint16_t, uint32_t,
+    unlikely,
 )
 from cutline.kernels.base.signals cimport is_interrupted
-from cutline.kernels.words.char_map cimport GAP, LOOK, MARKED, WHITE, Image
+from cutline.kernels.words.char_map cimport GAP, LOOK, MARKED, SHORT_IMAGE, WHITE, Image
 from cutline.kernels.words.images cimport BLANK, META
 
 cdef enum:
@@ -48,7 +49,7 @@ cdef Py_ssize_t read_words(Reader* reader, Words* words) noexcept nogil:
         reader.used = 0
     while reader.at < reader.end and words.count < WORDS:
         stop = min(reader.end, reader.at + STRETCH)
-        if not reserve(reader, 2 * STRETCH + ROOM):
+        if not reserve(reader, SHORT_IMAGE * STRETCH + ROOM):
             return NO_MEMORY
         if not reader.traces:
             if reader.text.kind == 1:
@@ -119,30 +120,50 @@ cdef inline void put_byte(Reader* reader, uint8_t byte) noexcept nogil:
 cdef void read_simple(
     Reader* reader, Words* words, const Unit* text, Py_ssize_t stop
 ) noexcept nogil:
-    """Read characters of ASCII that become a byte, a gap or a META, up to another one.
+    """Read characters with simple images, and of ASCII gaps and METAs, up to another one.
 
-    There is room for a META and a byte for each of them.
+    There is room for SHORT_IMAGE bytes for each of them, and a META.
     """
     cdef uint8_t* buffer = reader.buffer
     cdef const uint8_t* ascii = reader.ascii
     cdef const uint8_t* groups = reader.ascii_group if reader.has_groups else NULL
+    cdef const CharBlock* block
+    cdef const Image* image
     cdef Py_ssize_t at = reader.at, used = reader.used, start = used
+    cdef Py_ssize_t continued = 0       # bytes of characters after their first ones
     cdef uint8_t known, group
     while at < stop:
         if text[at] >= 128:
-            break
+            block = reader.blocks[text[at] >> 8]
+            image = &block.images[text[at] & 0xFF]
+            if not image.is_simple or (reader.is_open and reader.group != image.first_group):
+                break
+            if not reader.is_open:
+                if words.count >= WORDS:
+                    break
+                start = used = open_word(
+                    reader, at, used, block.images_bytes[image.offset] != META
+                )
+                reader.group = image.first_group
+            reader.is_blank = False
+            group = reader.group
+            while image.is_simple and image.first_group == group:
+                memcpy(buffer + used, block.images_bytes + image.offset, SHORT_IMAGE)
+                used += image.n
+                continued += image.n - image.n_characters
+                at += 1
+                if at == stop or text[at] < 128:
+                    break
+                block = reader.blocks[text[at] >> 8]
+                image = &block.images[text[at] & 0xFF]
+            continue
         known = ascii[text[at]]
         if likely(0 < known < 128):
             if unlikely(not reader.is_open):
                 if words.count >= WORDS:
                     break
-                reader.at = at
-                reader.used = start = used
-                begin_word(reader, False)
+                start = used = open_word(reader, at, used, True)
                 reader.group = reader.ascii_group[text[at]]
-                if reader.prefixes:
-                    buffer[used] = META
-                    used += 1
             elif groups != NULL and reader.group != groups[text[at]]:
                 break
             reader.is_blank = False
@@ -164,16 +185,15 @@ cdef void read_simple(
             if reader.is_open and not (
                 known == BLANK and reader.is_blank and reader.collapses
             ):
-                close_stretch(reader, used, start, at)
+                close_stretch(reader, used, start, continued, at)
                 end_word(reader, words)
                 start = used
+                continued = 0
             if known != GAP:
                 if not reader.is_open:
                     if words.count >= WORDS:
                         break
-                    reader.at = at
-                    reader.used = start = used
-                    begin_word(reader, False)
+                    start = used = open_word(reader, at, used, False)
                     reader.group = reader.ascii_group[text[at]]
                     buffer[used] = META
                     used += 1
@@ -184,15 +204,27 @@ cdef void read_simple(
                 at += 1
                 break
         at += 1
-    close_stretch(reader, used, start, at)
+    close_stretch(reader, used, start, continued, at)
     reader.at = at
 
 
+cdef inline Py_ssize_t open_word(
+    Reader* reader, Py_ssize_t at, Py_ssize_t used, bint prefixes
+) noexcept nogil:
+    """Begin a word at a character, with a META where a prefix is due. Returns what is used."""
+    reader.at = at
+    reader.used = used
+    begin_word(reader, False)
+    if prefixes and reader.prefixes:
+        put_byte(reader, META)
+    return reader.used
+
+
 cdef inline void close_stretch(
-    Reader* reader, Py_ssize_t used, Py_ssize_t start, Py_ssize_t at
+    Reader* reader, Py_ssize_t used, Py_ssize_t start, Py_ssize_t continued, Py_ssize_t at
 ) noexcept nogil:
     """Note what read_simple added to the open word, up to the character `at`."""
-    reader.characters += used - start
+    reader.characters += used - start - continued
     if used > start:
         reader.last = at - 1
     reader.used = used
@@ -249,9 +281,8 @@ cdef bint read_character(Reader* reader, Words* words) noexcept nogil:
 cdef inline void go_on(Reader* reader, const Image* image, const uint8_t* written) noexcept nogil:
     """Add an image without markers to the open word."""
     cdef Py_ssize_t at
-    for at in range(image.n):
-        reader.buffer[reader.used + at] = written[at]
-        reader.characters += not is_continuation(written[at])
+    memcpy(reader.buffer + reader.used, written, image.n)
+    reader.characters += image.n_characters
     if reader.traces:
         for at in range(image.n):
             reader.origins[reader.used + at] = reader.at

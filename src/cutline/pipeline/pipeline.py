@@ -76,7 +76,7 @@ class Pipeline:
         """Bounds the ends of slices within a budget."""
         from cutline.pipeline.upper_bound import UpperBound
 
-        return UpperBound(self.spec, self.ordinary_finders)
+        return UpperBound(self.spec, self.ordinary_finders, self.safe_points.neighbours)
 
     def changes(self, text: str) -> bool:
         """Return whether any step changes a text, or a slice of it."""

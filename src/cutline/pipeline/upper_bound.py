@@ -29,9 +29,12 @@ class UpperBound:
     Args:
         spec: the tokenizer.
         finders: find the added tokens that ordinary text can contain.
+        neighbours: what is known of the pieces of its texts.
     """
 
-    def __init__(self, spec: TokenizerSpec, finders: tuple[AddedFinder, ...]) -> None:
+    def __init__(
+        self, spec: TokenizerSpec, finders: tuple[AddedFinder, ...], neighbours: Neighbours
+    ) -> None:
         vocabulary, steps = spec.vocabulary, spec.normalizer
         self._spec = spec
         self._finders = finders
@@ -62,7 +65,7 @@ class UpperBound:
         self._known: dict[bytes, int] = {}
         self._neighbours: Neighbours | None = None
         if spec.splittings or (spec.pat_str and compile_pattern(spec.pat_str).has_gaps):
-            self._neighbours = Neighbours(spec.pat_str or "", spec.splittings)
+            self._neighbours = neighbours
 
     def limit(self, text: str, n: int) -> int:
         """Return an end such that no longer prefix of a text has at most n tokens.

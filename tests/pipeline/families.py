@@ -209,6 +209,12 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         added("<s>"),
         [],
     ),
+    "scripts apart": lambda: (
+        sequence(pre.UnicodeScripts(), pre.Digits(), GPT2),
+        normalizers.NFC(),
+        added("<s>"),
+        added("the"),
+    ),
     "looks behind": lambda: (
         sequence(split(r"(?<=\p{Ll})(?=\p{Lu})|\s+(?!\S)"), GPT2),
         None,

@@ -294,10 +294,6 @@ REFUSED: dict[str, tuple[Change, str]] = {
         "is a token across such a place",
     ),
     "bytes twice": (setting("pre_tokenizer", split_of(GPT2, GPT2)), "a second ByteLevel writes"),
-    "scripts": (
-        setting("pre_tokenizer", split_of(pre.UnicodeScripts(), GPT2)),
-        r"only those that docs/tokenizers\.md lists",
-    ),
     "a blank before each piece": (
         setting("pre_tokenizer", split_of(pre.Digits(), pre.ByteLevel(add_prefix_space=True))),
         "a blank would be put before every piece",

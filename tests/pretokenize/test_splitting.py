@@ -1,11 +1,12 @@
 """Splittings one after another against the real pre-tokenizers; pairs against all short texts."""
 
 import random
-from itertools import product
+from itertools import accumulate, product
 
 import numpy as np
 import pytest
 
+from cutline.formats.stages import scripts_pattern
 from cutline.pretokenize.neighbours import Neighbours
 from cutline.pretokenize.oniguruma import from_oniguruma_for_search
 from cutline.pretokenize.splitting import Behavior, Splitting, prefix_counts, split_spans
@@ -36,8 +37,14 @@ def pieces(splittings: list[Splitting], text: str) -> list[tuple[int, int]]:
     """Code-point spans of the pieces."""
     utf8 = text.encode()
     starts, ends = split_spans(splittings, utf8)
-    characters = [len(utf8[:at].decode(errors="ignore")) for at in range(len(utf8) + 1)]
-    return [(characters[start], characters[end]) for start, end in zip(starts, ends, strict=True)]
+    place = {
+        at: number
+        for number, at in enumerate(accumulate(map(len, map(str.encode, text)), initial=0))
+    }
+    return [
+        (place[start], place[end])
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+    ]
 
 
 def real(parts: list[tuple[str, Behavior, bool]]) -> object:
@@ -90,6 +97,21 @@ def test_several_are_applied_one_after_another(seed: int) -> None:
             if neighbours.apart[classes[at - 1], classes[at]]:
                 right = [(at + start, at + end) for start, end in pieces(splittings, text[at:])]
                 assert pieces(splittings, text[:at]) + right == found, (parts, text, at)
+
+
+def test_scripts_are_those_of_tokenizers() -> None:
+    """In order, and with other neighbours; what has no script begins no piece."""
+    splitter, splitting = (
+        pre.UnicodeScripts(),
+        Splitting(scripts_pattern(), "removed", inverted=True),
+    )
+    points = [*range(0xD800), *range(0xE000, 0x110000)]
+    for seed in range(3):
+        for start in range(0, len(points), 10_000):
+            text = "".join(map(chr, points[start : start + 10_000]))
+            spans = [span for _, span in splitter.pre_tokenize_str(text)]
+            assert pieces([splitting], text) == spans, hex(points[start])
+        random.Random(seed).shuffle(points)
 
 
 FAR = [r"\s+$", "a+b", "a+b|a", "ab|(?:ab|a)+1", r"a{3}(?:a|\s)*1|a", r"(?:\s|a)+1|\s+(?!\S)"]

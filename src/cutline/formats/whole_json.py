@@ -29,10 +29,11 @@ from cutline.formats.json_parts import (
     word_decoder,
 )
 from cutline.formats.merges import Merge, as_text, list_merges, list_texts, unreachable
-from cutline.formats.stages import read_pattern
+from cutline.formats.stages import read_pattern, scripts_pattern
 from cutline.formats.word_json import UNLIMITED, unused_prefix
 from cutline.normalizing import Prepend, Replace, Spell, Unknown
 from cutline.pretokenize.oniguruma import to_oniguruma
+from cutline.pretokenize.splitting import Splitting
 from cutline.spec import TokenizerSpec
 from cutline.words.models import Unigram, WordPiece
 
@@ -207,17 +208,19 @@ def _ended(text: str, suffix: str) -> str:
 
 def _splitters(spec: TokenizerSpec) -> dict[str, Any]:
     """Write what splits a text several times."""
-    parts: list[dict[str, Any]] = [
-        {
-            "type": "Split",
-            "pattern": {"Regex": _written_pattern(one.pat_str)},
-            "behavior": one.behavior.title().replace(" ", ""),
-            "invert": one.inverted,
-        }
-        for one in spec.splittings
-    ]
-    parts.append(pre_tokenizer(None, prefix_space=spec.prefix_space))
+    parts = [*map(_splitter, spec.splittings), pre_tokenizer(None, prefix_space=spec.prefix_space)]
     return {"type": "Sequence", "pretokenizers": parts}
+
+
+def _splitter(one: Splitting) -> dict[str, Any]:
+    if one.pat_str.startswith(r"\p{UnicodeScripts=") and one.pat_str == scripts_pattern():
+        return {"type": "UnicodeScripts"}
+    return {
+        "type": "Split",
+        "pattern": {"Regex": _written_pattern(one.pat_str)},
+        "behavior": one.behavior.title().replace(" ", ""),
+        "invert": one.inverted,
+    }
 
 
 def _written_pattern(pat_str: str) -> str:

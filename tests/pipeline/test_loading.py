@@ -271,7 +271,7 @@ REFUSED: dict[str, tuple[Change, str]] = {
     ),
     "subwords": (
         setting("model.continuing_subword_prefix", "##"),
-        'continuing_subword_prefix is "##", which is not supported; a letter inside a word',
+        'continuing_subword_prefix is "##", which is not supported; a blank is written before wo',
     ),
     "random tokens": (setting("model.dropout", 0.1), "dropout is 0.1.*tokens would be random"),
     "its decoder": (setting("decoder", {"type": "Metaspace"}), "decoder is"),

@@ -48,6 +48,7 @@ _DECODERS: Final = (
 )
 _BLANK_BYTE: Final = as_text(b" ")
 _SUFFIX: Final = "</w>"  # CLIP's
+_PREFIXES: Final = ("##", "@@", "</c>")  # of tokens inside a piece: one that no token begins with
 _STRIP: Final = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
 
 
@@ -92,7 +93,8 @@ def _candidates(spec: TokenizerSpec, split: SplitRegex | None) -> Iterator[dict[
     if spec.characters is not None:
         yield from [_of_ended(spec, split)] if spec.marks_word_ends else _of_characters(spec)
     elif spec.model is None:
-        yield _of_bytes(spec, split)
+        for prefix in _PREFIXES if spec.marks_word_starts else ("",):
+            yield _of_bytes(spec, split, prefix)
     else:
         yield document_of(
             spec,
@@ -166,12 +168,16 @@ def _all_tokens(spec: TokenizerSpec) -> Iterator[tuple[bytes, int]]:
 # BPE over bytes
 
 
-def _of_bytes(spec: TokenizerSpec, split: SplitRegex | None) -> dict[str, Any]:
+def _of_bytes(spec: TokenizerSpec, split: SplitRegex | None, prefix: str) -> dict[str, Any]:
     suffix = _SUFFIX if spec.marks_word_ends else _BLANK_BYTE
     vocabulary = spec.vocabulary
+
+    def named(text: str) -> str:
+        return _begun(text, prefix) if prefix else _ended(text, suffix)
+
     ids = dict(zip(list_texts(vocabulary), vocabulary.ids.tolist(), strict=True))
     ids |= {as_text(token): number for token, number in spec.unreachable_tokens.items()}
-    ids = {_ended(text, suffix): number for text, number in ids.items()}
+    ids = {named(text): number for text, number in ids.items()}
     for text, number in spec.own_tokens.items():
         if ids.setdefault(text, number) != number:
             raise VocabularyError(
@@ -183,6 +189,9 @@ def _of_bytes(spec: TokenizerSpec, split: SplitRegex | None) -> dict[str, Any]:
     if spec.marks_word_ends:  # symbols of a last letter and the suffix are not merged
         merges = [(left, _ended(right, suffix)) for left, right in merges if right != _BLANK_BYTE]
         settings["end_of_word_suffix"] = suffix
+    if spec.marks_word_starts:  # nor are those of a first letter
+        merges = [(named(left), named(right)) for left, right in merges if left != _BLANK_BYTE]
+        settings["continuing_subword_prefix"] = prefix
     model = bpe_model(
         dict(sorted(ids.items(), key=lambda item: item[1])),
         merges,
@@ -204,6 +213,12 @@ def _ended(text: str, suffix: str) -> str:
     """Write a suffix for the blank at the end of a token; see `word_ends.py`."""
     is_ended = len(text) > 1 and text.endswith(_BLANK_BYTE)
     return text.removesuffix(_BLANK_BYTE) + suffix if is_ended else text
+
+
+def _begun(text: str, prefix: str) -> str:
+    """Write a token inside a piece with a prefix, and one at its start without a blank."""
+    is_begun = len(text) > 1 and text.startswith(_BLANK_BYTE)
+    return text.removeprefix(_BLANK_BYTE) if is_begun else prefix + text
 
 
 def _splitters(spec: TokenizerSpec) -> dict[str, Any]:

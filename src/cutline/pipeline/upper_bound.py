@@ -86,7 +86,7 @@ class UpperBound:
         """Return whether tokens cover just this text, and each slice of it, whatever the pieces."""
         spec = self._spec
         return (
-            not spec.marks_word_ends
+            not spec.marks_words
             and all(step.keeps_slices(text) for step in spec.normalizer)
             and not any(finder.may_find(text) for finder in self._finders)
             and bool(np.all(self._in_pieces_of(text)))
@@ -97,13 +97,13 @@ class UpperBound:
         has_added = any(finder.may_find(text) for finder in self._finders)
         traced = trace(Traced.of(text), self._spec.normalizer)
         written = set(traced.text.encode())
-        if self._spec.marks_word_ends:
+        if self._spec.marks_words:
             written.add(ord(" "))
         if self._spec.normalizer and has_added:
             written |= set(text.encode())
         added = self._longest_added * has_added
         # Of an unknown character that pieces of a model over characters have, too.
-        unknown = 4 if self._spec.marks_word_ends and self._spec.characters is not None else 0
+        unknown = 4 if self._spec.marks_words and self._spec.characters is not None else 0
         longest = max(self._longest(bytes(sorted(written))), added, unknown)
         lengths = [
             0 if self._skips_space and character in SPACE else len(character.encode())

@@ -445,8 +445,8 @@ cdef class PieceSplitter:
         return True
 
 
-def mark_ends(ScanTables tables not None, bytes text not None):
-    """The pieces of valid UTF-8 that a pattern matches, each with a blank at its end."""
+def mark_pieces(ScanTables tables not None, bytes text not None, bint at_start):
+    """The pieces of valid UTF-8 that a pattern matches, each with a blank at its end or start."""
     cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
     cdef Py_ssize_t n = PyBytes_GET_SIZE(text), at = 0, end, used = 0, lookahead_end = 0
     cdef uint8_t* out = <uint8_t*> malloc(2 * n + 1)
@@ -458,10 +458,9 @@ def mark_ends(ScanTables tables not None, bytes text not None):
             if end == NOT_FOUND:
                 at += char_bytes(data[at])
                 continue
-            memcpy(out + used, data + at, end - at)
-            used += end - at
-            out[used] = c" "
-            used += 1
+            memcpy(out + used + at_start, data + at, end - at)
+            used += end - at + 1
+            out[used - 1 if not at_start else used - 1 - (end - at)] = c" "
             at = end
     try:
         return PyBytes_FromStringAndSize(<const char*> out, used)

@@ -198,8 +198,8 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         added("[CLS]"),
         [*added("the", "<tool_call>"), *added("in", lstrip=True, rstrip=True)],
     ),
-    "subwords, clip's words": lambda: (
-        sequence(split(CLIP, "removed", invert=True), GPT2),
+    "subwords of words alone": lambda: (
+        sequence(split(r"[\p{L}\p{M}]+|\p{N}", "removed", invert=True), BYTES),
         None,
         added("<s>"),
         [],

@@ -89,7 +89,7 @@ def test_some_random_merges_are_read() -> None:
 
 @pytest.mark.parametrize("trims", [False, True])
 def test_offsets_are_those_of_tokenizers(trims: bool) -> None:
-    for name in ("subwords", "subwords, clip's words"):
+    for name in ("subwords", "subwords of words alone"):
         tokenizer = tokenizers.Tokenizer.from_str(build(name).to_str())
         tokenizer.post_processor = tokenizers.processors.ByteLevel(trim_offsets=trims)
         encoding = cutline.Encoding.from_tokenizers(tokenizer)

@@ -10,6 +10,7 @@ certain that the tokens inside them consist of marks.
 import re
 import unicodedata
 from itertools import takewhile
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,9 @@ from cutline.pretokenize.store import compile_pattern
 from cutline.spec import TokenizerSpec
 
 __all__ = ["UpperBound"]
+
+_LONGER: Final = np.array([0x80, 0x800, 0x10000])  # code points that have one byte more
+_SPACE_POINTS: Final = np.array([*map(ord, SPACE)])
 
 
 class UpperBound:
@@ -105,10 +109,10 @@ class UpperBound:
         # Of an unknown character that pieces of a model over characters have, too.
         unknown = 4 if self._spec.marks_words and self._spec.characters is not None else 0
         longest = max(self._longest(bytes(sorted(written))), added, unknown)
-        lengths = [
-            0 if self._skips_space and character in SPACE else len(character.encode())
-            for character in traced.text
-        ]
+        points = np.frombuffer(traced.text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+        lengths = 1 + np.searchsorted(_LONGER, points, side="right")
+        if self._skips_space:
+            lengths[np.isin(points, _SPACE_POINTS)] = 0
         ends = np.cumsum(self._in_pieces_of(traced.text) * lengths)
         most = n * longest + self._most + self._longest_added
         beyond = int(np.searchsorted(ends, most, side="right"))

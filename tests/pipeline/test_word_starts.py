@@ -75,6 +75,71 @@ def test_random_merges_are_equal_or_refused(seed: int, prefix: str, tmp_path: Pa
         assert counter.split_at(0, 2) == encoding.split_at(text, 2) == fitting[-1]
 
 
+@pytest.mark.parametrize("seed", range(120))
+def test_random_merges_over_characters_are_equal_or_refused(seed: int, tmp_path: Path) -> None:
+    """Any character may be unknown at the start of a word, inside it, or in both places."""
+    chooser = random.Random(seed)
+    first, inner = (chooser.sample("ab#é日", chooser.randint(1, 5)) for _ in range(2))
+    first, inner, merges = [*first], [PREFIX + one for one in inner], []
+    for _ in range(chooser.randint(0, 10)):
+        left, right = chooser.choice([*first, *inner]), chooser.choice(inner)
+        whole = left + right[len(PREFIX) :]
+        if (left, right) not in merges and len(whole) < 10:
+            merges.append((left, right))
+            (inner if left in inner else first).append(whole)
+    tokens = dict.fromkeys(["<unk>", *first, *inner, *chooser.choices(["<s>", "xy", "##xy"], k=2)])
+    vocab = {token: number for number, token in enumerate(tokens)}
+    tokenizer = tokenizers.Tokenizer(
+        tokenizers.models.BPE(
+            vocab=vocab, merges=merges, continuing_subword_prefix=PREFIX, unk_token="<unk>"
+        )
+    )
+    tokenizer.pre_tokenizer = pre.WhitespaceSplit()
+    tokenizer.add_special_tokens(["<unk>", "<s>"])
+    if seed % 3 == 0:
+        tokenizer.add_tokens(["aba", "b b", "☃", tokenizers.AddedToken("é", single_word=True)])
+    tokenizer = shuffled_ids(tokenizer, seed)
+    try:
+        encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    except VocabularyError:
+        return
+    encoding.save(tmp_path / "x.cutline")
+    encoding.save(tmp_path / "tokenizer.json")
+    again = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    for other in (
+        pickle.loads(pickle.dumps(encoding)),
+        cutline.load(tmp_path / "x.cutline"),
+        cutline.load(tmp_path / "tokenizer.json"),
+    ):
+        assert other.content_hash == encoding.content_hash
+    for _ in range(30):
+        parts = [*"aaabb##é日☃ \ue000\u2581", "<unk>", "xy", "aba", " "]
+        text = "".join(chooser.choices(parts, k=chooser.randint(1, 9)))
+        expected = ids(tokenizer, text)
+        assert encoding.encode(text, allowed_special="all") == expected == ids(again, text), text
+        if "<unk>" not in text:
+            counter, n = encoding.intervals(text), len(text)
+            counts = [len(ids(tokenizer, text[:end])) for end in range(n + 1)]
+            assert [counter.count(0, end) for end in range(n + 1)] == counts
+            fitting = [end for end in range(n + 1) if counts[end] <= 2]
+            assert counter.split_at(0, 2) == encoding.split_at(text, 2) == fitting[-1]
+
+
+def test_most_random_merges_over_characters_are_read() -> None:
+    vocab = {"<unk>": 5, "a": 0, "##b": 1, "##c": 2, "ab": 3, "##cb": 4}
+    model = tokenizers.models.BPE(
+        vocab=vocab, merges=[("a", "##b"), ("##c", "##b")], continuing_subword_prefix=PREFIX,
+        unk_token="<unk>",
+    )  # fmt: skip
+    tokenizer = tokenizers.Tokenizer(model)
+    tokenizer.pre_tokenizer = pre.WhitespaceSplit()
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    assert encoding.encode("abcb ba") == ids(tokenizer, "abcb ba") == [3, 4, 5, 5]
+    assert encoding.decode([3, 4]) == "abcb"
+    _, spans = encoding.encode_with_offsets("abcb ab")
+    assert spans.tolist() == [[0, 2], [2, 4], [5, 7]]
+
+
 def test_some_random_merges_are_read() -> None:
     tokenizer = made([("a", "##b"), ("ab", "##a"), ("##a", "##b")])
     encoding = cutline.Encoding.from_tokenizers(tokenizer)

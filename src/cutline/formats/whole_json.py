@@ -81,7 +81,7 @@ def make_document(spec: TokenizerSpec, split: SplitRegex | None) -> dict[str, An
 def _comparable(spec: TokenizerSpec, like: TokenizerSpec) -> TokenizerSpec:
     """Leave out what a file does not say, or says in other words."""
     spec = spec._replace(max_tokens=None, prompts={})
-    if like.characters is None or like.marks_word_ends:
+    if like.characters is None or like.marks_words:
         return spec._replace(pat_str=like.pat_str)
     assert spec.characters is not None
     if any(token.normalized for token in like.added_tokens):
@@ -90,10 +90,15 @@ def _comparable(spec: TokenizerSpec, like: TokenizerSpec) -> TokenizerSpec:
 
 
 def _candidates(spec: TokenizerSpec, split: SplitRegex | None) -> Iterator[dict[str, Any]]:
+    prefixes = _PREFIXES if spec.marks_word_starts else ("",)
     if spec.characters is not None:
-        yield from [_of_ended(spec, split)] if spec.marks_word_ends else _of_characters(spec)
+        if not spec.marks_words:
+            yield from _of_characters(spec)
+            return
+        for prefix in prefixes:
+            yield _of_ended(spec, split, prefix)
     elif spec.model is None:
-        for prefix in _PREFIXES if spec.marks_word_starts else ("",):
+        for prefix in prefixes:
             yield _of_bytes(spec, split, prefix)
     else:
         yield document_of(
@@ -173,7 +178,7 @@ def _of_bytes(spec: TokenizerSpec, split: SplitRegex | None, prefix: str) -> dic
     vocabulary = spec.vocabulary
 
     def named(text: str) -> str:
-        return _begun(text, prefix) if prefix else _ended(text, suffix)
+        return _begun(text, prefix, _BLANK_BYTE) if prefix else _ended(text, suffix)
 
     ids = dict(zip(list_texts(vocabulary), vocabulary.ids.tolist(), strict=True))
     ids |= {as_text(token): number for token, number in spec.unreachable_tokens.items()}
@@ -215,10 +220,10 @@ def _ended(text: str, suffix: str) -> str:
     return text.removesuffix(_BLANK_BYTE) + suffix if is_ended else text
 
 
-def _begun(text: str, prefix: str) -> str:
-    """Write a token inside a piece with a prefix, and one at its start without a blank."""
-    is_begun = len(text) > 1 and text.startswith(_BLANK_BYTE)
-    return text.removeprefix(_BLANK_BYTE) if is_begun else prefix + text
+def _begun(text: str, prefix: str, blank: str) -> str:
+    """Write a token inside a piece with a prefix, and one at its start without the blank."""
+    is_begun = len(text) > 1 and text.startswith(blank)
+    return text.removeprefix(blank) if is_begun else prefix + text
 
 
 def _splitters(spec: TokenizerSpec) -> dict[str, Any]:
@@ -279,21 +284,34 @@ def _of_characters(spec: TokenizerSpec) -> Iterator[dict[str, Any]]:
         )
 
 
-def _of_ended(spec: TokenizerSpec, split: SplitRegex | None) -> dict[str, Any]:
-    """Describe a model over characters whose tokens say that they end a word."""
+def _of_ended(spec: TokenizerSpec, split: SplitRegex | None, prefix: str) -> dict[str, Any]:
+    """Describe a model over characters whose tokens say that they end a word, or begin one."""
     assert spec.characters is not None
     meanings, first_inner = spec.characters.meanings, spec.characters.first_inner
     in_vocabulary = dict(zip(spec.vocabulary.ids.tolist(), spec.vocabulary.tokens(), strict=True))
-    names = {key: token.decode() for key, token in meanings.items()}
+    # In the vocabulary, a character that is an added token only would be a symbol.
+    left_out = {token.id for token in spec.added_tokens if len(token.content) == 1}
+    left_out -= in_vocabulary.keys()
+    names = {key: token.decode() for key, token in meanings.items() if key not in left_out}
+    unknown = next((names[key] for key in meanings if key in in_vocabulary), None)
+    alone = {unknown, *(token.content for token in spec.added_tokens)}
+
+    def named(text: str) -> str:
+        text = text.replace(BLANK, " ")
+        return _begun(text, prefix, " ") if prefix else _with_suffix(text)
+
+    if prefix:
+        names = {key: text if text in alone else named(text) for key, text in names.items()}
     for key, token in in_vocabulary.items():
         if key < first_inner and key not in names:
-            names[key] = _with_suffix(token.decode())
-    unknown = next((names[key] for key in meanings if key in in_vocabulary), None)
-    settings = {"unk_token": unknown, "end_of_word_suffix": _SUFFIX}
+            names[key] = named(token.decode())
+    settings: dict[str, Any] = {"unk_token": unknown, "end_of_word_suffix": _SUFFIX}
+    decoder: dict[str, Any] = {"type": "BPEDecoder", "suffix": _SUFFIX}
+    if prefix:
+        settings = {"unk_token": unknown, "continuing_subword_prefix": prefix}
+        decoder = {"type": "WordPiece", "prefix": prefix, "cleanup": False}
     merges = [
-        (left.replace(BLANK, " "), _with_suffix(right.replace(BLANK, " ")))
-        for left, right in _merges(spec)
-        if right != BLANK
+        (named(left), named(right)) for left, right in _merges(spec) if BLANK not in (left, right)
     ]
     splitting = pre_tokenizer(split)
     return document_of(
@@ -301,7 +319,7 @@ def _of_ended(spec: TokenizerSpec, split: SplitRegex | None) -> dict[str, Any]:
         model=bpe_model({names[key]: key for key in sorted(names)}, merges, **settings),
         normalizer=normalizers(spec.normalizer),
         pre_tokenizer=sequence(splitting["pretokenizers"][:-1], "Sequence", "pretokenizers"),
-        decoder={"type": "BPEDecoder", "suffix": _SUFFIX},
+        decoder=decoder,
     )
 
 

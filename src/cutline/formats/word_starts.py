@@ -15,7 +15,13 @@ from cutline.formats.stages import never_takes
 from cutline.formats.token_ids import Texts, TokenIds
 from cutline.formats.tokenizer_json import TokenizerJson, refused
 
-__all__ = ["check_prefix", "with_leading_blanks"]
+__all__ = [
+    "alone",
+    "check_prefix",
+    "problem_of_prefix",
+    "with_leading_blanks",
+    "without_prefix",
+]
 
 _BLANK: Final = as_text(b" ")
 _LETTERS: Final = [as_text(bytes([byte])) for byte in range(256)]
@@ -25,17 +31,14 @@ _SETTING: Final = "model: continuing_subword_prefix"
 
 
 def check_prefix(parsed: TokenizerJson, source: str) -> None:
-    """Refuse a prefix with a suffix, or in a model over characters.
+    """Refuse a prefix with a suffix.
 
     Raises:
-        VocabularyError: says which.
+        VocabularyError: there are both.
     """
     prefix = parsed.model.continuing_subword_prefix
     if prefix and parsed.model.end_of_word_suffix:
         raise refused(source, _SETTING, prefix, "there is a suffix for the ends of words, too")
-    if prefix and all(part["type"] != "ByteLevel" for part in parsed.pre_tokenizers):
-        why = "in BPE, it can be read with the pre-tokenizer ByteLevel only"
-        raise refused(source, _SETTING, prefix, why)
 
 
 def with_leading_blanks(
@@ -62,19 +65,12 @@ def with_leading_blanks(
     merges = [model.merge(place) for place in range(len(model.merges) // 2)]
     if why := _problem(model, pat_str, old, merges):
         raise refused(model.source, _SETTING, prefix, why)
-    merging = {
-        text for left, right in merges for text in (left, right, _joined(prefix, left, right))
-    }
-    kept = (
-        (added_tokens.keys() & old.keys())
-        - merging
-        - {*_LETTERS, *(prefix + one for one in _LETTERS)}
-    )
+    kept = alone(model, added_tokens, _LETTERS)
 
     def written(text: str) -> str:
         if text in kept or (text == _BLANK and prefix + _BLANK not in old):
             return text
-        return text.removeprefix(prefix) if text.startswith(prefix) else _BLANK + text
+        return without_prefix(text, prefix, _BLANK)
 
     ids = {written(text): number for text, number in old.items()}
     if len(ids) < len(old):
@@ -98,6 +94,50 @@ def with_leading_blanks(
     return blanked, {as_bytes(text): number for text, number in never.items()}, own
 
 
+def without_prefix(text: str, prefix: str, blank: str) -> str:
+    """Write a token inside a word without the prefix, and one that begins it with a blank."""
+    return text.removeprefix(prefix) if text.startswith(prefix) else blank + text
+
+
+def alone(
+    model: MergeModel, texts: Iterable[str], letters: Iterable[str] | None = None
+) -> set[str]:
+    """Choose the tokens that are no symbols, and take no part in merging.
+
+    Args:
+        model: as read; it has a prefix.
+        texts: from these; some may be no tokens.
+        letters: that are symbols; None: any character is.
+    """
+    prefix = model.continuing_subword_prefix
+    symbols = None if letters is None else {*letters}
+    merging = {model.merges[place] for place in range(len(model.merges))}
+    merging |= {_joined(prefix, *model.merge(place)) for place in range(len(model.merges) // 2)}
+
+    def is_symbol(text: str) -> bool:
+        one = text.removeprefix(prefix)
+        return len(one) == 1 and (symbols is None or one in symbols)
+
+    return {text for text in texts if text in model.ids and text not in merging} - {
+        text for text in texts if is_symbol(text)
+    }
+
+
+def problem_of_prefix(
+    prefix: str, merges: Iterable[Merge], ids: Mapping[str, int] | TokenIds
+) -> str:
+    """Say why the texts of tokens do not tell whether they begin a word; "": they do."""
+    if not prefix.isascii():
+        return "letters of several bytes are not cut off as they are put before"
+    for left, right in merges:
+        whole = _joined(prefix, left, right)
+        if not right.startswith(prefix) or left.startswith(prefix) != whole.startswith(prefix):
+            return f"the merge of {left!r} and {right!r} does not tell it from letters"
+    if prefix in ids:
+        return "a token is the prefix alone"
+    return ""
+
+
 def _joined(prefix: str, left: str, right: str) -> str:
     return left + right.removeprefix(prefix)
 
@@ -111,18 +151,10 @@ def _problem(
         return "a blank is written before words here, but words can have blanks"
     if model.ignore_merges:
         return "with ignore_merges, whole words are looked up as they are"
-    if not prefix.isascii():
-        return "letters of several bytes are not cut off as they are put before"
-    for left, right in merges:
-        whole = _joined(prefix, left, right)
-        if not right.startswith(prefix) or left.startswith(prefix) != whole.startswith(prefix):
-            return f"the merge of {left!r} and {right!r} does not tell it from letters"
+    if why := problem_of_prefix(prefix, merges, ids):
+        return why
     needed = [*_FIRST, *(prefix + one for one in _LETTERS if one != _BLANK)]
     if prefix + _BLANK not in ids:
         needed.append(_BLANK)
-    for text in needed:
-        if text not in ids:
-            return f"there is no token {text!r}, so that texts lose a byte"
-    if any(text.startswith(prefix) for text in (prefix, *_LETTERS) if text in ids):
-        return "a token is the prefix alone"
-    return ""
+    missing = (text for text in needed if text not in ids)
+    return next((f"there is no token {text!r}, so that texts lose a byte" for text in missing), "")

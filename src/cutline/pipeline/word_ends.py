@@ -23,14 +23,14 @@ __all__ = ["MarkingPipeline", "marked_pattern"]
 
 
 def marked_pattern(spec: TokenizerSpec) -> str:
-    """Return what splits marked text; a stand-in at the end of a piece has no blank."""
-    return " [^ ]+" if spec.marks_word_starts else "[^ ]+ ?"
+    """Return what splits marked text; a stand-in may be where a blank was."""
+    return " ?[^ ]+" if spec.marks_word_starts else "[^ ]+ ?"
 
 
 class _Unknown:
     """Writes the stand-in of a model over characters for unknown ones in marked text.
 
-    An unknown character at the end of a piece takes the mark with it. The stand-in merges with
+    An unknown character beside the mark of its piece takes it with it. The stand-in merges with
     nothing, so that what follows it may be in the same piece.
 
     Args:
@@ -40,7 +40,7 @@ class _Unknown:
     def __init__(self, spec: TokenizerSpec) -> None:
         assert spec.characters is not None
         meanings, first_inner = spec.characters.meanings, spec.characters.first_inner
-        inside, last, self._stand_in = [], [], ""
+        inside, marked, self._stand_in = [], [], ""
         rows = zip(spec.vocabulary.tokens(), spec.vocabulary.ids.tolist(), strict=True)
         for token, token_id in rows:
             if token_id >= first_inner:
@@ -50,9 +50,12 @@ class _Unknown:
                 self._stand_in = text
             elif len(text) == 1:
                 inside.append(text)
-            elif len(text) == 2 and text[1] == " ":
-                last.append(text[0])
-        self._found = re.compile(f"{_other_than(inside)}(?! )|{_other_than(last)} ")
+            elif len(text) == 2 and " " in text:
+                marked.append(text.replace(" ", ""))
+        unknown, beside = _other_than(inside), _other_than(marked)
+        self._found = re.compile(
+            f" {beside}|(?<! ){unknown}" if spec.marks_word_starts else f"{unknown}(?! )|{beside} "
+        )
 
     def apply(self, marked: str) -> str:
         return self._found.sub(self._stand_in, marked)

@@ -156,6 +156,46 @@ def test_slices_and_cuts_of_changed_texts_are_exact(
     assert changed > 5
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "deepseek coder", "deepseek llm", "falcon", "groups split again", "looks behind",
+        "scripts apart", "text merged", "words removed",
+    ],
+)  # fmt: skip
+def test_cuts_of_long_runs_of_texts_split_several_times_are_exact(name: str) -> None:
+    """Where there are no safe split points, a kernel counts prefixes: `prefix_counts`."""
+    tokenizer = build(name)
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    chooser = random.Random(name)
+    units = [
+        ".",
+        " ",
+        "1",
+        "日",
+        "日A",
+        " .",
+        "1a",
+        "é",
+        "²",
+        "_",
+        "the",
+        "\n",
+        "\r\n",
+        "$",
+        "．",
+        "б",
+    ]
+    for _ in range(8):
+        runs = [unit * chooser.choice([1, 3, 40, 150]) for unit in chooser.choices(units, k=4)]
+        text = "".join(runs)[:400]
+        counts = [count_of(tokenizer, text[:end]) for end in range(len(text) + 1)]
+        counter = cutline.IntervalCounter(encoding, text)
+        for n in (0, 1, 3, 20, 60):
+            fitting = max(end for end, count in enumerate(counts) if count <= n)
+            assert counter.split_at(0, n) == encoding.split_at(text, n) == fitting, (text, n)
+
+
 RUNS = {
     "accented letters": "e\u0301" * 90,
     "blanks": " " * 200,

@@ -9,6 +9,7 @@ from cutline.errors import OffsetError, SurrogateError, UnsupportedPatternError
 from cutline.kernels.base.utf8 import encode_utf8
 
 __all__ = [
+    "changes_texts",
     "checked_budget",
     "checked_length",
     "need_automaton",
@@ -93,6 +94,21 @@ def need_automaton(encoding: _Named) -> None:
         )
 
 
+def changes_texts(encoding: _Named, method: str, text: str | None = None) -> bool:
+    """Return whether an encoding changes texts before it splits them; see `need_unchanged`.
+
+    Raises:
+        TypeError: it is no encoding.
+    """
+    try:
+        return encoding._changes_texts and (text is None or encoding._changes(text))
+    except AttributeError:
+        raise TypeError(
+            f"encoding must be an Encoding, got {type(encoding).__name__}: "
+            f"use get_encoding(...).{method}"
+        ) from None
+
+
 def need_unchanged(encoding: _Named, method: str, text: str | None = None) -> None:
     """Refuse what is no encoding, and one that changes texts.
 
@@ -106,14 +122,7 @@ def need_unchanged(encoding: _Named, method: str, text: str | None = None) -> No
         UnsupportedPatternError: it changes the text, or its split pattern runs on the `regex`
             module.
     """
-    try:
-        changes = encoding._changes_texts and (text is None or encoding._changes(text))
-    except AttributeError:
-        raise TypeError(
-            f"encoding must be an Encoding, got {type(encoding).__name__}: "
-            f"use get_encoding(...).{method}"
-        ) from None
-    if changes:
+    if changes_texts(encoding, method, text):
         raise UnsupportedPatternError(
             f"{encoding.name!r} changes texts before it splits them, or splits them several times: "
             f"use its own {method}, which counts as it encodes"

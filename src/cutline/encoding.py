@@ -229,10 +229,10 @@ class Encoding(TextEncoder, Decoding):
 
         pipeline: Pipeline | None = None
         pat_str = spec.pat_str
-        if spec.marks_word_ends:
-            from cutline.pipeline.word_ends import MARKED_PATTERN, MarkingPipeline
+        if spec.marks_words:
+            from cutline.pipeline.word_ends import MarkingPipeline, marked_pattern
 
-            pipeline, pat_str = MarkingPipeline(spec), MARKED_PATTERN
+            pipeline, pat_str = MarkingPipeline(spec), marked_pattern(spec)
         elif not spec.is_plain:
             from cutline.pipeline.pipeline import Pipeline  # rarely needed
 

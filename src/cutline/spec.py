@@ -94,6 +94,7 @@ class TokenizerSpec(NamedTuple):
             no piece has one otherwise.
         splittings: what splits texts, one after another, if that is not known to be one pattern;
             there is no `pat_str` then.
+        marks_word_starts: each piece gets a blank at its start, which its first token has as well.
     """
 
     name: str
@@ -115,6 +116,7 @@ class TokenizerSpec(NamedTuple):
     template: str = ""
     marks_word_ends: bool = False
     splittings: tuple[Splitting, ...] = ()
+    marks_word_starts: bool = False
 
     @classmethod
     def plain(
@@ -162,12 +164,17 @@ class TokenizerSpec(NamedTuple):
         )
 
     @property
+    def marks_words(self) -> bool:
+        """Whether each piece gets a blank."""
+        return self.marks_word_ends or self.marks_word_starts
+
+    @property
     def changes_texts(self) -> bool:
         """Whether the tokens of ordinary text can differ from those of its own pieces."""
         return (
             bool(self.normalizer)
             or self.prefix_space
-            or self.marks_word_ends
+            or self.marks_words
             or bool(self.splittings)
             or not all(token.special for token in self.added_tokens)
         )
@@ -207,8 +214,8 @@ class TokenizerSpec(NamedTuple):
             others = (self.prefix_first, sorted(meanings.items()), *rest)
         if self.model is not None:
             others = (self.model, self.splitters, self.joiner)
-        if self.marks_word_ends:
-            others = (*others, "marks word ends")
+        if self.marks_words:
+            others = (*others, f"marks word {'ends' if self.marks_word_ends else 'starts'}")
         if self.splittings:
             others = (*others, self.splittings)
         return (

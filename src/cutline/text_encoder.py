@@ -29,6 +29,18 @@ class TextEncoder(Encoder):
     _find_counter: ClassVar[Callable[[Any], Any]]
 
     @abstractmethod
+    def intervals(self, text: str, *, byte_offsets: bool = False) -> Any:
+        """Make a counter for the slices of a text."""
+
+    @abstractmethod
+    def appender(self, text: str = "") -> Any:
+        """Make a counter for a text that grows at its end."""
+
+    @abstractmethod
+    def prepender(self, text: str = "") -> Any:
+        """Make a counter for a text that grows at its beginning."""
+
+    @abstractmethod
     def _most_tokens_of_a_character(self) -> int | None:
         """Return a chunk size that fits any character; None if it is not known."""
 

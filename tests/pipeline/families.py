@@ -47,7 +47,7 @@ def blanks() -> list[Any]:
 CLIP = r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 HAN = "[一-龥ࠀ-一가-퟿]+"
 LOWER = normalizers.Lowercase()
-SUFFIX = "</w>"
+SUFFIX, PREFIX = "</w>", "##"
 
 
 # Pre-tokenizer, normalizer, added tokens (special ones first).
@@ -192,6 +192,18 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         added("<s>"),
         [*added("the", "<tool_call>"), *added("in", lstrip=True, rstrip=True)],
     ),
+    "subwords": lambda: (
+        sequence(pre.BertPreTokenizer(), BYTES),
+        normalizers.Sequence([normalizers.NFC(), LOWER]),
+        added("[CLS]"),
+        [*added("the", "<tool_call>"), *added("in", lstrip=True, rstrip=True)],
+    ),
+    "subwords of words alone": lambda: (
+        sequence(split(r"[\p{L}\p{M}]+|\p{N}", "removed", invert=True), BYTES),
+        None,
+        added("<s>"),
+        [],
+    ),
     "deepseek coder": lambda: (
         sequence(
             *map(split, [r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", HAN]), pre.Digits(True), BYTES
@@ -208,6 +220,12 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         normalizers.NFC(),
         added("<s>"),
         [],
+    ),
+    "scripts apart": lambda: (
+        sequence(pre.UnicodeScripts(), pre.Digits(), GPT2),
+        normalizers.NFC(),
+        added("<s>"),
+        added("the"),
     ),
     "looks behind": lambda: (
         sequence(split(r"(?<=\p{Ll})(?=\p{Lu})|\s+(?!\S)"), GPT2),
@@ -284,10 +302,11 @@ def _trained(name: str, vocab_size: int, ignore_merges: bool) -> Any:
     trainer = tokenizers.trainers.BpeTrainer(
         vocab_size=vocab_size, initial_alphabet=pre.ByteLevel.alphabet(), show_progress=False,
         end_of_word_suffix=SUFFIX if is_suffixed(name) else "",
+        continuing_subword_prefix=PREFIX if is_prefixed(name) else "",
     )  # fmt: skip
     tokenizer.train_from_iterator(training_texts(), trainer)
-    if is_suffixed(name):
-        tokenizer = with_all_ends(tokenizer)
+    if is_affixed(name):
+        tokenizer = with_all_letters(tokenizer, is_suffixed(name))
     tokenizer.add_special_tokens(special)
     tokenizer.add_tokens(ordinary)
     seed = zlib.crc32(name.encode())
@@ -299,12 +318,22 @@ def is_suffixed(name: str) -> bool:
     return name.startswith("clip")
 
 
-def with_all_ends(tokenizer: Any) -> Any:
-    """Add the last letters of words that the texts do not have, as CLIP has them all."""
+def is_prefixed(name: str) -> bool:
+    """Whether tokens of a family say that they do not begin a word."""
+    return name.startswith("subwords")
+
+
+def is_affixed(name: str) -> bool:
+    """Whether tokens of a family say one or the other."""
+    return is_suffixed(name) or is_prefixed(name)
+
+
+def with_all_letters(tokenizer: Any, at_end: bool) -> Any:
+    """Add the last letters of words that the texts do not have, as CLIP has them all; or inner."""
     document = json.loads(tokenizer.to_str())
     vocab = document["model"]["vocab"]
-    for letter in pre.ByteLevel.alphabet():
-        vocab.setdefault(letter + SUFFIX, len(vocab))
+    for letter in sorted(pre.ByteLevel.alphabet()):
+        vocab.setdefault(letter + SUFFIX if at_end else PREFIX + letter, len(vocab))
     return tokenizers.Tokenizer.from_str(json.dumps(document))
 
 

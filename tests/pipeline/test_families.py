@@ -22,7 +22,7 @@ from tests.conftest import short_or_long
 from tests.pipeline.families import (
     FAMILIES,
     build,
-    is_suffixed,
+    is_affixed,
     shuffled_ids,
     texts_with,
     tokenizers,
@@ -35,6 +35,7 @@ CHANGING = [name for name in NAMES if name in (
     "prefix space", "qwen 2.5", "gpt neox, olmo", "modernbert", "decomposed", "compatible",
     "lower case", "stripped", "replaced", "led by a mark", "single words", "deepseek v3", "clip",
     "clip, bert's words", "as bert splits", "fixed lengths of digits", "deepseek coder",
+    "subwords", "scripts apart",
     "deepseek llm", "looks behind", "digits from the right", "groups split again", "text merged",
     "words removed", "falcon",
 )]  # fmt: skip
@@ -108,7 +109,7 @@ def test_merges_in_another_order_than_ids_are_exact(name: str) -> None:
     [
         name
         for name in NAMES
-        if name not in ("single words", "falcon", "digits apart in bytes") and not is_suffixed(name)
+        if name not in ("single words", "falcon", "digits apart in bytes") and not is_affixed(name)
     ],
 )
 def test_merges_can_be_ignored(name: str) -> None:
@@ -153,6 +154,46 @@ def test_slices_and_cuts_of_changed_texts_are_exact(
         )  # fmt: skip
         assert counter.split_at(start, n) == encoding.split_at(text, n, start) == next(fitting)
     assert changed > 5
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "deepseek coder", "deepseek llm", "falcon", "groups split again", "looks behind",
+        "scripts apart", "text merged", "words removed",
+    ],
+)  # fmt: skip
+def test_cuts_of_long_runs_of_texts_split_several_times_are_exact(name: str) -> None:
+    """Where there are no safe split points, a kernel counts prefixes: `prefix_counts`."""
+    tokenizer = build(name)
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    chooser = random.Random(name)
+    units = [
+        ".",
+        " ",
+        "1",
+        "日",
+        "日A",
+        " .",
+        "1a",
+        "é",
+        "²",
+        "_",
+        "the",
+        "\n",
+        "\r\n",
+        "$",
+        "．",
+        "б",
+    ]
+    for _ in range(8):
+        runs = [unit * chooser.choice([1, 3, 40, 150]) for unit in chooser.choices(units, k=4)]
+        text = "".join(runs)[:400]
+        counts = [count_of(tokenizer, text[:end]) for end in range(len(text) + 1)]
+        counter = cutline.IntervalCounter(encoding, text)
+        for n in (0, 1, 3, 20, 60):
+            fitting = max(end for end, count in enumerate(counts) if count <= n)
+            assert counter.split_at(0, n) == encoding.split_at(text, n) == fitting, (text, n)
 
 
 RUNS = {

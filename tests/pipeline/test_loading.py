@@ -271,7 +271,7 @@ REFUSED: dict[str, tuple[Change, str]] = {
     ),
     "subwords": (
         setting("model.continuing_subword_prefix", "##"),
-        'continuing_subword_prefix is "##", which is not supported; a letter inside a word',
+        'continuing_subword_prefix is "##", which is not supported; a blank is written before wo',
     ),
     "random tokens": (setting("model.dropout", 0.1), "dropout is 0.1.*tokens would be random"),
     "its decoder": (setting("decoder", {"type": "Metaspace"}), "decoder is"),
@@ -294,10 +294,6 @@ REFUSED: dict[str, tuple[Change, str]] = {
         "is a token across such a place",
     ),
     "bytes twice": (setting("pre_tokenizer", split_of(GPT2, GPT2)), "a second ByteLevel writes"),
-    "scripts": (
-        setting("pre_tokenizer", split_of(pre.UnicodeScripts(), GPT2)),
-        r"only those that docs/tokenizers\.md lists",
-    ),
     "a blank before each piece": (
         setting("pre_tokenizer", split_of(pre.Digits(), pre.ByteLevel(add_prefix_space=True))),
         "a blank would be put before every piece",
@@ -336,11 +332,28 @@ def test_an_encoding_with_more_facts_is_not_saved_without_them(name: str, tmp_pa
     assert not list(tmp_path.iterdir())
 
 
-def test_what_works_on_the_automaton_alone_refuses_encodings_that_change_texts() -> None:
+@pytest.mark.parametrize("family", ["qwen 2.5", "deepseek coder", "looks behind"])
+def test_encodings_that_change_texts_give_their_own_counters(family: str) -> None:
+    encoding, text = cutline.Encoding.from_tokenizers(build(family)), "e\u0301A. cafe\u0301s 12"
+    counter = cutline.IntervalCounter(encoding, text)
+    grown, led = cutline.Appender(encoding, text[:1]), cutline.Prepender(encoding, text[-1:])
+    for at in range(1, len(text)):
+        grown.append(text[at])
+        led.prepend(text[-1 - at])
+        for made, part in ((grown, text[: at + 1]), (led, text[-1 - at :])):
+            assert made.count == encoding.count(part) == len(made.tokens())
+            assert made.copy().count == pickle.loads(pickle.dumps(made)).count == made.count
+        assert counter.count(at, len(text)) == encoding.count(text[at:])
+        assert counter.split_at(at, 2) == encoding.split_at(text, 2, at)
+    assert grown.text == led.text == counter.text == text
+    assert pickle.loads(pickle.dumps(counter)).total == counter.total == grown.count
+
+
+def test_subclasses_of_the_kernels_counters_refuse_encodings_that_change_texts() -> None:
     encoding = cutline.Encoding.from_tokenizers(build("qwen 2.5"))
-    for make in (cutline.IntervalCounter, cutline.Appender, cutline.Prepender):
+    for counter in (cutline.IntervalCounter, cutline.Appender, cutline.Prepender):
         with pytest.raises(cutline.UnsupportedPatternError, match="changes texts"):
-            make(encoding, "e\u0301")
+            type("Own", (counter,), {})(encoding, "e\u0301")
     # A text of which nothing is changed, nor of its slices, is counted by the kernels.
     counter = encoding.intervals("plain text")
     assert counter.encoding is encoding

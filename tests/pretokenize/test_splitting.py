@@ -1,14 +1,17 @@
 """Splittings one after another against the real pre-tokenizers; pairs against all short texts."""
 
 import random
-from itertools import product
+from itertools import accumulate, product
 
+import numpy as np
 import pytest
 
+from cutline.formats.stages import scripts_pattern
 from cutline.pretokenize.neighbours import Neighbours
 from cutline.pretokenize.oniguruma import from_oniguruma_for_search
-from cutline.pretokenize.splitting import Behavior, Splitting, split_spans
+from cutline.pretokenize.splitting import Behavior, Splitting, prefix_counts, split_spans
 from cutline.pretokenize.whole import leaves_whole
+from tests.vocabularies import character_ranks, encoding_of, with_bytes
 
 tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
 pre = tokenizers.pre_tokenizers
@@ -34,8 +37,14 @@ def pieces(splittings: list[Splitting], text: str) -> list[tuple[int, int]]:
     """Code-point spans of the pieces."""
     utf8 = text.encode()
     starts, ends = split_spans(splittings, utf8)
-    characters = [len(utf8[:at].decode(errors="ignore")) for at in range(len(utf8) + 1)]
-    return [(characters[start], characters[end]) for start, end in zip(starts, ends, strict=True)]
+    place = {
+        at: number
+        for number, at in enumerate(accumulate(map(len, map(str.encode, text)), initial=0))
+    }
+    return [
+        (place[start], place[end])
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+    ]
 
 
 def real(parts: list[tuple[str, Behavior, bool]]) -> object:
@@ -90,6 +99,21 @@ def test_several_are_applied_one_after_another(seed: int) -> None:
                 assert pieces(splittings, text[:at]) + right == found, (parts, text, at)
 
 
+def test_scripts_are_those_of_tokenizers() -> None:
+    """In order, and with other neighbours; what has no script begins no piece."""
+    splitter, splitting = (
+        pre.UnicodeScripts(),
+        Splitting(scripts_pattern(), "removed", inverted=True),
+    )
+    points = [*range(0xD800), *range(0xE000, 0x110000)]
+    for seed in range(3):
+        for start in range(0, len(points), 10_000):
+            text = "".join(map(chr, points[start : start + 10_000]))
+            spans = [span for _, span in splitter.pre_tokenize_str(text)]
+            assert pieces([splitting], text) == spans, hex(points[start])
+        random.Random(seed).shuffle(points)
+
+
 FAR = [r"\s+$", "a+b", "a+b|a", "ab|(?:ab|a)+1", r"a{3}(?:a|\s)*1|a", r"(?:\s|a)+1|\s+(?!\S)"]
 
 
@@ -107,6 +131,53 @@ def test_patterns_that_read_far_in_vain(pattern: str) -> None:
         splittings = [Splitting(from_oniguruma_for_search(one), *rest) for one, *rest in parts]
         spans = [span for _, span in real(parts).pre_tokenize_str(text)]  # type: ignore[attr-defined]
         assert pieces(splittings, text) == spans, (parts, text)
+
+
+PREFIXED = [*PATTERNS, *FAR, r"\s*[\r\n]+|\s+(?!\S)|\s+", "[ab]{2}", "é+a"]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_counts_of_prefixes_are_those_of_their_pieces(seed: int) -> None:
+    chooser, n_known = random.Random(seed), 0
+    encoding = encoding_of(character_ranks(chooser, "ab1 é\n"), None)
+    for _ in range(200):
+        splittings = [
+            Splitting(
+                chooser.choice(PREFIXED),
+                chooser.choice(["isolated", "removed", "contiguous"]),
+                chooser.random() < 0.3,
+            )
+            for _ in range(chooser.randint(1, 4))
+        ]
+        runs = chooser.choices(["a", " ", "b", "1", "\n", "é", "ab"], k=chooser.randint(0, 9))
+        utf8 = "".join(run * chooser.choice([1, 1, 2, 3, 7]) for run in runs).encode()
+        budget = chooser.choice([0, 1, 2, 5, 1_000])
+        counts = prefix_counts(splittings, encoding, utf8, budget)
+        if counts is None:
+            assert any(one.behavior == "contiguous" for one in splittings)
+            continue
+        places = np.cumsum([0, *(len(one.encode()) for one in utf8.decode())])
+        for end in places[counts[places] >= 0].tolist():
+            n_known += 1
+            starts, ends = split_spans(splittings, utf8[:end])
+            spans = zip(starts.tolist(), ends.tolist(), strict=True)
+            expected = sum(len(encoding._encode_bytes(utf8[at:to])) for at, to in spans)
+            assert min(counts[end], budget + 1) == min(expected, budget + 1), (splittings, utf8)
+    assert n_known > 1_000
+
+
+def test_counts_of_prefixes_of_a_run_are_all_known() -> None:
+    """Deepseek-coder's patterns, and those that read far in vain, which end it."""
+    encoding = encoding_of(with_bytes((b"..", b"....", b"  ")), None)
+    splittings = [Splitting(one, "isolated") for one in (r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+")]
+    for text in ("." * 5_000, " " * 5_000, "  ." + "." * 5_000):
+        counts = prefix_counts(
+            [*splittings, Splitting(r"\p{N}", "isolated")], encoding, text.encode(), 9_999
+        )
+        assert counts is not None
+        assert np.count_nonzero(counts < 0) <= 1
+    far = [Splitting(r"\s+x", "isolated")]
+    assert prefix_counts(far, encoding, b" " * 5_000, 9_999) is None
 
 
 def test_any_number_of_splittings() -> None:

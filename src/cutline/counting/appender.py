@@ -5,9 +5,10 @@ appending a few characters costs no more than one call.
 """
 
 import sys
-from typing import Self
+from typing import Self, cast
 
 from cutline.checks import (
+    changes_texts,
     checked_budget,
     checked_length,
     need_unchanged,
@@ -38,6 +39,9 @@ class Appender(Growing):
         SurrogateError: (a ValueError) the text has a surrogate code point; appending could
             complete it to a pair.
 
+    An encoding that changes texts before it splits them, or splits them several times, gives its
+    own counter instead, with all public methods and other costs. A subclass refuses it.
+
     Any number of threads may change it: each call is done whole and the others wait, in no
     fixed order. Methods that raise leave it unchanged. It can be pickled: the pickle contains
     the text.
@@ -63,6 +67,8 @@ class Appender(Growing):
 
     def __new__(cls, encoding: TextEncoder, text: str = "") -> Self:
         """Begin with a text; see the class."""
+        if cls is Appender and changes_texts(encoding, "appender(text)"):
+            return cast("Self", encoding.appender(text))  # has all public methods
         need_unchanged(encoding, "appender(text)")
         appender = super().__new__(cls, encoding, utf8_of_part)
         appender._encoding = encoding

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from cutline.checks import (
+    changes_texts,
     checked_budget,
     need_unchanged,
     plain_text,
@@ -40,6 +41,9 @@ class IntervalCounter(Intervals):
         SurrogateError: (a ValueError) the text has a surrogate.
         UnsupportedPatternError: the split pattern runs on the `regex` module.
 
+    An encoding that changes texts before it splits them, or splits them several times, gives its
+    own counter instead, with all public methods and other costs. A subclass refuses it.
+
     Cost: building encodes the text once. Memory is 0.5 bytes per character, 0.77 if the
     text is not ASCII; and for each piece of more than 64 bytes, about 100 bytes and a fifth of
     its length. If it helps slices that begin or end in such a piece, and once these have encoded
@@ -61,6 +65,9 @@ class IntervalCounter(Intervals):
     def __new__(cls, encoding: TextEncoder, text: str, *, byte_offsets: bool = False) -> Self:
         """Check the text, then let the kernel build."""
         text = plain_text(text)
+        if cls is IntervalCounter and changes_texts(encoding, "intervals(text)", text):
+            counter = encoding.intervals(text, byte_offsets=byte_offsets)
+            return cast("Self", counter)  # has all public methods
         need_unchanged(encoding, "intervals(text)", text)
         return cls._of_normalized(encoding, text, byte_offsets)
 

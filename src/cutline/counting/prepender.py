@@ -1,8 +1,8 @@
 """`Prepender`: the tokens of a text that grows at its beginning."""
 
-from typing import Self
+from typing import Self, cast
 
-from cutline.checks import checked_length, need_unchanged, utf8_of_part
+from cutline.checks import changes_texts, checked_length, need_unchanged, utf8_of_part
 from cutline.kernels.index.prepend import Prepending
 from cutline.text_encoder import TextEncoder
 
@@ -24,6 +24,9 @@ class Prepender(Prepending):
         UnsupportedPatternError: (a ValueError) the split pattern runs on the `regex` module.
         SurrogateError: (a ValueError) the text has a surrogate code point; prepending could
             complete it to a pair.
+
+    An encoding that changes texts before it splits them, or splits them several times, gives its
+    own counter instead, with all public methods and other costs. A subclass refuses it.
 
     Threads may change one prepender at once: calls are atomic, and other threads wait, but
     their order is not defined. Methods that raise leave it unchanged. It can be pickled: the
@@ -50,6 +53,8 @@ class Prepender(Prepending):
 
     def __new__(cls, encoding: TextEncoder, text: str = "") -> Self:
         """Begin with a text; see the class."""
+        if cls is Prepender and changes_texts(encoding, "prepender(text)"):
+            return cast("Self", encoding.prepender(text))  # has all public methods
         need_unchanged(encoding, "prepender(text)")
         prepender = super().__new__(cls, encoding)
         prepender._encoding = encoding

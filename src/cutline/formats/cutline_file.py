@@ -71,6 +71,7 @@ _OTHERS: Final[Mapping[str, Any]] = {
     "template": str,
     "marks_word_ends": bool,
     "splittings": tuple[Splitting, ...],
+    "marks_word_starts": bool,
 }
 """The fields of a spec that are written where they are not their defaults, and their types."""
 
@@ -167,8 +168,9 @@ def _header(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
 def _check(spec: TokenizerSpec, path: str | os.PathLike[str]) -> None:
     """Refuse values that no spec has which was read from a file."""
     checked_special_tokens(spec.vocabulary, spec.own_tokens)
-    if spec.model is None and spec.characters is None:
-        # An added token may be an ordinary one, too, if it is written like that.
+    if spec.model is None and spec.characters is None and not spec.marks_words:
+        # An added token may be an ordinary one, too, if it is written like that; with an affix,
+        # how it was written is not known.
         texts = dict(zip(spec.vocabulary.ids.tolist(), list_texts(spec.vocabulary), strict=True))
         clashing = [one for one in spec.added_tokens if texts.get(one.id, one[0]) != one.content]
         checked_special_tokens(spec.vocabulary, {one.content: one.id for one in clashing})

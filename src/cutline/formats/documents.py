@@ -33,6 +33,7 @@ from cutline.formats.word_json import (
     make_splitters,
     read_word_model,
 )
+from cutline.formats.word_starts import check_prefix, with_leading_blanks
 from cutline.normalizing import normalize
 from cutline.spec import TokenizerSpec, checked_special_tokens
 from cutline.tables import recover_left_lengths
@@ -59,6 +60,7 @@ def spec_of(document: Part, name: str, source: str) -> TokenizerSpec:
         spec = read_word_model(document, name, source, steps, splits)
         return checked(spec, source, is_done=is_newer(document))
     parsed = parse_tokenizer_json(document, source)
+    check_prefix(parsed, source)
     if ends_words(parsed):
         spec = make_ended_spec(parsed, name, source)
     elif is_over_characters(parsed):
@@ -74,8 +76,10 @@ def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> Tokenizer
     added = {token.content: token.id for token in parsed.added_tokens}
     normalizers = without_white_space(parsed.normalizers, pat_str, parsed.added_tokens)
     model, never = parsed.model, dict[bytes, int]()
-    if has_suffix := bool(model.end_of_word_suffix):
+    if model.end_of_word_suffix:
         model, never = with_blanks(model, pat_str)
+    elif model.continuing_subword_prefix:
+        model, never, added = with_leading_blanks(model, pat_str, added)
     vocabulary, unreachable = merged(model, added)
     check_after_bytes(
         vocabulary, parsed.pre_tokenizers, ignore_merges=model.ignore_merges, source=source
@@ -96,8 +100,9 @@ def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> Tokenizer
         parsed.n_template_tokens,
         parsed.trims,
         template=parsed.template,
-        marks_word_ends=has_suffix,
+        marks_word_ends=bool(parsed.model.end_of_word_suffix),
         splittings=splittings,
+        marks_word_starts=bool(parsed.model.continuing_subword_prefix),
     )
 
 

@@ -74,6 +74,7 @@ class MergeModel:
         unk_token: the text of the unknown token, for such a character otherwise.
         fuse_unk: several of them in a row become one unknown token.
         end_of_word_suffix: ends the text of a token that ends a piece; "": nothing does.
+        continuing_subword_prefix: begins that of a token that does not begin a piece.
     """
 
     ids: TokenIds
@@ -84,6 +85,7 @@ class MergeModel:
     unk_token: str | None = None
     fuse_unk: bool = False
     end_of_word_suffix: str = ""
+    continuing_subword_prefix: str = ""
 
     def merge(self, place: int) -> Merge:
         """Return the merge at a place."""

@@ -21,10 +21,18 @@ from cutline.pretokenize.pattern import Chars, parse_pattern
 from cutline.pretokenize.restricting import CharClass
 from cutline.pretokenize.splitting import Behavior, Splitting
 from cutline.pretokenize.store import compile_pattern
+from cutline.pretokenize.unicode import find_property, unicode_scripts
 from cutline.spec import AddedToken
 from cutline.vocabulary import R50K_PAT_STR
 
-__all__ = ["make_split", "make_steps", "never_takes", "read_pattern", "without_white_space"]
+__all__ = [
+    "make_split",
+    "make_steps",
+    "never_takes",
+    "read_pattern",
+    "scripts_pattern",
+    "without_white_space",
+]
 
 _ONE_BLANK: Final = {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "}
 _BEHAVIORS: Final[dict[str, Behavior]] = {
@@ -144,6 +152,8 @@ def make_split(parts: Sequence[Part], source: str) -> Split:
     except PatternError as error:
         raise type(error)(f"{source}: {error}; {WRAP_HINT}") from error
     try:
+        if any(part["type"] == "UnicodeScripts" for part in before):
+            raise UnsupportedPatternError("files have no Split for it")
         stages = [_stage(one, is_pattern=part["type"] == "Split") for part, one in read]
         if uses_regex:
             stages.append(Matches(GPT2_REGEX, keeps_gaps=True))
@@ -180,6 +190,8 @@ def _splittings(part: Part, source: str) -> Iterator[Splitting]:
         case {"type": "BertPreTokenizer"}:
             yield Splitting(r"\s", "removed")
             yield Splitting(_punctuation(), "isolated")
+        case {"type": "UnicodeScripts"}:
+            yield Splitting(scripts_pattern(), "removed", inverted=True)
         case {"type": "FixedLength", "length": int() as length} if 0 < length <= _MOST_FIXED:
             yield Splitting(rf"[\s\S]{{1,{length}}}", "isolated")
         case {"type": "Metaspace"}:
@@ -249,6 +261,21 @@ def _split_class(members: CharClass, behavior: Behavior) -> Stage:
 
 def _by_class(members: CharClass, limit: int | None, rest: int | None) -> Runs:
     return Runs((Run(members, limit), Run(~members, rest)))
+
+
+@cache
+def scripts_pattern() -> str:
+    """Write the pattern of what UnicodeScripts keeps together.
+
+    What has no script goes on with the one before; it is dropped where there is none.
+    """
+    scripts = (f"UnicodeScripts={one}" for one in unicode_scripts() if one != "Any")
+    runs = (
+        rf"\p{{{one}}}[\p{{{one}}}\p{{UnicodeScripts=Any}}]*"
+        for one in scripts
+        if len(find_property(one) or ())
+    )
+    return "|".join(runs)
 
 
 @cache

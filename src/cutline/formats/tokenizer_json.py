@@ -43,7 +43,6 @@ COMMENT: Final = "#version"
 
 _NOT_READ: Final = {
     "dropout": "tokens would be random",
-    "continuing_subword_prefix": "a letter inside a word would be another symbol than a first one",
 }
 """Settings of the model, and why they are refused."""
 _OTHER_DECODERS: Final = ("Metaspace", "WordPiece", "BPEDecoder", "ByteFallback", "CTC")
@@ -231,15 +230,17 @@ def _parse_model(part: Any, source: str) -> MergeModel:
             raise refused(source, f"model: {key}", part[key], why)
     ids = checked_ids(part.get("vocab"), f"{source}, vocab")
     unknown = part.get("unk_token")
-    suffix = part.get("end_of_word_suffix") or ""
-    if not isinstance(suffix, str):
-        raise refused(source, "model: end_of_word_suffix", suffix)
+    affixes = {}
+    for key in ("end_of_word_suffix", "continuing_subword_prefix"):
+        affixes[key] = part.get(key) or ""
+        if not isinstance(affixes[key], str):
+            raise refused(source, f"model: {key}", affixes[key])
     return MergeModel(
         ids, _parse_merges(part.get("merges"), source), bool(part.get("ignore_merges")), source,
         byte_fallback=bool(part.get("byte_fallback")),
         unk_token=unknown if isinstance(unknown, str) else None,
         fuse_unk=bool(part.get("fuse_unk")),
-        end_of_word_suffix=suffix,
+        **affixes,
     )  # fmt: skip
 
 

@@ -29,10 +29,11 @@ from cutline.formats.json_parts import (
     word_decoder,
 )
 from cutline.formats.merges import Merge, as_text, list_merges, list_texts, unreachable
-from cutline.formats.stages import read_pattern
+from cutline.formats.stages import read_pattern, scripts_pattern
 from cutline.formats.word_json import UNLIMITED, unused_prefix
 from cutline.normalizing import Prepend, Replace, Spell, Unknown
 from cutline.pretokenize.oniguruma import to_oniguruma
+from cutline.pretokenize.splitting import Splitting
 from cutline.spec import TokenizerSpec
 from cutline.words.models import Unigram, WordPiece
 
@@ -47,6 +48,7 @@ _DECODERS: Final = (
 )
 _BLANK_BYTE: Final = as_text(b" ")
 _SUFFIX: Final = "</w>"  # CLIP's
+_PREFIXES: Final = ("##", "@@", "</c>")  # of tokens inside a piece: one that no token begins with
 _STRIP: Final = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
 
 
@@ -79,7 +81,7 @@ def make_document(spec: TokenizerSpec, split: SplitRegex | None) -> dict[str, An
 def _comparable(spec: TokenizerSpec, like: TokenizerSpec) -> TokenizerSpec:
     """Leave out what a file does not say, or says in other words."""
     spec = spec._replace(max_tokens=None, prompts={})
-    if like.characters is None or like.marks_word_ends:
+    if like.characters is None or like.marks_words:
         return spec._replace(pat_str=like.pat_str)
     assert spec.characters is not None
     if any(token.normalized for token in like.added_tokens):
@@ -88,10 +90,16 @@ def _comparable(spec: TokenizerSpec, like: TokenizerSpec) -> TokenizerSpec:
 
 
 def _candidates(spec: TokenizerSpec, split: SplitRegex | None) -> Iterator[dict[str, Any]]:
+    prefixes = _PREFIXES if spec.marks_word_starts else ("",)
     if spec.characters is not None:
-        yield from [_of_ended(spec, split)] if spec.marks_word_ends else _of_characters(spec)
+        if not spec.marks_words:
+            yield from _of_characters(spec)
+            return
+        for prefix in prefixes:
+            yield _of_ended(spec, split, prefix)
     elif spec.model is None:
-        yield _of_bytes(spec, split)
+        for prefix in prefixes:
+            yield _of_bytes(spec, split, prefix)
     else:
         yield document_of(
             spec,
@@ -165,12 +173,16 @@ def _all_tokens(spec: TokenizerSpec) -> Iterator[tuple[bytes, int]]:
 # BPE over bytes
 
 
-def _of_bytes(spec: TokenizerSpec, split: SplitRegex | None) -> dict[str, Any]:
+def _of_bytes(spec: TokenizerSpec, split: SplitRegex | None, prefix: str) -> dict[str, Any]:
     suffix = _SUFFIX if spec.marks_word_ends else _BLANK_BYTE
     vocabulary = spec.vocabulary
+
+    def named(text: str) -> str:
+        return _begun(text, prefix, _BLANK_BYTE) if prefix else _ended(text, suffix)
+
     ids = dict(zip(list_texts(vocabulary), vocabulary.ids.tolist(), strict=True))
     ids |= {as_text(token): number for token, number in spec.unreachable_tokens.items()}
-    ids = {_ended(text, suffix): number for text, number in ids.items()}
+    ids = {named(text): number for text, number in ids.items()}
     for text, number in spec.own_tokens.items():
         if ids.setdefault(text, number) != number:
             raise VocabularyError(
@@ -182,6 +194,9 @@ def _of_bytes(spec: TokenizerSpec, split: SplitRegex | None) -> dict[str, Any]:
     if spec.marks_word_ends:  # symbols of a last letter and the suffix are not merged
         merges = [(left, _ended(right, suffix)) for left, right in merges if right != _BLANK_BYTE]
         settings["end_of_word_suffix"] = suffix
+    if spec.marks_word_starts:  # nor are those of a first letter
+        merges = [(named(left), named(right)) for left, right in merges if left != _BLANK_BYTE]
+        settings["continuing_subword_prefix"] = prefix
     model = bpe_model(
         dict(sorted(ids.items(), key=lambda item: item[1])),
         merges,
@@ -205,19 +220,27 @@ def _ended(text: str, suffix: str) -> str:
     return text.removesuffix(_BLANK_BYTE) + suffix if is_ended else text
 
 
+def _begun(text: str, prefix: str, blank: str) -> str:
+    """Write a token inside a piece with a prefix, and one at its start without the blank."""
+    is_begun = len(text) > 1 and text.startswith(blank)
+    return text.removeprefix(blank) if is_begun else prefix + text
+
+
 def _splitters(spec: TokenizerSpec) -> dict[str, Any]:
     """Write what splits a text several times."""
-    parts: list[dict[str, Any]] = [
-        {
-            "type": "Split",
-            "pattern": {"Regex": _written_pattern(one.pat_str)},
-            "behavior": one.behavior.title().replace(" ", ""),
-            "invert": one.inverted,
-        }
-        for one in spec.splittings
-    ]
-    parts.append(pre_tokenizer(None, prefix_space=spec.prefix_space))
+    parts = [*map(_splitter, spec.splittings), pre_tokenizer(None, prefix_space=spec.prefix_space)]
     return {"type": "Sequence", "pretokenizers": parts}
+
+
+def _splitter(one: Splitting) -> dict[str, Any]:
+    if one.pat_str.startswith(r"\p{UnicodeScripts=") and one.pat_str == scripts_pattern():
+        return {"type": "UnicodeScripts"}
+    return {
+        "type": "Split",
+        "pattern": {"Regex": _written_pattern(one.pat_str)},
+        "behavior": one.behavior.title().replace(" ", ""),
+        "invert": one.inverted,
+    }
 
 
 def _written_pattern(pat_str: str) -> str:
@@ -261,21 +284,34 @@ def _of_characters(spec: TokenizerSpec) -> Iterator[dict[str, Any]]:
         )
 
 
-def _of_ended(spec: TokenizerSpec, split: SplitRegex | None) -> dict[str, Any]:
-    """Describe a model over characters whose tokens say that they end a word."""
+def _of_ended(spec: TokenizerSpec, split: SplitRegex | None, prefix: str) -> dict[str, Any]:
+    """Describe a model over characters whose tokens say that they end a word, or begin one."""
     assert spec.characters is not None
     meanings, first_inner = spec.characters.meanings, spec.characters.first_inner
     in_vocabulary = dict(zip(spec.vocabulary.ids.tolist(), spec.vocabulary.tokens(), strict=True))
-    names = {key: token.decode() for key, token in meanings.items()}
+    # In the vocabulary, a character that is an added token only would be a symbol.
+    left_out = {token.id for token in spec.added_tokens if len(token.content) == 1}
+    left_out -= in_vocabulary.keys()
+    names = {key: token.decode() for key, token in meanings.items() if key not in left_out}
+    unknown = next((names[key] for key in meanings if key in in_vocabulary), None)
+    alone = {unknown, *(token.content for token in spec.added_tokens)}
+
+    def named(text: str) -> str:
+        text = text.replace(BLANK, " ")
+        return _begun(text, prefix, " ") if prefix else _with_suffix(text)
+
+    if prefix:
+        names = {key: text if text in alone else named(text) for key, text in names.items()}
     for key, token in in_vocabulary.items():
         if key < first_inner and key not in names:
-            names[key] = _with_suffix(token.decode())
-    unknown = next((names[key] for key in meanings if key in in_vocabulary), None)
-    settings = {"unk_token": unknown, "end_of_word_suffix": _SUFFIX}
+            names[key] = named(token.decode())
+    settings: dict[str, Any] = {"unk_token": unknown, "end_of_word_suffix": _SUFFIX}
+    decoder: dict[str, Any] = {"type": "BPEDecoder", "suffix": _SUFFIX}
+    if prefix:
+        settings = {"unk_token": unknown, "continuing_subword_prefix": prefix}
+        decoder = {"type": "WordPiece", "prefix": prefix, "cleanup": False}
     merges = [
-        (left.replace(BLANK, " "), _with_suffix(right.replace(BLANK, " ")))
-        for left, right in _merges(spec)
-        if right != BLANK
+        (named(left), named(right)) for left, right in _merges(spec) if BLANK not in (left, right)
     ]
     splitting = pre_tokenizer(split)
     return document_of(
@@ -283,7 +319,7 @@ def _of_ended(spec: TokenizerSpec, split: SplitRegex | None) -> dict[str, Any]:
         model=bpe_model({names[key]: key for key in sorted(names)}, merges, **settings),
         normalizer=normalizers(spec.normalizer),
         pre_tokenizer=sequence(splitting["pretokenizers"][:-1], "Sequence", "pretokenizers"),
-        decoder={"type": "BPEDecoder", "suffix": _SUFFIX},
+        decoder=decoder,
     )
 
 

@@ -54,7 +54,7 @@ def write(spec: TokenizerSpec, path: str | PathLike[str], file_format: FileForma
         write_cutline(spec, path)
     elif file_format == "tokenizer.json":
         file = path / "tokenizer.json" if path.is_dir() else path
-        is_written = spec.marks_word_ends or (spec.model is None and spec.characters is None)
+        is_written = spec.marks_words or (spec.model is None and spec.characters is None)
         split = _split_regex(spec.pat_str) if is_written else None
         if is_plain:
             write_tokenizer_json(spec, split, file)

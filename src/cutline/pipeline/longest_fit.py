@@ -37,7 +37,7 @@ def longest_fit_by_letters(
     """
     spec, finders = pipeline.spec, pipeline.ordinary_finders
     by_letters = all(isinstance(step, Form | Lower) for step in spec.normalizer)
-    if not by_letters or spec.marks_word_ends or (spec.prefix_space and not inside):
+    if not by_letters or spec.marks_words or (spec.prefix_space and not inside):
         return None
     traced = trace(Traced.of(text), spec.normalizer)
     found = any(finder.may_find(text) or finder.may_find(traced.text) for finder in finders)

@@ -58,7 +58,7 @@ class Pipeline:
         self.drops_blank = spec.characters is not None and spec.characters.drops_blank
         self._steps_inside = [step for step in spec.normalizer if not isinstance(step, Prepend)]
         # The kernel can neither split texts, nor count slices, where this is so.
-        self._changes_all = bool(spec.splittings) or spec.marks_word_ends
+        self._changes_all = bool(spec.splittings) or spec.marks_words
         self.changes_starts = spec.prefix_space or len(self._steps_inside) < len(spec.normalizer)
 
     def __reduce__(self) -> tuple[type["Pipeline"], tuple[TokenizerSpec]]:
@@ -76,7 +76,7 @@ class Pipeline:
         """Bounds the ends of slices within a budget."""
         from cutline.pipeline.upper_bound import UpperBound
 
-        return UpperBound(self.spec, self.ordinary_finders)
+        return UpperBound(self.spec, self.ordinary_finders, self.safe_points.neighbours)
 
     def changes(self, text: str) -> bool:
         """Return whether any step changes a text, or a slice of it."""

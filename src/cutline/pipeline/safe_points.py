@@ -45,13 +45,16 @@ class SafePoints:
 
     Args:
         spec: the tokenizer.
+
+    Attributes:
+        neighbours: which characters are in different pieces.
     """
 
     def __init__(self, spec: TokenizerSpec) -> None:
         self._spec = spec
         pattern = WHOLE_TEXT_PATTERN if spec.pat_str is None else spec.pat_str
-        self._neighbours = Neighbours(pattern, spec.splittings)
-        self._never_joined = self._neighbours.apart
+        self.neighbours = Neighbours(pattern, spec.splittings)
+        self._never_joined = self.neighbours.apart
         texts = [
             text
             for token in spec.added_tokens
@@ -114,7 +117,7 @@ class SafePoints:
 
     def _candidates(self, text: str, begin: int) -> list[int]:
         """List the places after `begin` that the split pattern alone makes points."""
-        classes = self._neighbours.classes_in(self._outline(text[begin:]))
+        classes = self.neighbours.classes_in(self._outline(text[begin:]))
         apart = self._never_joined[classes[:-1], classes[1:]]
         if self._spec.normalizer:
             apart |= self._always_begins[classes[1:]]
@@ -127,7 +130,7 @@ class SafePoints:
 
         For characters that a normal form may have composed.
         """
-        solid = [one for one in range(self._neighbours.n_classes) if not self._is_space_class(one)]
+        solid = [one for one in range(self.neighbours.n_classes) if not self._is_space_class(one)]
         begins: NDArray[np.bool_] = np.logical_and.reduce(self._never_joined[solid], axis=0)
         return begins
 
@@ -136,7 +139,7 @@ class SafePoints:
 
         Cost: linear in the text.
         """
-        classes = self._neighbours.classes_in(changed)
+        classes = self.neighbours.classes_in(changed)
         apart = self._never_joined[classes[:-1], classes[1:]]
         return np.flatnonzero(apart).astype(np.int64) + 1
 
@@ -178,11 +181,11 @@ class SafePoints:
 
     def _apart(self, pair: str) -> bool:
         """Return whether no piece contains these two characters."""
-        first, second = self._neighbours.classes_in(pair).tolist()
+        first, second = self.neighbours.classes_in(pair).tolist()
         return bool(self._never_joined[first, second])
 
     def _begins_a_piece(self, after: str) -> bool:
-        return bool(self._always_begins[self._neighbours.classes_in(after)[0]])
+        return bool(self._always_begins[self.neighbours.classes_in(after)[0]])
 
     def _is_solid(self, character: str) -> bool:
         """Return whether a character can never become white space."""
@@ -200,9 +203,9 @@ class SafePoints:
 
     def _is_space_class(self, number: int) -> bool:
         """Return whether a class contains white space only."""
-        if number not in self._neighbours.classes_in(SPACE):
+        if number not in self.neighbours.classes_in(SPACE):
             return False
-        inside = self._neighbours.members(number).contains(np.arange(CODE_POINTS))
+        inside = self.neighbours.members(number).contains(np.arange(CODE_POINTS))
         return int(np.count_nonzero(inside)) == sum(
             bool(inside[ord(character)]) for character in SPACE
         )

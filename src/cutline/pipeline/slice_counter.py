@@ -15,6 +15,7 @@ from cutline.kernels.words.splitting import furthest_end
 from cutline.pipeline.longest_fit import longest_fit_by_letters
 from cutline.pipeline.offsets import changed_parts, untrimmed_offsets
 from cutline.pipeline.pipeline import Pipeline
+from cutline.pretokenize.splitting import prefix_counts
 from cutline.text_encoder import TextEncoder
 
 __all__ = ["SliceCounter"]
@@ -178,8 +179,11 @@ class SliceCounter:
             window = window[: pipeline.upper_bound.limit(window, n)]
             if inside and pipeline.upper_bound.has_tokens_of(window):
                 utf8 = window.encode()
-                reached = furthest_end(encoding, utf8, n)
-                window = utf8[:reached].decode(errors="ignore")
+                utf8 = utf8[: furthest_end(encoding, utf8, n)]
+                window = utf8.decode(errors="ignore")
+                counts = prefix_counts(pipeline.spec.splittings, encoding, window.encode(), n)
+                if counts is not None:
+                    return point + self._longest_by_counts(point, window, counts, n)
             end = point + len(window)
             found = longest_fit_by_letters(pipeline, encoding, text[point:end], n, inside=inside)
             if found is not None:
@@ -188,3 +192,11 @@ class SliceCounter:
         while end > point and count(encoding, text[point:end]) > n:
             end -= 1
         return end
+
+    def _longest_by_counts(self, point: int, window: str, counts: NDArray[np.int64], n: int) -> int:
+        """Find the longest prefix of a window that fits; not all counts are known."""
+        ends = np.cumsum([0, *(len(character.encode()) for character in window)])
+        for length in np.flatnonzero(counts[ends] <= n)[::-1].tolist():
+            if counts[ends[length]] >= 0 or self._count_after(point, point + length) <= n:
+                return int(length)
+        return 0

@@ -10,6 +10,7 @@ certain that the tokens inside them consist of marks.
 import re
 import unicodedata
 from itertools import takewhile
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,9 @@ from cutline.spec import TokenizerSpec
 
 __all__ = ["UpperBound"]
 
+_LONGER: Final = np.array([0x80, 0x800, 0x10000])  # code points that have one byte more
+_SPACE_POINTS: Final = np.array([*map(ord, SPACE)])
+
 
 class UpperBound:
     """Bounds the ends of slices that have at most n tokens.
@@ -29,9 +33,12 @@ class UpperBound:
     Args:
         spec: the tokenizer.
         finders: find the added tokens that ordinary text can contain.
+        neighbours: what is known of the pieces of its texts.
     """
 
-    def __init__(self, spec: TokenizerSpec, finders: tuple[AddedFinder, ...]) -> None:
+    def __init__(
+        self, spec: TokenizerSpec, finders: tuple[AddedFinder, ...], neighbours: Neighbours
+    ) -> None:
         vocabulary, steps = spec.vocabulary, spec.normalizer
         self._spec = spec
         self._finders = finders
@@ -62,7 +69,7 @@ class UpperBound:
         self._known: dict[bytes, int] = {}
         self._neighbours: Neighbours | None = None
         if spec.splittings or (spec.pat_str and compile_pattern(spec.pat_str).has_gaps):
-            self._neighbours = Neighbours(spec.pat_str or "", spec.splittings)
+            self._neighbours = neighbours
 
     def limit(self, text: str, n: int) -> int:
         """Return an end such that no longer prefix of a text has at most n tokens.
@@ -83,7 +90,7 @@ class UpperBound:
         """Return whether tokens cover just this text, and each slice of it, whatever the pieces."""
         spec = self._spec
         return (
-            not spec.marks_word_ends
+            not spec.marks_words
             and all(step.keeps_slices(text) for step in spec.normalizer)
             and not any(finder.may_find(text) for finder in self._finders)
             and bool(np.all(self._in_pieces_of(text)))
@@ -94,18 +101,18 @@ class UpperBound:
         has_added = any(finder.may_find(text) for finder in self._finders)
         traced = trace(Traced.of(text), self._spec.normalizer)
         written = set(traced.text.encode())
-        if self._spec.marks_word_ends:
+        if self._spec.marks_words:
             written.add(ord(" "))
         if self._spec.normalizer and has_added:
             written |= set(text.encode())
         added = self._longest_added * has_added
         # Of an unknown character that pieces of a model over characters have, too.
-        unknown = 4 if self._spec.marks_word_ends and self._spec.characters is not None else 0
+        unknown = 4 if self._spec.marks_words and self._spec.characters is not None else 0
         longest = max(self._longest(bytes(sorted(written))), added, unknown)
-        lengths = [
-            0 if self._skips_space and character in SPACE else len(character.encode())
-            for character in traced.text
-        ]
+        points = np.frombuffer(traced.text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+        lengths = 1 + np.searchsorted(_LONGER, points, side="right")
+        if self._skips_space:
+            lengths[np.isin(points, _SPACE_POINTS)] = 0
         ends = np.cumsum(self._in_pieces_of(traced.text) * lengths)
         most = n * longest + self._most + self._longest_added
         beyond = int(np.searchsorted(ends, most, side="right"))

@@ -1,34 +1,36 @@
 """`MarkingPipeline`: an encoding whose tokens say that they end a piece, such as CLIP's.
 
-Normalized text is split here, and each piece gets a blank at its end, by which the kernel splits
-it once more. What pieces do not have, white space mostly, is gone by then. In a model over
-characters, a stand-in is written for each character that is no token where it is.
+Or that they begin one. Normalized text is split here, and each piece gets a blank at its end, or
+start, by which the kernel splits it once more. What pieces do not have, white space mostly, is
+gone by then. In a model over characters, a stand-in is written for each character that is no
+token where it is.
 """
 
 import re
 from collections.abc import Iterator
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cutline.kernels.scan.scan import scan_pieces
-from cutline.kernels.words.splitting import mark_ends
+from cutline.kernels.words.splitting import mark_pieces
 from cutline.normalizing import Traced
 from cutline.pipeline.pipeline import Pipeline
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.tables import build_scan_tables
 
-__all__ = ["MARKED_PATTERN", "MarkingPipeline"]
+__all__ = ["MarkingPipeline", "marked_pattern"]
 
-MARKED_PATTERN: Final = "[^ ]+ ?"
-"""Splits what a `MarkingPipeline` has marked; a stand-in at the end of a piece has no blank."""
+
+def marked_pattern(spec: TokenizerSpec) -> str:
+    """Return what splits marked text; a stand-in may be where a blank was."""
+    return " ?[^ ]+" if spec.marks_word_starts else "[^ ]+ ?"
 
 
 class _Unknown:
     """Writes the stand-in of a model over characters for unknown ones in marked text.
 
-    An unknown character at the end of a piece takes the mark with it. The stand-in merges with
+    An unknown character beside the mark of its piece takes it with it. The stand-in merges with
     nothing, so that what follows it may be in the same piece.
 
     Args:
@@ -38,7 +40,7 @@ class _Unknown:
     def __init__(self, spec: TokenizerSpec) -> None:
         assert spec.characters is not None
         meanings, first_inner = spec.characters.meanings, spec.characters.first_inner
-        inside, last, self._stand_in = [], [], ""
+        inside, marked, self._stand_in = [], [], ""
         rows = zip(spec.vocabulary.tokens(), spec.vocabulary.ids.tolist(), strict=True)
         for token, token_id in rows:
             if token_id >= first_inner:
@@ -48,9 +50,12 @@ class _Unknown:
                 self._stand_in = text
             elif len(text) == 1:
                 inside.append(text)
-            elif len(text) == 2 and text[1] == " ":
-                last.append(text[0])
-        self._found = re.compile(f"{_other_than(inside)}(?! )|{_other_than(last)} ")
+            elif len(text) == 2 and " " in text:
+                marked.append(text.replace(" ", ""))
+        unknown, beside = _other_than(inside), _other_than(marked)
+        self._found = re.compile(
+            f" {beside}|(?<! ){unknown}" if spec.marks_word_starts else f"{unknown}(?! )|{beside} "
+        )
 
     def apply(self, marked: str) -> str:
         return self._found.sub(self._stand_in, marked)
@@ -69,10 +74,10 @@ def _other_than(characters: list[str]) -> str:
 
 
 class MarkingPipeline(Pipeline):
-    """Marks the ends of pieces.
+    """Marks the ends of pieces, or their starts.
 
     Args:
-        spec: the tokenizer; it marks word ends.
+        spec: the tokenizer; it marks one of them.
     """
 
     def __init__(self, spec: TokenizerSpec) -> None:
@@ -91,15 +96,15 @@ class MarkingPipeline(Pipeline):
             yield piece if isinstance(piece, AddedToken) else self.mark(piece)
 
     def mark(self, text: str) -> str:
-        """Return the pieces of normalized text, each with a blank at its end."""
+        """Return the pieces of normalized text, each with its blank."""
         marked = self._marked(text)
         return marked if self._unknown is None else self._unknown.apply(marked)
 
     def _marked(self, text: str) -> str:
-        return mark_ends(self._scan_tables, _utf8(text)).decode()
+        return mark_pieces(self._scan_tables, _utf8(text), self.spec.marks_word_starts).decode()
 
     def trace_marks(self, traced: Traced) -> Traced:
-        """Mark a traced text: a mark came from the last character of its piece."""
+        """Mark a traced text: a mark came from the character beside it."""
         utf8 = _utf8(traced.text)
         starts, ends, _ = scan_pieces(self._scan_tables, utf8)
         character = _characters(utf8)
@@ -107,7 +112,10 @@ class MarkingPipeline(Pipeline):
         at = np.arange(int(lengths.sum()) + len(lengths))  # in the marked text
         shifts = firsts - (np.cumsum(lengths + 1) - lengths - 1)
         places = at + np.repeat(shifts, lengths + 1)
-        places = np.minimum(places, np.repeat(firsts + lengths - 1, lengths + 1))
+        if self.spec.marks_word_starts:
+            places = np.maximum(places - 1, np.repeat(firsts, lengths + 1))
+        else:
+            places = np.minimum(places, np.repeat(firsts + lengths - 1, lengths + 1))
         marked = Traced(self._marked(traced.text), traced.spans[places])
         return marked if self._unknown is None else self._unknown.trace(marked)
 

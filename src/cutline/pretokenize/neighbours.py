@@ -63,7 +63,10 @@ class Neighbours:
     def _refine(self, tables: Tables) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Split classes by those of an automaton; return for each what it was in both."""
         joined = self._class_of << 8 | tables.class_of(np.arange(CODE_POINTS))
-        found, self._class_of = np.unique(joined, return_inverse=True)
+        found = np.flatnonzero(np.bincount(joined))
+        number_of = np.zeros(int(found[-1]) + 1, dtype=np.int64)
+        number_of[found] = np.arange(len(found))
+        self._class_of = number_of[joined]
         self.n_classes = len(found)
         return found >> 8, found & 0xFF
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from cutline.container import unpack
 from cutline.pretokenize.charset import CharSet, union
+from cutline.pretokenize.later_scripts import LATER, MOVED
 
 __all__ = [
     "DATA_PATH",
@@ -25,6 +26,7 @@ __all__ = [
     "WORD",
     "find_property",
     "fold_closure",
+    "unicode_scripts",
 ]
 
 UNICODE_VERSION = "16.0.0"
@@ -75,6 +77,8 @@ def _names() -> dict[str, tuple[str, str]]:
         for short, *others in header[kind]:
             for name in (short, *others):
                 names[loose(name)] = names[f"{kind}={loose(name)}"] = (kind, short)
+    for short in unicode_scripts():
+        names[f"unicodescripts={loose(short)}"] = ("UnicodeScripts", short)
     for short, long in _GROUPS.items():
         for name in (short, long):
             names[loose(name)] = names[f"category={loose(name)}"] = ("category", short)
@@ -101,6 +105,31 @@ def _partition_set(kind: str, members: list[str]) -> CharSet:
     return CharSet.from_ranges(map(tuple, pairs.tolist()))
 
 
+def unicode_scripts() -> list[str]:
+    """List the values of the property UnicodeScripts; `Any` is that of what has no script."""
+    return ["Any", *(short for short, *_ in _tables()[0]["script"] if short != "Zzzz")]
+
+
+def _script_of_unicode_9(key: str) -> CharSet:
+    """Return what the pre-tokenizer UnicodeScripts takes for a script: kana are Han to it."""
+    none = _load("script", "Zzzz") | _ranges(LATER) | CharSet.of(" ")
+    if key == "Any":
+        return none
+    moved = {script: _ranges(ranges) for script, ranges in MOVED.items()}
+    moved["Hani"] = CharSet.of("\u30fc")
+    members = {"Hani": ["Hani", "Hira", "Kana"], "Hira": [], "Kana": []}.get(key, [key])
+    own = _partition_set("script", members) - union(moved.values())
+    return (own | moved[key] if key in moved else own) - none
+
+
+def _ranges(written: str) -> CharSet:
+    """Read ranges of code points."""
+    edges = (one.partition("-") for one in written.split(" "))
+    return CharSet.from_ranges(
+        (int(start, 16), int(last or start, 16) + 1) for start, _, last in edges
+    )
+
+
 @cache
 def _load(kind: str, key: str) -> CharSet:
     if kind == "binary":
@@ -109,6 +138,8 @@ def _load(kind: str, key: str) -> CharSet:
         return _partition_set("script", [key])
     if kind == "category":
         return _partition_set("category", _category_members(key))
+    if kind == "UnicodeScripts":
+        return _script_of_unicode_9(key)
     if key == WORD:
         return union(_load(*_names()[loose(part)]) for part in _WORD_PARTS)
     if key == "Assigned":
@@ -122,8 +153,9 @@ def find_property(name: str) -> CharSet | None:
     Args:
         name: a General_Category value or group (`L`, `Lu`, `Letter`), a Script
             (`Han`), a binary property (`White_Space`, `Alphabetic`), or
-            `property=value` for the first two. Case, `_`, `-` and blanks are
-            ignored, as is a leading `is`.
+            `property=value` for the first two. `UnicodeScripts=Grek` is what the pre-tokenizer
+            of this name takes for Greek. Case, `_`, `-` and blanks are ignored, as is a leading
+            `is`.
 
     Cost: microseconds after the first call for that set.
     Source: Unicode 16.0, UAX #44.

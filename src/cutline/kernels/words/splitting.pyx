@@ -9,13 +9,17 @@ Guarded by tests/pretokenize/test_splitting.py.
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cython cimport auto_pickle
 from libc.stdint cimport int64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memset
 
 from cutline.kernels.base.common cimport (
     NO_MEMORY, NOT_FOUND, char_bytes, grow, memcpy, uint8_t, uint32_t
 )
 from cutline.kernels.base.late import numpy as np
-from cutline.kernels.bpe.prefixes cimport token_upper_bound
+from cutline.kernels.bpe.bpe cimport Bpe
+from cutline.kernels.bpe.prefixes cimport (
+    Lookups, Prefixes, count_prefixes, free_prefixes, prefix_tokens, token_upper_bound
+)
 from cutline.kernels.encode.batches cimport OwnedState
 from cutline.kernels.encode.encoder cimport Encoder
 from cutline.kernels.scan.automaton cimport ACCEPTS
@@ -26,6 +30,7 @@ from cutline.kernels.scan.scan cimport (
 cdef enum:
     STAGE_SLOTS = 64
     MOST_WASTED = 32        # bytes: reading so many again costs less than remembering states
+    MOST_READINGS = 64      # of a byte by a stage, where prefixes are counted
 
 MOST_STAGES = STAGE_SLOTS   # of one splitter
 
@@ -158,6 +163,159 @@ cdef bint cut_piece(
     return add_part(pieces, stage.behavior, done, end, stage.inverted)
 
 
+# How the scans that begin in a prefix go, up to the one that is being done.
+cdef enum Course:
+    SAME = 0                # as in the whole part
+    DIFFERENT = 1
+    WHOLE = 2               # the same, and this one matches the rest of the prefix
+
+# What a stage knows of the prefixes of the part that it cuts.
+cdef struct Level:
+    int64_t* counts         # tokens of each; NOT_FOUND: not known
+    uint8_t* courses
+    Py_ssize_t count_slots, course_slots
+
+# One count of the prefixes of a text.
+cdef struct PrefixRun:
+    const Stage* stages
+    Py_ssize_t n_stages
+    Level* levels           # one more: pieces
+    const Bpe* bpe
+    Lookups* lookups
+    Prefixes prefixes
+    const uint8_t* text
+    Py_ssize_t budget
+    Py_ssize_t left         # of the bytes that may be read
+
+
+cdef bint count_part(
+    PrefixRun* run, Py_ssize_t number, Py_ssize_t start, Py_ssize_t end
+) noexcept nogil:
+    """Count the prefixes of a part by the stages from this one on. False: it is not done.
+
+    The count of the whole part is always known. That of a prefix is if all scans in it go as
+    in the whole part, but for the last one, which makes a part of the rest.
+    """
+    cdef Level* level = &run.levels[number]
+    cdef Py_ssize_t n = end - start, length
+    run.left -= n
+    if run.left < 0 or not grow(
+        <void**> &level.counts, &level.count_slots, n + 1, sizeof(int64_t)
+    ) or not grow(<void**> &level.courses, &level.course_slots, n + 1, 1):
+        return False
+    if number < run.n_stages:
+        return count_cut(run, number, start, end)
+    if not count_prefixes(&run.prefixes, run.bpe, run.lookups, run.text, start, end, run.budget):
+        return False
+    for length in range(n + 1):
+        level.counts[length] = prefix_tokens(&run.prefixes, length)
+    return True
+
+
+cdef Py_ssize_t add_counts(
+    PrefixRun* run, Py_ssize_t number, Py_ssize_t start,
+    Py_ssize_t part, Py_ssize_t part_end, Py_ssize_t furthest,
+    Course course, bint dropped, Py_ssize_t before
+) noexcept nogil:
+    """Note the counts of prefixes that end in a part, or beyond it as far as `furthest`.
+
+    They have this course, and so many tokens before the part. Returns the tokens of the part, or
+    NO_MEMORY.
+    """
+    cdef Level* level = &run.levels[number]
+    cdef Level* inner = &run.levels[number + 1]
+    cdef Py_ssize_t at, tokens = 0
+    if not dropped and not count_part(run, number + 1, part, furthest):
+        return NO_MEMORY
+    for at in range(part + 1, furthest + 1):
+        if level.courses[at - start] == course:
+            tokens = 0 if dropped else inner.counts[at - part]
+            if tokens != NOT_FOUND:
+                level.counts[at - start] = before + tokens
+    if dropped:
+        return 0
+    if inner.counts[part_end - part] == NOT_FOUND and not count_part(
+        run, number + 1, part, part_end
+    ):
+        return NO_MEMORY
+    return inner.counts[part_end - part]
+
+
+cdef bint count_cut(
+    PrefixRun* run, Py_ssize_t number, Py_ssize_t start, Py_ssize_t end
+) noexcept nogil:
+    """Implement `count_part` for a stage."""
+    cdef const Stage* stage = &run.stages[number]
+    cdef const Scanner* scanner = stage.scanner
+    cdef Level* level = &run.levels[number]
+    cdef uint8_t* courses = level.courses
+    cdef bint drops_matches = stage.behavior == REMOVED and not stage.inverted
+    cdef bint drops_gaps = stage.behavior == REMOVED and stage.inverted
+    cdef Py_ssize_t at = start, done = start, tokens = 0, before, matched
+    cdef Py_ssize_t place, last, found, decided, gap_end, furthest
+    cdef uint32_t dfa_state, entry
+    memset(level.counts, 0xFF, (end - start + 1) * sizeof(int64_t))     # NOT_FOUND
+    memset(courses, SAME, end - start + 1)
+    level.counts[0] = 0
+    while at < end and tokens <= run.budget:
+        dfa_state, place, found, decided = scanner.start_state, at, NOT_FOUND, at
+        gap_end = furthest = at
+        while place < end and dfa_state != 0:
+            last = place
+            entry = step(scanner, dfa_state, run.text, &place)
+            dfa_state = entry >> 2
+            if entry & ACCEPTS:
+                found = accepted_end(entry, last, place, found)
+                decided = place
+            if courses[place - start] == DIFFERENT:
+                pass
+            elif found == place or (dfa_state != 0 and accepts_end(scanner, dfa_state)):
+                courses[place - start] = WHOLE
+                furthest = place
+            elif found == NOT_FOUND and last == at:
+                gap_end = place
+        run.left -= place - at
+        if run.left < 0:
+            return False
+        if dfa_state != 0 and accepts_end(scanner, dfa_state):
+            found = decided = end
+        before, matched = tokens, 0
+        if (found != NOT_FOUND and done < gap_end) or done < at < furthest:
+            before = add_counts(run, number, start, done, at, gap_end, SAME, drops_gaps, tokens)
+            if before == NO_MEMORY:
+                return False
+            before += tokens
+        if at < furthest or found != NOT_FOUND:
+            furthest = max(furthest, found)
+            matched = add_counts(
+                run, number, start, at, furthest if found == NOT_FOUND else found, furthest, WHOLE,
+                drops_matches, before,
+            )
+            if matched == NO_MEMORY:
+                return False
+        for place in range(at + 1, place + 1):
+            if courses[place - start] == WHOLE:
+                courses[place - start] = SAME if place == found else DIFFERENT
+            elif place < decided:
+                courses[place - start] = DIFFERENT
+        if found == NOT_FOUND:
+            at += char_bytes(run.text[at])
+        else:
+            tokens = before + matched
+            at = done = found
+    if tokens > run.budget:
+        for place in range(at + 1, end):
+            if courses[place - start] == SAME:
+                level.counts[place - start] = run.budget + 1
+    elif done < end:
+        matched = add_counts(run, number, start, done, end, end, SAME, drops_gaps, tokens)
+        if matched == NO_MEMORY:
+            return False
+        tokens += matched
+    level.counts[end - start] = min(tokens, run.budget + 1)
+    return True
+
+
 @auto_pickle(False)
 cdef class PieceSplitter:
     """Splits texts.
@@ -224,6 +382,50 @@ cdef class PieceSplitter:
             free(new.edges)
             free(failures.states)
 
+    def prefix_counts(self, Encoder encoder not None, bytes text not None, Py_ssize_t max_tokens):
+        """Count the tokens of the prefixes of valid UTF-8, in time linear in it.
+
+        Returns:
+            int64, one more than the text has bytes; -1: not known, or not between characters;
+            more than `max_tokens`: some number above. None: a stage merges pieces, or a pattern
+            reads too far in vain.
+        """
+        cdef Py_ssize_t n = PyBytes_GET_SIZE(text), number
+        cdef PrefixRun run
+        cdef int64_t[::1] out
+        cdef OwnedState owned
+        cdef bint done
+        for number in range(self.n_stages):
+            if self.stages[number].behavior not in (ISOLATED, REMOVED):
+                return None
+        memset(&run, 0, sizeof(run))
+        run.stages, run.n_stages, run.bpe = self.stages, self.n_stages, &encoder.tables.bpe
+        run.text = <const uint8_t*> PyBytes_AS_STRING(text)
+        run.prefixes.start = -1
+        run.budget = min(max_tokens, n)
+        run.left = MOST_READINGS * (self.n_stages + 1) * (n + 1)
+        run.levels = <Level*> calloc(self.n_stages + 1, sizeof(Level))
+        if run.levels == NULL:
+            raise MemoryError(f"no memory for the prefixes of {n} bytes")
+        owned = encoder.take_state()
+        run.lookups = &owned.state.lookups
+        try:
+            with nogil:
+                done = count_part(&run, 0, 0, n)
+            if not done:
+                return None
+            counts = np.empty(n + 1, dtype=np.int64)
+            out = counts
+            memcpy(&out[0], run.levels[0].counts, (n + 1) * sizeof(int64_t))
+            return counts
+        finally:
+            encoder.release(owned)
+            free_prefixes(&run.prefixes)
+            for number in range(self.n_stages + 1):
+                free(run.levels[number].counts)
+                free(run.levels[number].courses)
+            free(run.levels)
+
     cdef bint cut_all(
         self, const uint8_t* text, Py_ssize_t n, Failures* failures, Pieces* old, Pieces* new
     ) noexcept nogil:
@@ -243,8 +445,8 @@ cdef class PieceSplitter:
         return True
 
 
-def mark_ends(ScanTables tables not None, bytes text not None):
-    """The pieces of valid UTF-8 that a pattern matches, each with a blank at its end."""
+def mark_pieces(ScanTables tables not None, bytes text not None, bint at_start):
+    """The pieces of valid UTF-8 that a pattern matches, each with a blank at its end or start."""
     cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
     cdef Py_ssize_t n = PyBytes_GET_SIZE(text), at = 0, end, used = 0, lookahead_end = 0
     cdef uint8_t* out = <uint8_t*> malloc(2 * n + 1)
@@ -256,10 +458,9 @@ def mark_ends(ScanTables tables not None, bytes text not None):
             if end == NOT_FOUND:
                 at += char_bytes(data[at])
                 continue
-            memcpy(out + used, data + at, end - at)
-            used += end - at
-            out[used] = c" "
-            used += 1
+            memcpy(out + used + at_start, data + at, end - at)
+            used += end - at + 1
+            out[used - 1 if not at_start else used - 1 - (end - at)] = c" "
             at = end
     try:
         return PyBytes_FromStringAndSize(<const char*> out, used)

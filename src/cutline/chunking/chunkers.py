@@ -257,6 +257,10 @@ class Chunker:
 
         Raises:
             TypeError, BudgetError, SurrogateError: as `chunk`; a note names the text's place.
+
+        Cost: that of `chunk`, or less for many short texts. Threads release the GIL for blocks of
+        texts where the rules are plain: without structure, stripping, and what is sent.
+        Source: docs/encoding.md, "Threads".
         """
         if isinstance(texts, str):
             raise TypeError("texts must be a sequence of str, got one str: put it into a list")

@@ -29,6 +29,13 @@ TIKTOKEN: Final = real_tiktoken("o200k_base")
 SLICES: Final = ENCODING.intervals("ab" * 30_000)
 SPANS: Final = np.array([[at % 40_000, at % 40_000 + 9_001] for at in range(100_000)])
 
+
+def in_a_block(chunker: cutline.Chunker) -> None:
+    cut_block = chunker._block_cutter()
+    assert cut_block is not None
+    cut_block([SHORT] * 20_000)
+
+
 CALLS: dict[str, Callable[[], Any]] = {
     "encode": lambda: ENCODING.encode_ordinary(PROSE),
     "encode, ascii": lambda: ENCODING.encode_ordinary(ASCII),
@@ -52,6 +59,9 @@ CALLS: dict[str, Callable[[], Any]] = {
     "split": lambda: ENCODING.split(PROSE, 200),
     "truncate": lambda: cutline.truncate(PROSE, 1_000_000, "both", encoding=ENCODING),
     "TextChunker": lambda: cutline.TextChunker(ENCODING, 100).chunk(PROSE),
+    "chunk_batch, tokens": lambda: in_a_block(cutline.TokenChunker(ENCODING, 200)),
+    "chunk_batch, overlap": lambda: in_a_block(cutline.TokenChunker(ENCODING, 200, 50)),
+    "chunk_batch, breaks": lambda: in_a_block(cutline.TextChunker(ENCODING, 200)),
     "MarkdownChunker": lambda: cutline.MarkdownChunker(ENCODING, 100).chunk(PROSE),
     "pack": lambda: cutline.pack([SHORT] * 20_000, 1_000_000, encoding=ENCODING),
     "count_pieces": lambda: cutline.count_pieces(iter([PROSE] * 3), num_threads=1),

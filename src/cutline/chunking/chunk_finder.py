@@ -24,9 +24,9 @@ from cutline.chunks import Chunk, too_large
 from cutline.counting import IntervalCounter
 from cutline.encoding import Encoding
 from cutline.errors import BudgetError
+from cutline.kernels.base.chunks import make_chunk
 from cutline.kernels.base.late import numpy as np  # few rules need it
 from cutline.kernels.breaks.breaks import keep_graphemes, says_something
-from cutline.kernels.breaks.chunks import make_chunk
 from cutline.protocols import SliceCounter
 from cutline.template import LEFT_OUT, SENT_TOKENS, TABLE_HEADER
 

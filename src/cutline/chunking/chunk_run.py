@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from cutline.chunks import Chunk
-from cutline.kernels.breaks.chunks import chunk_numbers, chunk_texts, make_chunks
+from cutline.kernels.base.chunks import chunk_numbers, chunk_texts, make_chunks
 from cutline.template import SENT_TOKENS
 
 __all__ = ["ChunkRun", "each_chunk"]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cutline.chunking.sending import Sending
     from cutline.counting.units import UnitSlices
 
-__all__ = ["CutsAtBreaks", "Elsewhere", "PlainFinder"]
+__all__ = ["CutsAtBreaks", "Elsewhere", "PlainFinder", "is_known"]
 
 Elsewhere = Callable[[int, int], tuple[int, int, str]]
 """From a chunk's start and the end of the longest fitting prefix to best end, tokens, level."""
@@ -52,7 +52,7 @@ class CutsAtBreaks(Protocol):
         """See `kernels.breaks.best_break.cut_at_breaks`."""
 
 
-def _is_known(level: Level) -> bool:
+def is_known(level: Level) -> bool:
     """Return whether a kernel implements a level; a subclass may differ."""
     return type(level) in _KNOWN
 
@@ -91,7 +91,7 @@ class PlainFinder:
         # What is sent is limited so, too; the maxima differ by chunk.
         if sending is not None and isinstance(counter, IntervalCounter):
             self._others += [(counter, ENDLESS), *self._others]
-        first = takewhile(_is_known, rules.levels)
+        first = takewhile(is_known, rules.levels)
         known = [level for level in first if isinstance(level, BreakLevel)]
         self.other_levels = rules.levels[len(known) :]
         self._kinds = array("i", [level.kind for level in known])

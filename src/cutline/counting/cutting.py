@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from cutline.checks import checked_budget, need_automaton, plain_text, utf8_of
 from cutline.chunks import Chunk, checked_sizes, too_large
 from cutline.errors import OffsetError
-from cutline.kernels.base.memory import zeroed_numbers
-from cutline.kernels.breaks.chunks import make_chunks
+from cutline.kernels.base.chunks import make_chunks
 from cutline.kernels.cut.windows import Cutter, code_points
 from cutline.protocols import SliceCounter
 from cutline.text_encoder import TextEncoder
@@ -20,10 +19,10 @@ if TYPE_CHECKING:
     from cutline.counting.intervals import IntervalCounter
     from cutline.counting.limits import Limit
 
-__all__ = ["split", "split_at", "split_by_counting"]
+__all__ = ["BOUNDARIES", "split", "split_at", "split_by_counting"]
 
 _CHARACTERS_OF_A_TOKEN = 8
-_BOUNDARIES = ("character", "end")
+BOUNDARIES = ("character", "end")
 
 
 def split_at(encoding: TextEncoder, text: str, n: int, start: int) -> int:
@@ -47,20 +46,14 @@ def split(encoding: TextEncoder, text: str, chunk_size: int, chunk_overlap: int)
     chunk_size, chunk_overlap = checked_sizes(chunk_size, chunk_overlap)
     owner = utf8_of(text)
     cutter = _cutter(encoding, owner)
-    most = len(owner) + 1  # more tokens than the text has: each has at least one byte
+    most = len(owner) + 1  # more tokens than the text has; and a size may be a huge int
     rows = cutter.cut_all(min(chunk_size, most), min(chunk_overlap, most))
     cutter.close()
-    ends = code_points(owner, rows[1::3])
-    reached = ends[-1] if len(ends) else 0
-    places = zeroed_numbers("q", 4 * len(ends))
-    if chunk_overlap:
-        places[::4] = code_points(owner, rows[::3])
-    else:
-        places[4::4] = ends[:-1]
-    places[1::4], places[2::4] = ends, rows[2::3]
-    if reached == len(text) > 0:
-        places[-1] = 1
-    chunks = make_chunks(Chunk, text, places, _BOUNDARIES, offset=0, index=0)
+    if not isinstance(owner, str):
+        rows[1::4] = code_points(owner, rows[1::4])
+        rows[4::4] = code_points(owner, rows[4::4]) if chunk_overlap else rows[1:-4:4]
+    reached = rows[-3] if len(rows) else 0
+    chunks = make_chunks(Chunk, text, rows, BOUNDARIES, offset=0, index=0)
     if reached < len(text):
         tokens = encoding._count_normalized(text[reached])
         raise too_large(
@@ -112,7 +105,7 @@ def split_by_counting(
                 raise over_limit(text[floor], floor, limits)
             raise too_large(text[floor], floor, tokens, chunk_size, least and least())
         places.extend((start, end, counter.count(start, end), end == len(text)))
-    return make_chunks(Chunk, text, memoryview(places), _BOUNDARIES, offset=0, index=0)
+    return make_chunks(Chunk, text, memoryview(places), BOUNDARIES, offset=0, index=0)
 
 
 def _farthest_overlap(counter: SliceCounter, start: int, end: int, overlap: int) -> int:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, pairwise
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +16,8 @@ from cutline.chunking.chunkers import Chunker
 from cutline.chunks import Chunk
 from cutline.encoding import Encoding
 from cutline.integrations.text_column import TextColumn, need_pyarrow
-from cutline.kernels.cut.windows import Cutter, code_points
-from cutline.threads import CUT_CHARACTERS, cut_into_blocks, map_sized, map_threads
+from cutline.kernels.cut.windows import code_points, cut_column
+from cutline.threads import CUT_CHARACTERS, cut_into_blocks, map_threads
 
 if TYPE_CHECKING:
     import pyarrow
@@ -70,9 +70,10 @@ def chunk_columns(
     # One bad document must not end a whole job.
     chunker = chunker._apart()
     filled = _fill(chunker, batch)
-    cut = partial(_chunk_row, column, filled)
-    sizes = np.diff(column.offsets).tolist()
-    chunks = map_sized(cut, range(len(column)), sizes.__getitem__, num_threads, CUT_CHARACTERS)
+    blocks = cut_into_blocks(column.offsets[1:], CUT_CHARACTERS)
+    chunk_rows = partial(_chunk_rows, column, filled, chunker)
+    parts = map_threads(chunk_rows, blocks, num_threads)
+    chunks = [one for part in parts for one in part]
     rows = np.repeat(np.arange(len(column)), np.fromiter(map(len, chunks), np.int64, len(column)))
     columns = _columns_of_chunks(column, list(chain.from_iterable(chunks)))
     if chunker.template is not None:
@@ -103,6 +104,24 @@ def _plain_encoding(chunker: Chunker) -> Encoding | None:
     if type(chunker) is not TokenChunker or type(encoding) is not Encoding:
         return None
     return encoding if chunker._is_plain and not encoding._changes_texts else None
+
+
+def _chunk_rows(
+    column: TextColumn, filled: Callable[[int], Any], chunker: Chunker, block: range
+) -> list[list[Chunk]]:
+    """Cut the texts of some rows: together those that can be, the others one by one."""
+    found: list[list[Chunk] | None] = [None] * len(block)
+    if (cut_block := chunker._block_cutter()) is not None and len(block) > 1:
+        texts = [column.text(row) for row in block]
+        found = cut_block(texts)
+        found = [
+            chunks if chunks is None else chunker._numbered(text, chunks)
+            for text, chunks in zip(texts, found, strict=True)
+        ]
+    return [
+        _chunk_row(column, filled, row) if chunks is None else chunks
+        for row, chunks in zip(block, found, strict=True)
+    ]
 
 
 def _chunk_row(column: TextColumn, filled: Callable[[int], Any], row: int) -> list[Chunk]:
@@ -176,33 +195,28 @@ def _cut(column: TextColumn, chunker: Chunker, encoding: Encoding, num_threads: 
     need_unchanged(encoding, "split(text)")
     blocks = cut_into_blocks(column.offsets[1:])
     parts = map_threads(partial(_cut_block, column, chunker, encoding), blocks, num_threads)
-    found = [cuts for part in parts for cuts in part]
-    counts = np.fromiter(map(len, found), np.int64, len(column))
+    cuts = np.concatenate([np.empty((0, 4), dtype=np.int64), *(cuts for cuts, _ in parts)])
+    counts = np.concatenate([np.empty(0, dtype=np.int64), *(counts for _, counts in parts)])
     rows = np.repeat(np.arange(len(column)), counts)
-    cuts = np.concatenate([np.empty((0, 3), dtype=np.int64), *found])
     places = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
     base = column.offsets[rows]
     return _Cuts(
-        rows, cuts[:, 0] + base, cuts[:, 1] + base, cuts[:, 2], places, places == counts[rows] - 1
+        rows, cuts[:, 0] + base, cuts[:, 1] + base, cuts[:, 2], places, cuts[:, 3].astype(np.bool_)
     )
 
 
 def _cut_block(
     column: TextColumn, chunker: Chunker, encoding: Encoding, block: range
-) -> list[NDArray[np.int64]]:
-    """Cut the texts of some rows; return starts, ends (in bytes of each text) and tokens."""
-    found = []
-    offsets = column.offsets[block.start : block.stop + 1].tolist()
-    for row, (start, end) in zip(block, pairwise(offsets), strict=True):
-        cutter = Cutter(encoding, column.utf8[start:end])
-        most = end - start + 1  # an upper bound of its tokens
-        numbers = cutter.cut_all(min(chunker.chunk_size, most), min(chunker.chunk_overlap, most))
-        cuts = np.asarray(numbers, dtype=np.int64).reshape(-1, 3)
-        cutter.close()
-        if start + (cuts[-1, 1] if len(cuts) else 0) < end:
-            _chunk_row(column, lambda _: chunker, row)  # raises for the character that does not fit
-        found.append(cuts)
-    return found
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Cut the texts of some rows; return their cuts as `cut_column` does, and how many each has."""
+    numbers, n_cuts = cut_column(
+        column.utf8, column.offsets[block.start : block.stop + 1], encoding, chunker.chunk_size,
+        chunker.chunk_overlap,
+    )  # fmt: skip
+    counts = np.asarray(n_cuts, dtype=np.int64)
+    for row in np.flatnonzero(counts < 0)[:1].tolist():
+        _chunk_row(column, lambda _: chunker, block.start + row)  # raises for what does not fit
+    return np.asarray(numbers, dtype=np.int64).reshape(-1, 4), counts
 
 
 def _columns_of_cuts(column: TextColumn, cuts: _Cuts) -> "list[pyarrow.Array]":

@@ -7,6 +7,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       signals.pxd     Ctrl-C inside long work
       characters.pxd  the characters of a str, and their UTF-8
       utf8            str -> UTF-8
+      chunks          text + cuts -> objects of them
       json_text       UTF-8 -> a string of JSON
       json_model      a tokenizer.json -> its tokens and merges, as arrays
       text_table      texts -> which of them others are
@@ -72,8 +73,8 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       breaks          lines + graphemes ... sentences  -> where it pauses
       stable          breaks + the text around them    -> which of them it chooses
       best_break      breaks + interval, a budget      -> cuts at the best breaks within it
+      text_blocks     texts + best_break               -> their chunks
       word_breaks     the same with words' intervals   -> cuts at the best breaks within it
-      chunks          text + cuts                      -> objects of them
 
 Kernels import only each other; tests/kernels/test_rooms.py has the order. They trust their
 arrays; `cutline.tables` checks them once, when it builds or loads them.

@@ -85,8 +85,11 @@ class SafePoints:
 
         Cost: linear in the text.
         """
+        places = self._all_after(text, begin)
+        if least_gap <= 1:
+            return places
         found, last = [], begin
-        for place in self._all_after(text, begin):
+        for place in places:
             if place - last >= least_gap:
                 found.append(place)
                 last = place
@@ -94,7 +97,7 @@ class SafePoints:
 
     def _all_after(self, text: str, begin: int) -> list[int]:
         """List all points after `begin`; decides once for each pair of characters."""
-        places = np.array(self._candidates(text, begin), dtype=np.int64)
+        places = self._candidates(text, begin)
         points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
         pairs = points[places - 1].astype(np.int64) << 21 | points[places]
         kinds, number = np.unique(pairs, return_inverse=True)
@@ -112,17 +115,16 @@ class SafePoints:
 
         Cost: linear in the text.
         """
-        places = self._candidates(text, 0)
+        places = self._candidates(text, 0).tolist()
         return next((at for at in places if self._is_point(text[at - 1], text[at])), None)
 
-    def _candidates(self, text: str, begin: int) -> list[int]:
+    def _candidates(self, text: str, begin: int) -> NDArray[np.int64]:
         """List the places after `begin` that the split pattern alone makes points."""
         classes = self.neighbours.classes_in(self._outline(text[begin:]))
         apart = self._never_joined[classes[:-1], classes[1:]]
         if self._spec.normalizer:
             apart |= self._always_begins[classes[1:]]
-        places: list[int] = (np.flatnonzero(apart) + begin + 1).tolist()
-        return places
+        return np.flatnonzero(apart).astype(np.int64) + (begin + 1)
 
     @cached_property
     def _always_begins(self) -> NDArray[np.bool_]:

@@ -12,7 +12,7 @@ from cutline.checks import checked_budget, plain_text, utf8_of
 from cutline.chunks import Chunk, checked_sizes, too_large
 from cutline.counting import cutting
 from cutline.errors import OffsetError
-from cutline.kernels.breaks.chunks import make_chunks
+from cutline.kernels.base.chunks import make_chunks
 from cutline.kernels.breaks.word_breaks import cut_words_at_breaks
 from cutline.kernels.words.intervals import WordIntervals
 from cutline.pipeline.slice_counter import SliceCounter

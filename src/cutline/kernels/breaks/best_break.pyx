@@ -31,26 +31,6 @@ cdef enum:
     FITS = 1
     DOES_NOT = 0
     MOST_CUTS = 256             # at a time
-    TOKENS = 0                  # units
-    CHARACTERS = 1
-    BYTES = 2
-
-# A budget, by one tokenizer or in a unit. The first one of a chunk is by a tokenizer.
-cdef struct Limit:
-    int unit
-    const TextIndex* index      # in a unit: that of the first limit
-    Py_ssize_t n                # tokens or units of a chunk at most
-    SafePoint point             # of the present chunk: the last with at most n tokens before it
-    int64_t tokens              # where the query counts
-    Query query
-    Py_ssize_t known_from       # whether ends before this place fit takes a longer search
-
-cdef struct Break:
-    Py_ssize_t end
-    Py_ssize_t tokens
-    Py_ssize_t fill             # tokens that it must have
-    int place                   # of its kind among those asked for; after them: the text's end
-    Py_ssize_t longest          # without an end: the end of the longest that fits
 
 
 def cut_at_breaks(
@@ -92,7 +72,7 @@ def cut_at_breaks(
     for place in range(n_kinds):
         need_kind(kinds[place])
     until = min(until, counter.index.text.n)
-    found.longest = NOT_FOUND
+    found.end = found.longest = NOT_FOUND
     limits = <Limit*> calloc(n_limits, sizeof(Limit))
     if limits == NULL:
         raise MemoryError("no memory for the limits of chunks")
@@ -112,12 +92,9 @@ def cut_at_breaks(
                         if not renewed(limits, n_limits, renew(start)):
                             found.end = found.longest = NOT_FOUND
                             break
-                found = best_break(limits, n_limits, start, min_fill, first_kind, n_kinds)
-                if (
-                    stable and found.end != NOT_FOUND and found.place < n_kinds
-                    and found.tokens >= found.fill
-                ):
-                    choose(limits, n_limits, &candidates, start, first_kind[found.place], &found)
+                found = chosen_break(
+                    limits, n_limits, &candidates, start, min_fill, first_kind, n_kinds, stable
+                )
                 if found.end < 0:
                     break
                 rows[4 * row] = start
@@ -161,6 +138,20 @@ cdef object take_limit(Limit* limit, Intervals counter, Py_ssize_t most):
 
 cdef void give_back(Intervals counter, OwnedState owned):
     counter.encoder.release(owned)
+
+
+cdef Break chosen_break(
+    Limit* limits, int n_limits, Candidates* candidates, Py_ssize_t start, double min_fill,
+    const int* kinds, int n_kinds, bint stable
+) noexcept nogil:
+    """The best break of a chunk from `start` on; with `stable` the one that the text chooses.
+
+    An end of NO_MEMORY: there is none for the places to choose from. See best_break for others.
+    """
+    cdef Break found = best_break(limits, n_limits, start, min_fill, kinds, n_kinds)
+    if stable and found.end != NOT_FOUND and found.place < n_kinds and found.tokens >= found.fill:
+        choose(limits, n_limits, candidates, start, kinds[found.place], &found)
+    return found
 
 
 cdef Break best_break(
@@ -330,11 +321,11 @@ cdef Py_ssize_t last_place_of(const Limit* limit, Py_ssize_t start) noexcept nog
     """A place after which nothing fits one limit; NOT_FOUND, if none is known nearby.
 
     A safe split point has the same tokens before it for all cuts after it: once they
-    are more than n, none of these fits.
+    are more than n, none of these fits. Nor does anything after the text's end.
     """
     cdef Py_ssize_t size = limit.index.text.n, at = limit.point.at, bound
     if at == start:
-        return NOT_FOUND
+        return size if size <= at + FAR else NOT_FOUND
     bound = next_bit(&limit.index.bitmaps, at + 1, min(size, at + FAR), SAFE)
     if bound == NOT_FOUND and size <= at + FAR:
         return size

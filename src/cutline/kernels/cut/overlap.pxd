@@ -25,6 +25,7 @@ cdef struct Overlap:
 
 
 cdef void begin_overlaps(Overlap* overlap) noexcept nogil
+cdef void forget_text(Overlap* overlap) noexcept nogil
 cdef void free_overlaps(Overlap* overlap) noexcept nogil
 cdef Py_ssize_t farthest_overlap(
     Search* search, Overlap* overlap, Py_ssize_t start, Py_ssize_t end, Py_ssize_t budget,

@@ -28,6 +28,13 @@ cdef void begin_overlaps(Overlap* overlap) noexcept nogil:
     overlap.suffixes.keeps_depths = True
 
 
+cdef void forget_text(Overlap* overlap) noexcept nogil:
+    """Go on to another text."""
+    if overlap.pieces != NULL:
+        memset(overlap.pieces, 0xFF, overlap.slots * sizeof(FirstPiece))      # NOT_FOUND
+    overlap.suffixes.start = NOT_FOUND
+
+
 cdef void free_overlaps(Overlap* overlap) noexcept nogil:
     free(overlap.pieces)
     free(overlap.dfa_states)

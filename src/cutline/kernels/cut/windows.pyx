@@ -1,28 +1,35 @@
-"""Cut a whole text into chunks, with or without overlap. Source: docs/cutting.md.
+"""Cut whole texts into chunks, with or without overlap. Source: docs/cutting.md.
 
 Guarded by tests/test_split.py.
 """
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.stdlib cimport free
 
 from cutline.kernels.base.late import numpy as np
 from cutline.kernels.base.memory import zeroed_numbers
 
+from cutline.kernels.base.characters cimport Characters
 from cutline.kernels.base.common cimport (
-    NO_LIMIT, NO_MEMORY, NOT_FOUND, char_bytes, characters_in, int64_t, uint8_t,
+    INTERRUPTED, NO_LIMIT, NO_MEMORY, NOT_FOUND, char_bytes, characters_in, int64_t, memcpy, uint8_t,
 )
+from cutline.kernels.base.signals cimport Watch, is_interrupted, raise_pending
 from cutline.kernels.bpe.prefixes cimport free_prefixes
+from cutline.kernels.base.chunks cimport OwnedRows, Rows, add_row, chunks_of_texts
 from cutline.kernels.cut.longest_fit cimport Cut, Search, longest_fitting_prefix
-from cutline.kernels.cut.overlap cimport Overlap, begin_overlaps, farthest_overlap, free_overlaps
+from cutline.kernels.cut.overlap cimport (
+    Overlap, begin_overlaps, farthest_overlap, forget_text, free_overlaps,
+)
 from cutline.kernels.encode.batches cimport OwnedState
-from cutline.kernels.encode.encoder cimport Encoder, utf8_data
+from cutline.kernels.encode.encoder cimport Block, Encoder, text_utf8, utf8_data
+
+cdef enum:
+    WORK = 1 << 12              # bytes: what a cut may cost at least, for the watch of signals
 
 cdef str NO_MEMORY_LEFT = "no memory for the tables of a long piece of text"
 
 
 cdef class Cutter:
-    """Cuts one text; holds the buffers that it takes.
+    """Cuts a text, or one after another; holds the buffers that it takes.
 
     Args:
         encoder: must have scan tables.
@@ -34,6 +41,7 @@ cdef class Cutter:
     cdef object owner
     cdef Search search
     cdef Overlap overlap
+    cdef Watch watch
 
     def __cinit__(self, Encoder encoder not None, owner not None):
         cdef Py_ssize_t n = 0
@@ -44,6 +52,7 @@ cdef class Cutter:
         self.owned = encoder.take_state()
         self.search.text = utf8_data(owner, &n)
         self.search.n = n
+        self.watch.is_on = True
         self.search.bpe = &encoder.tables.bpe
         self.search.source = encoder.source()
         self.search.has_gaps = encoder.scan_tables.has_gaps
@@ -75,18 +84,6 @@ cdef class Cutter:
             raise MemoryError(NO_MEMORY_LEFT)
         return cut
 
-    cdef Py_ssize_t farthest_overlap(
-        self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t budget, int64_t* counts
-    ) except *:
-        cdef Py_ssize_t farthest
-        with nogil:
-            farthest = farthest_overlap(
-                &self.search, &self.overlap, start, end, budget, counts
-            )
-        if farthest == NO_MEMORY:
-            raise MemoryError(NO_MEMORY_LEFT)
-        return farthest
-
     def count_tails(self):
         """Count the tokens of text[at:] for each character but the first, the last one first.
 
@@ -97,46 +94,198 @@ cdef class Cutter:
         """
         cdef Py_ssize_t n = characters_in(self.search.text, self.search.n, self.search.n)
         cdef int64_t[::1] counts = np.empty(max(n, 1), dtype=np.int64)
-        self.farthest_overlap(0, self.search.n, NO_LIMIT, &counts[0])
+        cdef Py_ssize_t farthest
+        with nogil:
+            farthest = farthest_overlap(
+                &self.search, &self.overlap, 0, self.search.n, NO_LIMIT, &counts[0]
+            )
+        if farthest == NO_MEMORY:
+            raise MemoryError(NO_MEMORY_LEFT)
         return np.asarray(counts)[:max(n - 1, 0)]
 
     def cut_all(self, Py_ssize_t chunk_size, Py_ssize_t overlap):
         """Cut the whole text.
 
         Returns:
-            int64, shape (3 * chunks,): start, end (in bytes) and tokens of each. The last
-            chunk ends before the text's end where the next character does not fit.
+            int64, shape (4 * chunks,): start, end (in bytes) and tokens of each, and whether it
+            ends with the text. The last chunk ends before that where the next character does
+            not fit.
         """
-        cdef Py_ssize_t start = 0, end = 0, count = 0
+        cdef OwnedRows owned = OwnedRows()
+        cdef Py_ssize_t end
+        with nogil:
+            end = self.cut_text(chunk_size, overlap, &owned.rows)
+        if end == INTERRUPTED:
+            raise_pending()
+        if end < 0:
+            raise MemoryError(NO_MEMORY_LEFT)
+        return copied(&owned.rows)
+
+    cdef Py_ssize_t cut_text(
+        self, Py_ssize_t chunk_size, Py_ssize_t overlap, Rows* rows
+    ) noexcept nogil:
+        """Add the chunks of the whole text; see cut_all. Returns the last one's end; a status."""
+        cdef Search* search = &self.search
+        cdef Py_ssize_t start = 0, end = 0
         cdef Cut cut
-        cdef int64_t[::1] rows, more
-        owner = zeroed_numbers("q", 48)
-        rows = owner
-        while end < self.search.n:
-            PyErr_CheckSignals()
-            if overlap > 0 and count > 0:
-                start = self.farthest_overlap(start, end, overlap, NULL)
-            cut = self.cut_from(start, chunk_size)
+        chunk_size = min(chunk_size, search.n + 1)      # a token has at least one byte
+        overlap = min(overlap, search.n + 1)
+        while end < search.n:
+            if overlap > 0 and end > 0:
+                start = farthest_overlap(search, &self.overlap, start, end, overlap, NULL)
+                if start == NO_MEMORY:
+                    return NO_MEMORY
+            cut = longest_fitting_prefix(search, start, chunk_size)
             # Of the places to start from, take the farthest that adds something.
-            while cut.end <= end and start < end:
-                PyErr_CheckSignals()
-                start += char_bytes(self.search.text[start])
-                cut = self.cut_from(start, chunk_size)
-            if cut.end <= end:
+            while 0 <= cut.end <= end and start < end:
+                if is_interrupted(&self.watch, WORK):
+                    return INTERRUPTED
+                start += char_bytes(search.text[start])
+                cut = longest_fitting_prefix(search, start, chunk_size)
+            if 0 <= cut.end <= end:
                 break
-            if 3 * count == rows.shape[0]:
-                owner = zeroed_numbers("q", 12 * count)
-                more = owner
-                more[:3 * count] = rows
-                rows = more
-            rows[3 * count] = start
-            rows[3 * count + 1] = cut.end
-            rows[3 * count + 2] = cut.tokens
-            count += 1
+            if cut.end < 0 or not add_row(rows, start, cut.end, cut.tokens, cut.end == search.n):
+                return NO_MEMORY
+            if is_interrupted(&self.watch, max(cut.end - end, WORK)):
+                return INTERRUPTED
             end = cut.end
             if overlap == 0:
                 start = end
-        return owner[:3 * count]
+        return end
+
+    cdef Py_ssize_t cut_another(
+        self, const uint8_t* utf8, Py_ssize_t n, Py_ssize_t chunk_size, Py_ssize_t overlap,
+        Rows* rows
+    ) noexcept nogil:
+        """Add the chunks of another text. Returns their number; INTERRUPTED; or NOT_FOUND: a
+        character does not fit or there is no memory, and none was added.
+        """
+        cdef Py_ssize_t first = rows.n, end
+        self.search.text = utf8
+        self.search.n = n
+        self.search.prefixes.start = NOT_FOUND
+        forget_text(&self.overlap)
+        end = self.cut_text(chunk_size, overlap, rows)
+        if end == n:
+            return rows.n - first
+        rows.n = first
+        return INTERRUPTED if end == INTERRUPTED else NOT_FOUND
+
+    cdef Py_ssize_t cut_str(
+        self, const Characters* text, Py_ssize_t chunk_size, Py_ssize_t overlap, Rows* rows
+    ) noexcept nogil:
+        """The same in characters. NOT_FOUND may also be for surrogates."""
+        cdef const uint8_t* utf8 = NULL
+        cdef Py_ssize_t n = text_utf8(&self.owned.state, text, &utf8), first = rows.n, count
+        if n < 0:
+            return NOT_FOUND
+        count = self.cut_another(utf8, n, chunk_size, overlap, rows)
+        if count > 0 and not text.is_ascii:
+            count_characters(utf8, n, rows.numbers + 4 * first + 1, count)
+            if overlap > 0:
+                count_characters(utf8, n, rows.numbers + 4 * first, count)
+            else:
+                start_at_ends(rows.numbers + 4 * first, count)
+        return count
+
+
+cdef object copied(const Rows* rows):
+    """The numbers of rows, in memory of their own."""
+    cdef int64_t[::1] out
+    numbers = zeroed_numbers("q", 4 * rows.n)
+    if rows.n > 0:
+        out = numbers
+        memcpy(&out[0], rows.numbers, 4 * rows.n * sizeof(int64_t))
+    return numbers
+
+
+cdef void count_characters(
+    const uint8_t* text, Py_ssize_t n, int64_t* places, Py_ssize_t n_rows
+) noexcept nogil:
+    """Turn a column of rows, ascending byte offsets, into code-point offsets."""
+    cdef Py_ssize_t at = 0, passed = 0, row
+    for row in range(n_rows):
+        passed += characters_in(text + at, places[4 * row] - at, n - at)
+        at = places[4 * row]
+        places[4 * row] = passed
+
+
+cdef void start_at_ends(int64_t* numbers, Py_ssize_t n_rows) noexcept nogil:
+    """Let each row but the first start where the one before ends."""
+    cdef Py_ssize_t row
+    for row in range(1, n_rows):
+        numbers[4 * row] = numbers[4 * row - 3]
+
+
+def chunk_block(
+    type chunk_type not None, list texts not None, Encoder encoder not None, Py_ssize_t chunk_size,
+    Py_ssize_t overlap, tuple names not None
+):
+    """Cut each text as `cut_all` does, without the GIL, and make its chunks.
+
+    Args:
+        chunk_type: makes a chunk; see `make_chunk`.
+        texts: plain strs.
+        encoder: must have scan tables.
+        chunk_size: tokens of a chunk at most.
+        overlap: tokens that it shares with the one before at most.
+        names: of boundaries: within a text, and at its end.
+
+    Returns:
+        A list of chunks for each text; None: `cut_all` says what is wrong.
+    """
+    cdef Py_ssize_t n = len(texts), at, count = 0
+    cdef Cutter cutter = Cutter(encoder, "")
+    cdef OwnedRows owned = OwnedRows()
+    cdef Block block = Block(texts)
+    n_chunks = zeroed_numbers("q", n)
+    cdef int64_t[::1] counts = n_chunks
+    with nogil:
+        for at in range(n):
+            count = cutter.cut_str(block.texts + at, chunk_size, overlap, &owned.rows)
+            if count == INTERRUPTED:
+                break
+            counts[at] = count
+    if count == INTERRUPTED:
+        raise_pending()
+    cutter.close()
+    return chunks_of_texts(chunk_type, texts, counts, &owned.rows, names)
+
+
+def cut_column(
+    const uint8_t[::1] utf8 not None, const int64_t[::1] offsets not None, Encoder encoder not None,
+    Py_ssize_t chunk_size, Py_ssize_t overlap
+):
+    """Cut texts as `cut_all` does where they lie, as UTF-8, without the GIL.
+
+    Args:
+        utf8: the texts; valid (trusted).
+        offsets: shape (texts + 1,), where each of them begins in it, and the last one ends;
+            ascending, and inside it (trusted).
+        encoder, chunk_size, overlap: see `chunk_block`.
+
+    Returns:
+        The numbers of `cut_all` of all texts, their bytes counted from each text's start. And
+        the number of chunks of each, int64; -1: `cut_all` says what is wrong.
+    """
+    cdef Py_ssize_t n = offsets.shape[0] - 1, at, count = 0
+    cdef const uint8_t* data = &utf8[0] if utf8.shape[0] else NULL
+    cdef Cutter cutter = Cutter(encoder, "")
+    cdef OwnedRows owned = OwnedRows()
+    n_chunks = zeroed_numbers("q", n)
+    cdef int64_t[::1] counts = n_chunks
+    with nogil:
+        for at in range(n):
+            count = cutter.cut_another(
+                data + offsets[at], offsets[at + 1] - offsets[at], chunk_size, overlap, &owned.rows
+            )
+            if count == INTERRUPTED:
+                break
+            counts[at] = count
+    if count == INTERRUPTED:
+        raise_pending()
+    cutter.close()
+    return copied(&owned.rows), n_chunks
 
 
 def code_points(owner, const int64_t[:] places not None):

@@ -3,7 +3,7 @@
 from cutline.kernels.base.characters cimport Characters
 from cutline.kernels.base.common cimport int64_t, uint8_t
 from cutline.kernels.bpe.bpe cimport BpeTables
-from cutline.kernels.encode.batches cimport OwnedState, Source
+from cutline.kernels.encode.batches cimport EncoderState, OwnedState, Source
 from cutline.kernels.scan.scan cimport ScanTables
 
 
@@ -48,6 +48,9 @@ cdef class Block:
     cdef Characters* texts
 
 
+cdef Py_ssize_t text_utf8(
+    EncoderState* state, const Characters* text, const uint8_t** utf8
+) noexcept nogil
 cdef object utf8_owner(text)
 cdef object plain_utf8(text)
 cdef const uint8_t* utf8_data(object owner, Py_ssize_t* n) except NULL

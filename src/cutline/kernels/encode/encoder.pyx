@@ -558,22 +558,10 @@ cdef class Encoder:
     ) noexcept nogil:
         """Encode a text; see encode_text. UNKNOWN: it has surrogates."""
         cdef EncoderState* state = &owned.state
-        cdef const uint8_t* utf8 = <const uint8_t*> text.data
-        cdef Py_ssize_t n = text.n, total
-        if not text.is_ascii:
-            # At most so many bytes: to count them would take as long as to write them.
-            n = text.n * min(text.kind + 1, 4)
-            if n > state.utf8_bytes:
-                free(state.utf8)
-                state.utf8 = <uint8_t*> malloc(n)
-                state.utf8_bytes = n if state.utf8 != NULL else 0
-                if state.utf8 == NULL:
-                    return NO_MEMORY
-            utf8 = state.utf8
-            n = write_text(text, state.utf8)
-        total = UNKNOWN
-        if n >= 0:
-            total = encode_text(&self.tables.bpe, source, state, utf8, n, before, limit)
+        cdef const uint8_t* utf8 = NULL
+        cdef Py_ssize_t total = text_utf8(state, text, &utf8)
+        if total >= 0:
+            total = encode_text(&self.tables.bpe, source, state, utf8, total, before, limit)
         if state.utf8_bytes > KEPT_UTF8_BYTES:
             free(state.utf8)        # without the GIL: it can take long
             state.utf8 = NULL
@@ -730,6 +718,30 @@ cdef list strs_of(const uint8_t[::1] utf8, const int64_t[::1] offsets):
     return [
         str(data[offsets[at]:offsets[at + 1]], "utf-8") for at in range(offsets.shape[0] - 1)
     ]
+
+
+cdef Py_ssize_t text_utf8(
+    EncoderState* state, const Characters* text, const uint8_t** utf8
+) noexcept nogil:
+    """Point to a text's UTF-8, in the encoder state where it is not ASCII. Returns its bytes.
+
+    UNKNOWN: it has surrogates; or NO_MEMORY.
+    """
+    cdef Py_ssize_t n
+    if text.is_ascii:
+        utf8[0] = <const uint8_t*> text.data
+        return text.n
+    # At most so many bytes: to count them would take as long as to write them.
+    n = text.n * min(text.kind + 1, 4)
+    if n > state.utf8_bytes:
+        free(state.utf8)
+        state.utf8 = <uint8_t*> malloc(n)
+        state.utf8_bytes = n if state.utf8 != NULL else 0
+        if state.utf8 == NULL:
+            return NO_MEMORY
+    utf8[0] = state.utf8
+    n = write_text(text, state.utf8)
+    return n if n >= 0 else UNKNOWN
 
 
 cdef class Block:

@@ -6,6 +6,7 @@ Guarded by tests/chunking/test_contract.py.
 from cutline.kernels.base.memory import zeroed_numbers
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.stdlib cimport free
 
 from cutline.kernels.base.characters cimport Characters, characters_of, utf8_bytes
 from cutline.kernels.base.common cimport int64_t, memcpy, uint8_t, uint16_t, uint32_t
@@ -78,14 +79,48 @@ def make_chunks(
         offset: where the text lies in its source.
         index: of the first chunk.
     """
+    cdef Py_ssize_t n = rows.shape[0] // 4
+    return chunks_of(chunk_type, text, &rows[0] if n else NULL, n, names, offset, index)
+
+
+cdef list chunks_of(
+    type chunk_type, str text, const int64_t* rows, Py_ssize_t n, tuple names, Py_ssize_t offset,
+    Py_ssize_t index
+):
+    """What make_chunks does."""
     cdef Py_ssize_t row
     return [
         make_chunk(
             chunk_type, text, rows[4 * row], rows[4 * row + 1], offset, rows[4 * row + 2],
             index + row, (), {"boundary": names[rows[4 * row + 3]]},
         )
-        for row in range(rows.shape[0] // 4)
+        for row in range(n)
     ]
+
+
+cdef list chunks_of_texts(
+    type chunk_type, list texts, const int64_t[::1] n_chunks, const Rows* rows, tuple names
+):
+    """Make the chunks of texts, whose rows follow one another. None of a text with -1 chunks."""
+    cdef Py_ssize_t at, first = 0
+    cdef list found = []
+    for at in range(len(texts)):
+        if n_chunks[at] < 0:
+            found.append(None)
+            continue
+        found.append(
+            chunks_of(
+                chunk_type, texts[at], rows.numbers + 4 * first, n_chunks[at], names, 0, 0
+            )
+        )
+        first += n_chunks[at]
+    return found
+
+
+cdef class OwnedRows:
+
+    def __dealloc__(self):
+        free(self.rows.numbers)
 
 
 def chunk_numbers(const int64_t[::1] rows not None, Py_ssize_t offset, Py_ssize_t index):

@@ -5,6 +5,8 @@ from numpy.typing import NDArray
 
 _C = TypeVar("_C")
 
+class OwnedRows: ...
+
 def make_chunks(
     chunk_type: type[_C],
     text: str,

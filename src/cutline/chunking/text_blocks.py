@@ -1,0 +1,92 @@
+"""Many texts at once: a kernel cuts a block of them, and releases the GIL over all of it."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from cutline.chunking.levels import BreakLevel
+from cutline.chunking.plain_finder import is_known
+from cutline.chunking.rules import ENDLESS, Rules
+from cutline.chunking.stretch import END
+from cutline.chunks import Chunk
+from cutline.counting.cutting import BOUNDARIES
+from cutline.encoding import Encoding
+from cutline.kernels.breaks import text_blocks
+from cutline.kernels.cut import windows
+from cutline.kernels.encode.encoder import Encoder
+
+if TYPE_CHECKING:
+    from cutline.counting.limits import Measure
+    from cutline.protocols import TokenCounter
+
+__all__ = ["CutBlock", "cuts_at_breaks", "cuts_by_tokens"]
+
+_LOST_CHARACTERS: Final = 1 << 14
+
+CutBlock = Callable[[list[str]], "list[list[Chunk] | None]"]
+"""From plain strs to the chunks of each; None: that takes another way, or has an error."""
+
+
+def cuts_by_tokens(encoding: TokenCounter, rules: Rules) -> CutBlock | None:
+    """Return what splits blocks of texts like the encoding's `split`; None: no kernel does."""
+    if (encoder := _encoder(encoding)) is None:
+        return None
+    return partial(
+        windows.chunk_block, Chunk, encoder=encoder, chunk_size=rules.chunk_size,
+        overlap=rules.chunk_overlap, names=BOUNDARIES,
+    )  # fmt: skip
+
+
+def cuts_at_breaks(encoding: TokenCounter, rules: Rules) -> CutBlock | None:
+    """Return what cuts blocks of texts without structure; None: no kernel has these rules."""
+    if not rules.is_plain or rules.chunk_overlap or rules.never_across is not None:
+        return None
+    levels = [level for level in rules.levels if isinstance(level, BreakLevel) and is_known(level)]
+    limits = _limits(encoding, rules)
+    if limits is None or len(levels) < len(rules.levels):
+        return None
+    cut_block = partial(
+        text_blocks.chunk_block, Chunk, limits=limits, min_fill=float(rules.min_fill),
+        kinds=array("i", [level.kind for level in levels]), stable=rules.stable,
+        names=(*(level.name for level in levels), END),
+    )  # fmt: skip
+    return _while_it_pays(cut_block)
+
+
+def _while_it_pays(cut_block: CutBlock) -> CutBlock:
+    """Leave all texts to another way once many had to take it: those are indexed twice."""
+    tried = lost = 0  # characters; threads may miss some
+
+    def cut(texts: list[str]) -> list[list[Chunk] | None]:
+        nonlocal tried, lost
+        if lost > _LOST_CHARACTERS + tried // 8:
+            return [None] * len(texts)
+        found = cut_block(texts)
+        tried += sum(map(len, texts))
+        lost += sum(len(text) for text, one in zip(texts, found, strict=True) if one is None)
+        return found
+
+    return cut
+
+
+def _limits(encoding: TokenCounter, rules: Rules) -> list[tuple[Encoder | str, int]] | None:
+    """Return the limits of a chunk as the kernel takes them; None: it does not."""
+    from cutline.counting.units import Unit
+
+    limits: list[tuple[Encoder | str, int]] = []
+    for measure, most in ((encoding, rules.chunk_size), *rules.also_fits):
+        counted = measure.name if isinstance(measure, Unit) else _encoder(measure)
+        if counted is None:
+            return None
+        limits.append((counted, min(most, ENDLESS)))
+    return limits
+
+
+def _encoder(measure: TokenCounter | Measure) -> Encoding | None:
+    """Return an encoding that is no more than its kernel; None: it changes texts, or the like."""
+    if type(measure) is not Encoding or measure._changes_texts or not measure._has_automaton:
+        return None
+    return measure

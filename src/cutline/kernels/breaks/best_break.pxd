@@ -1,0 +1,35 @@
+"""The search for the end of one chunk."""
+
+from cutline.kernels.base.common cimport int64_t
+from cutline.kernels.breaks.stable cimport Candidates
+from cutline.kernels.index.slices cimport SafePoint
+from cutline.kernels.index.text_index cimport Query, TextIndex
+
+# Units.
+cdef enum:
+    TOKENS = 0
+    CHARACTERS = 1
+    BYTES = 2
+
+# A budget, by one tokenizer or in a unit. The first one of a chunk is by a tokenizer.
+cdef struct Limit:
+    int unit
+    const TextIndex* index      # in a unit: that of the first limit
+    Py_ssize_t n                # tokens or units of a chunk at most
+    SafePoint point             # of the present chunk: the last with at most n tokens before it
+    int64_t tokens              # where the query counts
+    Query query
+    Py_ssize_t known_from       # whether ends before this place fit takes a longer search
+
+cdef struct Break:
+    Py_ssize_t end
+    Py_ssize_t tokens
+    Py_ssize_t fill             # tokens that it must have
+    int place                   # of its kind among those asked for; after them: the text's end
+    Py_ssize_t longest          # without an end: the end of the longest that fits
+
+
+cdef Break chosen_break(
+    Limit* limits, int n_limits, Candidates* candidates, Py_ssize_t start, double min_fill,
+    const int* kinds, int n_kinds, bint stable
+) noexcept nogil

@@ -1,0 +1,18 @@
+from array import array
+from typing import TypeVar
+
+from cutline.kernels.encode.encoder import Encoder
+
+_C = TypeVar("_C")
+
+class BlockCutter: ...
+
+def chunk_block(
+    chunk_type: type[_C],
+    texts: list[str],
+    limits: list[tuple[Encoder | str, int]],
+    min_fill: float,
+    kinds: array[int],
+    stable: bool,
+    names: tuple[str, ...],
+) -> list[list[_C] | None]: ...

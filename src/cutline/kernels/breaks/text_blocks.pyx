@@ -1,0 +1,205 @@
+"""Chunks of many texts, cut at their best breaks: without the GIL, but for making the chunks.
+
+One text after another is indexed and cut, in the same memory. Each is cut as `cut_at_breaks` does
+it; where a chunk of a text takes a longer search, the text is left to the caller.
+
+Guarded by tests/chunking/test_batches.py.
+"""
+
+from libc.stdlib cimport calloc, free
+
+from cutline.kernels.base.memory import zeroed_numbers
+
+from cutline.kernels.base.characters cimport Characters
+from cutline.kernels.base.common cimport (
+    INTERRUPTED, NO_MEMORY, NOT_FOUND, grow, int64_t, memset, uint8_t, uint64_t,
+)
+from cutline.kernels.base.signals cimport raise_pending
+from cutline.kernels.breaks.best_break cimport (
+    BYTES, CHARACTERS, TOKENS, Break, Limit, chosen_break,
+)
+from cutline.kernels.breaks.breaks cimport need_kind
+from cutline.kernels.base.chunks cimport OwnedRows, Rows, add_row, chunks_of_texts
+from cutline.kernels.breaks.stable cimport Candidates, free_candidates
+from cutline.kernels.encode.batches cimport EncoderState, OwnedState
+from cutline.kernels.encode.encoder cimport Block, Encoder, text_utf8
+from cutline.kernels.index.bitmaps cimport NARROW_WORDS, WIDE_WORDS
+from cutline.kernels.index.build_bitmaps cimport index_text
+from cutline.kernels.index.slices cimport start_query
+from cutline.kernels.index.text_index cimport BYTE_STEP, TextIndex
+
+# A limit, and the index that it counts with.
+cdef struct Counted:
+    TextIndex index
+    EncoderState* state         # NULL: of a unit
+    Py_ssize_t word_slots
+    Py_ssize_t sample_slots
+
+
+cdef class BlockCutter:
+    """Cuts texts within some limits; holds the memory that it takes.
+
+    Args:
+        limits: see `chunk_block`.
+        kinds: of breaks, the best first.
+    """
+
+    cdef list encoders, states  # one for each limit that is none of a unit
+    cdef Limit* limits
+    cdef Counted* counted
+    cdef int n_limits, n_kinds
+    cdef const int[::1] kinds
+    cdef double min_fill
+    cdef bint stable
+    cdef Candidates candidates
+
+    def __cinit__(self, list limits, double min_fill, const int[::1] kinds, bint stable):
+        cdef int one
+        self.encoders = []
+        self.states = []
+        self.n_limits = <int> len(limits)
+        self.n_kinds = <int> kinds.shape[0]
+        self.kinds = kinds
+        self.min_fill = min_fill
+        self.stable = stable
+        memset(&self.candidates, 0, sizeof(self.candidates))
+        for one in range(self.n_kinds):
+            need_kind(kinds[one])
+        self.limits = <Limit*> calloc(self.n_limits, sizeof(Limit))
+        self.counted = <Counted*> calloc(self.n_limits, sizeof(Counted))
+        if self.limits == NULL or self.counted == NULL:
+            raise MemoryError("no memory for the limits of chunks")
+        for one, (measure, most) in enumerate(limits):
+            self.take_limit(one, measure, most)
+
+    cdef int take_limit(self, int one, object measure, Py_ssize_t most) except -1:
+        cdef Limit* limit = self.limits + one
+        cdef Counted* counted = self.counted + one
+        cdef Encoder encoder
+        cdef OwnedState owned
+        limit.n = most
+        if not isinstance(measure, Encoder):
+            limit.unit = CHARACTERS if measure == "characters" else BYTES
+            limit.index = &self.counted.index
+            return 0
+        encoder = measure
+        if encoder.scan_tables is None:
+            raise ValueError("cuts need an encoder with scan tables")
+        owned = encoder.take_state()
+        self.encoders.append(encoder)
+        self.states.append(owned)
+        limit.unit = TOKENS
+        limit.index = &counted.index
+        counted.state = &owned.state
+        counted.index.bpe = &encoder.tables.bpe
+        counted.index.source = encoder.source()
+        start_query(&limit.query, owned, &limit.tokens)
+        return 0
+
+    def __dealloc__(self):
+        cdef int one
+        if self.counted != NULL:
+            for one in range(self.n_limits):
+                free_index(&self.counted[one].index)
+        free(self.counted)
+        free(self.limits)
+        free_candidates(&self.candidates)
+
+    cdef int close(self) except -1:
+        """Hand the encoder states back; the cutter must not be used again."""
+        for encoder, owned in zip(self.encoders, self.states):
+            (<Encoder> encoder).release(<OwnedState> owned)
+        return 0
+
+    cdef Py_ssize_t cut(self, const Characters* text, Rows* rows) noexcept nogil:
+        """Add the chunks of a text. Returns their number; NOT_FOUND: one takes a longer search,
+        or what else another way may have or explain, and none was added; or INTERRUPTED.
+        """
+        cdef Py_ssize_t first = rows.n, start = 0, status
+        cdef Break found
+        cdef int one
+        for one in range(self.n_limits):
+            if self.counted[one].state != NULL:
+                status = index_again(&self.counted[one], text)
+                if status < 0:
+                    return INTERRUPTED if status == INTERRUPTED else NOT_FOUND
+        while start < text.n:
+            found = chosen_break(
+                self.limits, self.n_limits, &self.candidates, start, self.min_fill,
+                &self.kinds[0], self.n_kinds, self.stable,
+            )
+            if found.end < 0 or not add_row(rows, start, found.end, found.tokens, found.place):
+                rows.n = first
+                return NOT_FOUND
+            start = found.end
+        return rows.n - first
+
+
+cdef Py_ssize_t index_again(Counted* counted, const Characters* text) noexcept nogil:
+    """Index a text where another one was. 0, or a status: UNKNOWN if it has surrogates."""
+    cdef TextIndex* index = &counted.index
+    cdef Py_ssize_t n_words, status
+    cdef const uint8_t* utf8 = NULL
+    cdef Py_ssize_t n_bytes = text_utf8(counted.state, text, &utf8)
+    if n_bytes < 0:
+        return n_bytes
+    index.text = text[0]
+    index.n_pieces = index.n_states = index.n_whole = 0
+    index.bitmaps.stride = NARROW_WORDS if text.is_ascii else WIDE_WORDS
+    index.bitmaps.n_blocks = (text.n >> 6) + 1
+    n_words = index.bitmaps.n_blocks * index.bitmaps.stride
+    if not grow(
+        <void**> &index.bitmaps.words, &counted.word_slots, n_words, sizeof(uint64_t)
+    ) or not grow(
+        <void**> &index.byte_samples, &counted.sample_slots, text.n // BYTE_STEP + 1,
+        sizeof(uint64_t),
+    ):
+        return NO_MEMORY
+    memset(index.bitmaps.words, 0, n_words * sizeof(uint64_t))
+    index.byte_samples[0] = 0
+    status = index_text(index, counted.state, utf8, n_bytes)
+    counted.state.lookups.watch.is_on = False       # what is counted later is short
+    return status
+
+
+cdef void free_index(TextIndex* index) noexcept nogil:
+    free(index.bitmaps.words)
+    free(index.byte_samples)
+    free(index.pieces)
+    free(index.dfa_states)
+    free(index.whole)
+
+
+def chunk_block(
+    type chunk_type not None, list texts not None, list limits not None, double min_fill,
+    const int[::1] kinds not None, bint stable, tuple names not None
+):
+    """Cut each text at the last breaks that fit, and make its chunks.
+
+    Args:
+        chunk_type: makes a chunk; see `make_chunk`.
+        texts: plain strs.
+        limits: of a chunk: encoders, which must have scan tables, "characters" or "bytes", and
+            the maximum of each; an encoder first.
+        min_fill, kinds, stable: see `cut_at_breaks`; the last kind is that of characters.
+        names: of the kinds, and of the text's end.
+
+    Returns:
+        A list of chunks for each text; None: that takes another way.
+    """
+    cdef Py_ssize_t n = len(texts), at, count = 0
+    cdef BlockCutter cutter = BlockCutter(limits, min_fill, kinds, stable)
+    cdef OwnedRows owned = OwnedRows()
+    cdef Block block = Block(texts)
+    n_chunks = zeroed_numbers("q", n)
+    cdef int64_t[::1] counts = n_chunks
+    with nogil:
+        for at in range(n):
+            count = cutter.cut(block.texts + at, &owned.rows)
+            if count == INTERRUPTED:
+                break
+            counts[at] = count
+    if count == INTERRUPTED:
+        raise_pending()
+    cutter.close()
+    return chunks_of_texts(chunk_type, texts, counts, &owned.rows, names)

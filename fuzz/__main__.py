@@ -25,10 +25,17 @@ TARGETS = {
     "automaton": ["-max_len=4096"],
     "native": ["-max_len=2048"],
     "rank_file": ["-max_len=4096", f"-dict={HERE / 'rank_file.dict'}"],
-    "tokenizer_json": ["-max_len=16"],
+    "tokenizer_json": ["-max_len=400"],
     "gguf": ["-max_len=12000"],
     "json": ["-max_len=1000"],
     "counts": ["-max_len=600"],
+    "documents": ["-max_len=300"],
+    "families": ["-max_len=300"],
+    "template": ["-max_len=300"],
+    "shorten": ["-max_len=400"],
+    "notebook": ["-max_len=300"],
+    "chat": ["-max_len=300"],
+    "columns": ["-max_len=300"],
 }
 
 

@@ -116,7 +116,10 @@ def _format_of(path: Path) -> FileFormat | Literal["gguf", "sentencepiece", "voc
     if (named := format_by_name(path)) is not None:
         return named
     with path.open("rb") as file:
-        start = file.read(64).lstrip()
+        start = file.read(64)
+    if not start:
+        raise VocabularyError(f"{path} is empty, where a tokenizer's file was expected")
+    start = start.lstrip()
     if start.startswith(MAGIC):
         return "cutline"
     if start.startswith(GGUF):

@@ -19,6 +19,7 @@ TARGETS = {
     "append": ["-max_len=200"],
     "prepend": ["-max_len=200"],
     "interval": ["-max_len=180"],
+    "words": ["-max_len=80"],
     "train": ["-max_len=300"],
     "pattern": ["-max_len=120", f"-dict={HERE / 'pattern.dict'}"],
     "packed": ["-max_len=4096"],

@@ -20,6 +20,9 @@ from cutline.vocabulary import Vocabulary
 from tests.conftest import short_or_long
 from tests.pipeline.families import build
 
+for package in ("jinja2", "pyromark", "tree_sitter"):
+    pytest.importorskip(package)
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc/self/statm")
 
 ENC: Final = cutline.get_encoding("r50k_base")

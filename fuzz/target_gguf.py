@@ -1,7 +1,7 @@
 """A `.gguf` file is refused with its path named, or makes an encoding that saves and loads.
 
 Input: a byte, then a file; where the byte is odd, bytes that choose a tokenizer, and how some of
-its fields are changed.
+its fields are changed, as in the target `tokenizer_json`.
 """
 
 import random
@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from cutline.formats.merges import as_text
+from fuzz.grammar import Choices
 from fuzz.target_native import load
-from fuzz.target_tokenizer_json import check
+from fuzz.target_tokenizer_json import MAX_SEED, check
 
 U32, F32, BOOL, STRING, ARRAY, U64 = 4, 6, 7, 8, 9, 10
 _CODES: Final = {0: "B", 1: "b", 2: "H", 3: "h", U32: "I", 5: "i", F32: "f", BOOL: "?", U64: "Q"}
@@ -42,7 +43,7 @@ def run(data: bytes) -> None:
 
 def changed(data: bytes) -> bytes:
     """Write one of the tokenizers, with some fields changed."""
-    rng = random.Random(data)
+    rng = Choices(data) if len(data) > MAX_SEED else random.Random(data)
     fields = dict(rng.choice(tokenizers()))
     for _ in range(rng.choice((0, 1, 1, 2, 4))):
         key = rng.choice([*fields])

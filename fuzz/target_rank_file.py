@@ -22,7 +22,7 @@ def run(data: bytes) -> None:
     if encoding is None:
         return
     lines = [line.split() for line in content.splitlines() if line]
-    ranks = {b64decode(token): int(rank) for token, rank in lines}
+    ranks = {b64decode(token): int(rank) for token, rank in lines if token != b"="}
     assert encoding._mergeable_ranks == ranks
     piece = b"".join(token for token in ranks if len(token) > 1)[:MAX_ORACLE_BYTES]
     if piece:

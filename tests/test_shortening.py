@@ -93,6 +93,13 @@ def test_a_table_keeps_its_header_and_its_columns() -> None:
         assert {len(row) for row in rows} == {3}
 
 
+@pytest.mark.parametrize("header", ["a\rb,c\n", "a" * 200_000 + ",c\n", 'a"\r",\0c\n', ",\n"])
+def test_a_header_that_csv_refuses_is_counted(header: str) -> None:
+    for kind in ("csv", "auto"):
+        short = check(header + "1,2\n" * 99, 20, kind)
+        assert short is not None
+
+
 def test_a_log_keeps_its_errors() -> None:
     lines = [f"2026-11-23 10:00:00 INFO step {number} is done" for number in range(3000)]
     lines[1500] = "2026-11-23 10:00:00 ERROR disk full"

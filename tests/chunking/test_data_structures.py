@@ -160,6 +160,15 @@ def test_a_line_of_a_speaker_and_a_time_has_that_time() -> None:
     ] == [("Ann  0:01\nHi.\n\n", 1), ("Bob (1:00:02)\nYes.\n", 3602)]
 
 
+def test_a_speakers_line_above_a_timing_begins_the_same_cue() -> None:
+    text = "A: a\n\n[00:09] Ann: x\n00:01.000 --> 00:02.000\nBob: y\n"
+    structure = transcript_structure(text)
+    assert cuts(structure, 1) == [6]
+    assert structure.units == ((0, 6), (6, len(text)))
+    assert [*structure.headings] == [(0, ()), (1, ("A",)), (6, ()), (7, ("Bob",))]
+    assert structure.metadata(6, len(text)) == {"start_time": 1.0, "end_time": 2.0}
+
+
 def test_a_table_that_is_cut_repeats_its_header_in_what_is_sent() -> None:
     rows = "".join(f"{number},a name,{number * 7}\n" for number in range(60))
     table = "".join(f"| {number} | a name |\n" for number in range(60))

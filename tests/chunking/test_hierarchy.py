@@ -3,7 +3,6 @@
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 import cutline
 from cutline import HierarchicalChunker, Node
 from cutline.chunking import Chunker
+from tests.chunking.contract import check_levels
 from tests.integrations.samples import FISH, PROGRAM, REPEATED, UNUSUAL
 from tests.oracles import counter
 from tests.wrapping.made import KINDS, made, wrapped
@@ -54,34 +54,14 @@ def check(made: HierarchicalChunker, text: str) -> list[list[Node]]:
     """What is promised of every hierarchy."""
     chunker = made.chunker
     levels = made(text)
-    count = chunker.encoding.count
-    assert len(levels) == len(made.sizes)
-    for level, (nodes, size) in enumerate(zip(levels, made.sizes, strict=True)):
-        assert "".join(node.chunk.text for node in nodes) == text
-        assert all(a.chunk.end_index == b.chunk.start_index for a, b in pairwise(nodes))
-        assert [node.chunk.index for node in nodes] == list(range(len(nodes)))
-        for node in nodes:
-            chunk = node.chunk
-            assert text[chunk.start_index : chunk.end_index] == chunk.text != ""
-            assert chunk.token_count == count(chunk.text) <= size
-            assert node.level == level
+    check_levels(text, levels, made.sizes, chunker.encoding.count)
+    for nodes, size in zip(levels, made.sizes, strict=True):
+        for chunk in (node.chunk for node in nodes):
             if chunker.count_text is not None:
                 assert chunker.count_text(chunk) <= size
             if chunker.template is not None:
                 sent = chunker.template.count(chunk, chunker.encoding)
                 assert chunk.metadata["sent_tokens"] == sent <= size
-    for above, below in pairwise(levels):
-        assert [place for node in above for place in node.children] == list(range(len(below)))
-        for place, node in enumerate(above):
-            inner = [below[child] for child in node.children]
-            assert "".join(child.chunk.text for child in inner) == node.chunk.text
-            assert {(child.parent, child.parent_id) for child in inner} == {(place, node.id)}
-            assert inner[-1].chunk.metadata["boundary"] == node.chunk.metadata["boundary"]
-            assert inner[0].chunk.headings == node.chunk.headings
-    assert all(node.parent is None and node.parent_id is None for node in levels[0])
-    assert not any(node.children for node in levels[-1])
-    ids = [node.id for nodes in levels for node in nodes]
-    assert len(set(ids)) == len(ids)
     return levels
 
 

@@ -184,8 +184,8 @@ def nested_bitmaps(length: int, levels: Sequence[Iterable[int]]) -> tuple[bitarr
 
 
 def tidy_units(units: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Return the distinct spans, outer before inner."""
-    found = sorted(set(units), key=_END, reverse=True)
+    """Return the distinct spans that are not empty, outer before inner."""
+    found = sorted({span for span in units if span[0] < span[1]}, key=_END, reverse=True)
     found.sort(key=_OFFSET)
     return tuple(found)
 

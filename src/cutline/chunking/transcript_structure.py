@@ -71,6 +71,10 @@ class _Cue(NamedTuple):
     speaker: str
     times: list[tuple[int, float]]
 
+    def merged(self, other: "_Cue") -> "_Cue":
+        """Return one for two that begin at the same place: a speaker's line above a timing."""
+        return _Cue(self.start, other.speaker or self.speaker, [*self.times, *other.times])
+
 
 def transcript_structure(text: str) -> Structure:
     r"""Find where subtitles (SRT, WebVTT) or a transcript may be cut.
@@ -90,7 +94,10 @@ def transcript_structure(text: str) -> Structure:
     >>> [list(bits.search(1)) for bits in structure.bitmaps], structure.headings_at(9)
     ([[22], [22]], ('Ann',))
     """
-    cues = [*_cues(text)]
+    cues: list[_Cue] = []
+    for cue in _cues(text):
+        same = cues.pop() if cues and cues[-1].start == cue.start else None
+        cues.append(cue if same is None else same.merged(cue))
     turns: list[_Cue] = []
     for cue in cues:
         if not turns or (cue.speaker and cue.speaker != turns[-1].speaker):

@@ -1,5 +1,6 @@
 """Reading tokenizers from files: detects the format and checks the caller's arguments."""
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from errno import ENOENT
@@ -34,6 +35,8 @@ TOKENIZER_FILES: Final = (
     ("*.tiktoken",),
 )
 """The files in which a model's folder has its tokenizer, the most complete first."""
+
+_RANK_LINE: Final = re.compile(rb"[\w+/=]+ \d")
 
 
 @contextmanager
@@ -121,9 +124,12 @@ def _format_of(path: Path) -> FileFormat | Literal["gguf", "sentencepiece", "voc
         return "cutline"
     if start.startswith(GGUF):
         return "gguf"
-    if not start.isascii() or b"\0" in start:
-        return "sentencepiece"
-    return "tokenizer.json" if start.startswith(b"{") else "tiktoken"
+    if start.startswith(b"{"):
+        return "tokenizer.json"
+    is_lines = start.isascii() and b"\0" not in start
+    if path.suffix == ".model":  # Llama 3's has lines of ranks
+        is_lines = _RANK_LINE.match(start) is not None
+    return "tiktoken" if is_lines else "sentencepiece"
 
 
 def read_tokenizer(tokenizer: Any, name: str) -> TokenizerSpec:

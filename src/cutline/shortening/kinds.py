@@ -140,10 +140,8 @@ def json_lines(text: str, marker: str) -> Render:
 def table(text: str, marker: str, delimiters: str) -> Render:
     """Keep a table's header, and records from both ends in turn; long fields are cut."""
     starts, delimiter = record_starts(text, delimiters)
-    header = (
-        csv.reader([text[starts[0] : starts[1]]], delimiter=delimiter) if len(starts) > 1 else ()
-    )
-    empty = delimiter * (len(next(iter(header), "-")) - 1)  # as many fields as the header has
+    header = text[starts[0] : starts[1]] if len(starts) > 1 else ""
+    empty = _fields(delimiter).sub("", header)  # as many fields as the header has
 
     def gap(missing: int) -> str:
         said = f"{marker} {missing:,} rows {marker}".replace('"', '""')
@@ -155,10 +153,15 @@ def table(text: str, marker: str, delimiters: str) -> Render:
     return LineDrafts(text, starts, order, gap, _clip_fields(delimiter, marker)).render
 
 
+def _fields(delimiter: str) -> re.Pattern[str]:
+    """Return what finds the fields of a table that are not empty."""
+    other = re.escape(delimiter)
+    return re.compile(rf'"(?:[^"]++|"")*+"?[^{other}]*+|[^{other}]++')
+
+
 def _clip_fields(delimiter: str, marker: str) -> Clip:
     """Make a clip of a record that cuts its longest fields, and keeps their number."""
-    other = re.escape(delimiter)
-    find = re.compile(rf'"(?:[^"]++|"")*+"?[^{other}]*+|[^{other}]++')
+    find = _fields(delimiter)
 
     def clip(text: str, start: int, end: int, room: int) -> Draft:
         fields = [found.span() for found in find.finditer(text, start, end)]

@@ -100,6 +100,42 @@ def test_forks_while_threads_work() -> None:
     assert errors == []
 
 
+# A fork of a process with threads is deprecated from Python 3.12 on; users still do it.
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_growing_text_that_a_fork_met_in_the_making_is_refused_in_the_child() -> None:
+    """It would wait for a thread that the child does not have."""
+    encoding = cutline.get_encoding("o200k_base")
+    appender, apart = encoding.appender(), encoding.appender(TEXT)
+    stopped = threading.Event()
+
+    def load() -> None:
+        while not stopped.is_set():
+            appender.append(TEXT * 30)
+            appender.truncate(0)
+
+    def is_whole_or_refused() -> bool:
+        apart.append(TEXT)
+        try:
+            appender.truncate(0)
+            appender.append("one two")
+        except RuntimeError as error:
+            os._exit(9 if "was forked" in str(error) else 3)
+        return (appender.count, apart.count) == (2, encoding.count(TEXT * 2))
+
+    worker = threading.Thread(target=load)
+    worker.start()
+    try:
+        codes = [exit_code_of_fork(is_whole_or_refused) for _ in range(N_FORKS)]
+    finally:
+        stopped.set()
+        worker.join()
+    assert set(codes) <= {0, 9}
+    assert 9 in codes
+    appender.append("one two")
+    assert appender.count == 2
+
+
 def exit_code_of_fork(is_right: Callable[[], bool]) -> int:
     """0: it was right; 1: it was not; 2: it raised; -14: it hung."""
     child = os.fork()

@@ -13,6 +13,7 @@ from cutline.kernels.words.images cimport BLANK, BREAK, META, Edges, ImageMaker,
 
 cdef extern from "native.h":
     void publish "cutline_publish"(const void** place, const void* address) noexcept nogil
+    const void* published "cutline_published_address"(const void** place) noexcept nogil
 
 cdef enum:
     MOST_BREAKS = 30
@@ -228,7 +229,7 @@ cdef class CharMap:
 
     cdef int prepare_all(self, str text) except -1:
         for number in {ord(character) >> 8 for character in set(text)}:
-            if self.blocks[number] == NULL:
+            if published(<const void**> &self.blocks[number]) == NULL:
                 self.fill(number)
         return 0
 
@@ -249,7 +250,7 @@ cdef Py_ssize_t look_through_units(
     cdef Py_ssize_t at = place[0]
     cdef const CharBlock* block
     while at < n:
-        block = char_map.blocks[text[at] >> 8]
+        block = <const CharBlock*> published(<const void**> &char_map.blocks[text[at] >> 8])
         if block != NULL and block.is_alone and n - at >= AT_ONCE and same_block(text + at):
             before = 0
             at += AT_ONCE

@@ -117,6 +117,24 @@ def test_growing_texts_apart_share_an_encoding() -> None:
     assert at_once(work, N_THREADS) == [(count, count) for count in counts]
 
 
+@pytest.mark.parametrize("structure", ["appender", "prepender"])
+def test_a_growing_text_is_looked_at_while_it_grows(structure: str) -> None:
+    encoding = cutline.get_encoding(NAME)
+    one = getattr(encoding, structure)()
+    grow = one.append if structure == "appender" else one.prepend
+    counts = {encoding.count("word " * n) for n in range(301)}
+
+    def work(number: int) -> None:
+        for _ in range(300):
+            if number == 0:
+                grow("word ")
+            assert one.count in counts
+            assert one.text_length % 5 == 0
+
+    at_once(work, 3)
+    assert (one.count, one.text) == (encoding.count("word " * 300), "word " * 300)
+
+
 def test_batches_at_once() -> None:
     encoding = cutline.get_encoding(NAME)
     want = [real_tiktoken(NAME).encode_ordinary(text) for text in TEXTS]

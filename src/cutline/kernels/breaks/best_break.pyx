@@ -92,7 +92,7 @@ def cut_at_breaks(
     for place in range(n_kinds):
         need_kind(kinds[place])
     until = min(until, counter.index.text.n)
-    found.longest = NOT_FOUND
+    found.end = found.longest = NOT_FOUND
     limits = <Limit*> calloc(n_limits, sizeof(Limit))
     if limits == NULL:
         raise MemoryError("no memory for the limits of chunks")

@@ -22,6 +22,7 @@ from cutline.kernels.index.live_scans cimport (
 cdef extern from "native.h":
     Py_ssize_t enter "cutline_enter"(Py_ssize_t* place, Py_ssize_t mine) noexcept nogil
     void leave "cutline_leave"(Py_ssize_t* place) noexcept nogil
+    void show "cutline_set"(Py_ssize_t* place, Py_ssize_t number) noexcept nogil
 
 cdef enum:
     NOGIL_BYTES = 4096          # shorter texts are done before another thread could start
@@ -64,7 +65,7 @@ cdef class Growing:
     cdef object as_utf8
     cdef LiveText live
     cdef Py_ssize_t busy_in     # the process in which a thread is at work; 0: none is
-    cdef readonly Py_ssize_t count
+    cdef readonly Py_ssize_t count          # read while another thread is at work, too
     cdef readonly Py_ssize_t text_length
 
     def __cinit__(self, Encoder encoder not None, as_utf8 not None):
@@ -120,8 +121,8 @@ cdef class Growing:
         self.enter()
         try:
             checkpoint = self.live.n_checkpoints
-            self.count = self.try_append(owner, NO_LIMIT, True)
-            self.text_length = self.live.chars
+            show(&self.count, self.try_append(owner, NO_LIMIT, True))
+            show(&self.text_length, self.live.chars)
             if self.live.n_checkpoints == checkpoint + 1 and not is_far(
                 &self.live, checkpoint - 1, self.live.checkpoints[checkpoint].n,
                 self.live.checkpoints[checkpoint].n_scans,
@@ -157,13 +158,13 @@ cdef class Growing:
             for left in range(length - self.live.checkpoints[base].chars):
                 end += char_bytes(self.live.text[end])
             try:
-                self.count = self.read_on(base, end, NO_LIMIT, False)
+                show(&self.count, self.read_on(base, end, NO_LIMIT, False))
             except BaseException:
                 go_back(&self.live, checkpoint)
                 self.live.n_checkpoints = checkpoint
                 raise
             self.live.n_checkpoints = base + 1
-            self.text_length = length
+            show(&self.text_length, length)
         finally:
             leave(&self.busy_in)
 

@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, Final
@@ -169,3 +170,34 @@ def test_a_prepend_goes_on_after_a_handler_that_raises_nothing() -> None:
     assert len(called) == 1
     assert prepender.count == ENCODING.count(prepender.text)
     assert prepender.text in (f"{PROSE}x{SHORT}", f"x{PROSE}{SHORT}")
+
+
+FIRST_IMPORT: Final = """
+import signal, sys, cutline
+
+class Stop(BaseException):
+    pass
+
+def stop(*_):
+    raise Stop
+
+text = "The quick brown fox"
+encoding = cutline.get_encoding("o200k_base")
+want = encoding.encode(text)
+assert "numpy" not in sys.modules
+signal.signal(signal.SIGALRM, stop)
+signal.setitimer(signal.ITIMER_REAL, float(sys.argv[1]))
+try:
+    for _ in range(10**9):
+        encoding.encode_to_numpy(text)
+except Stop:
+    assert encoding.encode_to_numpy(text).tolist() == want
+"""
+
+
+@pytest.mark.parametrize("milliseconds", [1, 4, 9, 16, 25, 36, 49, 64])
+def test_an_interrupt_of_the_first_call_that_needs_numpy_leaves_it_whole(milliseconds: int) -> None:
+    """What numpy has compiled cannot be loaded a second time."""
+    command = [sys.executable, "-W", "error", "-c", FIRST_IMPORT, str(milliseconds / 1000)]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -43,6 +43,18 @@ with ThreadPoolExecutor(n_threads) as pool:
 """
 
 
+def of_a_process_with_threads(test: Callable[[], None]) -> Callable[[], None]:
+    """Mark a test that forks. That is deprecated from Python 3.12 on; users still do it.
+
+    Without the GIL the child may wait for the lock of a dict that a thread of its parent held.
+    """
+    has_gil = getattr(sys, "_is_gil_enabled", lambda: True)()
+    can = hasattr(os, "fork") and has_gil
+    ignored = "ignore:.*multi-threaded.*fork:DeprecationWarning"
+    skipped = pytest.mark.skipif(not can, reason="no fork beside threads on this system")
+    return pytest.mark.filterwarnings(ignored)(skipped(test))
+
+
 def test_threads_at_the_first_call_of_a_process() -> None:
     """Also the import, which each of them begins."""
     done = subprocess.run(
@@ -63,9 +75,7 @@ def test_threads_at_the_first_call_of_a_process() -> None:
         assert chunks == chunks_of(cutline.TextChunker(cutline.get_encoding(name), 99), mine)
 
 
-# A fork of a process with threads is deprecated from Python 3.12 on; users still do it.
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@of_a_process_with_threads
 def test_forks_while_threads_work() -> None:
     encoding = cutline.get_encoding("o200k_base")
     intervals, appender = encoding.intervals(TEXT), encoding.appender(TEXT)
@@ -98,6 +108,40 @@ def test_forks_while_threads_work() -> None:
             worker.join()
     assert codes == [0] * N_FORKS
     assert errors == []
+
+
+@of_a_process_with_threads
+def test_a_growing_text_that_a_fork_met_in_the_making_is_refused_in_the_child() -> None:
+    """It would wait for a thread that the child does not have."""
+    encoding = cutline.get_encoding("o200k_base")
+    appender, apart = encoding.appender(), encoding.appender(TEXT)
+    stopped = threading.Event()
+
+    def load() -> None:
+        while not stopped.is_set():
+            appender.append(TEXT * 30)
+            appender.truncate(0)
+
+    def is_whole_or_refused() -> bool:
+        apart.append(TEXT)
+        try:
+            appender.truncate(0)
+            appender.append("one two")
+        except RuntimeError as error:
+            os._exit(9 if "was forked" in str(error) else 3)
+        return (appender.count, apart.count) == (2, encoding.count(TEXT * 2))
+
+    worker = threading.Thread(target=load)
+    worker.start()
+    try:
+        codes = [exit_code_of_fork(is_whole_or_refused) for _ in range(N_FORKS)]
+    finally:
+        stopped.set()
+        worker.join()
+    assert set(codes) <= {0, 9}
+    assert 9 in codes
+    appender.append("one two")
+    assert appender.count == 2
 
 
 def exit_code_of_fork(is_right: Callable[[], bool]) -> int:

@@ -1,6 +1,7 @@
 """Special tokens: allowed and disallowed exactly as in tiktoken, ordinary text in counts."""
 
 import random
+import sys
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 import tiktoken
 
 import cutline
+from cutline.special import SpecialFinder
 from tests.oracles import PACKAGED, real_tiktoken, tiktoken_of
 from tests.texts import random_text
 
@@ -241,3 +243,29 @@ def test_a_disallowed_token_is_found_whatever_the_tokens_begin_with(
         else:
             assert list(encode(text)) == encoding.encode_ordinary(text)
         assert list(encode(text, disallowed_special=())) == encoding.encode_ordinary(text)
+
+
+def leftmost_longest(specials: Collection[str], text: str) -> list[tuple[int, str]]:
+    found, at = [], 0
+    while at < len(text):
+        here = max((one for one in specials if text.startswith(one, at)), key=len, default="")
+        if here:
+            found.append((at, here))
+        at += len(here) or 1
+    return found
+
+
+@pytest.mark.parametrize("has_gil", [True, False])
+@pytest.mark.parametrize("specials", [CUSTOM_SPECIALS, PREFIX_SPECIALS, ("aab", "ab", "a", "ba")])
+def test_the_leftmost_longest_tokens_are_found(
+    specials: Collection[str], has_gil: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the GIL by other means, for the automaton's package would turn it on."""
+    if has_gil and not getattr(sys, "_is_gil_enabled", lambda: True)():
+        pytest.skip("the GIL is off")
+    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: has_gil, raising=False)
+    finder = SpecialFinder(specials)
+    for text in special_texts(2, specials, 300):
+        want = leftmost_longest(specials, text)
+        assert list(finder.find_all(text)) == want
+        assert finder.first(text) == (want[0][1] if want else None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterator
 from os.path import commonprefix
 from typing import TYPE_CHECKING
@@ -14,6 +15,23 @@ if TYPE_CHECKING:
 __all__ = ["SpecialFinder", "disallowed_error"]
 
 _LONG = 1 << 14  # characters: what is shorter needs no other module
+
+
+class _Alternation:
+    """Finds what an automaton does, without it: each find costs a comparison with every string."""
+
+    __slots__ = ("_pattern",)
+
+    def __init__(self, texts: Collection[str]) -> None:
+        import re
+
+        longest_first = sorted(texts, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, longest_first)))
+
+    def iter(self, text: str, begin: int) -> Iterator[tuple[int, str]]:
+        """Yield the last place and the text of each match: leftmost, longest, without overlaps."""
+        for found in self._pattern.finditer(text, begin):
+            yield found.end() - 1, found[0]
 
 
 class SpecialFinder:
@@ -29,16 +47,18 @@ class SpecialFinder:
         self._texts = [text for text in texts if text]
         self._longest = max(map(len, self._texts), default=0)
         self._prefix = commonprefix(self._texts)  # noqa: RUF071 (by character, as intended)
-        self._automaton: ahocorasick.Automaton | None = None
+        self._automaton: ahocorasick.Automaton | _Alternation | None = None
 
     @property
     def prefix(self) -> str | None:
         """What all of them begin with, which may be nothing; None: there are none."""
         return self._prefix if self._texts else None
 
-    def _build(self) -> ahocorasick.Automaton:
+    def _build(self) -> ahocorasick.Automaton | _Alternation:
         """Build the automaton on first use; most encodings never need it."""
-        if self._automaton is None:
+        if self._automaton is None and not getattr(sys, "_is_gil_enabled", lambda: True)():
+            self._automaton = _Alternation(self._texts)  # pyahocorasick would turn the GIL on
+        elif self._automaton is None:
             import ahocorasick
 
             automaton = ahocorasick.Automaton()

@@ -118,6 +118,16 @@ static inline void cutline_publish(const void **place, const void *address) {
 #endif
 }
 
+static inline const void *cutline_published_address(const void *const *place) {
+#if defined(__GNUC__) || defined(__clang__)
+    return __atomic_load_n(place, __ATOMIC_ACQUIRE);
+#else
+    const void *address = *(const void *const volatile *)place;
+    cutline_fence();
+    return address;
+#endif
+}
+
 /* The same for a word, 0 until it is stored: who reads another one sees what was stored before. */
 static inline void cutline_publish_word(uint64_t *place, uint64_t word) {
 #if defined(__GNUC__) || defined(__clang__)
@@ -138,6 +148,15 @@ static inline uint64_t cutline_published(const uint64_t *place) {
 #endif
 }
 
+/* The word alone, for who has seen it published: another thread may store the same again. */
+static inline uint64_t cutline_known(const uint64_t *place) {
+#if defined(__GNUC__) || defined(__clang__)
+    return __atomic_load_n(place, __ATOMIC_RELAXED);
+#else
+    return *(const volatile uint64_t *)place;
+#endif
+}
+
 /* Add to a number that other threads may add to as well. Returns the sum. */
 static inline Py_ssize_t cutline_add(Py_ssize_t *place, Py_ssize_t added) {
 #if defined(__GNUC__) || defined(__clang__)
@@ -148,6 +167,41 @@ static inline Py_ssize_t cutline_add(Py_ssize_t *place, Py_ssize_t added) {
     return _InterlockedExchangeAdd((volatile long *)place, added) + added;
 #else
     return *place += added;
+#endif
+}
+
+/* Store a number that other threads may add to. */
+static inline void cutline_set(Py_ssize_t *place, Py_ssize_t number) {
+#if defined(__GNUC__) || defined(__clang__)
+    __atomic_store_n(place, number, __ATOMIC_RELAXED);
+#else
+    *(volatile Py_ssize_t *)place = number;
+#endif
+}
+
+/* Store `mine` where 0 is, and return 0; or else what is there. Who finds 0 sees all that was done
+   before cutline_leave. The GIL does as much. */
+static inline Py_ssize_t cutline_enter(Py_ssize_t *place, Py_ssize_t mine) {
+#if defined(Py_GIL_DISABLED) && (defined(__GNUC__) || defined(__clang__))
+    Py_ssize_t found = 0;
+    __atomic_compare_exchange_n(place, &found, mine, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+    return found;
+#elif defined(Py_GIL_DISABLED) && defined(_WIN64)
+    return _InterlockedCompareExchange64(place, mine, 0);
+#else
+    Py_ssize_t found = *place;
+    if (found == 0)
+        *place = mine;
+    return found;
+#endif
+}
+
+static inline void cutline_leave(Py_ssize_t *place) {
+#if defined(__GNUC__) || defined(__clang__)
+    __atomic_store_n(place, 0, __ATOMIC_RELEASE);
+#else
+    cutline_fence();
+    *(volatile Py_ssize_t *)place = 0;
 #endif
 }
 

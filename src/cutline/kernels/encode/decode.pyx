@@ -32,6 +32,7 @@ cdef extern from "native.h":
         list target, PyObject** ints, const uint32_t* ids, Py_ssize_t n
     ) except -1
     uint64_t published "cutline_published"(const uint64_t* place) noexcept nogil
+    uint64_t known "cutline_known"(const uint64_t* place) noexcept nogil
     void publish_word "cutline_publish_word"(uint64_t* place, uint64_t word) noexcept nogil
     Py_ssize_t read_ids "cutline_read_ids"(PyObject** items, Py_ssize_t n, uint32_t* ids)
 
@@ -322,7 +323,7 @@ cdef class Decoder:
         cdef Py_ssize_t at, byte
         part.n = part.width = 0
         for at in range(places.n):
-            if not self.shapes[places.data[at]] & PARTIAL:
+            if not known(&self.shapes[places.data[at]]) & PARTIAL:
                 if part.n:
                     return False
                 continue
@@ -346,8 +347,8 @@ cdef class Decoder:
         part.n = part.width = 0
         for at in range(n):
             if at + AHEAD < n:
-                prefetch(&self.characters[self.shapes[place[at + AHEAD]] >> 32])
-            shape = self.shapes[place[at]]
+                prefetch(&self.characters[known(&self.shapes[place[at + AHEAD]]) >> 32])
+            shape = known(&self.shapes[place[at]])
             token = &self.characters[shape >> 32]
             length = shape & LENGTH
             if unlikely(shape & (ABOVE_BMP | PARTIAL)):

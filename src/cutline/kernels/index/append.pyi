@@ -3,6 +3,8 @@ from typing import Self
 
 from cutline.kernels.encode.encoder import Encoder
 
+def _begin_process() -> None: ...
+
 class Growing:
     def __new__(cls, encoder: Encoder, as_utf8: Callable[[str], str | bytes]) -> Self: ...
     @property

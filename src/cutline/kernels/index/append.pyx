@@ -3,11 +3,12 @@
 Guarded by tests/counting/test_appender.py.
 """
 
+import os
 from time import sleep
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
-from cython cimport auto_pickle, critical_section
+from cython cimport auto_pickle
 
 from cutline.kernels.base.common cimport INTERRUPTED, NO_LIMIT, char_bytes, memcpy, uint8_t
 from cutline.kernels.base.signals cimport raise_pending
@@ -18,10 +19,25 @@ from cutline.kernels.index.live_scans cimport (
     read_blocks, reserve_text,
 )
 
+cdef extern from "native.h":
+    Py_ssize_t enter "cutline_enter"(Py_ssize_t* place, Py_ssize_t mine) noexcept nogil
+    void leave "cutline_leave"(Py_ssize_t* place) noexcept nogil
+    void show "cutline_set"(Py_ssize_t* place, Py_ssize_t number) noexcept nogil
+
 cdef enum:
     NOGIL_BYTES = 4096          # shorter texts are done before another thread could start
 
 cdef double WAIT_SECONDS = 5e-5
+cdef Py_ssize_t process = 1     # one more than in the process that this one was forked from
+
+
+def _begin_process():
+    global process
+    process += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_process)
 
 
 cdef bint put(LiveText* live, const uint8_t* data, Py_ssize_t n) noexcept nogil:
@@ -48,8 +64,8 @@ cdef class Growing:
     cdef Encoder encoder
     cdef object as_utf8
     cdef LiveText live
-    cdef bint busy
-    cdef readonly Py_ssize_t count
+    cdef Py_ssize_t busy_in     # the process in which a thread is at work; 0: none is
+    cdef readonly Py_ssize_t count          # read while another thread is at work, too
     cdef readonly Py_ssize_t text_length
 
     def __cinit__(self, Encoder encoder not None, as_utf8 not None):
@@ -67,13 +83,16 @@ cdef class Growing:
 
     cdef int enter(self) except -1:
         """Wait until no other thread is at work: rare, so without a lock to take each time."""
-        cdef bint busy
+        cdef Py_ssize_t busy_in
         while True:
-            with critical_section(self):
-                busy = self.busy
-                self.busy = True
-            if not busy:
+            busy_in = enter(&self.busy_in, process)
+            if busy_in == 0:
                 return 0
+            if busy_in != process:
+                raise RuntimeError(
+                    "this process was forked while another thread changed the growing text, whose "
+                    "state is lost here: make a new one"
+                )
             sleep(WAIT_SECONDS)
 
     cdef object utf8_owner(self, text):
@@ -102,15 +121,15 @@ cdef class Growing:
         self.enter()
         try:
             checkpoint = self.live.n_checkpoints
-            self.count = self.try_append(owner, NO_LIMIT, True)
-            self.text_length = self.live.chars
+            show(&self.count, self.try_append(owner, NO_LIMIT, True))
+            show(&self.text_length, self.live.chars)
             if self.live.n_checkpoints == checkpoint + 1 and not is_far(
                 &self.live, checkpoint - 1, self.live.checkpoints[checkpoint].n,
                 self.live.checkpoints[checkpoint].n_scans,
             ):
                 self.live.n_checkpoints = checkpoint
         finally:
-            self.busy = False
+            leave(&self.busy_in)
 
     def _fits(self, text, Py_ssize_t max_tokens):
         """Whether append(text) would lead to at most so many tokens; changes nothing."""
@@ -123,7 +142,7 @@ cdef class Growing:
             go_back(&self.live, checkpoint)
             self.live.n_checkpoints = checkpoint
         finally:
-            self.busy = False
+            leave(&self.busy_in)
         return tokens <= max_tokens
 
     def _truncate(self, Py_ssize_t length):
@@ -139,15 +158,15 @@ cdef class Growing:
             for left in range(length - self.live.checkpoints[base].chars):
                 end += char_bytes(self.live.text[end])
             try:
-                self.count = self.read_on(base, end, NO_LIMIT, False)
+                show(&self.count, self.read_on(base, end, NO_LIMIT, False))
             except BaseException:
                 go_back(&self.live, checkpoint)
                 self.live.n_checkpoints = checkpoint
                 raise
             self.live.n_checkpoints = base + 1
-            self.text_length = length
+            show(&self.text_length, length)
         finally:
-            self.busy = False
+            leave(&self.busy_in)
 
     def _copy_to(self, Growing twin not None):
         """Give a fresh one the same text."""
@@ -158,7 +177,7 @@ cdef class Growing:
             twin.count = self.count
             twin.text_length = self.text_length
         finally:
-            self.busy = False
+            leave(&self.busy_in)
 
     def _utf8(self):
         """The text as bytes."""
@@ -166,7 +185,7 @@ cdef class Growing:
         try:
             return PyBytes_FromStringAndSize(<char*> self.live.text, self.live.n)
         finally:
-            self.busy = False
+            leave(&self.busy_in)
 
     cdef Py_ssize_t add_checkpoint(self) except -1:
         """Checkpoint the present state. Returns the checkpoint's place."""

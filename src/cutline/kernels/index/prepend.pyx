@@ -108,7 +108,8 @@ cdef class Prepending:
 
         Cost: O(1).
         """
-        return self.n_characters
+        with critical_section(self):
+            return self.n_characters
 
     @property
     def text(self):

@@ -25,6 +25,8 @@ from cutline.kernels.index.text_index cimport byte_at, long_piece_at
 
 cdef extern from "native.h":
     Py_ssize_t note_spent "cutline_add"(Py_ssize_t* place, Py_ssize_t added) noexcept nogil
+    void set_spent "cutline_set"(Py_ssize_t* place, Py_ssize_t spent) noexcept nogil
+    const void* published "cutline_published_address"(const void** place) noexcept nogil
 
 cdef enum:
     TRIES = 4                           # tokens of the piece tried at each end
@@ -192,9 +194,11 @@ cdef Py_ssize_t count_by_tree(
 ) noexcept nogil:
     """Tokens of text[start:end] if a tree of the text knows them; NOT_FOUND or a status."""
     cdef const LongPiece* piece = long_piece_at(index, end)
+    cdef const Tree* tree
     if piece == NULL or end > piece.stop or piece.stop - piece.start > MOST_TREE_CHARS:
         return NOT_FOUND
-    if piece.tree == NULL:
+    tree = <const Tree*> published(<const void**> &piece.tree)
+    if tree == NULL:
         if (
             note_spent(<Py_ssize_t*> &piece.spent, end - start)
             < ENCODINGS_BEFORE_TREE * (piece.end - piece.start)
@@ -202,12 +206,12 @@ cdef Py_ssize_t count_by_tree(
             return NOT_FOUND
         query.wanted, query.start, query.end = piece - index.pieces, start, end
         return NEED_TREE
-    return count_in_tree(index, piece, piece.tree, &query.state.lookups, start, end)
+    return count_in_tree(index, piece, tree, &query.state.lookups, start, end)
 
 
 cdef void forgo_tree(LongPiece* piece) noexcept nogil:
     """Grow no tree for this piece, however often it is asked for."""
-    piece.spent = -NO_LIMIT
+    set_spent(&piece.spent, -NO_LIMIT)
 
 
 cdef Py_ssize_t count_in_tree(

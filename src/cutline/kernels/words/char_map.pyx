@@ -13,6 +13,7 @@ from cutline.kernels.words.images cimport BLANK, BREAK, META, Edges, ImageMaker,
 
 cdef extern from "native.h":
     void publish "cutline_publish"(const void** place, const void* address) noexcept nogil
+    const void* published "cutline_published_address"(const void** place) noexcept nogil
 
 cdef enum:
     MOST_BREAKS = 30
@@ -282,7 +283,7 @@ cdef class CharMap:
 cdef Py_ssize_t first_unknown_unit(
     CharMap char_map, const Unit* text, Py_ssize_t n, Py_ssize_t at
 ) noexcept nogil:
-    while at < n and char_map.blocks[text[at] >> 8] != NULL:
+    while at < n and published(<const void**> &char_map.blocks[text[at] >> 8]) != NULL:
         at += 1
     return at if at < n else NOT_FOUND
 
@@ -294,7 +295,7 @@ cdef Py_ssize_t look_through_units(
     cdef Py_ssize_t at = place[0], found = NOT_FOUND
     cdef const CharBlock* block
     while at < stop:
-        block = char_map.blocks[text[at] >> 8]
+        block = <const CharBlock*> published(<const void**> &char_map.blocks[text[at] >> 8])
         if block == NULL:
             found = NEED_BLOCK
             break

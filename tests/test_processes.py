@@ -162,6 +162,7 @@ METHODS: Final = {"spawn", "forkserver"} & set(multiprocessing.get_all_start_met
 
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_another_process_is_handed_an_encoding_and_chunkers(method: str) -> None:
+    pytest.importorskip("pyromark", reason="reads the Markdown")
     encoding = cutline.get_encoding("o200k_base")
     chunkers = [cutline.TextChunker(encoding, 99), cutline.MarkdownChunker(encoding, 99)]
     with multiprocessing.get_context(method).Pool(1) as pool:

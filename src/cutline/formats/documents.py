@@ -79,7 +79,8 @@ def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> Tokenizer
     if model.end_of_word_suffix:
         model, never = with_blanks(model, pat_str)
     elif model.continuing_subword_prefix:
-        model, never, added = with_leading_blanks(model, pat_str, added)
+        model, never = with_leading_blanks(model, pat_str, added)
+        added = {}
     vocabulary, unreachable = merged(model, added)
     check_after_bytes(
         vocabulary, parsed.pre_tokenizers, ignore_merges=model.ignore_merges, source=source

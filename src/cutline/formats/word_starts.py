@@ -43,17 +43,17 @@ def check_prefix(parsed: TokenizerJson, source: str) -> None:
 
 def with_leading_blanks(
     model: MergeModel, pat_str: str | None, added_tokens: Mapping[str, int]
-) -> tuple[MergeModel, dict[bytes, int], dict[str, int]]:
+) -> tuple[MergeModel, dict[bytes, int]]:
     """Write the tokens of a model without the prefix, and with blanks before first ones.
 
     Args:
         model: as read.
         pat_str: splits texts into pieces.
-        added_tokens: ids by text. Those that take no part in merging stay as they are.
+        added_tokens: ids by text; they are found before texts are split. Those that take no part in
+            merging are left out.
 
     Returns:
-        The model without a prefix, the ids of tokens that no text has, and the added tokens that
-        stay as they are.
+        The model without a prefix, and the ids of tokens that no text has.
 
     Raises:
         VocabularyError: pieces can have blanks, or the tokens are not equivalent to those with
@@ -68,17 +68,18 @@ def with_leading_blanks(
     kept = alone(model, added_tokens, _LETTERS)
 
     def written(text: str) -> str:
-        if text in kept or (text == _BLANK and prefix + _BLANK not in old):
+        if text == _BLANK and prefix + _BLANK not in old:
             return text
         return without_prefix(text, prefix, _BLANK)
 
-    ids = {written(text): number for text, number in old.items()}
-    if len(ids) < len(old):
+    ids = {written(text): number for text, number in old.items() if text not in kept}
+    if len(ids) + len(kept) < len(old):
         raise refused(model.source, _SETTING, prefix, "two tokens would be written alike")
     never = {
-        text: ids.pop(text) for text in map(written, old)
-        if text.find(_BLANK, 1) > 0 and text not in kept and set(text) <= {*_LETTERS}
-    }  # fmt: skip
+        text: ids.pop(text)
+        for text in [*ids]
+        if text.find(_BLANK, 1) > 0 and set(text) <= {*_LETTERS}
+    }
     first = sorted((one for one in _LETTERS if _BLANK + one in ids), key=lambda x: ids[_BLANK + x])
     parts = [part for one in first for part in (_BLANK, one)]
     parts += [
@@ -90,8 +91,7 @@ def with_leading_blanks(
     blanked = replace(
         model, ids=TokenIds.of(ids), merges=Texts.of(parts), continuing_subword_prefix=""
     )
-    own = {text: token_id for text, token_id in added_tokens.items() if text in kept}
-    return blanked, {as_bytes(text): number for text, number in never.items()}, own
+    return blanked, {as_bytes(text): number for text, number in never.items()}
 
 
 def without_prefix(text: str, prefix: str, blank: str) -> str:

@@ -15,7 +15,7 @@ class Late:
         self._module = module
 
     def __getattr__(self, name: str) -> Any:
-        if self._module not in sys.modules:
+        if self._module == "numpy" and "numpy" not in sys.modules:
             _import_apart(self._module)
         found = getattr(import_module(self._module), name)
         setattr(self, name, found)

@@ -52,8 +52,9 @@ __all__ = ["Encoding"]
 
 if not TYPE_CHECKING:
     # A plain count needs neither.
+    from cutline.kernels.base.late import numpy as np
+
     counting = Late("cutline.counting")
-    np = Late("numpy")
 
 AllowedSpecial = Literal["all"] | AbstractSet[str]
 DisallowedSpecial = Literal["all"] | Collection[str]

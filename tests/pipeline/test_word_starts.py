@@ -37,17 +37,39 @@ def ids(tokenizer: Any, text: str) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("prefix", [PREFIX, "@", "ab"])
-@pytest.mark.parametrize("seed", range(60))
-def test_random_merges_are_equal_or_refused(seed: int, prefix: str, tmp_path: Path) -> None:
-    chooser = random.Random(seed)
-    first, inner, merges = ["a", "b", "#", "Ã"], [prefix + one for one in "ab#©"], []
-    for _ in range(chooser.randint(1, 10)):
+def drawn_merges(
+    chooser: random.Random, n: int, first: list[str], inner: list[str], prefix: str
+) -> list[tuple[str, str]]:
+    """Up to n merges of these tokens, and of those that they make, which are added to them."""
+    merges: list[tuple[str, str]] = []
+    for _ in range(n):
         left, right = chooser.choice([*first, *inner]), chooser.choice(inner)
         whole = left + right[len(prefix) :]
         if (left, right) not in merges and len(whole) < 10:
             merges.append((left, right))
             (inner if left in inner else first).append(whole)
+    return merges
+
+
+def saved_and_read(encoding: cutline.Encoding, folder: Path) -> Any:
+    """Save and read it in all ways; return the tokenizer of the `tokenizer.json`."""
+    encoding.save(folder / "x.cutline")
+    encoding.save(folder / "tokenizer.json")
+    for other in (
+        pickle.loads(pickle.dumps(encoding)),
+        cutline.load(folder / "x.cutline"),
+        cutline.load(folder / "tokenizer.json"),
+    ):
+        assert other.content_hash == encoding.content_hash
+    return tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+
+
+@pytest.mark.parametrize("prefix", [PREFIX, "@", "ab"])
+@pytest.mark.parametrize("seed", range(60))
+def test_random_merges_are_equal_or_refused(seed: int, prefix: str, tmp_path: Path) -> None:
+    chooser = random.Random(seed)
+    first, inner = ["a", "b", "#", "Ã"], [prefix + one for one in "ab#©"]
+    merges = drawn_merges(chooser, chooser.randint(1, 10), first, inner, prefix)
     tokenizer = shuffled_ids(made(merges, prefix), seed)
     if seed % 3 == 0 and prefix == PREFIX:
         tokenizer.add_tokens(["aba", "b b", tokenizers.AddedToken("é", single_word=True)])
@@ -55,15 +77,7 @@ def test_random_merges_are_equal_or_refused(seed: int, prefix: str, tmp_path: Pa
         encoding = cutline.Encoding.from_tokenizers(tokenizer)
     except VocabularyError:
         return
-    encoding.save(tmp_path / "x.cutline")
-    encoding.save(tmp_path / "tokenizer.json")
-    again = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
-    for other in (
-        pickle.loads(pickle.dumps(encoding)),
-        cutline.load(tmp_path / "x.cutline"),
-        cutline.load(tmp_path / "tokenizer.json"),
-    ):
-        assert other.content_hash == encoding.content_hash
+    again = saved_and_read(encoding, tmp_path)
     for _ in range(40):
         text = "".join(chooser.choices("aaabb## ,é日", k=chooser.randint(1, 12)))
         counter, n = encoding.intervals(text), len(text)
@@ -80,13 +94,8 @@ def test_random_merges_over_characters_are_equal_or_refused(seed: int, tmp_path:
     """Any character may be unknown at the start of a word, inside it, or in both places."""
     chooser = random.Random(seed)
     first, inner = (chooser.sample("ab#é日", chooser.randint(1, 5)) for _ in range(2))
-    first, inner, merges = [*first], [PREFIX + one for one in inner], []
-    for _ in range(chooser.randint(0, 10)):
-        left, right = chooser.choice([*first, *inner]), chooser.choice(inner)
-        whole = left + right[len(PREFIX) :]
-        if (left, right) not in merges and len(whole) < 10:
-            merges.append((left, right))
-            (inner if left in inner else first).append(whole)
+    first, inner = [*first], [PREFIX + one for one in inner]
+    merges = drawn_merges(chooser, chooser.randint(0, 10), first, inner, PREFIX)
     tokens = dict.fromkeys(["<unk>", *first, *inner, *chooser.choices(["<s>", "xy", "##xy"], k=2)])
     vocab = {token: number for number, token in enumerate(tokens)}
     tokenizer = tokenizers.Tokenizer(
@@ -103,15 +112,7 @@ def test_random_merges_over_characters_are_equal_or_refused(seed: int, tmp_path:
         encoding = cutline.Encoding.from_tokenizers(tokenizer)
     except VocabularyError:
         return
-    encoding.save(tmp_path / "x.cutline")
-    encoding.save(tmp_path / "tokenizer.json")
-    again = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
-    for other in (
-        pickle.loads(pickle.dumps(encoding)),
-        cutline.load(tmp_path / "x.cutline"),
-        cutline.load(tmp_path / "tokenizer.json"),
-    ):
-        assert other.content_hash == encoding.content_hash
+    again = saved_and_read(encoding, tmp_path)
     for _ in range(30):
         parts = [*"aaabb##é日☃ \ue000\u2581", "<unk>", "xy", "aba", " "]
         text = "".join(chooser.choices(parts, k=chooser.randint(1, 9)))

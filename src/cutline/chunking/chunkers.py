@@ -279,13 +279,22 @@ class Chunker:
     ) -> list[list[Chunk]]:
         """Cut texts at some places: together those that can be, the others one by one."""
         part = texts[block.start : block.stop]
-        found: list[list[Chunk] | None] = [None] * len(part)
-        # A text that makes a block has no need of others.
-        if cut_block is not None and len(part) > 1 and {*map(type, part)} == {str}:
-            found = cut_block(part)
+        found = self._chunk_together(part, cut_block)
         return [
-            self._chunk_numbered(place, text) if chunks is None else self._numbered(text, chunks)
+            self._chunk_numbered(place, text) if chunks is None else chunks
             for place, text, chunks in zip(block, part, found, strict=True)
+        ]
+
+    def _chunk_together(
+        self, texts: list[str], cut_block: CutBlock | None
+    ) -> list[list[Chunk] | None]:
+        """Return the chunks of each text; None: that must be cut on its own."""
+        # A text that makes a block has no need of others.
+        if cut_block is None or len(texts) < 2 or {*map(type, texts)} != {str}:
+            return [None] * len(texts)
+        return [
+            None if chunks is None else self._numbered(text, chunks)
+            for text, chunks in zip(texts, cut_block(texts), strict=True)
         ]
 
     def _chunk_numbered(self, place: int, text: str) -> list[Chunk]:

@@ -42,15 +42,15 @@ def check_prefix(parsed: TokenizerJson, source: str) -> None:
 
 
 def with_leading_blanks(
-    model: MergeModel, pat_str: str | None, added_tokens: Mapping[str, int]
+    model: MergeModel, pat_str: str | None, added_tokens: Iterable[str]
 ) -> tuple[MergeModel, dict[bytes, int]]:
     """Write the tokens of a model without the prefix, and with blanks before first ones.
 
     Args:
         model: as read.
         pat_str: splits texts into pieces.
-        added_tokens: ids by text; they are found before texts are split. Those that take no part in
-            merging are left out.
+        added_tokens: their texts, found before texts are split. Those that take no part in merging
+            are left out.
 
     Returns:
         The model without a prefix, and the ids of tokens that no text has.

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from cutline.checks import need_unchanged
 from cutline.chunking import TokenChunker
 from cutline.chunking.chunkers import Chunker
+from cutline.chunking.text_blocks import CutBlock
 from cutline.chunks import Chunk
 from cutline.encoding import Encoding
 from cutline.integrations.text_column import TextColumn, need_pyarrow
@@ -71,7 +72,7 @@ def chunk_columns(
     chunker = chunker._apart()
     filled = _fill(chunker, batch)
     blocks = cut_into_blocks(column.offsets[1:], CUT_CHARACTERS)
-    chunk_rows = partial(_chunk_rows, column, filled, chunker)
+    chunk_rows = partial(_chunk_rows, column, filled, chunker, chunker._block_cutter())
     parts = map_threads(chunk_rows, blocks, num_threads)
     chunks = [one for part in parts for one in part]
     rows = np.repeat(np.arange(len(column)), np.fromiter(map(len, chunks), np.int64, len(column)))
@@ -107,17 +108,13 @@ def _plain_encoding(chunker: Chunker) -> Encoding | None:
 
 
 def _chunk_rows(
-    column: TextColumn, filled: Callable[[int], Any], chunker: Chunker, block: range
-) -> list[list[Chunk]]:
+    column: TextColumn, filled: Callable[[int], Any], chunker: Chunker, cut_block: CutBlock | None,
+    block: range,
+) -> list[list[Chunk]]:  # fmt: skip
     """Cut the texts of some rows: together those that can be, the others one by one."""
     found: list[list[Chunk] | None] = [None] * len(block)
-    if (cut_block := chunker._block_cutter()) is not None and len(block) > 1:
-        texts = [column.text(row) for row in block]
-        found = cut_block(texts)
-        found = [
-            chunks if chunks is None else chunker._numbered(text, chunks)
-            for text, chunks in zip(texts, found, strict=True)
-        ]
+    if cut_block is not None and len(block) > 1:
+        found = chunker._chunk_together([column.text(row) for row in block], cut_block)
     return [
         _chunk_row(column, filled, row) if chunks is None else chunks
         for row, chunks in zip(block, found, strict=True)

@@ -9,13 +9,19 @@ __all__ = ["Late", "numpy"]
 
 
 class Late:
-    """A module that is imported on first use; each name is looked up once."""
+    """A module that is imported on first use; each name is looked up once.
 
-    def __init__(self, module: str) -> None:
+    Args:
+        module: its name.
+        apart: an interrupt must not end its import; see `_import_apart`.
+    """
+
+    def __init__(self, module: str, *, apart: bool = False) -> None:
         self._module = module
+        self._apart = apart
 
     def __getattr__(self, name: str) -> Any:
-        if self._module == "numpy" and "numpy" not in sys.modules:
+        if self._apart and self._module not in sys.modules:
             _import_apart(self._module)
         found = getattr(import_module(self._module), name)
         setattr(self, name, found)
@@ -40,4 +46,4 @@ def _import_apart(module: str) -> None:
         thread.join()
 
 
-numpy: Any = Late("numpy")
+numpy: Any = Late("numpy", apart=True)

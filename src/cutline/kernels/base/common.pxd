@@ -15,6 +15,7 @@ cdef extern from "native.h":
     void prefetch "cutline_prefetch"(const void* address) noexcept nogil
     uint64_t load32 "cutline_load32"(const uint8_t* source) noexcept nogil
     uint64_t load64 "cutline_load64"(const uint8_t* source) noexcept nogil
+    void store64 "cutline_store64"(uint8_t* target, uint64_t word) noexcept nogil
     const uint64_t* low_bytes "cutline_low_bytes"   # [n]: mask of the lowest n bytes, -8 to 16
     const uint64_t LONGER "cutline_longer"      # in the key of a piece that is not short
 
@@ -83,6 +84,13 @@ cdef inline Key last_key(const uint8_t* piece, Py_ssize_t n) noexcept nogil:
         key.low |= <uint64_t> piece[n >> 1] << (8 * (n >> 1))
         key.low |= <uint64_t> piece[n - 1] << (8 * (n - 1))
     return key
+
+
+cdef inline Py_ssize_t write_key(Key key, uint8_t* piece) noexcept nogil:
+    """Write the bytes of a key's piece into 16 slots. Returns their number."""
+    store64(piece, key.low)
+    store64(piece + 8, key.high)
+    return <Py_ssize_t> (key.high >> 56)
 
 
 cdef inline uint64_t hash_key(Key key) noexcept nogil:

@@ -53,6 +53,13 @@ static inline uint64_t cutline_load64(const uint8_t *from) {
     return word;
 }
 
+static inline void cutline_store64(uint8_t *to, uint64_t word) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    memcpy(to, &word, 8);
+}
+
 /* The same for four. */
 static inline uint64_t cutline_load32(const uint8_t *from) {
     uint32_t word;

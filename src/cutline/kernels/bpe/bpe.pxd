@@ -11,6 +11,7 @@ cdef enum:
     PAIR_CACHE_SLOTS = 1 << 13
     # Longest token of a vocabulary with non-monotone merges: bounds a stack buffer.
     MAX_NON_MONOTONE_BYTES = 2048
+    ASCII = 128
     NEIGHBOUR_BITS = 18     # of the hash of two characters
 
 # A slot of the table of tokens.
@@ -40,6 +41,7 @@ cdef struct Bpe:
     const uint32_t* right
     const uint8_t* non_monotone        # rank -> 1: it or a part of it is a non-monotone merge
     const uint32_t* byte_token         # 256
+    const uint32_t* ascii_pair         # 128 * 128: what two ASCII bytes merge to; NULL: not known
     const uint32_t* char_token         # BMP code point -> token, or NONE; NULL: do not use
     const uint8_t* open_boundaries     # 65,536 bits, byte pair inside a straddling token
     const uint64_t* neighbours         # bit set: two characters may stand so in a token
@@ -53,6 +55,7 @@ cdef class BpeTables:
     """Owns the arrays that a Bpe points to."""
     cdef Bpe bpe
     cdef readonly dict arrays
+    cdef uint32_t ascii_pair[128 * 128]
     cdef int sort_sparse_ids(self) except -1
 
 

@@ -67,6 +67,7 @@ cdef class BpeTables:
             self.bpe.char_token = &char_token[0]
             self.bpe.open_boundaries = &open_boundaries[0]
             self.bpe.neighbours = &neighbours[0]
+        fill_ascii_pairs(&self.bpe, self.ascii_pair)
 
     cdef int sort_sparse_ids(self) except -1:
         """Sort the tokens from n_dense on by id, with their lengths."""
@@ -81,6 +82,20 @@ cdef class BpeTables:
         self.bpe.sparse_ids = &sparse_ids[0]
         self.bpe.sparse_bytes = &sparse_bytes[0]
         return 0
+
+
+cdef void fill_ascii_pairs(Bpe* bpe, uint32_t* ascii_pair) noexcept nogil:
+    """Look up what any two ASCII bytes merge to.
+
+    Most pieces that are merged are of such bytes, and a few lines of memory hold what most need.
+    """
+    cdef Py_ssize_t left, right
+    for left in range(ASCII):
+        for right in range(ASCII):
+            ascii_pair[ASCII * left + right] = merged_pair(
+                bpe, bpe.byte_token[left], bpe.byte_token[right]
+            )
+    bpe.ascii_pair = ascii_pair
 
 
 def shift_of(Py_ssize_t slots):
@@ -166,22 +181,48 @@ cdef inline void close_gap(uint32_t* gap, Py_ssize_t n) noexcept nogil:
         gap[0] = gap[1]
 
 
-cdef Py_ssize_t merge_parts(
+cdef inline bint is_ascii(const uint8_t* piece, Py_ssize_t n) noexcept nogil:
+    """Whether all bytes are; asks the last one first, for most pieces are of one script."""
+    cdef Py_ssize_t at = n - 1
+    while at >= 7:
+        if load64(piece + at - 7) & <uint64_t> 0x8080808080808080:
+            return False
+        at -= 8
+    while at >= 0 and piece[at] < ASCII:
+        at -= 1
+    return at < 0
+
+
+cdef inline Py_ssize_t first_parts(
     const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, bint whole_characters,
-    uint32_t* parts, uint32_t* ranks,       # n slots each
+    uint32_t* parts, uint32_t* ranks,       # out: n slots each
 ) noexcept nogil:
-    cdef Py_ssize_t count, at, best
-    cdef uint32_t lowest
+    """The parts that merging begins with, and what neighbours merge to. Returns their number."""
+    cdef Py_ssize_t count = n, at
+    if bpe.ascii_pair != NULL and is_ascii(piece, n):
+        parts[0] = bpe.byte_token[piece[0]]
+        for at in range(1, n):
+            parts[at] = bpe.byte_token[piece[at]]
+            ranks[at - 1] = bpe.ascii_pair[ASCII * piece[at - 1] + piece[at]]
+        return n
     if whole_characters and bpe.char_token != NULL:
         count = character_parts(bpe, piece, n, parts)
     else:
-        count = n
         for at in range(n):
             parts[at] = bpe.byte_token[piece[at]]
     for at in range(count - 1):
         fetch_pair(bpe, parts[at], parts[at + 1])
     for at in range(count - 1):
         ranks[at] = merged_pair(bpe, parts[at], parts[at + 1])
+    return count
+
+
+cdef Py_ssize_t merge_parts(
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, bint whole_characters,
+    uint32_t* parts, uint32_t* ranks,       # n slots each
+) noexcept nogil:
+    cdef Py_ssize_t count = first_parts(bpe, piece, n, whole_characters, parts, ranks), at, best
+    cdef uint32_t lowest
     while count > 1:
         lowest = NONE
         best = 0

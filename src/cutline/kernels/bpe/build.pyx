@@ -190,6 +190,7 @@ cdef Bpe vocabulary_view(
     bpe.token_slots = <const Slot*> &slots[0, 0]
     bpe.n_slots = slots.shape[0]
     bpe.byte_token = &byte_token[0]
+    bpe.ascii_pair = NULL
     bpe.char_token = NULL
     return bpe
 

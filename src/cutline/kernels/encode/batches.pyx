@@ -14,7 +14,8 @@ from libc.stdlib cimport free, malloc
 
 from cutline.kernels.base.common cimport (
     INTERRUPTED, LONGER, MERGE_LIMIT, NO_MEMORY, NONE, SHORT_PIECE, Key, barrier, char_bytes, grow, last_key,
-    likely, memcpy, memset, padded_key, prefetch, short_key, uint16_t, unlikely,
+    likely, memcpy, memset, padded_key, prefetch, short_key, uint16_t,
+    unlikely, write_key,
 )
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.bpe.backtracking cimport backtrack
@@ -445,21 +446,40 @@ cdef Py_ssize_t encode_missed(
     stored = find_stored(&state.store, probe.hashed, start, n, &n_stored)
     if stored != NULL:
         memcpy(out, stored, n_stored * sizeof(uint32_t))
+        if n <= SHORT_PIECE and n_stored <= FIRST_LEVEL_TOKENS:
+            store_short(state, looked.lines[piece], looked.keys[piece], out, n_stored)
         return n_stored
     token = find_probed(bpe, probe, start)
     if token != NONE:
         out[0] = id_of_rank(bpe, token)
         if n <= SHORT_PIECE and state.stores:
-            store_in_line(looked.lines[piece], looked.keys[piece], out, 1)
+            store_short(state, looked.lines[piece], looked.keys[piece], out, 1)
         return 1
     count = encode_parts(bpe, state, start, n, True, out)
     if count < 0 or not state.stores:
         return count
     if n <= SHORT_PIECE and count <= FIRST_LEVEL_TOKENS:
-        store_in_line(looked.lines[piece], looked.keys[piece], out, count)
+        store_short(state, looked.lines[piece], looked.keys[piece], out, count)
     else:
         store_piece(&state.store, probe.hashed, start, n, out, count)
     return count
+
+
+cdef inline void store_short(
+    EncoderState* state, FirstEntry* line, Key key, const uint32_t* tokens, Py_ssize_t count
+) noexcept nogil:
+    """Put a short piece into its line; the store takes the one that leaves it, if it was merged."""
+    cdef const Known* last = &line[1].known
+    cdef uint64_t hashed
+    cdef uint8_t piece[16]
+    cdef Py_ssize_t n
+    cdef uint32_t n_stored
+    if last.count > 1:
+        hashed = short_probe(line[1].key).hashed
+        n = write_key(line[1].key, piece)
+        if find_stored(&state.store, hashed, piece, n, &n_stored) == NULL:
+            store_piece(&state.store, hashed, piece, n, last.tokens, last.count)
+    store_in_line(line, key, tokens, count)
 
 
 cdef Py_ssize_t encode_piece(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutline.kernels.base.utf8 import encode_utf8, valid_bytes
+from cutline.kernels.base.utf8 import encode_by, encode_utf8, valid_bytes
 
 # A byte of each range that the rules of UTF-8 tell apart.
 EDGES = bytes.fromhex("00 7f 80 8f 90 9f a0 bf c0 c1 c2 df e0 e1 ec ed ee ef f0 f1 f3 f4 f5 ff")
@@ -104,3 +104,38 @@ def test_a_surrogate_is_refused_as_by_the_codec(before: str, surrogate: int) -> 
 @given(st.text(st.characters(exclude_categories=["Cs"], max_codepoint=0xFFFF), max_size=60))
 def test_any_text_is_encoded(text: str) -> None:
     assert encode_utf8(text) == text.encode()
+
+
+# ASCII, two bytes, three bytes, and four: runs of each, which vectors take eight at a time.
+WIDTHS = [
+    "a z\x00\x7f",
+    "\x80éяٱ\u07ff",
+    "\u0800日\u201c\ud7ff\ue000\uffff",
+    "\U00010000😀\U0010ffff",
+]
+
+
+@pytest.mark.parametrize("vectors", [True, False])
+@pytest.mark.parametrize("seed", range(300))
+def test_runs_of_every_width_at_every_distance(seed: int, vectors: bool) -> None:
+    rng = random.Random(seed)
+    widths = rng.sample(WIDTHS, rng.randint(1, 4))
+    text = ""
+    for _ in range(rng.randint(0, 40)):
+        width = rng.choice(widths)
+        text += "".join(rng.choice(width) for _ in range(rng.choice([1, 1, 2, 5, 8, 40])))
+    assert encode_by(text, vectors) == text.encode()
+    assert encode_by(text.encode().decode("latin-1"), vectors) == (
+        text.encode().decode("latin-1").encode()
+    )
+    place = rng.randint(0, len(text))
+    broken = text[:place] + rng.choice("\ud800\udbff\udc00\udfff") + text[place:]
+    assert encode_by(broken, vectors) is None
+
+
+@pytest.mark.parametrize("vectors", [True, False])
+def test_every_character_in_vectors(vectors: bool) -> None:
+    for start in (*range(0, 0xD800, 0x40), *range(0xE000, 0x11000, 0x40)):
+        text = "".join(map(chr, range(start, start + 0x40)))
+        for some in (text, text + "\U0010ffff" + "a" * 40):
+            assert encode_by(some, vectors) == some.encode()

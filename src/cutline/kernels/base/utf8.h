@@ -1,0 +1,179 @@
+/* Many characters to UTF-8 at once, without a branch for each: words and blanks alternate in most
+   scripts, and every change would be mispredicted. Needs SSSE3, asked for when the program runs. */
+#ifndef CUTLINE_UTF8_H
+#define CUTLINE_UTF8_H
+
+#include <Python.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Characters that must be left: 8 are read and up to 28 bytes written for them, of which these
+   characters then write each at least one. */
+#define CUTLINE_UTF8_ROOM 32
+
+#if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
+#include <tmmintrin.h>
+
+#define CUTLINE_SSSE3 __attribute__((target("ssse3")))
+
+/* Of eight characters below U+0800 in 16 bits each, by which of them are ASCII; and of four others
+   in 32 bits each, by which are not ASCII (4 bits) and not below U+0800 (4 bits). */
+static uint8_t cutline_by_two[256][16], cutline_by_four[256][16];
+static uint8_t cutline_two_bytes[256], cutline_four_bytes[256];
+
+/* Fill the tables of which bytes to keep, and of how many. False: the processor lacks SSSE3. */
+static int cutline_prepare_utf8(void) {
+    if (!__builtin_cpu_supports("ssse3"))
+        return 0;
+    for (int mask = 0; mask < 256; mask++) {
+        int two = 0, four = 0;
+        for (int at = 0; at < 8; at++) {
+            cutline_by_two[mask][two++] = (uint8_t)(2 * at);
+            if (!(mask >> at & 1))
+                cutline_by_two[mask][two++] = (uint8_t)(2 * at + 1);
+        }
+        for (int at = 0; at < 4; at++)
+            for (int byte = 0; byte < 1 + (mask >> at & 1) + (mask >> at >> 4 & 1); byte++)
+                cutline_by_four[mask][four++] = (uint8_t)(4 * at + byte);
+        cutline_two_bytes[mask] = (uint8_t)two;
+        cutline_four_bytes[mask] = (uint8_t)four;
+    }
+    return 1;
+}
+
+/* Four characters below U+10000 that are no surrogates. Returns their bytes; writes 16. */
+CUTLINE_SSSE3 static inline Py_ssize_t cutline_write_four(__m128i text, uint8_t *out) {
+    const __m128i low = _mm_set1_epi32(0x3F), beyond = _mm_set1_epi32(0x80);
+    __m128i last = _mm_or_si128(_mm_and_si128(text, low), beyond);
+    __m128i six = _mm_srli_epi32(text, 6);
+    __m128i two = _mm_or_si128(
+        _mm_or_si128(six, _mm_set1_epi32(0xC0)), _mm_slli_epi32(last, 8));
+    __m128i three = _mm_or_si128(
+        _mm_or_si128(_mm_srli_epi32(text, 12), _mm_set1_epi32(0xE0)),
+        _mm_or_si128(
+            _mm_slli_epi32(_mm_or_si128(_mm_and_si128(six, low), beyond), 8),
+            _mm_slli_epi32(last, 16)));
+    __m128i above1 = _mm_cmpgt_epi32(text, _mm_set1_epi32(0x7F));
+    __m128i above2 = _mm_cmpgt_epi32(text, _mm_set1_epi32(0x7FF));
+    int mask = _mm_movemask_ps(_mm_castsi128_ps(above1)) |
+               _mm_movemask_ps(_mm_castsi128_ps(above2)) << 4;
+    text = _mm_or_si128(_mm_andnot_si128(above1, text), _mm_and_si128(above1, two));
+    text = _mm_or_si128(_mm_andnot_si128(above2, text), _mm_and_si128(above2, three));
+    text = _mm_shuffle_epi8(text, _mm_loadu_si128((const __m128i *)cutline_by_four[mask]));
+    _mm_storeu_si128((__m128i *)out, text);
+    return cutline_four_bytes[mask];
+}
+
+/* Eight characters of 16 bits. Returns their bytes, of which up to 28 are written; 0: one of them is a
+   surrogate. */
+CUTLINE_SSSE3 static inline Py_ssize_t cutline_write_eight(__m128i text, uint8_t *out) {
+    const __m128i zero = _mm_setzero_si128();
+    __m128i high = _mm_and_si128(text, _mm_set1_epi16((short)0xF800));
+    if (_mm_movemask_epi8(_mm_cmpeq_epi16(high, zero)) == 0xFFFF) {
+        __m128i is_ascii = _mm_cmpgt_epi16(_mm_set1_epi16(0x80), text);
+        __m128i two = _mm_or_si128(
+            _mm_or_si128(
+                _mm_srli_epi16(text, 6),
+                _mm_and_si128(_mm_slli_epi16(text, 8), _mm_set1_epi16(0x3F00))),
+            _mm_set1_epi16((short)0x80C0));
+        int mask = _mm_movemask_epi8(_mm_packs_epi16(is_ascii, zero));
+        text = _mm_or_si128(_mm_and_si128(is_ascii, text), _mm_andnot_si128(is_ascii, two));
+        text = _mm_shuffle_epi8(text, _mm_loadu_si128((const __m128i *)cutline_by_two[mask]));
+        _mm_storeu_si128((__m128i *)out, text);
+        return cutline_two_bytes[mask];
+    }
+    if (_mm_movemask_epi8(_mm_cmpeq_epi16(high, _mm_set1_epi16((short)0xD800))))
+        return 0;
+    Py_ssize_t n = cutline_write_four(_mm_unpacklo_epi16(text, zero), out);
+    return n + cutline_write_four(_mm_unpackhi_epi16(text, zero), out + n);
+}
+
+/* Eight characters of `kind` bytes as 16 bits each. False: one of them is above U+FFFF. */
+CUTLINE_SSSE3 static inline int cutline_load_eight(const void *text, int kind, __m128i *eight) {
+    if (kind == 1) {
+        *eight = _mm_unpacklo_epi8(_mm_loadl_epi64((const __m128i *)text), _mm_setzero_si128());
+        return 1;
+    }
+    *eight = _mm_loadu_si128((const __m128i *)text);
+    if (kind == 2)
+        return 1;
+    __m128i later = _mm_loadu_si128((const __m128i *)text + 1);
+    __m128i above = _mm_srli_epi32(_mm_or_si128(*eight, later), 16);
+    if (_mm_movemask_epi8(_mm_cmpeq_epi32(above, _mm_setzero_si128())) != 0xFFFF)
+        return 0;
+    const __m128i halves = _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, -1, -1, -1, -1, -1, -1, -1, -1);
+    *eight = _mm_unpacklo_epi64(
+        _mm_shuffle_epi8(*eight, halves), _mm_shuffle_epi8(later, halves));
+    return 1;
+}
+
+/* The UTF-8 of the first of n characters of `kind` bytes: up to one that is a surrogate or above
+   U+FFFF, or until CUTLINE_UTF8_ROOM are left. Returns how many; moves `out`. */
+CUTLINE_SSSE3 static inline Py_ssize_t cutline_write_some(
+    const uint8_t *text, int kind, Py_ssize_t n, uint8_t **out
+) {
+    uint8_t *to = *out;
+    Py_ssize_t at = 0;
+    while (n - at >= CUTLINE_UTF8_ROOM) {
+        __m128i eight, more;
+        if (!cutline_load_eight(text + at * kind, kind, &eight))
+            break;
+        Py_ssize_t written = cutline_write_eight(eight, to);
+        if (written == 0)
+            break;
+        at += 8;
+        to += written;
+        /* Where eight were ASCII, sixteen more may be. */
+        while (written == 8 && n - at >= CUTLINE_UTF8_ROOM) {
+            if (!cutline_load_eight(text + at * kind, kind, &eight) ||
+                !cutline_load_eight(text + (at + 8) * kind, kind, &more))
+                break;
+            __m128i above = _mm_srli_epi16(_mm_or_si128(eight, more), 7);
+            if (_mm_movemask_epi8(_mm_cmpeq_epi16(above, _mm_setzero_si128())) != 0xFFFF)
+                break;
+            _mm_storeu_si128((__m128i *)to, _mm_packus_epi16(eight, more));
+            at += 16;
+            to += 16;
+        }
+    }
+    *out = to;
+    return at;
+}
+
+CUTLINE_SSSE3 static Py_ssize_t cutline_write_kind1(const uint8_t *text, Py_ssize_t n, uint8_t **out) {
+    return cutline_write_some(text, 1, n, out);
+}
+
+CUTLINE_SSSE3 static Py_ssize_t cutline_write_kind2(const uint8_t *text, Py_ssize_t n, uint8_t **out) {
+    return cutline_write_some(text, 2, n, out);
+}
+
+CUTLINE_SSSE3 static Py_ssize_t cutline_write_kind4(const uint8_t *text, Py_ssize_t n, uint8_t **out) {
+    return cutline_write_some(text, 4, n, out);
+}
+
+static inline Py_ssize_t cutline_write_vectors(
+    const void *text, int kind, Py_ssize_t n, uint8_t **out
+) {
+    if (kind == 1)
+        return cutline_write_kind1((const uint8_t *)text, n, out);
+    if (kind == 2)
+        return cutline_write_kind2((const uint8_t *)text, n, out);
+    return cutline_write_kind4((const uint8_t *)text, n, out);
+}
+
+#else
+
+static int cutline_prepare_utf8(void) {
+    return 0;
+}
+
+static inline Py_ssize_t cutline_write_vectors(
+    const void *text, int kind, Py_ssize_t n, uint8_t **out
+) {
+    (void)text, (void)kind, (void)n, (void)out;
+    return 0;
+}
+
+#endif
+#endif

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypedDict, cast
 
 from cutline.checks import plain_text
 from cutline.chunking.chunk_finder import ChunkFinder
@@ -280,6 +280,8 @@ class Chunker:
         """Cut texts at some places: together those that can be, the others one by one."""
         part = texts[block.start : block.stop]
         found = self._chunk_together(part, cut_block)
+        if None not in found:
+            return cast("list[list[Chunk]]", found)
         return [
             self._chunk_numbered(place, text) if chunks is None else chunks
             for place, text, chunks in zip(block, part, found, strict=True)
@@ -292,9 +294,12 @@ class Chunker:
         # A text that makes a block has no need of others.
         if cut_block is None or len(texts) < 2 or {*map(type, texts)} != {str}:
             return [None] * len(texts)
+        found = cut_block(texts)
+        if not self._rules.line_numbers:
+            return found
         return [
             None if chunks is None else self._numbered(text, chunks)
-            for text, chunks in zip(texts, cut_block(texts), strict=True)
+            for text, chunks in zip(texts, found, strict=True)
         ]
 
     def _chunk_numbered(self, place: int, text: str) -> list[Chunk]:

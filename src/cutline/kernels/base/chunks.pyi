@@ -1,9 +1,22 @@
+from collections.abc import Mapping
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-_C = TypeVar("_C")
+_C = TypeVar("_C", bound=ChunkFields)
+
+class ChunkFields:
+    def set_fields(
+        self,
+        text: str,
+        start_index: int,
+        end_index: int,
+        token_count: int,
+        index: int,
+        headings: tuple[str, ...],
+        metadata: Mapping[str, object] | None,
+    ) -> None: ...
 
 class OwnedRows: ...
 

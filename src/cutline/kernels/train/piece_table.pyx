@@ -11,7 +11,7 @@ from libc.stdlib cimport calloc, free, malloc, qsort
 import numpy as np
 
 from cutline.kernels.base.common cimport (
-    NO_MEMORY, SHORT_PIECE, TOO_MANY, grow, load64, memcmp, memcpy, memset, short_key,
+    NO_MEMORY, SHORT_PIECE, TOO_MANY, grow, load64, memcmp, memcpy, memset, prefetch, short_key,
 )
 
 cdef enum:
@@ -83,20 +83,26 @@ cdef Py_ssize_t add_long(
 
 
 cdef Py_ssize_t add_table(Table* table, const Table* other) noexcept nogil:
-    """Add all counts of another table. 0 or an error."""
-    cdef Py_ssize_t k, code
+    """Add all counts of another table, whose seed must be another. 0 or an error.
+
+    Alike seeds would fill one part of the table after the other, up to its last slot.
+    """
+    cdef Py_ssize_t k, block, code
     cdef const Entry* entry
     cdef const LongEntry* longer
     if other.total > INT64_MAX - table.total:
         return TOO_MANY
-    for k in range(other.slots):
-        entry = other.entries + k
-        if entry.count:
-            add_short(table, first_slot(table, entry.key), &entry.key, entry.count)
-            code = make_room(table)
-            if code < 0:
-                return code
-            table.total += entry.count
+    for block in range(other.slots // ROOM):        # both are powers of two, FIRST_SLOTS too
+        for k in range(ROOM * block, ROOM * (block + 1)):
+            prefetch(first_slot(table, other.entries[k].key))
+        for k in range(ROOM * block, ROOM * (block + 1)):
+            entry = other.entries + k
+            if entry.count:
+                add_short(table, first_slot(table, entry.key), &entry.key, entry.count)
+                table.total += entry.count
+        code = make_room(table)
+        if code < 0:
+            return code
     for k in range(other.longer_slots):
         longer = other.longer + k
         if longer.count:

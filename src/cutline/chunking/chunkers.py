@@ -22,12 +22,12 @@ from cutline.chunking.outline import PLAIN, Outline
 from cutline.chunking.parsing import COMMONMARK, DATA, parse, structure_of
 from cutline.chunking.rules import CountText, Rules
 from cutline.chunking.stretch import Stretch
-from cutline.chunking.text_blocks import CutBlock, cuts_at_breaks, cuts_by_tokens
+from cutline.chunking.text_blocks import CutBlock, block_size, cuts_at_breaks, cuts_by_tokens
 from cutline.chunks import Chunk, ChunkSize, size_for
 from cutline.encoding import Encoding
 from cutline.protocols import TokenCounter
 from cutline.registry import name_standing_for, token_counter_of
-from cutline.threads import CUT_CHARACTERS, cut_into_blocks, map_threads
+from cutline.threads import cut_into_blocks, map_threads
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -265,9 +265,9 @@ class Chunker:
         if isinstance(texts, str):
             raise TypeError("texts must be a sequence of str, got one str: put it into a list")
         texts = list(texts)
-        blocks = cut_into_blocks(list(accumulate(map(_length, texts))), CUT_CHARACTERS)
-        chunk_block = partial(self._chunk_block, texts, self._block_cutter())
-        found = map_threads(chunk_block, blocks, num_threads)
+        cut_block = self._block_cutter()
+        blocks = cut_into_blocks(list(accumulate(map(_length, texts))), block_size(cut_block))
+        found = map_threads(partial(self._chunk_block, texts, cut_block), blocks, num_threads)
         return [chunks for part in found for chunks in part]
 
     def _block_cutter(self) -> CutBlock | None:

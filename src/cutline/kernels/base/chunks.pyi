@@ -1,5 +1,5 @@
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,6 +7,20 @@ from numpy.typing import NDArray
 _C = TypeVar("_C", bound=ChunkFields)
 
 class ChunkFields:
+    @property
+    def text(self) -> str: ...
+    @property
+    def start_index(self) -> int: ...
+    @property
+    def end_index(self) -> int: ...
+    @property
+    def token_count(self) -> int: ...
+    @property
+    def index(self) -> int: ...
+    @property
+    def headings(self) -> tuple[str, ...]: ...
+    @property
+    def metadata(self) -> Mapping[str, Any]: ...
     def set_fields(
         self,
         text: str,
@@ -15,7 +29,7 @@ class ChunkFields:
         token_count: int,
         index: int,
         headings: tuple[str, ...],
-        metadata: Mapping[str, object] | None,
+        metadata: Mapping[str, Any] | None,
     ) -> None: ...
 
 class OwnedRows: ...

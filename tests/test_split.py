@@ -5,6 +5,7 @@ import gc
 import pickle
 import random
 import weakref
+from array import array
 from collections.abc import Sequence
 from itertools import pairwise, product
 from typing import Any
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 import cutline
 from cutline.counting.cutting import split_by_counting
 from cutline.errors import BudgetError
+from cutline.kernels.base.chunks import make_chunks
 from tests.conftest import short_or_long
 from tests.oracles import (
     DISTINCT,
@@ -307,6 +309,12 @@ def test_metadata_of_a_chunk_are_one_dict_that_may_hold_the_chunk() -> None:
     del chunk, held, metadata
     gc.collect()
     assert vanished() is None
+
+
+@pytest.mark.parametrize("other", [object, dict])
+def test_chunks_are_made_of_a_type_of_chunks_only(other: Any) -> None:
+    with pytest.raises(TypeError, match="no type of chunks"):
+        make_chunks(other, "a", array("q", (0, 1, 1, 0)), ("end",), 0, 0)
 
 
 @pytest.mark.parametrize(

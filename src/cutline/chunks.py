@@ -83,7 +83,7 @@ class Chunk(ChunkFields):
         headings: tuple[str, ...] = (),
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
-        self.set_fields(
+        self._set_fields(
             text, start_index, end_index, token_count, index, headings, metadata or None
         )
 

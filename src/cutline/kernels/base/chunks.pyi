@@ -21,7 +21,7 @@ class ChunkFields:
     def headings(self) -> tuple[str, ...]: ...
     @property
     def metadata(self) -> Mapping[str, Any]: ...
-    def set_fields(
+    def _set_fields(
         self,
         text: str,
         start_index: int,

@@ -28,7 +28,7 @@ cdef extern from "Python.h":
 
 @cython.auto_pickle(False)
 cdef class ChunkFields:
-    """The fields of a chunk, which are set once, by `set_fields` or by `make_chunk`.
+    """The fields of a chunk, which are set once, by `_set_fields` or by `make_chunk`.
 
     Metadata that are no more than a boundary's name become a dict when they are asked for. Until then
     a made chunk holds nothing that could hold it, and the garbage collector need not look at it.
@@ -40,7 +40,7 @@ cdef class ChunkFields:
     cdef object boundary        # None: there is none, or `known` has it
     cdef object known           # metadata, or None
 
-    def set_fields(
+    def _set_fields(
         self, str text not None, Py_ssize_t start_index, Py_ssize_t end_index,
         Py_ssize_t token_count, Py_ssize_t index, tuple headings not None, metadata
     ):
@@ -54,10 +54,11 @@ cdef class ChunkFields:
 
     @property
     def metadata(self):
-        made = {} if self.boundary is None else {"boundary": self.boundary}
         with cython.critical_section(self):
             if self.known is None:
-                self.known = made
+                made = {} if self.boundary is None else {"boundary": self.boundary}
+                if self.known is None:  # still: memory for a dict may let another thread run
+                    self.known = made
                 if not PyObject_GC_IsTracked(self):
                     PyObject_GC_Track(<void*> self)
             return self.known

@@ -1,8 +1,11 @@
 """Exact cuts: every chunk re-encoded by tiktoken, every cut compared with its definition."""
 
 import dataclasses
+import gc
 import pickle
 import random
+import weakref
+from array import array
 from collections.abc import Sequence
 from itertools import pairwise, product
 from typing import Any
@@ -14,6 +17,7 @@ from hypothesis import strategies as st
 import cutline
 from cutline.counting.cutting import split_by_counting
 from cutline.errors import BudgetError
+from cutline.kernels.base.chunks import make_chunks
 from tests.conftest import short_or_long
 from tests.oracles import (
     DISTINCT,
@@ -289,6 +293,43 @@ def test_chunks_are_frozen_small_and_equal_by_value() -> None:
     assert not hasattr(chunk, "__dict__")
     assert pickle.loads(pickle.dumps(chunk)) == chunk
     assert hash(chunk) == hash(dataclasses.replace(chunk))
+
+
+def test_metadata_of_a_chunk_are_one_dict_that_may_hold_the_chunk() -> None:
+    class Held:
+        pass
+
+    chunk = cutline.get_encoding("o200k_base").split("hello world", 1)[0]
+    assert not gc.is_tracked(chunk), "nothing that it holds could hold it"
+    held = Held()
+    vanished = weakref.ref(held)
+    metadata: dict[str, Any] = chunk.metadata  # type: ignore[assignment]
+    metadata["circle"] = (chunk, held)
+    assert chunk.metadata is metadata
+    del chunk, held, metadata
+    gc.collect()
+    assert vanished() is None
+
+
+@pytest.mark.parametrize("other", [object, dict])
+def test_chunks_are_made_of_a_type_of_chunks_only(other: Any) -> None:
+    with pytest.raises(TypeError, match="no type of chunks"):
+        make_chunks(other, "a", array("q", (0, 1, 1, 0)), ("end",), 0, 0)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        (None, 0, 1, 1, 0),
+        (b"a", 0, 1, 1, 0),
+        ("a", 0.0, 1, 1, 0),
+        ("a", 0, None, 1, 0),
+        ("a", 0, 1, 1, 0, ["Fish"]),
+    ],
+)
+def test_fields_of_a_chunk_have_their_types(wrong: Any) -> None:
+    with pytest.raises(TypeError):
+        cutline.Chunk(*wrong)
 
 
 @pytest.mark.parametrize(

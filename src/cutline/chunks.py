@@ -8,6 +8,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self, SupportsIndex, TypeAlias
 
 from cutline.errors import BudgetError
+from cutline.kernels.base.chunks import ChunkFields
 
 if TYPE_CHECKING:
     from dataclasses import Field
@@ -39,7 +40,7 @@ class _OfDataclass:
         return getattr(_dataclass(), self._name)
 
 
-class Chunk:
+class Chunk(ChunkFields):
     """A slice of a text that fits a token budget. A frozen dataclass, to all who use it.
 
     Attributes:
@@ -52,7 +53,8 @@ class Chunk:
         metadata: further data from the chunker; "boundary" names the kind of boundary at its end.
     """
 
-    __slots__ = __match_args__ = (
+    __slots__ = ()
+    __match_args__ = (
         *("text", "start_index", "end_index", "token_count", "index"),
         *("headings", "metadata"),
     )
@@ -81,9 +83,9 @@ class Chunk:
         headings: tuple[str, ...] = (),
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
-        values = (text, start_index, end_index, token_count, index, headings)
-        for name, value in zip(Chunk.__slots__, (*values, metadata or {}), strict=True):
-            object.__setattr__(self, name, value)
+        self._set_fields(
+            text, start_index, end_index, token_count, index, headings, metadata or None
+        )
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         from dataclasses import FrozenInstanceError
@@ -96,10 +98,10 @@ class Chunk:
         raise FrozenInstanceError(f"cannot delete field {name!r}: a chunk is immutable")
 
     def _values(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in Chunk.__slots__)
+        return tuple(getattr(self, name) for name in Chunk.__match_args__)
 
     def __repr__(self) -> str:
-        values = zip(Chunk.__slots__, self._values(), strict=True)
+        values = zip(Chunk.__match_args__, self._values(), strict=True)
         return f"{type(self).__qualname__}({', '.join(f'{k}={v!r}' for k, v in values)})"
 
     def __eq__(self, other: object) -> bool:
@@ -114,7 +116,7 @@ class Chunk:
         return type(self), self._values()
 
     def __replace__(self, /, **changes: Any) -> Self:
-        return type(self)(**dict(zip(Chunk.__slots__, self._values(), strict=True)) | changes)
+        return type(self)(**dict(zip(Chunk.__match_args__, self._values(), strict=True)) | changes)
 
     @property
     def content_hash(self) -> str:
@@ -135,9 +137,8 @@ def _dataclass() -> type:
         "headings": field(default=()),
         "metadata": field(default_factory=dict, hash=False),
     }
-    fields = (
-        (name, Chunk.__annotations__[name], late.get(name, field())) for name in Chunk.__slots__
-    )
+    types = Chunk.__annotations__
+    fields = ((name, types[name], late.get(name, field())) for name in Chunk.__match_args__)
     return make_dataclass("Chunk", fields, frozen=True, slots=True)
 
 

@@ -11,9 +11,17 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["CUT_CHARACTERS", "cut_into_blocks", "map_blocks", "map_sized", "map_threads"]
+__all__ = [
+    "BLOCK_CHARACTERS",
+    "CUT_CHARACTERS",
+    "cut_into_blocks",
+    "map_blocks",
+    "map_sized",
+    "map_threads",
+]
 
-# About a millisecond of work, more than the overhead of a task: of counting, and of cutting.
+# About a millisecond of work, more than the overhead of a task: of what a kernel does with a block
+# of texts, and of cutting texts one by one.
 BLOCK_CHARACTERS = 1 << 18
 CUT_CHARACTERS = 1 << 16
 

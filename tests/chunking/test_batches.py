@@ -76,7 +76,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 def test_a_block_is_cut_like_its_texts(
     name: str, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunkers, "CUT_CHARACTERS", block)
+    monkeypatch.setattr(chunkers, "block_size", lambda _: block)
     chunker = CHUNKERS[name]
     want = [chunker.chunk(text) for text in TEXTS]
     assert chunker.chunk_batch(TEXTS, num_threads=1) == want

@@ -166,11 +166,11 @@ def test_corpora(corpus: str, make: Make, size: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["token", "text", "markdown"])
-@pytest.mark.parametrize("block", [1, 500, threads.CUT_CHARACTERS])
+@pytest.mark.parametrize("block", [1, 500, threads.BLOCK_CHARACTERS])
 def test_a_batch_in_threads_is_cut_like_its_texts(
     kind: str, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunkers, "CUT_CHARACTERS", block)
+    monkeypatch.setattr(chunkers, "block_size", lambda _: block)
     texts = [*NAMED_TEXTS.values(), *random_texts(107, 100), "", "word " * 20_000]
     chunker = CHUNKERS[kind]("o200k_base", 16)
     want = [chunker.chunk(text) for text in texts]

@@ -1,6 +1,14 @@
+from itertools import product
+
 from bitarray import bitarray
 
-from cutline.chunking.structure import Structure, nested_bitmaps, tidy_units
+from cutline.chunking.structure import (
+    LINE_END,
+    Structure,
+    line_starts,
+    nested_bitmaps,
+    tidy_units,
+)
 
 REGIONS = ((10, 50, "list"), (20, 30, "code"), (20, 25, "table"), (60, 70, "quote"))
 
@@ -56,3 +64,9 @@ def test_an_empty_text_has_no_mark() -> None:
 
 def test_units_are_sorted_outer_first_without_repetition() -> None:
     assert tidy_units([(5, 6), (0, 3), (0, 9), (0, 3)]) == ((0, 9), (0, 3), (5, 6))
+
+
+def test_lines_start_after_line_ends_only() -> None:
+    for characters in product("a\n\r\x0b\u2028", repeat=4):
+        text = "".join(characters)
+        assert line_starts(text) == [0, *(found.end() for found in LINE_END.finditer(text))]

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypedDict, cast
 
 from cutline.checks import plain_text
 from cutline.chunking.chunk_finder import ChunkFinder
@@ -22,12 +22,12 @@ from cutline.chunking.outline import PLAIN, Outline
 from cutline.chunking.parsing import COMMONMARK, DATA, parse, structure_of
 from cutline.chunking.rules import CountText, Rules
 from cutline.chunking.stretch import Stretch
-from cutline.chunking.text_blocks import CutBlock, cuts_at_breaks, cuts_by_tokens
+from cutline.chunking.text_blocks import CutBlock, block_size, cuts_at_breaks, cuts_by_tokens
 from cutline.chunks import Chunk, ChunkSize, size_for
 from cutline.encoding import Encoding
 from cutline.protocols import TokenCounter
 from cutline.registry import name_standing_for, token_counter_of
-from cutline.threads import CUT_CHARACTERS, cut_into_blocks, map_threads
+from cutline.threads import cut_into_blocks, map_threads
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -265,9 +265,9 @@ class Chunker:
         if isinstance(texts, str):
             raise TypeError("texts must be a sequence of str, got one str: put it into a list")
         texts = list(texts)
-        blocks = cut_into_blocks(list(accumulate(map(_length, texts))), CUT_CHARACTERS)
-        chunk_block = partial(self._chunk_block, texts, self._block_cutter())
-        found = map_threads(chunk_block, blocks, num_threads)
+        cut_block = self._block_cutter()
+        blocks = cut_into_blocks(list(accumulate(map(_length, texts))), block_size(cut_block))
+        found = map_threads(partial(self._chunk_block, texts, cut_block), blocks, num_threads)
         return [chunks for part in found for chunks in part]
 
     def _block_cutter(self) -> CutBlock | None:
@@ -280,6 +280,8 @@ class Chunker:
         """Cut texts at some places: together those that can be, the others one by one."""
         part = texts[block.start : block.stop]
         found = self._chunk_together(part, cut_block)
+        if None not in found:
+            return cast("list[list[Chunk]]", found)
         return [
             self._chunk_numbered(place, text) if chunks is None else chunks
             for place, text, chunks in zip(block, part, found, strict=True)
@@ -292,9 +294,12 @@ class Chunker:
         # A text that makes a block has no need of others.
         if cut_block is None or len(texts) < 2 or {*map(type, texts)} != {str}:
             return [None] * len(texts)
+        found = cut_block(texts)
+        if not self._rules.line_numbers:
+            return found
         return [
             None if chunks is None else self._numbered(text, chunks)
-            for text, chunks in zip(texts, cut_block(texts), strict=True)
+            for text, chunks in zip(texts, found, strict=True)
         ]
 
     def _chunk_numbered(self, place: int, text: str) -> list[Chunk]:

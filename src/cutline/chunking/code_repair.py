@@ -71,22 +71,26 @@ class _Block:
     is_bad: bool = False
 
 
-def repaired(code: Code, tree: "Tree") -> SyntaxRows:
-    """Collect the rows of a tree, or of a repaired one if errors hide definitions.
+def repaired(code: Code) -> SyntaxRows | None:
+    """Collect the rows of a source's tree, or of a repaired one if errors hide definitions.
 
-    Args:
-        code: the source.
-        tree: its tree.
+    Returns:
+        The rows; None: parsing the source would take too long.
 
-    Cost: linear; for a tree with errors several times that of parsing.
+    Cost: linear; for a tree with errors several times that of parsing. One tree of the whole
+    source is held at a time.
     """
+    tree = code.parse(code.source)
+    if tree is None:
+        return None
     rows = code.rows_of(tree)
     if not tree.root_node.has_error:
         return rows
+    n_errors = _count_errors(tree)
+    del tree
     blocks = _Blocks(code)
     hidden = blocks.hidden(rows)
     masked: set[_Block] = set()
-    n_errors = _count_errors(tree)
     for _ in range(_MOST_REPAIRS):
         suspects = blocks.suspects(rows, hidden) - masked
         if not suspects:
@@ -97,6 +101,7 @@ def repaired(code: Code, tree: "Tree") -> SyntaxRows:
         if less_tree is None:
             break
         less_errors, less_rows = _count_errors(less_tree), less.rows_of(less_tree)
+        del less_tree
         less_hidden = blocks.hidden(less_rows)
         if (
             less_errors >= n_errors

@@ -97,11 +97,11 @@ def code_structure(text: str, language: str) -> Structure:
     source = source_bytes(text).replace(b"\0", b" ")
     rows = SyntaxRows(text, source, lines)
     if b"\n" in source.rstrip(b"\n"):  # a single line has no structure
-        tree = parse(source)
-        if tree is None:
+        found = repaired(Code(text, source, lines, parse))
+        if found is None:
             problem = "it has too much without an end, or too deep in one another"
         else:
-            rows = repaired(Code(text, source, lines, parse), tree)
+            rows = found
     levels: list[list[int]] = [[] for _ in _NAMES]
     for row, depth in rows.cuts:
         levels[min(depth, len(_NAMES) - 2)].append(lines[row])

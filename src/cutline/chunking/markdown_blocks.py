@@ -8,7 +8,7 @@ container markers before a block.
 import re
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, pairwise
@@ -25,10 +25,7 @@ __all__ = ["MOST_DEPTH", "Block", "MarkdownBlocks"]
 MOST_DEPTH: Final = 64
 """Blocks in more containers are ignored; a list and its item are two."""
 
-_LEAVES: Final = {
-    **{"CodeBlock": "code", "HtmlBlock": "html"},
-    **{"Paragraph": "paragraph", "Table": "table"},
-}
+_DIVIDED: Final = {"CodeBlock": "code", "HtmlBlock": "html", "Table": "table"}
 _CONTAINERS: Final = {"BlockQuote": "quote", "Item": "item", "List": "list"}
 _TABLE_ROW: Final = {"Start": "TableRow"}
 _BREAKS: Final = ("SoftBreak", "HardBreak")
@@ -94,28 +91,23 @@ class MarkdownBlocks:
         self._depth = 0  # how many containers are open
         self._in_text = False  # directly in an item: tight lists have no paragraph events
         self._next_row = 0  # first row after the last top-level block
-        self._base = 0  # offset of the parsed part, after front matter
         self._events: Iterator[tuple[Any, Any]] = iter(())
+        self._next_event: Callable[[], Any] = iter(()).__next__
 
     def read(self) -> None:
         """Find all blocks. Cost: linear in the text."""
         self._front_matter()
-        source = self._source[self._base :].decode()
-        self._events = _parser().events_with_range(source)
+        self._events = _parser().events_with_range(self._source.decode())
+        self._next_event = map(itemgetter(0), self._events).__next__
         for event, span in self._events:
-            if type(event) is str:
-                if event == "Rule":
-                    self._add("break", span)
-                elif not self._in_text:
-                    self._begin_text(span)
-                continue
-            [(name, data)] = event.items()
-            if name == "Start":
-                self._begin(data, span)
-            elif name == "End":
-                if _name(data) in _CONTAINERS:
+            if "Start" in event:
+                self._begin(event["Start"], span)
+            elif "End" in event:
+                if _name(event["End"]) in _CONTAINERS:
                     self._depth -= 1
                     self._in_text = False
+            elif event == "Rule":
+                self._add("break", span)
             elif not self._in_text:
                 self._begin_text(span)
         self._definitions(len(self._lines))
@@ -129,26 +121,31 @@ class MarkdownBlocks:
             self._add("front matter", span)
             inner = range(1, self._next_row - 1)
             self._cut_between([row for row in inner if self._full_rows[row] == row])
-            self._base = self._offsets[self._next_row]
+            self._leave_out(self._next_row)
+
+    def _leave_out(self, n_rows: int) -> None:
+        """Begin the text that is parsed, and all offsets in it, after some rows."""
+        start = self._offsets[n_rows]
+        self._source = self._source[start:]
+        self._offsets = [offset - start for offset in self._offsets]
 
     def _begin(self, tag: Any, span: Any) -> None:
         name = _name(tag)
-        if name in _CONTAINERS:
-            self._add(_CONTAINERS[name], span)
+        if name == "Paragraph":
+            self._add("paragraph", span)
+            self._skip_to_end(name)
+        elif container := _CONTAINERS.get(name):
+            self._add(container, span)
             self._depth += 1
         elif name == "Heading":
             heading = self._add("heading", span)
             level = tag["Heading"]["level"]
             heading.level = int(level[1])
             heading.title = self._title(level, span)
-        elif name in _LEAVES:
-            self._add(_LEAVES[name], span)
-            if name == "Table":
-                self._cut_between([*self._table_rows()])
-            elif name == "Paragraph":
-                self._skip_to_end(name)
-            else:
-                self._cut_between([*self._verbatim_rows(name)])
+        elif name in _DIVIDED:
+            self._add(_DIVIDED[name], span)
+            rows = self._table_rows() if name == "Table" else self._verbatim_rows(name)
+            self._cut_between([*rows])
         elif not self._in_text:
             self._begin_text(span)
 
@@ -159,8 +156,7 @@ class MarkdownBlocks:
 
     def _skip_to_end(self, tag: str) -> None:
         # Most events of a document pass here: an iteration in C, and no loop in Python.
-        only_events = map(itemgetter(0), self._events)
-        deque(iter(only_events.__next__, {"End": tag}), maxlen=0)
+        deque(iter(self._next_event, {"End": tag}), maxlen=0)
 
     def _until_end(self, tag: str | dict[str, str]) -> Iterator[tuple[Any, Any]]:
         end = {"End": tag}
@@ -170,7 +166,7 @@ class MarkdownBlocks:
             yield event, span
 
     def _title(self, level: str, span: Any) -> str:
-        raw = self._source[self._base + span["start"] : self._base + span["end"]]
+        raw = self._source[span["start"] : span["end"]]
         end = span["start"] + _title_end(raw)
         parts: list[str] = []
         for event, place in self._until_end({"Heading": level}):
@@ -178,7 +174,7 @@ class MarkdownBlocks:
             if place["start"] >= end:
                 continue
             if name == "Text" and place["end"] > end:
-                parts.append(self._source[self._base + place["start"] : self._base + end].decode())
+                parts.append(self._source[place["start"] : end].decode())
             elif name in _PLAIN:
                 parts.append(event[name])
             elif name in _BREAKS:
@@ -194,8 +190,8 @@ class MarkdownBlocks:
         """Yield the rows of code or HTML that are not blank."""
         above = -1
         for _, span in self._until_end(tag):
-            start, end = self._base + span["start"], self._base + span["end"]
-            for row in range(self._row(span["start"]), self._row(span["end"] - 1) + 1):
+            start, end = span["start"], span["end"]
+            for row in range(self._row(start), self._row(end - 1) + 1):
                 # The span leaves out container markers.
                 piece = slice(max(start, self._offsets[row]), min(end, self._offsets[row + 1]))
                 if row > above and self._source[piece].strip():
@@ -222,8 +218,10 @@ class MarkdownBlocks:
             above_is_blank = is_blank
 
     def _add(self, kind: str, span: Any) -> Block:
-        first = self._row(span["start"])
-        last = max(first, self._full_rows[self._row(span["end"] - 1)])
+        first = bisect_right(self._offsets, span["start"]) - 1
+        last = self._full_rows[bisect_right(self._offsets, span["end"] - 1) - 1]
+        if last < first:
+            last = first
         self._in_text = False
         if not self._depth:
             self._definitions(first)
@@ -231,18 +229,22 @@ class MarkdownBlocks:
         return self._append(kind, first, last)
 
     def _append(self, kind: str, first: int, last: int) -> Block:
-        start, depth = self._starts[first], self._depth
-        before = self._path[depth:]
-        for block in before:  # container spans can include part of the marker that ends them
-            block.end = min(block.end, start)
-        block = Block(kind, start, self._ends[last], depth, before[0].kind if before else "")
-        self._path[depth:] = [block]
+        start, depth, path = self._starts[first], self._depth, self._path
+        previous = ""
+        if len(path) > depth:
+            previous = path[depth].kind
+            for block in path[depth:]:  # spans can include part of the marker that ends a container
+                if block.end > start:
+                    block.end = start
+            del path[depth:]
+        block = Block(kind, start, self._ends[last], depth, previous)
+        path.append(block)
         if depth <= MOST_DEPTH:
             self.blocks.append(block)
         return block
 
     def _row(self, offset: int) -> int:
-        return bisect_right(self._offsets, self._base + offset) - 1
+        return bisect_right(self._offsets, offset) - 1
 
     def _find_full_rows(self) -> list[int]:
         """Find for each row the last row up to there that is not blank."""

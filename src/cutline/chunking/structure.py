@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from operator import itemgetter
 from typing import Any, Final
 
@@ -155,6 +156,9 @@ def line_starts(text: str) -> list[int]:
 
     An empty line begins after a line end at the end of the text.
     """
+    if "\r" not in text:  # in half the time
+        *lines, _ = text.split("\n")
+        return [*accumulate((len(line) + 1 for line in lines), initial=0)]
     return [0, *(match.end() for match in LINE_END.finditer(text))]
 
 

@@ -17,17 +17,23 @@ from cutline.encoding import Encoding
 from cutline.kernels.breaks import text_blocks
 from cutline.kernels.cut import windows
 from cutline.kernels.encode.encoder import Encoder
+from cutline.threads import BLOCK_CHARACTERS, CUT_CHARACTERS
 
 if TYPE_CHECKING:
     from cutline.counting.limits import Measure
     from cutline.protocols import TokenCounter
 
-__all__ = ["CutBlock", "cuts_at_breaks", "cuts_by_tokens"]
+__all__ = ["CutBlock", "block_size", "cuts_at_breaks", "cuts_by_tokens"]
 
 _LOST_CHARACTERS: Final = 1 << 14
 
 CutBlock = Callable[[list[str]], "list[list[Chunk] | None]"]
 """From plain strs to the chunks of each; None: that takes another way, or has an error."""
+
+
+def block_size(cut_block: CutBlock | None) -> int:
+    """Return how many characters are worth a task."""
+    return CUT_CHARACTERS if cut_block is None else BLOCK_CHARACTERS
 
 
 def cuts_by_tokens(encoding: TokenCounter, rules: Rules) -> CutBlock | None:

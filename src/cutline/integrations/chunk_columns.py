@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from cutline.checks import need_unchanged
 from cutline.chunking import TokenChunker
 from cutline.chunking.chunkers import Chunker
-from cutline.chunking.text_blocks import CutBlock
+from cutline.chunking.text_blocks import CutBlock, block_size
 from cutline.chunks import Chunk
 from cutline.encoding import Encoding
 from cutline.integrations.text_column import TextColumn, need_pyarrow
 from cutline.kernels.cut.windows import code_points, cut_column
-from cutline.threads import CUT_CHARACTERS, cut_into_blocks, map_threads
+from cutline.threads import cut_into_blocks, map_threads
 
 if TYPE_CHECKING:
     import pyarrow
@@ -71,8 +71,9 @@ def chunk_columns(
     # One bad document must not end a whole job.
     chunker = chunker._apart()
     filled = _fill(chunker, batch)
-    blocks = cut_into_blocks(column.offsets[1:], CUT_CHARACTERS)
-    chunk_rows = partial(_chunk_rows, column, filled, chunker, chunker._block_cutter())
+    cut_block = chunker._block_cutter()
+    blocks = cut_into_blocks(column.offsets[1:], block_size(cut_block))
+    chunk_rows = partial(_chunk_rows, column, filled, chunker, cut_block)
     parts = map_threads(chunk_rows, blocks, num_threads)
     chunks = [one for part in parts for one in part]
     rows = np.repeat(np.arange(len(column)), np.fromiter(map(len, chunks), np.int64, len(column)))

@@ -50,8 +50,7 @@ class ScanCounter:
     """
 
     def __init__(self, scan_tables: ScanTables, num_threads: int) -> None:
-        first = Tally(scan_tables)
-        self._tallies = [first, *(Tally(scan_tables, first) for _ in range(num_threads - 1))]
+        self._tallies = [Tally(scan_tables) for _ in range(num_threads)]
         self._pool = _make_pool(num_threads) if num_threads > 1 else None
         self._running: list[Future[Any]] = []
         self._guessed: tuple[bytes, bool] | None = None

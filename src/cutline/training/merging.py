@@ -67,8 +67,11 @@ def train_vocabulary(
 
 
 def _check_sum(offsets: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
-    """Refuse counts whose pairs could exceed int64; half of it, since floats are not exact."""
-    if float(np.dot(counts.astype(np.float64), np.diff(offsets))) > 2.0**62:
+    """Refuse counts whose pairs could exceed int64; half of it, since floats are not exact.
+
+    Not by `np.dot`: the threads of its library then keep all processors busy for a while.
+    """
+    if float((counts.astype(np.float64) * np.diff(offsets)).sum()) > 2.0**62:
         raise OverflowError(
             "the pieces have more than 2**62 bytes, repeated ones counted: divide the counts"
         )

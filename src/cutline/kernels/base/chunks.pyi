@@ -1,9 +1,36 @@
-from typing import TypeVar
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-_C = TypeVar("_C")
+_C = TypeVar("_C", bound=ChunkFields)
+
+class ChunkFields:
+    @property
+    def text(self) -> str: ...
+    @property
+    def start_index(self) -> int: ...
+    @property
+    def end_index(self) -> int: ...
+    @property
+    def token_count(self) -> int: ...
+    @property
+    def index(self) -> int: ...
+    @property
+    def headings(self) -> tuple[str, ...]: ...
+    @property
+    def metadata(self) -> Mapping[str, Any]: ...
+    def _set_fields(
+        self,
+        text: str,
+        start_index: int,
+        end_index: int,
+        token_count: int,
+        index: int,
+        headings: tuple[str, ...],
+        metadata: Mapping[str, Any] | None,
+    ) -> None: ...
 
 class OwnedRows: ...
 

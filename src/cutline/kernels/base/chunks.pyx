@@ -1,8 +1,10 @@
-"""Make chunks. The constructor of a frozen dataclass costs more than to find where a chunk ends.
+"""What a chunk holds, and chunks made of rows. To make one costs much of what it takes to find its end,
+and needs the GIL: its numbers are no objects here, and its metadata are made when asked for.
 
 Guarded by tests/chunking/test_contract.py.
 """
 
+cimport cython
 from cutline.kernels.base.memory import zeroed_numbers
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
@@ -13,10 +15,53 @@ from cutline.kernels.base.common cimport int64_t, memcpy, uint8_t, uint16_t, uin
 from cutline.kernels.base.utf8 cimport write_text
 
 cdef extern from "Python.h":
-    int set_slot "PyObject_GenericSetAttr"(object chunk, object name, object value) except -1
+    ctypedef object (*NewFunction)(type made, object arguments, void* named)
+    ctypedef struct PyTypeObject:
+        NewFunction tp_new
     str substring "PyUnicode_Substring"(str text, Py_ssize_t start, Py_ssize_t end)
     str new_text "PyUnicode_New"(Py_ssize_t n, uint32_t greatest)
     void* PyUnicode_DATA(object text)
+    void PyObject_GC_UnTrack(void* one)
+    void PyObject_GC_Track(void* one)
+    bint PyObject_GC_IsTracked(object one)
+
+
+@cython.auto_pickle(False)
+cdef class ChunkFields:
+    """The fields of a chunk, which are set once, by `_set_fields` or by `make_chunk`.
+
+    Metadata that are no more than a boundary's name become a dict when they are asked for. Until then
+    a made chunk holds nothing that could hold it, and the garbage collector need not look at it.
+    """
+
+    cdef readonly str text
+    cdef readonly Py_ssize_t start_index, end_index, token_count, index
+    cdef readonly tuple headings
+    cdef object boundary        # None: there is none, or `known` has it
+    cdef object known           # metadata, or None
+
+    def _set_fields(
+        self, str text not None, Py_ssize_t start_index, Py_ssize_t end_index,
+        Py_ssize_t token_count, Py_ssize_t index, tuple headings not None, metadata
+    ):
+        self.text = text
+        self.start_index = start_index
+        self.end_index = end_index
+        self.token_count = token_count
+        self.index = index
+        self.headings = headings
+        self.known = metadata
+
+    @property
+    def metadata(self):
+        with cython.critical_section(self):
+            if self.known is None:
+                made = {} if self.boundary is None else {"boundary": self.boundary}
+                if self.known is None:  # still: memory for a dict may let another thread run
+                    self.known = made
+                if not PyObject_GC_IsTracked(self):
+                    PyObject_GC_Track(<void*> self)
+            return self.known
 
 
 cdef uint32_t bits_of(const uint16_t* text, Py_ssize_t n) noexcept nogil:
@@ -48,24 +93,42 @@ cdef str part_of(str text, Py_ssize_t start, Py_ssize_t end):
     return part
 
 
-cpdef object make_chunk(
+cdef ChunkFields new_chunk(
     type chunk_type, str text, Py_ssize_t start, Py_ssize_t end, Py_ssize_t offset,
-    Py_ssize_t tokens, Py_ssize_t index, tuple headings, dict metadata
+    Py_ssize_t tokens, Py_ssize_t index
+):
+    """Make a chunk, of a type that is checked, which still needs headings, and metadata or a boundary."""
+    cdef ChunkFields chunk = (<PyTypeObject*> chunk_type).tp_new(chunk_type, (), NULL)
+    PyObject_GC_UnTrack(<void*> chunk)
+    chunk.text = part_of(text, start, end)
+    chunk.start_index = offset + start
+    chunk.end_index = offset + end
+    chunk.token_count = tokens
+    chunk.index = index
+    return chunk
+
+
+cdef int check_type(type chunk_type) except -1:
+    if not issubclass(chunk_type, ChunkFields):
+        raise TypeError(f"no type of chunks: {chunk_type!r}")
+    return 0
+
+
+def make_chunk(
+    type chunk_type not None, str text not None, Py_ssize_t start, Py_ssize_t end,
+    Py_ssize_t offset, Py_ssize_t tokens, Py_ssize_t index, tuple headings not None,
+    dict metadata not None
 ):
     """Make the chunk text[start:end] of a text that lies at `offset` in its source.
 
-    Sets the slots of `chunk_type`, which may be frozen.
+    Args:
+        chunk_type: a subclass of ChunkFields.
     """
-    if chunk_type is None or text is None:
-        raise TypeError("a chunk needs a type and a text, got None")
-    cdef object chunk = chunk_type.__new__(chunk_type)
-    set_slot(chunk, "text", part_of(text, start, end))
-    set_slot(chunk, "start_index", offset + start)
-    set_slot(chunk, "end_index", offset + end)
-    set_slot(chunk, "token_count", tokens)
-    set_slot(chunk, "index", index)
-    set_slot(chunk, "headings", headings)
-    set_slot(chunk, "metadata", metadata)
+    check_type(chunk_type)
+    chunk = new_chunk(chunk_type, text, start, end, offset, tokens, index)
+    chunk.headings = headings
+    chunk.known = metadata
+    PyObject_GC_Track(<void*> chunk)
     return chunk
 
 
@@ -80,6 +143,7 @@ def make_chunks(
         index: of the first chunk.
     """
     cdef Py_ssize_t n = rows.shape[0] // 4
+    check_type(chunk_type)
     return chunks_of(chunk_type, text, &rows[0] if n else NULL, n, names, offset, index)
 
 
@@ -87,15 +151,19 @@ cdef list chunks_of(
     type chunk_type, str text, const int64_t* rows, Py_ssize_t n, tuple names, Py_ssize_t offset,
     Py_ssize_t index
 ):
-    """What make_chunks does."""
+    """What make_chunks does; the type is checked."""
     cdef Py_ssize_t row
-    return [
-        make_chunk(
+    cdef ChunkFields chunk
+    cdef list made = []
+    for row in range(n):
+        chunk = new_chunk(
             chunk_type, text, rows[4 * row], rows[4 * row + 1], offset, rows[4 * row + 2],
-            index + row, (), {"boundary": names[rows[4 * row + 3]]},
+            index + row,
         )
-        for row in range(n)
-    ]
+        chunk.headings = ()
+        chunk.boundary = names[rows[4 * row + 3]]
+        made.append(chunk)
+    return made
 
 
 cdef list chunks_of_texts(
@@ -104,6 +172,7 @@ cdef list chunks_of_texts(
     """Make the chunks of texts, whose rows follow one another. None of a text with -1 chunks."""
     cdef Py_ssize_t at, first = 0
     cdef list found = []
+    check_type(chunk_type)
     for at in range(len(texts)):
         if n_chunks[at] < 0:
             found.append(None)

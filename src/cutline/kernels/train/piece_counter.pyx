@@ -55,8 +55,6 @@ cdef class Tally:
     Args:
         scan_tables: the automaton that finds pieces; None: only `add_spans`, `add_pieces` and
             `merge` are used.
-        like: a tally that this one is to be merged with, which is faster then: their tables
-            have the same secret and lie in memory in the same order.
 
     One thread at a time may use a tally. The methods that count release the GIL.
     After a MemoryError or an OverflowError some of a text is counted, some is not.
@@ -71,14 +69,8 @@ cdef class Tally:
     cdef Py_ssize_t guess_stop
     cdef Chunk chunk
 
-    def __cinit__(self, ScanTables scan_tables, Tally like=None):
-        cdef bytes drawn
-        cdef const uint8_t* seed
-        if like is None:
-            drawn = os.urandom(sizeof(self.table.seed))
-            seed = drawn
-        else:
-            seed = <const uint8_t*> &like.table.seed
+    def __cinit__(self, ScanTables scan_tables):
+        cdef bytes seed = os.urandom(sizeof(self.table.seed))
         self.scan_tables = scan_tables
         if not begin_table(&self.table, seed):
             raise MemoryError("no memory for a table of pieces")

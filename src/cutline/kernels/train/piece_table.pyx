@@ -11,12 +11,13 @@ from libc.stdlib cimport calloc, free, malloc, qsort
 import numpy as np
 
 from cutline.kernels.base.common cimport (
-    NO_MEMORY, SHORT_PIECE, TOO_MANY, grow, load64, memcmp, memcpy, memset, short_key,
+    NO_MEMORY, SHORT_PIECE, TOO_MANY, grow, load64, memcmp, memcpy, memset, prefetch, short_key,
 )
 
 cdef enum:
     FIRST_SLOTS = 1 << 10
     LONG_TAIL = 0xFF        # in a row, where short pieces have their length
+    N_HEADS = 1 << 16       # pairs of bytes, which pieces are sorted by first
 
 
 cdef Py_ssize_t add_piece(
@@ -82,20 +83,26 @@ cdef Py_ssize_t add_long(
 
 
 cdef Py_ssize_t add_table(Table* table, const Table* other) noexcept nogil:
-    """Add all counts of another table. 0 or an error."""
-    cdef Py_ssize_t k, code
+    """Add all counts of another table, whose seed must be another. 0 or an error.
+
+    Alike seeds would fill one part of the table after the other, up to its last slot.
+    """
+    cdef Py_ssize_t k, block, code
     cdef const Entry* entry
     cdef const LongEntry* longer
     if other.total > INT64_MAX - table.total:
         return TOO_MANY
-    for k in range(other.slots):
-        entry = other.entries + k
-        if entry.count:
-            add_short(table, first_slot(table, entry.key), &entry.key, entry.count)
-            code = make_room(table)
-            if code < 0:
-                return code
-            table.total += entry.count
+    for block in range(other.slots // ROOM):        # both are powers of two, FIRST_SLOTS too
+        for k in range(ROOM * block, ROOM * (block + 1)):
+            prefetch(first_slot(table, other.entries[k].key))
+        for k in range(ROOM * block, ROOM * (block + 1)):
+            entry = other.entries + k
+            if entry.count:
+                add_short(table, first_slot(table, entry.key), &entry.key, entry.count)
+                table.total += entry.count
+        code = make_room(table)
+        if code < 0:
+            return code
     for k in range(other.longer_slots):
         longer = other.longer + k
         if longer.count:
@@ -246,13 +253,43 @@ cdef tuple sorted_pieces(const Table* table):
     """Arena, offsets and counts of all pieces, sorted by their bytes."""
     cdef Py_ssize_t n_rows = count_distinct(table)
     cdef Row* rows = rows_for(n_rows)
+    cdef Row* sorted_rows = NULL
+    cdef Py_ssize_t* starts = <Py_ssize_t*> calloc(N_HEADS + 1, sizeof(Py_ssize_t))
     try:
+        if starts == NULL:
+            raise MemoryError("no memory to sort pieces")
+        sorted_rows = rows_for(n_rows)
         with nogil:
             list_rows(table, rows)
-            qsort(rows, n_rows, sizeof(Row), compare_rows)
-        return arrays_of(rows, n_rows)
+            sort_rows(rows, n_rows, sorted_rows, starts)
+        return arrays_of(sorted_rows, n_rows)
     finally:
+        free(starts)
+        free(sorted_rows)
         free(rows)
+
+
+cdef void sort_rows(
+    const Row* rows, Py_ssize_t n,
+    Row* out,                   # n rows
+    Py_ssize_t* starts,         # scratch, N_HEADS + 1 zeros
+) noexcept nogil:
+    """Sort by the first two bytes, which needs no comparisons, then those that have both alike."""
+    cdef Py_ssize_t row, head
+    for row in range(n):
+        starts[(rows[row].first >> 48) + 1] += 1
+    for head in range(N_HEADS):
+        starts[head + 1] += starts[head]
+    # Each place moves on from its group's start to its end, the start of the next.
+    for row in range(n):
+        head = rows[row].first >> 48
+        out[starts[head]] = rows[row]
+        starts[head] += 1
+    row = 0
+    for head in range(N_HEADS):
+        if starts[head] > row + 1:
+            qsort(out + row, starts[head] - row, sizeof(Row), compare_rows)
+        row = starts[head]
 
 
 cdef list grouped_pieces(const Table* table, Py_ssize_t n_groups):

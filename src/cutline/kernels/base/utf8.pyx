@@ -4,10 +4,17 @@ Guarded by tests/kernels/test_utf8.py.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF
 from cpython.unicode cimport PyUnicode_AsUTF8String
 
 from cutline.kernels.base.characters cimport Characters, Unit, characters_of, utf8_bytes, write_utf8
 from cutline.kernels.base.common cimport load64, memcpy, uint16_t, uint32_t, uint64_t
+
+cdef extern from "Python.h":
+    PyObject* new_bytes "PyBytes_FromStringAndSize"(const char* data, Py_ssize_t n)
+    char* bytes_data "PyBytes_AS_STRING"(PyObject* made) nogil
+    int resize_bytes "_PyBytes_Resize"(PyObject** made, Py_ssize_t n) except -1
 
 cdef extern from "utf8.h":
     enum:
@@ -18,6 +25,7 @@ cdef extern from "utf8.h":
     ) noexcept nogil
 
 cdef enum:
+    MOST_AT_WORST = 1 << 23     # characters: memory for the UTF-8 of more is as large as that
     LINE = 32       # characters that are taken together where eight before were ASCII
 
 cdef uint64_t HIGH_BITS = <uint64_t> 0x8080808080808080
@@ -38,19 +46,26 @@ cpdef bytes encode_utf8(str text):
     if text is None:
         raise TypeError("text must be a str, got None")
     cdef Characters characters = characters_of(text)
-    cdef bytes utf8
-    cdef uint8_t* out
-    cdef Py_ssize_t n
-    cdef bint done
+    cdef PyObject* utf8
+    cdef Py_ssize_t n = characters.n * min(characters.kind + 1, 4)  # at most
     if characters.kind != 2 and characters.n < LONG:
         return PyUnicode_AsUTF8String(text)
+    if characters.n > MOST_AT_WORST:
+        with nogil:
+            n = utf8_bytes(&characters, 0, characters.n)
+    # To count the bytes of others first would take as long as to write them.
+    utf8 = new_bytes(NULL, n)
+    if utf8 == NULL:
+        raise MemoryError(f"no memory for the UTF-8 of {characters.n} characters")
     with nogil:
-        n = utf8_bytes(&characters, 0, characters.n)
-    utf8 = PyBytes_FromStringAndSize(NULL, n)
-    out = <uint8_t*> PyBytes_AS_STRING(utf8)
-    with nogil:
-        done = write_text(&characters, out) >= 0
-    return utf8 if done else PyUnicode_AsUTF8String(text)
+        n = write_text(&characters, <uint8_t*> bytes_data(utf8))
+    if n < 0:
+        Py_DECREF(<object> utf8)
+        return PyUnicode_AsUTF8String(text)     # which says where the surrogate is
+    resize_bytes(&utf8, n)
+    made = <bytes> utf8
+    Py_DECREF(made)     # the reference that is `utf8`
+    return made
 
 
 def encode_by(str text not None, bint vectors):

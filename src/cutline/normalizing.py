@@ -64,7 +64,15 @@ _CAPITALS = {
     **{capital: capital + 0x1B for capital in range(0x16EA0, 0x16EB9)},
 }  # fmt: skip
 _MANY_MARKS = 32
-_JAMO = re.compile("[\u1160-\u11ff\ud7b0-\ud7ff]")
+
+_COMPOSING: Final = re.compile(
+    "[\u0300-\u0304\u0306-\u030c\u030f\u0311\u0313\u0314\u031b\u0323-\u0328\u032d\u032e\u0330"
+    "\u0331\u0338\u0342\u0345\u0653-\u0655\u093c\u09be\u09d7\u0b3e\u0b56\u0b57\u0bbe\u0bd7\u0c56"
+    "\u0cc2\u0cd5\u0cd6\u0d3e\u0d57\u0dca\u0dcf\u0ddf\u102e\u1160-\u11ff\u1b35\u3099\u309a"
+    "\ud7b0-\ud7ff\U000110ba\U00011127\U0001133e\U00011357\U000114b0\U000114ba\U000114bd"
+    "\U000115af\U00011930]"
+)
+"""Matches what composes with a character before it: it ends a primary composite, or is a jamo."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -248,12 +256,24 @@ class Form:
     @staticmethod
     def begins(character: str) -> bool:
         """Return whether a character is independent of the text before it."""
+        return not (Form.composes(character) or Form.is_ordered(character))
+
+    @staticmethod
+    def composes(character: str) -> bool:
+        """Return whether a character may compose with one before it."""
         if character < "\u0300" or later_characters().match(character):
-            return True
-        is_mark = unicodedata.category(character)[0] == "M" or unicodedata.combining(character)
+            return False
         # A letter can decompose into something that begins with a mark or with a jamo.
         opening = unicodedata.normalize("NFKD", character)[0]
-        return not (is_mark or _JAMO.match(opening) or unicodedata.category(opening)[0] == "M")
+        return bool(_COMPOSING.match(character) or _COMPOSING.match(opening))
+
+    @staticmethod
+    def is_ordered(character: str) -> bool:
+        """Return whether a character may change places with marks before it."""
+        if character < "\u0300" or later_characters().match(character):
+            return False
+        opening = unicodedata.normalize("NFKD", character)[0]
+        return bool(unicodedata.combining(character) or unicodedata.combining(opening))
 
     def keeps_slices(self, text: str) -> bool:
         """See `Step.keeps_slices`."""

@@ -6,7 +6,17 @@ from typing import Any
 
 import pytest
 
-from cutline.normalizing import Form, Lower, Prepend, Replace, Step, Strip, Traced, _marks
+from cutline.normalizing import (
+    Form,
+    Lower,
+    Prepend,
+    Replace,
+    Step,
+    Strip,
+    Traced,
+    _marks,
+    later_characters,
+)
 from tests.conftest import short_or_long
 
 tokenizers = pytest.importorskip("tokenizers")
@@ -118,3 +128,19 @@ def test_all_marks_are_known_where_there_are_many() -> None:
         for compatible, form in ((False, "NFD"), (True, "NFKD")):
             is_mark = unicodedata.combining(unicodedata.normalize(form, character)[0]) > 0
             assert not is_mark or _marks(compatible).fullmatch(character * 32)
+
+
+def test_what_ends_a_composite_composes() -> None:
+    ends = set()
+    for composite in CODE_POINTS:
+        parts = unicodedata.decomposition(composite).split()
+        is_made = unicodedata.normalize("NFC", composite) == composite
+        is_made = is_made and not later_characters().match(composite)
+        if len(parts) == 2 and parts[0][0] != "<" and is_made:
+            ends.add(chr(int(parts[1], 16)))
+    assert len(ends) > 60
+    assert [one for one in ends if not Form.composes(one) or Form.begins(one)] == []
+    assert Form.begins("\ufe0f")
+    assert Form.begins("\u0e31")
+    assert not Form.begins("\u0e48")
+    assert not Form.begins("\u09be")

@@ -107,20 +107,27 @@ def _under_ordering(texts: list[str], made: list[str]) -> list[int]:
 def _order(made: str) -> int:
     if not made:
         return _VANISHED
-    return LEFT if _class_of(made[0]) else 0
+    return PAIR if _class_of(made[0]) or _class_of(made[-1]) else 0
 
 
 def _under_composing(form: Form, texts: list[str], made: list[str]) -> list[int]:
     decomposed = unicodedata.normalize("NFKD", "".join(texts))
     if all(texts) and first_member(decomposed, _marks()) < 0:
         return []
-    return [_composition(form, text) for text in texts]
+    return [_composition(form, *pair) for pair in zip(texts, made, strict=True)]
 
 
-def _composition(form: Form, text: str) -> int:
+def _composition(form: Form, text: str, made: str) -> int:
     if not text:
         return _VANISHED
-    return 0 if form.begins(text[0]) else LEFT
+    # What composes with nothing moves among marks only; those that are in a letter stay there.
+    flags = PAIR if form.is_ordered(text[0]) or _class_of(made[-1]) else 0
+    for character in text:
+        if form.composes(character):
+            return flags | LEFT
+        if not form.is_ordered(character):
+            break
+    return flags
 
 
 @lru_cache(maxsize=1)

@@ -2,6 +2,7 @@
 
 `CUTLINE_CHECKED=1 pip install -e .` builds them with the sanitizers for addresses and
 undefined behaviour, and with Cython's bounds checks: slow, for hunting reads past a buffer.
+`CUTLINE_FLAGS` has other flags for the compiler in place of ours.
 """
 
 import os
@@ -18,7 +19,9 @@ checked = os.environ.get("CUTLINE_CHECKED") == "1"
 sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 # Tests lay objects such that they end where memory ends, at any address.
 sanitizers += ["-fno-sanitize=alignment"]
-flags = ["-O1", "-g", *sanitizers] if checked else ["-O3", "-g0"]
+flags = (
+    ["-O1", "-g", *sanitizers] if checked else os.environ.get("CUTLINE_FLAGS", "-O3 -g0").split()
+)
 # Code and data in one page of the file: a twentieth of the kernels' size would be padding.
 stripped = ["-Wl,--strip-all,-z,noseparate-code"] if sys.platform == "linux" else []
 

@@ -5,7 +5,8 @@
 A round draws a tokenizer (packaged, toy, random, with permuted or sparse ids; of `tokenizers`,
 every kind that `benchmarks.equality` knows) and slices texts from a row of awkward parts. Each
 process takes rounds until the time is up. What differs is printed with its round, and as small as
-it gets; `--round N` runs that round alone.
+it gets; `--round N` runs that round alone. Each process prints its sums every minute, so that a run
+that is ended early counts, too.
 """
 
 import argparse
@@ -32,6 +33,7 @@ from tests.texts import NAMED_TEXTS, random_texts
 N_TEXTS = 20_000
 N_PARTS = 4_000
 N_NAMED_SUBJECTS = 15
+SECONDS_BETWEEN_LINES = 60
 SHARE_OF_TOKENIZERS = 0.1  # they are ten times as slow
 SIZES = ((2, 12), (2, 12), (2, 12), (8, 40), (8, 40), (30, 300))  # characters
 RUNS = tuple(unit * n for unit in (" ", "a", "\n", "1", "=", "中", "\u0301") for n in (2, 5, 33))
@@ -177,13 +179,26 @@ def run_round(seed: int, number: int) -> tuple[int, int, int]:
 
 def run_rounds(seed: int, numbers: range, seconds: float) -> tuple[int, int, int, int]:
     """Run rounds until the time is up; return the sums of their results, and of rounds."""
-    end, sums = time.monotonic() + seconds, np.zeros(4, dtype=np.int64)
+    start, sums = time.monotonic(), np.zeros(4, dtype=np.int64)
+    next_line = start + SECONDS_BETWEEN_LINES
     for number in numbers:
-        if time.monotonic() > end:
+        now = time.monotonic()
+        if now > start + seconds:
             break
+        if now > next_line:
+            said = f"after {now - start:.0f} s, rounds up to {number}"
+            print(f"{said}: {summary(seed, *sums.tolist())}", flush=True)
+            next_line = now + SECONDS_BETWEEN_LINES
         sums += (*run_round(seed, number), 1)
     found: tuple[int, int, int, int] = tuple(sums.tolist())
     return found
+
+
+def summary(seed: int, n_texts: int, n_characters: int, n_differing: int, n_rounds: int) -> str:
+    return (
+        f"seed {seed}: {n_texts:,} texts of {n_characters / max(n_texts, 1):.0f} characters "
+        f"on average compared in {n_rounds:,} rounds, {n_differing:,} differ"
+    )
 
 
 def main() -> None:
@@ -204,14 +219,9 @@ def main() -> None:
         ]
         with multiprocessing.get_context("spawn").Pool(asked.processes) as pool:
             found = pool.starmap(run_rounds, each)
-    n_texts, n_characters, n_differing, n_rounds = (
-        sum(column) for column in zip(*found, strict=True)
-    )
-    print(
-        f"seed {asked.seed}: {n_texts:,} texts of {n_characters / max(n_texts, 1):.0f} characters "
-        f"on average compared in {n_rounds:,} rounds, {n_differing:,} differ"
-    )
-    sys.exit(1 if n_differing else 0)
+    sums = [sum(column) for column in zip(*found, strict=True)]
+    print(summary(asked.seed, *sums))
+    sys.exit(1 if sums[2] else 0)
 
 
 if __name__ == "__main__":

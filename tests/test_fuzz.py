@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from fuzz.coverage import ranges, sources_of
+
 SEEDS = Path(__file__).resolve().parents[1] / "fuzz" / "seeds"
 FILES = sorted(path for path in SEEDS.glob("*/*") if path.is_file())
 
@@ -18,3 +20,18 @@ def test_target_holds_on_its_seed(path: Path) -> None:
 def test_every_target_has_seeds() -> None:
     targets = {path.stem.removeprefix("target_") for path in SEEDS.parent.glob("target_*.py")}
     assert targets == {path.parent.name for path in FILES}
+
+
+def test_lines_of_a_kernel_are_found_in_what_cython_writes(tmp_path: Path) -> None:
+    path = tmp_path / "made.c"
+    marks = ("encode/runs.pyx", 7), ("base/memory.pxd", 12)
+    written = "\n".join(
+        f' /* "cutline/kernels/{name}":{line}\n  * x   # <<<<\n  */\n  x = 1;'
+        for name, line in marks
+    )
+    path.write_text(f"int x;\n{written}")
+    assert sources_of(path) == [None, *[marks[0]] * 4, *[marks[1]] * 4]
+
+
+def test_missed_lines_are_joined_over_one_between() -> None:
+    assert [*map(ranges, ([], [4], [1, 2, 4, 7, 10, 11]))] == ["none", "4", "1-4, 7, 10-11"]

@@ -144,6 +144,42 @@ def test_a_growing_text_that_a_fork_met_in_the_making_is_refused_in_the_child() 
     assert appender.count == 2
 
 
+@of_a_process_with_threads
+def test_a_conversation_that_a_fork_met_in_use_is_refused_in_the_child() -> None:
+    """Its lock is of a thread that the child does not have."""
+    chat = cutline.ChatTemplate("{% for m in messages %}{{ m.content }}{% endfor %}", "o200k_base")
+    message = {"role": "user", "content": TEXT}
+    used, apart = cutline.Conversation(chat, [message]), cutline.Conversation(chat, [message])
+    want, stopped = chat.count([message]), threading.Event()
+    used.fits(message, 9)  # Python's own locks of imports stay locked in a child: import before
+
+    def load() -> None:
+        while not stopped.is_set():
+            used.fits(message, 9)
+
+    def is_whole_or_refused() -> bool:
+        try:
+            right = used.count == want and len(used) == len(used.messages) == 1
+        except RuntimeError as error:
+            apart.append(message)
+            right = "was forked" in str(error) and apart.count == chat.count([message] * 2)
+            os._exit(9 if right else 3)
+        used.append(message)
+        return right and used.count == chat.count([message] * 2)
+
+    worker = threading.Thread(target=load)
+    worker.start()
+    try:
+        codes = [exit_code_of_fork(is_whole_or_refused) for _ in range(N_FORKS)]
+    finally:
+        stopped.set()
+        worker.join()
+    assert set(codes) <= {0, 9}
+    assert 9 in codes
+    used.append(message)
+    assert used.count == chat.count([message] * 2)
+
+
 def exit_code_of_fork(is_right: Callable[[], bool]) -> int:
     """0: it was right; 1: it was not; 2: it raised; -14: it hung."""
     child = os.fork()

@@ -1,12 +1,14 @@
 """A `Conversation` has the count of its whole request after any appends and truncates."""
 
 import random
+import threading
 import zlib
 from typing import Any
 
 import pytest
 
 import cutline
+from tests.chat.formats import ChatML
 from tests.chat.made import (
     KINDS,
     NAMED,
@@ -68,6 +70,28 @@ def test_count_is_that_of_the_whole_request(family: str) -> None:
     rng = random.Random(zlib.crc32(family.encode()))
     for _ in range(8):
         walk(family, rng, 25)
+
+
+def test_no_other_thread_sees_the_message_that_fits_tries() -> None:
+    message, seen = {"role": "user", "content": "Hi"}, []
+
+    class Watched(ChatML):
+        def count(self, messages: Any, **options: Any) -> int:
+            if len(messages) == 2:
+                watcher.start()
+                watcher.join(0.1)  # it waits until `fits` is done
+            return super().count(messages, **options)
+
+    def watch() -> None:
+        seen.append((len(conversation), conversation.messages, conversation.count))
+
+    conversation, watcher = (
+        cutline.Conversation(Watched(), [message]),
+        threading.Thread(target=watch),
+    )
+    conversation.fits(message, 9)
+    watcher.join()
+    assert seen == [(1, [message], ChatML().count([message]))]
 
 
 @pytest.mark.exhaustive

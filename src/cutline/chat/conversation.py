@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from threading import RLock
 from typing import Any, Protocol, Self
 
@@ -13,6 +15,18 @@ from cutline.errors import OffsetError
 from cutline.text_encoder import TextEncoder
 
 __all__ = ["Conversation", "Growing", "Recounted"]
+
+_process = object()
+"""Stands for this process: another one after a fork."""
+
+
+def _begin_process() -> None:
+    global _process
+    _process = object()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_process)
 
 
 class Growing(Protocol):
@@ -57,6 +71,38 @@ class Recounted:
         return twin
 
 
+class _OneThread:
+    """What a block of one thread at a time is in; a fork does not leave it locked in the child."""
+
+    __slots__ = ("_busy", "_locks")
+
+    def __init__(self) -> None:
+        self._locks: dict[object, RLock] = {}
+        self._busy: object = None
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Wait for other threads, then be the only one.
+
+        Raises:
+            RuntimeError: a thread was inside when the process was forked; it is not there now, and
+                what it worked on is half done.
+        """
+        process = _process
+        with self._locks.setdefault(process, RLock()):  # in a child, not the one of its parent
+            before = self._busy
+            if before is not None and before is not process:
+                raise RuntimeError(
+                    "this process was forked while a thread used the conversation: fork before, "
+                    "or work on a copy"
+                )
+            self._busy = process
+            try:
+                yield
+            finally:
+                self._busy = before
+
+
 class Conversation:
     """A chat request that grows message by message, with its token count.
 
@@ -70,7 +116,8 @@ class Conversation:
         TypeError: a message is no mapping, or the format is none.
 
     Messages are copied: a later change of one has no effect here. Any number of threads may use
-    a conversation; each call is done whole.
+    a conversation; each call is done whole. Where a thread used it at the moment of a fork, every
+    call in the child raises `RuntimeError`.
 
     Cost: that of a message's own length, however long the history, where the format allows it;
     docs/chat.md, "How a message costs its own length", says which templates do. Otherwise the
@@ -88,7 +135,7 @@ class Conversation:
     (10, 10)
     """
 
-    __slots__ = ("__weakref__", "_count", "_growing", "_lock", "_messages", "format", "tools")
+    __slots__ = ("__weakref__", "_count", "_growing", "_messages", "_threads", "format", "tools")
 
     format: ChatFormat
     tools: tuple[Tool, ...]
@@ -110,7 +157,7 @@ class Conversation:
         self._growing = _begin(format, self.tools)
         self._messages: list[dict[str, Any]] = []
         self._count: int | None = None
-        self._lock = RLock()
+        self._threads = _OneThread()
         self.extend(messages)
 
     @property
@@ -119,10 +166,12 @@ class Conversation:
 
         Cost: linear in their number, for copying references.
         """
-        return [*self._messages]
+        with self._threads.alone():
+            return [*self._messages]
 
     def __len__(self) -> int:
-        return len(self._messages)
+        with self._threads.alone():
+            return len(self._messages)
 
     @property
     def count(self) -> int:
@@ -131,11 +180,10 @@ class Conversation:
         Raises:
             ChatError: (a ValueError) the format refuses the messages.
         """
-        count = self._count
-        if count is None:
-            with self._lock:
-                count = self._count = self._growing.count()
-        return count
+        with self._threads.alone():
+            if self._count is None:
+                self._count = self._growing.count()
+            return self._count
 
     def append(self, message: Message) -> None:
         """Add a message.
@@ -151,7 +199,7 @@ class Conversation:
         Raises:
             ChatError, TypeError: as the constructor; then none is added.
         """
-        with self._lock:
+        with self._threads.alone():
             start = len(self._messages)
             copied = [plain_message(m, index) for index, m in enumerate(messages, start)]
             if copied:
@@ -177,7 +225,7 @@ class Conversation:
         False
         """
         budget = checked_budget(max_tokens)
-        with self._lock:
+        with self._threads.alone():
             n_messages, count = len(self._messages), self._count
             self.append(message)
             try:
@@ -192,7 +240,7 @@ class Conversation:
         Raises:
             OffsetError: (a ValueError) there are not so many, or the number is negative.
         """
-        with self._lock:
+        with self._threads.alone():
             if not 0 <= n_messages <= len(self._messages):
                 raise OffsetError(
                     f"n_messages must be from 0 to {len(self._messages)}, got {n_messages!r}"
@@ -226,11 +274,11 @@ class Conversation:
         Cost: linear in the number of messages, for copying references.
         """
         twin = type(self).__new__(type(self))
-        with self._lock:
+        with self._threads.alone():
             twin.format, twin.tools = self.format, self.tools
             twin._messages, twin._count = self._messages.copy(), self._count
             twin._growing = self._growing.copy()
-        twin._lock = RLock()
+        twin._threads = _OneThread()
         return twin
 
     __copy__ = copy

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import cutline
+from cutline.pretokenize.splitting import Splitting, prefix_counts
 from tests.oracles import real_tiktoken
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer signal")
@@ -27,6 +28,10 @@ AS_AND_BS: Final = "".join(random.Random(1).choices("ab", k=8_000_000))
 CHINESE: Final = "".join(random.Random(1).choices("的一是不了人我在有他", k=8_000_000))
 ENCODING: Final = cutline.get_encoding("o200k_base")
 TIKTOKEN: Final = real_tiktoken("o200k_base")
+SPLITTINGS: Final = [
+    Splitting(r"\p{N}{1,3}", "isolated", False),
+    Splitting(r"\s+", "isolated", False),
+]
 SLICES: Final = ENCODING.intervals("ab" * 30_000)
 SPANS: Final = np.array([[at % 40_000, at % 40_000 + 9_001] for at in range(100_000)])
 
@@ -55,6 +60,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "count_till_limit": lambda: ENCODING.count_till_limit(PROSE, 10**9),
     "fits": lambda: ENCODING.fits(PROSE, 5_000_000),
     "intervals": lambda: ENCODING.intervals(PROSE),
+    "prefix_counts": lambda: prefix_counts(SPLITTINGS, ENCODING, PROSE.encode(), len(PROSE)),
     "count_many": lambda: SLICES.count_many(SPANS),
     "append": lambda: ENCODING.appender().append(PROSE),
     "split": lambda: ENCODING.split(PROSE, 200),

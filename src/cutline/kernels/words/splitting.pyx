@@ -7,6 +7,7 @@ Guarded by tests/pretokenize/test_splitting.py.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.exc cimport PyErr_Occurred
 from cython cimport auto_pickle
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free, malloc
@@ -16,6 +17,7 @@ from cutline.kernels.base.common cimport (
     NO_MEMORY, NOT_FOUND, char_bytes, grow, memcpy, uint8_t, uint32_t
 )
 from cutline.kernels.base.late import numpy as np
+from cutline.kernels.base.signals cimport is_interrupted, raise_pending
 from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.bpe.prefixes cimport (
     Lookups, Prefixes, count_prefixes, free_prefixes, prefix_tokens, token_upper_bound
@@ -199,7 +201,7 @@ cdef bint count_part(
     cdef Level* level = &run.levels[number]
     cdef Py_ssize_t n = end - start, length
     run.left -= n
-    if run.left < 0 or not grow(
+    if run.left < 0 or is_interrupted(&run.lookups.watch, n) or not grow(
         <void**> &level.counts, &level.count_slots, n + 1, sizeof(int64_t)
     ) or not grow(<void**> &level.courses, &level.course_slots, n + 1, 1):
         return False
@@ -409,10 +411,13 @@ cdef class PieceSplitter:
             raise MemoryError(f"no memory for the prefixes of {n} bytes")
         owned = encoder.take_state()
         run.lookups = &owned.state.lookups
+        run.lookups.watch.is_on = True
         try:
             with nogil:
                 done = count_part(&run, 0, 0, n)
             if not done:
+                if PyErr_Occurred() != NULL:
+                    raise_pending()
                 return None
             counts = np.empty(n + 1, dtype=np.int64)
             out = counts

@@ -4,7 +4,7 @@
 
 Builds the kernels in a copy of the tree with gcc's coverage, gives each target for so many seconds
 its seeds, what `fuzz/corpus` has of it, then random bytes, and prints for each source the lines
-that nothing ran. Needs gcc, gcov and git; the build takes a minute.
+that nothing ran. Needs bash, gcc, gcov and git; the build takes a minute.
 """
 
 import argparse
@@ -54,13 +54,7 @@ def main() -> None:
 
 def built(tree: Path) -> None:
     """Copy the tree, and build its kernels so that they count what runs."""
-    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(listed, cwd=HERE.parent, capture_output=True, check=True).stdout
-    for name in filter(None, names.decode().split("\0")):
-        source, copy = HERE.parent / name, tree / name
-        if source.is_file():
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, copy)
+    subprocess.run([HERE.parent / ".ci/copy", tree], check=True)
     if (HERE / "corpus").is_dir():
         shutil.copytree(HERE / "corpus", tree / "fuzz/corpus")
     flags = {"CUTLINE_FLAGS": FLAGS, "LDFLAGS": "--coverage"}

@@ -81,14 +81,13 @@ def test_forks_while_threads_work() -> None:
     intervals, appender = encoding.intervals(TEXT), encoding.appender(TEXT)
     want = real_tiktoken("o200k_base").encode_ordinary(TEXT)
     chunks = chunks_of(cutline.TextChunker(encoding, 99), TEXT)
-    stopped, errors = threading.Event(), []
+    errors = []
 
-    def load() -> None:
-        while not stopped.is_set():
-            if encoding.encode_ordinary_batch([TEXT] * 3, num_threads=2) != [want] * 3:
-                errors.append("batch")
-            if encoding.count(TEXT) != intervals.count(0, len(TEXT)):
-                errors.append("count")
+    def work() -> None:
+        if encoding.encode_ordinary_batch([TEXT] * 3, num_threads=2) != [want] * 3:
+            errors.append("batch")
+        if encoding.count(TEXT) != intervals.count(0, len(TEXT)):
+            errors.append("count")
 
     def is_right_in_child() -> bool:
         return (
@@ -97,15 +96,7 @@ def test_forks_while_threads_work() -> None:
             and chunks_of(cutline.TextChunker(encoding, 99), TEXT) == chunks
         )
 
-    workers = [threading.Thread(target=load) for _ in range(4)]
-    for worker in workers:
-        worker.start()
-    try:
-        codes = [exit_code_of_fork(is_right_in_child) for _ in range(N_FORKS)]
-    finally:
-        stopped.set()
-        for worker in workers:
-            worker.join()
+    codes = codes_of_forks_beside(work, 4, is_right_in_child)
     assert codes == [0] * N_FORKS
     assert errors == []
 
@@ -115,12 +106,10 @@ def test_a_growing_text_that_a_fork_met_in_the_making_is_refused_in_the_child() 
     """It would wait for a thread that the child does not have."""
     encoding = cutline.get_encoding("o200k_base")
     appender, apart = encoding.appender(), encoding.appender(TEXT)
-    stopped = threading.Event()
 
-    def load() -> None:
-        while not stopped.is_set():
-            appender.append(TEXT * 30)
-            appender.truncate(0)
+    def work() -> None:
+        appender.append(TEXT * 30)
+        appender.truncate(0)
 
     def is_whole_or_refused() -> bool:
         apart.append(TEXT)
@@ -131,13 +120,7 @@ def test_a_growing_text_that_a_fork_met_in_the_making_is_refused_in_the_child() 
             os._exit(9 if "was forked" in str(error) else 3)
         return (appender.count, apart.count) == (2, encoding.count(TEXT * 2))
 
-    worker = threading.Thread(target=load)
-    worker.start()
-    try:
-        codes = [exit_code_of_fork(is_whole_or_refused) for _ in range(N_FORKS)]
-    finally:
-        stopped.set()
-        worker.join()
+    codes = codes_of_forks_beside(work, 1, is_whole_or_refused)
     assert set(codes) <= {0, 9}
     assert 9 in codes
     appender.append("one two")
@@ -150,12 +133,8 @@ def test_a_conversation_that_a_fork_met_in_use_is_refused_in_the_child() -> None
     chat = cutline.ChatTemplate("{% for m in messages %}{{ m.content }}{% endfor %}", "o200k_base")
     message = {"role": "user", "content": TEXT}
     used, apart = cutline.Conversation(chat, [message]), cutline.Conversation(chat, [message])
-    want, stopped = chat.count([message]), threading.Event()
+    want = chat.count([message])
     used.fits(message, 9)  # Python's own locks of imports stay locked in a child: import before
-
-    def load() -> None:
-        while not stopped.is_set():
-            used.fits(message, 9)
 
     def is_whole_or_refused() -> bool:
         try:
@@ -167,17 +146,32 @@ def test_a_conversation_that_a_fork_met_in_use_is_refused_in_the_child() -> None
         used.append(message)
         return right and used.count == chat.count([message] * 2)
 
-    worker = threading.Thread(target=load)
-    worker.start()
-    try:
-        codes = [exit_code_of_fork(is_whole_or_refused) for _ in range(N_FORKS)]
-    finally:
-        stopped.set()
-        worker.join()
+    codes = codes_of_forks_beside(lambda: used.fits(message, 9), 1, is_whole_or_refused)
     assert set(codes) <= {0, 9}
     assert 9 in codes
     used.append(message)
     assert used.count == chat.count([message] * 2)
+
+
+def codes_of_forks_beside(
+    work: Callable[[], object], n_threads: int, is_right: Callable[[], bool]
+) -> list[int]:
+    """Exit codes of children that are forked while threads work on."""
+    stopped = threading.Event()
+
+    def work_on() -> None:
+        while not stopped.is_set():
+            work()
+
+    workers = [threading.Thread(target=work_on) for _ in range(n_threads)]
+    for worker in workers:
+        worker.start()
+    try:
+        return [exit_code_of_fork(is_right) for _ in range(N_FORKS)]
+    finally:
+        stopped.set()
+        for worker in workers:
+            worker.join()
 
 
 def exit_code_of_fork(is_right: Callable[[], bool]) -> int:

@@ -189,6 +189,14 @@ def _marks(compatible: bool) -> "regex.Pattern[str]":
     return regex.compile(rf"[\P{{ccc=0}}{made}]{{{_MANY_MARKS},}}+")
 
 
+def _opening(character: str) -> str:
+    """Return what a character decomposes into at first; nothing if normal forms leave it alone."""
+    if character < "\u0300" or later_characters().match(character):
+        return ""
+    # A letter can decompose into something that begins with a mark or with a jamo.
+    return unicodedata.normalize("NFKD", character)[0]
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
     """A normal form of Unicode."""
@@ -261,19 +269,16 @@ class Form:
     @staticmethod
     def composes(character: str) -> bool:
         """Return whether a character may compose with one before it."""
-        if character < "\u0300" or later_characters().match(character):
-            return False
-        # A letter can decompose into something that begins with a mark or with a jamo.
-        opening = unicodedata.normalize("NFKD", character)[0]
-        return bool(_COMPOSING.match(character) or _COMPOSING.match(opening))
+        opening = _opening(character)
+        return bool(opening) and bool(_COMPOSING.match(character) or _COMPOSING.match(opening))
 
     @staticmethod
     def is_ordered(character: str) -> bool:
         """Return whether a character may change places with marks before it."""
-        if character < "\u0300" or later_characters().match(character):
-            return False
-        opening = unicodedata.normalize("NFKD", character)[0]
-        return bool(unicodedata.combining(character) or unicodedata.combining(opening))
+        opening = _opening(character)
+        return bool(opening) and bool(
+            unicodedata.combining(character) or unicodedata.combining(opening)
+        )
 
     def keeps_slices(self, text: str) -> bool:
         """See `Step.keeps_slices`."""

@@ -89,7 +89,8 @@ class _OneThread:
                 what it worked on is half done.
         """
         process = _process
-        with self._locks.setdefault(process, RLock()):  # in a child, not the one of its parent
+        # In a child not the one of its parent; the same one in all threads that ask first.
+        with self._locks.get(process) or self._locks.setdefault(process, RLock()):
             before = self._busy
             if before is not None and before is not process:
                 raise RuntimeError(

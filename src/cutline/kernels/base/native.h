@@ -53,13 +53,6 @@ static inline uint64_t cutline_load64(const uint8_t *from) {
     return word;
 }
 
-static inline void cutline_store64(uint8_t *to, uint64_t word) {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
-    memcpy(to, &word, 8);
-}
-
 /* The same for four. */
 static inline uint64_t cutline_load32(const uint8_t *from) {
     uint32_t word;
@@ -68,6 +61,14 @@ static inline uint64_t cutline_load32(const uint8_t *from) {
     word = __builtin_bswap32(word);
 #endif
     return word;
+}
+
+/* What cutline_load64 reads again. */
+static inline void cutline_store64(uint8_t *to, uint64_t word) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    memcpy(to, &word, 8);
 }
 
 /* low_bytes[n]: the lowest n bytes of a word; of -8 to -1 none, of 9 to 16 all eight. */

@@ -15,6 +15,7 @@
 #include <tmmintrin.h>
 
 #define CUTLINE_SSSE3 __attribute__((target("ssse3")))
+#define CUTLINE_INLINE __attribute__((always_inline)) CUTLINE_SSSE3 static inline
 
 /* Of eight characters below U+0800 in 16 bits each, by which of them are ASCII; and of four others
    in 32 bits each, by which are not ASCII (4 bits) and not below U+0800 (4 bits). */
@@ -42,7 +43,7 @@ static int cutline_prepare_utf8(void) {
 }
 
 /* Four characters below U+10000 that are no surrogates. Returns their bytes; writes 16. */
-CUTLINE_SSSE3 static inline Py_ssize_t cutline_write_four(__m128i text, uint8_t *out) {
+CUTLINE_INLINE Py_ssize_t cutline_write_four(__m128i text, uint8_t *out) {
     const __m128i low = _mm_set1_epi32(0x3F), beyond = _mm_set1_epi32(0x80);
     __m128i last = _mm_or_si128(_mm_and_si128(text, low), beyond);
     __m128i six = _mm_srli_epi32(text, 6);
@@ -66,7 +67,7 @@ CUTLINE_SSSE3 static inline Py_ssize_t cutline_write_four(__m128i text, uint8_t 
 
 /* Eight characters of 16 bits. Returns their bytes, of which up to 28 are written; 0: one of them is a
    surrogate. */
-CUTLINE_SSSE3 static inline Py_ssize_t cutline_write_eight(__m128i text, uint8_t *out) {
+CUTLINE_INLINE Py_ssize_t cutline_write_eight(__m128i text, uint8_t *out) {
     const __m128i zero = _mm_setzero_si128();
     __m128i high = _mm_and_si128(text, _mm_set1_epi16((short)0xF800));
     if (_mm_movemask_epi8(_mm_cmpeq_epi16(high, zero)) == 0xFFFF) {
@@ -89,7 +90,7 @@ CUTLINE_SSSE3 static inline Py_ssize_t cutline_write_eight(__m128i text, uint8_t
 }
 
 /* Eight characters of `kind` bytes as 16 bits each. False: one of them is above U+FFFF. */
-CUTLINE_SSSE3 static inline int cutline_load_eight(const void *text, int kind, __m128i *eight) {
+CUTLINE_INLINE int cutline_load_eight(const void *text, int kind, __m128i *eight) {
     if (kind == 1) {
         *eight = _mm_unpacklo_epi8(_mm_loadl_epi64((const __m128i *)text), _mm_setzero_si128());
         return 1;
@@ -109,7 +110,7 @@ CUTLINE_SSSE3 static inline int cutline_load_eight(const void *text, int kind, _
 
 /* The UTF-8 of the first of n characters of `kind` bytes: up to one that is a surrogate or above
    U+FFFF, or until CUTLINE_UTF8_ROOM are left. Returns how many; moves `out`. */
-CUTLINE_SSSE3 static inline Py_ssize_t cutline_write_some(
+CUTLINE_INLINE Py_ssize_t cutline_write_some(
     const uint8_t *text, int kind, Py_ssize_t n, uint8_t **out
 ) {
     uint8_t *to = *out;
@@ -140,26 +141,15 @@ CUTLINE_SSSE3 static inline Py_ssize_t cutline_write_some(
     return at;
 }
 
-CUTLINE_SSSE3 static Py_ssize_t cutline_write_kind1(const uint8_t *text, Py_ssize_t n, uint8_t **out) {
-    return cutline_write_some(text, 1, n, out);
-}
-
-CUTLINE_SSSE3 static Py_ssize_t cutline_write_kind2(const uint8_t *text, Py_ssize_t n, uint8_t **out) {
-    return cutline_write_some(text, 2, n, out);
-}
-
-CUTLINE_SSSE3 static Py_ssize_t cutline_write_kind4(const uint8_t *text, Py_ssize_t n, uint8_t **out) {
-    return cutline_write_some(text, 4, n, out);
-}
-
-static inline Py_ssize_t cutline_write_vectors(
+/* The same, for the compiler to make a loop of each kind. */
+CUTLINE_SSSE3 static Py_ssize_t cutline_write_vectors(
     const void *text, int kind, Py_ssize_t n, uint8_t **out
 ) {
     if (kind == 1)
-        return cutline_write_kind1((const uint8_t *)text, n, out);
+        return cutline_write_some((const uint8_t *)text, 1, n, out);
     if (kind == 2)
-        return cutline_write_kind2((const uint8_t *)text, n, out);
-    return cutline_write_kind4((const uint8_t *)text, n, out);
+        return cutline_write_some((const uint8_t *)text, 2, n, out);
+    return cutline_write_some((const uint8_t *)text, 4, n, out);
 }
 
 #else

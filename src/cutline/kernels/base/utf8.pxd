@@ -3,8 +3,16 @@
 from cutline.kernels.base.characters cimport Characters
 from cutline.kernels.base.common cimport is_continuation, uint8_t
 
+cdef enum:
+    MOST_AT_WORST = 1 << 23     # characters: memory for the UTF-8 of more is as large as that
+
 cpdef bytes encode_utf8(str text)
 cdef Py_ssize_t write_text(const Characters* text, uint8_t* out) noexcept nogil
+
+
+cdef inline Py_ssize_t utf8_at_worst(const Characters* text) noexcept nogil:
+    """The most bytes that a text's UTF-8 can have: to count them takes as long as to write them."""
+    return text.n * min(text.kind + 1, 4)
 
 
 cdef inline Py_ssize_t valid_width(const uint8_t* text, Py_ssize_t n) noexcept nogil:

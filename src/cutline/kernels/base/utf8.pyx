@@ -12,7 +12,7 @@ from cutline.kernels.base.characters cimport Characters, Unit, characters_of, ut
 from cutline.kernels.base.common cimport load64, memcpy, uint16_t, uint32_t, uint64_t
 
 cdef extern from "Python.h":
-    PyObject* new_bytes "PyBytes_FromStringAndSize"(const char* data, Py_ssize_t n)
+    PyObject* new_bytes "PyBytes_FromStringAndSize"(const char* data, Py_ssize_t n) except NULL
     char* bytes_data "PyBytes_AS_STRING"(PyObject* made) nogil
     int resize_bytes "_PyBytes_Resize"(PyObject** made, Py_ssize_t n) except -1
 
@@ -25,7 +25,6 @@ cdef extern from "utf8.h":
     ) noexcept nogil
 
 cdef enum:
-    MOST_AT_WORST = 1 << 23     # characters: memory for the UTF-8 of more is as large as that
     LINE = 32       # characters that are taken together where eight before were ASCII
 
 cdef uint64_t HIGH_BITS = <uint64_t> 0x8080808080808080
@@ -47,16 +46,13 @@ cpdef bytes encode_utf8(str text):
         raise TypeError("text must be a str, got None")
     cdef Characters characters = characters_of(text)
     cdef PyObject* utf8
-    cdef Py_ssize_t n = characters.n * min(characters.kind + 1, 4)  # at most
+    cdef Py_ssize_t n = utf8_at_worst(&characters)
     if characters.kind != 2 and characters.n < LONG:
         return PyUnicode_AsUTF8String(text)
     if characters.n > MOST_AT_WORST:
         with nogil:
             n = utf8_bytes(&characters, 0, characters.n)
-    # To count the bytes of others first would take as long as to write them.
     utf8 = new_bytes(NULL, n)
-    if utf8 == NULL:
-        raise MemoryError(f"no memory for the UTF-8 of {characters.n} characters")
     with nogil:
         n = write_text(&characters, <uint8_t*> bytes_data(utf8))
     if n < 0:

@@ -55,7 +55,7 @@ cdef class BpeTables:
     """Owns the arrays that a Bpe points to."""
     cdef Bpe bpe
     cdef readonly dict arrays
-    cdef uint32_t ascii_pair[128 * 128]
+    cdef uint32_t ascii_pair[ASCII * ASCII]
     cdef int sort_sparse_ids(self) except -1
 
 

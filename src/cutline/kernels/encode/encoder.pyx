@@ -28,7 +28,7 @@ from cutline.kernels.base.common cimport (
     uint32_t,
 )
 from cutline.kernels.base.signals cimport raise_pending
-from cutline.kernels.base.utf8 cimport encode_utf8, write_text
+from cutline.kernels.base.utf8 cimport MOST_AT_WORST, encode_utf8, utf8_at_worst, write_text
 from cutline.kernels.bpe.bpe cimport Bpe, find_token, id_of_rank
 from cutline.kernels.encode.batches cimport (
     EncoderState, encode_piece, encode_text, prefill, reserve,
@@ -41,7 +41,6 @@ cdef enum:
     NOGIL_BYTES = 4096          # shorter texts are done before another thread could start
     KEPT_OUT_SLOTS = 1 << 20    # a larger buffer for tokens is freed after use
     KEPT_UTF8_BYTES = 1 << 23   # the same of a buffer for UTF-8
-    MOST_AT_WORST = 1 << 23     # characters: memory for the UTF-8 of more is as large as that
     KEPT_STATES = 16
     LONG_FIND = 1 << 14         # characters: more are searched by a kernel of its own
 
@@ -731,8 +730,7 @@ cdef Py_ssize_t text_utf8(
     if text.is_ascii:
         utf8[0] = <const uint8_t*> text.data
         return text.n
-    # At most so many bytes: to count them would take as long as to write them.
-    n = text.n * min(text.kind + 1, 4)
+    n = utf8_at_worst(text)
     if n > state.utf8_bytes:
         free(state.utf8)
         state.utf8 = <uint8_t*> malloc(n)

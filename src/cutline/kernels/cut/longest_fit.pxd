@@ -26,6 +26,7 @@ cdef struct Cut:
 cdef struct Search:
     const Bpe* bpe
     Source source
+    Source whole                    # of the pieces of the whole text, for who cuts all of it
     EncoderState* state
     const uint8_t* text
     Py_ssize_t n

@@ -11,11 +11,13 @@ Guarded by tests/test_split.py.
 """
 
 from cutline.kernels.base.common cimport (
-    MERGE_LIMIT, NO_MEMORY, NONE, NOT_FOUND, char_bytes, grow, uint32_t,
+    MERGE_LIMIT, NO_MEMORY, NONE, NOT_FOUND, UNKNOWN, char_bytes, grow, uint32_t,
 )
 from cutline.kernels.bpe.bpe cimport find_token, has_closed_boundaries, next_closed_boundary
 from cutline.kernels.bpe.prefixes cimport count_prefixes, prefix_tokens, token_upper_bound
-from cutline.kernels.encode.batches cimport LEAST_STREAMED, Batch, encode_after, fill_batch
+from cutline.kernels.encode.batches cimport (
+    LEAST_STREAMED, Batch, encode_after, fill_batch, resumed_pieces,
+)
 from cutline.kernels.scan.scan cimport Scanner, accepted_end, accepts_end, scan_piece, step
 
 cdef enum:
@@ -38,12 +40,16 @@ cdef Cut longest_fitting_prefix(
     Most often a window of a few bytes a token shows it. Otherwise a giant piece leaves
     it, and the window becomes what max_tokens tokens can cover at all.
     """
-    cdef Py_ssize_t end = search.n, window = start + 8 * max_tokens + 64
+    cdef Py_ssize_t end = search.n, window = start + usual_bytes(max_tokens)
     cdef Cut cut
+    if search.whole.chunk != NULL:
+        cut = cut_window(search, start, end, max_tokens, True)
+        if cut.end != UNKNOWN:
+            return cut
     if window < end:
         window = character_start(search, window)
         search.probed_end = window
-        cut = cut_window(search, start, window, max_tokens)
+        cut = cut_window(search, start, window, max_tokens, False)
         search.probed_end = NOT_FOUND
         if cut.end != NOT_FOUND:
             return cut
@@ -51,7 +57,12 @@ cdef Cut longest_fitting_prefix(
             end = upper_bound(search, start, max_tokens)
             if end < 0:
                 return no_cut(NO_MEMORY)
-    return cut_window(search, start, end, max_tokens)
+    return cut_window(search, start, end, max_tokens, False)
+
+
+cdef inline Py_ssize_t usual_bytes(Py_ssize_t n_tokens) noexcept nogil:
+    """As many as tokens hardly ever have, but for those of a giant piece."""
+    return 8 * n_tokens + 64
 
 
 cdef Py_ssize_t upper_bound(
@@ -76,13 +87,16 @@ cdef Py_ssize_t upper_bound(
 
 
 cdef Cut cut_window(
-    Search* search, Py_ssize_t start, Py_ssize_t end, Py_ssize_t max_tokens
+    Search* search, Py_ssize_t start, Py_ssize_t end, Py_ssize_t max_tokens, bint by_lanes
 ) noexcept nogil:
     """The longest fitting prefix in text[start:end]. With `probed_end` set to its end: NOT_FOUND,
     unless it is certain that no cut beyond is greater.
+
+    By lanes, `end` must be that of the text; UNKNOWN: they do not tell the pieces from here
+    on, or the prefix ends in a giant one.
     """
     cdef Py_ssize_t high, low, at
-    cdef Cut cut = scan_until_over(search, start, end, max_tokens)
+    cdef Cut cut = scan_until_over(search, start, end, max_tokens, by_lanes)
     cdef const Boundary* boundary
     if cut.end != NOT_FOUND:
         return no_cut(NOT_FOUND) if cut.end == search.probed_end else cut
@@ -90,6 +104,8 @@ cdef Cut cut_window(
     at = search.n_boundaries - 1
     if search.probed_end >= 0 and search.boundaries[at].lookahead_end > end:
         return no_cut(NOT_FOUND)
+    if by_lanes and search.boundaries[at].lookahead_end > start + usual_bytes(max_tokens):
+        return no_cut(UNKNOWN)
     high = min(search.boundaries[at].lookahead_end - 1, end)
     while at > 0:
         at -= 1
@@ -138,11 +154,11 @@ cdef bint push_boundaries(
 
 
 cdef Cut scan_until_over(
-    Search* search, Py_ssize_t start, Py_ssize_t end, Py_ssize_t max_tokens
+    Search* search, Py_ssize_t start, Py_ssize_t end, Py_ssize_t max_tokens, bint by_lanes
 ) noexcept nogil:
     """Collect the boundaries of text[start:end], up to the first that is over budget.
 
-    Returns the cut at `end` if all of it fits, else NOT_FOUND.
+    Returns the cut at `end` if all of it fits, else NOT_FOUND; UNKNOWN: see cut_window.
     """
     cdef Batch batch
     cdef Py_ssize_t at = start, total = 0, added, most, taken = max_tokens + 1
@@ -159,9 +175,9 @@ cdef Cut scan_until_over(
             most = min(most, max(search.usual_pieces + 1 - search.n_boundaries, LEAST_STREAMED))
         # After a piece that took a batch of its own, what is found is likely dropped again.
         most = min(most, 2 * taken)
-        added = count_batch(search, at, end, most, max_tokens - total, &batch)
+        added = count_batch(search, at, end, most, max_tokens - total, by_lanes, &batch)
         if added < 0:
-            return no_cut(NO_MEMORY)
+            return no_cut(added)
         if not push_boundaries(search, &batch, total, max_tokens):
             return no_cut(NO_MEMORY)
         if search.boundaries[search.n_boundaries - 1].tokens > max_tokens:
@@ -176,17 +192,23 @@ cdef Cut scan_until_over(
 
 
 cdef Py_ssize_t count_batch(
-    Search* search, Py_ssize_t at, Py_ssize_t end, Py_ssize_t most, Py_ssize_t budget, Batch* batch
+    Search* search, Py_ssize_t at, Py_ssize_t end, Py_ssize_t most, Py_ssize_t budget,
+    bint by_lanes, Batch* batch
 ) noexcept nogil:
     """Find the next pieces of text[at:end] (at < end), at most so many; count their tokens.
 
-    Returns the tokens of the batch, or NO_MEMORY. A piece that is long for the budget makes a
-    batch of its own; if it is over budget, only that is found out, at no more than the
-    budget's cost.
+    Returns the tokens of the batch; NO_MEMORY; or UNKNOWN, by lanes. A piece that is long for
+    the budget makes a batch of its own; if it is over budget, only that is found out, at no
+    more than the budget's cost.
     """
     cdef Py_ssize_t piece, n
     cdef bint unfinished
-    fill_batch(&search.source, search.text, at, end, most, batch)
+    if not by_lanes:
+        fill_batch(&search.source, search.text, at, end, most, batch)
+    else:
+        batch.count = resumed_pieces(&search.whole, search.text, at, end, most, batch)
+        if batch.count == 0:
+            return UNKNOWN
     for piece in range(batch.count):
         n = batch.ends[piece] - batch.starts[piece]
         if n <= MERGE_LIMIT or n <= LONG_FOR_A_TOKEN * budget:
@@ -287,7 +309,9 @@ cdef Py_ssize_t count_slice(
     cdef Batch batch
     cdef Py_ssize_t tokens = 0, added
     while start < end and tokens <= budget:
-        added = count_batch(search, start, end, budget - tokens + 1, budget - tokens, &batch)
+        added = count_batch(
+            search, start, end, budget - tokens + 1, budget - tokens, False, &batch
+        )
         if added < 0:
             return added
         tokens += added

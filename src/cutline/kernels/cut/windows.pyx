@@ -19,7 +19,7 @@ from cutline.kernels.cut.longest_fit cimport Cut, Search, longest_fitting_prefix
 from cutline.kernels.cut.overlap cimport (
     Overlap, begin_overlaps, farthest_overlap, forget_text, free_overlaps,
 )
-from cutline.kernels.encode.batches cimport OwnedState
+from cutline.kernels.encode.batches cimport OwnedState, use_lanes
 from cutline.kernels.encode.encoder cimport Block, Encoder, text_utf8, utf8_data
 
 cdef enum:
@@ -54,7 +54,7 @@ cdef class Cutter:
         self.search.n = n
         self.watch.is_on = True
         self.search.bpe = &encoder.tables.bpe
-        self.search.source = encoder.source()
+        self.search.source = self.search.whole = encoder.source()
         self.search.has_gaps = encoder.scan_tables.has_gaps
         self.search.state = &self.owned.state
         self.search.probed_end = NOT_FOUND
@@ -128,6 +128,7 @@ cdef class Cutter:
         cdef Search* search = &self.search
         cdef Py_ssize_t start = 0, end = 0
         cdef Cut cut
+        use_lanes(&search.whole, search.state, search.n, tells_lookahead=True)
         chunk_size = min(chunk_size, search.n + 1)      # a token has at least one byte
         overlap = min(overlap, search.n + 1)
         while end < search.n:

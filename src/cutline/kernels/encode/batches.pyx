@@ -31,7 +31,7 @@ from cutline.kernels.encode.caches cimport (
     index_slot, store_in_line, store_piece, stored_record,
 )
 from cutline.kernels.scan.lanes cimport (
-    CHUNK, LEAST_LANED, MOST_PIECES_A_WORD, scan_chunk, take_pieces, tell_lookahead,
+    CHUNK, LEAST_LANED, MOST_PIECES_A_WORD, scan_chunk, seek_piece, take_pieces, tell_lookahead,
 )
 from cutline.kernels.scan.scan cimport ENDS, HERE, LATE, ONE_AGO, ScanTables, next_class, scan_piece
 from cutline.kernels.base.memory import zeroed_memory
@@ -43,6 +43,8 @@ cdef enum:
     AHEAD = 8               # pieces missed whose tables are fetched beforehand
     RING_BITS = 6           # bytes of the ring for each slot of its index
     LEAST_RING_BITS = 12    # a ring has room for the longest piece stored
+    REJOINED = 512          # bytes scanned at most to meet a scan from elsewhere
+    REJOINED_PIECES = 8     # and pieces
     BYTES_A_PIECE = 8       # with so many, few pieces are found that are not asked for
     BACKTRACKING_BUDGET = 1 << 12      # bytes of a piece matched to no use before it gives up
     WATCHED = 1 << 14       # bytes of a piece that are added to the watch at a time
@@ -110,7 +112,7 @@ cdef void use_lanes(
     if state.chunk == NULL:
         state.chunk = <Chunk*> malloc(sizeof(Chunk))
     if state.chunk != NULL:
-        state.chunk.at = state.chunk.stop = source.laned_from = 0
+        state.chunk.start = state.chunk.at = state.chunk.stop = source.laned_from = 0
         source.chunk = state.chunk
         source.tells_lookahead = tells_lookahead
 
@@ -192,18 +194,69 @@ cdef inline Py_ssize_t laned_pieces(
 ) noexcept nogil:
     """Find the next pieces by lanes, if they pay."""
     cdef Chunk* chunk = source.chunk
-    cdef Py_ssize_t size, count
-    if not chunk.at == at < chunk.stop:
-        size = min(end - at, CHUNK, BYTES_A_PIECE * min(most, CHUNK))
-        if size < LEAST_LANED or at < source.laned_from:
+    if not chunk.at == at < chunk.stop and not scan_next_chunk(
+        source, text, at, end, min(end - at, CHUNK, BYTES_A_PIECE * min(most, CHUNK))
+    ):
+        return 0
+    return take_from_chunk(source, text, end, min(most, BATCH_PIECES), batch)
+
+
+cdef Py_ssize_t resumed_pieces(
+    Source* source, const uint8_t* text, Py_ssize_t at, Py_ssize_t end, Py_ssize_t most,
+    Batch* batch
+) noexcept nogil:
+    """Find the pieces of the whole text from text[at] on, at most so many or some more.
+
+    What lanes found stays known, for one who comes back for it, and may be in the midst of a piece.
+    0: they do not pay, or pieces from here on differ from the whole text's for long.
+    """
+    cdef Chunk* chunk = source.chunk
+    if not seek_piece(chunk, at):
+        if chunk.start < at < chunk.stop:
+            return rejoined_pieces(source, text, at, end, batch)
+        if not scan_next_chunk(source, text, at, end, min(end - at, CHUNK)):
             return 0
-        scan_chunk(source.scanner, text, at, end, size, 0, chunk)
-        if 2 * chunk.n_rescanned > chunk.n:
-            source.laned_from = chunk.stop + CHUNK
-    count = take_pieces(chunk, min(most, BATCH_PIECES), batch.starts, batch.ends)
+    return take_from_chunk(source, text, end, min(most + MOST_PIECES_A_WORD, BATCH_PIECES), batch)
+
+
+cdef Py_ssize_t rejoined_pieces(
+    Source* source, const uint8_t* text, Py_ssize_t at, Py_ssize_t end, Batch* batch
+) noexcept nogil:
+    """Find pieces from text[at] on until one ends where one of the chunk does. 0: none does soon."""
+    cdef Py_ssize_t limit = min(end, at + REJOINED)
+    batch.count = 0
+    while batch.count < REJOINED_PIECES:
+        batch.starts[batch.count] = at
+        at = scan_piece(source.scanner, text, at, limit, &batch.lookahead_end[batch.count])
+        if at < 0 or (batch.lookahead_end[batch.count] > limit and limit < end):
+            return 0
+        batch.ends[batch.count] = at
+        batch.count += 1
+        if at >= source.chunk.stop or seek_piece(source.chunk, at):
+            return batch.count
+    return 0
+
+
+cdef inline bint scan_next_chunk(
+    Source* source, const uint8_t* text, Py_ssize_t at, Py_ssize_t end, Py_ssize_t size
+) noexcept nogil:
+    """Scan so many bytes, if that pays."""
+    if size < LEAST_LANED or at < source.laned_from:
+        return False
+    scan_chunk(source.scanner, text, at, end, size, 0, source.chunk)
+    if 2 * source.chunk.n_rescanned > source.chunk.n:
+        source.laned_from = source.chunk.stop + CHUNK
+    return True
+
+
+cdef inline Py_ssize_t take_from_chunk(
+    Source* source, const uint8_t* text, Py_ssize_t end, Py_ssize_t most, Batch* batch
+) noexcept nogil:
+    cdef Py_ssize_t count = take_pieces(source.chunk, most, batch.starts, batch.ends)
     if source.tells_lookahead:
         tell_lookahead(
-            source.scanner, text, end, chunk, count, batch.starts, batch.ends, batch.lookahead_end
+            source.scanner, text, end, source.chunk, count, batch.starts, batch.ends,
+            batch.lookahead_end,
         )
     return count
 

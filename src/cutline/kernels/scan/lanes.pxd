@@ -44,6 +44,7 @@ cdef void tell_lookahead(
     Py_ssize_t count, const Py_ssize_t* starts, const Py_ssize_t* ends,
     Py_ssize_t* lookahead_ends
 ) noexcept nogil
+cdef bint seek_piece(Chunk* chunk, Py_ssize_t at) noexcept nogil
 cdef Py_ssize_t take_pieces(
     Chunk* chunk, Py_ssize_t most, Py_ssize_t* starts, Py_ssize_t* ends
 ) noexcept nogil

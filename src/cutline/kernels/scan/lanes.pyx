@@ -202,6 +202,19 @@ cdef void clear_ends(Chunk* chunk, Py_ssize_t start, Py_ssize_t stop) noexcept n
         chunk.ends[word] &= kept | ~((<uint64_t> 1 << (stop & 63)) - 1)
 
 
+cdef bint seek_piece(Chunk* chunk, Py_ssize_t at) noexcept nogil:
+    """Let the next piece taken be the one that begins at text[at]. False: the chunk has none."""
+    if at == chunk.at and at < chunk.stop:
+        return True
+    if not chunk.start <= at < min(chunk.stop, chunk.start + chunk.n):
+        return False
+    if at > chunk.start and not has_end(chunk, at - chunk.start):
+        return False
+    chunk.at = at
+    chunk.word = (at - chunk.start) >> 6
+    return True
+
+
 cdef Py_ssize_t take_pieces(
     Chunk* chunk,
     Py_ssize_t most,                                # in: at most so many, MOST_PIECES_A_WORD or more
@@ -209,11 +222,13 @@ cdef Py_ssize_t take_pieces(
 ) noexcept nogil:
     """Take the next pieces of a chunk. Returns their number; chunk.at becomes the last end."""
     cdef Py_ssize_t n_words = (min(chunk.stop - chunk.start, chunk.n) + 63) >> 6
-    cdef Py_ssize_t count = 0, room = most - MOST_PIECES_A_WORD
+    cdef Py_ssize_t count = 0, room = most - MOST_PIECES_A_WORD, at = chunk.at - chunk.start
+    cdef uint64_t bits
     while count < room and chunk.word < n_words:
-        count += list_bits(
-            chunk.ends[chunk.word], chunk.start + 64 * chunk.word, ends + count
-        )
+        bits = chunk.ends[chunk.word]
+        if at >> 6 == chunk.word:
+            bits &= ~<uint64_t> 1 << (at & 63)      # those before, and this one, were taken
+        count += list_bits(bits, chunk.start + 64 * chunk.word, ends + count)
         chunk.word += 1
     if chunk.word == n_words:
         ends[count] = chunk.stop

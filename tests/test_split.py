@@ -174,6 +174,38 @@ def test_run_length_texts_are_cut_within_the_budget(name: str) -> None:
         assert_contract(count, text, ours.split(text, n, n // 4), n, n // 4)
 
 
+@short_or_long("n_texts", 6, 60)
+@pytest.mark.parametrize("name", DISTINCT)
+@pytest.mark.parametrize("n", [4, 40, 256, 5_000])
+def test_cuts_of_a_long_text_are_those_found_one_by_one(name: str, n: int, n_texts: int) -> None:
+    # Whole texts are scanned by lanes, which cuts come back for; a single cut is not.
+    encoding = cutline.get_encoding(name)
+    rng = random.Random(n)
+    for _ in range(n_texts):
+        kinds = [
+            *random_texts(rng.randrange(10**6), 200),
+            run_length_text(rng, 20_000),
+            " \n" * rng.randint(0, 300) + "日本語の文、" * rng.randint(0, 3_000),
+            base64_text(rng.randint(1, 5_000)),
+        ]
+        rng.shuffle(kinds)
+        text = "".join(kinds)
+        chunks = encoding.split(text, n)
+        start = 0
+        for chunk in chunks:
+            end = encoding.split_at(text, n, start)
+            assert (chunk.start_index, chunk.end_index) == (start, end)
+            start = end
+        assert start == len(text)
+        assert_contract(counter(name), text, chunks, n)
+        for overlap in (1, n // 2):
+            overlapping = encoding.split(text, n, overlap)
+            assert_contract(counter(name), text, overlapping, n, overlap)
+            for chunk in overlapping:
+                want = encoding.split_at(text, n, chunk.start_index)
+                assert chunk.end_index == want
+
+
 @settings(max_examples=150)
 @given(st.text(max_size=40), st.integers(1, 12), st.integers(0, 11), st.sampled_from(DISTINCT))
 def test_any_text_is_cut_as_defined_or_refused(text: str, n: int, overlap: int, name: str) -> None:

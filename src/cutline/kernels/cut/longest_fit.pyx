@@ -16,7 +16,7 @@ from cutline.kernels.base.common cimport (
 from cutline.kernels.bpe.bpe cimport find_token, has_closed_boundaries, next_closed_boundary
 from cutline.kernels.bpe.prefixes cimport count_prefixes, prefix_tokens, token_upper_bound
 from cutline.kernels.encode.batches cimport (
-    LEAST_STREAMED, Batch, encode_after, fill_batch, resumed_pieces,
+    LEAST_STREAMED, Batch, count_batch, fill_batch, resume_pieces,
 )
 from cutline.kernels.scan.scan cimport Scanner, accepted_end, accepts_end, scan_piece, step
 
@@ -104,9 +104,9 @@ cdef Cut cut_window(
     at = search.n_boundaries - 1
     if search.probed_end >= 0 and search.boundaries[at].lookahead_end > end:
         return no_cut(NOT_FOUND)
-    if by_lanes and search.boundaries[at].lookahead_end > start + usual_bytes(max_tokens):
-        return no_cut(UNKNOWN)
     high = min(search.boundaries[at].lookahead_end - 1, end)
+    if by_lanes and high - search.boundaries[at - 1].at > usual_bytes(max_tokens):
+        return no_cut(UNKNOWN)
     while at > 0:
         at -= 1
         boundary = &search.boundaries[at]
@@ -175,7 +175,7 @@ cdef Cut scan_until_over(
             most = min(most, max(search.usual_pieces + 1 - search.n_boundaries, LEAST_STREAMED))
         # After a piece that took a batch of its own, what is found is likely dropped again.
         most = min(most, 2 * taken)
-        added = count_batch(search, at, end, most, max_tokens - total, by_lanes, &batch)
+        added = count_next(search, at, end, most, max_tokens - total, by_lanes, &batch)
         if added < 0:
             return no_cut(added)
         if not push_boundaries(search, &batch, total, max_tokens):
@@ -191,7 +191,7 @@ cdef Cut scan_until_over(
     return cut
 
 
-cdef Py_ssize_t count_batch(
+cdef Py_ssize_t count_next(
     Search* search, Py_ssize_t at, Py_ssize_t end, Py_ssize_t most, Py_ssize_t budget,
     bint by_lanes, Batch* batch
 ) noexcept nogil:
@@ -206,7 +206,7 @@ cdef Py_ssize_t count_batch(
     if not by_lanes:
         fill_batch(&search.source, search.text, at, end, most, batch)
     else:
-        batch.count = resumed_pieces(&search.whole, search.text, at, end, most, batch)
+        resume_pieces(&search.whole, search.text, at, end, most, batch)
         if batch.count == 0:
             return UNKNOWN
     for piece in range(batch.count):
@@ -224,7 +224,7 @@ cdef Py_ssize_t count_batch(
             n = count_long_piece(search, batch.starts[0], batch.ends[0], budget)
         batch.totals[0] = n
         return n
-    return encode_after(search.bpe, search.state, 0, search.text, end, batch)
+    return count_batch(search.bpe, search.state, search.text, end, batch)
 
 
 cdef Py_ssize_t count_long_piece(
@@ -309,7 +309,7 @@ cdef Py_ssize_t count_slice(
     cdef Batch batch
     cdef Py_ssize_t tokens = 0, added
     while start < end and tokens <= budget:
-        added = count_batch(
+        added = count_next(
             search, start, end, budget - tokens + 1, budget - tokens, False, &batch
         )
         if added < 0:

@@ -65,7 +65,7 @@ cdef Py_ssize_t fill_batch(
     Source* source, const uint8_t* text, Py_ssize_t at, Py_ssize_t end,
     Py_ssize_t most, Batch* batch
 ) noexcept nogil
-cdef Py_ssize_t resumed_pieces(
+cdef void resume_pieces(
     Source* source, const uint8_t* text, Py_ssize_t at, Py_ssize_t end, Py_ssize_t most,
     Batch* batch
 ) noexcept nogil
@@ -73,6 +73,9 @@ cdef bint reserve(EncoderState* state, Py_ssize_t out_slots) noexcept nogil
 cdef Py_ssize_t encode_batch(
     const Bpe* bpe, EncoderState* state, const uint8_t* text, Py_ssize_t end,
     Batch* batch, uint32_t* out
+) noexcept nogil
+cdef Py_ssize_t count_batch(
+    const Bpe* bpe, EncoderState* state, const uint8_t* text, Py_ssize_t end, Batch* batch
 ) noexcept nogil
 cdef Py_ssize_t encode_after(
     const Bpe* bpe, EncoderState* state, Py_ssize_t kept, const uint8_t* text, Py_ssize_t end,

@@ -13,7 +13,7 @@ from cython cimport auto_pickle
 from libc.stdlib cimport free, malloc
 
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, LONGER, MERGE_LIMIT, NO_MEMORY, NONE, SHORT_PIECE, Key, barrier, char_bytes, grow, last_key,
+    INTERRUPTED, LONGER, MERGE_LIMIT, NO_MEMORY, NONE, NOT_FOUND, SHORT_PIECE, Key, barrier, char_bytes, grow, last_key,
     likely, memcpy, memset, padded_key, prefetch, short_key, uint16_t, unlikely,
     write_key,
 )
@@ -141,7 +141,7 @@ cdef Py_ssize_t fill_batch(
         batch.count = count
         return end if source.next_span == source.n_spans else at
     if source.chunk != NULL and most > MOST_PIECES_A_WORD:
-        batch.count = laned_pieces(source, text, at, end, wanted, batch)
+        laned_pieces(source, text, at, end, wanted, batch)
         if batch.count > 0:
             return source.chunk.at
     if source.scanner.stream_states != NULL and most >= LEAST_STREAMED:
@@ -188,53 +188,55 @@ def find_pieces(
     return found
 
 
-cdef inline Py_ssize_t laned_pieces(
+cdef inline void laned_pieces(
     Source* source, const uint8_t* text, Py_ssize_t at, Py_ssize_t end, Py_ssize_t most,
     Batch* batch
 ) noexcept nogil:
     """Find the next pieces by lanes, if they pay."""
     cdef Chunk* chunk = source.chunk
-    if not chunk.at == at < chunk.stop and not scan_next_chunk(
+    batch.count = 0
+    if chunk.at == at < chunk.stop or scan_next_chunk(
         source, text, at, end, min(end - at, CHUNK, BYTES_A_PIECE * min(most, CHUNK))
     ):
-        return 0
-    return take_from_chunk(source, text, end, min(most, BATCH_PIECES), batch)
+        add_from_chunk(source, text, end, min(most, BATCH_PIECES), batch)
 
 
-cdef Py_ssize_t resumed_pieces(
+cdef void resume_pieces(
     Source* source, const uint8_t* text, Py_ssize_t at, Py_ssize_t end, Py_ssize_t most,
     Batch* batch
 ) noexcept nogil:
-    """Find the pieces of the whole text from text[at] on, at most so many or some more.
+    """Find the pieces from text[at] on by lanes, at most so many or some more; none: use no lanes.
 
-    What lanes found stays known, for one who comes back for it, and may be in the midst of a piece.
-    0: they do not pay, or pieces from here on differ from the whole text's for long.
+    What lanes found of the whole text stays known, for one who comes back for it, and may begin in the
+    midst of a piece.
     """
     cdef Chunk* chunk = source.chunk
-    if not seek_piece(chunk, at):
-        if chunk.start < at < chunk.stop:
-            return rejoined_pieces(source, text, at, end, batch)
-        if not scan_next_chunk(source, text, at, end, min(end - at, CHUNK)):
-            return 0
-    return take_from_chunk(source, text, end, min(most + MOST_PIECES_A_WORD, BATCH_PIECES), batch)
+    batch.count = 0
+    most = min(most + MOST_PIECES_A_WORD, BATCH_PIECES)
+    if chunk.start < at < chunk.stop and not seek_piece(chunk, at):
+        at = rejoin(source, text, at, end, batch)
+        if at == NOT_FOUND:
+            return
+    if seek_piece(chunk, at) or scan_next_chunk(source, text, at, end, min(end - at, CHUNK)):
+        add_from_chunk(source, text, end, most, batch)
 
 
-cdef Py_ssize_t rejoined_pieces(
+cdef Py_ssize_t rejoin(
     Source* source, const uint8_t* text, Py_ssize_t at, Py_ssize_t end, Batch* batch
 ) noexcept nogil:
-    """Find pieces from text[at] on until one ends where one of the chunk does. 0: none does soon."""
+    """Find pieces until one ends where one of the chunk does. Returns where; NOT_FOUND: not soon."""
     cdef Py_ssize_t limit = min(end, at + REJOINED)
-    batch.count = 0
     while batch.count < REJOINED_PIECES:
         batch.starts[batch.count] = at
         at = scan_piece(source.scanner, text, at, limit, &batch.lookahead_end[batch.count])
         if at < 0 or (batch.lookahead_end[batch.count] > limit and limit < end):
-            return 0
+            break
         batch.ends[batch.count] = at
         batch.count += 1
         if at >= source.chunk.stop or seek_piece(source.chunk, at):
-            return batch.count
-    return 0
+            return at
+    batch.count = 0
+    return NOT_FOUND
 
 
 cdef inline bint scan_next_chunk(
@@ -249,16 +251,19 @@ cdef inline bint scan_next_chunk(
     return True
 
 
-cdef inline Py_ssize_t take_from_chunk(
+cdef inline void add_from_chunk(
     Source* source, const uint8_t* text, Py_ssize_t end, Py_ssize_t most, Batch* batch
 ) noexcept nogil:
-    cdef Py_ssize_t count = take_pieces(source.chunk, most, batch.starts, batch.ends)
+    """Add the next pieces of the chunk, to at most so many in all."""
+    cdef Py_ssize_t count = batch.count
+    cdef Py_ssize_t* starts = &batch.starts[count]
+    cdef Py_ssize_t* ends = &batch.ends[count]
+    batch.count += take_pieces(source.chunk, most - count, starts, ends)
     if source.tells_lookahead:
         tell_lookahead(
-            source.scanner, text, end, source.chunk, count, batch.starts, batch.ends,
-            batch.lookahead_end,
+            source.scanner, text, end, source.chunk, batch.count - count, starts, ends,
+            &batch.lookahead_end[count],
         )
-    return count
 
 
 cdef inline Py_ssize_t stream_pieces(
@@ -378,12 +383,22 @@ cdef inline Py_ssize_t copy_tokens(
 
 
 cdef Py_ssize_t count_batch(
-    const Bpe* bpe, EncoderState* state, const uint8_t* text, Py_ssize_t end, Batch* batch
+    const Bpe* bpe, EncoderState* state,
+    const uint8_t* text, Py_ssize_t end,    # in: nothing at or beyond text[end] is read
+    Batch* batch                            # in: starts and ends; out: totals
 ) noexcept nogil:
     """What encode_batch returns, without the tokens. Overwrites those in `state.out`."""
+    return count_pieces(bpe, state, text, end, batch, True)
+
+
+cdef inline Py_ssize_t count_pieces(
+    const Bpe* bpe, EncoderState* state, const uint8_t* text, Py_ssize_t end, Batch* batch,
+    bint tells_totals
+) noexcept nogil:
+    """What count_batch does, with totals or without."""
     cdef LookUp looked
     cdef const FirstEntry* entry
-    cdef Py_ssize_t piece = 0, stop, turn, added, n_missed = 0, total = 0
+    cdef Py_ssize_t piece = 0, stop, turn, added, n_missed = 0, n_found = 0, n_others = 0
     cdef uint64_t missed
     find_lines(state, text, end, batch, 0, &looked)
     while piece < batch.count:
@@ -394,20 +409,26 @@ cdef Py_ssize_t count_batch(
             missed = is_other(entry, looked.keys[piece])
             looked.missed[n_missed] = piece
             n_missed += missed
-            total += entry.known.count & (missed - 1)
+            n_found += entry.known.count & (missed - 1)
+            if tells_totals:
+                batch.totals[piece] = n_found
             piece += 1
     if n_missed == 0:
-        return total
+        return n_found
     looked.n_missed = n_missed
     looked.n_prepared = 0
+    looked.missed[n_missed] = batch.count
     if not reserve(state, batch.ends[batch.count - 1] - batch.starts[0]):
         return NO_MEMORY
     for turn in range(n_missed):
         added = encode_missed(bpe, state, text, batch, &looked, turn, state.out)
         if added < 0:
             return added
-        total += added
-    return total
+        n_others += added
+        if tells_totals:
+            for piece in range(looked.missed[turn], looked.missed[turn + 1]):
+                batch.totals[piece] += n_others
+    return n_found + n_others
 
 
 cdef Py_ssize_t encode_after(
@@ -627,7 +648,7 @@ cdef Py_ssize_t encode_text(
                 bpe, state, text, n, &batch, False, state.out + before + total
             )
         else:
-            added = count_batch(bpe, state, text, n, &batch)
+            added = count_pieces(bpe, state, text, n, &batch, False)
         if added < 0:
             return added
         total += added

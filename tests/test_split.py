@@ -37,6 +37,7 @@ from tests.texts import (
     random_texts,
     run_length_text,
 )
+from tests.vocabularies import with_bytes
 
 BUDGETS = (*range(1, 65), 256, 1024)
 SHORT_TEXTS = [text for text in NAMED_TEXTS.values() if 0 < len(text) <= 120]
@@ -204,6 +205,20 @@ def test_cuts_of_a_long_text_are_those_found_one_by_one(name: str, n: int, n_tex
             for chunk in overlapping:
                 want = encoding.split_at(text, n, chunk.start_index)
                 assert chunk.end_index == want
+
+
+def test_a_cut_within_a_piece_after_which_all_pieces_are_others() -> None:
+    # From the "a" on, the text is one piece of more bytes than are scanned to find that out.
+    ranks = with_bytes((b"bb",))
+    encoding = cutline.Encoding(
+        "toy", pat_str="xa|ab+c|(?s:.)", mergeable_ranks=ranks, special_tokens={}
+    )
+    text = ("xa" + "b" * 701 + "c") * 3
+    chunks = encoding.split(text, 705)
+    assert_contract(encoding.count, text, chunks, 705)
+    for n in (1, 2, 300, 703, 704, 705, 900):
+        for chunk in encoding.split(text, n):
+            assert chunk.end_index == encoding.split_at(text, n, chunk.start_index)
 
 
 @settings(max_examples=150)

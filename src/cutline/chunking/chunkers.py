@@ -483,7 +483,6 @@ class TokenChunker(Chunker):
     def _is_bare(self) -> bool:
         """Whether no option but sizes and further limits decides where to cut."""
         rules = self._rules
-        rules = self._rules
         is_apart = rules.never_across is not None
         is_changed = rules.stable or rules.line_numbers or is_apart
         return len(rules.levels) == 1 and rules.is_plain and not is_changed

@@ -20,10 +20,10 @@ sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 # Tests lay objects such that they end where memory ends, at any address.
 sanitizers += ["-fno-sanitize=alignment"]
 flags = (
-    ["-O1", "-g", *sanitizers] if checked else os.environ.get("CUTLINE_FLAGS", "-O3 -g1").split()
+    ["-O1", "-g", *sanitizers] if checked else os.environ.get("CUTLINE_FLAGS", "-O3 -g0").split()
 )
 # Code and data in one page of the file: a twentieth of the kernels' size would be padding.
-stripped = [] if sys.platform == "linux" else []
+stripped = ["-Wl,--strip-all,-z,noseparate-code"] if sys.platform == "linux" else []
 
 # What Cython writes for memoryviews, compiled once instead of once a kernel. With Cython 3.3.0 and
 # older that module asks for the GIL.

@@ -22,6 +22,7 @@ from tests.words.configurations import (
 )
 from tests.words.reference import words
 from tests.words.test_char_rules import AWKWARD, SCALARS
+from tests.words.test_entangled import check_beginnings
 
 package = pytest.importorskip("sentencepiece", reason="it writes the maps")
 norm = tokenizers.normalizers
@@ -94,3 +95,9 @@ def test_words_with_a_published_map_are_those_of_tokenizers(name: str) -> None:
     named = [text for text in NAMED_TEXTS.values() if text.isascii() or text.isprintable()]
     for text in named + random_texts(name, 4_000):
         assert words(rules, text) == expected(text), ascii(text)
+
+
+@pytest.mark.parametrize("name", ["xlm-r", "in runs", "t5", "deberta", "albert"])
+def test_what_begins_anew_is_normalized_apart_with_a_published_map(name: str) -> None:
+    rules = rules_of(*models()[name])
+    assert sum(check_beginnings(rules, text) for text in random_texts(name, 2_000)) > 100

@@ -13,14 +13,17 @@ from cutline.counting import cutting
 from cutline.errors import OffsetError
 from cutline.kernels.words.splitting import furthest_end
 from cutline.pipeline.longest_fit import longest_fit_by_letters
+from cutline.pipeline.marked_fit import longest_fit_in_word
 from cutline.pipeline.offsets import changed_parts, untrimmed_offsets
 from cutline.pipeline.pipeline import Pipeline
+from cutline.pipeline.word_ends import MarkingPipeline
 from cutline.pretokenize.splitting import prefix_counts
 from cutline.text_encoder import TextEncoder
 
 __all__ = ["SliceCounter"]
 
 _SHORT = 128  # characters: trying all ends costs less than finding a bound
+_CHARACTERS_A_TOKEN = 4  # few slices have more
 
 
 class SliceCounter:
@@ -148,6 +151,11 @@ class SliceCounter:
         first = bisect_right(points, start - self._skipped)
         if first == len(points):
             return self._longest_fit(start, start, len(text), n)
+        if points[first] - start > _CHARACTERS_A_TOKEN * n + _SHORT:
+            # Most likely, the point is too far; to count up to it could take long.
+            end = self._longest_fit(start, start, points[first], n)
+            if end < points[first]:
+                return end
         begun = self._encoding.count(text[start : points[first]]) if start < points[first] else 0
         if begun > n:
             return self._longest_fit(start, start, points[first] - 1, n)
@@ -176,6 +184,10 @@ class SliceCounter:
         if not (pipeline.changes_after(window) if inside else pipeline.changes(window)):
             return point + cutting.split_at(encoding, window, n, 0)
         if len(window) > _SHORT:
+            if isinstance(pipeline, MarkingPipeline):
+                found = longest_fit_in_word(pipeline, encoding, window, n, inside=inside)
+                if found is not None:
+                    return point + found
             window = window[: pipeline.upper_bound.limit(window, n)]
             if inside and pipeline.upper_bound.has_tokens_of(window):
                 utf8 = window.encode()

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.kernels.scan.scan import scan_pieces
-from cutline.kernels.words.splitting import mark_pieces
+from cutline.kernels.words.splitting import mark_pieces, sure_beginning
 from cutline.normalizing import Traced
 from cutline.pipeline.pipeline import Pipeline
 from cutline.spec import AddedToken, TokenizerSpec
@@ -53,12 +53,17 @@ class _Unknown:
             elif len(text) == 2 and " " in text:
                 marked.append(text.replace(" ", ""))
         unknown, beside = _other_than(inside), _other_than(marked)
+        self._inside = re.compile(unknown)
         self._found = re.compile(
             f" {beside}|(?<! ){unknown}" if spec.marks_word_starts else f"{unknown}(?! )|{beside} "
         )
 
     def apply(self, marked: str) -> str:
         return self._found.sub(self._stand_in, marked)
+
+    def inside(self, letters: str) -> str:
+        """Write stand-ins in a part of a piece without a mark beside it."""
+        return self._inside.sub(self._stand_in, letters)
 
     def trace(self, marked: Traced) -> Traced:
         begins = np.ones(len(marked.text), dtype=np.bool_)
@@ -99,6 +104,22 @@ class MarkingPipeline(Pipeline):
         """Return the pieces of normalized text, each with its blank."""
         marked = self._marked(text)
         return marked if self._unknown is None else self._unknown.apply(marked)
+
+    def unfinished(self, text: str) -> str:
+        """Return normalized text as it is marked where it begins a piece that goes on after it."""
+        if self.spec.marks_word_starts:
+            text = f" {text}"
+            return text if self._unknown is None else self._unknown.apply(text)
+        return text if self._unknown is None else self._unknown.inside(text)
+
+    def sure_beginning(self, text: str, n: int) -> int | None:
+        """Return how many characters make sure that normalized text begins with a piece of n.
+
+        None: it begins with a shorter one, or is too short to tell.
+        """
+        utf8 = _utf8(text)
+        end = sure_beginning(self._scan_tables, utf8, len(_utf8(text[:n])))
+        return None if end < 0 else len(utf8[:end].decode())
 
     def _marked(self, text: str) -> str:
         return mark_pieces(self._scan_tables, _utf8(text), self.spec.marks_word_starts).decode()

@@ -15,6 +15,7 @@ from cutline.errors import OffsetError
 from cutline.kernels.base.chunks import make_chunks
 from cutline.kernels.breaks.word_breaks import cut_words_at_breaks
 from cutline.kernels.words.intervals import WordIntervals
+from cutline.pipeline.entangled import EntangledParts, entangled_edges
 from cutline.pipeline.slice_counter import SliceCounter
 from cutline.pipeline.words import WordPipeline
 from cutline.text_encoder import TextEncoder
@@ -25,18 +26,23 @@ _CHARACTERS_A_TOKEN = 8  # of the first window of `split_at`
 
 
 class WordCounter(SliceCounter):
-    """The same for WordPiece and Unigram, where the characters of a text do not change one another.
+    """The same for WordPiece and Unigram, in texts without added tokens.
 
     Cost: building encodes the text once. A count takes constant time in ordinary text: at most
     two parts of words are encoded; linear in the slice inside a word of Unigram without joints
-    (docs/words.md, "Slices and cuts"). Memory is about 2 bytes a character.
+    (docs/words.md, "Slices and cuts"), and where characters change one another without end.
+    Memory is about 2 bytes a character.
     """
 
     _pipeline: WordPipeline
 
     def _build(self) -> None:
         """See `SliceCounter`."""
-        self._kernel = WordIntervals(self._pipeline.kernel, self._text)
+        pipeline, text = self._pipeline, self._text
+        edges, parts = entangled_edges(pipeline, text), None
+        if edges is not None:
+            parts = EntangledParts(pipeline, text)
+        self._kernel = WordIntervals(pipeline.kernel, text, edges, parts)
 
     @property
     def total(self) -> int:
@@ -83,7 +89,7 @@ class WordCounter(SliceCounter):
 
 
 class _PartCounter(SliceCounter):
-    """The same where characters of the text change one another: slower."""
+    """The same where a text has added tokens: slower."""
 
     _pipeline: WordPipeline
 
@@ -119,9 +125,9 @@ def intervals(
             f"{encoding.name!r} changes texts before it splits them: slices are counted by code "
             "points only"
         )
-    if pipeline.is_whole(text):
-        return WordCounter(pipeline, encoding, text)
-    return _PartCounter(pipeline, encoding, text)
+    if pipeline.may_have_tokens(text):
+        return _PartCounter(pipeline, encoding, text)
+    return WordCounter(pipeline, encoding, text)
 
 
 def split_at(pipeline: WordPipeline, encoding: TextEncoder, text: str, n: int, start: int) -> int:

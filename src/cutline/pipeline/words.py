@@ -124,14 +124,14 @@ class WordPipeline(Pipeline):
         """Finds the safe split points of texts."""
         return _SafePoints(self)
 
-    def is_whole(self, text: str) -> bool:
-        """Return whether no characters of a text change one another, and it has no added tokens."""
-        if self.ordinary_finders:
-            normalized = normalize(text, self.spec.normalizer)
-            for finder in self.ordinary_finders:
-                if finder.may_find(text) or finder.may_find(normalized):
-                    return False
-        return not self.kernel.raw.is_entangled(text)
+    def may_have_tokens(self, text: str) -> bool:
+        """Return whether a text may have added tokens."""
+        if not self.ordinary_finders:
+            return False
+        normalized = normalize(text, self.spec.normalizer)
+        return any(
+            finder.may_find(text) or finder.may_find(normalized) for finder in self.ordinary_finders
+        )
 
     # Parts of texts
 
@@ -208,10 +208,40 @@ class WordPipeline(Pipeline):
 
     def _normalized(self, part: str, start: int, ends: tuple[bool, bool]) -> "_Normalized":
         """Normalize a part of a text; `ends` says which ends of the text are its own."""
-        strip = self.rules.last_strip
-        strip = Strip(strip.left and ends[0], strip.right and ends[1])
-        steps = (*self.rules.char_steps, strip)
+        steps = (*self.rules.char_steps, self.strip_at(*ends))
         return _Normalized(normalize(part, steps), partial(_trace, steps), start)
+
+    def strip_at(self, start: bool, end: bool) -> Strip:
+        """Return what cuts off white space last, where a part begins or ends the text."""
+        strip = self.rules.last_strip
+        return Strip(strip.left and start, strip.right and end)
+
+    # Slices with entangled characters
+
+    def normalized_slice(self, text: str, *, begins: bool) -> str:
+        """Normalize all of a slice, for `count_normalized`.
+
+        Args:
+            text: it ends a text, and
+            begins: begins it, or else a word begins there whatever is before it.
+        """
+        kept, _ = self._stripped(text, begins)
+        return self.strip_at(begins, True).apply(normalize(kept, self.rules.char_steps))
+
+    def count_normalized(self, normalized: str, *, begins: bool) -> int:
+        """Count the tokens of a normalized text."""
+        tokens: int = self.kernel.count(normalized, True, begins or not self._only_first)
+        return tokens
+
+    @cached_property
+    def longest_token(self) -> int:
+        """The most characters of a token of Unigram; 0: an unknown word of any length is one."""
+        vocabulary = self.spec.vocabulary
+        if not isinstance(self.spec.model, Unigram):
+            return 0
+        data = np.frombuffer(vocabulary.arena, dtype=np.uint8)
+        begun = np.concatenate(([0], np.cumsum((data & 0xC0) != 0x80)))
+        return max(1, int(np.diff(begun[vocabulary.offsets.astype(np.int64)]).max(initial=0)))
 
     def _stripped(self, section: str, begins: bool) -> tuple[str, int]:
         """Cut off white space at the ends that is cut off first; and say how much at the start."""

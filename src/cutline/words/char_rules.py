@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from cutline.errors import PatternError, VocabularyError
+from cutline.kernels.words.classes import first_member
 from cutline.kernels.words.images import ImageMaker
 from cutline.normalizing import SPACE, Form, Lower, Prepend, Replace, Step, Strip
 from cutline.pretokenize.charset import CODE_POINTS
@@ -205,6 +206,27 @@ class CharRules:
             flags[ord("\r")] |= self._cr_flags
         return texts, flags
 
+    def begin_anew(self, text: str) -> list[int]:
+        """Return the places, 0 apart, of characters before which a text can be cut to normalize it.
+
+        The normal form is that of what is before such a character, and that of the rest: what is
+        before it has no effect on what it and those after it become. Not all places are found.
+        """
+        known = self._begins_anew
+        found = [at for at in range(1, len(text)) if known[text[at]]]
+        if self._clusters_first and first_member(text, chars_of("prepends").edges) >= 0:
+            return [at for at in found if ord(text[at - 1]) not in chars_of("prepends")]
+        return found
+
+    @cached_property
+    def _clusters_first(self) -> bool:
+        return bool(self.char_steps) and isinstance(self.char_steps[0], Precompiled)
+
+    @cached_property
+    def _begins_anew(self) -> "_BeginsAnew":
+        looking = [flags_of is not None for flags_of in self._flaggers]
+        return _BeginsAnew(self.char_steps, looking)
+
     def _normalized(self, text: str) -> str:
         for step in self.char_steps:
             text = step.apply(text)
@@ -239,6 +261,48 @@ class CharRules:
             lambda found: blank if found[0].startswith(_RUN) else _END,
             text,
         )
+
+
+class _BeginsAnew(dict[str, bool]):
+    """Of each character, whether it begins anew, if it is not after a Prepend.
+
+    Args:
+        steps: what changes characters.
+        looking: for each whether it looks at neighbours.
+    """
+
+    def __init__(self, steps: tuple[Step, ...], looking: list[bool]) -> None:
+        super().__init__()
+        self._steps, self._looking = steps, looking
+        self._last = max((at for at, looks in enumerate(looking) if looks), default=-1)
+
+    def __missing__(self, character: str) -> bool:
+        value = self[character] = self._decide(character)
+        return value
+
+    def _decide(self, text: str) -> bool:
+        for place, step in enumerate(self._steps):
+            if self._looking[place] and not self._begins(place, text[0]):
+                return False
+            text = step.apply(text)
+            if not text:
+                return False
+        return True
+
+    def _begins(self, place: int, character: str) -> bool:
+        """Decide for a step that looks at neighbours.
+
+        Unless it is the last such step, the one after the character must not change what it begins
+        with.
+        """
+        match step := self._steps[place]:
+            case Form(name="NFD" | "NFKD"):
+                return Form.begins(character)
+            case Form():
+                return place == self._last and Form.begins(character)
+            case Precompiled() if place == self._last == 0:
+                return Precompiled.begins(character)
+        return step.keeps(character)
 
 
 # Splitting

@@ -9,7 +9,7 @@ import re
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from struct import unpack_from
 from sys import byteorder
 from typing import Final
@@ -19,13 +19,15 @@ from numpy.typing import NDArray
 
 from cutline.errors import VocabularyError
 from cutline.normalizing import Traced, of_each
-from cutline.words.characters import chars_of, class_pattern
+from cutline.words.characters import ClassName, chars_of, class_pattern
 from cutline.words.steps import without_surrogates
 
 __all__ = ["Precompiled"]
 
 _SHORT: Final = 6
 """Clusters with fewer bytes are looked up as a whole."""
+
+_KNOWN_CLUSTERS: Final = 4096
 
 _FIRST_SYLLABLE: Final = 0xAC00
 _SYLLABLES: Final = 11172
@@ -37,6 +39,12 @@ def _telltales() -> re.Pattern[str]:
     """Match a character of which each cluster of several has one, first or second."""
     parts = "".join(map(class_pattern, ("joins", "prepends")))
     return re.compile(rf"[{parts}\u1100-\u11ff\ua960-\ua97c\ud7b0-\ud7fb]|\n(?<=\r\n)")
+
+
+@cache
+def _hangul() -> re.Pattern[str]:
+    """Match a syllable or a part of one."""
+    return re.compile("[\u1100-\u11ff\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb]")
 
 
 def _clusters(text: str) -> Iterator[re.Match[str]]:
@@ -105,6 +113,7 @@ class _CharsMap:
         _check(np.frombuffer(units, dtype=np.uint32), self._strings)
         self.known = _Known(self)
         self.singles = _Singles(self.known)
+        self.find_short = lru_cache(_KNOWN_CLUSTERS)(self._find_short)
 
     def _walk(self, key: bytes) -> tuple[str | None, int | None]:
         """Follow a key up to its shortest part that is mapped.
@@ -131,9 +140,10 @@ class _CharsMap:
                 return self._strings[start : None if end < 0 else end].decode(), None
         return None, place
 
-    def find(self, text: str) -> str | None:
-        """Return what the shortest mapped beginning of a text is mapped to."""
-        return self._walk(text.encode("utf-8", "surrogatepass"))[0]
+    def _find_short(self, cluster: str) -> str | None:
+        """Return what the shortest mapped beginning of a short cluster is mapped to."""
+        key = cluster.encode("utf-8", "surrogatepass")
+        return self._walk(key)[0] if len(key) < _SHORT else None
 
     def look(self, character: str) -> tuple[str, bool]:
         """Return what becomes of a character, and whether clusters it begins can be mapped."""
@@ -239,9 +249,7 @@ class Precompiled:
         return "".join([*parts, text[done:].translate(singles)])
 
     def _whole(self, cluster: str) -> str | None:
-        if len(cluster) >= _SHORT or len(cluster.encode()) >= _SHORT:
-            return None
-        return _parsed(self.charsmap).find(cluster)
+        return None if len(cluster) >= _SHORT else _parsed(self.charsmap).find_short(cluster)
 
     def trace(self, traced: Traced) -> Traced:
         """See `Step.trace`."""
@@ -282,6 +290,17 @@ class Precompiled:
             and not self.opens(character)
             and character not in "\r\n"
             and not self._a_prefix_opens()
+        )
+
+    @staticmethod
+    def begins(character: str) -> bool:
+        """Return whether a character begins a cluster, whatever is before it but Prepend."""
+        code_point = ord(character)
+        kinds: tuple[ClassName, ...] = ("joins", "pictographs", "consonants")
+        return not (
+            any(code_point in chars_of(kind) for kind in kinds)
+            or _hangul().match(character)
+            or character == "\n"
         )
 
     def _a_prefix_opens(self) -> bool:

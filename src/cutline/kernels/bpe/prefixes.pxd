@@ -66,3 +66,6 @@ cdef Py_ssize_t token_upper_bound(
     const Bpe* bpe, Automaton* automaton, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
     Py_ssize_t max_tokens, Py_ssize_t* furthest
 ) noexcept nogil
+cdef Py_ssize_t token_reach(
+    const Bpe* bpe, Automaton* automaton, const uint8_t* text, Py_ssize_t n, Py_ssize_t place
+) noexcept nogil

@@ -10,7 +10,7 @@ Guarded by tests/kernels/test_matches.py.
 
 from libc.stdlib cimport free
 
-from cutline.kernels.base.common cimport INTERRUPTED, NO_MEMORY, grow, memmove
+from cutline.kernels.base.common cimport INTERRUPTED, NO_MEMORY, NOT_FOUND, grow, memmove
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.bpe.bpe cimport cached_compatible, find_token, token_bytes
 from cutline.kernels.bpe.matches cimport ROOT, Node, grown, read_byte, resume
@@ -330,3 +330,22 @@ cdef Py_ssize_t token_upper_bound(
             furthest[level] = at
             level += 1
     return furthest[used]
+
+
+cdef Py_ssize_t token_reach(
+    const Bpe* bpe, Automaton* automaton, const uint8_t* text, Py_ssize_t n, Py_ssize_t place
+) noexcept nogil:
+    """The first end in text[:n] at which no token goes on that begins at `place` or before.
+
+    NOT_FOUND: there is none; or NO_MEMORY.
+    """
+    cdef Py_ssize_t at
+    cdef Reading reading
+    if n == 0 or not resume(automaton, bpe, text, 0, &reading):
+        return NOT_FOUND if n == 0 else NO_MEMORY
+    for at in range(1, n + 1):
+        if not read_byte(automaton, bpe, text + at - 1, &reading):
+            return NO_MEMORY
+        if at - <Py_ssize_t> automaton.nodes[reading.node].depth > place:
+            return at
+    return NOT_FOUND

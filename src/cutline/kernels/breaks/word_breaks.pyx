@@ -16,7 +16,7 @@ cdef enum:
     MOST_CUTS = 256             # at a time
 
 cdef struct Found:
-    Py_ssize_t end              # NOT_FOUND: none; NO_MEMORY
+    Py_ssize_t end              # NOT_FOUND: none; or a status
     Py_ssize_t tokens
     Py_ssize_t place            # of its kind among those asked for; after them: the text's end
     Py_ssize_t longest          # without an end: the end of the longest that fits
@@ -46,7 +46,7 @@ def cut_words_at_breaks(
     until = min(until, counter.text.n)
     found.longest = found.end = NOT_FOUND
     owned = counter.encoder.take()
-    counter.encoder.begin(&owned.state, counter.encoder.raw, counter.held)
+    counter.encoder.begin(&owned.state, counter.char_map, counter.held)
     with nogil:
         while start < until and row < MOST_CUTS:
             found = best_end(counter, &owned.state, start, n, min_fill, first_kind, n_kinds)
@@ -57,8 +57,8 @@ def cut_words_at_breaks(
             rows[4 * row + 2] = found.tokens
             rows[4 * row + 3] = found.place
             row += 1
-    if found.end < 0 and found.end != NOT_FOUND:
-        raise MemoryError("no memory to cut a text")
+    if found.end != NOT_FOUND:
+        counter.encoder.check(found.end)
     counter.encoder.release(owned)
     return cuts[:4 * row], found.longest
 

@@ -2,14 +2,17 @@
 
 from cutline.kernels.base.characters cimport Characters
 from cutline.kernels.base.common cimport int64_t, uint32_t, uint64_t
+from cutline.kernels.words.char_map cimport CharMap
 from cutline.kernels.words.encoder cimport WordEncoder, WordState
 from cutline.kernels.words.unigram cimport Joints
 
 # Bit k: at character k begins what is counted apart. `ranks` has the bits before each word of 64,
-# `sums` the tokens before each bit; bits inside words are set in `joined`, too.
+# `sums` the tokens before each bit; bits inside words are set in `joined`, too, and those of parts
+# with entangled characters in `entangled`.
 cdef struct Starts:
     uint64_t* bits
     uint64_t* joined
+    uint64_t* entangled         # NULL: there are no such parts
     uint32_t* ranks
     int64_t* sums
     Py_ssize_t count, slots
@@ -21,9 +24,20 @@ cdef class WordIntervals:
     cdef str held
     cdef Characters text
     cdef Starts starts
-    cdef object memory
+    cdef list memory
+    cdef CharMap char_map
+    cdef bint strips_start
+    cdef object parts
     cdef readonly int64_t total
-    cdef Py_ssize_t build(self, WordState* state) noexcept nogil
+    cdef int reserve(self, bint has_parts) except -1
+    cdef void rank(self) noexcept nogil
+    cdef Py_ssize_t build(
+        self, WordState* state, const int64_t* edges, Py_ssize_t n_edges
+    ) noexcept nogil
+    cdef Py_ssize_t add_entangled(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil
+    cdef Py_ssize_t add_words(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t stop, Joints* joints
+    ) noexcept nogil
     cdef bint add_gap(self, Py_ssize_t start, Py_ssize_t end, int64_t tokens) noexcept nogil
     cdef Py_ssize_t add_joints(
         self, WordState* state, Py_ssize_t word, int64_t before, Joints* joints
@@ -45,6 +59,12 @@ cdef class WordIntervals:
     cdef Py_ssize_t count_alone(
         self, WordState* state, Py_ssize_t start, Py_ssize_t end
     ) noexcept nogil
+    cdef Py_ssize_t ask_count(
+        self, Py_ssize_t start, Py_ssize_t end, bint inside
+    ) noexcept with gil
+    cdef Py_ssize_t ask_longest_fit(
+        self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n, bint inside
+    ) noexcept with gil
     cdef Py_ssize_t longest_fit(
         self, WordState* state, Py_ssize_t start, Py_ssize_t n
     ) noexcept nogil

@@ -2,14 +2,15 @@
 
 A slice is counted in three parts: up to the first place where a word begins, from there to the
 last such place by a difference of two sums, and from there on. Long words of Unigram have joints:
-places inside at which they can be cut, too.
+places inside at which they can be cut, too. Parts whose characters are entangled are counted as a
+whole here; Python is asked for slices of them.
 
 Guarded by tests/words/test_encoding.py.
 """
 
 from array import array
 
-from cpython.exc cimport PyErr_CheckSignals
+from cpython.exc cimport PyErr_CheckSignals, PyErr_SetObject
 from cython cimport auto_pickle
 from libc.stdlib cimport free
 
@@ -18,7 +19,7 @@ from cutline.kernels.base.memory import zeroed_numbers
 
 from cutline.kernels.base.characters cimport Characters, char_at, characters_of
 from cutline.kernels.base.common cimport (
-    NO_MEMORY, NOT_FOUND, UNKNOWN, grow, int64_t, uint8_t, uint32_t, uint64_t,
+    INTERRUPTED, NO_MEMORY, NOT_FOUND, UNKNOWN, grow, int64_t, uint8_t, uint32_t, uint64_t,
 )
 from cutline.kernels.words.char_map cimport WHITE
 from cutline.kernels.words.encoder cimport (
@@ -94,6 +95,24 @@ cdef inline bint is_joint(const Starts* starts, Py_ssize_t at) noexcept nogil:
     return starts.joined[at >> 6] >> (at & 63) & 1
 
 
+cdef inline bint begins_entangled(const Starts* starts, Py_ssize_t at) noexcept nogil:
+    """Whether at a start begins a part whose characters are entangled."""
+    return starts.entangled != NULL and starts.entangled[at >> 6] >> (at & 63) & 1
+
+
+cdef bint has_entangled(const Starts* starts, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+    """Whether a slice has characters of such a part."""
+    cdef Py_ssize_t at
+    if starts.entangled == NULL or start >= end:
+        return False
+    at = last_start(starts, start)
+    while 0 <= at < end:
+        if begins_entangled(starts, at):
+            return True
+        at = next_start(starts, at + 1)
+    return False
+
+
 cdef Py_ssize_t start_of_rank(const Starts* starts, Py_ssize_t rank) noexcept nogil:
     """The character of the start with so many others before it."""
     cdef Py_ssize_t low = 0, high = (starts.n >> 6) + 1, middle
@@ -118,78 +137,141 @@ cdef class WordIntervals:
 
     Args:
         encoder: counts.
-        text: has no surrogates, and no entangled characters.
+        text: has no surrogates.
+        edges: int64, starts and ends in turn of the parts with entangled characters; both are where
+            a word ends whatever is around (`CharMap.entangled_parts`).
+        parts: counts slices of these parts: `count(start, end, inside)`, and `longest_fit(start,
+            end, n, inside)`, the greatest end up to this one; inside: the slice goes on there.
+        is_plain: the text is normalized.
     """
 
-    def __cinit__(self, WordEncoder encoder not None, str text not None):
+    def __cinit__(
+        self, WordEncoder encoder not None, str text not None, const int64_t[::1] edges=None,
+        parts=None, bint is_plain=False,
+    ):
         cdef OwnedWordState owned
-        cdef uint64_t[::1] words
-        cdef uint32_t[::1] ranks
-        cdef Py_ssize_t n = len(text), outcome, place
-        cdef uint32_t before = 0
-        if encoder.raw.prepare(text) >= 0:
-            raise ValueError("characters of the text are entangled")
+        cdef Py_ssize_t outcome
         self.encoder = encoder
+        self.char_map = encoder.plain if is_plain else encoder.raw
+        self.parts = parts
+        if self.char_map.prepare(text) >= 0:
+            if edges is None:
+                raise ValueError("characters of the text are entangled")
+            self.char_map.prepare_all(text)
         self.held = text
         self.text = characters_of(text)
-        self.starts.n = n
-        bits = zeroed_numbers("Q", (n >> 6) + 1)
-        joined = zeroed_numbers("Q", (n >> 6) + 1)
-        counts = zeroed_numbers("I", (n >> 6) + 1)
-        self.memory = bits, joined, counts
-        words = bits
-        self.starts.bits = &words[0]
-        words = joined
-        self.starts.joined = &words[0]
-        ranks = counts
-        self.starts.ranks = &ranks[0]
+        self.strips_start = encoder.strips_start and not is_plain
+        self.starts.n = len(text)
+        self.reserve(edges is not None)
         owned = encoder.take()
-        encoder.begin(&owned.state, encoder.raw, text)
+        encoder.begin(&owned.state, self.char_map, text)
         owned.state.paths.watch.is_on = True
         with nogil:
-            outcome = self.build(&owned.state)
-            for place in range((n >> 6) + 1):
-                self.starts.ranks[place] = before
-                before += popcount(self.starts.bits[place])
+            if edges is None:
+                outcome = self.build(&owned.state, NULL, 0)
+            else:
+                outcome = self.build(&owned.state, &edges[0], edges.shape[0])
+            self.rank()
         encoder.check(outcome)
         encoder.release(owned)
 
     def __dealloc__(self):
         free(self.starts.sums)
 
-    cdef Py_ssize_t build(self, WordState* state) noexcept nogil:
+    cdef int reserve(self, bint has_parts) except -1:
+        """Make bitmaps."""
+        cdef Py_ssize_t slots = (self.starts.n >> 6) + 1
+        cdef uint64_t[::1] words = zeroed_numbers("Q", slots)
+        cdef uint64_t[::1] joined = zeroed_numbers("Q", slots)
+        cdef uint64_t[::1] entangled
+        cdef uint32_t[::1] ranks = zeroed_numbers("I", slots)
+        self.memory = [words, joined, ranks]
+        self.starts.bits = &words[0]
+        self.starts.joined = &joined[0]
+        self.starts.ranks = &ranks[0]
+        self.starts.entangled = NULL
+        if has_parts:
+            entangled = zeroed_numbers("Q", slots)
+            self.memory.append(entangled)
+            self.starts.entangled = &entangled[0]
+        return 0
+
+    cdef void rank(self) noexcept nogil:
+        """Count the starts before each word of bits."""
+        cdef Py_ssize_t place
+        cdef uint32_t before = 0
+        for place in range((self.starts.n >> 6) + 1):
+            self.starts.ranks[place] = before
+            before += popcount(self.starts.bits[place])
+
+    cdef Py_ssize_t build(
+        self, WordState* state, const int64_t* edges, Py_ssize_t n_edges
+    ) noexcept nogil:
         """Find the starts of the text. 0, NO_MEMORY or INTERRUPTED."""
-        cdef Py_ssize_t totals[WORD_SLOTS]
-        cdef Py_ssize_t n, word, end = 0, before, outcome
-        cdef int64_t tokens = 0
+        cdef Py_ssize_t at, start = 0, outcome = 0
         cdef Joints joints
-        cdef Words* words = &state.words
-        cdef bint after_blank = False
-        cdef bint joins = self.encoder.model.kind == UNIGRAM
         joints.items = NULL
         joints.slots = joints.count = 0
         if not add_start(&self.starts, 0, 0, False):
             return NO_MEMORY
-        start_reading(&state.reader, 0, self.starts.n, self.encoder.prefixes)
+        for at in range(0, n_edges, 2):
+            outcome = self.add_words(state, start, edges[at], &joints)
+            if outcome >= 0:
+                outcome = self.add_entangled(edges[at], edges[at + 1])
+            if outcome < 0:
+                break
+            start = edges[at + 1]
+        if outcome >= 0:
+            outcome = self.add_words(state, start, self.starts.n, &joints)
+        free(joints.items)
+        return outcome
+
+    cdef Py_ssize_t add_entangled(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+        """Add a part with entangled characters. 0, NO_MEMORY or INTERRUPTED."""
+        cdef Py_ssize_t tokens = self.ask_count(start, end, start > 0)
+        if tokens < 0:
+            return tokens
+        if not add_start(&self.starts, start, self.total, False):
+            return NO_MEMORY
+        self.starts.entangled[start >> 6] |= <uint64_t> 1 << (start & 63)
+        self.total += tokens
+        return 0
+
+    cdef Py_ssize_t add_words(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t stop, Joints* joints
+    ) noexcept nogil:
+        """Add the starts of a stretch without entangled characters. Returns what `build` does."""
+        cdef Py_ssize_t totals[WORD_SLOTS]
+        cdef Py_ssize_t n, word, end = start, before, outcome = 0
+        cdef int64_t tokens = self.total
+        cdef Words* words = &state.words
+        cdef bint after_blank = False
+        cdef bint joins = self.encoder.model.kind == UNIGRAM
+        if start == stop:
+            return 0
+        if not add_start(&self.starts, start, tokens, False):
+            return NO_MEMORY
+        start_reading(&state.reader, start, stop, self.encoder.prefixes)
         state.reader.traces = joins
         while True:
             n = outcome = read_words(&state.reader, words)
             if n > 0:
                 outcome = count_words(&self.encoder.model, state, totals)
             if outcome < 0:
-                free(joints.items)
                 return outcome
             if n == 0:
                 break
             before = 0
             for word in range(n):
                 if not self.add_gap(end, words.firsts[word], tokens + before):
-                    outcome = NO_MEMORY
-                elif not words.begins_inside[word] and not after_blank:
+                    return NO_MEMORY
+                if not words.begins_inside[word] and not after_blank:
                     if not add_start(&self.starts, words.firsts[word], tokens + before, False):
-                        outcome = NO_MEMORY
-                if joins and words.lengths[word] > LONG_WORD and outcome >= 0:
-                    outcome = self.add_joints(state, word, tokens + before, &joints)
+                        return NO_MEMORY
+                if joins and words.lengths[word] > LONG_WORD:
+                    outcome = self.add_joints(state, word, tokens + before, joints)
+                    if outcome < 0:
+                        return outcome
                 # Where a blank is none at the end of a text, what is before it depends on it.
                 after_blank = (
                     self.encoder.strips_end and words.begins_blank[word]
@@ -197,14 +279,10 @@ cdef class WordIntervals:
                 )
                 end = words.ends[word]
                 before = totals[word]
-            if outcome < 0:
-                free(joints.items)
-                return outcome
             tokens += before
-        free(joints.items)
         state.reader.traces = False
         self.total = tokens
-        return 0 if self.add_gap(end, self.starts.n, tokens) else NO_MEMORY
+        return 0 if self.add_gap(end, stop, tokens) else NO_MEMORY
 
     cdef bint add_gap(self, Py_ssize_t start, Py_ssize_t end, int64_t tokens) noexcept nogil:
         """Add starts to a long stretch between two words."""
@@ -243,6 +321,8 @@ cdef class WordIntervals:
         """
         cdef bint inside = place > start and is_joint(&self.starts, place)
         cdef Py_ssize_t count
+        if begins_entangled(&self.starts, place):
+            return self.ask_count(place, end, place > start)
         if inside:
             count = self.count_sure_word(state, place, end)
             if count < 0:
@@ -359,29 +439,58 @@ cdef class WordIntervals:
 
     cdef Py_ssize_t after_white(self, Py_ssize_t start) noexcept nogil:
         """Where a slice begins whose white space at the start is cut off."""
-        if not self.encoder.strips_start:
+        if not self.strips_start:
             return start
-        while start < self.text.n and self.encoder.raw.flags_at(&self.text, start) & WHITE:
+        while start < self.text.n and self.char_map.flags_at(&self.text, start) & WHITE:
             start += 1
         return start
 
     cdef Py_ssize_t count_alone(
         self, WordState* state, Py_ssize_t start, Py_ssize_t end
     ) noexcept nogil:
+        """Count the tokens of a slice by encoding it; or a status."""
+        if has_entangled(&self.starts, start, end):
+            return self.ask_count(start, end, False)
         return count_stretch(&self.encoder.model, state, start, end, self.encoder.prefixes)
+
+    cdef Py_ssize_t ask_count(
+        self, Py_ssize_t start, Py_ssize_t end, bint inside
+    ) noexcept with gil:
+        """Count the tokens of a slice with entangled characters; or INTERRUPTED."""
+        try:
+            return self.parts.count(start, end, inside)
+        except BaseException as error:
+            PyErr_SetObject(type(error), error)
+            return INTERRUPTED
+
+    cdef Py_ssize_t ask_longest_fit(
+        self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n, bint inside
+    ) noexcept with gil:
+        """The greatest end, up to this one, of such a slice with at most n tokens."""
+        try:
+            return self.parts.longest_fit(start, end, n, inside)
+        except BaseException as error:
+            PyErr_SetObject(type(error), error)
+            return INTERRUPTED
 
     cdef Py_ssize_t longest_fit(
         self, WordState* state, Py_ssize_t start, Py_ssize_t n
     ) noexcept nogil:
-        """The greatest end of a slice from `start` with at most n tokens; or NO_MEMORY."""
+        """The greatest end of a slice from `start` with at most n tokens; or a status."""
         cdef Py_ssize_t first, low, high, middle, head = 0, place, limit, left, rank
         start = self.after_white(start)
         first = self.first_start(state, start)
         if first == NO_MEMORY:
             return first
-        place = self.end_in_window(state, start, self.starts.n if first == NOT_FOUND else first, n)
-        if place != NOT_FOUND:
-            return place
+        limit = self.starts.n if first == NOT_FOUND else first
+        if has_entangled(&self.starts, start, limit):
+            place = self.ask_longest_fit(start, limit, n, False)
+            if place < limit or first == NOT_FOUND:
+                return place
+        else:
+            place = self.end_in_window(state, start, limit, n)
+            if place != NOT_FOUND:
+                return place
         if first == NOT_FOUND:
             return self.best_end(state, start, start, self.starts.n, n)
         if first > start:
@@ -474,6 +583,8 @@ cdef class WordIntervals:
         cdef Reader* reader = &state.reader
         if place >= limit:
             return place
+        if begins_entangled(&self.starts, place):
+            return self.ask_longest_fit(place, limit, n, place > start)
         if inside:
             count = self.count_sure_word(state, place, limit)
             if count == NOT_FOUND:
@@ -593,20 +704,24 @@ cdef class WordIntervals:
     @property
     def nbytes(self):
         """The memory it uses in bytes, without the text."""
-        return 20 * ((self.starts.n >> 6) + 1) + self.starts.slots * sizeof(int64_t)
+        cdef Py_ssize_t bytes_of_word = 20 if self.starts.entangled == NULL else 28
+        return bytes_of_word * ((self.starts.n >> 6) + 1) + self.starts.slots * sizeof(int64_t)
+
+    def start_from(self, Py_ssize_t at):
+        """The first start from a place on, or -1."""
+        return next_start(&self.starts, at)
 
     def count(self, Py_ssize_t start, Py_ssize_t end):
         """Count the tokens of a slice; the offsets are right."""
         cdef OwnedWordState owned = self.encoder.take()
         cdef Py_ssize_t count
-        self.encoder.begin(&owned.state, self.encoder.raw, self.held)
+        self.encoder.begin(&owned.state, self.char_map, self.held)
         if end - start < NOGIL_CHARS:
             count = self.count_slice(&owned.state, start, end)
         else:
             with nogil:
                 count = self.count_slice(&owned.state, start, end)
-        if count < 0:
-            raise MemoryError("no memory to count a slice")
+        self.encoder.check(count)
         self.encoder.release(owned)
         return count
 
@@ -616,15 +731,14 @@ cdef class WordIntervals:
         cdef Py_ssize_t row, count = 0
         counts = np.zeros(spans.shape[0], dtype=np.int64)
         cdef int64_t[::1] out = counts
-        self.encoder.begin(&owned.state, self.encoder.raw, self.held)
+        self.encoder.begin(&owned.state, self.char_map, self.held)
         with nogil:
             for row in range(spans.shape[0]):
                 count = self.count_slice(&owned.state, spans[row, 0], spans[row, 1])
                 if count < 0:
                     break
                 out[row] = count
-        if count < 0:
-            raise MemoryError("no memory to count a slice")
+        self.encoder.check(count)
         self.encoder.release(owned)
         return counts
 
@@ -632,11 +746,10 @@ cdef class WordIntervals:
         """The greatest end of a slice from `start`, which is right, with at most n tokens."""
         cdef OwnedWordState owned = self.encoder.take()
         cdef Py_ssize_t end, most = min(n, MOST_TOKENS)
-        self.encoder.begin(&owned.state, self.encoder.raw, self.held)
+        self.encoder.begin(&owned.state, self.char_map, self.held)
         with nogil:
             end = self.longest_fit(&owned.state, start, most)
-        if end < 0:
-            raise MemoryError("no memory to count a slice")
+        self.encoder.check(end)
         self.encoder.release(owned)
         return end
 
@@ -650,15 +763,14 @@ cdef class WordIntervals:
         cdef OwnedWordState owned = self.encoder.take()
         cdef Py_ssize_t start = 0, end, most = min(n, MOST_TOKENS), count = 0
         rows = array("q")
-        self.encoder.begin(&owned.state, self.encoder.raw, self.held)
+        self.encoder.begin(&owned.state, self.char_map, self.held)
         while start < self.starts.n:
             PyErr_CheckSignals()
             with nogil:
                 end = self.longest_fit(&owned.state, start, most)
                 if end > start:
                     count = self.count_slice(&owned.state, start, end)
-            if end < 0 or count < 0:
-                raise MemoryError("no memory to count a slice")
+            self.encoder.check(min(end, count))
             if end == start:
                 break
             rows.extend((start, end, count, end == self.starts.n))

@@ -20,7 +20,8 @@ from cutline.kernels.base.late import numpy as np
 from cutline.kernels.base.signals cimport is_interrupted, raise_pending
 from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.bpe.prefixes cimport (
-    Lookups, Prefixes, count_prefixes, free_prefixes, prefix_tokens, token_upper_bound
+    Lookups, Prefixes, count_prefixes, free_prefixes, prefix_tokens, token_reach,
+    token_upper_bound,
 )
 from cutline.kernels.encode.batches cimport OwnedState
 from cutline.kernels.encode.encoder cimport Encoder
@@ -473,6 +474,26 @@ def mark_pieces(ScanTables tables not None, bytes text not None, bint at_start):
         free(out)
 
 
+def sure_beginning(ScanTables tables not None, bytes text not None, Py_ssize_t n_bytes):
+    """How much of valid UTF-8 makes sure that it begins with a piece of so many bytes, or more.
+
+    Returns:
+        An end: whatever comes after text[:end], that begins so. -1: the text is too short, or begins
+        with a shorter piece.
+    """
+    cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
+    cdef Py_ssize_t n = PyBytes_GET_SIZE(text), at = 0, before, found = NOT_FOUND
+    cdef uint32_t dfa_state = tables.scanner.start_state, entry
+    while at < n and dfa_state != 0:
+        before = at
+        entry = step(&tables.scanner, dfa_state, data, &at)
+        found = accepted_end(entry, before, at, found)
+        if found >= n_bytes:
+            return at
+        dfa_state = entry >> 2
+    return -1
+
+
 def furthest_end(Encoder encoder not None, bytes text not None, Py_ssize_t max_tokens):
     """An upper bound of the bytes that so many tokens cover of valid UTF-8, however it is split."""
     cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
@@ -491,6 +512,24 @@ def furthest_end(Encoder encoder not None, bytes text not None, Py_ssize_t max_t
                 furthest,
             )
     free(furthest)
+    encoder.release(owned)
+    if end == NO_MEMORY:
+        raise MemoryError(f"no memory for the tokens of {n} bytes")
+    return end
+
+
+def end_of_tokens_from(Encoder encoder not None, bytes text not None, Py_ssize_t place):
+    """The first end in valid UTF-8 before which each token ends that begins at `place` or before.
+
+    Whatever comes after it. -1: the text is too short.
+    """
+    cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
+    cdef Py_ssize_t n = PyBytes_GET_SIZE(text), end
+    cdef OwnedState owned = encoder.take_state()
+    with nogil:
+        end = token_reach(
+            &encoder.tables.bpe, &owned.state.lookups.automata[0], data, n, place
+        )
     encoder.release(owned)
     if end == NO_MEMORY:
         raise MemoryError(f"no memory for the tokens of {n} bytes")

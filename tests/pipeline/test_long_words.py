@@ -1,0 +1,105 @@
+"""Cuts in long words of BPE whose tokens say that they end a word, or begin one."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import cutline
+from cutline.errors import VocabularyError
+from cutline.pipeline import marked_fit, slice_counter
+from tests.pipeline import test_word_ends, test_word_starts
+from tests.pipeline.ended_characters import KINDS, trained
+from tests.pipeline.families import FAMILIES, PREFIX, build, is_affixed
+
+AFFIXED = [name for name in FAMILIES if is_affixed(name)]
+MADE: dict[str, Callable[[], Any]] = {
+    **{name: lambda name=name: build(name) for name in AFFIXED},
+    **{f"{kind} of characters": lambda kind=kind: trained(kind, 1) for kind in KINDS},
+}
+LETTERS = (
+    "ab", "abcdefghijklmnopqrstuvwxyz", "aE\u0301b", "日本ab", "thein", "a!'s ", "e\u0301\u0323",
+    "a\u2603\U0001f600\xe9",
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slice_counter, "_SHORT", 6)
+    monkeypatch.setattr(marked_fit, "_WINDOW", 4)
+    monkeypatch.setattr(marked_fit, "_CHARACTERS_A_TOKEN", 1)
+
+
+def count_of(tokenizer: Any) -> Callable[[str], int]:
+    tokenizer.encode_special_tokens = True
+    return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
+
+
+def check_cuts(
+    encoding: cutline.Encoding, count: Callable[[str], int], text: str, seed: int
+) -> None:
+    rng, n = random.Random(seed), len(text)
+    counter = encoding.intervals(text)
+    for start in {0, *rng.choices(range(n), k=2)}:
+        counts = [count(text[start:end]) for end in range(start, n + 1)]
+        for budget in {0, 1, 2, *rng.choices(range(n // 2 + 1), k=4)}:
+            best = start + max(at for at, tokens in enumerate(counts) if tokens <= budget)
+            assert counter.split_at(start, budget) == best, (text, start, budget)
+        assert encoding.split_at(text, budget, start) == best
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_cuts_are_the_greatest_that_fit(name: str) -> None:
+    tokenizer = MADE[name]()
+    encoding, rng = cutline.Encoding.from_tokenizers(tokenizer), random.Random(name)
+    for seed in range(24):
+        text = "".join(rng.choices(rng.choice(LETTERS), k=rng.randint(10, 60)))
+        check_cuts(encoding, count_of(tokenizer), text, seed)
+
+
+@pytest.mark.parametrize("at_end", [False, True])
+@pytest.mark.parametrize("seed", range(60))
+def test_cuts_with_random_merges(seed: int, at_end: bool) -> None:
+    chooser = random.Random(seed)
+    if at_end:
+        inner, last, merges = ["a", "b"], [f"{one}{test_word_ends.SUFFIX}" for one in "ab"], []
+        for _ in range(chooser.randint(1, 12)):
+            pair = chooser.choice(inner), chooser.choice([*inner, *last])
+            if pair not in merges:
+                merges.append(pair)
+                (last if pair[1] in last else inner).append("".join(pair))
+        tokenizer = test_word_ends.made(merges)
+    else:
+        first, inner = ["a", "b"], [PREFIX + one for one in "ab"]
+        merges = test_word_starts.drawn_merges(chooser, 12, first, inner, PREFIX)
+        tokenizer = test_word_starts.made(merges)
+    try:
+        encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    except VocabularyError:
+        return
+    for number in range(6):
+        text = "".join(chooser.choices("aab", k=chooser.randint(10, 50)))
+        check_cuts(encoding, count_of(tokenizer), text, number)
+
+
+@pytest.mark.parametrize(
+    "name", ["clip", "subwords of words alone", "gpt 1 of characters", "words of characters"]
+)
+@pytest.mark.parametrize("letters", ["abcdefghijklmnopqrstuvwxyz", "e\u0301", "日本"])
+def test_a_word_of_twenty_thousand_letters(
+    name: str, letters: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Trying all ends of it would take minutes."""
+    monkeypatch.undo()
+    encoding = cutline.Encoding.from_tokenizers(MADE[name]())
+    if len(letters) == 26:
+        text = "".join(random.Random(1).choices(letters, k=20_000))
+    else:
+        text = letters * (20_000 // len(letters))
+    text += " and another"
+    chunks = cutline.TextChunker(encoding, 77).chunk(text)
+    assert "".join(chunk.text for chunk in chunks) == text
+    for chunk in (chunks[0], chunks[-1]):
+        assert chunk.token_count == encoding.count(chunk.text) <= 77
+    assert encoding.split_at(text, 77) >= chunks[0].end_index

@@ -233,6 +233,12 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         added("<s>"),
         [],
     ),
+    "between words": lambda: (
+        sequence(split(r"\b|^\s+"), split(r"\w+|[^\w\s]+"), BYTES),
+        None,
+        added("<s>"),
+        [],
+    ),
     "digits from the right": lambda: (
         sequence(split(r"(?=(\d{3})+(?!\d))"), split(r"\p{L}+?(?=ing)|th?"), GPT2),
         None,

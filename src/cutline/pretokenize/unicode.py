@@ -26,6 +26,7 @@ __all__ = [
     "WORD",
     "find_property",
     "fold_closure",
+    "script_names",
     "unicode_scripts",
 ]
 
@@ -108,6 +109,11 @@ def _partition_set(kind: str, members: list[str]) -> CharSet:
 def unicode_scripts() -> list[str]:
     """List the values of the property UnicodeScripts; `Any` is that of what has no script."""
     return ["Any", *(short for short, *_ in _tables()[0]["script"] if short != "Zzzz")]
+
+
+def script_names() -> list[str]:
+    """List the names of all scripts, short and long."""
+    return [name for short, *others in _tables()[0]["script"] for name in (short, *others)]
 
 
 def _script_of_unicode_9(key: str) -> CharSet:

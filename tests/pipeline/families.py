@@ -276,6 +276,12 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         added("<|endoftext|>"),
         added(">>QUESTION<<"),
     ),
+    "runs of digits in bytes": lambda: (
+        sequence(BYTES, pre.Digits()),
+        None,
+        added("<s>"),
+        [],
+    ),
     "digits apart in bytes": lambda: (
         sequence(BYTES, pre.Digits(True)),
         None,

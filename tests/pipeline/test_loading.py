@@ -298,8 +298,8 @@ REFUSED: dict[str, tuple[Change, str]] = {
         setting("pre_tokenizer", split_of(pre.Digits(), pre.ByteLevel(add_prefix_space=True))),
         "a blank would be put before every piece",
     ),
-    "an anchor": (splits("^a"), "anchor '\\^'"),
-    "a word boundary": (splits(r"\bab"), "escape"),
+    "a back-reference": (splits(r"(a)\1"), "escape"),
+    "a POSIX class": (splits(r"[[:alpha:]]"), "in a class"),
     "lazy, as Ruby has it": (splits("a{2}?"), "lazy quantifier"),
     "bytes as a normalizer": (setting("normalizer", {"type": "ByteLevel"}), "normalizer is"),
     "a pattern replaced": (

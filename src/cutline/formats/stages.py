@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from cutline.errors import PatternError, UnsupportedPatternError
-from cutline.formats.after_bytes import splittings_after_bytes
+from cutline.formats.after_bytes import runs_of_numbers, splittings_after_bytes
 from cutline.formats.huggingface import GPT2_REGEX
 from cutline.formats.merges import WRAP_HINT
 from cutline.formats.tokenizer_json import Part, refused
@@ -152,7 +152,8 @@ def make_split(parts: Sequence[Part], source: str) -> Split:
     except PatternError as error:
         raise type(error)(f"{source}: {error}; {WRAP_HINT}") from error
     try:
-        if any(part["type"] == "UnicodeScripts" for part in before):
+        is_own = any(one.pat_str == runs_of_numbers() for one in after)
+        if is_own or any(part["type"] == "UnicodeScripts" for part in before):
             raise UnsupportedPatternError("files have no Split for it")
         stages = [_stage(one, is_pattern=part["type"] == "Split") for part, one in read]
         if uses_regex:

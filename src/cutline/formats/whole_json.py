@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from cutline.errors import PatternError, UnsupportedPatternError, VocabularyError
+from cutline.formats.after_bytes import runs_of_numbers
 from cutline.formats.characters import BLANK
 from cutline.formats.documents import spec_of
 from cutline.formats.huggingface import (
@@ -228,13 +229,18 @@ def _begun(text: str, prefix: str, blank: str) -> str:
 
 def _splitters(spec: TokenizerSpec) -> dict[str, Any]:
     """Write what splits a text several times."""
-    parts = [*map(_splitter, spec.splittings), pre_tokenizer(None, prefix_space=spec.prefix_space)]
+    patterns = [one.pat_str for one in spec.splittings]
+    parts = [*map(_splitter, spec.splittings)]
+    n_before = patterns.index(of_runs) if (of_runs := runs_of_numbers()) in patterns else len(parts)
+    parts.insert(n_before, pre_tokenizer(None, prefix_space=spec.prefix_space))
     return {"type": "Sequence", "pretokenizers": parts}
 
 
 def _splitter(one: Splitting) -> dict[str, Any]:
     if one.pat_str.startswith(r"\p{UnicodeScripts=") and one.pat_str == scripts_pattern():
         return {"type": "UnicodeScripts"}
+    if one.pat_str == runs_of_numbers():  # after ByteLevel
+        return {"type": "Digits", "individual_digits": False}
     return {
         "type": "Split",
         "pattern": {"Regex": _written_pattern(one.pat_str)},

@@ -39,14 +39,14 @@ _ESCAPE = re.compile(
 _KEPT_LETTERS = frozenset("sSdDnrtfvae")
 _FOLDED_IN_PAIRS = frozenset("sSfF")  # ss, st, ff, fi, fl fold to one character
 _SEARCHED: Final = {
-    "^": r"(?:\A|(?<=\n)(?!\z))",
+    "^": r"(?:\A|(?<=\n)(?=[\s\S]))",
     r"\A": r"\A",
     r"\Z": r"\Z",
     r"\G": r"\G",
     r"\b": f"(?:(?<=[{_WORD_ALONE}])(?![{_WORD_ALONE}])|(?<![{_WORD_ALONE}])(?=[{_WORD_ALONE}]))",
     r"\B": f"(?:(?<=[{_WORD_ALONE}])(?=[{_WORD_ALONE}])|(?<![{_WORD_ALONE}])(?![{_WORD_ALONE}]))",
 }
-"""Anchors there that look behind, and what they are for a search here."""
+"""Anchors there that look behind, and what they are for a search here: there it is the same."""
 
 
 @cache

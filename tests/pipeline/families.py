@@ -171,6 +171,18 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         added("[CLS]"),
         [],
     ),
+    "words led by blanks": lambda: (
+        sequence(pre.Whitespace(), pre.ByteLevel(add_prefix_space=True)),
+        normalizers.NFC(),
+        added("<s>"),
+        [*added("the"), *added("in", lstrip=True, rstrip=True)],
+    ),
+    "words led by blanks, not split again": lambda: (
+        sequence(pre.WhitespaceSplit(), pre.ByteLevel(add_prefix_space=True, use_regex=False)),
+        None,
+        added("<s>"),
+        [],
+    ),
     "fixed lengths": lambda: (sequence(pre.FixedLength(3), BYTES), None, added("<s>"), []),
     "fixed lengths of digits": lambda: (
         sequence(pre.Digits(), pre.FixedLength(5), BYTES),

@@ -296,7 +296,7 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "bytes twice": (setting("pre_tokenizer", split_of(GPT2, GPT2)), "a second ByteLevel writes"),
     "a blank before each piece": (
         setting("pre_tokenizer", split_of(pre.Digits(), pre.ByteLevel(add_prefix_space=True))),
-        "a blank would be put before every piece",
+        "a blank would be put before every piece, but pieces can have white space",
     ),
     "a back-reference": (splits(r"(a)\1"), "escape"),
     "a POSIX class": (splits(r"[[:alpha:]]"), "in a class"),

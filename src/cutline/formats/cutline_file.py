@@ -72,6 +72,7 @@ _OTHERS: Final[Mapping[str, Any]] = {
     "marks_word_ends": bool,
     "splittings": tuple[Splitting, ...],
     "marks_word_starts": bool,
+    "led_pat_str": str,
 }
 """The fields of a spec that are written where they are not their defaults, and their types."""
 

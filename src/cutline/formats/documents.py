@@ -72,10 +72,13 @@ def spec_of(document: Part, name: str, source: str) -> TokenizerSpec:
 
 def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> TokenizerSpec:
     check_byte_level(parsed, source)
-    pat_str, prefix_space, splittings = make_split(parsed.pre_tokenizers, source)
+    pat_str, prefix_space, splittings, led_pat_str = make_split(parsed.pre_tokenizers, source)
     added = {token.content: token.id for token in parsed.added_tokens}
     normalizers = without_white_space(parsed.normalizers, pat_str, parsed.added_tokens)
     model, never = parsed.model, dict[bytes, int]()
+    if led_pat_str and (model.end_of_word_suffix or model.continuing_subword_prefix):
+        why = "a blank would be put before every piece, and tokens say where pieces are"
+        raise refused(source, "pre_tokenizer", list(parsed.pre_tokenizers), why)
     if model.end_of_word_suffix:
         model, never = with_blanks(model, pat_str)
     elif model.continuing_subword_prefix:
@@ -103,7 +106,8 @@ def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> Tokenizer
         template=parsed.template,
         marks_word_ends=bool(parsed.model.end_of_word_suffix),
         splittings=splittings,
-        marks_word_starts=bool(parsed.model.continuing_subword_prefix),
+        marks_word_starts=bool(led_pat_str or parsed.model.continuing_subword_prefix),
+        led_pat_str=led_pat_str,
     )
 
 

@@ -22,7 +22,7 @@ from cutline.pretokenize.restricting import CharClass
 from cutline.pretokenize.splitting import Behavior, Splitting
 from cutline.pretokenize.store import compile_pattern
 from cutline.pretokenize.unicode import find_property, unicode_scripts
-from cutline.spec import AddedToken
+from cutline.spec import LED_PIECE, AddedToken
 from cutline.vocabulary import R50K_PAT_STR
 
 __all__ = [
@@ -118,11 +118,13 @@ class Split(NamedTuple):
         pat_str: the split pattern; None: texts are not split.
         prefix_space: texts get a leading blank.
         splittings: what splits texts, where that is not known to be one pattern.
+        led_pat_str: splits pieces that get a leading blank each; "": they get none.
     """
 
     pat_str: str | None
     prefix_space: bool
     splittings: tuple[Splitting, ...] = ()
+    led_pat_str: str = ""
 
 
 def make_split(parts: Sequence[Part], source: str) -> Split:
@@ -141,10 +143,14 @@ def make_split(parts: Sequence[Part], source: str) -> Split:
     before, to_bytes = parts[: byte_levels[0]], parts[byte_levels[0]]
     after = splittings_after_bytes(parts[byte_levels[0] + 1 :], source)
     prefix_space = bool(to_bytes.get("add_prefix_space", True))
-    if prefix_space and before:
-        why = "a blank would be put before every piece"
-        raise refused(source, "pre_tokenizer", list(parts), why)
     uses_regex = to_bytes.get("use_regex", True)
+    if prefix_space and before:
+        bare = {**to_bytes, "add_prefix_space": False, "use_regex": False}
+        first = make_split([*before, bare], source)
+        if after or not never_takes(first.pat_str, SPACE):
+            why = "a blank would be put before every piece, but pieces can have white space"
+            raise refused(source, "pre_tokenizer", list(parts), why)
+        return first._replace(led_pat_str=R50K_PAT_STR if uses_regex else LED_PIECE)
     if uses_regex and not before and not after:
         return Split(R50K_PAT_STR, prefix_space)
     try:

@@ -35,7 +35,7 @@ from cutline.formats.word_json import UNLIMITED, unused_prefix
 from cutline.normalizing import Prepend, Replace, Spell, Unknown
 from cutline.pretokenize.oniguruma import to_oniguruma
 from cutline.pretokenize.splitting import Splitting
-from cutline.spec import TokenizerSpec
+from cutline.spec import LED_PIECE, TokenizerSpec
 from cutline.words.models import Unigram, WordPiece
 
 __all__ = ["make_document"]
@@ -91,7 +91,7 @@ def _comparable(spec: TokenizerSpec, like: TokenizerSpec) -> TokenizerSpec:
 
 
 def _candidates(spec: TokenizerSpec, split: SplitRegex | None) -> Iterator[dict[str, Any]]:
-    prefixes = _PREFIXES if spec.marks_word_starts else ("",)
+    prefixes = _PREFIXES if spec.marks_word_starts and not spec.led_pat_str else ("",)
     if spec.characters is not None:
         if not spec.marks_words:
             yield from _of_characters(spec)
@@ -195,7 +195,7 @@ def _of_bytes(spec: TokenizerSpec, split: SplitRegex | None, prefix: str) -> dic
     if spec.marks_word_ends:  # symbols of a last letter and the suffix are not merged
         merges = [(left, _ended(right, suffix)) for left, right in merges if right != _BLANK_BYTE]
         settings["end_of_word_suffix"] = suffix
-    if spec.marks_word_starts:  # nor are those of a first letter
+    if prefix:  # nor are those of a first letter
         merges = [(named(left), named(right)) for left, right in merges if left != _BLANK_BYTE]
         settings["continuing_subword_prefix"] = prefix
     model = bpe_model(
@@ -210,9 +210,18 @@ def _of_bytes(spec: TokenizerSpec, split: SplitRegex | None, prefix: str) -> dic
         normalizer=normalizers(spec.normalizer),
         pre_tokenizer=_splitters(spec)
         if spec.splittings
+        else _led(spec, split)
+        if spec.led_pat_str
         else pre_tokenizer(split, prefix_space=spec.prefix_space),
         decoder=DECODER,
     )
+
+
+def _led(spec: TokenizerSpec, split: SplitRegex | None) -> dict[str, Any]:
+    """Write a ByteLevel that puts a blank before each piece."""
+    part = pre_tokenizer(split, prefix_space=True)
+    part["pretokenizers"][-1]["use_regex"] = spec.led_pat_str != LED_PIECE
+    return part
 
 
 def _ended(text: str, suffix: str) -> str:

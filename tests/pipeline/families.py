@@ -172,7 +172,7 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         [],
     ),
     "words led by blanks": lambda: (
-        sequence(pre.Whitespace(), pre.ByteLevel(add_prefix_space=True)),
+        sequence(split(r"\w+", "removed", invert=True), pre.ByteLevel(add_prefix_space=True)),
         normalizers.NFC(),
         added("<s>"),
         [*added("the"), *added("in", lstrip=True, rstrip=True)],

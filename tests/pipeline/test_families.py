@@ -98,6 +98,21 @@ def test_ids_and_counts_are_those_of_tokenizers(name: str, tmp_path: Path) -> No
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "dropped"),
+    [
+        ("words led by blanks", ". ``"),
+        ("words led by blanks, not split again", " \n "),
+        ("clip", " "),
+    ],
+)
+def test_what_is_in_no_piece_fits_any_budget(name: str, dropped: str) -> None:
+    counter = cutline.Encoding.from_tokenizers(build(name)).intervals(f"a{dropped}")
+    n = len(counter)
+    assert [counter.split_at(start, 0) for start in range(n + 1)] == [0, *[n] * n]
+    assert counter.split_at(0, 1) == n
+
+
 def test_digits_go_on_after_bytes_that_are_numbers_to_bytelevel() -> None:
     """The last byte of the first three letters is one, and tokens of it and digits are trained."""
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())

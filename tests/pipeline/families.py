@@ -175,7 +175,7 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         sequence(split(r"\w+", "removed", invert=True), pre.ByteLevel(add_prefix_space=True)),
         normalizers.NFC(),
         added("<s>"),
-        [*added("the"), *added("in", lstrip=True, rstrip=True)],
+        added("the"),
     ),
     "words led by blanks, not split again": lambda: (
         sequence(pre.WhitespaceSplit(), pre.ByteLevel(add_prefix_space=True, use_regex=False)),

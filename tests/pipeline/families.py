@@ -143,6 +143,19 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         added("<s>"),
         added("\n", normalized=True),
     ),
+    "classes replaced": lambda: (
+        GPT2,
+        normalizers.Sequence(
+            [
+                normalizers.NFC(),
+                normalizers.Replace(tokenizers.Regex(r"\s+"), " "),
+                normalizers.Replace(tokenizers.Regex("[_`]"), ""),
+                normalizers.Replace(tokenizers.Regex(r"\p{N}"), "<0>"),
+            ]
+        ),
+        added("<s>"),
+        added("the1", normalized=True),
+    ),
     "as nmt normalizes": lambda: (
         GPT2,
         normalizers.Sequence([normalizers.Nmt(), normalizers.NFKC()]),

@@ -5,15 +5,26 @@ from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from cutline.errors import UnsupportedPatternError
+from cutline.formats.stages import read_pattern
 from cutline.formats.word_json import BEHAVIORS
 from cutline.normalizing import Form, Lower, Prepend, Replace, Step, Strip
+from cutline.pretokenize.oniguruma import to_oniguruma
 from cutline.spec import TokenizerSpec
 from cutline.words.joining import Joiner, JoinMetaspace, JoinWordPiece
 from cutline.words.precompiled import Precompiled
 from cutline.words.splitting import Metaspace, SplitClass, Splitter, WhitespaceSplit
-from cutline.words.steps import ByCharacter, Collapse
+from cutline.words.steps import ByCharacter, Collapse, ReplaceEach
 
-__all__ = ["document_of", "metaspace", "normalizers", "sequence", "splitters_part", "word_decoder"]
+__all__ = [
+    "document_of",
+    "metaspace",
+    "normalizers",
+    "sequence",
+    "splitters_part",
+    "word_decoder",
+    "written_pattern",
+]
 
 _BERT_SWITCHES: Final = (
     ("clean_text", (ByCharacter("bert clean text"),)),
@@ -89,6 +100,9 @@ def _normalizer(step: Step) -> Any:
             return {"type": "Replace", "pattern": {"String": old}, "content": new}
         case Collapse(new):
             return {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": new}
+        case ReplaceEach(members, new):
+            pattern = {"Regex": written_pattern(members)}
+            return {"type": "Replace", "pattern": pattern, "content": new}
         case Precompiled(charsmap):
             return {"type": "Precompiled", "precompiled_charsmap": b64encode(charsmap).decode()}
     assert isinstance(step, ByCharacter)
@@ -114,8 +128,13 @@ def _splitters(splitters: Sequence[Splitter]) -> Iterator[Any]:
                 yield {"type": "Digits", "individual_digits": behavior == "isolated"}
             case SplitClass("word" | "newer word"):
                 yield {"type": "Whitespace"}
-            case SplitClass(_, behavior):
+            case SplitClass("punctuation" | "newer punctuation", behavior):
                 yield {"type": "Punctuation", "behavior": _NAMES[behavior]}
+            case SplitClass(members, behavior):
+                pattern = {"Regex": written_pattern(members)}
+                yield {"type": "Split", "pattern": pattern, "behavior": _NAMES[behavior]} | {
+                    "invert": False
+                }
 
 
 def metaspace(scheme: str, replacement: str, *, splits: bool = True) -> dict[str, Any]:
@@ -138,3 +157,13 @@ def word_decoder(joiner: Joiner | None) -> Any:
             parts.append(metaspace(prepend, replacement))
             return sequence(parts, "Sequence", "decoders")
     return None
+
+
+def written_pattern(pat_str: str) -> str:
+    """Write a pattern so that it is read as it is: most mean the same for Oniguruma."""
+    try:
+        if read_pattern(pat_str) == pat_str:
+            return pat_str
+    except UnsupportedPatternError:
+        pass  # its spelling is not Oniguruma's
+    return to_oniguruma(pat_str)

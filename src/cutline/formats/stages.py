@@ -10,6 +10,7 @@ from cutline.errors import PatternError, UnsupportedPatternError
 from cutline.formats.after_bytes import runs_of_numbers, splittings_after_bytes
 from cutline.formats.huggingface import GPT2_REGEX
 from cutline.formats.merges import WRAP_HINT
+from cutline.formats.one_class import literal
 from cutline.formats.tokenizer_json import Part, refused
 from cutline.formats.word_json import word_steps
 from cutline.normalizing import SPACE, Form, Lower, Prepend, Replace, Step, Strip
@@ -181,9 +182,9 @@ def _splittings(part: Part, source: str) -> Iterator[Splitting]:
             yield Splitting(read_pattern(pattern), _behavior(how, part, source), inverted)
         case {"type": "Split", "pattern": {"String": str() as text}, "behavior": str() as how}:
             inverted = bool(part.get("invert"))
-            yield Splitting(_literal(text), _behavior(how, part, source), inverted)
+            yield Splitting(literal(text), _behavior(how, part, source), inverted)
         case {"type": "CharDelimiterSplit", "delimiter": str() as text}:
-            yield Splitting(_literal(text), "removed")
+            yield Splitting(literal(text), "removed")
         case {"type": "Digits"}:
             alone = part.get("individual_digits")
             yield Splitting(r"\p{N}", "isolated" if alone else "contiguous")
@@ -298,8 +299,3 @@ def _atom(pattern: str) -> CharClass | None:
     """Read a pattern that matches any one character of a set."""
     tree = parse_pattern(pattern)
     return CharClass(tree.chars, tree.source) if isinstance(tree, Chars) else None
-
-
-def _literal(text: str) -> str:
-    """Write a pattern that matches a text."""
-    return "".join(rf"\x{{{ord(character):X}}}" for character in text)

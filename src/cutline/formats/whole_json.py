@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from cutline.errors import PatternError, UnsupportedPatternError, VocabularyError
+from cutline.errors import PatternError, VocabularyError
 from cutline.formats.after_bytes import runs_of_numbers
 from cutline.formats.characters import BLANK
 from cutline.formats.documents import spec_of
@@ -28,12 +28,12 @@ from cutline.formats.json_parts import (
     sequence,
     splitters_part,
     word_decoder,
+    written_pattern,
 )
 from cutline.formats.merges import Merge, as_text, list_merges, list_texts, unreachable
-from cutline.formats.stages import read_pattern, scripts_pattern
+from cutline.formats.stages import scripts_pattern
 from cutline.formats.word_json import UNLIMITED, unused_prefix
 from cutline.normalizing import Prepend, Replace, Spell, Unknown
-from cutline.pretokenize.oniguruma import to_oniguruma
 from cutline.pretokenize.splitting import Splitting
 from cutline.spec import LED_PIECE, TokenizerSpec
 from cutline.words.models import Unigram, WordPiece
@@ -252,20 +252,10 @@ def _splitter(one: Splitting) -> dict[str, Any]:
         return {"type": "Digits", "individual_digits": False}
     return {
         "type": "Split",
-        "pattern": {"Regex": _written_pattern(one.pat_str)},
+        "pattern": {"Regex": written_pattern(one.pat_str)},
         "behavior": one.behavior.title().replace(" ", ""),
         "invert": one.inverted,
     }
-
-
-def _written_pattern(pat_str: str) -> str:
-    """Write a pattern so that it is read as it is: most mean the same for Oniguruma."""
-    try:
-        if read_pattern(pat_str) == pat_str:
-            return pat_str
-    except UnsupportedPatternError:
-        pass  # its spelling is not Oniguruma's
-    return to_oniguruma(pat_str)
 
 
 # BPE over characters

@@ -156,6 +156,12 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         added("<s>"),
         added("the1", normalized=True),
     ),
+    "bytes in the normalizer": lambda: (
+        None,
+        normalizers.Sequence([normalizers.NFC(), normalizers.ByteLevel()]),
+        added("<s>"),
+        [*added("the", "é ", normalized=True), *added("in", lstrip=True)],
+    ),
     "as nmt normalizes": lambda: (
         GPT2,
         normalizers.Sequence([normalizers.Nmt(), normalizers.NFKC()]),
@@ -332,7 +338,8 @@ def _trained(name: str, vocab_size: int, ignore_merges: bool) -> Any:
     """Train a tokenizer of a family on our texts; in half of them ids say nothing of merges."""
     pre_tokenizer, normalizer, special, ordinary = FAMILIES[name]()
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE(ignore_merges=ignore_merges))
-    tokenizer.pre_tokenizer = pre_tokenizer
+    if pre_tokenizer is not None:
+        tokenizer.pre_tokenizer = pre_tokenizer
     if normalizer is not None:
         tokenizer.normalizer = normalizer
     tokenizer.decoder = tokenizers.decoders.ByteLevel()

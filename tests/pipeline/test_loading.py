@@ -301,7 +301,16 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "a back-reference": (splits(r"(a)\1"), "escape"),
     "a POSIX class": (splits(r"[[:alpha:]]"), "in a class"),
     "lazy, as Ruby has it": (splits("a{2}?"), "lazy quantifier"),
-    "bytes as a normalizer": (setting("normalizer", {"type": "ByteLevel"}), "normalizer is"),
+    "bytes in the normalizer, too": (
+        setting("normalizer", {"type": "ByteLevel"}), "a second ByteLevel writes",
+    ),
+    "bytes, then lower case": (
+        setting(
+            "normalizer",
+            {"type": "Sequence", "normalizers": [{"type": "ByteLevel"}, {"type": "Lowercase"}]},
+        ),
+        "normalizer is",
+    ),
     "a pattern replaced": (
         setting(
             "normalizer", {"type": "Replace", "pattern": {"Regex": "a+"}, "content": "b"}

@@ -301,6 +301,12 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "a back-reference": (splits(r"(a)\1"), "escape"),
     "a POSIX class": (splits(r"[[:alpha:]]"), "in a class"),
     "lazy, as Ruby has it": (splits("a{2}?"), "lazy quantifier"),
+    "subwords in version 2": (
+        lambda document: document.update(
+            version="2.0", model={**document["model"], "continuing_subword_prefix": "##"}
+        ),
+        "tokenizers 1 takes no notice of it",
+    ),
     "bytes in the normalizer, too": (
         setting("normalizer", {"type": "ByteLevel"}), "a second ByteLevel writes",
     ),

@@ -94,7 +94,7 @@ def parse_tokenizer_json(document: Part, source: str) -> TokenizerJson:
     tokens = document.get("added_tokens") or []
     added_tokens = tuple(parse_added_tokens(tokens, model.ids, len(model.ids), source))
     if normalizers and normalizers[-1]["type"] == "ByteLevel":
-        _check_beside_letters(added_tokens, source)
+        _check_beside_letters(added_tokens, source, are_letters=is_newer(document))
         normalizers.pop()
         splitters.insert(0, _TO_BYTES)
     return TokenizerJson(
@@ -110,13 +110,17 @@ def parse_tokenizer_json(document: Part, source: str) -> TokenizerJson:
     )
 
 
-def _check_beside_letters(added_tokens: Iterable[AddedToken], source: str) -> None:
+def _check_beside_letters(
+    added_tokens: Iterable[AddedToken], source: str, *, are_letters: bool
+) -> None:
     """Refuse added tokens that look at what is beside them, where that is letters for bytes.
 
     Others are found where they are in the text: UTF-8 of one character has that of no other.
+    But of those that are stored in letters it is not known what texts they stand for.
     """
     for token in added_tokens:
-        if token.normalized and (token.lstrip or token.rstrip or token.single_word):
+        beside = are_letters or token.lstrip or token.rstrip or token.single_word
+        if token.normalized and beside:
             why = "the normalizer ByteLevel writes letters for blanks and for parts of words"
             raise refused(source, "added token", token.content, why)
 

@@ -28,7 +28,7 @@ from cutline.errors import CorruptDataError, PatternError, VocabularyError
 from cutline.formats.bounded import read_bounded
 from cutline.formats.merges import list_texts
 from cutline.formats.typed_json import from_json, to_json
-from cutline.normalizing import Form, Lower, Prepend, Replace, Spell, Strip, Unknown
+from cutline.normalizing import Form, Lower, NewerForm, Prepend, Replace, Spell, Strip, Unknown
 from cutline.pretokenize.splitting import Splitting
 from cutline.spec import AddedToken, Characters, TokenizerSpec, checked_special_tokens
 from cutline.vocabulary import pack, unpack
@@ -50,7 +50,16 @@ _SIZE: Final = struct.Struct("<I")
 _LONG_BYTES: Final = 128  # of UTF-8, from 128 on
 
 _OfText = (
-    Form | Lower | Strip | Replace | Prepend | ByCharacter | Collapse | ReplaceEach | Precompiled
+    Form
+    | NewerForm
+    | Lower
+    | Strip
+    | Replace
+    | Prepend
+    | ByCharacter
+    | Collapse
+    | ReplaceEach
+    | Precompiled
 )
 _Step = _OfText | Spell | Unknown
 _NEEDED: Final[Mapping[str, Any]] = {"name": str, "pat_str": str | None}

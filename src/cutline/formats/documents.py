@@ -34,7 +34,7 @@ from cutline.formats.word_json import (
     read_word_model,
 )
 from cutline.formats.word_starts import check_prefix, with_leading_blanks
-from cutline.normalizing import normalize
+from cutline.normalizing import Form, NewerForm, normalize
 from cutline.spec import TokenizerSpec, checked_special_tokens
 from cutline.tables import recover_left_lengths
 from cutline.vocabulary import Vocabulary
@@ -112,7 +112,17 @@ def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> Tokenizer
 
 
 def checked(spec: TokenizerSpec, source: str, *, is_done: bool) -> TokenizerSpec:
-    """Refuse added tokens that cannot be found exactly; see `_check_normalized`."""
+    """Refuse added tokens that cannot be found exactly; see `_check_normalized`.
+
+    Args:
+        spec: as read.
+        source: where it comes from.
+        is_done: the file is of version 2, so that added tokens are stored normalized, and normal
+            forms are those of `tokenizers` 1.
+    """
+    if is_done:
+        steps = (NewerForm(one.name) if isinstance(one, Form) else one for one in spec.normalizer)
+        spec = spec._replace(normalizer=tuple(steps))
     checked_special_tokens(spec.vocabulary, spec.own_tokens)
     _check_normalized(spec, source, is_done=is_done)
     return spec

@@ -5,10 +5,10 @@ from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from cutline.errors import UnsupportedPatternError
+from cutline.errors import UnsupportedPatternError, VocabularyError
 from cutline.formats.stages import read_pattern
 from cutline.formats.word_json import BEHAVIORS
-from cutline.normalizing import Form, Lower, Prepend, Replace, Step, Strip
+from cutline.normalizing import Form, Lower, NewerForm, Prepend, Replace, Step, Strip
 from cutline.pretokenize.oniguruma import to_oniguruma
 from cutline.spec import TokenizerSpec
 from cutline.words.joining import Joiner, JoinMetaspace, JoinWordPiece
@@ -64,7 +64,16 @@ def sequence(parts: Sequence[Any], kind: str, members: str) -> Any:
 
 
 def normalizers(steps: Sequence[Step]) -> Any:
-    """Write the steps of a normalizer; none is `Spell` or `Unknown`."""
+    """Write the steps of a normalizer; none is `Spell` or `Unknown`.
+
+    Raises:
+        VocabularyError: version 1 of the file has no such step.
+    """
+    if any(isinstance(step, NewerForm) for step in steps):
+        raise VocabularyError(
+            "its normal forms are those of tokenizers 1, and files of version 1 have others: save "
+            "as .cutline"
+        )
     parts: list[Any] = []
     at = 0
     while at < len(steps):

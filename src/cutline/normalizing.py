@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SPACE",
     "Form",
+    "Lead",
     "Lower",
     "NewerForm",
     "Prepend",
@@ -436,6 +437,19 @@ class Prepend:
     def keeps_slices(self, text: str) -> bool:
         """See `Step.keeps_slices`."""
         return not text
+
+
+@dataclass(frozen=True, slots=True)
+class Lead(Prepend):
+    """Puts a prefix before a text that is not empty and does not begin with it."""
+
+    def apply(self, text: str) -> str:
+        """See `Step.apply`."""
+        return text if text.startswith(self.prefix) else Prepend.apply(self, text)
+
+    def trace(self, traced: Traced) -> Traced:
+        """See `Step.trace`."""
+        return traced if traced.text.startswith(self.prefix) else Prepend.trace(self, traced)
 
 
 @cache

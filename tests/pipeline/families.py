@@ -156,6 +156,18 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         added("<s>"),
         added("the1", normalized=True),
     ),
+    "blanks as letters": lambda: (
+        sequence(pre.Metaspace(), GPT2),
+        normalizers.NFC(),
+        added("<s>"),
+        [*added("the"), *added("in", lstrip=True)],
+    ),
+    "blanks as letters, not split": lambda: (
+        sequence(pre.Metaspace("_", prepend_scheme="never", split=False), BYTES),
+        None,
+        added("<s>"),
+        added("the"),
+    ),
     "bytes in the normalizer": lambda: (
         None,
         normalizers.Sequence([normalizers.NFC(), normalizers.ByteLevel()]),

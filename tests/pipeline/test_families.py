@@ -40,7 +40,7 @@ CHANGING = [name for name in NAMES if name in (
     "clip, bert's words", "as bert splits", "fixed lengths of digits", "deepseek coder",
     "subwords", "scripts apart",
     "deepseek llm", "looks behind", "digits from the right", "groups split again", "text merged",
-    "words removed", "falcon", "words led by blanks",
+    "words removed", "falcon", "words led by blanks", "blanks as letters",
 )]  # fmt: skip
 
 FUZZ_PARTS = [

@@ -276,9 +276,13 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "random tokens": (setting("model.dropout", 0.1), "dropout is 0.1.*tokens would be random"),
     "its decoder": (setting("decoder", {"type": "Metaspace"}), "decoder is"),
     "Metaspace": (setting("pre_tokenizer", {"type": "Metaspace"}), "pre_tokenizer is"),
-    "Metaspace before bytes": (
-        setting("pre_tokenizer", split_of(pre.Metaspace(), GPT2)),
-        "before ByteLevel, it would write other letters for blanks",
+    "Metaspace before bytes, second": (
+        setting("pre_tokenizer", split_of(pre.Digits(), pre.Metaspace(), GPT2)),
+        "before ByteLevel, it must be the first one",
+    ),
+    "Metaspace before bytes, at the start of texts": (
+        setting("pre_tokenizer", split_of(pre.Metaspace(prepend_scheme="first"), GPT2)),
+        "before ByteLevel, its prepend_scheme",
     ),
     "no pre-tokenizer": (setting("pre_tokenizer", None), "pre_tokenizer is null"),
     "signs after bytes": (

@@ -28,7 +28,17 @@ from cutline.errors import CorruptDataError, PatternError, VocabularyError
 from cutline.formats.bounded import read_bounded
 from cutline.formats.merges import list_texts
 from cutline.formats.typed_json import from_json, to_json
-from cutline.normalizing import Form, Lower, NewerForm, Prepend, Replace, Spell, Strip, Unknown
+from cutline.normalizing import (
+    Form,
+    Lead,
+    Lower,
+    NewerForm,
+    Prepend,
+    Replace,
+    Spell,
+    Strip,
+    Unknown,
+)
 from cutline.pretokenize.splitting import Splitting
 from cutline.spec import AddedToken, Characters, TokenizerSpec, checked_special_tokens
 from cutline.vocabulary import pack, unpack
@@ -56,6 +66,7 @@ _OfText = (
     | Strip
     | Replace
     | Prepend
+    | Lead
     | ByCharacter
     | Collapse
     | ReplaceEach

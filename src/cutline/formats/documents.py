@@ -1,6 +1,6 @@
 """What a `tokenizer.json` describes, of whatever kind its model is."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from cutline.formats.merges import (
     never_made,
     read_tokens,
 )
-from cutline.formats.metaspace import is_over_characters, make_character_spec
+from cutline.formats.metaspace import before_bytes, is_over_characters, make_character_spec
 from cutline.formats.stages import make_split, make_steps, without_white_space
 from cutline.formats.tokenizer_json import (
     Part,
@@ -72,9 +72,12 @@ def spec_of(document: Part, name: str, source: str) -> TokenizerSpec:
 
 def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> TokenizerSpec:
     check_byte_level(parsed, source)
-    pat_str, prefix_space, splittings, led_pat_str = make_split(parsed.pre_tokenizers, source)
+    spaces, splitters = before_bytes(parsed, source)
+    pat_str, prefix_space, splittings, led_pat_str = make_split(splitters, source)
     added = {token.content: token.id for token in parsed.added_tokens}
-    normalizers = without_white_space(parsed.normalizers, pat_str, parsed.added_tokens)
+    normalizers: Sequence[Part] = parsed.normalizers
+    if not spaces:  # which keep blanks in pieces, as another letter
+        normalizers = without_white_space(normalizers, pat_str, parsed.added_tokens)
     model, never = parsed.model, dict[bytes, int]()
     if led_pat_str and (model.end_of_word_suffix or model.continuing_subword_prefix):
         why = "a blank would be put before every piece, and tokens say where pieces are"
@@ -98,7 +101,7 @@ def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> Tokenizer
         vocabulary,
         pat_str,
         parsed.added_tokens,
-        make_steps(normalizers, source),
+        (*make_steps(normalizers, source), *spaces),
         prefix_space,
         unreachable | never,
         parsed.n_template_tokens,

@@ -203,7 +203,7 @@ def _splittings(part: Part, source: str) -> Iterator[Splitting]:
         case {"type": "FixedLength", "length": int() as length} if 0 < length <= _MOST_FIXED:
             yield Splitting(rf"[\s\S]{{1,{length}}}", "isolated")
         case {"type": "Metaspace"}:
-            why = "before ByteLevel, it would write other letters for blanks"
+            why = "before ByteLevel, it must be the first one"
             raise refused(source, "pre_tokenizer", part, why)
         case _:
             why = "only those that docs/tokenizers.md lists can be"

@@ -33,7 +33,7 @@ from cutline.formats.json_parts import (
 from cutline.formats.merges import Merge, as_text, list_merges, list_texts, unreachable
 from cutline.formats.stages import scripts_pattern
 from cutline.formats.word_json import UNLIMITED, unused_prefix
-from cutline.normalizing import Prepend, Replace, Spell, Unknown
+from cutline.normalizing import Lead, Prepend, Replace, Spell, Step, Unknown
 from cutline.pretokenize.splitting import Splitting
 from cutline.spec import LED_PIECE, TokenizerSpec
 from cutline.words.models import Unigram, WordPiece
@@ -204,17 +204,34 @@ def _of_bytes(spec: TokenizerSpec, split: SplitRegex | None, prefix: str) -> dic
         ignore_merges=bool(unreachable(vocabulary)),
         **settings,
     )
-    return document_of(
-        spec,
-        model=model,
-        normalizer=normalizers(spec.normalizer),
-        pre_tokenizer=_splitters(spec)
+    splitter = (
+        _splitters(spec)
         if spec.splittings
         else _led(spec, split)
         if spec.led_pat_str
-        else pre_tokenizer(split, prefix_space=spec.prefix_space),
+        else pre_tokenizer(split, prefix_space=spec.prefix_space)
+    )
+    steps = spec.normalizer
+    if any(isinstance(step, Lead) for step in steps):
+        steps, splitter = _after_metaspace(steps, splitter)
+    return document_of(
+        spec,
+        model=model,
+        normalizer=normalizers(steps),
+        pre_tokenizer=splitter,
         decoder=DECODER,
     )
+
+
+def _after_metaspace(
+    steps: tuple[Step, ...], splitter: dict[str, Any]
+) -> tuple[tuple[Step, ...], dict[str, Any]]:
+    """Write the last two steps as a Metaspace before other pre-tokenizers."""
+    *before, _, last = steps
+    assert isinstance(last, Lead)
+    parts = splitter.get("pretokenizers", [splitter])
+    space = metaspace("always", last.prefix, splits=False)
+    return tuple(before), {"type": "Sequence", "pretokenizers": [space, *parts]}
 
 
 def _led(spec: TokenizerSpec, split: SplitRegex | None) -> dict[str, Any]:

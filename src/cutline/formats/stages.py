@@ -202,6 +202,9 @@ def _splittings(part: Part, source: str) -> Iterator[Splitting]:
             yield Splitting(scripts_pattern(), "removed", inverted=True)
         case {"type": "FixedLength", "length": int() as length} if 0 < length <= _MOST_FIXED:
             yield Splitting(rf"[\s\S]{{1,{length}}}", "isolated")
+        case {"type": "FixedLength", "length": int() as length} if length > _MOST_FIXED:
+            why = f"pieces can have {_MOST_FIXED} characters, for an automaton has a state for each"
+            raise refused(source, "pre_tokenizer", part, why)
         case {"type": "Metaspace"}:
             why = "before ByteLevel, it must be the first one"
             raise refused(source, "pre_tokenizer", part, why)

@@ -43,6 +43,12 @@ __all__ = [
 ]
 
 _LISTED: Final = "only what docs/words.md lists can be"
+_WHY_NOT: Final = {
+    "UnicodeScripts": "a character without a script goes with the one before it",
+    "FixedLength": "where a word ends depends on where it begins",
+    "Split": "words are split at characters of a class, or at runs of them, only",
+    "ByteLevel": "only BPE has letters for bytes",
+}
 _NO_TOKEN_BEGINS_SO: Final = "\U0010ffff"
 BEHAVIORS: Final[dict[str, Behavior]] = {
     "Isolated": "isolated",
@@ -312,7 +318,7 @@ def _splitters(part: Part, source: str, is_newer: bool) -> tuple[Splitter, ...]:
             split = found and behavior and _split_class(found, behavior, bool(part.get("invert")))
             if split:
                 return (split,)
-    raise refused(source, "pre_tokenizer", part, _LISTED)
+    raise refused(source, "pre_tokenizer", part, _WHY_NOT.get(part["type"], _LISTED))
 
 
 def _split_class(found: OneClass, behavior: Behavior, inverted: bool) -> SplitClass | None:

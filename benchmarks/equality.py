@@ -2,7 +2,7 @@
 
     python -m benchmarks.equality --corpora DIR --texts 1000
 
-For each of 334 configurations: random texts, made of the corpora and of awkward characters,
+For each of 336 configurations: random texts, made of the corpora and of awkward characters,
 and each code point that `--step` leaves alone and in five contexts. The first texts that differ
 are printed. `--write FOLDER` writes tokenizers and texts instead, and `--read FOLDER` compares
 these: with `tokenizers` 1, too, which trains none.

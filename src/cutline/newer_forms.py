@@ -6,7 +6,7 @@ ones that a normal form affects are listed here. The tests compare all with `tok
 
 import unicodedata
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from itertools import groupby
 from typing import Final, Literal
 
@@ -114,7 +114,7 @@ def _composed(characters: Iterable[str]) -> list[str]:
     return found
 
 
-@cache
+@lru_cache(maxsize=1 << 14)
 def _pair(first: str, second: str) -> str:
     """Return what two characters compose to; "": they do not."""
     whole = _composites().get(first + second)

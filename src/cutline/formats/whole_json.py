@@ -211,9 +211,7 @@ def _of_bytes(spec: TokenizerSpec, split: SplitRegex | None, prefix: str) -> dic
         if spec.led_pat_str
         else pre_tokenizer(split, prefix_space=spec.prefix_space)
     )
-    steps = spec.normalizer
-    if any(isinstance(step, Lead) for step in steps):
-        steps, splitter = _after_metaspace(steps, splitter)
+    steps, splitter = _with_metaspace(spec.normalizer, splitter)
     return document_of(
         spec,
         model=model,
@@ -223,15 +221,16 @@ def _of_bytes(spec: TokenizerSpec, split: SplitRegex | None, prefix: str) -> dic
     )
 
 
-def _after_metaspace(
+def _with_metaspace(
     steps: tuple[Step, ...], splitter: dict[str, Any]
 ) -> tuple[tuple[Step, ...], dict[str, Any]]:
-    """Write the last two steps as a Metaspace before other pre-tokenizers."""
-    *before, _, last = steps
-    assert isinstance(last, Lead)
-    parts = splitter.get("pretokenizers", [splitter])
-    space = metaspace("always", last.prefix, splits=False)
-    return tuple(before), {"type": "Sequence", "pretokenizers": [space, *parts]}
+    """Write the steps of a Metaspace before ByteLevel as such a pre-tokenizer."""
+    match steps:
+        case [*before, Replace(" ", written), Lead(prefix)] if written == prefix:
+            parts = splitter.get("pretokenizers", [splitter])
+            space = metaspace("always", prefix, splits=False)
+            return tuple(before), {"type": "Sequence", "pretokenizers": [space, *parts]}
+    return steps, splitter
 
 
 def _led(spec: TokenizerSpec, split: SplitRegex | None) -> dict[str, Any]:

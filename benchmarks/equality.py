@@ -2,12 +2,14 @@
 
     python -m benchmarks.equality --corpora DIR --texts 1000
 
-For each of 298 configurations: random texts, made of the corpora and of awkward characters,
+For each of 336 configurations: random texts, made of the corpora and of awkward characters,
 and each code point that `--step` leaves alone and in five contexts. The first texts that differ
-are printed.
+are printed. `--write FOLDER` writes tokenizers and texts instead, and `--read FOLDER` compares
+these: with `tokenizers` 1, too, which trains none.
 """
 
 import argparse
+import json
 import random
 import tempfile
 import time
@@ -157,18 +159,69 @@ def wrong_slices(
                 yield text
 
 
-def compare(name: str, tokenizer: Any, texts: Sequence[str], n: int, step: int) -> list[str]:
-    """Return the texts that differ."""
+def encoding_of(tokenizer: Any) -> cutline.Encoding:
+    """Read a tokenizer from the file that it saves, or as it is: version 1 saves none."""
+    if not hasattr(tokenizer, "save"):
+        return cutline.Encoding.from_tokenizers(tokenizer)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tokenizer.json"
         tokenizer.save(str(path))
-        encoding = cutline.load(path)
-    chosen = random_texts(texts, tokenizer, name, n)
-    found = [*differing(encoding, tokenizer, chosen)]
-    found += wrong_slices(encoding, tokenizer, chosen[: n // 4], random.Random(name))
+        return cutline.load(path)
+
+
+def compare(name: str, tokenizer: Any, texts: Sequence[str], step: int) -> list[str]:
+    """Return the texts that differ; of a quarter of them, slices are compared, too."""
+    encoding = encoding_of(tokenizer)
+    found = [*differing(encoding, tokenizer, texts)]
+    found += wrong_slices(encoding, tokenizer, texts[: len(texts) // 4], random.Random(name))
     if step:
         found += differing(encoding, tokenizer, code_points(step, name))
     return found
+
+
+Task = tuple[str, Callable[[], Any], Callable[[Any], list[str]]]
+"""A configuration's name, what makes its tokenizer, and the texts for that."""
+
+
+def tasks(arguments: argparse.Namespace) -> Iterator[Task]:
+    """Yield what is to be compared."""
+    found = corpora.load(arguments.corpora, int(arguments.megabytes * 1e6))
+    texts = [*found.texts.values(), *found.scripts.values()]
+    lines = [line for text in texts for line in text.split("\n")[: _LINES // len(texts)]]
+    for name, make in configurations(lines):
+        yield name, make, partial(random_texts, texts, seed=name, n=arguments.texts)
+
+
+def write(folder: Path, name: str, tokenizer: Any, texts: Sequence[str]) -> None:
+    """Write a task for `read`."""
+    content = {"name": name, "tokenizer": json.loads(tokenizer.to_str()), "texts": texts}
+    path = folder / f"{len([*folder.iterdir()]):03}.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def read(folder: Path) -> Iterator[Task]:
+    """Yield the tasks that were written."""
+    for path in sorted(folder.iterdir()):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        yield (
+            content["name"],
+            partial(made, content["tokenizer"]),
+            partial(_given, content["texts"]),
+        )
+
+
+def _given(texts: list[str], _: Any) -> list[str]:
+    return texts
+
+
+def made(document: Any) -> Any:
+    """Make a tokenizer of a tokenizer.json, as every version can."""
+    import tokenizers
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tokenizer.json"
+        path.write_text(json.dumps(document), encoding="utf-8")
+        return tokenizers.Tokenizer.from_file(str(path))
 
 
 def main() -> None:
@@ -179,25 +232,29 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=1_000, help="random texts per configuration")
     parser.add_argument("--step", type=int, default=0, help="of code points; 1: all, 0: none")
     parser.add_argument("--only", default="", help="part of the names of configurations")
+    parser.add_argument("--write", type=Path, help="write to this folder instead of comparing")
+    parser.add_argument("--read", type=Path, help="compare what is in this folder")
     arguments = parser.parse_args()
-    found = corpora.load(arguments.corpora, int(arguments.megabytes * 1e6))
-    texts = [*found.texts.values(), *found.scripts.values()]
-    lines = [line for text in texts for line in text.split("\n")[: _LINES // len(texts)]]
     n_compared = n_wrong = n_refused = n_done = 0
     begun = time.monotonic()
-    for name, make in configurations(lines):
+    for name, make, texts_for in read(arguments.read) if arguments.read else tasks(arguments):
         if arguments.only not in name:
             continue
         try:
-            differ = compare(name, make(), texts, arguments.texts, arguments.step)
+            tokenizer = make()
+            texts = texts_for(tokenizer)
+            if arguments.write:
+                write(arguments.write, name, tokenizer, texts)
+                continue
+            differ = compare(name, tokenizer, texts, arguments.step)
         except KeyboardInterrupt:
             break  # what was done so far is printed
-        except CutlineError as error:
+        except (CutlineError, ValueError) as error:  # of tokenizers, too
             n_refused += 1
             print(f"{name}: refused: {str(error)[:200]}", flush=True)
             continue
         n_done, n_wrong = n_done + 1, n_wrong + len(differ)
-        n_compared += arguments.texts
+        n_compared += len(texts)
         for text in differ[:3]:
             print(f"{name}: differs: {text!r}", flush=True)
     print(

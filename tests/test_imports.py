@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "cutline"
 # imports inside functions and under TYPE_CHECKING included.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors", "version", "atomic", "extras", "decode_stream", "kernels"),
-    ("pretrained", "threads"),
+    ("newer_forms", "pretrained", "threads"),
     ("checks", "chunks", "container", "decoding", "normalizing", "special", "vocabulary"),
     ("pretokenize",),
     ("words",),

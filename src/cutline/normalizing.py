@@ -1,8 +1,8 @@
 """The steps that normalize a text before it is split, with offsets into the original.
 
-`tokenizers` uses Unicode 9 for normal forms: characters added later are left unchanged and
-compose with nothing (the tests compare all code points). Lower case is that of Unicode 17,
-character by character.
+`tokenizers` 0.x uses Unicode 9 for normal forms: characters added later are left unchanged and
+compose with nothing (the tests compare all code points); 1.x has Unicode 17. Lower case is that of
+Unicode 17, character by character.
 """
 
 import re
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from cutline.kernels.base.spelling import first_other, spell
 from cutline.kernels.words.classes import first_member
+from cutline.newer_forms import normalize_newer
 
 if TYPE_CHECKING:
     import regex
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 __all__ = [
     "SPACE",
     "Form",
+    "Lead",
     "Lower",
+    "NewerForm",
     "Prepend",
     "Replace",
     "Spell",
@@ -47,9 +50,9 @@ _LATER = (
     "558 58B-58C 5C8-5C9 7FD 897-89F 8CA-8D3 9FE C3C D3B-D3C EBA 1715 1ABF-1AF0 1DF6-1DFA "
     "209D-209F 32FF A7F1-A7F4 A82C AB69 105C9 105D2 105DA 105E4 10781-10785 10787-107B0 "
     "107B2-107BF 10D24-10D27 10D69-10D6D 10EAB-10EAC 10ECB-10ECF 10EF0-10EFB 10EFD-10EFF "
-    "10F46-10F50 10F82-10F85 11070 1133B 11382-11385 1138B 1138E 11390-11391 113C2 113C5 "
-    "113C7-113C8 113CE-113D0 1145E 11839-1183A 11935 11938 1193D-1193E 11943 119E0 11A34 11A47 "
-    "11A99 11D42 11D44-11D45 11D97 11F41-11F42 1611E 16121-16129 1612F 16D63 16D67-16D6A "
+    "10F46-10F50 10F82-10F85 11070 1133B 11382-11385 1138B 1138E 11390-11391 113B8 113BB 113C2 "
+    "113C5 113C7-113C9 113CE-113D0 1145E 11839-1183A 11935 11938 1193D-1193E 11943 119E0 11A34 "
+    "11A47 11A99 11D42 11D44-11D45 11D97 11F41-11F42 1611E-16129 1612F 16D63 16D67-16D6A "
     "16FF0-16FF1 1B123-1B126 1CCD6-1CCF9 1D127-1D128 1D250-1D252 1D25B-1D25C 1D25F 1D280-1D281 "
     "1D6A6 1DF95 1DFCD-1DFFF 1E030-1E06D 1E08F 1E130-1E136 1E2AE 1E2EC-1E2EF 1E4EC-1E4EF "
     "1E5EE-1E5EF 1E6E3 1E6E6 1E6EE-1E6EF 1E6F5 1F16C 1FBF0-1FBF9"
@@ -261,19 +264,16 @@ class Form:
         """See `Step.keeps`."""
         return self.begins(character) and self.apply(character) == character
 
-    @staticmethod
-    def begins(character: str) -> bool:
+    def begins(self, character: str) -> bool:
         """Return whether a character is independent of the text before it."""
-        return not (Form.composes(character) or Form.is_ordered(character))
+        return not (self.composes(character) or self.is_ordered(character))
 
-    @staticmethod
-    def composes(character: str) -> bool:
+    def composes(self, character: str) -> bool:
         """Return whether a character may compose with one before it."""
         opening = _opening(character)
         return bool(opening) and bool(_COMPOSING.match(character) or _COMPOSING.match(opening))
 
-    @staticmethod
-    def is_ordered(character: str) -> bool:
+    def is_ordered(self, character: str) -> bool:
         """Return whether a character may change places with marks before it."""
         opening = _opening(character)
         return bool(opening) and bool(
@@ -284,6 +284,40 @@ class Form:
         """See `Step.keeps_slices`."""
         # A later Unicode version only has more changes: see docs/tokenizers.md.
         return text.isascii() or unicodedata.is_normalized(self.name, text)
+
+
+@dataclass(frozen=True, slots=True)
+class NewerForm(Form):
+    """A normal form of Unicode 17, which `tokenizers` 1 has.
+
+    It differs where a text has `later_characters`, which here depend on both their neighbours.
+    """
+
+    def apply(self, text: str) -> str:
+        """See `Step.apply`."""
+        if first_member(text, _later_edges()) < 0:
+            return self._normalize(text)
+        parts, done = [], 0
+        for found in later_characters().finditer(text):
+            start, end = found.span()
+            if start < done:
+                continue
+            while start > done and not self.begins(text[start]):
+                start -= 1
+            while end < len(text) and not self.begins(text[end]):
+                end += 1
+            newer = normalize_newer(self.name, text[start:end])
+            parts += [self._normalize(text[done:start]), newer]
+            done = end
+        return "".join([*parts, self._normalize(text[done:])])
+
+    def composes(self, character: str) -> bool:
+        """See `Form.composes`."""
+        return bool(later_characters().match(character)) or Form.composes(self, character)
+
+    def keeps_slices(self, text: str) -> bool:
+        """See `Step.keeps_slices`."""
+        return first_member(text, _later_edges()) < 0 and Form.keeps_slices(self, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,6 +437,19 @@ class Prepend:
     def keeps_slices(self, text: str) -> bool:
         """See `Step.keeps_slices`."""
         return not text
+
+
+@dataclass(frozen=True, slots=True)
+class Lead(Prepend):
+    """Puts a prefix before a text that is not empty and does not begin with it."""
+
+    def apply(self, text: str) -> str:
+        """See `Step.apply`."""
+        return text if text.startswith(self.prefix) else Prepend.apply(self, text)
+
+    def trace(self, traced: Traced) -> Traced:
+        """See `Step.trace`."""
+        return traced if traced.text.startswith(self.prefix) else Prepend.trace(self, traced)
 
 
 @cache

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from operator import index, itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from cutline.errors import VocabularyError
 from cutline.vocabulary import Vocabulary
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 else:
     from cutline.kernels.base.late import numpy as np
 
-__all__ = ["AddedToken", "Characters", "TokenizerSpec", "checked_special_tokens"]
+__all__ = ["LED_PIECE", "AddedToken", "Characters", "TokenizerSpec", "checked_special_tokens"]
+
+LED_PIECE: Final = " ?[^ ]+"
+"""The split pattern of pieces with a blank before each and no other ones."""
 
 
 class AddedToken(NamedTuple):
@@ -95,6 +98,8 @@ class TokenizerSpec(NamedTuple):
         splittings: what splits texts, one after another, if that is not known to be one pattern;
             there is no `pat_str` then.
         marks_word_starts: each piece gets a blank at its start, which its first token has as well.
+        led_pat_str: splits the pieces with their blanks once more, where these are no marks of the
+            model: ByteLevel puts them before each piece. "": it does not.
     """
 
     name: str
@@ -117,6 +122,7 @@ class TokenizerSpec(NamedTuple):
     marks_word_ends: bool = False
     splittings: tuple[Splitting, ...] = ()
     marks_word_starts: bool = False
+    led_pat_str: str = ""
 
     @classmethod
     def plain(
@@ -218,6 +224,8 @@ class TokenizerSpec(NamedTuple):
             others = (*others, f"marks word {'ends' if self.marks_word_ends else 'starts'}")
         if self.splittings:
             others = (*others, self.splittings)
+        if self.led_pat_str:
+            others = (*others, self.led_pat_str)
         return (
             *(self.normalizer, self.prefix_space, unreachable, self.n_template_tokens, self.trims),
             *others,

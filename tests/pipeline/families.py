@@ -143,6 +143,37 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         added("<s>"),
         added("\n", normalized=True),
     ),
+    "classes replaced": lambda: (
+        GPT2,
+        normalizers.Sequence(
+            [
+                normalizers.NFC(),
+                normalizers.Replace(tokenizers.Regex(r"\s+"), " "),
+                normalizers.Replace(tokenizers.Regex("[_`]"), ""),
+                normalizers.Replace(tokenizers.Regex(r"\p{N}"), "<0>"),
+            ]
+        ),
+        added("<s>"),
+        added("the1", normalized=True),
+    ),
+    "blanks as letters": lambda: (
+        sequence(pre.Metaspace(), GPT2),
+        normalizers.NFC(),
+        added("<s>"),
+        [*added("the"), *added("in", lstrip=True)],
+    ),
+    "blanks as letters, not split": lambda: (
+        sequence(pre.Metaspace("_", prepend_scheme="never", split=False), BYTES),
+        None,
+        added("<s>"),
+        added("the"),
+    ),
+    "bytes in the normalizer": lambda: (
+        None,
+        normalizers.Sequence([normalizers.NFC(), normalizers.ByteLevel()]),
+        added("<s>"),
+        [*added("the", "é ", normalized=True), *added("in", lstrip=True)],
+    ),
     "as nmt normalizes": lambda: (
         GPT2,
         normalizers.Sequence([normalizers.Nmt(), normalizers.NFKC()]),
@@ -169,6 +200,18 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         sequence(pre.BertPreTokenizer(), BYTES),
         normalizers.BertNormalizer(),
         added("[CLS]"),
+        [],
+    ),
+    "words led by blanks": lambda: (
+        sequence(split(r"\w+", "removed", invert=True), pre.ByteLevel(add_prefix_space=True)),
+        normalizers.NFC(),
+        added("<s>"),
+        added("the"),
+    ),
+    "words led by blanks, not split again": lambda: (
+        sequence(pre.WhitespaceSplit(), pre.ByteLevel(add_prefix_space=True, use_regex=False)),
+        None,
+        added("<s>"),
         [],
     ),
     "fixed lengths": lambda: (sequence(pre.FixedLength(3), BYTES), None, added("<s>"), []),
@@ -233,6 +276,12 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         added("<s>"),
         [],
     ),
+    "between words": lambda: (
+        sequence(split(r"\b|^\s+"), split(r"\w+|[^\w\s]+"), BYTES),
+        None,
+        added("<s>"),
+        [],
+    ),
     "digits from the right": lambda: (
         sequence(split(r"(?=(\d{3})+(?!\d))"), split(r"\p{L}+?(?=ing)|th?"), GPT2),
         None,
@@ -270,6 +319,12 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         added("<|endoftext|>"),
         added(">>QUESTION<<"),
     ),
+    "runs of digits in bytes": lambda: (
+        sequence(BYTES, pre.Digits()),
+        None,
+        added("<s>"),
+        [],
+    ),
     "digits apart in bytes": lambda: (
         sequence(BYTES, pre.Digits(True)),
         None,
@@ -295,7 +350,8 @@ def _trained(name: str, vocab_size: int, ignore_merges: bool) -> Any:
     """Train a tokenizer of a family on our texts; in half of them ids say nothing of merges."""
     pre_tokenizer, normalizer, special, ordinary = FAMILIES[name]()
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE(ignore_merges=ignore_merges))
-    tokenizer.pre_tokenizer = pre_tokenizer
+    if pre_tokenizer is not None:
+        tokenizer.pre_tokenizer = pre_tokenizer
     if normalizer is not None:
         tokenizer.normalizer = normalizer
     tokenizer.decoder = tokenizers.decoders.ByteLevel()

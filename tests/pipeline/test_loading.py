@@ -276,9 +276,13 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "random tokens": (setting("model.dropout", 0.1), "dropout is 0.1.*tokens would be random"),
     "its decoder": (setting("decoder", {"type": "Metaspace"}), "decoder is"),
     "Metaspace": (setting("pre_tokenizer", {"type": "Metaspace"}), "pre_tokenizer is"),
-    "Metaspace before bytes": (
-        setting("pre_tokenizer", split_of(pre.Metaspace(), GPT2)),
-        "before ByteLevel, it would write other letters for blanks",
+    "Metaspace before bytes, second": (
+        setting("pre_tokenizer", split_of(pre.Digits(), pre.Metaspace(), GPT2)),
+        "before ByteLevel, it must be the first one",
+    ),
+    "Metaspace before bytes, at the start of texts": (
+        setting("pre_tokenizer", split_of(pre.Metaspace(prepend_scheme="first"), GPT2)),
+        "before ByteLevel, its prepend_scheme",
     ),
     "no pre-tokenizer": (setting("pre_tokenizer", None), "pre_tokenizer is null"),
     "signs after bytes": (
@@ -296,12 +300,27 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "bytes twice": (setting("pre_tokenizer", split_of(GPT2, GPT2)), "a second ByteLevel writes"),
     "a blank before each piece": (
         setting("pre_tokenizer", split_of(pre.Digits(), pre.ByteLevel(add_prefix_space=True))),
-        "a blank would be put before every piece",
+        "a blank would be put before every piece, but pieces can have white space",
     ),
-    "an anchor": (splits("^a"), "anchor '\\^'"),
-    "a word boundary": (splits(r"\bab"), "escape"),
+    "a back-reference": (splits(r"(a)\1"), "escape"),
+    "a POSIX class": (splits(r"[[:alpha:]]"), "in a class"),
     "lazy, as Ruby has it": (splits("a{2}?"), "lazy quantifier"),
-    "bytes as a normalizer": (setting("normalizer", {"type": "ByteLevel"}), "normalizer is"),
+    "subwords in version 2": (
+        lambda document: document.update(
+            version="2.0", model={**document["model"], "continuing_subword_prefix": "##"}
+        ),
+        "tokenizers 1 takes no notice of it",
+    ),
+    "bytes in the normalizer, too": (
+        setting("normalizer", {"type": "ByteLevel"}), "a second ByteLevel writes",
+    ),
+    "bytes, then lower case": (
+        setting(
+            "normalizer",
+            {"type": "Sequence", "normalizers": [{"type": "ByteLevel"}, {"type": "Lowercase"}]},
+        ),
+        "normalizer is",
+    ),
     "a pattern replaced": (
         setting(
             "normalizer", {"type": "Replace", "pattern": {"Regex": "a+"}, "content": "b"}

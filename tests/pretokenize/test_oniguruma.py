@@ -8,7 +8,7 @@ from cutline.errors import PatternError, UnsupportedPatternError
 from cutline.formats.huggingface import GPT2_REGEX
 from cutline.pretokenize import compile_pattern, regex_spans
 from cutline.pretokenize.atoms import AtomReader
-from cutline.pretokenize.oniguruma import _SAME_PROPERTIES, from_oniguruma, to_oniguruma
+from cutline.pretokenize.oniguruma import _same_properties, from_oniguruma, to_oniguruma
 from cutline.vocabulary import CL100K_PAT_STR, O200K_PAT_STR
 from tests.pretokenize.patterns import PATTERNS
 from tests.texts import NAMED_TEXTS, random_texts
@@ -40,7 +40,8 @@ REFUSED: dict[str, str] = {
     r"(?<=a)b": "look-behind",
     r"a+?": "lazy quantifier",
     r"[a-z--b]": "a set operation in '[a-z--b]' at position 0",
-    r"\p{Punctuation}": r"property '\p{Punctuation}' at position 0",
+    r"\p{Emoji}": r"unknown property 'Emoji' at position 0",
+    r"\p{isLatin}": r"property '\p{isLatin}' at position 0",
     r"(?i:ss)": "'s' before 's' where case is ignored at position 4",
     r"(?i:(?:s)t)": "'s' before ')' where case is ignored at position 7",
     r"(?i:s{2})": "'s' before '{' where case is ignored at position 4",
@@ -60,13 +61,18 @@ FROM_ONIGURUMA: dict[str, str] = {
     r"\s+$": r"\s+(?![^\n])",
     r"(?m:.)": r"(?s:.)",
     r"\x41\x{E9}\u00e9": r"\x{41}\x{E9}\x{00e9}",
+    r"\w+|[^\w\s]": r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}]+"
+    r"|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\s]",
+    r"\W|[\Wa]": r"[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}]"
+    r"|[[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}]a]",
 }
 
 REFUSED_FROM_ONIGURUMA: dict[str, str] = {
     r"^a": "anchor '^' at position 0",
-    r"\w+": r"escape '\w' at position 0",
+    r"\bthe": r"escape '\b' at position 0",
     r"a\xE9": r"byte '\xE9' at position 1",
     r"\h": r"escape '\h'",
+    r"[\b]": r"escape '\b'",
     r"[[:alpha:]]": "'[:' in a class",
     r"(?x: a)": "flag 'x'",
     r"a(?<=b)": "group '(?<'",
@@ -132,6 +138,7 @@ TEXTS = [
     "aB AB\n ab  \n",
     "a{b}] 12345 'S 'ſ 'Ll ABCD dddd",
     "abcabccd \r\n\u200c\u200d_\u0663\u2160 ²¼",
+    "".join(map(chr, range(0x2FF))),
 ]
 SPLITTING = [pattern for pattern in (*PATTERNS.values(), *TRANSLATED) if "{1}" not in pattern]
 
@@ -158,7 +165,7 @@ def test_a_pattern_read_from_there_finds_the_same_matches(pattern: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "atom", [*(rf"\p{{{name}}}" for name in sorted(_SAME_PROPERTIES)), r"\s", r"\d", ".", r"\w"]
+    "atom", [*(rf"\p{{{name}}}" for name in sorted(_same_properties())), r"\s", r"\d", ".", r"\w"]
 )
 def test_both_engines_have_the_same_classes(atom: str) -> None:
     """Where a class begins and ends, and in a sample of all code points."""
@@ -171,3 +178,10 @@ def test_both_engines_have_the_same_classes(atom: str) -> None:
         if 0 <= point < 0x110000 and not 0xD800 <= point < 0xE000
     )
     assert matches_there(to_oniguruma(atom), text) == matches_here(atom, text)
+
+
+@pytest.mark.parametrize("atom", [r"\w", r"\W", r"[\w]", r"[^\w]", r"[\W\d]"])
+def test_classes_that_mean_something_else_there_are_read(atom: str) -> None:
+    points = [*range(0xD800), *range(0xE000, 0x110000)]
+    text = "".join(map(chr, points))
+    assert matches_there(atom, text) == matches_here(from_oniguruma(atom), text)

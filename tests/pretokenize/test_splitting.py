@@ -21,7 +21,8 @@ PATTERNS = [
 ]  # fmt: skip
 SEARCHED = [
     "(?<=a)b", "(?=ab)", "(?<!a)(?=b)", "a+?b", r"(?=(\d{2})+(?!\d))", "(?:)", "a*", "a(?!b )",
-    r"a{1,2}?", "(?>ab|a)b", r"(?<=\s)|b",
+    r"a{1,2}?", "(?>ab|a)b", r"(?<=\s)|b", r"^a?", r"\Aab", r"b?\Z", r"\b", r"\Ba", r"\G(?:ab)",
+    r"\bab\b| ^", r"(?i:\bA)", r"a\Gb|a",
 ]  # fmt: skip
 BEHAVIORS: dict[Behavior, str] = {
     "isolated": "isolated",
@@ -63,7 +64,7 @@ def test_pieces_are_those_of_tokenizers(pattern: str, behavior: Behavior, invert
     oracle = real([(pattern, behavior, inverted)])
     splitting = Splitting(from_oniguruma_for_search(pattern), behavior, inverted)
     texts = ["".join(text) for n in range(6) for text in product("ab1 ", repeat=n)]
-    texts += ["aé b", "日ab\n", "é\nab  "]
+    texts += ["aé b", "日ab\n", "é\nab  ", "a\n\nb\n", "a²½b \u200da\u0301_b"]
     for text in texts:
         found = oracle.pre_tokenize_str(text)  # type: ignore[attr-defined]
         assert pieces([splitting], text) == [span for _, span in found], text

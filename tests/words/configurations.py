@@ -61,6 +61,14 @@ def odd_map() -> Any:
     return norm.Precompiled(charsmap(odd))
 
 
+def replaced(pattern: str, new: str) -> Any:
+    return norm.Replace(tokenizers.Regex(pattern), new)
+
+
+def at(pattern: str, how: str, *, invert: bool = False) -> Any:
+    return pre.Split(tokenizers.Regex(pattern), how, invert)
+
+
 def bert(**switches: Any) -> Any:
     return norm.BertNormalizer(**switches)
 
@@ -174,6 +182,29 @@ CONFIGURATIONS: dict[str, Callable[[], tuple[Any, Any]]] = {
         steps(norm.Replace("ab", "`"), norm.Replace("``", '"'), norm.NFC()),
         BERT,
     ),
+    "classes replaced": lambda: (
+        steps(
+            replaced(r"[.,]", ""),
+            replaced(r"\p{N}", "0\u0301"),
+            replaced(r"[^\x00-\x{1fff}]", "-"),
+            norm.NFC(),
+        ),
+        BERT,
+    ),
+    "white space replaced": lambda: (replaced(r"\s+", " "), META),
+    "runs removed": lambda: (steps(replaced(r"[\p{Po}\s]+", ""), norm.NFKC()), META),
+    "classes apart": lambda: (
+        None,
+        splits(
+            SPLIT,
+            at(r"\p{Lu}", "merged_with_next"),
+            pre.Split(".", "isolated"),
+            at(r"\w+", "contiguous"),
+            at(r"[ab]+", "isolated"),
+        ),
+    ),
+    "at a delimiter": lambda: (norm.Lowercase(), splits(pre.CharDelimiterSplit("."), META)),
+    "words kept": lambda: (norm.NFC(), at(r"[\p{L}\p{M}]+", "removed", invert=True)),
     "controls vanish before NFKC": lambda: (steps(norm.Nmt(), norm.NFKC()), BERT),
     "metaspace, strip at the end": lambda: (
         steps(

@@ -320,7 +320,7 @@ REFUSED: dict[str, tuple[Change, str]] = {
     ),
     "another pre-tokenizer": (
         setting("pre_tokenizer", {"type": "UnicodeScripts"}),
-        "only what docs/words.md lists",
+        "a character without a script goes with the one before it",
     ),
     "Punctuation in a new way": (
         setting("pre_tokenizer", {"type": "Punctuation", "behavior": "New"}),

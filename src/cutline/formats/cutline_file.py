@@ -24,20 +24,31 @@ from typing import Any, Final
 import numpy as np
 
 from cutline.atomic import replace_file
-from cutline.errors import CorruptDataError, VocabularyError
+from cutline.errors import CorruptDataError, PatternError, VocabularyError
 from cutline.formats.bounded import read_bounded
 from cutline.formats.merges import list_texts
 from cutline.formats.typed_json import from_json, to_json
-from cutline.normalizing import Form, Lower, Prepend, Replace, Spell, Strip, Unknown
+from cutline.normalizing import (
+    Form,
+    Lead,
+    Lower,
+    NewerForm,
+    Prepend,
+    Replace,
+    Spell,
+    Strip,
+    Unknown,
+)
 from cutline.pretokenize.splitting import Splitting
 from cutline.spec import AddedToken, Characters, TokenizerSpec, checked_special_tokens
 from cutline.vocabulary import pack, unpack
 from cutline.vocabulary.vocabulary import MAX_TOKEN_ID
+from cutline.words.characters import members_of
 from cutline.words.joining import Joiner
 from cutline.words.models import Unigram, WordPiece
 from cutline.words.precompiled import Precompiled
-from cutline.words.splitting import Metaspace, Splitter
-from cutline.words.steps import ByCharacter, Collapse
+from cutline.words.splitting import Metaspace, SplitClass, Splitter
+from cutline.words.steps import ByCharacter, Collapse, ReplaceEach
 
 __all__ = ["MAGIC", "read_cutline", "write_cutline"]
 
@@ -48,7 +59,19 @@ _BODY_START: Final = len(MAGIC) + len(_VERSION) + _DIGEST_BYTES
 _SIZE: Final = struct.Struct("<I")
 _LONG_BYTES: Final = 128  # of UTF-8, from 128 on
 
-_OfText = Form | Lower | Strip | Replace | Prepend | ByCharacter | Collapse | Precompiled
+_OfText = (
+    Form
+    | NewerForm
+    | Lower
+    | Strip
+    | Replace
+    | Prepend
+    | Lead
+    | ByCharacter
+    | Collapse
+    | ReplaceEach
+    | Precompiled
+)
 _Step = _OfText | Spell | Unknown
 _NEEDED: Final[Mapping[str, Any]] = {"name": str, "pat_str": str | None}
 _TOKENS: Final[Mapping[str, Any]] = {
@@ -72,6 +95,7 @@ _OTHERS: Final[Mapping[str, Any]] = {
     "marks_word_ends": bool,
     "splittings": tuple[Splitting, ...],
     "marks_word_starts": bool,
+    "led_pat_str": str,
 }
 """The fields of a spec that are written where they are not their defaults, and their types."""
 
@@ -203,6 +227,16 @@ def _is_valid(step: object) -> bool:
             return len(text) == 1 and _is_text(text)
         case Replace(old):
             return old != ""
+        case SplitClass(members) | ReplaceEach(members):
+            return _is_class(members)
+    return True
+
+
+def _is_class(members: str) -> bool:
+    try:
+        members_of(members)
+    except PatternError:
+        return False
     return True
 
 

@@ -1,6 +1,6 @@
 """What a `tokenizer.json` describes, of whatever kind its model is."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from cutline.formats.merges import (
     never_made,
     read_tokens,
 )
-from cutline.formats.metaspace import is_over_characters, make_character_spec
+from cutline.formats.metaspace import before_bytes, is_over_characters, make_character_spec
 from cutline.formats.stages import make_split, make_steps, without_white_space
 from cutline.formats.tokenizer_json import (
     Part,
@@ -34,7 +34,7 @@ from cutline.formats.word_json import (
     read_word_model,
 )
 from cutline.formats.word_starts import check_prefix, with_leading_blanks
-from cutline.normalizing import normalize
+from cutline.normalizing import Form, NewerForm, normalize
 from cutline.spec import TokenizerSpec, checked_special_tokens
 from cutline.tables import recover_left_lengths
 from cutline.vocabulary import Vocabulary
@@ -72,10 +72,16 @@ def spec_of(document: Part, name: str, source: str) -> TokenizerSpec:
 
 def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> TokenizerSpec:
     check_byte_level(parsed, source)
-    pat_str, prefix_space, splittings = make_split(parsed.pre_tokenizers, source)
+    spaces, splitters = before_bytes(parsed, source)
+    pat_str, prefix_space, splittings, led_pat_str = make_split(splitters, source)
     added = {token.content: token.id for token in parsed.added_tokens}
-    normalizers = without_white_space(parsed.normalizers, pat_str, parsed.added_tokens)
+    normalizers: Sequence[Part] = parsed.normalizers
+    if not spaces:  # which keep blanks in pieces, as another letter
+        normalizers = without_white_space(normalizers, pat_str, parsed.added_tokens)
     model, never = parsed.model, dict[bytes, int]()
+    if led_pat_str and (model.end_of_word_suffix or model.continuing_subword_prefix):
+        why = "a blank would be put before every piece, and tokens say where pieces are"
+        raise refused(source, "pre_tokenizer", list(parsed.pre_tokenizers), why)
     if model.end_of_word_suffix:
         model, never = with_blanks(model, pat_str)
     elif model.continuing_subword_prefix:
@@ -95,7 +101,7 @@ def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> Tokenizer
         vocabulary,
         pat_str,
         parsed.added_tokens,
-        make_steps(normalizers, source),
+        (*make_steps(normalizers, source), *spaces),
         prefix_space,
         unreachable | never,
         parsed.n_template_tokens,
@@ -103,12 +109,23 @@ def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> Tokenizer
         template=parsed.template,
         marks_word_ends=bool(parsed.model.end_of_word_suffix),
         splittings=splittings,
-        marks_word_starts=bool(parsed.model.continuing_subword_prefix),
+        marks_word_starts=bool(led_pat_str or parsed.model.continuing_subword_prefix),
+        led_pat_str=led_pat_str,
     )
 
 
 def checked(spec: TokenizerSpec, source: str, *, is_done: bool) -> TokenizerSpec:
-    """Refuse added tokens that cannot be found exactly; see `_check_normalized`."""
+    """Refuse added tokens that cannot be found exactly; see `_check_normalized`.
+
+    Args:
+        spec: as read.
+        source: where it comes from.
+        is_done: the file is of version 2, so that added tokens are stored normalized, and normal
+            forms are those of `tokenizers` 1.
+    """
+    if is_done:
+        steps = (NewerForm(one.name) if isinstance(one, Form) else one for one in spec.normalizer)
+        spec = spec._replace(normalizer=tuple(steps))
     checked_special_tokens(spec.vocabulary, spec.own_tokens)
     _check_normalized(spec, source, is_done=is_done)
     return spec

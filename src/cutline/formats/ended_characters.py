@@ -41,7 +41,7 @@ def make_ended_spec(parsed: TokenizerJson, name: str, source: str) -> TokenizerS
         VocabularyError, PatternError: names the part that cannot be expressed exactly.
     """
     suffix, prefix = parsed.model.end_of_word_suffix, parsed.model.continuing_subword_prefix
-    pat_str, _, _ = make_split([*parsed.pre_tokenizers, _AS_IT_IS], source)
+    pat_str = make_split([*parsed.pre_tokenizers, _AS_IT_IS], source).pat_str
     if not never_takes(pat_str, " "):
         raise _refusal(parsed.model, "a blank is written for it here, but words can have blanks")
     if why := _problem(parsed.model):

@@ -5,15 +5,26 @@ from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from cutline.errors import UnsupportedPatternError, VocabularyError
+from cutline.formats.stages import read_pattern
 from cutline.formats.word_json import BEHAVIORS
-from cutline.normalizing import Form, Lower, Prepend, Replace, Step, Strip
+from cutline.normalizing import Form, Lower, NewerForm, Prepend, Replace, Step, Strip
+from cutline.pretokenize.oniguruma import to_oniguruma
 from cutline.spec import TokenizerSpec
 from cutline.words.joining import Joiner, JoinMetaspace, JoinWordPiece
 from cutline.words.precompiled import Precompiled
 from cutline.words.splitting import Metaspace, SplitClass, Splitter, WhitespaceSplit
-from cutline.words.steps import ByCharacter, Collapse
+from cutline.words.steps import ByCharacter, Collapse, ReplaceEach
 
-__all__ = ["document_of", "metaspace", "normalizers", "sequence", "splitters_part", "word_decoder"]
+__all__ = [
+    "document_of",
+    "metaspace",
+    "normalizers",
+    "sequence",
+    "splitters_part",
+    "word_decoder",
+    "written_pattern",
+]
 
 _BERT_SWITCHES: Final = (
     ("clean_text", (ByCharacter("bert clean text"),)),
@@ -53,7 +64,16 @@ def sequence(parts: Sequence[Any], kind: str, members: str) -> Any:
 
 
 def normalizers(steps: Sequence[Step]) -> Any:
-    """Write the steps of a normalizer; none is `Spell` or `Unknown`."""
+    """Write the steps of a normalizer; none is `Spell` or `Unknown`.
+
+    Raises:
+        VocabularyError: version 1 of the file has no such step.
+    """
+    if any(isinstance(step, NewerForm) for step in steps):
+        raise VocabularyError(
+            "its normal forms are those of tokenizers 1, and files of version 1 have others: save "
+            "as .cutline"
+        )
     parts: list[Any] = []
     at = 0
     while at < len(steps):
@@ -89,6 +109,9 @@ def _normalizer(step: Step) -> Any:
             return {"type": "Replace", "pattern": {"String": old}, "content": new}
         case Collapse(new):
             return {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": new}
+        case ReplaceEach(members, new):
+            pattern = {"Regex": written_pattern(members)}
+            return {"type": "Replace", "pattern": pattern, "content": new}
         case Precompiled(charsmap):
             return {"type": "Precompiled", "precompiled_charsmap": b64encode(charsmap).decode()}
     assert isinstance(step, ByCharacter)
@@ -114,8 +137,13 @@ def _splitters(splitters: Sequence[Splitter]) -> Iterator[Any]:
                 yield {"type": "Digits", "individual_digits": behavior == "isolated"}
             case SplitClass("word" | "newer word"):
                 yield {"type": "Whitespace"}
-            case SplitClass(_, behavior):
+            case SplitClass("punctuation" | "newer punctuation", behavior):
                 yield {"type": "Punctuation", "behavior": _NAMES[behavior]}
+            case SplitClass(members, behavior):
+                pattern = {"Regex": written_pattern(members)}
+                yield {"type": "Split", "pattern": pattern, "behavior": _NAMES[behavior]} | {
+                    "invert": False
+                }
 
 
 def metaspace(scheme: str, replacement: str, *, splits: bool = True) -> dict[str, Any]:
@@ -138,3 +166,13 @@ def word_decoder(joiner: Joiner | None) -> Any:
             parts.append(metaspace(prepend, replacement))
             return sequence(parts, "Sequence", "decoders")
     return None
+
+
+def written_pattern(pat_str: str) -> str:
+    """Write a pattern so that it is read as it is: most mean the same for Oniguruma."""
+    try:
+        if read_pattern(pat_str) == pat_str:
+            return pat_str
+    except UnsupportedPatternError:
+        pass  # its spelling is not Oniguruma's
+    return to_oniguruma(pat_str)

@@ -12,10 +12,10 @@ from cutline.formats.closed_pattern import closed_pattern
 from cutline.formats.merges import MergeModel
 from cutline.formats.stages import make_steps
 from cutline.formats.tokenizer_json import Part, TokenizerJson, refused
-from cutline.normalizing import Form, Lower, Prepend, Replace, Step, Unknown
+from cutline.normalizing import Form, Lead, Lower, Prepend, Replace, Step, Unknown
 from cutline.spec import AddedToken, TokenizerSpec
 
-__all__ = ["character_spec", "is_over_characters", "make_character_spec"]
+__all__ = ["before_bytes", "character_spec", "is_over_characters", "make_character_spec"]
 
 _TO_BLANK: Final = Replace(BLANK, " ")
 _FROM_BLANK: Final = Replace(" ", BLANK)
@@ -35,6 +35,32 @@ class _Preparation(NamedTuple):
     prefix_space: bool = False
     prefix_first: bool = False
     splits: bool = False
+
+
+def before_bytes(parsed: TokenizerJson, source: str) -> tuple[tuple[Step, ...], list[Part]]:
+    """Write a Metaspace before ByteLevel as steps and a Split.
+
+    Returns:
+        The steps after the normalizer, and the pre-tokenizers.
+
+    Raises:
+        VocabularyError: what it does depends on more than the text between added tokens.
+    """
+    match parsed.pre_tokenizers:
+        case [{"type": "Metaspace", "replacement": str() as written} as part, *others]:
+            scheme = _scheme(part, source)
+        case others:
+            return (), [*others]
+    why = "before ByteLevel, with added tokens that are found in normalized text"
+    if scheme == "first":
+        why = 'before ByteLevel, its prepend_scheme can be "always" or "never"'
+    if scheme == "first" or any(token.normalized for token in parsed.added_tokens):
+        raise refused(source, "pre_tokenizer", part, why)
+    at_each = {"type": "Split", "pattern": {"String": written}, "behavior": "MergedWithNext"}
+    steps: tuple[Step, ...] = (Replace(" ", written),)
+    if scheme == "always":
+        steps = (*steps, Lead(written))
+    return steps, [at_each, *others] if part.get("split", True) else others
 
 
 def is_over_characters(parsed: TokenizerJson) -> bool:

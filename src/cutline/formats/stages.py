@@ -7,9 +7,10 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from cutline.errors import PatternError, UnsupportedPatternError
-from cutline.formats.after_bytes import splittings_after_bytes
+from cutline.formats.after_bytes import runs_of_numbers, splittings_after_bytes
 from cutline.formats.huggingface import GPT2_REGEX
 from cutline.formats.merges import WRAP_HINT
+from cutline.formats.one_class import literal
 from cutline.formats.tokenizer_json import Part, refused
 from cutline.formats.word_json import word_steps
 from cutline.normalizing import SPACE, Form, Lower, Prepend, Replace, Step, Strip
@@ -22,7 +23,7 @@ from cutline.pretokenize.restricting import CharClass
 from cutline.pretokenize.splitting import Behavior, Splitting
 from cutline.pretokenize.store import compile_pattern
 from cutline.pretokenize.unicode import find_property, unicode_scripts
-from cutline.spec import AddedToken
+from cutline.spec import LED_PIECE, AddedToken
 from cutline.vocabulary import R50K_PAT_STR
 
 __all__ = [
@@ -118,11 +119,13 @@ class Split(NamedTuple):
         pat_str: the split pattern; None: texts are not split.
         prefix_space: texts get a leading blank.
         splittings: what splits texts, where that is not known to be one pattern.
+        led_pat_str: splits pieces that get a leading blank each; "": they get none.
     """
 
     pat_str: str | None
     prefix_space: bool
     splittings: tuple[Splitting, ...] = ()
+    led_pat_str: str = ""
 
 
 def make_split(parts: Sequence[Part], source: str) -> Split:
@@ -141,10 +144,14 @@ def make_split(parts: Sequence[Part], source: str) -> Split:
     before, to_bytes = parts[: byte_levels[0]], parts[byte_levels[0]]
     after = splittings_after_bytes(parts[byte_levels[0] + 1 :], source)
     prefix_space = bool(to_bytes.get("add_prefix_space", True))
-    if prefix_space and before:
-        why = "a blank would be put before every piece"
-        raise refused(source, "pre_tokenizer", list(parts), why)
     uses_regex = to_bytes.get("use_regex", True)
+    if prefix_space and before:
+        bare = {**to_bytes, "add_prefix_space": False, "use_regex": False}
+        first = make_split([*before, bare], source)
+        if after or not never_takes(first.pat_str, SPACE):
+            why = "a blank would be put before every piece, but pieces can have white space"
+            raise refused(source, "pre_tokenizer", list(parts), why)
+        return first._replace(led_pat_str=R50K_PAT_STR if uses_regex else LED_PIECE)
     if uses_regex and not before and not after:
         return Split(R50K_PAT_STR, prefix_space)
     try:
@@ -152,7 +159,8 @@ def make_split(parts: Sequence[Part], source: str) -> Split:
     except PatternError as error:
         raise type(error)(f"{source}: {error}; {WRAP_HINT}") from error
     try:
-        if any(part["type"] == "UnicodeScripts" for part in before):
+        is_own = any(one.pat_str == runs_of_numbers() for one in after)
+        if is_own or any(part["type"] == "UnicodeScripts" for part in before):
             raise UnsupportedPatternError("files have no Split for it")
         stages = [_stage(one, is_pattern=part["type"] == "Split") for part, one in read]
         if uses_regex:
@@ -174,9 +182,9 @@ def _splittings(part: Part, source: str) -> Iterator[Splitting]:
             yield Splitting(read_pattern(pattern), _behavior(how, part, source), inverted)
         case {"type": "Split", "pattern": {"String": str() as text}, "behavior": str() as how}:
             inverted = bool(part.get("invert"))
-            yield Splitting(_literal(text), _behavior(how, part, source), inverted)
+            yield Splitting(literal(text), _behavior(how, part, source), inverted)
         case {"type": "CharDelimiterSplit", "delimiter": str() as text}:
-            yield Splitting(_literal(text), "removed")
+            yield Splitting(literal(text), "removed")
         case {"type": "Digits"}:
             alone = part.get("individual_digits")
             yield Splitting(r"\p{N}", "isolated" if alone else "contiguous")
@@ -194,8 +202,11 @@ def _splittings(part: Part, source: str) -> Iterator[Splitting]:
             yield Splitting(scripts_pattern(), "removed", inverted=True)
         case {"type": "FixedLength", "length": int() as length} if 0 < length <= _MOST_FIXED:
             yield Splitting(rf"[\s\S]{{1,{length}}}", "isolated")
+        case {"type": "FixedLength", "length": int() as length} if length > _MOST_FIXED:
+            why = f"pieces can have {_MOST_FIXED} characters, for an automaton has a state for each"
+            raise refused(source, "pre_tokenizer", part, why)
         case {"type": "Metaspace"}:
-            why = "before ByteLevel, it would write other letters for blanks"
+            why = "before ByteLevel, it must be the first one"
             raise refused(source, "pre_tokenizer", part, why)
         case _:
             why = "only those that docs/tokenizers.md lists can be"
@@ -291,8 +302,3 @@ def _atom(pattern: str) -> CharClass | None:
     """Read a pattern that matches any one character of a set."""
     tree = parse_pattern(pattern)
     return CharClass(tree.chars, tree.source) if isinstance(tree, Chars) else None
-
-
-def _literal(text: str) -> str:
-    """Write a pattern that matches a text."""
-    return "".join(rf"\x{{{ord(character):X}}}" for character in text)

@@ -91,13 +91,15 @@ def parse_tokenizer_json(document: Part, source: str) -> TokenizerJson:
     normalizers, splitters = parts_before_model(document, source)
     if is_newer(document) and document["model"].get("byte_level"):
         splitters.append(_TO_BYTES)
+    tokens = document.get("added_tokens") or []
+    added_tokens = tuple(parse_added_tokens(tokens, model.ids, len(model.ids), source))
+    if normalizers and normalizers[-1]["type"] == "ByteLevel":
+        _check_beside_letters(added_tokens, source, are_letters=is_newer(document))
+        normalizers.pop()
+        splitters.insert(0, _TO_BYTES)
     return TokenizerJson(
         model,
-        tuple(
-            parse_added_tokens(
-                document.get("added_tokens") or [], model.ids, len(model.ids), source
-            )
-        ),
+        added_tokens,
         tuple(normalizers),
         tuple(splitters),
         (sum(one for one, _ in counts), sum(two for _, two in counts)),
@@ -106,6 +108,21 @@ def parse_tokenizer_json(document: Part, source: str) -> TokenizerJson:
         tuple(flat(document.get("decoder"), "decoders", source, "decoder")),
         template_of(document, counts, processors),
     )
+
+
+def _check_beside_letters(
+    added_tokens: Iterable[AddedToken], source: str, *, are_letters: bool
+) -> None:
+    """Refuse added tokens that look at what is beside them, where that is letters for bytes.
+
+    Others are found where they are in the text: UTF-8 of one character has that of no other.
+    But of those that are stored in letters it is not known what texts they stand for.
+    """
+    for token in added_tokens:
+        beside = are_letters or token.lstrip or token.rstrip or token.single_word
+        if token.normalized and beside:
+            why = "the normalizer ByteLevel writes letters for blanks and for parts of words"
+            raise refused(source, "added token", token.content, why)
 
 
 def parts_before_model(document: Part, source: str) -> tuple[list[Part], list[Part]]:

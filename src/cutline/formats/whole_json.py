@@ -10,7 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from cutline.errors import PatternError, UnsupportedPatternError, VocabularyError
+from cutline.errors import PatternError, VocabularyError
+from cutline.formats.after_bytes import runs_of_numbers
 from cutline.formats.characters import BLANK
 from cutline.formats.documents import spec_of
 from cutline.formats.huggingface import (
@@ -27,14 +28,14 @@ from cutline.formats.json_parts import (
     sequence,
     splitters_part,
     word_decoder,
+    written_pattern,
 )
 from cutline.formats.merges import Merge, as_text, list_merges, list_texts, unreachable
-from cutline.formats.stages import read_pattern, scripts_pattern
+from cutline.formats.stages import scripts_pattern
 from cutline.formats.word_json import UNLIMITED, unused_prefix
-from cutline.normalizing import Prepend, Replace, Spell, Unknown
-from cutline.pretokenize.oniguruma import to_oniguruma
+from cutline.normalizing import Lead, Prepend, Replace, Spell, Step, Unknown
 from cutline.pretokenize.splitting import Splitting
-from cutline.spec import TokenizerSpec
+from cutline.spec import LED_PIECE, TokenizerSpec
 from cutline.words.models import Unigram, WordPiece
 
 __all__ = ["make_document"]
@@ -90,7 +91,7 @@ def _comparable(spec: TokenizerSpec, like: TokenizerSpec) -> TokenizerSpec:
 
 
 def _candidates(spec: TokenizerSpec, split: SplitRegex | None) -> Iterator[dict[str, Any]]:
-    prefixes = _PREFIXES if spec.marks_word_starts else ("",)
+    prefixes = _PREFIXES if spec.marks_word_starts and not spec.led_pat_str else ("",)
     if spec.characters is not None:
         if not spec.marks_words:
             yield from _of_characters(spec)
@@ -194,7 +195,7 @@ def _of_bytes(spec: TokenizerSpec, split: SplitRegex | None, prefix: str) -> dic
     if spec.marks_word_ends:  # symbols of a last letter and the suffix are not merged
         merges = [(left, _ended(right, suffix)) for left, right in merges if right != _BLANK_BYTE]
         settings["end_of_word_suffix"] = suffix
-    if spec.marks_word_starts:  # nor are those of a first letter
+    if prefix:  # nor are those of a first letter
         merges = [(named(left), named(right)) for left, right in merges if left != _BLANK_BYTE]
         settings["continuing_subword_prefix"] = prefix
     model = bpe_model(
@@ -203,15 +204,40 @@ def _of_bytes(spec: TokenizerSpec, split: SplitRegex | None, prefix: str) -> dic
         ignore_merges=bool(unreachable(vocabulary)),
         **settings,
     )
+    splitter = (
+        _splitters(spec)
+        if spec.splittings
+        else _led(spec, split)
+        if spec.led_pat_str
+        else pre_tokenizer(split, prefix_space=spec.prefix_space)
+    )
+    steps, splitter = _with_metaspace(spec.normalizer, splitter)
     return document_of(
         spec,
         model=model,
-        normalizer=normalizers(spec.normalizer),
-        pre_tokenizer=_splitters(spec)
-        if spec.splittings
-        else pre_tokenizer(split, prefix_space=spec.prefix_space),
+        normalizer=normalizers(steps),
+        pre_tokenizer=splitter,
         decoder=DECODER,
     )
+
+
+def _with_metaspace(
+    steps: tuple[Step, ...], splitter: dict[str, Any]
+) -> tuple[tuple[Step, ...], dict[str, Any]]:
+    """Write the steps of a Metaspace before ByteLevel as such a pre-tokenizer."""
+    match steps:
+        case [*before, Replace(" ", written), Lead(prefix)] if written == prefix:
+            parts = splitter.get("pretokenizers", [splitter])
+            space = metaspace("always", prefix, splits=False)
+            return tuple(before), {"type": "Sequence", "pretokenizers": [space, *parts]}
+    return steps, splitter
+
+
+def _led(spec: TokenizerSpec, split: SplitRegex | None) -> dict[str, Any]:
+    """Write a ByteLevel that puts a blank before each piece."""
+    part = pre_tokenizer(split, prefix_space=True)
+    part["pretokenizers"][-1]["use_regex"] = spec.led_pat_str != LED_PIECE
+    return part
 
 
 def _ended(text: str, suffix: str) -> str:
@@ -228,29 +254,24 @@ def _begun(text: str, prefix: str, blank: str) -> str:
 
 def _splitters(spec: TokenizerSpec) -> dict[str, Any]:
     """Write what splits a text several times."""
-    parts = [*map(_splitter, spec.splittings), pre_tokenizer(None, prefix_space=spec.prefix_space)]
+    patterns = [one.pat_str for one in spec.splittings]
+    parts = [*map(_splitter, spec.splittings)]
+    n_before = patterns.index(of_runs) if (of_runs := runs_of_numbers()) in patterns else len(parts)
+    parts.insert(n_before, pre_tokenizer(None, prefix_space=spec.prefix_space))
     return {"type": "Sequence", "pretokenizers": parts}
 
 
 def _splitter(one: Splitting) -> dict[str, Any]:
     if one.pat_str.startswith(r"\p{UnicodeScripts=") and one.pat_str == scripts_pattern():
         return {"type": "UnicodeScripts"}
+    if one.pat_str == runs_of_numbers():  # after ByteLevel
+        return {"type": "Digits", "individual_digits": False}
     return {
         "type": "Split",
-        "pattern": {"Regex": _written_pattern(one.pat_str)},
+        "pattern": {"Regex": written_pattern(one.pat_str)},
         "behavior": one.behavior.title().replace(" ", ""),
         "invert": one.inverted,
     }
-
-
-def _written_pattern(pat_str: str) -> str:
-    """Write a pattern so that it is read as it is: most mean the same for Oniguruma."""
-    try:
-        if read_pattern(pat_str) == pat_str:
-            return pat_str
-    except UnsupportedPatternError:
-        pass  # its spelling is not Oniguruma's
-    return to_oniguruma(pat_str)
 
 
 # BPE over characters

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.errors import VocabularyError
+from cutline.formats.one_class import OneClass, literal, read_class
 from cutline.formats.token_ids import Texts, TokenIds, TokenScores
 from cutline.formats.tokenizer_json import (
     Part,
@@ -24,11 +25,12 @@ from cutline.formats.tokenizer_json import (
 from cutline.normalizing import Form, Lower, Step
 from cutline.spec import TokenizerSpec
 from cutline.vocabulary import Vocabulary
+from cutline.words.characters import members_of
 from cutline.words.joining import Joiner, JoinMetaspace, JoinWordPiece
 from cutline.words.models import Unigram, WordPiece
 from cutline.words.precompiled import Precompiled
 from cutline.words.splitting import Behavior, Metaspace, SplitClass, Splitter, WhitespaceSplit
-from cutline.words.steps import ByCharacter, Collapse
+from cutline.words.steps import ByCharacter, Collapse, ReplaceEach
 
 __all__ = [
     "BEHAVIORS",
@@ -41,6 +43,12 @@ __all__ = [
 ]
 
 _LISTED: Final = "only what docs/words.md lists can be"
+_WHY_NOT: Final = {
+    "UnicodeScripts": "a character without a script goes with the one before it",
+    "FixedLength": "where a word ends depends on where it begins",
+    "Split": "words are split at characters of a class, or at runs of them, only",
+    "ByteLevel": "only BPE has letters for bytes",
+}
 _NO_TOKEN_BEGINS_SO: Final = "\U0010ffff"
 BEHAVIORS: Final[dict[str, Behavior]] = {
     "Isolated": "isolated",
@@ -237,7 +245,20 @@ def word_steps(part: Part, source: str) -> tuple[Step, ...]:
                 raise VocabularyError(f"{source}: normalizer Precompiled: {error}") from None
         case {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": str() as new}:
             return (Collapse(new),)
+        case {"type": "Replace", "pattern": pattern, "content": str() as new}:
+            if (found := read_class(pattern)) and (steps := _replacing(found, new)):
+                return steps
     raise refused(source, "normalizer", part, "only steps that docs/tokenizers.md lists can be")
+
+
+def _replacing(found: OneClass, new: str) -> tuple[Step, ...]:
+    """Write a Replace of members of a class, or runs of them; nothing: it is not known how."""
+    each = ReplaceEach(found.members, new)
+    if not found.are_runs or not new:
+        return (each,)
+    if new == " " and ord(" ") in members_of(found.members):
+        return each, Collapse(" ")  # a run of the class is now one of blanks
+    return ()
 
 
 def _bert_steps(part: Part) -> Iterator[Step]:
@@ -290,7 +311,24 @@ def _splitters(part: Part, source: str, is_newer: bool) -> tuple[Splitter, ...]:
             return (SplitClass("digits", "isolated" if alone else "contiguous"),)
         case {"type": "Metaspace"}:
             return (Metaspace(*_metaspace(part, source)),)
-    raise refused(source, "pre_tokenizer", part, _LISTED)
+        case {"type": "CharDelimiterSplit", "delimiter": str() as text} if len(text) == 1:
+            return (SplitClass(literal(text), "removed"),)
+        case {"type": "Split", "pattern": pattern, "behavior": str() as how}:
+            found, behavior = read_class(pattern), BEHAVIORS.get(how)
+            split = found and behavior and _split_class(found, behavior, bool(part.get("invert")))
+            if split:
+                return (split,)
+    raise refused(source, "pre_tokenizer", part, _WHY_NOT.get(part["type"], _LISTED))
+
+
+def _split_class(found: OneClass, behavior: Behavior, inverted: bool) -> SplitClass | None:
+    """Write a Split at members of a class, or at runs of them; None: words are something else."""
+    if inverted:
+        is_rest_removed = behavior == "removed" and found.are_runs
+        return SplitClass(f"[^{found.members}]", "removed") if is_rest_removed else None
+    if not found.are_runs or behavior in ("removed", "contiguous"):
+        return SplitClass(found.members, behavior)
+    return SplitClass(found.members, "contiguous") if behavior == "isolated" else None
 
 
 def _punctuation(behavior: Behavior, is_newer: bool) -> SplitClass:

@@ -31,14 +31,17 @@ _SETTING: Final = "model: continuing_subword_prefix"
 
 
 def check_prefix(parsed: TokenizerJson, source: str) -> None:
-    """Refuse a prefix with a suffix.
+    """Refuse a prefix with a suffix, and either in a file of version 2.
 
     Raises:
-        VocabularyError: there are both.
+        VocabularyError: it has such.
     """
-    prefix = parsed.model.continuing_subword_prefix
-    if prefix and parsed.model.end_of_word_suffix:
+    prefix, suffix = parsed.model.continuing_subword_prefix, parsed.model.end_of_word_suffix
+    if prefix and suffix:
         raise refused(source, _SETTING, prefix, "there is a suffix for the ends of words, too")
+    if parsed.is_normalized and (prefix or suffix):
+        setting = _SETTING if prefix else "model: end_of_word_suffix"
+        raise refused(source, setting, prefix or suffix, "tokenizers 1 takes no notice of it")
 
 
 def with_leading_blanks(

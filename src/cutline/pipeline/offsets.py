@@ -133,7 +133,7 @@ def trim(spec: TokenizerSpec, decoder: Decoder, text: str, tokens: list[int], sp
         _blanks_of_added(text[start:end] if token in strips else added[token])
         if token in added
         else _NONE
-        if spec.marks_words  # its blank is no character
+        if spec.marks_words and not spec.led_pat_str  # its blank is no character
         else _blanks(decoder.bytes_of(token))
         for token, (start, end) in zip(tokens, spans.tolist(), strict=True)
     ]

@@ -197,7 +197,7 @@ class Pipeline:
         no text shorter.
         """
         added, bytes_of_one = self.spec.added_tokens, encoder._max_normalized_bytes_of(1)
-        if bytes_of_one is None:
+        if bytes_of_one is None or self.spec.marks_words:  # what pieces lack has no tokens
             return None
         if not all(map(_may_shorten_little, self.spec.normalizer)):
             return None

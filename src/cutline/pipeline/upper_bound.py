@@ -63,7 +63,8 @@ class UpperBound:
         )
         replaced = (len(step.old) for step in steps if isinstance(step, Replace))
         self._margin = 1 + max(replaced, default=0)
-        self._sorts_marks = any(isinstance(step, Form) for step in steps) and all(
+        self._forms = [step for step in steps if isinstance(step, Form)]
+        self._sorts_marks = bool(self._forms) and all(
             isinstance(step, Form | Lower) for step in steps
         )
         self._known: dict[bytes, int] = {}
@@ -134,11 +135,11 @@ class UpperBound:
         found: NDArray[np.bool_] = self._neighbours.in_pieces[self._neighbours.classes_in(text)]
         return found
 
-    @staticmethod
-    def _bytes_of_marks(text: str) -> set[int]:
+    def _bytes_of_marks(self, text: str) -> set[int]:
         """List the bytes that the marks of a text can become."""
-        marks = "".join(mark for mark in set(text) if not Form.begins(mark))
-        return set("".join(unicodedata.normalize("NFKD", marks) + marks).encode())
+        marks = [one for one in set(text) if not all(form.begins(one) for form in self._forms)]
+        made = [form.apply(mark) for form in self._forms for mark in marks]
+        return set("".join([unicodedata.normalize("NFKD", "".join(marks)), *marks, *made]).encode())
 
     def _longest(self, present: bytes) -> int:
         """Find the length of the longest token that consists of these bytes."""

@@ -1,9 +1,9 @@
 """`MarkingPipeline`: an encoding whose tokens say that they end a piece, such as CLIP's.
 
-Or that they begin one. Normalized text is split here, and each piece gets a blank at its end, or
-start, by which the kernel splits it once more. What pieces do not have, white space mostly, is
-gone by then. In a model over characters, a stand-in is written for each character that is no
-token where it is.
+Or that they begin one, or whose ByteLevel puts a blank before each piece. Normalized text is split
+here, and each piece gets a blank at its end, or start, by which the kernel splits it once more.
+What pieces do not have, white space mostly, is gone by then. In a model over characters, a stand-in
+is written for each character that is no token where it is.
 """
 
 import re
@@ -16,7 +16,7 @@ from cutline.kernels.scan.scan import scan_pieces
 from cutline.kernels.words.splitting import mark_pieces, sure_beginning
 from cutline.normalizing import Traced
 from cutline.pipeline.pipeline import Pipeline
-from cutline.spec import AddedToken, TokenizerSpec
+from cutline.spec import LED_PIECE, AddedToken, TokenizerSpec
 from cutline.tables import build_scan_tables
 
 __all__ = ["MarkingPipeline", "marked_pattern"]
@@ -24,7 +24,9 @@ __all__ = ["MarkingPipeline", "marked_pattern"]
 
 def marked_pattern(spec: TokenizerSpec) -> str:
     """Return what splits marked text; a stand-in may be where a blank was."""
-    return " ?[^ ]+" if spec.marks_word_starts else "[^ ]+ ?"
+    if spec.led_pat_str:
+        return spec.led_pat_str
+    return LED_PIECE if spec.marks_word_starts else "[^ ]+ ?"
 
 
 class _Unknown:

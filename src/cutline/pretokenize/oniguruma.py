@@ -1,30 +1,35 @@
 r"""Split patterns in the dialect of Oniguruma, the engine behind `tokenizers`.
 
 The same pattern can have another meaning there: `$` also matches before a newline,
-`\p{N}{1,3}+` repeats its repetition instead of being possessive, `\w` is another set,
-`(?s:.)` is written `(?m:.)`, and `(?i:ss)` matches U+00DF. So only constructs that are
-known to agree are copied, a few are written differently, and the rest is refused. Both
-engines have the classes of Unicode 16; the tests compare them.
+`\p{N}{1,3}+` repeats its repetition instead of being possessive, `\w` is another set (and yet
+another one inside a class), `(?s:.)` is written `(?m:.)`, and `(?i:ss)` matches U+00DF. So only
+constructs that are known to agree are copied, a few are written differently, and the rest is
+refused. Both engines have the classes of Unicode 16; the tests compare them.
 """
 
 import re
+from functools import cache
+from typing import Final
 
 from cutline.pretokenize.atoms import QUANTIFIER, AtomReader
 from cutline.pretokenize.pattern import parse_pattern
+from cutline.pretokenize.unicode import script_names
 
 __all__ = ["from_oniguruma", "from_oniguruma_for_search", "to_oniguruma"]
 
-_CATEGORIES = (
+_PROPERTIES: Final = (
     "L Lu Ll Lt Lm Lo M Mn Mc Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po "
-    "S Sm Sc Sk So Z Zs Zl Zp C Cc Cf Cn Co"
+    "S Sm Sc Sk So Z Zs Zl Zp C Cc Cf Cn Co "
+    "Letter Mark Number Punctuation Symbol Separator Other "
+    "Alphabetic Uppercase Lowercase White_Space"
 )
-_SCRIPTS = (
-    "Arabic Armenian Bengali Cyrillic Devanagari Georgian Greek Han Hangul Hebrew Hiragana "
-    "Katakana Khmer Lao Latin Tamil Telugu Thai Tibetan"
-)
-_SAME_PROPERTIES = frozenset([*_CATEGORIES.split(), *_SCRIPTS.split(), "Alphabetic"])
-_WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}"
+_WORD: Final = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}"
+r"""The members of `\w` here, for Oniguruma."""
 
+_WORD_IN_CLASS: Final = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}"
+r"""The members of `[\w]` there; `\w` alone has a few numbers of Latin-1 besides."""
+
+_WORD_ALONE: Final = _WORD_IN_CLASS + r"\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}"
 _HEX = "[0-9A-Fa-f]"
 _ESCAPE = re.compile(
     r"\\(?:([pP])(?:\{(\^?)(?:sc=|[Ss]cript=)?([^{}]*)\}|([A-Za-z]))"
@@ -33,6 +38,20 @@ _ESCAPE = re.compile(
 )
 _KEPT_LETTERS = frozenset("sSdDnrtfvae")
 _FOLDED_IN_PAIRS = frozenset("sSfF")  # ss, st, ff, fi, fl fold to one character
+_SEARCHED: Final = {
+    "^": r"(?:\A|(?<=\n)(?=[\s\S]))",
+    r"\A": r"\A",
+    r"\Z": r"\Z",
+    r"\G": r"\G",
+    r"\b": f"(?:(?<=[{_WORD_ALONE}])(?![{_WORD_ALONE}])|(?<![{_WORD_ALONE}])(?=[{_WORD_ALONE}]))",
+    r"\B": f"(?:(?<=[{_WORD_ALONE}])(?=[{_WORD_ALONE}])|(?<![{_WORD_ALONE}])(?![{_WORD_ALONE}]))",
+}
+"""Anchors there that look behind, and what they are for a search here: there it is the same."""
+
+
+@cache
+def _same_properties() -> frozenset[str]:
+    return frozenset([*_PROPERTIES.split(), *script_names()])
 
 
 def to_oniguruma(pat_str: str) -> str:
@@ -68,7 +87,8 @@ def from_oniguruma(pattern: str) -> str:
 def from_oniguruma_for_search(pattern: str) -> str:
     r"""Read a pattern of Oniguruma that may have no automaton, for the `regex` module.
 
-    It may have look-behind, longer look-ahead and lazy quantifiers, and match the empty string.
+    It may have look-behind, longer look-ahead, anchors, and lazy quantifiers, and match the empty
+    string.
 
     Raises:
         PatternError: not a regular expression.
@@ -163,6 +183,10 @@ class _Translator:
     def anchor(self) -> str:
         """Read an anchor; "" if none comes next."""
         reader = self.reader
+        if not self.compiles:
+            for anchor, searched in _SEARCHED.items():
+                if reader.accept(anchor):
+                    return searched
         if reader.peek() == "^":
             raise reader.unsupported("anchor '^'", reader.position)
         if reader.accept("$"):
@@ -202,16 +226,17 @@ class _Translator:
         """Copy an escape, spelled so that both engines read it alike."""
         kind, inverted, name, letter, braced, digits, other = found.groups()
         if kind:
-            if (name or letter) not in _SAME_PROPERTIES:
+            if (name or letter) not in _same_properties():
                 raise self.reader.unsupported(f"property '{found.group()}'", start)
             return f"\\{kind}{{{inverted or ''}{name or letter}}}"
         if braced or digits:
             if not self.outward and digits and digits[0] == "x" and int(digits[1:], 16) > 0x7F:
                 raise self.reader.unsupported(f"byte '{found.group()}'", start)
             return f"\\x{{{braced or digits[1:]}}}"
-        if other in ("w", "W") and self.outward:
+        if other in ("w", "W"):
+            members = _WORD if self.outward else _WORD_IN_CLASS if in_class else _WORD_ALONE
             inside = in_class and other == "w"
-            return _WORD if inside else f"[{'^' if other == 'W' else ''}{_WORD}]"
+            return members if inside else f"[{'^' if other == 'W' else ''}{members}]"
         if other.isalnum() and other not in _KEPT_LETTERS:
             raise self.reader.unsupported(f"escape '{found.group()}'", start)
         return found.group()

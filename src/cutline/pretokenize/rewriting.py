@@ -163,6 +163,7 @@ class _Rewriter:
         ahead = reader.peek(2)
         simple: dict[str, list[_Part]] = {
             r"\A": [r"\A"],
+            r"\G": [r"\G"],
             r"\z": [r"\Z"],
             r"\Z": ["(?=", _NEWLINE, r"?\Z)"],
             r"\b": _boundary("(?!", "(?="),

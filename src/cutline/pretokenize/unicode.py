@@ -26,6 +26,7 @@ __all__ = [
     "WORD",
     "find_property",
     "fold_closure",
+    "script_names",
     "unicode_scripts",
 ]
 
@@ -48,6 +49,7 @@ _GROUPS = {
     "Z": "Separator",
     "C": "Other",
 }
+_LAST_BYTES = range(0x80, 0xC0)  # of characters of several bytes
 _WORD_PARTS = ("Alphabetic", "M", "Nd", "Pc", "Join_Control")
 
 
@@ -79,6 +81,8 @@ def _names() -> dict[str, tuple[str, str]]:
                 names[loose(name)] = names[f"{kind}={loose(name)}"] = (kind, short)
     for short in unicode_scripts():
         names[f"unicodescripts={loose(short)}"] = ("UnicodeScripts", short)
+    for byte in map("{:02x}".format, _LAST_BYTES):
+        names[f"lastbyte={byte}"] = ("LastByte", byte)
     for short, long in _GROUPS.items():
         for name in (short, long):
             names[loose(name)] = names[f"category={loose(name)}"] = ("category", short)
@@ -110,6 +114,11 @@ def unicode_scripts() -> list[str]:
     return ["Any", *(short for short, *_ in _tables()[0]["script"] if short != "Zzzz")]
 
 
+def script_names() -> list[str]:
+    """List the names of all scripts, short and long."""
+    return [name for short, *others in _tables()[0]["script"] for name in (short, *others)]
+
+
 def _script_of_unicode_9(key: str) -> CharSet:
     """Return what the pre-tokenizer UnicodeScripts takes for a script: kana are Han to it."""
     none = _load("script", "Zzzz") | _ranges(LATER) | CharSet.of(" ")
@@ -138,6 +147,9 @@ def _load(kind: str, key: str) -> CharSet:
         return _partition_set("script", [key])
     if kind == "category":
         return _partition_set("category", _category_members(key))
+    if kind == "LastByte":
+        last = int(key, 16) - _LAST_BYTES.start
+        return CharSet.from_ranges((at, at + 1) for at in range(last, 0x110000, 64) if at >= 0x80)
     if kind == "UnicodeScripts":
         return _script_of_unicode_9(key)
     if key == WORD:
@@ -154,8 +166,8 @@ def find_property(name: str) -> CharSet | None:
         name: a General_Category value or group (`L`, `Lu`, `Letter`), a Script
             (`Han`), a binary property (`White_Space`, `Alphabetic`), or
             `property=value` for the first two. `UnicodeScripts=Grek` is what the pre-tokenizer
-            of this name takes for Greek. Case, `_`, `-` and blanks are ignored, as is a leading
-            `is`.
+            of this name takes for Greek, `LastByte=B2` what ends with this byte in UTF-8. Case,
+            `_`, `-` and blanks are ignored, as is a leading `is`.
 
     Cost: microseconds after the first call for that set.
     Source: Unicode 16.0, UAX #44.

@@ -12,9 +12,9 @@ import numpy as np
 from cutline.errors import PatternError, VocabularyError
 from cutline.kernels.words.classes import first_member
 from cutline.kernels.words.images import ImageMaker
-from cutline.normalizing import SPACE, Form, Lower, Prepend, Replace, Step, Strip
+from cutline.normalizing import SPACE, Form, Lower, Prepend, Step, Strip
 from cutline.pretokenize.charset import CODE_POINTS
-from cutline.words.characters import ClassName, chars_of
+from cutline.words.characters import members_of
 from cutline.words.neighbours import LEFT, NO_CHARACTER, RIGHT, flagger
 from cutline.words.precompiled import Precompiled
 from cutline.words.splitting import Metaspace, SplitClass, Splitter, WhitespaceSplit
@@ -341,10 +341,10 @@ def _ways_of(splitters: tuple[Splitter, ...]) -> tuple[bytes, list[_Way]]:
 
 
 @lru_cache(maxsize=8)
-def _class_bits(names: tuple[ClassName, ...]) -> bytes:
+def _class_bits(names: tuple[str, ...]) -> bytes:
     bits = np.zeros(CODE_POINTS, dtype=np.uint8)
     for place, name in enumerate(names):
-        for start, end in chars_of(name).ranges():
+        for start, end in members_of(name).ranges():
             bits[start:end] |= 1 << place
     return bits.tobytes()
 
@@ -395,9 +395,7 @@ def _each(step: Step, texts: list[str], together: str) -> list[str]:
     """
     if isinstance(step, Precompiled):
         return step.each(texts)
-    if (isinstance(step, Replace) and NO_CHARACTER in step.old) or together.count(
-        NO_CHARACTER
-    ) >= len(texts):
+    if not step.keeps(NO_CHARACTER) or together.count(NO_CHARACTER) >= len(texts):
         return [step.apply(text) for text in texts]
     made = step.apply(together)
     return texts if made == together else made.split(NO_CHARACTER)

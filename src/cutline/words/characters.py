@@ -8,12 +8,13 @@ compares all code points with `tokenizers`.
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
+from cutline.pretokenize.atoms import AtomReader
 from cutline.pretokenize.charset import CharSet, union
 from cutline.pretokenize.unicode import WHITE_SPACE, WORD, find_property
 
-__all__ = ["ClassName", "chars_of", "class_pattern"]
+__all__ = ["ClassName", "chars_of", "class_pattern", "members_of"]
 
 ClassName = Literal[
     "white space",
@@ -219,3 +220,19 @@ def _written(chars: CharSet) -> Iterator[str]:
     edges = chars.edges.tolist()
     for start, end in zip(edges[::2], edges[1::2], strict=True):
         yield f"\\U{start:08X}-\\U{end - 1:08X}"
+
+
+@cache
+def members_of(written: str) -> CharSet:
+    """Return a class by its name, or as a split pattern writes it.
+
+    Raises:
+        PatternError: it is neither.
+    """
+    if written in get_args(ClassName):
+        return chars_of(written)
+    reader = AtomReader(written)
+    found = reader.read_atom()
+    if reader.peek():
+        raise reader.invalid("more than one character", reader.position)
+    return found

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.kernels.words.classes import first_member
-from cutline.normalizing import Form, Replace, Step, later_characters
+from cutline.normalizing import Form, NewerForm, Replace, Step, later_characters
 from cutline.pretokenize.charset import CharSet, union
 from cutline.words.characters import chars_of
 from cutline.words.precompiled import Precompiled
@@ -55,6 +55,11 @@ def flagger(step: Step, following: tuple[Step, ...]) -> Flagger | None:
         A function from texts, each what a character became, and what the step makes of each, to
         flags (empty: all are 0); None: they never interact.
     """
+    found = _flagger(step, following)
+    return partial(_beside_later, found) if found and isinstance(step, NewerForm) else found
+
+
+def _flagger(step: Step, following: tuple[Step, ...]) -> Flagger | None:
     match step, following:
         case (
             Form(name="NFD" | "NFKD"),
@@ -70,6 +75,17 @@ def flagger(step: Step, following: tuple[Step, ...]) -> Flagger | None:
         case Precompiled() as precompiled, _:
             return partial(_under_clusters, precompiled)
     return None
+
+
+def _beside_later(flags_of: Flagger, texts: list[str], made: list[str]) -> list[int]:
+    """Flag later characters, of which the other rules say nothing."""
+    flags, later = flags_of(texts, made), later_characters()
+    if not later.search("".join(texts)):
+        return flags
+    return [
+        flag | (LEFT | RIGHT if later.search(text) else 0)
+        for text, flag in zip(texts, flags or [0] * len(texts), strict=True)
+    ]
 
 
 def _under_stripping(moving: NDArray[np.int32], texts: list[str], made: list[str]) -> list[int]:

@@ -19,12 +19,13 @@ class SplitClass:
     r"""Characters of a class are words apart from the others.
 
     Attributes:
-        members: the class; "word" is `\w`. The newer ones are those of `tokenizers` 1.
+        members: the class: "punctuation", "newer punctuation", "digits", "word" (`\w`) or "newer
+            word", or as a split pattern writes it. The newer ones are those of `tokenizers` 1.
         behavior: each of them is a word ("isolated"), each run of them is ("contiguous"), they
             are removed, or each ends a word ("merged with previous") or begins one.
     """
 
-    members: Literal["punctuation", "newer punctuation", "digits", "word", "newer word"]
+    members: str
     behavior: Behavior
 
 

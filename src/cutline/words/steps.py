@@ -8,9 +8,9 @@ import numpy as np
 
 from cutline.kernels.words.classes import change_members
 from cutline.normalizing import Traced, of_each
-from cutline.words.characters import ClassName, chars_of
+from cutline.words.characters import ClassName, chars_of, members_of
 
-__all__ = ["ByCharacter", "Collapse", "Kind", "without_surrogates"]
+__all__ = ["ByCharacter", "Collapse", "Kind", "ReplaceEach", "without_surrogates"]
 
 Kind = Literal["bert clean text", "bert chinese", "bert accents", "accents", "nmt"]
 
@@ -34,8 +34,31 @@ def without_surrogates(text: str) -> str:
     return text
 
 
+class _Alone:
+    """A step that changes each character alone."""
+
+    __slots__ = ()
+
+    def apply(self, text: str) -> str:
+        """See `Step.apply`."""
+        raise NotImplementedError
+
+    def trace(self, traced: Traced) -> Traced:
+        """See `Step.trace`."""
+        lengths = of_each(traced.text, lambda one: len(self.apply(one)))
+        return traced.rewritten(self.apply(traced.text), np.arange(len(lengths)), lengths)
+
+    def keeps(self, character: str) -> bool:
+        """See `Step.keeps`."""
+        return self.apply(character) == character
+
+    def keeps_slices(self, text: str) -> bool:
+        """See `Step.keeps_slices`."""
+        return self.apply(text) == text
+
+
 @dataclass(frozen=True, slots=True)
-class ByCharacter:
+class ByCharacter(_Alone):
     """Removes some characters, makes blanks of others, or puts blanks around them.
 
     Attributes:
@@ -52,18 +75,22 @@ class ByCharacter:
             text = change_members(text, chars_of(name).edges, instead)
         return text
 
-    def trace(self, traced: Traced) -> Traced:
-        """See `Step.trace`."""
-        lengths = of_each(traced.text, lambda one: len(self.apply(one)))
-        return traced.rewritten(self.apply(traced.text), np.arange(len(lengths)), lengths)
 
-    def keeps(self, character: str) -> bool:
-        """See `Step.keeps`."""
-        return self.apply(character) == character
+@dataclass(frozen=True, slots=True)
+class ReplaceEach(_Alone):
+    """Replaces each character of a class.
 
-    def keeps_slices(self, text: str) -> bool:
-        """See `Step.keeps_slices`."""
-        return self.apply(text) == text
+    Attributes:
+        members: the class, as a split pattern writes it.
+        new: what is written instead.
+    """
+
+    members: str
+    new: str
+
+    def apply(self, text: str) -> str:
+        """See `Step.apply`."""
+        return change_members(without_surrogates(text), members_of(self.members).edges, self.new)
 
 
 _BLANKS: Final = re.compile("  +")

@@ -5,6 +5,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from cutline.errors import VocabularyError
 from cutline.formats.word_json import BEHAVIORS
 from cutline.normalizing import Form, Lower, Prepend, Replace, Step, Strip
 from cutline.spec import TokenizerSpec
@@ -91,8 +92,14 @@ def _normalizer(step: Step) -> Any:
             return {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": new}
         case Precompiled(charsmap):
             return {"type": "Precompiled", "precompiled_charsmap": b64encode(charsmap).decode()}
-    assert isinstance(step, ByCharacter)
-    return {"type": {"accents": "StripAccents", "nmt": "Nmt"}[step.kind]}
+        case ByCharacter("accents"):
+            return {"type": "StripAccents"}
+        case ByCharacter("nmt"):
+            return {"type": "Nmt"}
+    raise VocabularyError(
+        f"a tokenizer.json cannot say the step {step!r} at its place (BertNormalizer removes "
+        "accents after NFD only): save as .cutline"
+    )
 
 
 def splitters_part(splitters: Sequence[Splitter]) -> Any:

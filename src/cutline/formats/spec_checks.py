@@ -196,7 +196,9 @@ class _Tokens(NamedTuple):
 
 def _problem_of_characters(spec: TokenizerSpec, characters: Characters) -> str:
     """Say why a text may have tokens that make parts of characters only."""
-    if not all(len(meant) == 1 or _is_text(meant) for meant in characters.meanings.values()):
+    # With byte fallback, one byte of a character is a token.
+    n_bytes = 1 if any(isinstance(step, Spell) for step in spec.normalizer) else 0
+    if not all(len(one) == n_bytes or _is_text(one) for one in characters.meanings.values()):
         return "has a token whose meaning is no text"
     vocabulary, tokens = spec.vocabulary, _Tokens.of(spec.vocabulary)
     is_inner = vocabulary.ids >= characters.first_inner

@@ -15,8 +15,13 @@ import numpy as np
 import pytest
 
 import cutline
+from cutline.kernels.bpe import build
 from cutline.pretokenize.splitting import Splitting, prefix_counts
+from cutline.spec import TokenizerSpec
+from cutline.tables.bpe_tables import _hash
 from cutline.threads import map_threads
+from cutline.vocabulary import Vocabulary
+from cutline.words.models import WordPiece
 from tests.oracles import real_tiktoken
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer signal")
@@ -38,6 +43,14 @@ SLICES: Final = ENCODING.intervals("ab" * 30_000)
 SPANS: Final = np.array([[at % 40_000, at % 40_000 + 9_001] for at in range(100_000)])
 
 
+HASHED: Final = _hash(ENCODING._vocabulary).arrays()
+NUMBERS: Final = [b"%d" % number for number in range(100_000, 400_000)]
+WORDS: Final = TokenizerSpec(
+    "words",
+    Vocabulary(b"".join(NUMBERS), [6] * 300_000, range(300_000), is_of_words=True),
+    None,
+    model=WordPiece(0),
+)
 CODE: Final = "def f(x):\n    return [x, 1]\n\n\n" * 40_000
 
 
@@ -78,6 +91,9 @@ CALLS: dict[str, Callable[[], Any]] = {
     "MarkdownChunker": lambda: cutline.MarkdownChunker(ENCODING, 100).chunk(PROSE),
     "CodeChunker": lambda: cutline.CodeChunker("python", ENCODING, 100).chunk(CODE),
     "pack": lambda: cutline.pack([SHORT] * 20_000, 1_000_000, encoding=ENCODING),
+    "token slots": lambda: build.token_slots(*HASHED[:2]),
+    "left lengths": lambda: build.monotone_left_lengths(*HASHED),
+    "words": lambda: cutline.Encoding.from_spec(WORDS),
     "count_pieces": lambda: cutline.count_pieces(iter([PROSE] * 3), num_threads=1),
 }
 

@@ -37,6 +37,7 @@ from cutline.tables import WHOLE_TEXT_PATTERN
 
 __all__ = ["SafePoints"]
 
+_BLOCK = 1 << 18  # places
 _LEAST_GAP = 24  # characters: where parts between are counted, it balances their number and length
 
 
@@ -96,14 +97,17 @@ class SafePoints:
         return found
 
     def _all_after(self, text: str, begin: int) -> list[int]:
-        """List all points after `begin`; decides once for each pair of characters."""
+        """List all points after `begin`; decides once for each pair of characters of a block."""
         places = self._candidates(text, begin)
         points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-        pairs = points[places - 1].astype(np.int64) << 21 | points[places]
-        kinds, number = np.unique(pairs, return_inverse=True)
-        both = [(chr(kind >> 21), chr(kind & 0x1FFFFF)) for kind in kinds.tolist()]
-        holds = np.array([self._is_point(*pair) for pair in both], dtype=bool)
-        found: list[int] = places[holds[number]].tolist()
+        found: list[int] = []
+        for first in range(0, len(places), _BLOCK):  # Ctrl-C is looked for in between
+            block = places[first : first + _BLOCK]
+            pairs = points[block - 1].astype(np.int64) << 21 | points[block]
+            kinds, number = np.unique(pairs, return_inverse=True)
+            both = [(chr(kind >> 21), chr(kind & 0x1FFFFF)) for kind in kinds.tolist()]
+            holds = np.array([self._is_point(*pair) for pair in both], dtype=bool)
+            found += block[holds[number]].tolist()
         return found
 
     def holds_at(self, text: str, place: int) -> bool:

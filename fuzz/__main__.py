@@ -26,6 +26,7 @@ TARGETS = {
     "packed": ["-max_len=4096"],
     "automaton": ["-max_len=4096"],
     "native": ["-max_len=2048"],
+    "cutline_file": ["-max_len=400"],
     "rank_file": ["-max_len=4096", f"-dict={HERE / 'rank_file.dict'}"],
     "tokenizer_json": ["-max_len=400"],
     "gguf": ["-max_len=12000"],

@@ -1,7 +1,8 @@
 """A damaged Arrow column or Parquet file is refused, or counted as its texts are.
 
 Input: form, type, number of rows (a byte each); where the form is even, offsets of a byte each and
-the data of a column; else, changes of a Parquet file (place and byte, three bytes each).
+the data of a column; where it is 1 or 3 modulo 8, changes of a Parquet file (place and byte, three
+bytes each); else, choices that change its metadata.
 """
 
 import tempfile
@@ -16,6 +17,8 @@ import pyarrow.parquet as pq
 import cutline
 from cutline.errors import SourceError
 from cutline.integrations import arrow
+from fuzz import thrift
+from fuzz.grammar import Choices
 
 ENCODING = cutline.get_encoding("o200k_base")
 TEXTS = ["hello world", None, "", "é 中文", "x" * 60, "a\nb", "the end"] * 3
@@ -26,7 +29,8 @@ def run(data: bytes) -> None:
     if len(data) < 3:
         return
     if data[0] & 1:
-        check_file(changed(FILES[data[1] % 8], data[3:]))
+        change = with_metadata if data[0] & 4 else changed
+        check_file(change(FILES[data[1] % 8], data[3:]))
     else:
         batch = None
         with suppress(pa.ArrowInvalid):  # Arrow itself looks at some offsets
@@ -95,6 +99,17 @@ def changed(file: bytes, data: bytes) -> bytes:
     return bytes(made if len(data) % 3 != 1 else made[: data[-1] * len(made) // 256])
 
 
+def with_metadata(file: bytes, data: bytes) -> bytes:
+    """Change the metadata of a file, which say of themselves how long they are."""
+    rng, end = Choices(data), len(file) - 8
+    start = end - int.from_bytes(file[end : end + 4], "little")
+    metadata = thrift.read(file[start:end])
+    for _ in range(rng.choice((1, 1, 2, 4))):
+        metadata = thrift.changed(rng, metadata)
+    written = thrift.written(metadata)
+    return file[:start] + written + len(written).to_bytes(4, "little") + b"PAR1"
+
+
 def check_file(content: bytes) -> None:
     """Count the pieces of its texts, or be told why not."""
     with tempfile.TemporaryDirectory(prefix="cutline-fuzz-") as folder:
@@ -110,6 +125,9 @@ def check_file(content: bytes) -> None:
             assert str(path) in refusal
             assert content not in FILES
             return
-        texts = pq.read_table(path, columns=["text"])["text"].to_pylist()
+        try:
+            texts = pq.ParquetFile(path, pre_buffer=False).read(["text"])["text"].to_pylist()
+        except OSError:  # so many rows that only a batch of them can be read
+            return
     want = cutline.count_pieces((text for text in texts if text is not None), num_threads=1)
     assert dict(counts.items()) == dict(want.items())

@@ -7,6 +7,7 @@ random choices, more as one choice after another.
 import json
 import random
 import tempfile
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -83,10 +84,10 @@ def run(data: bytes) -> None:
             check(encoding, Path(folder) / "saved")
 
 
-def change(rng: random.Random, part: Any) -> Any:
+def change(rng: random.Random, part: Any, values: Sequence[Any] = VALUES) -> Any:
     """Change one place: a value, a key, the order, the number of entries."""
     if not part or not isinstance(part, dict | list) or rng.random() < 0.15:
-        return copied(rng.choice(VALUES))
+        return copied(rng.choice(values))
     if isinstance(part, list):
         place = rng.randrange(len(part))
         kind = rng.randrange(6)
@@ -97,7 +98,7 @@ def change(rng: random.Random, part: Any) -> Any:
         elif kind == 2:
             rng.shuffle(part)
         else:
-            part[place] = change(rng, part[place])
+            part[place] = change(rng, part[place], values)
         return part
     key = rng.choice([*part])
     kind = rng.randrange(8)
@@ -108,16 +109,20 @@ def change(rng: random.Random, part: Any) -> Any:
     elif kind == 2:
         part[key] = copied(part[rng.choice([*part])])
     else:
-        part[key] = change(rng, part[key])
+        part[key] = change(rng, part[key], values)
     return part
 
 
 def check(encoding: cutline.Encoding, folder: Path) -> None:
-    """Encode with what was loaded, save it, and encode with that."""
+    """Encode and count slices with what was loaded, save it, and encode with that."""
     tokens = [encoding.encode_ordinary(text) for text in TEXTS]
     assert [encoding.count(text) for text in TEXTS] == [*map(len, tokens)]
-    for found in tokens:
+    for text, found in zip(TEXTS, tokens, strict=True):
         encoding.decode(found)
+        counter = encoding.intervals(text)
+        assert counter.total == len(found)
+        assert counter.count(0, len(text[:20])) == encoding.count(text[:20])
+        assert counter.count(len(text[:9]), len(text)) == encoding.count(text[9:])
     folder.mkdir()
     for name in FORMATS:
         try:

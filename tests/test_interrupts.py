@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, Final
@@ -14,7 +15,13 @@ import numpy as np
 import pytest
 
 import cutline
+from cutline.kernels.bpe import build
 from cutline.pretokenize.splitting import Splitting, prefix_counts
+from cutline.spec import TokenizerSpec
+from cutline.tables.bpe_tables import _hash
+from cutline.threads import map_threads
+from cutline.vocabulary import Vocabulary
+from cutline.words.models import WordPiece
 from tests.oracles import real_tiktoken
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer signal")
@@ -34,6 +41,17 @@ SPLITTINGS: Final = [
 ]
 SLICES: Final = ENCODING.intervals("ab" * 30_000)
 SPANS: Final = np.array([[at % 40_000, at % 40_000 + 9_001] for at in range(100_000)])
+
+
+HASHED: Final = _hash(ENCODING._vocabulary).arrays()
+NUMBERS: Final = [b"%d" % number for number in range(100_000, 400_000)]
+WORDS: Final = TokenizerSpec(
+    "words",
+    Vocabulary(b"".join(NUMBERS), [6] * 300_000, range(300_000), is_of_words=True),
+    None,
+    model=WordPiece(0),
+)
+CODE: Final = "def f(x):\n    return [x, 1]\n\n\n" * 40_000
 
 
 def in_a_block(chunker: cutline.Chunker) -> None:
@@ -56,6 +74,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "count, Chinese": lambda: ENCODING.count(CHINESE),
     "intervals, letters": lambda: ENCODING.intervals(LETTERS),
     "append, letters": lambda: ENCODING.appender().append(LETTERS[:2_000_000]),
+    "encode_batch, threads": lambda: ENCODING.encode_batch([PROSE] * 2, num_threads=2),
     "count_batch": lambda: ENCODING.count_batch([PROSE], num_threads=1),
     "count_till_limit": lambda: ENCODING.count_till_limit(PROSE, 10**9),
     "fits": lambda: ENCODING.fits(PROSE, 5_000_000),
@@ -70,13 +89,34 @@ CALLS: dict[str, Callable[[], Any]] = {
     "chunk_batch, overlap": lambda: in_a_block(cutline.TokenChunker(ENCODING, 200, 50)),
     "chunk_batch, breaks": lambda: in_a_block(cutline.TextChunker(ENCODING, 200)),
     "MarkdownChunker": lambda: cutline.MarkdownChunker(ENCODING, 100).chunk(PROSE),
+    "CodeChunker": lambda: cutline.CodeChunker("python", ENCODING, 100).chunk(CODE),
     "pack": lambda: cutline.pack([SHORT] * 20_000, 1_000_000, encoding=ENCODING),
+    "token slots": lambda: build.token_slots(*HASHED[:2]),
+    "left lengths": lambda: build.monotone_left_lengths(*HASHED),
+    "words": lambda: cutline.Encoding.from_spec(WORDS),
     "count_pieces": lambda: cutline.count_pieces(iter([PROSE] * 3), num_threads=1),
 }
 
 
 class StopError(BaseException):
     pass
+
+
+def test_threads_end_their_work_when_nobody_waits_for_it() -> None:
+    """One fails while another thread counts a text that takes long."""
+    done = []
+
+    def work(text: str) -> None:
+        if text is SHORT:
+            time.sleep(0.02)
+            raise StopError
+        done.append(ENCODING.count(text))
+
+    for text in (LETTERS * 4, PROSE * 4, CHINESE * 2):
+        with pytest.raises(StopError):
+            map_threads(work, [SHORT, text], 2)
+        assert map_threads(ENCODING.count, [SHORT, SHORT], 2) == [ENCODING.count(SHORT)] * 2
+    assert done == []
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ Unicode 17, character by character.
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
@@ -35,6 +35,7 @@ __all__ = [
     "Strip",
     "Traced",
     "Unknown",
+    "blocks",
     "later_characters",
     "normalize",
     "of_each",
@@ -156,6 +157,23 @@ class Step(Protocol):
         """Return whether a text and all its slices stay unchanged."""
 
 
+_BLOCK: Final = 1 << 20
+_APART: Final = re.compile("[\0-\u02ff]")
+"""Matches what no form changes together with what is before it; and no surrogate."""
+
+
+def blocks(text: str) -> Iterator[str]:
+    """Cut a long text into blocks that normal forms change one by one.
+
+    Between two of them Ctrl-C is looked for.
+    """
+    start = 0
+    while len(text) - start > _BLOCK and (found := _APART.search(text, start + _BLOCK)):
+        yield text[start : found.start()]
+        start = found.start()
+    yield text[start:]
+
+
 _FROM_MARKS_ON: Final = re.compile("[\u0300-\U0010ffff]")
 """Matches where there may be a mark, without a library for most texts."""
 
@@ -210,6 +228,9 @@ class Form:
         """See `Step.apply`."""
         if self.keeps_slices(text):
             return text
+        return "".join(map(self._apply, blocks(text)))
+
+    def _apply(self, text: str) -> str:
         if first_member(text, _later_edges()) < 0:
             return self._normalize(text)
         parts, done = [], 0
@@ -283,7 +304,9 @@ class Form:
     def keeps_slices(self, text: str) -> bool:
         """See `Step.keeps_slices`."""
         # A later Unicode version only has more changes: see docs/tokenizers.md.
-        return text.isascii() or unicodedata.is_normalized(self.name, text)
+        if len(text) <= _BLOCK:
+            return text.isascii() or unicodedata.is_normalized(self.name, text)
+        return all(unicodedata.is_normalized(self.name, block) for block in blocks(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +349,10 @@ class Lower:
 
     def apply(self, text: str) -> str:
         """See `Step.apply`."""
+        return "".join(map(self._apply, blocks(text)))
+
+    @staticmethod
+    def _apply(text: str) -> str:
         if text.isascii():
             return text.lower()
         if first_member(text, _later_capitals()) >= 0:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, TypeVar
 
+from cutline.kernels.base.signals import release, stop
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -94,14 +96,29 @@ def cut_into_blocks(
 def map_threads(
     work: Callable[[Item], Result], items: Sequence[Item], num_threads: int
 ) -> list[Result]:
-    """Apply `work` to every item, in threads unless there is only one; results in order."""
+    """Apply `work` to every item, in threads unless there is only one; results in order.
+
+    Where an item raises something, or Ctrl-C does, kernels end what they do with the others.
+    """
     if num_threads < 1:
         raise ValueError(f"num_threads must be 1 or more, got {num_threads}")
     if len(items) < 2 or num_threads == 1:
         return [work(item) for item in items]
     # Imported here: it imports `logging`, which would add milliseconds to every start.
     from concurrent.futures import ThreadPoolExecutor
+    from threading import get_ident
 
+    threads = set[int]()
     # One pool for each call: no pool lives on that a fork could break.
-    with ThreadPoolExecutor(min(num_threads, len(items))) as pool:
-        return list(pool.map(work, items))
+    pool = ThreadPoolExecutor(
+        min(num_threads, len(items)), initializer=lambda: threads.add(get_ident())
+    )
+    try:
+        with pool:
+            try:
+                return list(pool.map(work, items))
+            except BaseException:
+                stop(threads)
+                raise
+    finally:
+        release(threads)

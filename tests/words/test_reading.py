@@ -8,15 +8,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import cutline
 from cutline.errors import PatternError, VocabularyError
+from cutline.formats.cutline_file import write_cutline
 from cutline.formats.reading import read
-from cutline.spec import TokenizerSpec
+from cutline.normalizing import Form, Lower, Step
+from cutline.spec import AddedToken, TokenizerSpec
+from cutline.vocabulary import Vocabulary
 from cutline.words.joining import JoinMetaspace, JoinWordPiece
 from cutline.words.models import Unigram, WordPiece
 from cutline.words.splitting import Metaspace, WhitespaceSplit
+from cutline.words.steps import ByCharacter
 from tests.words.charsmaps import charsmap
 from tests.words.configurations import tokenizers
 from tests.words.test_char_rules import AWKWARD
@@ -233,6 +238,94 @@ def test_word_level_is_one_token_for_each_word(tmp_path: Path) -> None:
         assert encoding.encode(text) == oracle.encode(text, add_special_tokens=False).ids
 
 
+@pytest.mark.parametrize("longest", [1, 100, 2**63 - 1, 2**63, 2**64 - 1])
+def test_any_greatest_length_of_words_that_tokenizers_reads_is_kept(
+    longest: int, tmp_path: Path
+) -> None:
+    words = {"[UNK]": 0, "a": 1, "##a": 2}
+    model = {"type": "WordPiece", "vocab": words, "unk_token": "[UNK]"}
+    content = document(model=model | {"max_input_chars_per_word": longest}, pre_tokenizer=None)
+    spec_of(tmp_path, content)
+    oracle = tokenizers.Tokenizer.from_str(
+        json.dumps(content | {"model": content["model"] | {"continuing_subword_prefix": "##"}})
+    )
+    encoding = cutline.load(tmp_path / "tokenizer.json")
+    for name in ("x.cutline", "tokenizer.json"):
+        encoding.save(tmp_path / name)
+        again = cutline.load(tmp_path / name)
+        for text in ("a", "aa", "a" * 100, "a" * 101):
+            assert again.encode(text) == oracle.encode(text, add_special_tokens=False).ids
+
+
+# Specs that no tokenizer.json gives
+
+WORDS = Vocabulary(b"[UNK]a", [5, 1], [0, 1], is_of_words=True)
+SCORES = np.array([0.0, -1.0], dtype="<f8").tobytes()
+IMPOSSIBLE: dict[str, tuple[WordPiece | Unigram, str]] = {
+    "an unknown token that is none": (
+        WordPiece(7),
+        "the model WordPiece has the unknown token with id 7, and no token has this id",
+    ),
+    "an unknown piece that is none": (
+        Unigram(SCORES, 7),
+        "the model Unigram has the unknown token with id 7, and no token has this id",
+    ),
+    "no unknown piece": (Unigram(SCORES, None), "the model Unigram has no unknown token"),
+    "words of no characters": (
+        WordPiece(0, max_word_characters=0),
+        "the model WordPiece has max_word_characters 0, which must be from 1",
+    ),
+    "words of less": (WordPiece(0, max_word_characters=-1), "max_word_characters -1, which must"),
+    "words of more characters than tokenizers reads": (
+        WordPiece(0, max_word_characters=2**64),
+        "max_word_characters 18446744073709551616, which must be from 1 to 2",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IMPOSSIBLE)
+def test_a_model_that_cannot_encode_all_texts_is_refused(name: str, tmp_path: Path) -> None:
+    model, message = IMPOSSIBLE[name]
+    spec = TokenizerSpec("words", WORDS, None, model=model, splitters=(WhitespaceSplit(),))
+    with pytest.raises(VocabularyError, match=message):
+        cutline.Encoding.from_spec(spec)
+    path = tmp_path / "words.cutline"
+    write_cutline(spec, path)
+    with pytest.raises(VocabularyError, match=message) as caught:
+        cutline.load(path)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("others", [(), ("added",), ("unreachable",)])
+def test_the_unknown_token_may_be_any_token(others: tuple[str, ...]) -> None:
+    spec = TokenizerSpec("words", WORDS, None, splitters=(WhitespaceSplit(),))
+    if "added" in others:
+        spec = spec._replace(added_tokens=(AddedToken("<unk>", 7),))
+    if "unreachable" in others:
+        spec = spec._replace(unreachable_tokens={b"": 7})
+    encoding = cutline.Encoding.from_spec(spec._replace(model=WordPiece(7 if others else 0)))
+    tokens = encoding.encode_ordinary("a b")
+    assert tokens == [1, 7 if others else 0]
+    assert encoding.decode(tokens).startswith("a")
+
+
+@pytest.mark.parametrize("steps", [(), (Lower(),), (Form("NFC"),)])
+def test_accents_that_bert_removes_without_nfd_cannot_be_written(
+    steps: tuple[Step, ...], tmp_path: Path
+) -> None:
+    spec = TokenizerSpec(
+        *("words", WORDS, None),
+        normalizer=(*steps, ByCharacter("bert accents")),
+        model=WordPiece(0),
+        splitters=(WhitespaceSplit(),),
+    )
+    encoding = cutline.Encoding.from_spec(spec)
+    with pytest.raises(VocabularyError, match=r"cannot say the step .*bert accents.*as \.cutline"):
+        encoding.save(tmp_path / "tokenizer.json")
+    encoding.save(tmp_path / "x.cutline")
+    assert cutline.load(tmp_path / "x.cutline").content_hash == encoding.content_hash
+
+
 Change = Callable[[dict[str, Any]], None]
 
 
@@ -280,7 +373,14 @@ REFUSED: dict[str, tuple[Change, str]] = {
             "model",
             {"type": "WordPiece", "vocab": {"[UNK]": 0}, "max_input_chars_per_word": 0},
         ),
-        "a length at least 1",
+        r"a length from 1 to 2\*\*64 - 1",
+    ),
+    "words of more characters than tokenizers reads": (
+        setting(
+            "model",
+            {"type": "WordPiece", "vocab": {"[UNK]": 0}, "max_input_chars_per_word": 2**64},
+        ),
+        r"184467440737.*a length from 1 to 2\*\*64 - 1",
     ),
     "no unknown token": (model(unk_id=9), "unk_id is 9"),
     "an unknown token that is none": (

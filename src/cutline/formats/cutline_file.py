@@ -16,17 +16,13 @@ import json
 import os
 import struct
 from collections.abc import Mapping
-from itertools import pairwise
-from math import isfinite
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
 from cutline.atomic import replace_file
-from cutline.errors import CorruptDataError, PatternError, VocabularyError
+from cutline.errors import CorruptDataError, VocabularyError
 from cutline.formats.bounded import read_bounded
-from cutline.formats.merges import list_texts
+from cutline.formats.spec_checks import problem_of
 from cutline.formats.typed_json import from_json, to_json
 from cutline.normalizing import (
     Form,
@@ -40,14 +36,12 @@ from cutline.normalizing import (
     Unknown,
 )
 from cutline.pretokenize.splitting import Splitting
-from cutline.spec import AddedToken, Characters, TokenizerSpec, checked_special_tokens
+from cutline.spec import AddedToken, Characters, TokenizerSpec
 from cutline.vocabulary import pack, unpack
-from cutline.vocabulary.vocabulary import MAX_TOKEN_ID
-from cutline.words.characters import members_of
 from cutline.words.joining import Joiner
 from cutline.words.models import Unigram, WordPiece
 from cutline.words.precompiled import Precompiled
-from cutline.words.splitting import Metaspace, SplitClass, Splitter
+from cutline.words.splitting import Splitter
 from cutline.words.steps import ByCharacter, Collapse, ReplaceEach
 
 __all__ = ["MAGIC", "read_cutline", "write_cutline"]
@@ -57,7 +51,6 @@ _VERSION: Final = (1).to_bytes(2, "little")
 _DIGEST_BYTES: Final = 32
 _BODY_START: Final = len(MAGIC) + len(_VERSION) + _DIGEST_BYTES
 _SIZE: Final = struct.Struct("<I")
-_LONG_BYTES: Final = 128  # of UTF-8, from 128 on
 
 _OfText = (
     Form
@@ -163,12 +156,11 @@ def read_cutline(path: str | os.PathLike[str]) -> TokenizerSpec:
         raise _damaged(
             path, f"contains no vocabulary from byte {_BODY_START + header_end}"
         ) from error
-    if "special_tokens" in header:
-        tokens = header.pop("special_tokens")
-        name, pat_str = header.pop("name"), header.pop("pat_str")
-        return TokenizerSpec.plain(name, vocabulary, pat_str, tokens)._replace(**header)
+    if (special := header.pop("special_tokens", None)) is not None:
+        header["added_tokens"] = tuple(map(AddedToken, special, special.values()))
     spec = TokenizerSpec(vocabulary=vocabulary, **header)
-    _check(spec, path)
+    if problem := problem_of(spec):
+        raise _damaged(path, problem)
     return spec
 
 
@@ -177,6 +169,7 @@ def _header(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
     where = f"in its header from byte {_BODY_START + _SIZE.size}"
     try:
         header = json.loads(data)
+        json.dumps(header, ensure_ascii=False).encode()  # no text has surrogates
     except (ValueError, RecursionError) as error:
         raise _damaged(path, f"contains no JSON {where}: {error}") from None
     known = {**_NEEDED, **_TOKENS, **_OTHERS}
@@ -187,65 +180,6 @@ def _header(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
         except (KeyError, TypeError, ValueError, RecursionError):
             pass
     raise _damaged(path, f"contains something else than name, pat_str and special_tokens {where}")
-
-
-def _check(spec: TokenizerSpec, path: str | os.PathLike[str]) -> None:
-    """Refuse values that no spec has which was read from a file."""
-    checked_special_tokens(spec.vocabulary, spec.own_tokens)
-    if spec.model is None and spec.characters is None and not spec.marks_words:
-        # An added token may be an ordinary one, too, if it is written like that; with an affix,
-        # how it was written is not known.
-        texts = dict(zip(spec.vocabulary.ids.tolist(), list_texts(spec.vocabulary), strict=True))
-        clashing = [one for one in spec.added_tokens if texts.get(one.id, one[0]) != one.content]
-        checked_special_tokens(spec.vocabulary, {one.content: one.id for one in clashing})
-    if not all(_is_valid(step) for step in (*spec.normalizer, *spec.splitters)):
-        raise _damaged(path, "has a step with impossible values")
-    contents = [token.content for token in spec.added_tokens]
-    ids = [token.id for token in spec.added_tokens] + list(spec.unreachable_tokens.values())
-    match spec.model:
-        case Unigram(scores, unk_id):
-            ids.append(unk_id or 0)
-            found = np.frombuffer(scores[: len(scores) // 8 * 8], dtype="<f8")
-            if len(scores) != 8 * len(spec.vocabulary) or not all(map(isfinite, found)):
-                raise _damaged(path, "has not one score for each token")
-        case WordPiece(unk_id, prefix):
-            ids.append(unk_id)
-            contents.append(prefix or "-")
-    if spec.characters is not None:
-        ids += [*spec.characters.meanings, spec.characters.first_inner]
-    if not all(0 <= one <= MAX_TOKEN_ID for one in ids) or not all(map(_is_text, contents)):
-        raise _damaged(path, "has a token with an impossible id or text")
-
-
-def _is_valid(step: object) -> bool:
-    match step:
-        case Spell(kept, stand_ins):
-            return len(stand_ins) == _LONG_BYTES and _are_neighbours(stand_ins) and _is_text(kept)
-        case Unknown(kept, stand_ins):
-            return len(stand_ins) == 1 and _is_text(kept)
-        case Metaspace(replacement=text):
-            return len(text) == 1 and _is_text(text)
-        case Replace(old):
-            return old != ""
-        case SplitClass(members) | ReplaceEach(members):
-            return _is_class(members)
-    return True
-
-
-def _is_class(members: str) -> bool:
-    try:
-        members_of(members)
-    except PatternError:
-        return False
-    return True
-
-
-def _are_neighbours(text: str) -> bool:
-    return all(ord(b) - ord(a) == 1 for a, b in pairwise(text))
-
-
-def _is_text(text: str) -> bool:
-    return text != "" and not any("\ud800" <= one <= "\udfff" for one in text)
 
 
 def _damaged(path: str | os.PathLike[str], what: str) -> VocabularyError:

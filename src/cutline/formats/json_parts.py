@@ -114,8 +114,14 @@ def _normalizer(step: Step) -> Any:
             return {"type": "Replace", "pattern": pattern, "content": new}
         case Precompiled(charsmap):
             return {"type": "Precompiled", "precompiled_charsmap": b64encode(charsmap).decode()}
-    assert isinstance(step, ByCharacter)
-    return {"type": {"accents": "StripAccents", "nmt": "Nmt"}[step.kind]}
+        case ByCharacter("accents"):
+            return {"type": "StripAccents"}
+        case ByCharacter("nmt"):
+            return {"type": "Nmt"}
+    raise VocabularyError(
+        f"a tokenizer.json cannot say the step {step!r} at its place (BertNormalizer removes "
+        "accents after NFD only): save as .cutline"
+    )
 
 
 def splitters_part(splitters: Sequence[Splitter]) -> Any:

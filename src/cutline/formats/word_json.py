@@ -139,9 +139,11 @@ def _by_ids(part: Part, ids: TokenIds, source: str) -> tuple[Vocabulary, WordPie
         return vocabulary, WordPiece(ids[unk], unused_prefix(ids), UNLIMITED)
     prefix = part.get("continuing_subword_prefix", "##")
     longest = part.get("max_input_chars_per_word", 100)
-    if not isinstance(prefix, str) or type(longest) is not int or longest < 1:
+    is_length = type(longest) is int and 1 <= longest < 2**64
+    if not isinstance(prefix, str) or not is_length:
         shows = {"continuing_subword_prefix": prefix, "max_input_chars_per_word": longest}
-        raise refused(source, "model", shows, "a prefix is text, and a length at least 1")
+        why = "a prefix is text, and a length from 1 to 2**64 - 1"
+        raise refused(source, "model", shows, why)
     return vocabulary, WordPiece(ids[unk], prefix, longest)
 
 

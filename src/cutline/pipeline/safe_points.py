@@ -12,7 +12,7 @@ Then the tokens of any slice are those before the point followed by those after 
 proof is in docs/tokenizers.md.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import pairwise
 
@@ -37,6 +37,7 @@ from cutline.tables import WHOLE_TEXT_PATTERN
 
 __all__ = ["SafePoints"]
 
+_WINDOW = 1 << 18  # characters
 _LEAST_GAP = 24  # characters: where parts between are counted, it balances their number and length
 
 
@@ -96,14 +97,16 @@ class SafePoints:
         return found
 
     def _all_after(self, text: str, begin: int) -> list[int]:
-        """List all points after `begin`; decides once for each pair of characters."""
-        places = self._candidates(text, begin)
-        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-        pairs = points[places - 1].astype(np.int64) << 21 | points[places]
-        kinds, number = np.unique(pairs, return_inverse=True)
-        both = [(chr(kind >> 21), chr(kind & 0x1FFFFF)) for kind in kinds.tolist()]
-        holds = np.array([self._is_point(*pair) for pair in both], dtype=bool)
-        found: list[int] = places[holds[number]].tolist()
+        """List all points after `begin`; decides once for each pair of characters of a window."""
+        found: list[int] = []
+        for start, window in _windows(text, begin):
+            places = self._candidates(window)
+            points = np.frombuffer(window.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+            pairs = points[places - 1].astype(np.int64) << 21 | points[places]
+            kinds, number = np.unique(pairs, return_inverse=True)
+            both = [(chr(kind >> 21), chr(kind & 0x1FFFFF)) for kind in kinds.tolist()]
+            holds = np.array([self._is_point(*pair) for pair in both], dtype=bool)
+            found += (places[holds[number]] + start).tolist()
         return found
 
     def holds_at(self, text: str, place: int) -> bool:
@@ -115,16 +118,19 @@ class SafePoints:
 
         Cost: linear in the text.
         """
-        places = self._candidates(text, 0).tolist()
-        return next((at for at in places if self._is_point(text[at - 1], text[at])), None)
+        for start, window in _windows(text, 0):
+            for at in self._candidates(window).tolist():
+                if self._is_point(window[at - 1], window[at]):
+                    return start + int(at)
+        return None
 
-    def _candidates(self, text: str, begin: int) -> NDArray[np.int64]:
-        """List the places after `begin` that the split pattern alone makes points."""
-        classes = self.neighbours.classes_in(self._outline(text[begin:]))
+    def _candidates(self, text: str) -> NDArray[np.int64]:
+        """List the places in a text that the split pattern alone makes points."""
+        classes = self.neighbours.classes_in(self._outline(text))
         apart = self._never_joined[classes[:-1], classes[1:]]
         if self._spec.normalizer:
             apart |= self._always_begins[classes[1:]]
-        return np.flatnonzero(apart).astype(np.int64) + (begin + 1)
+        return np.flatnonzero(apart).astype(np.int64) + 1
 
     @cached_property
     def _always_begins(self) -> NDArray[np.bool_]:
@@ -211,6 +217,15 @@ class SafePoints:
         return int(np.count_nonzero(inside)) == sum(
             bool(inside[ord(character)]) for character in SPACE
         )
+
+
+def _windows(text: str, begin: int) -> Iterator[tuple[int, str]]:
+    """Yield windows of a text from a place on, with their offsets.
+
+    Each begins with the last character of the one before. In between Ctrl-C is looked for.
+    """
+    for start in range(begin, len(text) - 1, _WINDOW):
+        yield start, text[start : start + _WINDOW + 1]
 
 
 def _is_surrogate(character: str) -> bool:

@@ -8,7 +8,8 @@ docs/words.md.
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from sys import maxsize
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,7 @@ __all__ = ["WordPipeline"]
 _WHITE = 32  # the kernel's flag
 _UNKNOWN_PENALTY = 10.0  # as in sentencepiece and tokenizers
 _LEAST_GAP = 24  # characters from one safe split point to the next
+_LONGEST_WORD: Final = 2**64 - 1  # the greatest limit that tokenizers reads
 
 
 class WordPipeline(Pipeline):
@@ -48,6 +50,7 @@ class WordPipeline(Pipeline):
         super().__init__(spec)
         model = spec.model
         assert model is not None
+        _check_model(spec, model)
         self.rules = rules = CharRules(spec.normalizer, spec.splitters, model)
         space = next((one for one in spec.splitters if isinstance(one, Metaspace)), None)
         self._meta = b"" if space is None else space.replacement.encode()
@@ -83,10 +86,11 @@ class WordPipeline(Pipeline):
         arena, offsets = _with_meta(vocabulary, self._meta)
         if isinstance(model, WordPiece):
             options["continuation"] = model.prefix.encode()
-            options["most_characters"] = model.max_word_characters
+            options["most_characters"] = min(
+                model.max_word_characters, maxsize
+            )  # no text is longer
             return arena, offsets, vocabulary.ids, model.unk_id, options
-        if model.unk_id is None:
-            raise VocabularyError("the model Unigram has no unknown token: some texts have no ids")
+        assert model.unk_id is not None
         scores = np.frombuffer(model.scores, dtype="<f8").astype(np.float64)
         lowest = float(scores.min(initial=np.inf)) - _UNKNOWN_PENALTY
         byte_ids: list[int | None] = []
@@ -362,6 +366,24 @@ class WordPipeline(Pipeline):
         found = self.kernel.encode_with_spans(text, is_plain, prefixes, keeps_end)
         assert found is not None  # `_pieces` took care of what is entangled
         return found
+
+
+def _check_model(spec: TokenizerSpec, model: WordPiece | Unigram) -> None:
+    """Refuse a model that cannot encode some texts, or gives ids that cannot be decoded."""
+    kind, unk_id = type(model).__name__, model.unk_id
+    if unk_id is None:
+        raise VocabularyError(f"the model {kind} has no unknown token: some texts have no ids")
+    others = (*(token.id for token in spec.added_tokens), *spec.unreachable_tokens.values())
+    if unk_id not in spec.vocabulary.ids and unk_id not in others:
+        raise VocabularyError(
+            f"the model {kind} has the unknown token with id {unk_id}, and no token has this id, "
+            "so unknown words could not be decoded: unk_id must be that of a token"
+        )
+    if isinstance(model, WordPiece) and not 1 <= model.max_word_characters <= _LONGEST_WORD:
+        raise VocabularyError(
+            f"the model {kind} has max_word_characters {model.max_word_characters}, which must be "
+            "from 1 to 2**64 - 1: where no word is too long, the latter"
+        )
 
 
 def _trace(steps: tuple[Step, ...], text: str) -> Traced:

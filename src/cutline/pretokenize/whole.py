@@ -34,11 +34,12 @@ def leaves_whole(first: str, second: str) -> bool:
     """
     outer, inner = Tables(first), Tables(second)
     points = np.arange(CODE_POINTS)
-    pairs = np.unique(np.stack([outer.class_of(points), inner.class_of(points)]), axis=1)
+    codes = np.unique(outer.class_of(points).astype(np.int64) << 32 | inner.class_of(points))
+    pairs = [*zip((codes >> 32).tolist(), (codes & 0xFFFFFFFF).tolist(), strict=True)]
     seen, waiting = {(START, START)}, [(START, START)]
     while waiting:
         state, other = waiting.pop()
-        for symbol, seen_as in pairs.T.tolist():
+        for symbol, seen_as in pairs:
             reached = int(outer.targets[state, symbol])
             ends = outer.accepts[state, symbol] == ACCEPT_HERE
             ends |= bool(reached and (outer.accepts[reached] > ACCEPT_HERE).any())

@@ -14,7 +14,7 @@ from cutline.kernels.words.classes import first_member
 from cutline.kernels.words.images import ImageMaker
 from cutline.normalizing import SPACE, Form, Lower, Prepend, Step, Strip
 from cutline.pretokenize.charset import CODE_POINTS
-from cutline.words.characters import members_of
+from cutline.words.characters import chars_of, members_of
 from cutline.words.neighbours import LEFT, NO_CHARACTER, RIGHT, flagger
 from cutline.words.precompiled import Precompiled
 from cutline.words.splitting import Metaspace, SplitClass, Splitter, WhitespaceSplit
@@ -297,9 +297,9 @@ class _BeginsAnew(dict[str, bool]):
         """
         match step := self._steps[place]:
             case Form(name="NFD" | "NFKD"):
-                return Form.begins(character)
+                return step.begins(character)
             case Form():
-                return place == self._last and Form.begins(character)
+                return place == self._last and step.begins(character)
             case Precompiled() if place == self._last == 0:
                 return Precompiled.begins(character)
         return step.keeps(character)

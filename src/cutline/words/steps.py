@@ -7,7 +7,7 @@ from typing import Final, Literal
 import numpy as np
 
 from cutline.kernels.words.classes import change_members
-from cutline.normalizing import Traced, of_each
+from cutline.normalizing import Traced, blocks, of_each
 from cutline.words.characters import ClassName, chars_of, members_of
 
 __all__ = ["ByCharacter", "Collapse", "Kind", "ReplaceEach", "without_surrogates"]
@@ -70,6 +70,9 @@ class ByCharacter(_Alone):
 
     def apply(self, text: str) -> str:
         """See `Step.apply`."""
+        return "".join(map(self._apply, blocks(text)))
+
+    def _apply(self, text: str) -> str:
         text = without_surrogates(text)
         for name, instead in _CHANGES[self.kind]:
             text = change_members(text, chars_of(name).edges, instead)

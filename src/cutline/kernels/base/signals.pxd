@@ -1,8 +1,3 @@
-"""Looking for Ctrl-C inside long work that has released the GIL.
-
-Guarded by tests/words/test_signals.py.
-"""
-
 cdef extern from "Python.h":
     int PyErr_CheckSignals() noexcept
     int PyOS_InterruptOccurred() noexcept
@@ -18,10 +13,14 @@ cdef struct Watch:
     bint defers                 # handlers run later, for they may use what is being changed
 
 
+cdef int look() noexcept
+
+
 cdef inline bint is_interrupted(Watch* watch, Py_ssize_t work) noexcept nogil:
     """Add some work, and look for signals if there was enough.
 
-    True: a handler raised or, where they are deferred, Ctrl-C has one to call.
+    True: a handler raised or, where they are deferred, Ctrl-C has one to call; or nobody waits for
+    the work of this thread any more.
     """
     watch.work += work
     if watch.work < LOOK_AFTER or not watch.is_on:
@@ -33,7 +32,7 @@ cdef inline bint is_interrupted(Watch* watch, Py_ssize_t work) noexcept nogil:
                 return False
             PyErr_SetInterrupt()    # looking has taken it away
             return True
-        return PyErr_CheckSignals() < 0
+        return look() < 0
 
 
 cdef inline int raise_pending() except -1:

@@ -6,6 +6,8 @@ own last merge) is all that merging needs to know.
 Guarded by tests/kernels/test_splits.py.
 """
 
+from cpython.exc cimport PyErr_CheckSignals
+
 from cutline.kernels.base.late import numpy as np
 
 from cutline.kernels.base.common cimport (
@@ -23,6 +25,7 @@ NON_MONOTONE_LIMIT = MAX_NON_MONOTONE_BYTES
 
 cdef enum:
     AHEAD = 32      # how many tokens ahead memory is fetched
+    WATCHED = 1 << 12   # tokens from one look for signals to the next
 
 
 def slots_for(Py_ssize_t entries):
@@ -103,6 +106,8 @@ def token_slots(const uint8_t[::1] arena, const uint64_t[::1] offsets):
     cdef Probe probes[AHEAD]
     cdef uint32_t other
     for token in range(n + AHEAD):
+        if token % WATCHED == 0:
+            PyErr_CheckSignals()
         # Fetches a slot some tokens before one is put there.
         if token >= AHEAD:
             other = put_token(&bpe, slots, &probes[token % AHEAD], token - AHEAD)
@@ -215,6 +220,8 @@ def monotone_left_lengths(
     cdef uint32_t[::1] ranks = np.empty(longest, dtype=np.uint32)
     cdef Py_ssize_t token, n, count
     for token in range(bpe.n_tokens):
+        if token % WATCHED == 0:
+            PyErr_CheckSignals()
         n = token_bytes(&bpe, token)
         if n == 1:
             continue
@@ -251,6 +258,8 @@ def any_left_lengths(
             piece = bpe.arena + bpe.offsets[token]
             of_bytes[piece[0] << 8 | piece[1]] = token
     for token in range(bpe.n_tokens):
+        if token % WATCHED == 0:
+            PyErr_CheckSignals()
         n = token_bytes(&bpe, token)
         piece = bpe.arena + bpe.offsets[token]
         count = n
@@ -296,6 +305,8 @@ def splits(
     cdef Py_ssize_t first, last, token
     cdef bint non_monotone = False
     for first in range(0, bpe.n_tokens, AHEAD):
+        if first % WATCHED == 0:
+            PyErr_CheckSignals()
         last = min(first + AHEAD, bpe.n_tokens)
         token = split_block(&bpe, first, last, &left_lengths[0], &lefts[0], &rights[0])
         if token >= 0:
@@ -328,23 +339,29 @@ def wrong_split(
     cdef Py_ssize_t longest = int(np.diff(np.asarray(offsets)).max())
     cdef uint32_t[::1] parts = np.empty(longest, dtype=np.uint32)
     cdef uint32_t[::1] ranks = np.empty(longest, dtype=np.uint32)
-    cdef Py_ssize_t token
+    cdef Py_ssize_t token, first
     bpe.left = &left[0]
     bpe.right = &right[0]
     bpe.pair_slots = &pair_slots[0]
     bpe.pair_shift = shift_of(pair_slots.shape[0])
     bpe.pair_filter = &pair_filter[0]
     bpe.filter_shift = shift_of(pair_filter.shape[0] * 64)
-    with nogil:
-        token = first_wrong_split(&bpe, &parts[0], &ranks[0])
-    return token
+    for first in range(0, bpe.n_tokens, WATCHED):
+        PyErr_CheckSignals()
+        with nogil:
+            token = first_wrong_split(&bpe, first, &parts[0], &ranks[0])
+        if token >= 0:
+            return token
+    return -1
 
 
 cdef Py_ssize_t first_wrong_split(
-    const Bpe* bpe, uint32_t* parts, uint32_t* ranks        # scratch: a slot a byte of a token
+    const Bpe* bpe, Py_ssize_t first,
+    uint32_t* parts, uint32_t* ranks        # scratch: a slot a byte of a token
 ) noexcept nogil:
+    """Look at WATCHED tokens."""
     cdef Py_ssize_t token, n
-    for token in range(bpe.n_tokens):
+    for token in range(first, min(first + WATCHED, bpe.n_tokens)):
         n = token_bytes(bpe, token)
         if n == 1:
             continue
@@ -421,6 +438,8 @@ def match_filters(
     cdef int shift = shift_of(32 * words)
     cdef Py_ssize_t token
     for token in range(n_tokens):
+        if token % WATCHED == 0:
+            PyErr_CheckSignals()
         if left[token] == NONE and offsets[token + 1] - offsets[token] > 1:
             continue
         set_filter_bits(
@@ -478,6 +497,8 @@ def character_tables(
     cdef const uint8_t* piece
     cdef uint32_t pair
     for token in range(n_tokens):
+        if token % WATCHED == 0:
+            PyErr_CheckSignals()
         n = offsets[token + 1] - offsets[token]
         if n == 1 or left[token] == NONE:
             continue

@@ -3,12 +3,12 @@
 Guarded by tests/words/test_encoding.py.
 """
 
-from cpython.exc cimport PyErr_CheckSignals
 from cython cimport auto_pickle, critical_section, wraparound
 from libc.stdlib cimport calloc, free
 
 from cutline.kernels.base.characters cimport Characters, Unit, char_at, characters_of
 from cutline.kernels.base.common cimport NOT_FOUND, characters_in, grow
+from cutline.kernels.base.signals cimport look, raise_pending
 from cutline.kernels.words.images cimport BLANK, BREAK, META, Edges, ImageMaker, most_bytes
 
 cdef extern from "native.h":
@@ -134,7 +134,8 @@ cdef class CharMap:
         """The first character from `at` on that is entangled, or NOT_FOUND."""
         cdef Py_ssize_t found, stop
         while True:
-            PyErr_CheckSignals()
+            if look() < 0:
+                raise_pending()
             stop = min(text.n, at + WATCHED)
             with nogil:
                 found = self.look_through(text, stop, &at)
@@ -204,7 +205,8 @@ cdef class CharMap:
         """The first place from `at` on where a word ends whatever is around, or NOT_FOUND."""
         cdef Py_ssize_t stop
         while at < text.n:
-            PyErr_CheckSignals()
+            if look() < 0:
+                raise_pending()
             stop = min(text.n, at + WATCHED)
             with nogil:
                 while at < stop and not self.is_sure(text, at):
@@ -220,7 +222,8 @@ cdef class CharMap:
         cdef Py_ssize_t stop
         at -= 1
         while at > at_least:
-            PyErr_CheckSignals()
+            if look() < 0:
+                raise_pending()
             stop = max(at_least, at - WATCHED)
             with nogil:
                 while at > stop and not self.is_sure(text, at):

@@ -3,6 +3,7 @@
 Guarded by tests/words/test_encoding.py.
 """
 
+from cpython.exc cimport PyErr_CheckSignals
 from cython cimport auto_pickle, critical_section
 from libc.stdlib cimport free
 
@@ -34,6 +35,7 @@ cdef enum:
     RING_BITS = 6
     KEPT_STATES = 16
     NOGIL_CHARS = 4096
+    WATCHED = 1 << 12           # tokens from one look for signals to the next
 
 
 @auto_pickle(False)
@@ -321,6 +323,8 @@ cdef class WordEncoder:
             self.model.continued = 1 if continuation else 0
         n_before = len(continuation)
         for number in range(ids.shape[0]):
+            if number % WATCHED == 0:
+                PyErr_CheckSignals()
             token = <const uint8_t*> <const char*> arena + offsets[number]
             n = offsets[number + 1] - offsets[number]
             longest = max(longest, n)

@@ -17,7 +17,7 @@ from cutline.kernels.base.common cimport (
     NO_MEMORY, NOT_FOUND, char_bytes, grow, memcpy, uint8_t, uint32_t
 )
 from cutline.kernels.base.late import numpy as np
-from cutline.kernels.base.signals cimport is_interrupted, raise_pending
+from cutline.kernels.base.signals cimport Watch, is_interrupted, raise_pending
 from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.bpe.prefixes cimport (
     Lookups, Prefixes, count_prefixes, free_prefixes, prefix_tokens, token_reach,
@@ -142,15 +142,17 @@ cdef inline bint add_part(
 
 cdef bint cut_piece(
     const Stage* stage, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n,
-    Failures* failures, Pieces* pieces
+    Failures* failures, Pieces* pieces, Watch* watch
 ) noexcept nogil:
-    """Cut a piece of a text of n bytes. False: no memory."""
+    """Cut a piece of a text of n bytes. False: no memory, or an exception is set."""
     cdef Py_ssize_t at = start, done = start, found, reached = 0, decided = 0
     failures.end = 0
     pieces.first = pieces.n
     pieces.was_match = False
     while at < end:
         found = match_end(stage.scanner, text, at, end, failures, &reached, &decided)
+        if is_interrupted(watch, reached - at):
+            return False
         if reached - decided > MOST_WASTED and found < end and not remember(
             stage.scanner, text, at, end, n, failures, reached, decided
         ):
@@ -374,6 +376,8 @@ cdef class PieceSplitter:
                 with nogil:
                     done = self.cut_all(data, n, &failures, &old, &new)
             if not done:
+                if PyErr_Occurred() != NULL:
+                    raise_pending()
                 raise MemoryError(f"no memory for the pieces of {n} bytes")
             found = np.empty(old.n, dtype=np.int64)
             if old.n > 0:
@@ -435,14 +439,16 @@ cdef class PieceSplitter:
     cdef bint cut_all(
         self, const uint8_t* text, Py_ssize_t n, Failures* failures, Pieces* old, Pieces* new
     ) noexcept nogil:
-        """Cut the old pieces by all stages; `new` is for those between. False: no memory."""
+        """Cut the old pieces by all stages; `new` is for those between. False: as `cut_piece`."""
         cdef Py_ssize_t number, at
         cdef Pieces swapped
+        cdef Watch watch = Watch(True, 0, False)
         for number in range(self.n_stages):
             new.n = 0
             for at in range(0, old.n, 2):
                 if not cut_piece(
-                    &self.stages[number], text, old.edges[at], old.edges[at + 1], n, failures, new
+                    &self.stages[number], text, old.edges[at], old.edges[at + 1], n, failures, new,
+                    &watch,
                 ):
                     return False
             swapped = old[0]
@@ -456,11 +462,14 @@ def mark_pieces(ScanTables tables not None, bytes text not None, bint at_start):
     cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
     cdef Py_ssize_t n = PyBytes_GET_SIZE(text), at = 0, end, used = 0, lookahead_end = 0
     cdef uint8_t* out = <uint8_t*> malloc(2 * n + 1)
+    cdef Watch watch = Watch(True, 0, False)
     if out == NULL:
         raise MemoryError(f"no memory for the pieces of {n} bytes")
     with nogil:
         while at < n:
             end = scan_piece(&tables.scanner, data, at, n, &lookahead_end)
+            if is_interrupted(&watch, max(end - at, 1)):
+                break
             if end == NOT_FOUND:
                 at += char_bytes(data[at])
                 continue
@@ -469,6 +478,8 @@ def mark_pieces(ScanTables tables not None, bytes text not None, bint at_start):
             out[used - 1 if not at_start else used - 1 - (end - at)] = c" "
             at = end
     try:
+        if at < n:
+            raise_pending()
         return PyBytes_FromStringAndSize(<const char*> out, used)
     finally:
         free(out)

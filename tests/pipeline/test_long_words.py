@@ -103,3 +103,17 @@ def test_a_word_of_twenty_thousand_letters(
     for chunk in (chunks[0], chunks[-1]):
         assert chunk.token_count == encoding.count(chunk.text) <= 77
     assert encoding.split_at(text, 77) >= chunks[0].end_index
+
+
+@pytest.mark.parametrize("pattern", ["the cat's on ", "日本", "abcdefgh"])
+def test_a_cut_reads_no_more_of_a_text_than_it_must(
+    pattern: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading all of it each time would take minutes."""
+    monkeypatch.undo()
+    encoding = cutline.Encoding.from_tokenizers(build("clip"))
+    text = pattern * (2_000_000 // len(pattern))
+    for start in range(0, len(text), len(text) // 200):
+        end = encoding.split_at(text, 50, start)
+        assert encoding.count(text[start:end]) <= 50
+        assert end == len(text) or encoding.count(text[start : end + 1]) > 50

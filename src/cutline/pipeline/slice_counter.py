@@ -80,6 +80,14 @@ class SliceCounter:
         return self.count(0, len(self._text))
 
     @property
+    def settled(self) -> int:
+        """No more tokens than before the last safe split point.
+
+        A cut within a lower budget is not moved by more text.
+        """
+        return int(self._before[max(0, len(self._points) - 1)])
+
+    @property
     def nbytes(self) -> int:
         """The memory it uses in bytes, without the text."""
         return int(self._before.nbytes) + sys.getsizeof(self._points)

@@ -4,16 +4,20 @@ from contextlib import suppress
 from functools import partial
 from operator import index
 
-from cutline.checks import plain_text
+from cutline.checks import plain_text, utf8_of
 from cutline.chunks import Chunk
 from cutline.counting import IntervalCounter, cutting
 from cutline.errors import BudgetError
+from cutline.pipeline.marked_fit import longest_fit_in_word
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.slice_counter import SliceCounter
 from cutline.pipeline.spelled import SpelledCounter, is_spelled
+from cutline.pipeline.word_ends import MarkingPipeline
 from cutline.text_encoder import TextEncoder
 
 __all__ = ["intervals", "split", "split_at"]
+
+_CHARACTERS_A_TOKEN = 8  # of the first window of `split_at`
 
 
 def _counter(pipeline: Pipeline, encoding: TextEncoder, text: str) -> SliceCounter:
@@ -40,16 +44,33 @@ def intervals(
 def split_at(pipeline: Pipeline, encoding: TextEncoder, text: str, n: int, start: int) -> int:
     """Find the longest slice that fits; see `Encoding.split_at`."""
     text, n, start = plain_text(text), index(n), index(start)
-    bound = pipeline.max_characters_of(encoding, n) if n >= 0 else None
-    if bound is None or not 0 <= start <= len(text):
-        window, begin = text, start
-    else:
-        window, begin = text[start : start + bound], 0
-    if pipeline.changes(window):
-        found = _counter(pipeline, encoding, window).split_at(begin, n)
-    else:
+    window, begin, bound = text, start, None
+    is_right = n >= 0 and 0 <= start <= len(text)
+    if is_right:
+        bound = pipeline.max_characters_of(encoding, n)
+        window, begin = text[start:] if bound is None else text[start : start + bound], 0
+    if not pipeline.changes(window):
         found = cutting.split_at(encoding, window, n, begin)
+    elif is_right and bound is None:
+        utf8_of(window, start)
+        found = _split_at_in_windows(pipeline, encoding, window, n)
+    else:
+        found = _counter(pipeline, encoding, window).split_at(begin, n)
     return found + start - begin
+
+
+def _split_at_in_windows(pipeline: Pipeline, encoding: TextEncoder, text: str, n: int) -> int:
+    """Do it where text can have no tokens, so that no number of characters bounds a slice."""
+    width = _CHARACTERS_A_TOKEN * min(n, len(text)) + 256
+    if isinstance(pipeline, MarkingPipeline) and len(text) > width:
+        found = longest_fit_in_word(pipeline, encoding, text, n, inside=False)
+        if found is not None:
+            return found
+    while True:
+        counter = SliceCounter(pipeline, encoding, text[:width])
+        if width >= len(text) or counter.settled > n:
+            return counter.split_at(0, n)
+        width *= 4
 
 
 def split(

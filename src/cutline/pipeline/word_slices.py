@@ -101,11 +101,6 @@ class _PartCounter(SliceCounter):
         self._before = np.cumsum([0, *counts], dtype=np.int64)
         self._skipped = 0
 
-    @property
-    def settled(self) -> int:
-        """The tokens before the last safe split point."""
-        return int(self._before[max(0, len(self._points) - 1)])
-
     def _longest_fit(self, start: int, point: int, end: int, n: int) -> int:
         """Find the greatest end, up to `end`, of a slice that begins at a safe split point."""
         count = self._encoding._count_after if point > start else self._encoding.count

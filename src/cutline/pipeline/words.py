@@ -270,13 +270,24 @@ class WordPipeline(Pipeline):
         """Count the tokens of a text."""
         if (whole := self._whole(text)) is not None:
             tokens = self.kernel.count(whole)
-            if tokens >= 0:
-                return tokens
+            return tokens if tokens >= 0 else self._count_parts(_repaired(whole))
         return self._count_pieces(encoder, _repaired(text), at_start=True)
 
     def count_after(self, encoder: TextEncoder, text: str) -> int:
         """Count the tokens of a text that begins at a safe split point."""
         return self._count_pieces(encoder, text, at_start=False)
+
+    def _count_parts(self, text: str) -> int:
+        """Count the tokens of a text without added tokens, whose characters are entangled."""
+        total, steps = 0, self.rules.char_steps
+        for start, end, is_entangled in self._parts(text):
+            begins, part = start == 0, text[start:end]
+            if is_entangled:
+                strip = self.strip_at(begins, end == len(text))
+                total += self.count_normalized(strip.apply(normalize(part, steps)), begins=begins)
+            else:
+                total += self.kernel.count(part, False, begins or not self._only_first)
+        return total
 
     def _count_pieces(self, encoder: TextEncoder, text: str, *, at_start: bool) -> int:
         total = 0

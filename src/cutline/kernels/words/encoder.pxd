@@ -6,6 +6,9 @@ from cutline.kernels.words.char_map cimport CharMap
 from cutline.kernels.words.model cimport Paths, WordModel
 from cutline.kernels.words.reader cimport Reader, Words
 
+cdef enum:
+    ANY_LENGTH = 0x7FFFFFFF     # bytes, where words of all lengths are counted
+
 # What one call works with: caches, buffers.
 cdef struct WordState:
     FirstEntry* first_level
@@ -50,4 +53,6 @@ cdef Py_ssize_t count_stretch(
 cdef Py_ssize_t encode_word(
     const WordModel* model, WordState* state, Py_ssize_t word, uint32_t* out, Py_ssize_t* spans
 ) noexcept nogil
-cdef Py_ssize_t count_words(const WordModel* model, WordState* state, Py_ssize_t* totals) noexcept nogil
+cdef Py_ssize_t count_words(
+    const WordModel* model, WordState* state, Py_ssize_t longest, Py_ssize_t* totals
+) noexcept nogil

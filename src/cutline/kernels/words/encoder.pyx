@@ -138,9 +138,12 @@ cdef inline bint is_short(const WordState* state, Py_ssize_t word) noexcept nogi
 
 
 cdef Py_ssize_t count_words(
-    const WordModel* model, WordState* state, Py_ssize_t* totals
+    const WordModel* model, WordState* state, Py_ssize_t longest, Py_ssize_t* totals
 ) noexcept nogil:
-    """Count the tokens of the batch. With `totals`, those up to and with each word, too."""
+    """Count the tokens of the batch. With `totals`, those up to and with each word, too.
+
+    Words of more than `longest` bytes are left out.
+    """
     cdef Key keys[WORD_SLOTS]
     cdef FirstEntry* lines[WORD_SLOTS]
     cdef FirstEntry* entry
@@ -154,6 +157,9 @@ cdef Py_ssize_t count_words(
                 if totals != NULL:
                     totals[word] = total
                 continue
+        elif state.words.lengths[word] > longest:
+            totals[word] = total
+            continue
         count = look_up(model, state, word, keys[word], 0, False)
         if count < 0:
             return count
@@ -204,7 +210,7 @@ cdef Py_ssize_t count_stretch(
         n = read_words(&state.reader, &state.words)
         if n <= 0:
             return total if n == 0 else n
-        count = count_words(model, state, NULL)
+        count = count_words(model, state, ANY_LENGTH, NULL)
         if count < 0:
             return count
         total += count

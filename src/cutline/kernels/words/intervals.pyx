@@ -23,7 +23,7 @@ from cutline.kernels.base.common cimport (
 )
 from cutline.kernels.words.char_map cimport WHITE
 from cutline.kernels.words.encoder cimport (
-    OwnedWordState, WordEncoder, WordState, count_stretch, count_words,
+    ANY_LENGTH, OwnedWordState, WordEncoder, WordState, count_stretch, count_words,
 )
 from cutline.kernels.words.model cimport UNIGRAM, WordModel
 from cutline.kernels.words.reader cimport (
@@ -242,11 +242,12 @@ cdef class WordIntervals:
     ) noexcept nogil:
         """Add the starts of a stretch without entangled characters. Returns what `build` does."""
         cdef Py_ssize_t totals[WORD_SLOTS]
-        cdef Py_ssize_t n, word, end = start, before, outcome = 0
+        cdef Py_ssize_t n, word, end = start, before, outcome = 0, in_long
         cdef int64_t tokens = self.total
         cdef Words* words = &state.words
         cdef bint after_blank = False
         cdef bint joins = self.encoder.model.kind == UNIGRAM
+        cdef Py_ssize_t longest = LONG_WORD if joins else ANY_LENGTH
         if start == stop:
             return 0
         if not add_start(&self.starts, start, tokens, False):
@@ -256,29 +257,30 @@ cdef class WordIntervals:
         while True:
             n = outcome = read_words(&state.reader, words)
             if n > 0:
-                outcome = count_words(&self.encoder.model, state, totals)
+                outcome = count_words(&self.encoder.model, state, longest, totals)
             if outcome < 0:
                 return outcome
             if n == 0:
                 break
-            before = 0
+            before = in_long = 0
             for word in range(n):
                 if not self.add_gap(end, words.firsts[word], tokens + before):
                     return NO_MEMORY
                 if not words.begins_inside[word] and not after_blank:
                     if not add_start(&self.starts, words.firsts[word], tokens + before, False):
                         return NO_MEMORY
-                if joins and words.lengths[word] > LONG_WORD:
+                if words.lengths[word] > longest:
                     outcome = self.add_joints(state, word, tokens + before, joints)
                     if outcome < 0:
                         return outcome
+                    in_long += outcome
                 # Where a blank is none at the end of a text, what is before it depends on it.
                 after_blank = (
                     self.encoder.strips_end and words.begins_blank[word]
                     and words.lengths[word] == 1
                 )
                 end = words.ends[word]
-                before = totals[word]
+                before = totals[word] + in_long
             tokens += before
         state.reader.traces = False
         self.total = tokens
@@ -295,22 +297,22 @@ cdef class WordIntervals:
     cdef Py_ssize_t add_joints(
         self, WordState* state, Py_ssize_t word, int64_t before, Joints* joints
     ) noexcept nogil:
-        """Add the joints of a long word. 0, NO_MEMORY or INTERRUPTED."""
+        """Add the joints of a long word. Returns its tokens, NO_MEMORY or INTERRUPTED."""
         cdef const uint8_t* data = state.reader.buffer + state.words.starts[word]
         cdef const Py_ssize_t* origins = state.reader.origins + state.words.starts[word]
-        cdef Py_ssize_t n = state.words.lengths[word], at, place
+        cdef Py_ssize_t n = state.words.lengths[word], at, place, count
         if not grow(<void**> &state.out, &state.out_slots, 4 * n + 4, sizeof(uint32_t)):
             return NO_MEMORY
-        at = best_path(&self.encoder.model, &state.paths, data, n, state.out, NULL, joints)
-        if at < 0:
-            return at
+        count = best_path(&self.encoder.model, &state.paths, data, n, state.out, NULL, joints)
+        if count < 0:
+            return count
         for at in range(joints.count):
             place = joints.items[at].at
             if origins[place] != origins[place - 1] and not add_start(
                 &self.starts, origins[place], before + joints.items[at].tokens, True
             ):
                 return NO_MEMORY
-        return 0
+        return count
 
     cdef Py_ssize_t count_after(
         self, WordState* state, Py_ssize_t start, Py_ssize_t place, Py_ssize_t end

@@ -14,6 +14,9 @@ settings.register_profile(
 settings.load_profile("cutline")
 
 ROOT = Path(__file__).resolve().parents[1]
+needs_sources = pytest.mark.skipif(
+    not (ROOT / "src").is_dir(), reason="looks at the sources, and an installed wheel is tested"
+)
 LONG = ("exhaustive", "cluster")
 CORPUS_NAMES = ("prose_en.txt", "code_python.txt", "docs_en.md", "docs_multilingual.md")
 

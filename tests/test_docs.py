@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import cutline
+from tests.conftest import needs_sources
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -319,6 +320,7 @@ def test_links_between_the_documents_lead_somewhere() -> None:
                 assert anchor[1:] in anchors(linked), (path.name, target, anchor)
 
 
+@needs_sources
 def test_files_that_the_documents_name_exist() -> None:
     """Names of files, and of kernels by folder and file, in backquotes."""
     files = [
@@ -342,6 +344,7 @@ def test_files_that_the_documents_name_exist() -> None:
     ] == []
 
 
+@needs_sources
 def test_headings_that_docstrings_name_exist() -> None:
     sources = [*(ROOT / "src").rglob("*.p*"), *(ROOT / "tests").rglob("*.py")]
     named = [

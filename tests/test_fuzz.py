@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cutline.formats import cutline_file
 from fuzz.coverage import ranges, sources_of
 
 SEEDS = Path(__file__).resolve().parents[1] / "fuzz" / "seeds"
@@ -20,6 +21,16 @@ def test_target_holds_on_its_seed(path: Path) -> None:
 def test_every_target_has_seeds() -> None:
     targets = {path.stem.removeprefix("target_") for path in SEEDS.parent.glob("target_*.py")}
     assert targets == {path.parent.name for path in FILES}
+
+
+@pytest.mark.parametrize("name", ["no-spelling-step", "words-that-are-no-text", "too-few-kept"])
+def test_a_target_finds_what_is_not_refused_any_more(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cutline_file, "problem_of", lambda spec: "")
+    target = importlib.import_module("fuzz.target_cutline_file")
+    with pytest.raises((AssertionError, KeyError, ValueError)):
+        target.run((SEEDS / "cutline_file" / name).read_bytes())
 
 
 def test_lines_of_a_kernel_are_found_in_what_cython_writes(tmp_path: Path) -> None:

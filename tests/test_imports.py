@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import needs_sources
+
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "cutline"
 
 # The rooms of the package, folders and files, floor by floor. What is imported lies below,
@@ -108,11 +110,13 @@ for source in SOURCES:
     GRAPH[module_of(source)] |= imported_modules(source)
 
 
+@needs_sources
 def test_every_room_has_a_floor() -> None:
     assert {room_of(module) for module in MODULES} == set(FLOOR)
     assert len(FLOOR) == sum(map(len, FLOORS))
 
 
+@needs_sources
 def test_imports_go_down() -> None:
     found = {
         (room_of(module), room_of(imported))
@@ -124,6 +128,7 @@ def test_imports_go_down() -> None:
     assert not found
 
 
+@needs_sources
 def test_no_files_import_one_another_in_a_circle() -> None:
     assert not [circle for circle in circles_of(GRAPH) if len(circle) > 1]
 
@@ -291,6 +296,7 @@ def floor_plan() -> list[str]:
     return lines
 
 
+@needs_sources
 def test_the_map_of_contributing_is_that_of_the_floors() -> None:
     contributing = (PACKAGE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
     start = contributing.index("| floor | room |")

@@ -8,6 +8,7 @@ from typing import Any
 
 import cutline
 from cutline.vocabulary import RANK_FILE_SHA256
+from tests.conftest import needs_sources
 
 ROOT = Path(__file__).resolve().parents[1]
 BILL: dict[str, Any] = json.loads((ROOT / "cutline.cdx.json").read_text(encoding="utf-8"))
@@ -34,6 +35,7 @@ def test_the_bill_of_materials_has_the_rank_files_that_are_packaged() -> None:
     }
 
 
+@needs_sources
 def test_every_folder_of_data_is_named_with_its_licence() -> None:
     described = " ".join(part["description"] for part in BILL["components"])
     assert len(DATA_FOLDERS) == 4

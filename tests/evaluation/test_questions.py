@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import cutline.evaluation
 from cutline.evaluation import (
     Question,
     evaluate,
@@ -14,7 +15,7 @@ from cutline.evaluation import (
     sample_questions,
 )
 
-PACKAGE = Path(__file__).resolve().parents[2] / "src" / "cutline" / "evaluation" / "sample"
+PACKAGE = Path(cutline.evaluation.__file__).parent / "sample"
 DOCUMENTS = {"docs/a.md": "Ä saw cuts. A saw cuts.", "docs/b.md": "Glue sets.", "b.md": "Oil."}
 
 

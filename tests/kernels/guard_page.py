@@ -112,7 +112,7 @@ def pause(memory: GuardedMemory, utf8: bytes) -> None:
 
 
 def search(memory: GuardedMemory) -> None:
-    for length in range(1 << 12, (1 << 12) + 130):
+    for length in range(1 << 12, (1 << 12) + 130, ALIGNED_TO):
         for end in ("", "<", "<|"):
             text = "-" * (length - len(end)) + end
             assert find(memory.place(text), "<|") == text.find("<|")

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import needs_sources
 from tests.test_imports import GRAPH, circles_of
 
+pytestmark = needs_sources
 ROOT = Path(__file__).resolve().parents[2]
 KERNELS = ROOT / "src" / "cutline" / "kernels"
 PREFIX = "cutline.kernels."

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import cutline.kernels
+from tests.conftest import needs_sources
 
 # Where Cutline is installed, only the stubs are beside the compiled modules.
 FOLDER = Path(cutline.kernels.__file__).parent
@@ -78,12 +79,14 @@ def stub_parameters(arguments: ast.arguments) -> Iterator[tuple[str, Any]]:
         yield argument.arg, inspect.Parameter.empty if value is None else ast.literal_eval(value)
 
 
+@needs_sources
 def test_every_stub_is_that_of_a_kernel() -> None:
     stubs = {f"{path.parent.name}.{path.stem}" for path in FOLDER.glob("*/*.pyi")}
     assert stubs
     assert stubs <= set(NAMES)
 
 
+@needs_sources
 def test_every_kernel_is_installed() -> None:
     found = pkgutil.walk_packages([str(FOLDER)], f"{cutline.kernels.__name__}.")
     modules = {module.name.removeprefix(f"{cutline.kernels.__name__}.") for module in found}

@@ -112,10 +112,9 @@ def test_tokens_of_every_family_are_those_of_one_thread(name: str, cuts: Callabl
     drawn = [mixed[start : start + 20] for start in range(0, len(mixed), 20)]
     for text in [*SURROGATES.values(), *map(" ".join, drawn), *map("".join, drawn)]:
         assert_same(encoding, text)
-    # What is not split by one automaton takes one thread.
-    several = bool(encoding._spec.splittings)
-    is_whole = name.endswith("not split") or name in ("a delimiter", "fixed lengths")
-    assert cuts() > 100 or several or is_whole
+    # What is not split by one automaton, or not at all, takes one thread.
+    several = bool(encoding._spec.splittings) or encoding._spec.pat_str is None
+    assert cuts() > 100 or several or name in ("a delimiter", "fixed lengths")
 
 
 def test_a_pattern_that_runs_on_the_regex_module_takes_one_thread(cuts: Callable[[], int]) -> None:

@@ -73,7 +73,9 @@ def spec_of(document: Part, name: str, source: str) -> TokenizerSpec:
 def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> TokenizerSpec:
     check_byte_level(parsed, source)
     spaces, splitters = before_bytes(parsed, source)
-    pat_str, prefix_space, splittings, led_pat_str = make_split(splitters, source)
+    pat_str, prefix_space, splittings, led_pat_str = make_split(
+        splitters, source, is_newer=parsed.is_normalized
+    )
     added = {token.content: token.id for token in parsed.added_tokens}
     normalizers: Sequence[Part] = parsed.normalizers
     if not spaces:  # which keep blanks in pieces, as another letter

@@ -25,6 +25,7 @@ from cutline.pretokenize.store import compile_pattern
 from cutline.pretokenize.unicode import find_property, unicode_scripts
 from cutline.spec import LED_PIECE, AddedToken
 from cutline.vocabulary import R50K_PAT_STR
+from cutline.words.characters import chars_of
 
 __all__ = [
     "make_split",
@@ -45,6 +46,9 @@ _BEHAVIORS: Final[dict[str, Behavior]] = {
 }
 _MOST_FIXED: Final = 1_000  # characters of a piece: an automaton has a state for each
 _AROUND_SPACE: Final = ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents")
+
+_NUMBER: Final = r"[\p{N}\x{11DE0}-\x{11DE9}\x{16FF4}-\x{16FF6}]"
+"""What the pre-tokenizer Digits takes for one: it has Unicode 17."""
 
 _NEWER_MARKS: Final = (
     "61D 9FD A76 C77 C84 1B4E-1B4F 1B7D-1B7F 2E43-2E4F 2E52-2E5D 10D6E 10EAD 10F55-10F59 "
@@ -128,8 +132,13 @@ class Split(NamedTuple):
     led_pat_str: str = ""
 
 
-def make_split(parts: Sequence[Part], source: str) -> Split:
+def make_split(parts: Sequence[Part], source: str, *, is_newer: bool = False) -> Split:
     """Turn pre-tokenizers into a split pattern, or into several splittings.
+
+    Args:
+        parts: as version 1 of the file has them.
+        source: where they come from.
+        is_newer: the file is of version 2, so that `tokenizers` 1 reads it.
 
     Raises:
         VocabularyError: text is not turned into bytes, or the order is not supported.
@@ -147,7 +156,7 @@ def make_split(parts: Sequence[Part], source: str) -> Split:
     uses_regex = to_bytes.get("use_regex", True)
     if prefix_space and before:
         bare = {**to_bytes, "add_prefix_space": False, "use_regex": False}
-        first = make_split([*before, bare], source)
+        first = make_split([*before, bare], source, is_newer=is_newer)
         if after or not never_takes(first.pat_str, SPACE):
             why = "a blank would be put before every piece, but pieces can have white space"
             raise refused(source, "pre_tokenizer", list(parts), why)
@@ -155,7 +164,7 @@ def make_split(parts: Sequence[Part], source: str) -> Split:
     if uses_regex and not before and not after:
         return Split(R50K_PAT_STR, prefix_space)
     try:
-        read = [(part, one) for part in before for one in _splittings(part, source)]
+        read = [(part, one) for part in before for one in _splittings(part, source, is_newer)]
     except PatternError as error:
         raise type(error)(f"{source}: {error}; {WRAP_HINT}") from error
     try:
@@ -174,7 +183,7 @@ def make_split(parts: Sequence[Part], source: str) -> Split:
     return Split(None, prefix_space, (*splittings, *after))
 
 
-def _splittings(part: Part, source: str) -> Iterator[Splitting]:
+def _splittings(part: Part, source: str, is_newer: bool) -> Iterator[Splitting]:
     """Read a pre-tokenizer."""
     match part:
         case {"type": "Split", "pattern": {"Regex": str() as pattern}, "behavior": str() as how}:
@@ -187,17 +196,20 @@ def _splittings(part: Part, source: str) -> Iterator[Splitting]:
             yield Splitting(literal(text), "removed")
         case {"type": "Digits"}:
             alone = part.get("individual_digits")
-            yield Splitting(r"\p{N}", "isolated" if alone else "contiguous")
+            yield Splitting(_NUMBER, "isolated" if alone else "contiguous")
         case {"type": "WhitespaceSplit"}:
             yield Splitting(r"\s", "removed")
         case {"type": "Whitespace"}:
-            yield Splitting(r"\w+|[^\w\s]+", "removed", inverted=True)
+            more = _newer_word() if is_newer else ""
+            word = rf"[\w{more}]" if more else r"\w"
+            yield Splitting(rf"{word}+|[^\w\s{more}]+", "removed", inverted=True)
         case {"type": "Punctuation"}:
             how = str(part.get("behavior", "Isolated"))
-            yield Splitting(_punctuation(), _behavior(how, part, source))
+            newer = is_newer and how in ("Isolated", "Removed")
+            yield Splitting(_punctuation(newer), _behavior(how, part, source))
         case {"type": "BertPreTokenizer"}:
             yield Splitting(r"\s", "removed")
-            yield Splitting(_punctuation(), "isolated")
+            yield Splitting(_punctuation(is_newer), "isolated")
         case {"type": "UnicodeScripts"}:
             yield Splitting(scripts_pattern(), "removed", inverted=True)
         case {"type": "FixedLength", "length": int() as length} if 0 < length <= _MOST_FIXED:
@@ -290,8 +302,17 @@ def scripts_pattern() -> str:
 
 
 @cache
-def _punctuation() -> str:
+def _newer_word() -> str:
+    r"""Write, for use in a set, what `tokenizers` 1 has in `\w` besides."""
+    added = chars_of("newer word") - chars_of("word")
+    return "".join(rf"\x{{{start:X}}}-\x{{{end - 1:X}}}" for start, end in added.ranges())
+
+
+@cache
+def _punctuation(is_newer: bool) -> str:
     """Write the set of what the pre-tokenizer Punctuation takes for it."""
+    if is_newer:
+        return r"[\p{P}!-/:-@\[-`{-~\x{10ED0}]"
     newer = "".join(
         "-".join(rf"\x{{{edge}}}" for edge in one.split("-")) for one in _NEWER_MARKS.split(" ")
     )

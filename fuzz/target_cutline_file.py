@@ -10,7 +10,6 @@ import random
 import struct
 import tempfile
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,10 +49,10 @@ VALUES: Final = (
 
 def run(data: bytes) -> None:
     rng = Choices(data) if len(data) > MAX_SEED else random.Random(data)
-    header, vocabulary = rng.choice(files())
+    header, vocabulary = rng.choice(FILES)
     fields: Any = copied(header)
     for _ in range(rng.choice((0, 1, 1, 2, 5))):
-        others, other_vocabulary = rng.choice(files())
+        others, other_vocabulary = rng.choice(FILES)
         what = rng.randrange(6)
         if what == 0:
             vocabulary = other_vocabulary
@@ -78,12 +77,6 @@ def sealed(header: bytes, vocabulary: bytes) -> bytes:
     """Make a file of its parts."""
     body = struct.pack("<I", len(header)) + header + vocabulary
     return START + hashlib.sha256(body).digest() + body
-
-
-@cache
-def files() -> tuple[tuple[dict[str, Any], bytes], ...]:
-    """Return header and packed vocabulary of tokenizers of all kinds."""
-    return tuple(map(parts_of, specs()))
 
 
 def specs() -> Iterator[TokenizerSpec]:
@@ -112,3 +105,7 @@ def parts_of(spec: TokenizerSpec) -> tuple[dict[str, Any], bytes]:
         body = path.read_bytes()[len(START) + 32 :]
     (size,) = struct.unpack_from("<I", body)
     return json.loads(body[4 : 4 + size]), body[4 + size :]
+
+
+FILES: Final = tuple(map(parts_of, specs()))
+"""Header and packed vocabulary of tokenizers of all kinds."""

@@ -23,6 +23,7 @@ from cutline.chunking.chunkers import Chunker
 from cutline.chunking.level_choice import _BY_NAME as NAMES_OF_LEVELS
 from cutline.integrations import describing
 from cutline.integrations.describing import chunker_from, chunker_of, describe
+from cutline.protocols import TokenCounter
 from tests.conftest import ROOT
 from tests.integrations.samples import FISH, PYTHON, REPEATED, UNUSUAL
 from tests.pipeline.families import build
@@ -139,8 +140,11 @@ class Sized:
 
     name = "gpt2"
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(cutline.get_encoding("gpt2"), name)
+
+# From Python 3.12 on, `isinstance` does not ask `__getattr__` for what a protocol has.
+for _method, _value in vars(TokenCounter).items():
+    if callable(_value) and not _method.startswith("__"):
+        setattr(Sized, _method, getattr(cutline.get_encoding("gpt2"), _method))
 
 
 class OwnEncoding(cutline.Encoding):

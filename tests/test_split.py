@@ -221,6 +221,23 @@ def test_a_cut_within_a_piece_after_which_all_pieces_are_others() -> None:
             assert chunk.end_index == encoding.split_at(text, n, chunk.start_index)
 
 
+@pytest.mark.parametrize(
+    ("pat_str", "text"),
+    [
+        ("a*b|a|(?s:.)", "a" * 200_000),
+        ("[ab]+x|[ab]|(?s:.)", "ab" * 100_000),
+        (r"\p{L}+|(?:\s*\n){2}|\s|[^\s\p{L}]+", " " * 100_000),
+    ],
+)
+def test_patterns_that_look_far_ahead_cost_no_more_than_windows(pat_str: str, text: str) -> None:
+    # Reading to the end of the text for each piece would take minutes.
+    ranks = with_bytes(())
+    encoding = cutline.Encoding("toy", pat_str=pat_str, mergeable_ranks=ranks, special_tokens={})
+    chunks = encoding.split(text, 100)
+    assert {len(chunk.text) for chunk in chunks} == {100}
+    assert len(encoding.split(text[:2_000], 100, 99)) == 1_901
+
+
 @settings(max_examples=150)
 @given(st.text(max_size=40), st.integers(1, 12), st.integers(0, 11), st.sampled_from(DISTINCT))
 def test_any_text_is_cut_as_defined_or_refused(text: str, n: int, overlap: int, name: str) -> None:

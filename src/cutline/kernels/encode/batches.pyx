@@ -13,8 +13,8 @@ from cython cimport auto_pickle
 from libc.stdlib cimport free, malloc
 
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, LONGER, MERGE_LIMIT, NO_MEMORY, NONE, NOT_FOUND, SHORT_PIECE, Key, barrier,
-    char_bytes, grow, last_key, likely, memcpy, memset, padded_key, prefetch, short_key, uint16_t,
+    INTERRUPTED, LONGER, MERGE_LIMIT, NO_LIMIT, NO_MEMORY, NONE, NOT_FOUND, SHORT_PIECE, Key,
+    barrier, char_bytes, grow, last_key, likely, memcpy, memset, padded_key, prefetch, short_key, uint16_t,
     unlikely, write_key,
 )
 from cutline.kernels.base.signals cimport is_interrupted
@@ -198,7 +198,7 @@ cdef inline void laned_pieces(
     if chunk.at == at < chunk.stop or scan_next_chunk(
         source, text, at, end, min(end - at, CHUNK, BYTES_A_PIECE * min(most, CHUNK))
     ):
-        add_from_chunk(source, text, end, min(most, BATCH_PIECES), batch)
+        add_from_chunk(source, text, end, NO_LIMIT, min(most, BATCH_PIECES), batch)
 
 
 cdef void resume_pieces(
@@ -208,17 +208,36 @@ cdef void resume_pieces(
     """Find the pieces from text[at] on by lanes, at most so many or some more; none: use no lanes.
 
     What lanes found of the whole text stays known, for one who comes back for it, and may begin in the
-    midst of a piece.
+    midst of a piece. Nothing far beyond what is found is read: where pieces depend on it, lanes are
+    not used.
     """
     cdef Chunk* chunk = source.chunk
+    cdef Py_ssize_t limit, piece
     batch.count = 0
     most = min(most + MOST_PIECES_A_WORD, BATCH_PIECES)
     if chunk.start < at < chunk.stop and not seek_piece(chunk, at):
         at = rejoin(source, text, at, end, batch)
         if at == NOT_FOUND:
             return
-    if seek_piece(chunk, at) or scan_next_chunk(source, text, at, end, min(end - at, CHUNK)):
-        add_from_chunk(source, text, end, most, batch)
+    if not seek_piece(chunk, at):
+        limit = min(end, at + 2 * CHUNK)
+        if not scan_next_chunk(source, text, at, limit, min(end - at, CHUNK)):
+            return
+        if chunk.furthest > limit and limit < end:
+            forget_chunk(source, batch)
+            return
+    limit = add_from_chunk(source, text, end, REJOINED, most, batch)
+    for piece in range(batch.count):
+        if batch.lookahead_end[piece] > limit and limit < end:
+            forget_chunk(source, batch)
+            return
+
+
+cdef void forget_chunk(Source* source, Batch* batch) noexcept nogil:
+    """Find nothing, and do without lanes for a while."""
+    source.laned_from = source.chunk.start + CHUNK
+    source.chunk.start = source.chunk.at = source.chunk.stop = 0
+    batch.count = 0
 
 
 cdef Py_ssize_t rejoin(
@@ -251,19 +270,23 @@ cdef inline bint scan_next_chunk(
     return True
 
 
-cdef inline void add_from_chunk(
-    Source* source, const uint8_t* text, Py_ssize_t end, Py_ssize_t most, Batch* batch
+cdef inline Py_ssize_t add_from_chunk(
+    Source* source, const uint8_t* text, Py_ssize_t end,
+    Py_ssize_t reach,       # in: bytes after the last piece that are read at most
+    Py_ssize_t most, Batch* batch
 ) noexcept nogil:
-    """Add the next pieces of the chunk, to at most so many in all."""
-    cdef Py_ssize_t count = batch.count
+    """Add the next pieces of the chunk, to at most so many in all. Returns where reading ended."""
+    cdef Py_ssize_t count = batch.count, limit = end
     cdef Py_ssize_t* starts = &batch.starts[count]
     cdef Py_ssize_t* ends = &batch.ends[count]
     batch.count += take_pieces(source.chunk, most - count, starts, ends)
-    if source.tells_lookahead:
+    if source.tells_lookahead and batch.count > count:
+        limit = min(end, batch.ends[batch.count - 1] + reach)
         tell_lookahead(
-            source.scanner, text, end, source.chunk, batch.count - count, starts, ends,
+            source.scanner, text, limit, source.chunk, batch.count - count, starts, ends,
             &batch.lookahead_end[count],
         )
+    return limit
 
 
 cdef inline Py_ssize_t stream_pieces(

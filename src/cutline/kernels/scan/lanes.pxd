@@ -30,6 +30,7 @@ cdef struct Chunk:
     Py_ssize_t at               # the last end that was taken
     Py_ssize_t word             # the first word of `ends` not wholly taken
     Py_ssize_t n_rescanned      # bytes that joining read
+    Py_ssize_t furthest         # in the text: where it read at most
     bint lost                   # somewhere, a lane was
     uint64_t ends[ENDS_SLOTS]
     uint8_t decided[DECIDED_SLOTS]

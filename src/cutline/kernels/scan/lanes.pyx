@@ -34,7 +34,7 @@ cdef void scan_chunk(
     chunk.lane = size // LANES
     chunk.n = chunk.lane * LANES
     chunk.start = chunk.at = at
-    chunk.word = chunk.n_rescanned = 0
+    chunk.word = chunk.n_rescanned = chunk.furthest = 0
     n_words = (chunk.n + 63) // 64
     run_lanes(scanner.lane_table, text + at, chunk.lane, chunk.decided)
     memset(chunk.decided + chunk.n, 0, 64 + 6)
@@ -103,6 +103,10 @@ cdef void join(
         if joined >= chunk.n:
             chunk.stop = chunk.start + joined
             return
+        if not pays(chunk):
+            clear_ends(chunk, joined, chunk.n)
+            chunk.stop = chunk.start + joined
+            return
     at = last_end(chunk, chunk.n, joined)
     if at > joined and not left_out & NO_UNDOING:
         at = last_end(chunk, at, joined)
@@ -116,11 +120,12 @@ cdef Py_ssize_t rescan(
 ) noexcept nogil:
     """Replace ends by the scanner's from `at` on, until it meets the lane beyond the seam.
 
-    Returns where they meet; a place beyond the chunk if the last piece leaves it.
+    Returns where they meet; a place beyond the chunk if the last piece leaves it; where the scanner
+    is, if it does not pay to go on.
     """
     cdef Py_ssize_t piece_end, limit = chunk.start + chunk.n if left_out & NO_LOOK_BEYOND else end
     cdef bint met = False
-    while not met:
+    while not met and pays(chunk):
         piece_end = rescan_piece(scanner, text, limit, at, chunk)
         if piece_end >= chunk.n:
             if not left_out & NO_CLEARING_BEYOND:
@@ -136,6 +141,11 @@ cdef Py_ssize_t rescan(
     return at
 
 
+cdef inline bint pays(const Chunk* chunk) noexcept nogil:
+    """Whether joining has not read much more than it does but for patterns that look far ahead."""
+    return chunk.n_rescanned <= 4 * chunk.n
+
+
 cdef inline Py_ssize_t rescan_piece(
     const Scanner* scanner, const uint8_t* text, Py_ssize_t end, Py_ssize_t at, Chunk* chunk
 ) noexcept nogil:
@@ -143,6 +153,7 @@ cdef inline Py_ssize_t rescan_piece(
     cdef Py_ssize_t lookahead_end = 0, start = chunk.start + at, byte
     cdef Py_ssize_t piece_end = plain_end(scanner, text, start, end, &lookahead_end) - chunk.start
     chunk.n_rescanned += lookahead_end - start
+    chunk.furthest = max(chunk.furthest, lookahead_end)
     if piece_end < chunk.n:
         # What a lane reported of it need not hold for this piece: see tell_lookahead.
         for byte in range(4):

@@ -408,7 +408,7 @@ REFUSED: dict[str, tuple[Change, type[ValueError], str]] = {
         "only vocabularies in which a token merges in one way can be read",
     ),
     "a pattern that is none": (set_pattern("("), PatternError, "is not closed"),
-    "another dialect": (set_pattern(r"\w+"), UnsupportedPatternError, r"escape '\\w'"),
+    "another dialect": (set_pattern(r"\h+"), UnsupportedPatternError, r"escape '\\h'"),
     "a pattern that is too deep": (
         set_pattern("(" * 3_000 + "a" + ")" * 3_000),
         UnsupportedPatternError,

@@ -27,9 +27,9 @@ def test_a_target_finds_what_is_not_refused_any_more(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(cutline_file, "problem_of", lambda spec: "")
     target = importlib.import_module("fuzz.target_cutline_file")
     # What an input means depends on the tokenizers there are, so several are tried.
+    inputs = [number.to_bytes(2, "big") for number in range(2_000)]
     with pytest.raises((AssertionError, KeyError, ValueError)):
-        for number in range(2_000):
-            target.run(number.to_bytes(2, "big"))
+        any(map(target.run, inputs))
 
 
 def test_lines_of_a_kernel_are_found_in_what_cython_writes(tmp_path: Path) -> None:

@@ -302,3 +302,23 @@ def test_chunks_are_those_that_a_search_without_the_kernel_finds(
         with monkeypatch.context() as patch:
             patch.setattr("cutline.chunking.chunk_finder.CutsAtBreaks", _Never)
             assert found == chunks(text, size, min_fill)
+
+
+@pytest.mark.parametrize("behavior", ["isolated", "removed", "merged_with_next"])
+def test_a_character_may_become_many_words(behavior: str) -> None:
+    # U+FDFA becomes 18 characters.
+    tokenizer = tokenizers.Tokenizer(
+        tokenizers.models.WordPiece(
+            {"[UNK]": 0, "ا": 1, "ل": 2, "x": 3, "##ل": 4}, unk_token="[UNK]"
+        )
+    )
+    tokenizer.normalizer = tokenizers.normalizers.NFKC()
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(
+        [
+            tokenizers.pre_tokenizers.WhitespaceSplit(),
+            tokenizers.pre_tokenizers.Split(tokenizers.Regex(r"\p{L}"), behavior),
+        ]
+    )
+    encoding = cutline.Encoding.from_tokenizers(tokenizer, "t")
+    for text in ("x \ufdfb", "\ufdfa" * 40, "x" * 63 + "\ufdfa\ufdfa"):
+        assert encoding.encode(text) == tokenizer.encode(text, add_special_tokens=False).ids

@@ -16,7 +16,7 @@ cdef extern from "native.h":
     const void* published "cutline_published_address"(const void** place) noexcept nogil
 
 cdef enum:
-    MOST_BREAKS = 30
+    MOST_BREAKS = 62            # of an image: see WORD_SLOTS and ROOM of the reader
     NEED_BLOCK = -3
     WATCHED = 1 << 20           # characters from one look for signals to the next
 
@@ -79,7 +79,10 @@ cdef class CharMap:
             breaks = breaks_in(block.images_bytes + used, n)
             if n > 255 or breaks > MOST_BREAKS:
                 free_block(block)
-                raise ValueError(f"a character of block {number} becomes {n} bytes")
+                raise ValueError(
+                    f"a character of block {number} becomes {n} bytes with {breaks} marks of words "
+                    f"between them; at most 255 and {MOST_BREAKS} are supported"
+                )
             image = &block.images[at]
             image.offset = used
             image.n = n

@@ -10,7 +10,7 @@ from cutline.kernels.words.char_map cimport CharBlock, CharMap
 
 cdef enum:
     WORDS = 64              # of a batch, and those of one more character
-    WORD_SLOTS = 96
+    WORD_SLOTS = 128
     ONLY_WHITE = 2
     TOO_LONG = -1           # instead of the bytes of a word with more characters than models take
 

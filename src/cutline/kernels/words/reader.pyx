@@ -15,7 +15,7 @@ from cutline.kernels.words.char_map cimport GAP, LOOK, MARKED, SHORT_IMAGE, WHIT
 from cutline.kernels.words.images cimport BLANK, META
 
 cdef enum:
-    ROOM = 288              # bytes of an image and a META, and what keys read beyond a word
+    ROOM = 320              # bytes of an image and a META a word, and what keys read beyond a word
     STRETCH = 4096
     WATCHED = 1 << 14       # characters of a word that are added to the watch at a time
 

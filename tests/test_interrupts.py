@@ -51,7 +51,6 @@ WORDS: Final = TokenizerSpec(
     None,
     model=WordPiece(0),
 )
-CODE: Final = "def f(x):\n    return [x, 1]\n\n\n" * 40_000
 
 
 def in_a_block(chunker: cutline.Chunker) -> None:
@@ -89,7 +88,6 @@ CALLS: dict[str, Callable[[], Any]] = {
     "chunk_batch, overlap": lambda: in_a_block(cutline.TokenChunker(ENCODING, 200, 50)),
     "chunk_batch, breaks": lambda: in_a_block(cutline.TextChunker(ENCODING, 200)),
     "MarkdownChunker": lambda: cutline.MarkdownChunker(ENCODING, 100).chunk(PROSE),
-    "CodeChunker": lambda: cutline.CodeChunker("python", ENCODING, 100).chunk(CODE),
     "pack": lambda: cutline.pack([SHORT] * 20_000, 1_000_000, encoding=ENCODING),
     "token slots": lambda: build.token_slots(*HASHED[:2]),
     "left lengths": lambda: build.monotone_left_lengths(*HASHED),

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["ALIASES", "code_languages", "code_structure"]
 
 _NAMES: Final = ("definition", "member", "statement", *("inner 1", "inner 2", "inner 3"), "line")
-_QUICK_BYTES: Final = 1 << 16  # parsed within milliseconds
 ALIASES: Final = {
     **{"c#": "csharp", "c_sharp": "csharp", "c++": "cpp", "cs": "csharp"},
     **{"golang": "go", "js": "javascript", "jsx": "javascript", "kt": "kotlin", "py": "python"},
@@ -157,15 +156,7 @@ def _parser(name: str) -> Callable[[bytes], "Tree | None"]:
     parser = Parser(language)
 
     def parse(source: bytes) -> "Tree | None":
-        if not is_parsed(source, name):
-            return None
-        if len(source) <= _QUICK_BYTES:
-            return parser.parse(source)
-        # Python's code, which is called all the time, is where Ctrl-C is looked for.
-        return parser.parse(
-            lambda at, _: source[at : at + _QUICK_BYTES],
-            progress_callback=lambda at, has_error: False,
-        )
+        return parser.parse(source) if is_parsed(source, name) else None
 
     return parse
 

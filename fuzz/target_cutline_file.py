@@ -16,13 +16,23 @@ from typing import Any, Final
 from cutline.errors import UnsupportedPatternError
 from cutline.formats.cutline_file import write_cutline
 from cutline.formats.typed_json import to_json
-from cutline.normalizing import Form, Lower, Prepend, Replace, Spell, Strip, Unknown
+from cutline.normalizing import (
+    Form,
+    Lead,
+    Lower,
+    NewerForm,
+    Prepend,
+    Replace,
+    Spell,
+    Strip,
+    Unknown,
+)
 from cutline.pretokenize.splitting import Splitting
 from cutline.spec import AddedToken, Characters, TokenizerSpec
 from cutline.words.joining import JoinMetaspace, JoinWordPiece
 from cutline.words.models import Unigram, WordPiece
 from cutline.words.splitting import Metaspace, SplitClass, WhitespaceSplit
-from cutline.words.steps import ByCharacter, Collapse
+from cutline.words.steps import ByCharacter, Collapse, ReplaceEach
 from fuzz.grammar import Choices
 from fuzz.target_native import START, load
 from fuzz.target_tokenizer_json import MAX_SEED, change, check, copied
@@ -42,7 +52,8 @@ VALUES: Final = (
         Metaspace("first"), WhitespaceSplit(), SplitClass("digits", "contiguous"),
         JoinWordPiece(), JoinMetaspace("never", "\u2581", True), Splitting("a|b", "removed", True),
         AddedToken("ab", 1), AddedToken("x", 2**31, False, True, True, True, True),
-        Characters({}, 0, False),
+        Characters({}, 0, False), NewerForm("NFKC"), Lead("\u2581"), Lead(""),
+        ReplaceEach("[0-9]", " "), ReplaceEach("ab", ""), SplitClass("[^a]", "removed"),
     )),
 )  # fmt: skip
 

@@ -63,12 +63,9 @@ def test_cuts_are_the_greatest_that_fit(name: str) -> None:
 def test_cuts_with_random_merges(seed: int, at_end: bool) -> None:
     chooser = random.Random(seed)
     if at_end:
-        inner, last, merges = ["a", "b"], [f"{one}{test_word_ends.SUFFIX}" for one in "ab"], []
-        for _ in range(chooser.randint(1, 12)):
-            pair = chooser.choice(inner), chooser.choice([*inner, *last])
-            if pair not in merges:
-                merges.append(pair)
-                (last if pair[1] in last else inner).append("".join(pair))
+        inner, last = ["a", "b"], [f"{one}{test_word_ends.SUFFIX}" for one in "ab"]
+        n = chooser.randint(1, 12)
+        merges = test_word_ends.drawn_merges(chooser, n, inner, last, longest=1 << 16)
         tokenizer = test_word_ends.made(merges)
     else:
         first, inner = ["a", "b"], [PREFIX + one for one in "ab"]

@@ -15,6 +15,7 @@ from cutline.formats.tokenizer_json import Part, refused
 from cutline.formats.word_json import word_steps
 from cutline.normalizing import SPACE, Form, Lower, Prepend, Replace, Step, Strip
 from cutline.pretokenize.analysis import START, Tables
+from cutline.pretokenize.charset import CharSet
 from cutline.pretokenize.compiled import ACCEPT_HERE
 from cutline.pretokenize.composing import DROPPED, Matches, Run, Runs, Stage, compose
 from cutline.pretokenize.oniguruma import from_oniguruma, from_oniguruma_for_search
@@ -45,19 +46,8 @@ _BEHAVIORS: Final[dict[str, Behavior]] = {
     "MergedWithNext": "merged with next",
 }
 _MOST_FIXED: Final = 1_000  # characters of a piece: an automaton has a state for each
+_ASCII: Final = CharSet.from_ranges([(0, 0x80)])
 _AROUND_SPACE: Final = ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents")
-
-_NUMBER: Final = r"[\p{N}\x{11DE0}-\x{11DE9}\x{16FF4}-\x{16FF6}]"
-"""What the pre-tokenizer Digits takes for one: it has Unicode 17."""
-
-_NEWER_MARKS: Final = (
-    "61D 9FD A76 C77 C84 1B4E-1B4F 1B7D-1B7F 2E43-2E4F 2E52-2E5D 10D6E 10EAD 10F55-10F59 "
-    "10F86-10F89 113D4-113D5 113D7-113D8 1144B-1144F 1145A-1145B 1145D 11660-1166C 116B9 1183B "
-    "11944-11946 119E2 11A3F-11A46 11A9A-11A9C 11A9E-11AA2 11B00-11B09 11BE1 11C41-11C45 "
-    "11C70-11C71 11EF7-11EF8 11F43-11F4F 11FFF 12FF1-12FF2 16D6D-16D6F 16E97-16E9A 16FE2 1E5FF "
-    "1E95E-1E95F"
-)
-r"""In `\p{P}`, but not in the pre-tokenizer Punctuation, which has an older Unicode version."""
 
 
 def make_steps(parts: Sequence[Part], source: str) -> tuple[Step, ...]:
@@ -196,7 +186,7 @@ def _splittings(part: Part, source: str, is_newer: bool) -> Iterator[Splitting]:
             yield Splitting(literal(text), "removed")
         case {"type": "Digits"}:
             alone = part.get("individual_digits")
-            yield Splitting(_NUMBER, "isolated" if alone else "contiguous")
+            yield Splitting(_number(), "isolated" if alone else "contiguous")
         case {"type": "WhitespaceSplit"}:
             yield Splitting(r"\s", "removed")
         case {"type": "Whitespace"}:
@@ -302,21 +292,40 @@ def scripts_pattern() -> str:
 
 
 @cache
+def _number() -> str:
+    """Write the set of what the pre-tokenizer Digits takes for one: it has Unicode 17."""
+    return rf"[\p{{N}}{_written(chars_of('digits') - _property('N'))}]"
+
+
+@cache
 def _newer_word() -> str:
     r"""Write, for use in a set, what `tokenizers` 1 has in `\w` besides."""
-    added = chars_of("newer word") - chars_of("word")
-    return "".join(rf"\x{{{start:X}}}-\x{{{end - 1:X}}}" for start, end in added.ranges())
+    return _written(chars_of("newer word") - chars_of("word"))
 
 
 @cache
 def _punctuation(is_newer: bool) -> str:
-    """Write the set of what the pre-tokenizer Punctuation takes for it."""
-    if is_newer:
-        return r"[\p{P}!-/:-@\[-`{-~\x{10ED0}]"
-    newer = "".join(
-        "-".join(rf"\x{{{edge}}}" for edge in one.split("-")) for one in _NEWER_MARKS.split(" ")
+    r"""Write the set of what the pre-tokenizer Punctuation takes for it.
+
+    Without that of `tokenizers` 1 it has an older Unicode version than `\p{P}`.
+    """
+    members, known = chars_of("newer punctuation" if is_newer else "punctuation"), _property("P")
+    more = rf"\p{{P}}!-/:-@\[-`{{-~{_written(members - known - _ASCII)}"
+    return f"[{more}]" if is_newer else f"[[{more}]&&[^{_written(known - members)}]]"
+
+
+def _property(name: str) -> CharSet:
+    found = find_property(name)
+    assert found is not None
+    return found
+
+
+def _written(chars: CharSet) -> str:
+    """Write characters for use in a set."""
+    spans = ((start, end - 1) for start, end in chars.ranges())
+    return "".join(
+        rf"\x{{{first:X}}}" + (rf"-\x{{{last:X}}}" if last > first else "") for first, last in spans
     )
-    return rf"[[\p{{P}}!-/:-@\[-`{{-~\x{{166D}}\x{{111C9}}]&&[^{newer}]]"
 
 
 def _atom(pattern: str) -> CharClass | None:

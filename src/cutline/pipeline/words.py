@@ -86,9 +86,8 @@ class WordPipeline(Pipeline):
         arena, offsets = _with_meta(vocabulary, self._meta)
         if isinstance(model, WordPiece):
             options["continuation"] = model.prefix.encode()
-            options["most_characters"] = min(
-                model.max_word_characters, maxsize
-            )  # no text is longer
+            # No text is longer than the latter.
+            options["most_characters"] = min(model.max_word_characters, maxsize)
             return arena, offsets, vocabulary.ids, model.unk_id, options
         assert model.unk_id is not None
         scores = np.frombuffer(model.scores, dtype="<f8").astype(np.float64)

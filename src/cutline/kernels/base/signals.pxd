@@ -40,6 +40,11 @@ cdef inline int raise_pending() except -1:
     return -1
 
 
+cdef inline int raise_if_interrupted() except -1:
+    """Look for signals now, and raise what ends the work."""
+    return look()
+
+
 cdef inline int run_handlers() except -1:
     """Call the handlers of signals that were deferred, and raise what they raise."""
     return PyErr_CheckSignals()

@@ -14,8 +14,8 @@ from libc.stdlib cimport free, malloc
 
 from cutline.kernels.base.common cimport (
     INTERRUPTED, LONGER, MERGE_LIMIT, NO_LIMIT, NO_MEMORY, NONE, NOT_FOUND, SHORT_PIECE, Key,
-    barrier, char_bytes, grow, last_key, likely, memcpy, memset, padded_key, prefetch, short_key, uint16_t,
-    unlikely, write_key,
+    barrier, char_bytes, grow, last_key, likely, memcpy, memset, padded_key, prefetch, short_key,
+    uint16_t, unlikely, write_key,
 )
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.bpe.backtracking cimport backtrack
@@ -43,8 +43,8 @@ cdef enum:
     AHEAD = 8               # pieces missed whose tables are fetched beforehand
     RING_BITS = 6           # bytes of the ring for each slot of its index
     LEAST_RING_BITS = 12    # a ring has room for the longest piece stored
-    REJOINED = 512          # bytes scanned at most to meet a scan from elsewhere
-    REJOINED_PIECES = 8     # and pieces
+    NEAR = 512              # bytes: who comes back for pieces reads no further beyond them
+    REJOINED_PIECES = 8     # at most, until they meet those of a scan from elsewhere
     BYTES_A_PIECE = 8       # with so many, few pieces are found that are not asked for
     BACKTRACKING_BUDGET = 1 << 12      # bytes of a piece matched to no use before it gives up
     WATCHED = 1 << 14       # bytes of a piece that are added to the watch at a time
@@ -213,20 +213,22 @@ cdef void resume_pieces(
     """
     cdef Chunk* chunk = source.chunk
     cdef Py_ssize_t limit, piece
+    cdef bint is_found = seek_piece(chunk, at)
     batch.count = 0
     most = min(most + MOST_PIECES_A_WORD, BATCH_PIECES)
-    if chunk.start < at < chunk.stop and not seek_piece(chunk, at):
+    if not is_found and chunk.start < at < chunk.stop:
         at = rejoin(source, text, at, end, batch)
         if at == NOT_FOUND:
             return
-    if not seek_piece(chunk, at):
+        is_found = at < chunk.stop
+    if not is_found:
         limit = min(end, at + 2 * CHUNK)
         if not scan_next_chunk(source, text, at, limit, min(end - at, CHUNK)):
             return
         if chunk.furthest > limit and limit < end:
             forget_chunk(source, batch)
             return
-    limit = add_from_chunk(source, text, end, REJOINED, most, batch)
+    limit = add_from_chunk(source, text, end, NEAR, most, batch)
     for piece in range(batch.count):
         if batch.lookahead_end[piece] > limit and limit < end:
             forget_chunk(source, batch)
@@ -244,7 +246,7 @@ cdef Py_ssize_t rejoin(
     Source* source, const uint8_t* text, Py_ssize_t at, Py_ssize_t end, Batch* batch
 ) noexcept nogil:
     """Find pieces until one ends where one of the chunk does. Returns where; NOT_FOUND: not soon."""
-    cdef Py_ssize_t limit = min(end, at + REJOINED)
+    cdef Py_ssize_t limit = min(end, at + NEAR)
     while batch.count < REJOINED_PIECES:
         batch.starts[batch.count] = at
         at = scan_piece(source.scanner, text, at, limit, &batch.lookahead_end[batch.count])

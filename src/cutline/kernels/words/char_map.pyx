@@ -8,7 +8,7 @@ from libc.stdlib cimport calloc, free
 
 from cutline.kernels.base.characters cimport Characters, Unit, char_at, characters_of
 from cutline.kernels.base.common cimport NOT_FOUND, characters_in, grow
-from cutline.kernels.base.signals cimport look, raise_pending
+from cutline.kernels.base.signals cimport raise_if_interrupted
 from cutline.kernels.words.images cimport BLANK, BREAK, META, Edges, ImageMaker, most_bytes
 
 cdef extern from "native.h":
@@ -137,8 +137,7 @@ cdef class CharMap:
         """The first character from `at` on that is entangled, or NOT_FOUND."""
         cdef Py_ssize_t found, stop
         while True:
-            if look() < 0:
-                raise_pending()
+            raise_if_interrupted()
             stop = min(text.n, at + WATCHED)
             with nogil:
                 found = self.look_through(text, stop, &at)
@@ -208,8 +207,7 @@ cdef class CharMap:
         """The first place from `at` on where a word ends whatever is around, or NOT_FOUND."""
         cdef Py_ssize_t stop
         while at < text.n:
-            if look() < 0:
-                raise_pending()
+            raise_if_interrupted()
             stop = min(text.n, at + WATCHED)
             with nogil:
                 while at < stop and not self.is_sure(text, at):
@@ -225,8 +223,7 @@ cdef class CharMap:
         cdef Py_ssize_t stop
         at -= 1
         while at > at_least:
-            if look() < 0:
-                raise_pending()
+            raise_if_interrupted()
             stop = max(at_least, at - WATCHED)
             with nogil:
                 while at > stop and not self.is_sure(text, at):

@@ -12,12 +12,13 @@ from cutline.errors import VocabularyError
 from cutline.formats.huggingface import float_of_serde
 from cutline.formats.typed_json import from_json, to_json
 from cutline.formats.whole_json import _written
+from cutline.normalizing import Prepend
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.vocabulary import Vocabulary
 from cutline.words.models import WordPiece
 from cutline.words.splitting import SplitClass
 from tests.pipeline.characters import CONFIGURATIONS as OVER_CHARACTERS
-from tests.pipeline.characters import tokenizers
+from tests.pipeline.characters import make_document, tokenizers
 from tests.pipeline.families import FAMILIES, build, texts_with
 from tests.pipeline.test_characters import pair, texts_of
 from tests.texts import NAMED_TEXTS
@@ -134,6 +135,17 @@ def test_what_no_file_can_say_is_refused(tmp_path: Path) -> None:
             encoding.save(tmp_path / path)
     encoding.save(tmp_path / "x.cutline")
     assert cutline.load(tmp_path / "x.cutline")._spec == spec
+
+
+def test_a_prefix_alone_before_characters_is_refused_in_writing(tmp_path: Path) -> None:
+    spec = cutline.Encoding.from_tokenizers(
+        tokenizers.Tokenizer.from_str(make_document("gemma"))
+    )._spec
+    encoding = cutline.Encoding.from_spec(
+        spec._replace(normalizer=(Prepend("x"), spec.normalizer[-1]))
+    )
+    with pytest.raises(VocabularyError, match=r"cannot say exactly.*save as \.cutline"):
+        encoding.save(tmp_path / "x.json")
 
 
 def test_scores_are_read_to_the_last_bit() -> None:

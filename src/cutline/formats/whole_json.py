@@ -350,7 +350,7 @@ def _with_suffix(text: str) -> str:
 
 def _preparations(spec: TokenizerSpec, steps: list[Any]) -> Iterator[tuple[Any, Any]]:
     """Yield normalizers and pre-tokenizers that prepare a text by these steps."""
-    if steps and isinstance(steps[-1], Prepend):
+    if len(steps) > 1 and isinstance(steps[-1], Prepend):
         *before, _, prefix = steps
         led = Prepend(prefix.prefix.replace(" ", BLANK))
         yield normalizers([*before, led, _FROM_BLANK]), None

@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import errno
 import functools
 import json
 import pickle
@@ -348,6 +349,47 @@ def test_a_missing_file_is_file_not_found(name: str, tmp_path: Path) -> None:
     given: dict[str, Any] = {"pat_str": None} if name in ("x.tiktoken", "vocab.json") else {}
     with pytest.raises(FileNotFoundError):
         cutline.load(tmp_path / name, **given)
+
+
+MISTAKEN = {
+    "o200k_base": r"; that is a packaged encoding: cutline\.get_encoding\('o200k_base'\)",
+    "gpt-4o": r"; that is a model: cutline\.encoding_for_model\('gpt-4o'\)",
+    "o200k": r"; did you mean 'o200k_base'\?: 'o200k'",
+    "BAAI/bge-m3": r"; a model of the .* is loaded by cutline\.from_pretrained\('BAAI/bge-m3'\)",
+    "nothing.json": r"no such file or directory: 'nothing\.json'",
+    "./gpt2.cutline": r"no such file or directory: 'gpt2\.cutline'",
+}
+
+
+@pytest.mark.parametrize("name", MISTAKEN)
+def test_a_name_that_is_no_path_is_told_where_it_belongs(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match=MISTAKEN[name]) as caught:
+        cutline.load(name)
+    assert caught.value.errno == errno.ENOENT
+    assert caught.value.filename == str(Path(name))
+
+
+@pytest.mark.parametrize("name", ["o200k_base", "gpt-4o"])
+def test_the_hub_is_not_asked_for_names_of_openai(name: str) -> None:
+    with pytest.raises(cutline.UnknownEncodingError, match=rf"has no model '{name}'; that is a "):
+        cutline.from_pretrained(name)
+
+
+@pytest.mark.parametrize("wrong", [None, 5, b"gpt2", ["gpt2"]])
+def test_what_is_no_path_is_named(wrong: Any) -> None:
+    kind = type(wrong).__name__
+    with pytest.raises(TypeError, match=f"path must be a str or a path, got {kind}"):
+        cutline.load(wrong)
+    with pytest.raises(TypeError, match=f"name must be a str or a path, got {kind}"):
+        cutline.from_pretrained(wrong)
+
+
+def test_a_path_instead_of_an_encoding_is_told_to_be_loaded(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"got \w+Path: use cutline\.load\('.*x\.json'\)"):
+        cutline.TextChunker(tmp_path / "x.json", 12)  # type: ignore[arg-type]
 
 
 def test_a_missing_half_of_the_pair_is_named(tmp_path: Path) -> None:

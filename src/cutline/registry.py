@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from errno import ENOENT
 from os import PathLike
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
 from cutline.encoding import Encoding
+from cutline.errors import UnknownEncodingError
 from cutline.text_encoder import TextEncoder
 
 if TYPE_CHECKING:
@@ -138,6 +140,8 @@ def token_counter_of(encoding: TokenCounter | str) -> TokenCounter:
     if isinstance(encoding, TokenCounter):
         return encoding
     hint = "use cutline.wrap(...)" if hasattr(encoding, "encode") else "use get_encoding(...)"
+    if isinstance(encoding, PathLike):
+        hint = f"use cutline.load({str(encoding)!r})"
     raise TypeError(
         "encoding must be an Encoding, its name, or a wrapped tokenizer, got "
         f"{type(encoding).__name__}: {hint}"
@@ -207,9 +211,36 @@ def load(
 
     from cutline.pretrained.side_files import read_facts
 
-    path = Path(path)
+    path = Path(_checked_path(path, "path"))
     facts = read_facts(path) if path.is_dir() else None
+    if not path.exists():
+        raise FileNotFoundError(ENOENT, _missing(str(path)), str(path))
     return _load(path, {"path": str(path.absolute())}, facts, pat_str, special_tokens, name)
+
+
+def _need_hub_name(name: str) -> None:
+    """Refuse names that are packaged or OpenAI's; "gpt2" is on the Hub, too."""
+    from cutline.vocabulary.names import kind_of_name
+
+    if "/" not in name and name != "gpt2" and (hint := kind_of_name(name)) is not None:
+        raise UnknownEncodingError(f"the Hugging Face Hub has no model {name!r}; {hint}")
+
+
+def _checked_path(path: Any, argument: str) -> str | PathLike[str]:
+    if isinstance(path, str | PathLike):
+        return path
+    raise TypeError(f"{argument} must be a str or a path, got {type(path).__name__}")
+
+
+def _missing(path: str) -> str:
+    """Return what the error of a missing file says; a name was probably meant for another call."""
+    from cutline.vocabulary import PACKAGED_ENCODINGS
+    from cutline.vocabulary.names import is_like_path, kind_of_name, near_names
+
+    hint = (
+        None if is_like_path(path) else kind_of_name(path) or near_names(path, PACKAGED_ENCODINGS)
+    )
+    return "no such file or directory" if hint is None else f"no such file or folder; {hint}"
 
 
 def _load(
@@ -273,9 +304,10 @@ def from_pretrained(
     from cutline.formats.reading import TOKENIZER_FILES
     from cutline.pretrained.hub import fetch, local_path
 
-    if (path := local_path(name)) is not None:
+    if (path := local_path(_checked_path(name, "name"))) is not None:
         return load(path, pat_str=pat_str, special_tokens=special_tokens)
     name = str(name)
+    _need_hub_name(name)
     found = fetch(
         name, TOKENIZER_FILES, revision=revision, token=token, local_files_only=local_files_only
     )

@@ -42,6 +42,16 @@ def test_model_has_the_encoding_that_tiktoken_gives_it(model: str) -> None:
             "no encoding is known for model 'zzz'; "
             "an encoding can also be chosen by its name, as 'o200k_base'",
         ),
+        (
+            "o200k_base",
+            "no encoding is known for model 'o200k_base'; that is a packaged encoding: "
+            "cutline.get_encoding('o200k_base') returns it",
+        ),
+        (
+            "BAAI/bge-m3",
+            "no encoding is known for model 'BAAI/bge-m3'; a model of the Hugging Face Hub is "
+            "loaded by cutline.from_pretrained('BAAI/bge-m3')",
+        ),
         (None, "a model name is a str, got None"),
     ],
 )
@@ -50,3 +60,7 @@ def test_an_unknown_model_gets_a_way_out(model: str, message: str) -> None:
         encoding_name_for_model(model)
     assert str(caught.value) == message
     assert isinstance(caught.value, KeyError)
+
+
+def test_arguments_have_the_names_that_tiktoken_gives_them() -> None:
+    assert encoding_name_for_model(model_name="gpt-4o") == "o200k_base"

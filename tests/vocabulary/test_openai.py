@@ -1,7 +1,7 @@
 import hashlib
 from base64 import b64encode
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -149,7 +149,11 @@ def test_a_damaged_or_missing_file_is_named(
 UNKNOWN_NAMES = {
     "o200k": "no encoding is named 'o200k'; did you mean 'o200k_base'?",
     "P50K_EDIT": "no encoding is named 'P50K_EDIT'; did you mean 'p50k_edit'",
-    "gpt-4o": "no encoding is named 'gpt-4o'; that is a model: encoding_for_model('gpt-4o') finds",
+    "gpt-4o": "no encoding is named 'gpt-4o'; that is a model: cutline.encoding_for_model('gpt-4",
+    "gpt-4o-2024-05-13": "no encoding is named 'gpt-4o-2024-05-13'; that is a model: cutline.e",
+    "BAAI/bge-m3": "no encoding is named 'BAAI/bge-m3'; a model of the Hugging Face Hub is loaded",
+    "./bge": "no encoding is named './bge'; for a file use cutline.load('./bge')",
+    "m/tokenizer.json": "no encoding is named 'm/tokenizer.json'; for a file use cutline.load('m/",
     "": "no encoding is named ''; packaged are cl100k_base, gpt2, o200k_base, o200k_harmony, "
     "p50k_base, p50k_edit, r50k_base; tiktoken's plugins are not searched",
 }
@@ -167,6 +171,13 @@ def test_an_unknown_name_gets_a_way_out(name: str) -> None:
 def test_a_name_that_is_no_text_is_refused(name: object) -> None:
     with pytest.raises(UnknownEncodingError, match="an encoding name is a str, got "):
         packaged_encoding(name)  # type: ignore[arg-type]
+
+
+def test_a_path_instead_of_a_name_is_told_to_be_loaded() -> None:
+    with pytest.raises(
+        UnknownEncodingError, match=r"Path\('a/b.json'\): .*cutline.load\('a/b.json'\)"
+    ):
+        packaged_encoding(PurePosixPath("a/b.json"))  # type: ignore[arg-type]
 
 
 def test_every_model_has_a_packaged_encoding() -> None:

@@ -175,6 +175,9 @@ def choose_encoding(
     """
     # Imported here: `cutline --help` should not wait for the encoder.
     import cutline
+    from cutline.vocabulary import PACKAGED_ENCODINGS
+    from cutline.vocabulary.models import encoding_of_model
+    from cutline.vocabulary.names import is_like_path
 
     if model is None:
         name = DEFAULT_ENCODING if encoding_name is None else encoding_name
@@ -185,13 +188,19 @@ def choose_encoding(
                 return _load(name, hint)
             if "/" in name:
                 return _from_hub(name, hint)
-            raise click.BadParameter(str(error), param_hint=hint) from error
+            problem = str(error)
+            if encoding_of_model(name) is not None and hint == "--encoding":
+                problem = f"{name!r} is a model, whose encoding is found by --model {name}"
+            raise click.BadParameter(problem, param_hint=hint) from error
     if encoding_name is not None:
         raise click.UsageError("--encoding and --model exclude each other: give one of them")
     try:
         return cutline.encoding_for_model(model)
     except UnknownModelError as error:
-        raise click.BadParameter(str(error), param_hint="--model") from error
+        problem = str(error)
+        if model in PACKAGED_ENCODINGS or is_like_path(model) or "/" in model:
+            problem = f"{model!r} is not a model of OpenAI's: pass --encoding {model}"
+        raise click.BadParameter(problem, param_hint="--model") from error
 
 
 def _from_hub(name: str, hint: str) -> "Encoding":

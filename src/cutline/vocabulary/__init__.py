@@ -1,10 +1,7 @@
 """`Vocabulary`: a tokenizer's mergeable tokens; and the packaged encodings."""
 
-from cutline.vocabulary.models import (
-    MODEL_PREFIX_TO_ENCODING,
-    MODEL_TO_ENCODING,
-    encoding_name_for_model,
-)
+from cutline.vocabulary.models import MODEL_PREFIX_TO_ENCODING, MODEL_TO_ENCODING
+from cutline.vocabulary.names import encoding_name_for_model, packaged_encoding
 from cutline.vocabulary.openai import (
     CL100K_PAT_STR,
     CONTENT_SHA256,
@@ -15,7 +12,6 @@ from cutline.vocabulary.openai import (
     PackagedEncoding,
     is_packaged,
     list_encoding_names,
-    packaged_encoding,
     packaged_vocabulary,
 )
 from cutline.vocabulary.packed import pack, unpack

@@ -5,9 +5,7 @@ Source: the tables are those of tiktoken 0.14 (`tiktoken/model.py`, MIT license)
 
 from typing import Final
 
-from cutline.errors import UnknownModelError
-
-__all__ = ["MODEL_PREFIX_TO_ENCODING", "MODEL_TO_ENCODING", "encoding_name_for_model"]
+__all__ = ["MODEL_PREFIX_TO_ENCODING", "MODEL_TO_ENCODING", "encoding_of_model"]
 
 MODEL_TO_ENCODING: Final[dict[str, str]] = {
     "o1": "o200k_base",
@@ -80,31 +78,11 @@ MODEL_PREFIX_TO_ENCODING: Final[dict[str, str]] = {
 """Dated and fine-tuned models by the prefix of their name; the first match counts."""
 
 
-def encoding_name_for_model(model: str) -> str:
-    """Name the encoding that a model uses.
-
-    Args:
-        model: a model's full name, or one with the prefix of a known family
-            (`gpt-4o-2024-05-13`, `ft:gpt-4o:...`), so that new dated versions work.
-
-    Raises:
-        UnknownModelError: no entry matches; suggests similar names.
-
-    >>> encoding_name_for_model("gpt-4o-mini")
-    'o200k_base'
-    """
-    if not isinstance(model, str):
-        raise UnknownModelError(f"a model name is a str, got {model!r}")
-    if model in MODEL_TO_ENCODING:
-        return MODEL_TO_ENCODING[model]
+def encoding_of_model(name: str) -> str | None:
+    """Return the name of the encoding of a model; None: the tables do not have it."""
+    if name in MODEL_TO_ENCODING:
+        return MODEL_TO_ENCODING[name]
     for prefix, encoding_name in MODEL_PREFIX_TO_ENCODING.items():
-        if model.startswith(prefix):
+        if name.startswith(prefix):
             return encoding_name
-    from difflib import get_close_matches
-
-    near = get_close_matches(model.lower(), MODEL_TO_ENCODING, n=3)
-    suggestion = f"did you mean {' or '.join(map(repr, near))}? otherwise " if near else ""
-    raise UnknownModelError(
-        f"no encoding is known for model {model!r}; {suggestion}"
-        "an encoding can also be chosen by its name, as 'o200k_base'"
-    )
+    return None

@@ -9,8 +9,7 @@ from os import path  # pathlib would take longer than a count
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from cutline.errors import CorruptDataError, UnknownEncodingError
-from cutline.vocabulary.models import MODEL_TO_ENCODING
+from cutline.errors import CorruptDataError
 from cutline.vocabulary.packed import unpack
 from cutline.vocabulary.vocabulary import Vocabulary
 
@@ -25,7 +24,6 @@ __all__ = [
     "PackagedEncoding",
     "is_packaged",
     "list_encoding_names",
-    "packaged_encoding",
     "packaged_vocabulary",
 ]
 
@@ -162,39 +160,6 @@ def list_encoding_names() -> list[str]:
     return sorted(PACKAGED_ENCODINGS)
 
 
-def packaged_encoding(name: str) -> PackagedEncoding:
-    """Look up the definition of a packaged encoding.
-
-    Raises:
-        UnknownEncodingError: none has this name; suggests similar names.
-
-    >>> packaged_encoding("o200k_harmony").rank_file
-    'o200k_base'
-    """
-    if not isinstance(name, str):
-        raise UnknownEncodingError(f"an encoding name is a str, got {name!r}")
-    if name in PACKAGED_ENCODINGS:
-        return PACKAGED_ENCODINGS[name]
-    from difflib import get_close_matches
-
-    names = list_encoding_names()
-    near = get_close_matches(name.lower(), names, n=3)
-    if name in MODEL_TO_ENCODING:
-        hint = f"that is a model: encoding_for_model({name!r}) finds its encoding"
-    elif near:
-        hint = f"did you mean {' or '.join(map(repr, near))}?"
-    else:
-        hint = (
-            f"packaged are {', '.join(names)}; tiktoken's plugins are not searched, "
-            "Encoding.from_tiktoken takes their encodings"
-        )
-    if "/" in name:
-        hint = f"a model of the Hugging Face Hub is loaded by cutline.from_pretrained({name!r})"
-    if name.endswith((".cutline", ".json", ".tiktoken")):
-        hint = f"for a file use cutline.load({name!r})"
-    raise UnknownEncodingError(f"no encoding is named {name!r}; {hint}")
-
-
 def packaged_vocabulary(spec: PackagedEncoding) -> Vocabulary:
     """Read the vocabulary of a packaged encoding, once; later calls share it.
 
@@ -205,7 +170,7 @@ def packaged_vocabulary(spec: PackagedEncoding) -> Vocabulary:
 
     Cost: about 15 ms the first time for o200k_base, then a dictionary lookup.
 
-    >>> len(packaged_vocabulary(packaged_encoding("gpt2")))
+    >>> len(packaged_vocabulary(PACKAGED_ENCODINGS["gpt2"]))
     50256
     """
     vocabulary = _loaded.get(spec.rank_file)

@@ -1,10 +1,11 @@
-"""What encodings take for a batch and a special token, and what they refuse.
+"""What is taken for a batch, a special token, a number, and what is refused.
 
 Texts, offsets and budgets: tests/counting/test_contract.py.
 """
 
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -67,6 +68,65 @@ def test_what_is_no_token_id_is_refused(tokens: Any) -> None:
         enc.decode(tokens)
     with pytest.raises(TypeError):
         enc.decode_single_token_bytes(1.9)  # type: ignore[arg-type]
+
+
+INTEGERS: dict[str, Callable[[Any], object]] = {
+    "limit of truncate: max_tokens": lambda n: cutline.truncate("a b", n),
+    "limit of pack: max_tokens": lambda n: cutline.pack(["a b"], n).text,
+    "limit of shorten: max_tokens": lambda n: cutline.shorten("a b", n).text,
+    "limit of fits: max_tokens": lambda n: enc.fits("a b", n),
+    "limit of split_at: n": lambda n: enc.split_at("a b", n),
+    "budget of an item: min_tokens": lambda n: cutline.Item("a b", min_tokens=n).text,
+    "cost of an item: overhead_tokens": lambda n: cutline.Item("a b", overhead_tokens=n).text,
+    "chunks: chunk_size": lambda n: enc.split("a b", n),
+    "a check: chunk_size": lambda n: cutline.verify("a b", ["a b"], chunk_size=n),
+    "windows: around": lambda n: list(cutline.sentence_windows("a. B. C.", enc, n)),
+    "batches: max_items": lambda n: list(cutline.batches(["a"], max_items=n, count=len)),
+    "counting: num_threads": lambda n: enc.count("a b", num_threads=n),
+    "encoding: num_threads": lambda n: enc.encode("a b", num_threads=n),
+    "counting a batch: num_threads": lambda n: list(enc.count_batch(["a"], num_threads=n)),
+    "chunking a batch: num_threads": lambda n: cutline.TokenChunker(enc, 2).chunk_batch(
+        ["a"], num_threads=n
+    ),
+    "pieces: num_threads": lambda n: cutline.count_pieces(iter(["a"]), num_threads=n),
+}
+
+
+@pytest.mark.parametrize("call", INTEGERS)
+@pytest.mark.parametrize("wrong", [5.0, float("nan"), "5", [5]])
+def test_what_is_no_integer_is_named(call: str, wrong: Any) -> None:
+    _, argument = call.split(": ")
+    with pytest.raises(TypeError) as caught:
+        INTEGERS[call](wrong)
+    assert str(caught.value) == f"{argument} must be an integer, got {wrong!r}"
+
+
+@pytest.mark.parametrize("call", INTEGERS)
+@pytest.mark.parametrize("kind", [np.int8, np.uint64, np.array])
+def test_integers_of_numpy_are_integers(call: str, kind: Callable[[int], Any]) -> None:
+    # Unsigned ones turn into large ones below 0, and to floats beside signed ones.
+    assert INTEGERS[call](kind(2)) == INTEGERS[call](2)
+
+
+@pytest.mark.parametrize("wrong", [None, "5", float("nan")])
+def test_a_priority_that_has_no_order_is_refused(wrong: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"priority must be a number.*, got "):
+        cutline.Item("a", priority=wrong)
+    assert cutline.Item("a", priority=np.float32(0.5)).priority == 0.5
+
+
+@pytest.mark.parametrize("wrong", [1, [104], None, Path("hello")])
+def test_what_is_no_text_is_no_token(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="a token's text must be a str or bytes, got "):
+        enc.encode_single_token(wrong)
+    for text in ("hello", b"hello", bytearray(b"hello"), memoryview(b"hello")):
+        assert enc.encode_single_token(text) == 24912  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", [b"{}", Path("a.ipynb"), None, {"nbformat": 4}])
+def test_what_is_no_text_is_no_notebook(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="text must be a str, got "):
+        cutline.notebook_text(wrong)
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer signal")

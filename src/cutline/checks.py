@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import index
-from typing import Protocol
+from typing import Protocol, SupportsIndex
 
 from cutline.errors import OffsetError, SurrogateError, UnsupportedPatternError
 from cutline.kernels.base.utf8 import encode_utf8
@@ -11,6 +11,7 @@ from cutline.kernels.base.utf8 import encode_utf8
 __all__ = [
     "changes_texts",
     "checked_budget",
+    "checked_integer",
     "checked_length",
     "need_automaton",
     "need_unchanged",
@@ -130,13 +131,26 @@ def need_unchanged(encoding: _Named, method: str, text: str | None = None) -> No
     need_automaton(encoding)
 
 
-def checked_budget(max_tokens: int, name: str = "max_tokens") -> int:
+def checked_integer(value: SupportsIndex, name: str) -> int:
+    """Return an integer, such as one of numpy's, as an int.
+
+    Raises:
+        TypeError: it is no integer; 5.0 is a float.
+    """
+    try:
+        return index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer, got {value!r}") from None
+
+
+def checked_budget(max_tokens: SupportsIndex, name: str = "max_tokens") -> int:
     """Return a number of tokens as an int.
 
     Raises:
+        TypeError: it is no integer.
         ValueError: it is negative.
     """
-    max_tokens = index(max_tokens)
+    max_tokens = checked_integer(max_tokens, name)
     if max_tokens < 0:
         raise ValueError(f"{name} must be 0 or more, got {max_tokens}")
     return max_tokens
@@ -148,7 +162,7 @@ def checked_length(length: int, text_length: int) -> int:
     Raises:
         OffsetError: (a ValueError) it is not from 0 to the text's length.
     """
-    length = index(length)
+    length = checked_integer(length, "length")
     if not 0 <= length <= text_length:
         raise OffsetError(
             f"length must be from 0 to {text_length}, the text's length, got {length}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from operator import index
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self, TypeAlias
 
+from cutline.checks import checked_integer
 from cutline.errors import BudgetError
 from cutline.kernels.base.chunks import ChunkFields
 
@@ -212,8 +212,8 @@ def checked_sizes(chunk_size: int, chunk_overlap: int) -> tuple[int, int]:
         TypeError: one is no integer.
         ValueError: chunk_size is below 1, or chunk_overlap is not from 0 to below it.
     """
-    chunk_size = _integer("chunk_size", chunk_size)
-    chunk_overlap = _integer("chunk_overlap", chunk_overlap)
+    chunk_size = checked_integer(chunk_size, "chunk_size")
+    chunk_overlap = checked_integer(chunk_overlap, "chunk_overlap")
     if chunk_size < 1:
         raise ValueError(f"chunk_size must be 1 or more tokens, got {chunk_size}")
     if not 0 <= chunk_overlap < chunk_size:
@@ -222,13 +222,6 @@ def checked_sizes(chunk_size: int, chunk_overlap: int) -> tuple[int, int]:
             f"got {chunk_overlap}"
         )
     return chunk_size, chunk_overlap
-
-
-def _integer(name: str, value: SupportsIndex) -> int:
-    try:
-        return index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be an integer, got {value!r}") from None
 
 
 def too_large(

@@ -26,7 +26,7 @@ from cutline.kernels.base.late import Late
 from cutline.kernels.encode.decode import Decoder, ids_to_list
 from cutline.special import SpecialFinder, disallowed_error
 from cutline.text_encoder import TextEncoder
-from cutline.threads import map_blocks, map_sized
+from cutline.threads import checked_threads, map_blocks, map_sized
 
 if TYPE_CHECKING:
     import numpy as np
@@ -1082,6 +1082,7 @@ class Encoding(TextEncoder, Decoding):
         from cutline.pipeline import parts  # for long texts only
 
         points = None
+        num_threads = checked_threads(num_threads)
         if (
             num_threads > 1
             and parts.is_long(text)
@@ -1165,7 +1166,13 @@ def _check_n_vocab(encoding: Encoding, n_tokens: int, explicit_n_vocab: int) -> 
 
 
 def _as_bytes(text_or_bytes: str | bytes) -> bytes:
-    return text_or_bytes.encode() if isinstance(text_or_bytes, str) else bytes(text_or_bytes)
+    if isinstance(text_or_bytes, str):
+        return text_or_bytes.encode()
+    try:
+        return bytes(memoryview(text_or_bytes))  # `bytes` alone makes zeros of a number
+    except TypeError:
+        kind = type(text_or_bytes).__name__
+        raise TypeError(f"a token's text must be a str or bytes, got {kind}") from None
 
 
 def _rebuild(cls: type[Encoding], spec: TokenizerSpec, source: dict[str, Any]) -> Encoding:

@@ -240,7 +240,7 @@ def _missing(path: str) -> str:
     hint = (
         None if is_like_path(path) else kind_of_name(path) or near_names(path, PACKAGED_ENCODINGS)
     )
-    return "no such file or directory" if hint is None else f"no such file or folder; {hint}"
+    return "No such file or directory" if hint is None else f"no such file or folder; {hint}"
 
 
 def _load(

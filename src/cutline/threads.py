@@ -5,8 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, SupportsIndex, TypeVar
 
+from cutline.checks import checked_integer
 from cutline.kernels.base.signals import release, stop
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BLOCK_CHARACTERS",
     "CUT_CHARACTERS",
+    "checked_threads",
     "cut_into_blocks",
     "map_blocks",
     "map_sized",
@@ -93,6 +95,19 @@ def cut_into_blocks(
     return [range(start, stop) for start, stop in pairwise([0, *sorted(stops)])]
 
 
+def checked_threads(num_threads: SupportsIndex) -> int:
+    """Return a number of threads as an int.
+
+    Raises:
+        TypeError: it is no integer.
+        ValueError: it is below 1.
+    """
+    num_threads = checked_integer(num_threads, "num_threads")
+    if num_threads < 1:
+        raise ValueError(f"num_threads must be 1 or more, got {num_threads}")
+    return num_threads
+
+
 def map_threads(
     work: Callable[[Item], Result], items: Sequence[Item], num_threads: int
 ) -> list[Result]:
@@ -100,8 +115,7 @@ def map_threads(
 
     Where an item raises something, or Ctrl-C does, kernels end what they do with the others.
     """
-    if num_threads < 1:
-        raise ValueError(f"num_threads must be 1 or more, got {num_threads}")
+    num_threads = checked_threads(num_threads)
     if len(items) < 2 or num_threads == 1:
         return [work(item) for item in items]
     # Imported here: it imports `logging`, which would add milliseconds to every start.

@@ -14,6 +14,7 @@ from typing import Any, get_args
 from cutline.chat.protocols import ChatFormat, Message, Tool
 from cutline.chat.removals import Removals, Unit, first_that_fits
 from cutline.chat.turns import check_messages
+from cutline.checks import checked_integer
 from cutline.errors import BudgetError
 
 __all__ = ["Trimmed", "trim"]
@@ -312,9 +313,10 @@ def _number(name: str, value: int) -> int:
     Raises:
         ValueError: it is negative.
     """
-    if index(value) < 0:
+    value = checked_integer(value, name)
+    if value < 0:
         raise ValueError(f"{name} must be 0 or more, got {value}")
-    return index(value)
+    return value
 
 
 def _place(i: int, messages: list[Message], option: str) -> int:

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from cutline.checks import plain_text
+
 __all__ = ["notebook_text"]
 
 # ANSI escapes, which colour tracebacks: of control sequences and of titles, and others of two.
@@ -39,7 +41,7 @@ def notebook_text(content: str) -> str:
     ...               '[{"cell_type": "code", "source": ["1 +\\n", "1"], "outputs": []}]}')
     '```python\n1 +\n1\n```\n'
     """
-    notebook = _parsed(content)
+    notebook = _parsed(plain_text(content))
     if not isinstance(notebook, dict):
         raise ValueError(f"not a notebook: expected a JSON object, got {_kind(notebook)}")
     version = notebook.get("nbformat")

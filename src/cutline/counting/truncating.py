@@ -10,10 +10,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from operator import index, sub
+from operator import sub
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
-from cutline.checks import checked_budget, plain_text
+from cutline.checks import checked_budget, checked_integer, plain_text
 from cutline.errors import BudgetError
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def truncate(
     others: Sequence[Limit] = (),
 ) -> Truncated:
     """Cut a text to a budget, and to those of other limits; see `cutline.truncate`."""
-    text, max_tokens = plain_text(text), index(max_tokens)
+    text, max_tokens = plain_text(text), checked_integer(max_tokens, "max_tokens")
     marker = check_options(max_tokens, keep, marker, boundary)
     limits = (Framed(encoding, max_tokens), *(Framed(*other) for other in others))
     if all(measure.count_till_limit(text, most) is not None for measure, most, *_ in limits):

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cutline.checks import checked_integer
 from cutline.chunking.chunkers import Chunker
 from cutline.chunks import Chunk
 from cutline.evaluation.corpus import Corpus, Spans
@@ -207,9 +208,9 @@ class Reading(NamedTuple):
         """Check the arguments of `evaluate`; without any limit it is five chunks."""
         if retriever != "bm25" and not callable(retriever):
             raise TypeError(f"retriever must be 'bm25' or a function, got {retriever!r}")
-        limits = [None if limit is None else index(limit) for limit in (k, max_tokens)]
+        limits = [k, max_tokens]
         for name, limit in zip(("k", "max_tokens"), limits, strict=True):
-            if limit is not None and limit < 1:
+            if limit is not None and checked_integer(limit, name) < 1:
                 raise ValueError(f"{name} must be 1 or more, got {limit}")
         if limits == [None, None]:
             limits = [_DEFAULT_K, None]
@@ -318,7 +319,7 @@ def evaluate_on(
     given = _by_document(chunks, corpus)
     if chunk_size is None:
         chunk_size = _budget(given.values(), corpus.tokenizer.name)
-    elif index(chunk_size) < 1:
+    elif checked_integer(chunk_size, "chunk_size") < 1:
         raise ValueError(f"chunk_size must be 1 or more tokens, got {chunk_size}")
     found = {document: _read(corpus, document, given[document]) for document in corpus.documents}
     every = [chunk for of_document in found.values() for chunk in of_document]

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from cutline.checks import plain_text
+from cutline.checks import checked_integer, plain_text
 from cutline.counting.truncating import Keep, check_options
 
 __all__ = ["Fill", "Group", "Item", "Packed", "PackedGroup", "PackedItem", "Status"]
@@ -38,7 +38,8 @@ class Item:
     def __post_init__(self) -> None:
         plain_text(self.text)
         check_options(0, self.keep, "", "character")
-        if self.min_tokens is not None and self.min_tokens < 0:
+        _check_priority(self.priority)
+        if self.min_tokens is not None and checked_integer(self.min_tokens, "min_tokens") < 0:
             raise ValueError(f"min_tokens must be 0 or more, or None, got {self.min_tokens}")
         _check_overhead(self.overhead_tokens)
 
@@ -104,8 +105,18 @@ class Group:
             object.__setattr__(self, name, value)
 
 
+def _check_priority(priority: float) -> None:
+    """Refuse what has no place in an order."""
+    try:
+        has_place = priority < 0 or priority >= 0
+    except TypeError:
+        raise TypeError(f"priority must be a number, got {priority!r}") from None
+    if not has_place:
+        raise ValueError("priority must be a number that others can be compared with, got nan")
+
+
 def _check_overhead(tokens: int) -> None:
-    if tokens < 0:
+    if checked_integer(tokens, "overhead_tokens") < 0:
         raise ValueError(f"overhead_tokens must be 0 or more, got {tokens}")
 
 

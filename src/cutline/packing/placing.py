@@ -5,10 +5,9 @@ docs/budgets.md, "Packing", defines the result, and says how it is checked.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from operator import index
 from typing import Final, TypeAlias
 
-from cutline.checks import plain_text
+from cutline.checks import checked_integer, plain_text
 from cutline.counting.limits import AlsoFits, further_limits, unit_of
 from cutline.counting.truncating import (
     Boundary,
@@ -81,7 +80,8 @@ def pack(
     >>> [item.status for item in packed.items], packed.total_tokens
     (['whole', 'truncated', 'whole'], 16)
     """
-    counting, max_tokens = counter_allowing(encoding, allowed_special), index(max_tokens)
+    counting = counter_allowing(encoding, allowed_special)
+    max_tokens = checked_integer(max_tokens, "max_tokens")
     marker = check_options(max_tokens, "start", marker, boundary)
     layout = Layout(items, None if separator is None else plain_text(separator))
     limits = [Framed(counting, max_tokens), *(Framed(*one) for one in further_limits(also_fits))]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from operator import index
 from typing import Any, TypeVar
 
+from cutline.checks import checked_integer
 from cutline.errors import BudgetError
 
 __all__ = ["batches"]
@@ -52,7 +53,7 @@ def batches(
     """
     limits = {"max_tokens": max_tokens, "max_items": max_items, "max_item_tokens": max_item_tokens}
     for name, limit in limits.items():
-        if index(limit) < 1:
+        if checked_integer(limit, name) < 1:
             raise ValueError(f"{name} must be 1 or more, got {limit}")
     if isinstance(chunks, str):
         raise TypeError("chunks must be several, got one str: put it into a list")

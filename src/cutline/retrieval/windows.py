@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from operator import index
 from typing import NamedTuple
 
-from cutline.checks import plain_text
+from cutline.checks import checked_integer, plain_text
 from cutline.chunking.boundary_places import boundaries
 from cutline.chunks import Chunk
 from cutline.protocols import SliceCounter, TokenCounter
@@ -56,7 +55,8 @@ def sentence_windows(
     'Blue fish.' 20 40 6
     """
     text = plain_text(text)
-    if index(around) < 0:
+    around = checked_integer(around, "around")
+    if around < 0:
         raise ValueError(f"around must be 0 or more sentences, got {around}")
     counter = token_counter_of(encoding).intervals(text)
     return _windows(text, counter, _sentence_spans(text), around)

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 from functools import partial
-from operator import index
 
-from cutline.checks import plain_text
+from cutline.checks import checked_integer, plain_text
 from cutline.counting.truncating import check_options
 from cutline.errors import BudgetError
 from cutline.protocols import TokenCounter
@@ -78,7 +77,7 @@ def shorten(
     >>> print(shorten(hits, 30).text)
     {"query": "fox", "hits": [1000, 1001, "… 997 more", 1999]}
     """
-    text, max_tokens = plain_text(text), index(max_tokens)
+    text, max_tokens = plain_text(text), checked_integer(max_tokens, "max_tokens")
     marker = check_options(max_tokens, "start", marker, "character")
     counting = token_counter_of(encoding)
     kind = kinds.resolved(text, kind)

@@ -11,6 +11,7 @@ from cutline.kernels.train.piece_counter import Tally
 from cutline.pretokenize import fall_back
 from cutline.special import SpecialFinder
 from cutline.tables import build_scan_tables
+from cutline.threads import checked_threads
 from cutline.training.counters import RegexCounter, ScanCounter
 from cutline.training.counts import PieceCounts, checked_special_texts
 from cutline.training.progress import Progress
@@ -153,6 +154,4 @@ def _make_counter(pat_str: str | None, num_threads: int) -> ScanCounter | RegexC
 def _checked_threads(num_threads: int | None) -> int:
     if num_threads is None:
         return os.cpu_count() or 1
-    if num_threads < 1:
-        raise ValueError(f"num_threads must be 1 or more, got {num_threads}")
-    return num_threads
+    return checked_threads(num_threads)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.atomic import replacing
+from cutline.checks import checked_integer
 from cutline.errors import CorruptDataError
 from cutline.extras import need
 from cutline.kernels.train.piece_counter import Tally
@@ -167,7 +168,7 @@ class PieceCounts:
         Args:
             n: the number of pieces; None: all.
         """
-        if n is not None and index(n) < 0:
+        if n is not None and checked_integer(n, "n") < 0:
             raise ValueError(f"n must be 0 or more, got {n}")
         order = np.argsort(-self._counts, kind="stable")[:n]
         return [

@@ -1,9 +1,9 @@
 """Training an encoding from text, or from counts of its pieces."""
 
 from collections.abc import Callable, Iterable, Sequence
-from operator import index
 from typing import Any, get_args
 
+from cutline.checks import checked_integer
 from cutline.encoding import Encoding
 from cutline.tables import MAX_TOKEN_BYTES
 from cutline.training.counting import count_pieces
@@ -149,18 +149,20 @@ def check_limits(
         ValueError: names the argument of `train` and its limits.
     """
     least = 256 + len(special_tokens)
-    if not least <= index(vocab_size) <= MAX_TOKEN_COUNT:
+    if not least <= checked_integer(vocab_size, "vocab_size") <= MAX_TOKEN_COUNT:
         raise ValueError(
             f"vocab_size must be from {least} (256 bytes and {len(special_tokens)} special "
             f"tokens) to {MAX_TOKEN_COUNT}, got {vocab_size}"
         )
-    if not 1 <= index(min_frequency) < 2**63:
+    if not 1 <= checked_integer(min_frequency, "min_frequency") < 2**63:
         raise ValueError(f"min_frequency must be from 1 to 2**63 - 1, got {min_frequency}")
     if ties not in get_args(Ties):
         raise ValueError(
             f"ties must be one of {', '.join(map(repr, get_args(Ties)))}, got {ties!r}"
         )
-    if max_token_length is not None and not 1 <= index(max_token_length) <= MAX_TOKEN_BYTES:
+    if max_token_length is None:
+        return
+    if not 1 <= checked_integer(max_token_length, "max_token_length") <= MAX_TOKEN_BYTES:
         raise ValueError(
             f"max_token_length must be from 1 to {MAX_TOKEN_BYTES} bytes, got {max_token_length}"
         )

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from operator import index
 from typing import Any, NamedTuple
 
-from cutline.checks import plain_text
+from cutline.checks import checked_integer, plain_text
 from cutline.counting.limits import AlsoFits, Limit, further_limits, unit_of
 from cutline.template import SENT_TOKENS, Template
 from cutline.verification.duck_typing import (
@@ -93,7 +92,9 @@ def verify(
       over budget: 1
     - over budget: chunk 1: 4 bytes, over the 3 of also_fits: ' two'
     """
-    text, chunk_size, chunk_overlap = plain_text(text), index(chunk_size), index(chunk_overlap)
+    text = plain_text(text)
+    chunk_size = checked_integer(chunk_size, "chunk_size")
+    chunk_overlap = checked_integer(chunk_overlap, "chunk_overlap")
     if chunk_size < 1:
         raise ValueError(f"chunk_size must be 1 or more tokens, got {chunk_size}")
     if chunk_overlap < 0:

@@ -25,6 +25,29 @@ def test_one_text_is_no_batch(call: Callable[[Any], object]) -> None:
     assert enc.encode_ordinary_batch(np.array(["a b"])) == [enc.encode_ordinary("a b")]  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: cutline.pack("abc", 5),
+        lambda: cutline.Group("abc"),
+        lambda: cutline.verify("abc", "abc", chunk_size=5),
+        lambda: cutline.batches("abc"),
+        lambda: cutline.TextChunker(enc, 5, levels="word"),
+        lambda: cutline.HierarchicalChunker(enc, 5),  # type: ignore[arg-type]
+    ],
+)
+def test_one_is_not_several(call: Callable[[], object]) -> None:
+    with pytest.raises(TypeError, match=r"got (one str|5).*put it into a list"):
+        call()
+
+
+def test_an_unknown_unit_of_a_limit_is_told_the_known_ones() -> None:
+    with pytest.raises(cutline.UnknownEncodingError) as caught:
+        cutline.TextChunker(enc, 12, also_fits={"chars": 5})
+    assert str(caught.value).startswith("also_fits: no encoding is named 'chars'; ")
+    assert str(caught.value).endswith(" (units are 'characters' and 'bytes')")
+
+
 def test_a_refused_text_of_a_batch_is_named_by_its_place() -> None:
     with pytest.raises(ValueError, match="disallowed special token") as caught:
         enc.encode_batch(["a", "b", "<|endoftext|>"])

@@ -7,7 +7,7 @@ above, by the same rules. Source: docs/small-to-big.md.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
@@ -83,6 +83,8 @@ class HierarchicalChunker:
                     f"the chunker must have no {name}, got {is_set}: the children of a chunk are "
                     "to make it up exactly"
                 )
+        if not isinstance(sizes, Iterable):
+            raise TypeError(f"sizes must be several, got {sizes!r}: put it into a list")
         self._rules = [rules.replaced(chunk_size=size) for size in sizes]
         falls = [rules.chunk_size for rules in self._rules]
         if not falls or falls != sorted(set(falls), reverse=True):

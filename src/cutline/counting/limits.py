@@ -10,7 +10,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from cutline.counting.units import UNITS, Unit
-from cutline.errors import BudgetError
+from cutline.errors import BudgetError, UnknownEncodingError
 from cutline.text_encoder import TextEncoder
 
 if TYPE_CHECKING:
@@ -95,14 +95,23 @@ def further_limits(
         )
     found: dict[Measure, int] = {}
     for key, value in also_fits.items():
-        unit = UNITS.get(key) if isinstance(key, str) else key if isinstance(key, Unit) else None
-        measure, most = unit or (find or TextEncoder._find_counter)(key), _integer(key, value)
+        measure, most = _measure(key, find or TextEncoder._find_counter), _integer(key, value)
         if most < least:
             raise ValueError(
                 f"also_fits must have numbers of {least} or more, got {most} of {measure.name!r}"
             )
         found[measure] = min(most, found.get(measure, most))
     return tuple(map(Limit, found, found.values()))
+
+
+def _measure(key: Any, find: Callable[[Any], Any]) -> Any:
+    unit = UNITS.get(key) if isinstance(key, str) else key if isinstance(key, Unit) else None
+    try:
+        return unit or find(key)
+    except UnknownEncodingError as error:
+        raise UnknownEncodingError(
+            f"also_fits: {error} (units are {' and '.join(map(repr, UNITS))})"
+        ) from None
 
 
 def _integer(key: Any, value: Any) -> int:

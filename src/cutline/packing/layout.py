@@ -44,6 +44,8 @@ class Layout:
     """
 
     def __init__(self, given: Iterable[str | Item | Group], separator: str | None) -> None:
+        if isinstance(given, str):
+            raise TypeError("items must be texts or Items, got one str: put it into a list")
         self.separator = separator
         self.entries: list[Entry] = []
         self.groups: dict[int, Group] = {}

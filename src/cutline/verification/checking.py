@@ -69,7 +69,7 @@ def verify(
         The report, true if there are no findings.
 
     Raises:
-        TypeError: a chunk has no text, or an encoding cannot count.
+        TypeError: a chunk has no text, or an encoding cannot count; or `chunks` is one str.
         ValueError: chunk_size or another limit is below 1, or chunk_overlap negative; template and
             count_text are both given, or a field of the template has no value.
 
@@ -93,6 +93,8 @@ def verify(
     - over budget: chunk 1: 4 bytes, over the 3 of also_fits: ' two'
     """
     text = plain_text(text)
+    if isinstance(chunks, str):
+        raise TypeError("chunks must be several, got one str: put it into a list")
     chunk_size = checked_integer(chunk_size, "chunk_size")
     chunk_overlap = checked_integer(chunk_overlap, "chunk_overlap")
     if chunk_size < 1:

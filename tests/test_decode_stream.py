@@ -114,6 +114,13 @@ def test_after_an_incomplete_end_a_strict_stream_has_to_be_given_up() -> None:
     assert ours.decode_stream(errors="strict").finish() == ""
 
 
+def test_a_stream_shows_how_much_it_holds_back() -> None:
+    gpt2 = cutline.get_encoding("gpt2")
+    stream = gpt2.decode_stream()
+    stream.feed(gpt2.encode("𓀀")[:2])
+    assert repr(stream) == "<DecodeStream: 2 bytes held back>"
+
+
 def test_an_error_handler_that_nobody_knows_is_refused_at_once() -> None:
     with pytest.raises(LookupError, match="nope"):
         cutline.get_encoding("gpt2").decode_stream(errors="nope")

@@ -17,8 +17,9 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "cutline"
 # imports inside functions and under TYPE_CHECKING included.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors", "version", "atomic", "extras", "decode_stream", "kernels"),
-    ("newer_forms", "pretrained", "threads"),
-    ("checks", "chunks", "container", "decoding", "normalizing", "special", "vocabulary"),
+    ("checks", "newer_forms", "pretrained"),
+    ("chunks", "threads"),
+    ("container", "decoding", "normalizing", "special", "vocabulary"),
     ("pretokenize",),
     ("words",),
     ("spec", "protocols", "reference", "text_encoder"),

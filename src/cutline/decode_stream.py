@@ -54,6 +54,9 @@ class DecodeStream:
         self._decoder = _Utf8Decoder(errors)
         self._drops_blank = self._at_start = drops_blank
 
+    def __repr__(self) -> str:
+        return f"<DecodeStream: {len(self._decoder.getstate()[0])} bytes held back>"
+
     def feed(self, tokens: int | Iterable[int]) -> str:
         """Take further ids and return the text of the characters that are complete by now.
 

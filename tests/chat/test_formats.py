@@ -249,6 +249,42 @@ def test_names_of_models_have_formats() -> None:
         format_for_model("no-such-model")
 
 
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (None, "a model name is a str, got None"),
+        ("llama-3", "no chat format is known for model 'll"),
+    ],
+)
+def test_names_without_a_format_are_refused(model: Any, said: str) -> None:
+    with pytest.raises(cutline.UnknownModelError) as caught:
+        format_for_model(model)
+    assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("messages", "error", "said"),
+    [
+        (None, TypeError, "messages must be a list of mappings, got NoneType"),
+        ([{"role": "user", "content": b"Hi"}], cutline.ChatError, "no text, but bytes: decode it"),
+        ([{"type": "human", "content": "Hi"}], cutline.ChatError, "by its convert_to_openai_mess"),
+    ],
+)
+def test_what_are_no_messages_is_named(messages: Any, error: type[Exception], said: str) -> None:
+    for chat_format in (openai_estimate("gpt-4o"), Harmony()):
+        with pytest.raises(error, match=said):
+            chat_format.count(messages)
+
+
+@pytest.mark.parametrize("wrong", ["gpt-4o", cutline.get_encoding("gpt2"), None])
+def test_what_is_no_chat_format_is_refused(wrong: Any) -> None:
+    messages = [{"role": "user", "content": "Hi"}]
+    with pytest.raises(TypeError, match=r"^format must be a chat format .*format_for_model"):
+        cutline.Conversation(wrong, messages)
+    with pytest.raises(TypeError, match=r"^chat_format must be a chat format .*format_for_model"):
+        cutline.trim(messages, 100, wrong)
+
+
 def test_custom_formats_count_by_functions() -> None:
     def count(messages: Any, tools: Any) -> int:
         return 10 * len(messages) + len(tools)

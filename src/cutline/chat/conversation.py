@@ -9,10 +9,9 @@ from threading import RLock
 from typing import Any, Protocol, Self
 
 from cutline.chat.messages import plain, plain_message
-from cutline.chat.protocols import ChatFormat, Message, Tool
+from cutline.chat.protocols import ChatFormat, Message, Tool, need_chat_format
 from cutline.checks import checked_budget
 from cutline.errors import OffsetError
-from cutline.text_encoder import TextEncoder
 
 __all__ = ["Conversation", "Growing", "Recounted"]
 
@@ -147,12 +146,7 @@ class Conversation:
         messages: Iterable[Message] = (),
         tools: Sequence[Tool] = (),
     ) -> None:
-        # Texts and encodings have a `count`, too.
-        if isinstance(format, str | TextEncoder) or not isinstance(format, ChatFormat):
-            raise TypeError(
-                "format must be a chat format such as a ChatTemplate, got "
-                f"{type(format).__name__}: cutline.chat.format_for_model(...) makes one by name"
-            )
+        need_chat_format(format, "format")
         self.format = format
         self.tools = tuple(plain(tool) for tool in tools)
         self._growing = _begin(format, self.tools)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, Final
 
 from cutline.errors import ChatError
 
@@ -45,6 +45,9 @@ def _plain_of_others(value: Any) -> Any:
     return f"<{type(value).__name__}>"
 
 
+_LANGCHAIN_TYPES: Final = ("human", "ai", "system", "tool")
+
+
 def plain_message(message: Any, index: int) -> dict[str, Any]:
     """Copy a message, without the fields that are None.
 
@@ -64,13 +67,20 @@ def plain_message(message: Any, index: int) -> dict[str, Any]:
     role = copied.get("role")
     if not isinstance(role, str):
         said = "has no 'role'" if role is None else f"has a 'role' that is no text: {role!r}"
-        raise ChatError(f"message {index} {said}: it must say who speaks, such as 'user'")
+        hint = "it must say who speaks, such as 'user'"
+        if copied.get("type") in _LANGCHAIN_TYPES:
+            hint = "LangChain's get one by its convert_to_openai_messages"
+        raise ChatError(f"message {index} {said}: {hint}")
+    content = message.get("content") if isinstance(message, Mapping) else ""
+    if isinstance(content, bytes | bytearray | memoryview):
+        kind = type(content).__name__
+        raise ChatError(f"message {index} has a 'content' that is no text, but {kind}: decode it")
     return {key: item for key, item in copied.items() if item is not None}
 
 
 def plain_messages(messages: Iterable[Any]) -> list[dict[str, Any]]:
     """Copy messages; see `plain_message`."""
-    if isinstance(messages, str | Mapping):
+    if isinstance(messages, str | Mapping) or not isinstance(messages, Iterable):
         raise TypeError(f"messages must be a list of mappings, got {type(messages).__name__}")
     return [plain_message(message, index) for index, message in enumerate(messages)]
 

@@ -13,8 +13,9 @@ from cutline.chat.images import image_rule
 from cutline.chat.messages import plain
 from cutline.chat.protocols import ChatFormat, Tool
 from cutline.chat.template import ChatTemplate
-from cutline.errors import ChatError
+from cutline.errors import ChatError, UnknownModelError
 from cutline.registry import encoding_for_model, encoding_of
+from cutline.vocabulary.models import encoding_of_model
 
 if TYPE_CHECKING:
     from cutline.encoding import Encoding
@@ -198,6 +199,8 @@ def format_for_model(model: str) -> ChatFormat:
     >>> format_for_model("gpt-oss-20b")
     <Harmony, reasoning effort medium>
     """
+    if not isinstance(model, str):
+        raise UnknownModelError(f"a model name is a str, got {model!r}")
     name = model.rpartition("/")[2].lower()
     for start, whose in _NOT_PUBLIC.items():
         if name.startswith(start) or model.lower().startswith(start):
@@ -207,4 +210,11 @@ def format_for_model(model: str) -> ChatFormat:
             )
     if name.startswith("gpt-oss"):
         return Harmony()
-    return ChatTemplate.from_pretrained(model) if "/" in model else openai_estimate(model)
+    if "/" in model:
+        return ChatTemplate.from_pretrained(model)
+    if encoding_of_model(model) is None:
+        raise UnknownModelError(
+            f"no chat format is known for model {model!r}: one on the Hugging Face Hub has a "
+            "slash in its name, such as 'Qwen/Qwen3-8B'; ChatTemplate and chatml take an encoding"
+        )
+    return openai_estimate(model)

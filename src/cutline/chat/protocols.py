@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-__all__ = ["ChatFormat", "Message", "Tool"]
+from cutline.text_encoder import TextEncoder
+
+__all__ = ["ChatFormat", "Message", "Tool", "need_chat_format"]
 
 # As OpenAI's chat API and Hugging Face's templates have them: "role", "content" (a text, a list of
 # parts, or None), and where they belong "name", "tool_calls", "tool_call_id".
@@ -32,3 +34,16 @@ class ChatFormat(Protocol):
             add_generation_prompt: count what begins the model's answer, too.
         """
         ...
+
+
+def need_chat_format(value: Any, argument: str) -> None:
+    """Refuse what is no chat format.
+
+    Raises:
+        TypeError: it is none; texts and encodings have a `count`, too, and are none.
+    """
+    if isinstance(value, str | TextEncoder) or not isinstance(value, ChatFormat):
+        raise TypeError(
+            f"{argument} must be a chat format such as a ChatTemplate, got "
+            f"{type(value).__name__}: cutline.chat.format_for_model(...) makes one by name"
+        )

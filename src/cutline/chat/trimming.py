@@ -11,7 +11,7 @@ from itertools import accumulate, groupby
 from operator import index
 from typing import Any, get_args
 
-from cutline.chat.protocols import ChatFormat, Message, Tool
+from cutline.chat.protocols import ChatFormat, Message, Tool, need_chat_format
 from cutline.chat.removals import Removals, Unit, first_that_fits
 from cutline.chat.turns import check_messages
 from cutline.checks import checked_integer
@@ -126,7 +126,7 @@ def trim(
         BudgetError: (a ValueError) what must stay is over budget.
         ValueError: a tool's result has no call, or a call no result; a message has no role; an
             option is out of range.
-        TypeError: a message is no mapping.
+        TypeError: a message is no mapping, or the format is none.
         IndexError: an index in `pinned` or `priority` is out of range.
 
     Cost: O(log(messages)) counts of a request, 3 if each token has about as many characters; with
@@ -147,6 +147,7 @@ def trim(
     messages 1 to 2: removed, the oldest
     22 of 30 tokens, 42 before; 10 more for the answer
     """
+    need_chat_format(chat_format, "chat_format")
     given = list(messages)
     check_messages(given)
     max_tokens, reserve = _number("max_tokens", max_tokens), _number("reserve", reserve)

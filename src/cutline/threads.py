@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
+from math import isnan
 from typing import TYPE_CHECKING, SupportsIndex, TypeVar
 
 from cutline.checks import checked_integer
@@ -50,10 +51,20 @@ def map_blocks(
         length_of = str.__len__  # slower, but what a subclass overrides does not count
         for place, text in enumerate(texts):
             if not isinstance(text, str):
-                raise TypeError(f"texts must be str, got {type(text).__name__} at place {place}")
+                kind = type(text).__name__
+                raise TypeError(f"texts must be str, got {kind} at place {place}{_hint(text)}")
     ends = list(accumulate(map(length_of, texts)))
     blocks = [texts[block.start : block.stop] for block in cut_into_blocks(ends)]
     return map_threads(work, blocks, num_threads)
+
+
+def _hint(text: object) -> str:
+    """Return how columns of tables become texts."""
+    if text is None or (isinstance(text, float) and isnan(text)):
+        return ": fill or drop missing values first"
+    if hasattr(text, "as_py"):
+        return ": pass to_pylist() of an Arrow array, or its table to cutline.integrations.arrow"
+    return ""
 
 
 def map_sized(

@@ -393,6 +393,37 @@ def test_tokens_lie_in_one_array_and_decode_where_they_lie() -> None:
         ENC.decode(pa.array([5, None]))
 
 
+@pytest.mark.parametrize("wrong", [["a"], pa.array(["a"]), {"text": ["a"]}])
+def test_what_is_no_table_is_told_how_to_become_one(wrong: Any) -> None:
+    for call, other in ((chunk_batch, PLAIN), (count_batch, ENC), (encode_batch, "gpt2")):
+        with pytest.raises(TypeError, match=r"^batch must be a pyarrow\.Table.*pyarrow\.table\("):
+            call(wrong, other)  # type: ignore[type-var, arg-type]
+
+
+def test_what_neither_cuts_nor_counts_is_refused() -> None:
+    table = pa.table({"text": ["a"]})
+    for encoding in (ENC, "gpt2"):
+        with pytest.raises(TypeError, match="chunker must be one of cutline's chunkers, got "):
+            chunk_batch(table, encoding)  # type: ignore[arg-type]
+    for call in (count_batch, encode_batch):
+        with pytest.raises(TypeError, match="encoding must be an Encoding or its name, got Token"):
+            call(table, PLAIN)  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (["a", None], "got NoneType at place 1: fill or drop missing values first"),
+        (["a", float("nan")], "got float at place 1: fill or drop missing values first"),
+        (pa.array(["a"]), r"got StringScalar at place 0: pass to_pylist\(\) of an Arrow array"),
+        ([["a"]], "got list at place 0$"),
+    ],
+)
+def test_columns_that_are_no_texts_are_told_how_to_become_some(texts: Any, said: str) -> None:
+    with pytest.raises(TypeError, match=f"texts must be str, {said}"):
+        ENC.count_batch(texts)
+
+
 def test_a_new_column_must_have_a_new_name() -> None:
     table = pa.table({"text": ["a"], "tokens": [1]})
     with pytest.raises(ValueError, match="there is a column 'tokens' already"):

@@ -15,6 +15,7 @@ from cutline.chunking.chunkers import Chunker
 from cutline.encoding import Encoding
 from cutline.errors import SourceError
 from cutline.integrations.chunk_columns import CHUNK_COLUMNS, chunk_columns, chunk_fields
+from cutline.integrations.describing import chunker_of
 from cutline.integrations.text_column import TextColumn, need_pyarrow
 from cutline.registry import encoding_of
 from cutline.threads import cut_into_blocks, map_threads
@@ -72,6 +73,7 @@ def chunk_batch(
         ValueError: a carried column has the name of a new one; or the chunks' texts have 2 GiB
             or more in a batch whose column is of type `string`.
         BudgetError: (a ValueError) as the chunker; a note names the row.
+        TypeError: it is no batch, or there is no chunker or no encoding.
         ImportError: pyarrow is not installed.
 
     Cost: that of the chunker. A plain `TokenChunker` (without `strip`, `balance`, `stable`,
@@ -88,7 +90,8 @@ def chunk_batch(
 'start_index': [0, 18, 0], 'token_count': [4, 2, 2]}
     """
     pa = need_pyarrow()
-    sent = chunker.template is not None
+    _need_tabular(batch)
+    sent = chunker_of(chunker).template is not None
     schema = chunk_schema(batch.schema, column, carry=carry, prefix=prefix, sent=sent)
     parts = _parts(batch, column)
     made = [_chunked(part, texts, chunker, schema, num_threads) for part, texts in parts]
@@ -182,6 +185,7 @@ def count_batch(
     Raises:
         SourceError: (a ValueError) as `chunk_batch`.
         ValueError: there is already a column of this name.
+        TypeError: it is no batch, or there is no chunker or no encoding.
         ImportError: pyarrow is not installed.
 
     Cost: that of `Encoding.count_batch`. Texts are read where they lie, unless the encoding changes
@@ -194,7 +198,7 @@ def count_batch(
     [2, None]
     """
     pa = need_pyarrow()
-    encoding = encoding_of(encoding)
+    encoding = _checked_encoding(batch, encoding)
 
     def counts_of(texts: TextColumn) -> "pyarrow.Array":
         counts = _in_blocks(encoding._count_column, texts, num_threads)
@@ -225,6 +229,7 @@ def encode_batch(
         SourceError: (a ValueError) as `chunk_batch`.
         ValueError: there is already a column of this name; or the texts of a record batch have
             2**31 tokens or more.
+        TypeError: it is no batch, or there is no chunker or no encoding.
         ImportError: pyarrow is not installed.
 
     Cost: that of `Encoding.encode_to_numpy`; see `count_batch`. No Python object is made for a text
@@ -236,7 +241,7 @@ def encode_batch(
     [[24912, 2375], None]
     """
     pa = need_pyarrow()
-    encoding = encoding_of(encoding)
+    encoding = _checked_encoding(batch, encoding)
 
     def tokens_of(texts: TextColumn) -> "pyarrow.Array":
         blocks = _in_blocks(encoding._encode_column, texts, num_threads)
@@ -252,6 +257,24 @@ def encode_batch(
         return pa.ListArray.from_arrays(pa.array(offsets), pa.array(tokens), mask=mask)
 
     return _with_column(batch, column, pa.field(name, pa.list_(pa.uint32())), tokens_of)
+
+
+def _checked_encoding(batch: object, encoding: Encoding | str) -> Encoding:
+    _need_tabular(batch)
+    encoding = encoding_of(encoding)
+    if not isinstance(encoding, Encoding):
+        kind = type(encoding).__name__
+        raise TypeError(f"encoding must be an Encoding or its name, got {kind}")
+    return encoding
+
+
+def _need_tabular(batch: object) -> None:
+    pa = need_pyarrow()
+    if not isinstance(batch, pa.Table | pa.RecordBatch):
+        raise TypeError(
+            f"batch must be a pyarrow.Table or RecordBatch, got {type(batch).__name__}: "
+            "pyarrow.table(...) makes one of a frame of pandas or Polars"
+        )
 
 
 def _with_column(

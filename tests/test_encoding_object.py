@@ -1,6 +1,7 @@
 """The Encoding as an object: how it is found, loaded, copied, pickled and shared."""
 
 import base64
+import inspect
 import multiprocessing
 import pickle
 import random
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tiktoken
 import tiktoken.model
 from tiktoken_ext import openai_public
 
@@ -120,6 +122,40 @@ def test_attributes_are_those_of_tiktoken(name: str) -> None:
     assert isinstance(ours._mergeable_ranks, Mapping)
     assert isinstance(ours._special_tokens, Mapping)
     assert ours._mergeable_ranks[b"a"] == ours.encode_single_token("a")
+
+
+def test_methods_take_what_those_of_tiktoken_take() -> None:
+    """All but what docs/migrating.md says."""
+    methods = {name for name in dir(tiktoken.Encoding) if not name.startswith("_")}
+    assert {name for name in methods if not hasattr(cutline.Encoding, name)} == {
+        "encode_with_unstable"
+    }
+    functions = {"get_encoding", "encoding_for_model", "encoding_name_for_model"}
+    pairs = [(getattr(tiktoken, name), getattr(cutline, name)) for name in functions]
+    pairs += [
+        (getattr(tiktoken.Encoding, name), getattr(cutline.Encoding, name))
+        for name in methods - {"encode_with_unstable"}
+        if callable(getattr(tiktoken.Encoding, name))
+    ]
+    for theirs, ours in pairs:
+        taken = inspect.signature(ours).parameters
+        for name, parameter in inspect.signature(theirs).parameters.items():
+            assert taken[name].kind == parameter.kind, (theirs, name)
+
+
+def test_what_differs_from_tiktoken_is_as_documented() -> None:
+    theirs, ours = real_tiktoken(DISTINCT[0]), cutline.get_encoding(DISTINCT[0])
+    assert len(theirs.encode_batch("ab")) == 2  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="put it into a list"):
+        ours.encode_batch("ab")
+    for token in (-1, 2**40):
+        with pytest.raises(OverflowError):
+            theirs.decode([token])
+        with pytest.raises(KeyError, match="token ids must be from 0"):
+            ours.decode([token])
+    with pytest.raises(TypeError):
+        theirs.encode("a", allowed_special=["<|endoftext|>"])  # type: ignore[arg-type]
+    assert ours.encode("a", allowed_special=["<|endoftext|>"]) == theirs.encode("a")
 
 
 def test_an_encoding_without_end_of_text_has_no_eot_token() -> None:

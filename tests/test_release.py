@@ -56,3 +56,13 @@ def test_every_component_is_depended_on() -> None:
     assert BILL["dependencies"] == [
         {"ref": "cutline", "dependsOn": [part["bom-ref"] for part in BILL["components"]]}
     ]
+
+
+def test_every_extra_is_explained() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for_contributors = {"test", "bench", "docs", "dev"}
+    page = (ROOT / "docs" / "installing.md").read_text(encoding="utf-8")
+    table = re.search(r"^## Extras\n.*?^## ", page, re.MULTILINE | re.DOTALL)
+    assert table
+    named = re.findall(r"`([\w-]+)`(?=[^|]*\|[^|]*\|$)", table[0], re.MULTILINE)
+    assert set(named) == set(project["optional-dependencies"]) - for_contributors

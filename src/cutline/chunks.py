@@ -41,7 +41,7 @@ class _OfDataclass:
 
 
 class Chunk(ChunkFields):
-    """A slice of a text that fits a token budget. A frozen dataclass, to all who use it.
+    """A slice of a text that fits a token budget; a frozen dataclass to `dataclasses.asdict`.
 
     Attributes:
         text: `source[start_index:end_index]`.

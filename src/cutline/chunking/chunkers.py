@@ -28,6 +28,7 @@ from cutline.encoding import Encoding
 from cutline.protocols import TokenCounter
 from cutline.registry import name_standing_for, token_counter_of
 from cutline.threads import cut_into_blocks, map_threads
+from cutline.vocabulary import list_encoding_names
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -327,7 +328,10 @@ class Chunker:
             TypeError, BudgetError, SurrogateError: as `chunk`.
         """
         if isinstance(source, str):
-            raise TypeError("source must be parts of a text or a Path, got one str: use chunk")
+            raise TypeError(
+                "source must be parts of a text or a Path, got one str: use chunk for a text, and "
+                "Path(...) for a file"
+            )
         return each_chunk(
             self._chunk_parts(_file_parts(source) if isinstance(source, os.PathLike) else source)
         )
@@ -383,8 +387,22 @@ def _length(text: object) -> int:
 
 def _file_parts(path: os.PathLike[str]) -> Iterator[str]:
     with open(path, encoding="utf-8", newline="") as file:  # noqa: PTH123 (loads pathlib)
-        while part := file.read(_READ_CHARACTERS):
-            yield part
+        try:
+            while part := file.read(_READ_CHARACTERS):
+                yield part
+        except UnicodeDecodeError as error:
+            error.add_note(f"in {os.fspath(path)!r}, which is read as UTF-8")
+            raise
+
+
+def _need_first(argument: str, name: object, example: str) -> None:
+    """Refuse an encoding in place of the argument that comes before it."""
+    got = type(name).__name__
+    if isinstance(name, str):
+        if name not in list_encoding_names():
+            return
+        got = f"the encoding {name!r}"
+    raise TypeError(f"{argument} comes first, such as {example!r}, then the encoding: got {got}")
 
 
 class _Named:
@@ -733,6 +751,7 @@ class CodeChunker(_StructureChunker):
         isolated: bool = False,
         **options: Unpack[TextOptions],
     ) -> None:
+        _need_first("language", language, "python")
         super().__init__(language, encoding, chunk_size, chunk_overlap, options, isolated=isolated)
 
     def _first(self) -> tuple[str, ...]:
@@ -781,6 +800,7 @@ class DataChunker(_StructureChunker):
         chunk_overlap: int = 0,
         **options: Unpack[TextOptions],
     ) -> None:
+        _need_first("data_format", data_format, "csv")
         super().__init__(f"{DATA}{data_format}", encoding, chunk_size, chunk_overlap, options)
 
     def _first(self) -> tuple[str, ...]:

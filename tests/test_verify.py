@@ -416,3 +416,10 @@ def test_an_empty_chunk_adds_nothing(strip: bool) -> None:
 def test_an_empty_chunk_lies_where_the_next_begins() -> None:
     report = verify("aa", ["", "", "aa"], chunk_size=4, chunk_overlap=2)
     assert kinds(report) == {"nothing new": 2}
+
+
+def test_reports_count_one_as_one() -> None:
+    assert str(verify("a b", ["a "], chunk_size=2)).splitlines()[:2] == [
+        "1 chunk of 3 characters: 1 finding",
+        "mean fill 100.0%, largest chunk 2 tokens, 1 character and 0 of white space lost",
+    ]

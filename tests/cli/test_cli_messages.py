@@ -110,6 +110,7 @@ def test_a_budget_that_no_cut_meets_fails_the_file(invoke: Invoke, tmp_path: Pat
 def test_wrong_usage(invoke: Invoke) -> None:
     for arguments, said in [
         (["--chat", "nothing"], "no chat format 'nothing': there are chatml, plain"),
+        (["--chat", "gpt-4o"], "no chat format 'gpt-4o': did you mean openai:gpt-4o? there are"),
         (["-n", "9", "--format", "table"], "--format is for counts"),
         (["--low-water", "1"], "low-water"),
     ]:

@@ -116,7 +116,7 @@ def test_files_without_such_a_column_are_named(invoke: Invoke, tmp_path: Path) -
         for line in result.stderr.splitlines()
     )
     assert sorted(problems) == ["a.md", "c.parquet", "d.parquet"]
-    assert "no rows with columns" in problems["a.md"]
+    assert "its name is that of no file with rows" in problems["a.md"]
     assert problems["c.parquet"] == "no column 'body'; there is 'x'"
     assert problems["d.parquet"].startswith("not a parquet file")
 

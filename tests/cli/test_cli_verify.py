@@ -94,6 +94,14 @@ def test_a_file_that_is_gone_is_named_and_the_others_are_checked(
     assert result.stdout.partition(":")[0] == "docs/b.md"
 
 
+def test_a_file_without_rows_is_named(invoke: Invoke, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# Saws\n")
+    result = invoke("verify", "--chunk-size", "9", tmp_path / "a.md")
+    assert (result.exit_code, result.stdout) == (1, "")
+    said = f"cutline: {tmp_path / 'a.md'}: its name is that of no file with rows: JSON Lines end"
+    assert result.stderr.startswith(said)
+
+
 def test_chunks_of_records_are_refused(invoke: Invoke, folder: Path) -> None:
     rows = invoke("chunk", "--column", "text", stdin='{"text": "one two"}\n').stdout
     result = invoke("verify", "--chunk-size", "16", "--source", "docs/a.txt", stdin=rows)

@@ -15,6 +15,7 @@ from cutline.encoding import Encoding
 from cutline.errors import ChatError
 from cutline.protocols import TokenCounter
 from cutline.registry import encoding_of, token_counter_of
+from cutline.vocabulary.models import encoding_of_model
 
 __all__ = ["CHAT_FORMAT_NAMES", "chat_format_of"]
 
@@ -51,9 +52,10 @@ def chat_format_of(name: str, encoding: TokenCounter | str = "o200k_base") -> Ch
         if not isinstance(encoding, Encoding):
             raise ValueError(f"a chat template needs an Encoding, got {encoding!r}")
         return ChatTemplate.load(name, encoding)
+    hint = f"did you mean {_ESTIMATE}{name}? " if encoding_of_model(name) is not None else ""
     raise ValueError(
-        f"no chat format {name!r}: there are {', '.join(CHAT_FORMAT_NAMES)}, and a model's folder "
-        "or chat template by its path"
+        f"no chat format {name!r}: {hint}there are {', '.join(CHAT_FORMAT_NAMES)}, and a model's "
+        "folder or chat template by its path"
     )
 
 

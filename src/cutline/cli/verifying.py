@@ -105,7 +105,11 @@ def verify(
             yield shown_name(file), report_on(text, given, **options)
 
     def stream(_: str, path: Path, watch: Watch) -> Reports:
-        chunks = ({"text": row.text, **row.others} for row in Rows(path, "text", watch))
+        # Not a generator: that a file has no rows is found while its name is known.
+        return reports_on(Rows(path, "text", watch), watch)
+
+    def reports_on(rows: Rows, watch: Watch) -> Reports:
+        chunks = ({"text": row.text, **row.others} for row in rows)
         for file, of_file in groupby(chunks, key=lambda chunk: source or chunk.get("file")):
             given = list(of_file)
             try:

@@ -340,7 +340,10 @@ def rows_of(reader: FileReader, column: str) -> JsonRows | ParquetRows:
     if reader.kind in _JSON_SUFFIXES:
         return JsonRows(reader, column)
     if reader.kind not in _PARQUET_SUFFIXES:
-        raise SourceError(f"{reader.path}: no rows with columns: rename it to .jsonl or .parquet")
+        raise SourceError(
+            f"{reader.path}: its name is that of no file with rows: JSON Lines end in .jsonl, "
+            "Parquet in .parquet"
+        )
     if reader.packing:
         problem = "parquet has its own compression: decompress this file first"
         raise SourceError(f"{reader.path}: {problem}")

@@ -86,8 +86,8 @@ def verify(
     >>> print(report.findings[0])
     white space lost: chunk 1: ' ' at 7 is in no chunk
     >>> print(verify("one two", ["one", " two"], chunk_size=2, also_fits={"bytes": 3}))
-    2 chunks of 7 characters: 1 findings
-    mean fill 50.0%, largest chunk 1 tokens, 0 characters and 0 of white space lost
+    2 chunks of 7 characters: 1 finding
+    mean fill 50.0%, largest chunk 1 token, 0 characters and 0 of white space lost
     mean fill 116.7%, largest chunk 4 bytes
       over budget: 1
     - over budget: chunk 1: 4 bytes, over the 3 of also_fits: ' two'

@@ -113,10 +113,11 @@ class Report:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.chunk_count} chunks of {self.text_length} characters: "
-            + ("all exact" if self.ok else f"{len(self.findings)} findings"),
-            f"mean fill {self.mean_fill:.1%}, largest chunk {self.most_tokens} tokens, "
-            f"{self.lost_characters} characters and {self.lost_white_space} of white space lost",
+            f"{_some(self.chunk_count, 'chunk')} of {_some(self.text_length, 'character')}: "
+            + ("all exact" if self.ok else _some(len(self.findings), "finding")),
+            f"mean fill {self.mean_fill:.1%}, largest chunk {_some(self.most_tokens, 'token')}, "
+            f"{_some(self.lost_characters, 'character')} and {self.lost_white_space} "
+            "of white space lost",
             *map(str, self.also_fits),
         ]
         lines += [f"  {kind}: {count}" for kind, count in self.counts().items()]
@@ -124,3 +125,7 @@ class Report:
         if len(self.findings) > _MOST_SHOWN:
             lines.append(f"- and {len(self.findings) - _MOST_SHOWN} more")
         return "\n".join(lines)
+
+
+def _some(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

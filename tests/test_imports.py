@@ -207,6 +207,18 @@ def test_a_count_needs_neither_numpy_nor_much_else() -> None:
     assert not late.intersection(loaded)
 
 
+def test_the_first_chunks_are_made_without_libraries_that_take_long() -> None:
+    program = (
+        "import sys, cutline\n"
+        "assert cutline.TokenChunker('o200k_base', 4)('one two three four five six')\n"
+        "assert cutline.TextChunker('o200k_base', 4)('one two three four five six')\n"
+        "print(*sys.modules)"
+    )
+    command = [sys.executable, "-c", program]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert not {"numpy", "dataclasses", "inspect", "hashlib", "json", "pathlib"} & {*loaded}
+
+
 CUTTING = {"array", "cutline.chunks", "cutline.counting", "cutline.counting.cutting"}
 CUTTING |= {"cutline.protocols"}
 COUNTING = {"cutline.counting"}

@@ -10,15 +10,12 @@ text: no JavaScript runs.
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from build_unicode_tables import read_ranges
-from cutline.chunking.break_tables import BREAKS_MAGIC, DATA_PATH
-from cutline.container import pack
-from cutline.pretokenize.unicode import UNICODE_VERSION
+from cutline.chunking.break_tables import DATA_PATH, pack
 
 CODE_POINTS = 0x110000
 BLOCK_SIZE = 128
@@ -118,12 +115,9 @@ def build(package: Path) -> bytes:
     assert len(kinds) < 256
     blocks = classes.astype(np.uint8).reshape(-1, BLOCK_SIZE)
     distinct, index = np.unique(blocks, axis=0, return_inverse=True)
-    arrays: dict[str, NDArray[Any]] = {
-        "block_index": index.ravel().astype(np.uint16),
-        "block_class": distinct.ravel(),
-        "properties": kinds.astype(np.uint32),
-    }
-    return pack(BREAKS_MAGIC, {"unicode": UNICODE_VERSION}, arrays)
+    return pack(
+        index.ravel().astype("<u2").tobytes(), distinct.tobytes(), kinds.astype("<u4").tobytes()
+    )
 
 
 def main() -> None:

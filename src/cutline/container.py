@@ -2,7 +2,7 @@
 
 A file consists of 8 bytes magic, 32 bytes SHA-256 of `belongs_to` and the rest, then a
 zlib stream of a length-prefixed JSON header followed by the arrays, little-endian, in
-the order in which the header lists them. Used for the Unicode tables and for compiled
+the order in which the header lists them. Used for patterns' Unicode tables and for compiled
 automata, packaged or cached.
 """
 

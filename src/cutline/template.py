@@ -28,8 +28,9 @@ TABLE_HEADER: Final = "table_header"
 OF_CHUNKS: Final = ("text", "headings", TABLE_HEADER, "index")
 """The fields of a template that a chunk has itself."""
 
-_SEPARATOR = re.compile(r"[\s>|/\\:;,.\-\u2013\u2014\xb7\u2022#*=~_\u2192\xbb]*")
-_PART = re.compile(r"(?P<brace>\{\{|\}\})|\{(?P<field>[^{}]*)\}|(?P<lone>[{}])")
+# Compiled when first used: most chunkers have no template.
+_SEPARATOR: Final = r"[\s>|/\\:;,.\-\u2013\u2014\xb7\u2022#*=~_\u2192\xbb]*"
+_PART: Final = r"(?P<brace>\{\{|\}\})|\{(?P<field>[^{}]*)\}|(?P<lone>[{}])"
 
 
 class Frame(NamedTuple):
@@ -277,7 +278,7 @@ def _rebuild(
 def _parsed(pattern: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the literal texts of a pattern, and the names of the fields between them."""
     literals, fields, last = [""], [], 0
-    for part in _PART.finditer(pattern):
+    for part in re.finditer(_PART, pattern):
         literals[-1] += pattern[last : part.start()]
         last = part.end()
         if part["lone"]:
@@ -328,7 +329,7 @@ def _number_of_special(number: int) -> int:
 
 def _separates(literal: str) -> bool:
     """Return whether a text between two fields is nothing but a separator."""
-    return _SEPARATOR.fullmatch(literal) is not None
+    return re.fullmatch(_SEPARATOR, literal) is not None
 
 
 def meant(name: str, known: Sequence[str] | Mapping[Any, Any]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
-from math import isnan
 from typing import TYPE_CHECKING, SupportsIndex, TypeVar
 
 from cutline.checks import checked_integer
@@ -60,6 +59,8 @@ def map_blocks(
 
 def _hint(text: object) -> str:
     """Return how columns of tables become texts."""
+    from math import isnan  # rarely needed
+
     if text is None or (isinstance(text, float) and isnan(text)):
         return ": fill or drop missing values first"
     if hasattr(text, "as_py"):

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import cutline
+from tests.oracles import real_tiktoken
 
 enc = cutline.get_encoding("o200k_base")
 SINGLE_BYTES = {bytes([byte]): byte for byte in range(256)}
@@ -39,6 +40,29 @@ def test_one_text_is_no_batch(call: Callable[[Any], object]) -> None:
 def test_one_is_not_several(call: Callable[[], object]) -> None:
     with pytest.raises(TypeError, match=r"got (one str|5).*put it into a list"):
         call()
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: cutline.pack([{"text": "a"}], 5), r"texts or Items, got dict$"),
+        (lambda: cutline.pack(enc.split("a", 5), 5), r"texts or Items, got Chunk: pass its text$"),
+        (lambda: cutline.Group([5]), r"texts or Items, got int$"),
+        (lambda: cutline.wrap(enc), r"^<Encoding 'o200k_base'> counts and cuts as it is: pass it "),
+        (lambda: cutline.wrap(real_tiktoken("gpt2")), r"^cutline.Encoding.from_tiktoken takes "),
+        (lambda: cutline.Encoding.from_tiktoken("gpt2"), r"one of tiktoken's, .*, got str$"),
+    ],
+)
+def test_what_is_something_else_is_told_where_it_belongs(
+    call: Callable[[], object], said: str
+) -> None:
+    with pytest.raises(TypeError, match=said):
+        call()
+
+
+def test_the_hub_is_not_asked_to_wrap_a_packaged_encoding() -> None:
+    with pytest.raises(cutline.UnknownEncodingError, match=r"no model .o200k_base.; that is a "):
+        cutline.wrap("o200k_base")
 
 
 @pytest.mark.parametrize("wrong", [enc, "o200k_base", 512])

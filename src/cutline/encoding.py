@@ -175,7 +175,13 @@ class Encoding(TextEncoder, Decoding):
 
         Raises:
             VocabularyError, PatternError: as the constructor.
+            TypeError: it is no encoding of tiktoken's.
         """
+        if not hasattr(encoding, "_mergeable_ranks"):
+            raise TypeError(
+                "encoding must be one of tiktoken's, such as tiktoken.get_encoding(...) returns, "
+                f"got {type(encoding).__name__}"
+            )
         ranks = dict(encoding._mergeable_ranks)
         ranks.pop(b"", None)  # Whisper has an empty token, which no text has
         return cls(

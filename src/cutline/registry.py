@@ -9,7 +9,6 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
 from cutline.encoding import Encoding
-from cutline.errors import UnknownEncodingError
 from cutline.text_encoder import TextEncoder
 
 if TYPE_CHECKING:
@@ -218,14 +217,6 @@ def load(
     return _load(path, {"path": str(path.absolute())}, facts, pat_str, special_tokens, name)
 
 
-def _need_hub_name(name: str) -> None:
-    """Refuse names that are packaged or OpenAI's; "gpt2" is on the Hub, too."""
-    from cutline.vocabulary.names import kind_of_name
-
-    if "/" not in name and name != "gpt2" and (hint := kind_of_name(name)) is not None:
-        raise UnknownEncodingError(f"the Hugging Face Hub has no model {name!r}; {hint}")
-
-
 def _checked_path(path: Any, argument: str) -> str | PathLike[str]:
     if isinstance(path, str | PathLike):
         return path
@@ -303,11 +294,12 @@ def from_pretrained(
     """
     from cutline.formats.reading import TOKENIZER_FILES
     from cutline.pretrained.hub import fetch, local_path
+    from cutline.vocabulary.names import need_hub_name
 
     if (path := local_path(_checked_path(name, "name"))) is not None:
         return load(path, pat_str=pat_str, special_tokens=special_tokens)
     name = str(name)
-    _need_hub_name(name)
+    need_hub_name(name)
     found = fetch(
         name, TOKENIZER_FILES, revision=revision, token=token, local_files_only=local_files_only
     )

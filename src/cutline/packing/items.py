@@ -7,7 +7,7 @@ from typing import Literal
 from cutline.checks import checked_integer, plain_text
 from cutline.counting.truncating import Keep, check_options
 
-__all__ = ["Fill", "Group", "Item", "Packed", "PackedGroup", "PackedItem", "Status"]
+__all__ = ["Fill", "Group", "Item", "Packed", "PackedGroup", "PackedItem", "Status", "item_of"]
 
 Status = Literal["whole", "truncated", "dropped"]
 Fill = Literal["priority", "newest", "oldest"]
@@ -94,7 +94,7 @@ class Group:
             raise ValueError(f"fill must be 'priority', 'newest' or 'oldest', got {fill!r}")
         _check_overhead(overhead_tokens)
         for name, value in (
-            ("items", tuple(one if isinstance(one, Item) else Item(one) for one in items)),
+            ("items", tuple(map(item_of, items))),
             ("max_tokens", max_tokens),
             ("separator", plain_text(separator)),
             ("before", plain_text(before)),
@@ -103,6 +103,20 @@ class Group:
             ("fill", fill),
         ):
             object.__setattr__(self, name, value)
+
+
+def item_of(one: str | Item) -> Item:
+    """Return an item, given as one or as its text.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if isinstance(one, Item):
+        return one
+    if isinstance(one, str):
+        return Item(one)
+    hint = ": pass its text" if hasattr(one, "text") else ""
+    raise TypeError(f"items must be texts or Items, got {type(one).__name__}{hint}")
 
 
 def _check_priority(priority: float) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from cutline.packing.items import Group, Item, PackedItem
+from cutline.packing.items import Group, Item, PackedItem, item_of
 
 __all__ = ["CONTEXT", "Around", "Entry", "Layout"]
 
@@ -54,8 +54,7 @@ class Layout:
                 self.groups[part] = one
                 self.entries += (Entry(item, part, one) for item in one.items)
             else:
-                item = one if isinstance(one, Item) else Item(one)
-                self.entries.append(Entry(item, part, None))
+                self.entries.append(Entry(item_of(one), part, None))
         self.clear()
 
     def clear(self) -> None:

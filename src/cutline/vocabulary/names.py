@@ -13,6 +13,7 @@ __all__ = [
     "is_like_path",
     "kind_of_name",
     "near_names",
+    "need_hub_name",
     "packaged_encoding",
 ]
 
@@ -87,6 +88,17 @@ def kind_of_name(name: str) -> str | None:
     if "/" in name:
         return f"a model of the Hugging Face Hub is loaded by cutline.from_pretrained({name!r})"
     return None
+
+
+def need_hub_name(name: str) -> None:
+    """Refuse what is no name of a model on the Hugging Face Hub, before it is asked.
+
+    Raises:
+        UnknownEncodingError: (a ValueError) it is that of a packaged encoding, or of a model of
+            OpenAI's; "gpt2" is on the Hub, too.
+    """
+    if "/" not in name and name != "gpt2" and (hint := kind_of_name(name)) is not None:
+        raise UnknownEncodingError(f"the Hugging Face Hub has no model {name!r}; {hint}")
 
 
 def near_names(name: str, known: Iterable[str]) -> str | None:

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 from cutline.errors import VocabularyError
 from cutline.pretrained.hub import fetch, local_path
 from cutline.pretrained.side_files import ModelFacts, read_facts
+from cutline.vocabulary.names import need_hub_name
 from cutline.wrapping.processor import Processor
 
 __all__ = ["Opened", "open_tokenizer"]
@@ -34,6 +35,7 @@ def open_tokenizer(name: str | PathLike[str]) -> Opened:
     """
     path = local_path(name)
     if path is None:
+        need_hub_name(str(name))
         found = fetch(str(name), [(_FILE,)])
         return Opened(_read(found.folder / _FILE), str(name), found.facts)
     if path.is_dir():

@@ -20,6 +20,7 @@ from cutline.counting.recounted import RecountedAppender, RecountedPrepender
 from cutline.counting.truncating import Boundary, Keep
 from cutline.errors import OffsetError
 from cutline.pretrained.side_files import ModelFacts
+from cutline.text_encoder import TextEncoder
 from cutline.threads import map_threads
 from cutline.wrapping.processor import Processor, is_processor
 from cutline.wrapping.safe_points import find_safe_points
@@ -83,6 +84,10 @@ def wrap(tokenizer: Any, *, name: str | None = None) -> "WrappedTokenizer":
         wrapped = WrappedTokenizer(opened.tokenizer, name=name or opened.name)
         wrapped._facts = opened.facts
         return wrapped
+    if isinstance(tokenizer, TextEncoder):
+        raise TypeError(f"{tokenizer!r} counts and cuts as it is: pass it where wrap(...) would be")
+    if hasattr(tokenizer, "_mergeable_ranks"):
+        raise TypeError("cutline.Encoding.from_tiktoken takes encodings of tiktoken, and wrap none")
     if is_processor(tokenizer):
         tokenizer = Processor(tokenizer.serialized_model_proto())
         name = name or "sentencepiece"

@@ -174,7 +174,7 @@ def test_chunks_of_many_makes_are_read() -> None:
         [SimpleNamespace(text=chunks[0].text, start_char_idx=0, end_char_idx=3)],
     ):
         assert "wrong offsets" in kinds(verify(chunks[0].text, wrong, chunk_size=5))
-    with pytest.raises(TypeError, match="chunk 1 is a int without text"):
+    with pytest.raises(TypeError, match="chunk 1, of type int, has no text"):
         verify(FOX, [FOX, 3], chunk_size=99)
 
 
@@ -423,3 +423,14 @@ def test_reports_count_one_as_one() -> None:
         "1 chunk of 3 characters: 1 finding",
         "mean fill 100.0%, largest chunk 2 tokens, 1 character and 0 of white space lost",
     ]
+
+
+def test_texts_of_str_subclasses_are_taken_as_they_are() -> None:
+    class Cut(str):
+        """Its length is another one."""
+
+        def __len__(self) -> int:
+            return 1
+
+    assert verify("one two", [Cut("one "), Cut("two")], chunk_size=2).ok
+    assert verify("one two", [(0, Cut("one ")), {"text": Cut("two")}], chunk_size=2).ok

@@ -253,10 +253,10 @@ def test_what_is_no_slice_is_refused(chunks: list[Any], message: str) -> None:
     [
         ("abc", "chunks must be a list of chunks, got one str"),
         ({"text": "abc"}, "chunks must be a list of chunks, got one dict"),
-        (["a", 3], "chunk 1 is a int without text: it must be a str, a pair"),
-        ([("a", "b")], "chunk 0 is a tuple without text"),
-        ([None], "chunk 0 is a NoneType without text"),
-        ((["a", "b", "c"], [(0, 1), (1, 2), (2, 3)]), "chunk 0 is a list without text"),
+        (["a", 3], "chunk 1, of type int, has no text: it must be a str, a pair"),
+        ([("a", "b")], "chunk 0, of type tuple, has no text"),
+        ([None], "chunk 0, of type NoneType, has no text"),
+        ((["a", "b", "c"], [(0, 1), (1, 2), (2, 3)]), "chunk 0, of type list, has no text"),
     ],
 )
 def test_what_is_no_chunk_is_refused(chunks: Any, message: str) -> None:

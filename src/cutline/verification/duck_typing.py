@@ -9,6 +9,7 @@ from contextlib import suppress
 from numbers import Integral
 from typing import Any, NamedTuple
 
+from cutline.checks import plain_text
 from cutline.chunks import Chunk
 from cutline.encoding import Encoding
 from cutline.protocols import TokenCounter
@@ -56,21 +57,21 @@ def read_chunk(chunk: Any, number: int, source: str) -> ReadChunk:
     """
     match chunk:
         case str():
-            return ReadChunk(chunk, None, None, None)
+            return ReadChunk(plain_text(chunk), None, None, None)
         case (Integral() as first, str() as text):
-            return ReadChunk(text, int(first), None, None)
+            return ReadChunk(plain_text(text), int(first), None, None)
         case (Integral() as first, Integral() as last):
             start, end = int(first), int(last)
             return ReadChunk(source[max(start, 0) : max(end, 0)], start, end, None)
     text = first_of(chunk, TEXT_NAMES, str)
     if text is None:
         raise TypeError(
-            f"chunk {number} is a {type(chunk).__name__} without text: it must be a str, a pair "
-            "of offset and str, a pair of offsets, or have one of "
+            f"chunk {number}, of type {type(chunk).__name__}, has no text: it must be a str, a "
+            "pair of offset and str, a pair of offsets, or have one of "
             f"{', '.join(TEXT_NAMES)} as attribute or key"
         )
     numbers = (_number(chunk, names) for names in (START_NAMES, END_NAMES, COUNT_NAMES))
-    return ReadChunk(text, *numbers)
+    return ReadChunk(plain_text(text), *numbers)
 
 
 def whole_chunk(chunk: Any, read: ReadChunk, number: int, start: int, token_count: int) -> Chunk:

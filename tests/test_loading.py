@@ -356,6 +356,7 @@ MISTAKEN = {
     "gpt-4o": r"; that is a model: cutline\.encoding_for_model\('gpt-4o'\)",
     "o200k": r"; did you mean 'o200k_base'\?: 'o200k'",
     "BAAI/bge-m3": r"; a model of the .* is loaded by cutline\.from_pretrained\('BAAI/bge-m3'\)",
+    "~/x.cutline": r"; for a home folder pass Path\(...\)\.expanduser\(\): '~/x\.cutline'",
     "nothing.json": r"No such file or directory: 'nothing\.json'",
     "./gpt2.cutline": r"No such file or directory: 'gpt2\.cutline'",
 }

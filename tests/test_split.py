@@ -2,6 +2,7 @@
 
 import dataclasses
 import gc
+import json
 import pickle
 import random
 import weakref
@@ -359,6 +360,12 @@ def test_chunks_are_frozen_small_and_equal_by_value() -> None:
     assert hash(chunk) == hash(dataclasses.replace(chunk))
 
 
+def test_chunks_come_back_from_json() -> None:
+    chunk = cutline.Chunk("a", 0, 1, 1, 0, ("Fish", "Red"), {"boundary": "end"})
+    row = json.loads(json.dumps(dataclasses.asdict(chunk)))
+    assert cutline.Chunk(**row) == chunk
+
+
 def test_metadata_of_a_chunk_are_one_dict_that_may_hold_the_chunk() -> None:
     class Held:
         pass
@@ -388,7 +395,7 @@ def test_chunks_are_made_of_a_type_of_chunks_only(other: Any) -> None:
         (b"a", 0, 1, 1, 0),
         ("a", 0.0, 1, 1, 0),
         ("a", 0, None, 1, 0),
-        ("a", 0, 1, 1, 0, ["Fish"]),
+        ("a", 0, 1, 1, 0, "Fish"),
     ],
 )
 def test_fields_of_a_chunk_have_their_types(wrong: Any) -> None:

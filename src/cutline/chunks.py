@@ -80,9 +80,11 @@ class Chunk(ChunkFields):
         end_index: int,
         token_count: int,
         index: int,
-        headings: tuple[str, ...] = (),
+        headings: tuple[str, ...] | list[str] = (),
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
+        if isinstance(headings, list):  # as JSON has them
+            headings = tuple(headings)
         self._set_fields(
             text, start_index, end_index, token_count, index, headings, metadata or None
         )

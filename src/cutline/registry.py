@@ -228,10 +228,13 @@ def _missing(path: str) -> str:
     from cutline.vocabulary import PACKAGED_ENCODINGS
     from cutline.vocabulary.names import is_like_path, kind_of_name, near_names
 
-    hint = (
-        None if is_like_path(path) else kind_of_name(path) or near_names(path, PACKAGED_ENCODINGS)
-    )
-    return "No such file or directory" if hint is None else f"no such file or folder; {hint}"
+    problem = "No such file or directory"
+    if path.startswith("~"):
+        return f"{problem}; for a home folder pass Path(...).expanduser()"
+    if is_like_path(path):
+        return problem
+    hint = kind_of_name(path) or near_names(path, PACKAGED_ENCODINGS)
+    return problem if hint is None else f"{problem}; {hint}"
 
 
 def _load(

@@ -89,6 +89,11 @@ def test_wrong_questions_are_named(row: Any, message: str) -> None:
         evaluate(lambda _: (), DOCUMENTS, [row])
 
 
+def test_documents_have_names_or_are_one_text() -> None:
+    with pytest.raises(TypeError, match="mapping from names to texts, or one str, got list"):
+        cutline.evaluation.evaluate(cutline.TextChunker("gpt2", 8), ["a text"])  # type: ignore[arg-type]
+
+
 def test_a_document_s_name_must_say_which(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"there is more than one document 'b\.md'"):
         evaluate(

@@ -60,7 +60,12 @@ def read_questions(
 
 def documents_of(documents: Mapping[str, str] | str) -> dict[str, str]:
     """Return texts by name; a text alone is the document ""."""
-    return {"": documents} if isinstance(documents, str) else dict(documents)
+    if isinstance(documents, str):
+        return {"": documents}
+    if not isinstance(documents, Mapping):
+        kind = type(documents).__name__
+        raise TypeError(f"documents must be a mapping from names to texts, or one str, got {kind}")
+    return dict(documents)
 
 
 def _rows(path: Path) -> Iterator[Any]:

@@ -305,5 +305,5 @@ def test_nothing_packs_to_nothing() -> None:
         Item("one", min_tokens=-1)
     with pytest.raises(ValueError, match="overhead_tokens must be 0 or more"):
         Item("one", overhead_tokens=-1)
-    with pytest.raises(TypeError, match="text must be a str"):
+    with pytest.raises(TypeError, match="items must be texts or Items, got int"):
         pack([1], 5)  # type: ignore[list-item]

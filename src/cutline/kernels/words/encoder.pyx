@@ -364,14 +364,11 @@ cdef class WordEncoder:
     cdef void begin(self, WordState* state, CharMap char_map, str text):
         cdef Reader* reader = &state.reader
         reader.blocks = char_map.blocks
-        reader.ascii = char_map.ascii
-        reader.ascii_group = char_map.ascii_group
-        reader.has_groups = char_map.has_groups
         reader.text = characters_of(text)
         reader.collapses = self.collapses
         reader.strips_end = self.strips_end
         reader.most_characters = self.most_characters
-        reader.traces = False
+        reader.locates = reader.traces = False
         state.paths.watch.is_on = False
         reader.watch = &state.paths.watch
 

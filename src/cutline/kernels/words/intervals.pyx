@@ -253,6 +253,7 @@ cdef class WordIntervals:
         if not add_start(&self.starts, start, tokens, False):
             return NO_MEMORY
         start_reading(&state.reader, start, stop, self.encoder.prefixes)
+        state.reader.locates = True
         state.reader.traces = joins
         while True:
             n = outcome = read_words(&state.reader, words)
@@ -282,7 +283,7 @@ cdef class WordIntervals:
                 end = words.ends[word]
                 before = totals[word] + in_long
             tokens += before
-        state.reader.traces = False
+        state.reader.locates = state.reader.traces = False
         self.total = tokens
         return 0 if self.add_gap(end, stop, tokens) else NO_MEMORY
 

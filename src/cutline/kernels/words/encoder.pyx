@@ -25,7 +25,7 @@ from cutline.kernels.words.model cimport UNIGRAM, WORD_PIECE
 from cutline.kernels.words.reader cimport (
     TOO_LONG, WORD_SLOTS, free_reader, read_words, start_reading,
 )
-from cutline.kernels.words.trie cimport add_token, free_trie, start_trie
+from cutline.kernels.words.trie cimport add_token, free_trie, link_trie, start_trie
 from cutline.kernels.words.unigram cimport best_path, free_paths
 from cutline.kernels.words.wordpiece cimport longest_matches
 
@@ -341,6 +341,8 @@ cdef class WordEncoder:
                 self.add(1, token + n_before, n - n_before, number, 0)
         if self.model.kind == UNIGRAM:
             self.model.longest = max(4, longest)
+            if not link_trie(&self.model.trie):
+                raise MemoryError("no memory for the tokens of a vocabulary")
 
     def __dealloc__(self):
         free_trie(&self.model.trie)

@@ -1,7 +1,9 @@
 """A trie of tokens, character by character, in one table of edges.
 
 An edge's slot in the table is the number of the node that it leads to, so that what a step asks
-for, where it leads, whether a token ends there and with which score, lies in one place.
+for, where it leads, whether a token ends there and with which score, lies in one place. Linked, it
+is an automaton (Aho and Corasick's) that reads a text once and finds all tokens that end at each
+place.
 
 Guarded by tests/words/test_encoding.py.
 """
@@ -20,11 +22,15 @@ cdef enum:
 cdef struct Edge:
     uint64_t key            # parent << LABEL_BITS | label + 1, and two bits; 0: there is no edge
     double score            # of the token that ends at its node
+    uint32_t token          # that one
+    uint32_t n_bytes        # of the characters up to its node
+    # Where the trie is linked, of the texts that the characters up to its node end in but for these:
+    uint32_t fallback       # the node of the longest that a token begins with, or 0
+    uint32_t shorter        # the node of the longest that is a token, or 0
 
 cdef struct Trie:
     Edge* edges
     uint64_t mask
-    uint32_t* tokens        # of each slot: the token that ends at its node
     uint32_t* first[ROOTS]  # of each character of the BMP: the root's child, or 0
 
 
@@ -73,13 +79,40 @@ cdef inline bint ends_token(const Trie* trie, uint32_t node) noexcept nogil:
 
 cdef inline uint32_t token_at(const Trie* trie, uint32_t node) noexcept nogil:
     """The token that ends at a node."""
-    return trie.tokens[node - ROOTS]
+    return trie.edges[node - ROOTS].token
+
+
+cdef inline uint32_t longest_end(const Trie* trie, uint32_t node) noexcept nogil:
+    """The node of the longest token that the text up to a node, which is no root, ends in, or 0."""
+    return node if ends_token(trie, node) else trie.edges[node - ROOTS].shorter
+
+
+cdef inline uint32_t next_node(
+    const Trie* trie, uint32_t node, uint32_t label, bint* anew
+) noexcept nogil:
+    """The node of the longest text up to a character that a token begins with, or 0.
+
+    Args:
+        node: the one up to the character before; the trie is linked.
+        anew: out: nothing before the character is in that text.
+    """
+    cdef uint32_t child
+    anew[0] = False
+    while node != 0:
+        if has_more(trie, node):
+            child = child_of(trie, node, label)
+            if child != 0:
+                return child
+        node = trie.edges[node - ROOTS].fallback
+    anew[0] = True
+    return child_of(trie, 0, label)
 
 
 cdef bint start_trie(Trie* trie, Py_ssize_t n_characters) noexcept nogil
 cdef void add_token(
     Trie* trie, uint32_t root, const uint8_t* token, Py_ssize_t n, uint32_t number, double score
 ) noexcept nogil
+cdef bint link_trie(Trie* trie) noexcept nogil
 cdef uint32_t find_in_trie(
     const Trie* trie, uint32_t root, const uint8_t* token, Py_ssize_t n
 ) noexcept nogil

@@ -19,13 +19,12 @@ cdef bint start_trie(Trie* trie, Py_ssize_t n_characters) noexcept nogil:
     if slots >> 31:
         return False
     trie.edges = <Edge*> calloc(slots, sizeof(Edge))
-    trie.tokens = <uint32_t*> malloc(slots * sizeof(uint32_t))
     trie.mask = slots - 1
     for root in range(ROOTS):
         trie.first[root] = <uint32_t*> calloc(BMP, sizeof(uint32_t))
         if trie.first[root] == NULL:
             return False
-    return trie.edges != NULL and trie.tokens != NULL
+    return trie.edges != NULL
 
 
 cdef bint is_character(const uint8_t* text, Py_ssize_t n) noexcept nogil:
@@ -62,6 +61,7 @@ cdef void add_token(
             while trie.edges[slot].key != 0:
                 slot = (slot + 1) & trie.mask
             trie.edges[slot].key = key
+            trie.edges[slot].n_bytes = at
             child = <uint32_t> slot + ROOTS
             if node >= ROOTS:
                 trie.edges[node - ROOTS].key |= <uint64_t> 1 << HAS_MORE
@@ -71,7 +71,51 @@ cdef void add_token(
     if node >= ROOTS:
         trie.edges[node - ROOTS].key |= <uint64_t> 1 << ENDS
         trie.edges[node - ROOTS].score = score
-        trie.tokens[node - ROOTS] = number
+        trie.edges[node - ROOTS].token = number
+
+
+cdef bint link_trie(Trie* trie) noexcept nogil:
+    """Link the nodes below the first root, when all tokens are there. False: no memory.
+
+    Nodes with fewer bytes come first, for links lead to these.
+    """
+    cdef Py_ssize_t longest = 0, at
+    cdef uint64_t slot
+    cdef uint32_t* begins
+    cdef uint32_t* order
+    cdef Py_ssize_t n_nodes = 0
+    for slot in range(trie.mask + 1):
+        longest = max(longest, <Py_ssize_t> trie.edges[slot].n_bytes)
+        n_nodes += trie.edges[slot].key != 0
+    begins = <uint32_t*> calloc(longest + 2, sizeof(uint32_t))
+    order = <uint32_t*> malloc((n_nodes + 1) * sizeof(uint32_t))
+    if begins != NULL and order != NULL:
+        for slot in range(trie.mask + 1):
+            begins[trie.edges[slot].n_bytes + 1] += trie.edges[slot].key != 0
+        for at in range(longest + 1):
+            begins[at + 1] += begins[at]
+        for slot in range(trie.mask + 1):
+            if trie.edges[slot].key != 0:
+                order[begins[trie.edges[slot].n_bytes]] = <uint32_t> slot
+                begins[trie.edges[slot].n_bytes] += 1
+        for at in range(n_nodes):
+            link_node(trie, &trie.edges[order[at]])
+    free(begins)
+    free(order)
+    return begins != NULL and order != NULL
+
+
+cdef void link_node(Trie* trie, Edge* edge) noexcept nogil:
+    """Link a node, after all that have fewer bytes."""
+    cdef uint64_t key = edge.key & ((<uint64_t> 1 << HAS_MORE) - 1)
+    cdef uint32_t parent = <uint32_t> (key >> LABEL_BITS)
+    cdef uint32_t label = <uint32_t> (key & ((1 << LABEL_BITS) - 1)) - 1
+    cdef bint anew
+    if parent < ROOTS:
+        return
+    edge.fallback = next_node(trie, trie.edges[parent - ROOTS].fallback, label, &anew)
+    if edge.fallback != 0:
+        edge.shorter = longest_end(trie, edge.fallback)
 
 
 cdef uint32_t find_in_trie(
@@ -91,6 +135,5 @@ cdef uint32_t find_in_trie(
 cdef void free_trie(Trie* trie) noexcept nogil:
     cdef Py_ssize_t root
     free(trie.edges)
-    free(trie.tokens)
     for root in range(ROOTS):
         free(trie.first[root])

@@ -25,7 +25,9 @@ from cutline.kernels.words.model cimport UNIGRAM, WORD_PIECE
 from cutline.kernels.words.reader cimport (
     TOO_LONG, WORD_SLOTS, free_reader, read_words, start_reading,
 )
-from cutline.kernels.words.trie cimport add_token, free_trie, link_trie, start_trie
+from cutline.kernels.words.trie cimport (
+    add_token, free_loose, free_trie, link_trie, pack_trie, start_trie,
+)
 from cutline.kernels.words.unigram cimport best_path, free_paths
 from cutline.kernels.words.wordpiece cimport longest_matches
 
@@ -304,7 +306,7 @@ cdef class WordEncoder:
         self.model.ids = &ids[0] if ids.shape[0] else NULL
         self.held = [ids]
         total = characters_in(<const uint8_t*> <const char*> arena, len(arena), len(arena))
-        if not start_trie(&self.model.trie, total if "scores" in options else 2 * total):
+        if not start_trie(&self.loose, total if "scores" in options else 2 * total):
             raise MemoryError("no memory for the tokens of a vocabulary")
         if "scores" in options:
             self.model.kind = UNIGRAM
@@ -339,18 +341,21 @@ cdef class WordEncoder:
                 token, <const uint8_t*> <const char*> continuation, n_before
             ):
                 self.add(1, token + n_before, n - n_before, number, 0)
+        if not pack_trie(&self.loose, &self.model.trie):
+            raise MemoryError("no memory for the tokens of a vocabulary")
+        free_loose(&self.loose)
         if self.model.kind == UNIGRAM:
             self.model.longest = max(4, longest)
-            if not link_trie(&self.model.trie):
-                raise MemoryError("no memory for the tokens of a vocabulary")
+            link_trie(&self.model.trie)
 
     def __dealloc__(self):
+        free_loose(&self.loose)
         free_trie(&self.model.trie)
 
     cdef int add(
         self, uint32_t root, const uint8_t* token, Py_ssize_t n, Py_ssize_t number, double score
     ) except -1:
-        add_token(&self.model.trie, root, token, n, <uint32_t> number, score)
+        add_token(&self.loose, root, token, n, <uint32_t> number, score)
         return 0
 
     cdef OwnedWordState take(self):

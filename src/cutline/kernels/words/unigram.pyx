@@ -15,7 +15,7 @@ from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.words.images cimport META
 from cutline.kernels.words.model cimport Path
 from cutline.kernels.words.trie cimport (
-    ROOTS, Edge, find_in_trie, label_at, longest_end, next_node, token_at,
+    ENDS, Node, find_in_trie, label_at, longest_end, next_node, token_at,
 )
 
 cdef enum:
@@ -33,14 +33,14 @@ cdef inline void find_path(
     `node` is the trie's, of what ends there. Longer tokens come first, as their paths do where all
     tokens that begin at a place are followed before those that begin after it.
     """
-    cdef const Edge* edges = model.trie.edges
+    cdef const Node* nodes = model.trie.nodes
     cdef Path* paths_to = paths.to
     cdef double best = 0, second = -1e300, score
     cdef uint32_t token = 0 if node == 0 else longest_end(&model.trie, node), best_token = 0
     cdef Py_ssize_t n_bytes = 0, best_bytes = 0
     while token != 0:
-        n_bytes = edges[token - ROOTS].n_bytes
-        score = edges[token - ROOTS].score + paths_to[end - n_bytes].score
+        n_bytes = nodes[token].n_bytes & ~ENDS
+        score = nodes[token].score + paths_to[end - n_bytes].score
         if score > best or best_bytes == 0:
             second = best if best_bytes != 0 else second
             best = score
@@ -48,7 +48,7 @@ cdef inline void find_path(
             best_bytes = n_bytes
         else:
             second = max(second, score)
-        token = edges[token - ROOTS].shorter
+        token = nodes[token].shorter
     if n_bytes != end - at:
         # The character is no token.
         score = model.unk_score + paths_to[at].score

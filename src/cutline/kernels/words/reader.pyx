@@ -148,45 +148,53 @@ cdef inline void read_brief_images(
     """What read_brief does. No branch depends on where words end, for none would be foreseen."""
     cdef uint8_t* buffer = reader.buffer
     cdef CharBlock** blocks = reader.blocks
+    cdef const CharBlock* block = blocks[0]
     cdef const Brief* brief
     cdef Py_ssize_t at = reader.at, used = reader.used, place
     # Words that were begun. The one that is open is the last of them.
-    cdef Py_ssize_t begun = words.count + reader.is_open, before = begun
-    cdef uint8_t last = reader.group + 1 if reader.is_open else 0
+    cdef Py_ssize_t begun = words.count + reader.is_open, before = begun, begins, n
+    cdef uint8_t last = reader.group + 1 if reader.is_open else 0, kinds, next_last
     cdef uint8_t after_blank = IS_BLANK if reader.is_open and reader.is_blank else 0
     cdef uint8_t prefixes = reader.prefixes
+    cdef uint32_t written
     cdef bint traces = reader.traces
     cdef Py_ssize_t* origins = reader.origins
-    cdef Py_ssize_t begins
     while at < stop and begun <= WORDS:
-        brief = &blocks[text[at] >> 8].briefs[text[at] & 0xFF]
-        if unlikely(brief.kinds == 0):
+        if Unit is not uint8_t:
+            block = blocks[text[at] >> 8]
+        brief = &block.briefs[text[at] & 0xFF]
+        # All is loaded before anything is stored: it would have to be loaded again.
+        kinds = brief.kinds
+        begins = (brief.first != last) & kinds
+        n = brief.n
+        next_last = brief.last
+        memcpy(&written, brief.written, BRIEF_BYTES)
+        if unlikely(kinds == 0):
             break
-        if unlikely(brief.kinds & after_blank):
+        if unlikely(kinds & after_blank):
             # Of a run of blanks, the first is there already.
             if locates:
                 words.ends[begun - 1] = at + 1
             at += 1
             continue
-        begins = (brief.first != last) & brief.kinds
         words.starts[begun] = used
         if locates:
             words.firsts[begun] = at
             words.begins_inside[begun] = False
-            words.begins_blank[begun] = brief.kinds & IS_BLANK != 0
-            words.ends[begun + begins - 1 if brief.kinds & HAS_BYTES else NO_WORD] = at + 1
+            words.begins_blank[begun] = kinds & IS_BLANK != 0
+            words.ends[begun + begins - 1 if kinds & HAS_BYTES else NO_WORD] = at + 1
         begun += begins
         buffer[used] = META
         if locates and traces:
             origins[used] = at
-        used += begins & brief.kinds >> PREFIXED & prefixes
-        memcpy(buffer + used, brief.written, BRIEF_BYTES)
+        used += begins & kinds >> PREFIXED & prefixes
+        memcpy(buffer + used, &written, BRIEF_BYTES)
         if locates and traces:
             for place in range(used, used + BRIEF_BYTES):
                 origins[place] = at
-        used += brief.n
-        last = brief.last
-        after_blank = brief.kinds & IS_BLANK
+        used += n
+        last = next_last
+        after_blank = kinds & IS_BLANK
         at += 1
     reader.at = at
     reader.used = used

@@ -10,7 +10,7 @@ Guarded by tests/words/test_encoding.py.
 
 from libc.stdlib cimport free
 
-from cutline.kernels.base.common cimport INTERRUPTED, NO_MEMORY, NONE, grow
+from cutline.kernels.base.common cimport INTERRUPTED, NO_MEMORY, NONE, grow, is_continuation
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.words.images cimport META
 from cutline.kernels.words.model cimport Path
@@ -35,14 +35,20 @@ cdef inline void find_path(
     """
     cdef const Node* nodes = model.trie.nodes
     cdef Path* paths_to = paths.to
-    cdef double best = 0, second = -1e300, score
-    cdef uint32_t token = 0 if node == 0 else longest_end(&model.trie, node), best_token = 0
-    cdef Py_ssize_t n_bytes = 0, best_bytes = 0
+    cdef uint32_t token = longest_end(&model.trie, node), best_token = token
+    cdef Py_ssize_t n_bytes = end - at, best_bytes = n_bytes
+    cdef double best, second = -1e300, score
+    if token == 0:
+        best = model.unk_score + paths_to[at].score
+    else:
+        n_bytes = best_bytes = nodes[token].n_bytes & ~ENDS
+        best = nodes[token].score + paths_to[end - n_bytes].score
+        token = nodes[token].shorter
     while token != 0:
         n_bytes = nodes[token].n_bytes & ~ENDS
         score = nodes[token].score + paths_to[end - n_bytes].score
-        if score > best or best_bytes == 0:
-            second = best if best_bytes != 0 else second
+        if score > best:
+            second = best
             best = score
             best_token = token
             best_bytes = n_bytes
@@ -52,8 +58,8 @@ cdef inline void find_path(
     if n_bytes != end - at:
         # The character is no token.
         score = model.unk_score + paths_to[at].score
-        if score > best or best_bytes == 0:
-            second = best if best_bytes != 0 else second
+        if score > best:
+            second = best
             best = score
             best_token = 0
             best_bytes = end - at
@@ -74,7 +80,7 @@ cdef Py_ssize_t follow(
     Stops at the first boundary after `least` bytes that lies in no text with which a token begins,
     so in no token, or at the end. Returns where; or NO_MEMORY or INTERRUPTED.
     """
-    cdef Py_ssize_t at = 0, place, end, width, watched = 0
+    cdef Py_ssize_t at = 0, end, width, watched = 0
     cdef uint32_t node = 0
     cdef bint anew
     if not reserve_paths(paths, AT_ONCE):
@@ -88,8 +94,6 @@ cdef Py_ssize_t follow(
         end = at + width
         if end >= paths.slots and not reserve_paths(paths, end + AT_ONCE):
             return NO_MEMORY
-        for place in range(at + 1, end):
-            paths.to[place].start = -1
         find_path(model, paths, at, end, node)
         at = end
         if at - watched >= WATCHED:
@@ -236,9 +240,9 @@ cdef Py_ssize_t count_prefixes(
     paths.is_sure = True
     # While places are looked through in order, `margin` holds where a run of unknown ones began.
     for place in range(1, n + 1):
-        start = paths.to[place].start
-        if start < 0:
+        if place < n and is_continuation(word[place]):
             continue
+        start = paths.to[place].start
         paths.is_sure = paths.is_sure and paths.to[place].margin > risk
         if not is_unknown(model, paths.to[place].node):
             counts[place] = counts[start] + 1

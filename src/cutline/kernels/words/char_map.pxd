@@ -25,7 +25,7 @@ cdef enum:
     IS_BRIEF = 2
     IS_BLANK = 4            # the break of a run that collapses, and META; it is white
     PREFIXED = 3            # place of a bit: a META is put before it where it begins a word
-    # Edges of a brief image: 0 and this, where a word ends, or 1 + the group
+    # Edges of a brief image: 0 and this, where a word ends, or 1 + the group, which is far less
     APART = 0xFF
     BRIEF_BYTES = 4
 

@@ -347,8 +347,6 @@ cdef void describe(const Image* image, const uint8_t* written, Brief* brief) noe
         n -= 1
     if not 0 < n <= BRIEF_BYTES or breaks_in(written, n):
         return
-    if max(image.first_group, image.last_group) >= APART - 1:
-        return
     if brief.first == APART and (written - 1)[0] == BLANK:
         if n > 1 or brief.last == 0 or not image.flags & WHITE:
             return

@@ -13,11 +13,11 @@ from cutline.kernels.base.memory import zeroed_memory
 from cutline.kernels.base.characters cimport characters_of
 from cutline.kernels.base.common cimport (
     INTERRUPTED, NO_MEMORY, NOT_FOUND, SHORT_PIECE, Key, characters_in, grow, hash_key, hash_long, int64_t,
-    likely, memcpy, prefetch, same_bytes, scramble, short_key,
+    likely, memcpy, padded_key, prefetch, same_bytes, scramble,
 )
 from cutline.kernels.base.signals cimport raise_pending
 from cutline.kernels.encode.caches cimport (
-    FIRST_LEVEL_TOKENS, STORED_BYTES, find_stored, first_level_line, in_line, store_in_line,
+    FIRST_LEVEL_TOKENS, STORED_BYTES, find_stored, first_level_line, in_line, index_slot, store_in_line,
     store_piece,
 )
 from cutline.kernels.encode.decode cimport list_of_ids
@@ -93,7 +93,10 @@ cdef Py_ssize_t look_up(
     const WordModel* model, WordState* state, Py_ssize_t word, Key key, Py_ssize_t before,
     bint keep
 ) noexcept nogil:
-    """Encode a word that the first level does not hold, after `before` ids if they are kept."""
+    """Encode a word that the first level does not hold, after `before` ids if they are kept.
+
+    `key` is what find_lines made of it.
+    """
     cdef Py_ssize_t n = state.words.lengths[word], count
     cdef const uint8_t* start = state.reader.buffer + state.words.starts[word]
     cdef const uint32_t* found
@@ -105,7 +108,7 @@ cdef Py_ssize_t look_up(
     ):
         return NO_MEMORY
     if is_stored:
-        hashed = scramble(hash_key(key)) if n <= SHORT_PIECE else hash_long(start, n)
+        hashed = scramble(hash_key(key)) if n <= SHORT_PIECE else key.low
         found = find_stored(&state.store, hashed, start, n, &known)
         if found != NULL:
             if keep:
@@ -125,14 +128,19 @@ cdef Py_ssize_t look_up(
 
 
 cdef void find_lines(WordState* state, Key* keys, FirstEntry** lines) noexcept nogil:
+    """Hash the words of a batch, and fetch what may hold them. The key of a long one is its hash."""
     cdef Py_ssize_t word, n
-    cdef const uint8_t* limit = state.reader.buffer + state.reader.slots
+    cdef const uint8_t* start
     for word in range(state.words.count):
         n = state.words.lengths[word]
+        start = state.reader.buffer + state.words.starts[word]
         if 0 < n <= SHORT_PIECE:
-            keys[word] = short_key(state.reader.buffer + state.words.starts[word], n, limit)
+            keys[word] = padded_key(start, n)
             lines[word] = first_level_line(state.first_level, state.line_mask, keys[word])
             prefetch(lines[word])
+        elif SHORT_PIECE < n <= STORED_BYTES:
+            keys[word].low = hash_long(start, n)
+            prefetch(index_slot(&state.store, keys[word].low))
 
 
 cdef inline bint is_short(const WordState* state, Py_ssize_t word) noexcept nogil:

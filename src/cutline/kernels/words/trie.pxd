@@ -33,17 +33,19 @@ cdef struct Trie:
     uint32_t n_nodes
     uint32_t* first[ROOTS]  # of each character of the BMP: the root's child, or 0
 
-# A trie that is built: one hash table of edges. An edge's slot is the number of its node.
+# A trie that is built: edges in the order in which they came, each to the node of its number and
+# ROOTS, and a hash table of them.
 cdef struct Edge:
-    uint64_t key            # parent << LABEL_BITS | label + 1; 0: there is no edge
+    uint64_t key            # parent << LABEL_BITS | label
     double score
     uint32_t token          # NONE: no token ends at its node
     uint32_t n_bytes
 
 cdef struct LooseTrie:
     Edge* edges
-    uint64_t mask
     uint32_t n_edges
+    uint32_t* slots         # the number of an edge and 1, or 0
+    uint64_t mask
 
 
 cdef inline uint32_t label_at(const uint8_t* text, Py_ssize_t* width) noexcept nogil:

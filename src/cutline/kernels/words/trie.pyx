@@ -17,9 +17,10 @@ cdef bint start_trie(LooseTrie* loose, Py_ssize_t n_characters) noexcept nogil:
     memset(loose, 0, sizeof(LooseTrie))
     if slots >> 30:
         return False
-    loose.edges = <Edge*> calloc(slots, sizeof(Edge))
+    loose.edges = <Edge*> malloc((n_characters + 1) * sizeof(Edge))
+    loose.slots = <uint32_t*> calloc(slots, sizeof(uint32_t))
     loose.mask = slots - 1
-    return loose.edges != NULL
+    return loose.edges != NULL and loose.slots != NULL
 
 
 cdef bint is_character(const uint8_t* text, Py_ssize_t n) noexcept nogil:
@@ -41,7 +42,7 @@ cdef inline uint64_t edge_slot(const LooseTrie* loose, uint64_t key) noexcept no
     """The slot of the edge with a key, or an empty one."""
     cdef uint64_t slot = key * <uint64_t> 0x9E3779B97F4A7C15
     slot = (slot ^ slot >> 32) & loose.mask
-    while loose.edges[slot].key != key and loose.edges[slot].key != 0:
+    while loose.slots[slot] != 0 and loose.edges[loose.slots[slot] - 1].key != key:
         slot = (slot + 1) & loose.mask
     return slot
 
@@ -53,18 +54,21 @@ cdef void add_token(
     """Add a token, for which there is room. One that is no UTF-8 or empty is in no word."""
     cdef uint64_t node = root, slot, key
     cdef Py_ssize_t at = 0, width
+    cdef Edge* edge
     while at < n:
         if not is_character(token + at, n - at):
             return
-        key = node << LABEL_BITS | (label_at(token + at, &width) + 1)
+        key = node << LABEL_BITS | label_at(token + at, &width)
         at += width
         slot = edge_slot(loose, key)
-        if loose.edges[slot].key == 0:
-            loose.edges[slot].key = key
-            loose.edges[slot].token = NONE
-            loose.edges[slot].n_bytes = <uint32_t> at
+        if loose.slots[slot] == 0:
+            edge = &loose.edges[loose.n_edges]
+            edge.key = key
+            edge.token = NONE
+            edge.n_bytes = <uint32_t> at
             loose.n_edges += 1
-        node = slot + ROOTS
+            loose.slots[slot] = loose.n_edges
+        node = loose.slots[slot] - 1 + ROOTS
     if node >= ROOTS:
         loose.edges[node - ROOTS].token = number
         loose.edges[node - ROOTS].score = score
@@ -72,7 +76,7 @@ cdef void add_token(
 
 cdef struct Child:
     uint32_t label
-    uint32_t slot
+    uint32_t edge
 
 
 cdef int compare_labels(const void* left, const void* right) noexcept nogil:
@@ -82,9 +86,9 @@ cdef int compare_labels(const void* left, const void* right) noexcept nogil:
 
 cdef bint pack_trie(const LooseTrie* loose, Trie* trie) noexcept nogil:
     """Pack a trie, which is not linked yet. False: no memory."""
-    cdef size_t n_nodes = loose.n_edges + ROOTS, n_loose = loose.mask + 1 + ROOTS
+    cdef size_t n_nodes = <size_t> loose.n_edges + ROOTS
     cdef Child* children = <Child*> malloc(n_nodes * sizeof(Child))
-    cdef uint32_t* begins = <uint32_t*> calloc(n_loose + 2, sizeof(uint32_t))
+    cdef uint32_t* begins = <uint32_t*> calloc(n_nodes + 1, sizeof(uint32_t))
     cdef uint32_t* loose_of = <uint32_t*> malloc(n_nodes * sizeof(uint32_t))
     cdef Py_ssize_t root
     cdef bint has_memory = children != NULL and begins != NULL and loose_of != NULL
@@ -108,24 +112,22 @@ cdef bint pack_trie(const LooseTrie* loose, Trie* trie) noexcept nogil:
 
 cdef void group_children(const LooseTrie* loose, uint32_t* begins, Child* children) noexcept nogil:
     """Put the children of each node together: children[begins[node]:begins[node + 1]]."""
-    cdef uint64_t slot, parent, key
-    cdef uint32_t before = 0, n
-    for slot in range(loose.mask + 1):
-        if loose.edges[slot].key != 0:
-            begins[loose.edges[slot].key >> LABEL_BITS] += 1
-    for parent in range(loose.mask + 1 + ROOTS):
+    cdef uint64_t key
+    cdef uint32_t edge, parent, n_nodes = loose.n_edges + ROOTS, before = 0, n
+    for edge in range(loose.n_edges):
+        begins[loose.edges[edge].key >> LABEL_BITS] += 1
+    for parent in range(n_nodes):
         n = begins[parent]
         begins[parent] = before
         before += n
     # Filled, each begins where the next one did.
-    for slot in range(loose.mask + 1):
-        key = loose.edges[slot].key
-        if key != 0:
-            parent = key >> LABEL_BITS
-            children[begins[parent]].label = <uint32_t> (key & ((1 << LABEL_BITS) - 1)) - 1
-            children[begins[parent]].slot = <uint32_t> slot
-            begins[parent] += 1
-    parent = loose.mask + 1 + ROOTS
+    for edge in range(loose.n_edges):
+        key = loose.edges[edge].key
+        parent = <uint32_t> (key >> LABEL_BITS)
+        children[begins[parent]].label = <uint32_t> (key & ((1 << LABEL_BITS) - 1))
+        children[begins[parent]].edge = edge
+        begins[parent] += 1
+    parent = n_nodes
     while parent > 0:
         begins[parent] = begins[parent - 1]
         parent -= 1
@@ -147,8 +149,8 @@ cdef void number_nodes(
         if stop - place > 1:
             qsort(&children[place], stop - place, sizeof(Child), &compare_labels)
         while place < stop:
-            edge = &loose.edges[children[place].slot]
-            loose_of[n_found] = children[place].slot + ROOTS
+            edge = &loose.edges[children[place].edge]
+            loose_of[n_found] = children[place].edge + ROOTS
             trie.nodes[node].labels |= label_bit(children[place].label)
             trie.labels[n_found] = children[place].label
             trie.nodes[n_found].n_bytes = edge.n_bytes
@@ -194,7 +196,9 @@ cdef uint32_t find_in_trie(
 
 cdef void free_loose(LooseTrie* loose) noexcept nogil:
     free(loose.edges)
+    free(loose.slots)
     loose.edges = NULL
+    loose.slots = NULL
 
 
 cdef void free_trie(Trie* trie) noexcept nogil:

@@ -2,6 +2,7 @@
 
 import pickle
 import random
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -322,3 +323,49 @@ def test_a_character_may_become_many_words(behavior: str) -> None:
     encoding = cutline.Encoding.from_tokenizers(tokenizer, "t")
     for text in ("x \ufdfb", "\ufdfa" * 40, "x" * 63 + "\ufdfa\ufdfa"):
         assert encoding.encode(text) == tokenizer.encode(text, add_special_tokens=False).ids
+
+
+@pytest.mark.parametrize("n_classes", range(5, 8))
+def test_classes_of_runs_beside_one_of_single_characters(n_classes: int) -> None:
+    """With seven there are as many groups as can be; their numbers share a byte with others."""
+    tokens = ["[UNK]", *"abcdefgh-", *(f"##{one}" for one in "abcdefgh-")]
+    vocab = {token: number for number, token in enumerate(tokens)}
+    oracle = tokenizers.Tokenizer(tokenizers.models.WordPiece(vocab, unk_token="[UNK]"))
+    pre = tokenizers.pre_tokenizers
+    runs = [tokenizers.Regex(f"[a-{last}]") for last in "abcdefg"[:n_classes]]
+    oracle.pre_tokenizer = pre.Sequence(
+        [pre.Split("-", "isolated"), *(pre.Split(one, "contiguous") for one in runs)]
+    )
+    encoding = cutline.Encoding.from_tokenizers(oracle)
+    rng = random.Random(n_classes)
+    for _ in range(200):
+        text = "".join(rng.choices("aaabcdefgh--", k=rng.randint(0, 12)))
+        assert encoding.encode_ordinary(text) == ids(oracle, text), text
+
+
+def test_of_paths_with_equal_sums_the_first_stays() -> None:
+    """A token that begins earlier comes first, also before an unknown character of its own."""
+    rows = [("<unk>", 0.0), ("a", 10.0), ("az", -5.0), ("b", -1.0), ("c", -1.0), ("bc", -2.0)]
+    oracle = tokenizers.Tokenizer(tokenizers.models.Unigram(rows, 0))
+    oracle.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    encoding = cutline.Encoding.from_tokenizers(oracle)
+    for text in ("az", "bc", "azbc", "aazz bcbc", "zazcbca"):
+        assert encoding.encode_ordinary(text) == ids(oracle, text), text
+    assert encoding.encode_ordinary("az") == [2]  # "a" and "z", which is unknown: 10 - 15
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_children_whose_labels_share_a_bit(seed: int) -> None:
+    """Hundreds of children of a node: each of its 64 bits stands for several, and for others."""
+    rng = random.Random(seed)
+    letters = [chr(one) for one in rng.sample(range(0x4E00, 0x9FFF), 300)]
+    tokens = [f"{letters[0]}{one}" for one in letters[::2]]
+    tokens += [f"{letters[0]}{one}{two}" for one, two in pairwise(letters)]
+    rows = [("<unk>", 0.0), *((one, -rng.uniform(1, 9)) for one in dict.fromkeys(tokens))]
+    rows += [(one, -rng.uniform(4, 9)) for one in letters if rng.random() < 0.9]
+    oracle = tokenizers.Tokenizer(tokenizers.models.Unigram(rows, 0))
+    oracle.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    encoding = cutline.Encoding.from_tokenizers(oracle)
+    for _ in range(20):
+        text = "".join(rng.choices([letters[0], *letters[:40], *letters], k=200))
+        assert encoding.encode_ordinary(text) == ids(oracle, text)

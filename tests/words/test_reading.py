@@ -461,6 +461,20 @@ REFUSED: dict[str, tuple[Change, str]] = {
     ),
     "runs that become a letter": (normalizers(RUNS | {"content": "a"}), "may replace a run"),
     "a strip without runs": (normalizers(STRIP), "Strip"),
+    "eight classes of runs": (
+        splitters(
+            *(
+                {
+                    "type": "Split",
+                    "pattern": {"Regex": f"[a-{last}]"},
+                    "behavior": "Contiguous",
+                    "invert": False,
+                }
+                for last in "abcdefgh"
+            )
+        ),
+        "more than seven that are contiguous",
+    ),
     "a strip before signs": (
         lambda content: (
             normalizers(STRIP | {"strip_left": True}, RUNS)(content),

@@ -334,6 +334,9 @@ def _ways_of(splitters: tuple[Splitter, ...]) -> tuple[bytes, list[_Way]]:
     classes = [one for one in splitters if not isinstance(one, Metaspace)]
     if len(classes) > 8:
         raise _refused(classes[-1], "there are more than eight", kind=PatternError)
+    runs = [one for one in classes if isinstance(one, SplitClass) and one.behavior == "contiguous"]
+    if len(runs) > 7:  # a group is a byte
+        raise _refused(runs[-1], "there are more than seven that are contiguous", PatternError)
     names = tuple(
         "white space" if isinstance(one, WhitespaceSplit) else one.members for one in classes
     )
@@ -350,18 +353,19 @@ def _class_bits(names: tuple[str, ...]) -> bytes:
 
 
 def _way(classes: Sequence[WhitespaceSplit | SplitClass], bits: int) -> _Way:
-    before = after = is_removed = False
+    before = after = is_removed = has_runs = False
     group = 0
     for place, one in enumerate(classes):
         inside = bits >> place & 1
         how = "removed" if isinstance(one, WhitespaceSplit) else one.behavior
         if how == "contiguous":
-            group = 2 * group + 1 + inside
+            has_runs = True
+            group = 2 * group + inside
         elif inside:
             is_removed |= how == "removed"
             before |= how in ("isolated", "merged with next")
             after |= how in ("isolated", "merged with previous")
-    return _Way(before, after, group, is_removed)
+    return _Way(before, after, group + has_runs, is_removed)
 
 
 # Steps

@@ -165,6 +165,33 @@ static inline uint64_t cutline_known(const uint64_t *place) {
 #endif
 }
 
+/* The same for bytes: who has found some that are stored calls cutline_acquire, and sees then what was
+   stored before them. */
+static inline void cutline_publish_byte(uint8_t *place, uint8_t byte) {
+#if defined(__GNUC__) || defined(__clang__)
+    __atomic_store_n(place, byte, __ATOMIC_RELEASE);
+#else
+    cutline_fence();
+    *(volatile uint8_t *)place = byte;
+#endif
+}
+
+static inline uint8_t cutline_known_byte(const uint8_t *place) {
+#if defined(__GNUC__) || defined(__clang__)
+    return __atomic_load_n(place, __ATOMIC_RELAXED);
+#else
+    return *(const volatile uint8_t *)place;
+#endif
+}
+
+static inline void cutline_acquire(void) {
+#if defined(__GNUC__) || defined(__clang__)
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+#else
+    cutline_fence();
+#endif
+}
+
 /* Add to a number that other threads may add to as well. Returns the sum. */
 static inline Py_ssize_t cutline_add(Py_ssize_t *place, Py_ssize_t added) {
 #if defined(__GNUC__) || defined(__clang__)

@@ -10,7 +10,6 @@ from cutline.kernels.words.images cimport ImageMaker
 cdef enum:
     BLOCK_CHARACTERS = 256
     BLOCKS = 0x1100
-    SHORT_IMAGE = 8         # bytes: so many can be read from where any image begins
     PARTS = 4               # of a block
     # Flags of an image
     LEFT = 1                # the character changes with the one before it
@@ -21,24 +20,35 @@ cdef enum:
     WHITE = 32              # it is cut off at the end of a text
     MARKED = 64             # there are markers in the image
     ENDS_WORD = 128         # the image begins with a marker
-    # What the table of ASCII says besides letters
-    LOOK = 0
-    GAP = 0xFF
+    # Kinds of a brief image
+    HAS_BYTES = 1
+    IS_BRIEF = 2
+    IS_BLANK = 4            # the break of a run that collapses, and META; it is white
+    PREFIXED = 3            # place of a bit: a META is put before it where it begins a word
+    # Edges of a brief image: 0 and this, where a word ends, or 1 + the group, which is far less
+    APART = 0xFF
+    BRIEF_BYTES = 4
 
 cdef struct Image:
     uint16_t offset         # in the block's bytes
     uint8_t n
-    uint8_t n_characters
     uint8_t first_group     # 0: at its edge is a marker, or it is empty
     uint8_t last_group
     uint8_t flags
-    uint8_t is_simple       # short, without markers, and of one group
+
+# An image of few bytes, as nearly all are: what goes on with a word, is a word of its own, or ends
+# one. A word ends between two images if the last edge of one is not the first of the other.
+cdef struct Brief:
+    uint8_t written[BRIEF_BYTES]
+    uint8_t n
+    uint8_t kinds           # 0: the image is not brief
+    uint8_t first           # APART: a word begins here whatever is before it
+    uint8_t last            # 0: no word goes on after it
 
 cdef struct CharBlock:
     Image images[BLOCK_CHARACTERS]
+    Brief briefs[BLOCK_CHARACTERS]
     uint8_t* images_bytes
-    # Of each part: no character changes with one before it, or with whatever is after it.
-    uint8_t is_calm[PARTS]
 
 
 cdef inline bint meets(uint8_t before, uint8_t flags) noexcept nogil:
@@ -50,12 +60,10 @@ cdef inline bint meets(uint8_t before, uint8_t flags) noexcept nogil:
 
 cdef class CharMap:
     cdef CharBlock* blocks[BLOCKS]
-    # A character's only byte; GAP if it is but a break; META if that and META, or BLANK if it is
-    # the break of a run that collapses; or LOOK.
-    cdef uint8_t ascii[128]
-    cdef uint8_t ascii_group[128]
-    cdef bint has_groups            # of several kinds in ASCII
-    cdef bint ascii_is_simple       # no image of ASCII has flags for neighbours
+    # Of each 64 characters: their block is made, and none of them changes with one before it, or
+    # with whatever is after it.
+    cdef uint8_t is_calm[BLOCKS * PARTS]
+    cdef bint ascii_is_calm
     cdef object characters_of_block
     cdef ImageMaker maker
     cdef bint collapses
@@ -63,7 +71,6 @@ cdef class CharMap:
     cdef CharBlock* make(self, uint32_t number) except NULL
     cdef Py_ssize_t prepare(self, str text) except -2
     cdef int prepare_all(self, str text) except -1
-    cdef void look_at_ascii(self)
     cdef Py_ssize_t next_entangled(self, const Characters* text, Py_ssize_t at) except -2
     cdef Py_ssize_t look_through(
         self, const Characters* text, Py_ssize_t stop, Py_ssize_t* at

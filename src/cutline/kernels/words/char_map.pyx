@@ -7,17 +7,21 @@ from cython cimport auto_pickle, critical_section, wraparound
 from libc.stdlib cimport calloc, free
 
 from cutline.kernels.base.characters cimport Characters, Unit, char_at, characters_of
-from cutline.kernels.base.common cimport NOT_FOUND, characters_in, grow
+from cutline.kernels.base.common cimport NOT_FOUND, grow
 from cutline.kernels.base.signals cimport raise_if_interrupted
 from cutline.kernels.words.images cimport BLANK, BREAK, META, Edges, ImageMaker, most_bytes
 
 cdef extern from "native.h":
+    void publish_byte "cutline_publish_byte"(uint8_t* place, uint8_t byte) noexcept nogil
+    uint8_t known_byte "cutline_known_byte"(const uint8_t* place) noexcept nogil
+    void acquire "cutline_acquire"() noexcept nogil
     void publish "cutline_publish"(const void** place, const void* address) noexcept nogil
     const void* published "cutline_published_address"(const void** place) noexcept nogil
 
 cdef enum:
     MOST_BREAKS = 62            # of an image: see WORD_SLOTS and ROOM of the reader
     NEED_BLOCK = -3
+    ASCII_AT_ONCE = 32
     WATCHED = 1 << 20           # characters from one look for signals to the next
 
 
@@ -36,7 +40,7 @@ cdef class CharMap:
         self.maker = maker
         self.collapses = maker.collapses
         self.fill(0)
-        self.look_at_ascii()
+        self.ascii_is_calm = self.is_calm[0] and self.is_calm[1]
 
     def __dealloc__(self):
         cdef Py_ssize_t at
@@ -46,9 +50,13 @@ cdef class CharMap:
     cdef int fill(self, uint32_t number) except -1:
         """Make a block. Of threads that race to make the same, the first one's stays."""
         cdef CharBlock* block = self.make(number)
+        cdef Py_ssize_t part
         with critical_section(self):
             if self.blocks[number] == NULL:
                 publish(<const void**> &self.blocks[number], block)
+                for part in range(PARTS):
+                    if is_calm_part(block, part):
+                        publish_byte(&self.is_calm[number * PARTS + part], True)
                 block = NULL
         free_block(block)
         return 0
@@ -67,11 +75,9 @@ cdef class CharMap:
         block = <CharBlock*> calloc(1, sizeof(CharBlock))
         if block == NULL:
             raise MemoryError("no memory for a block of characters")
-        for at in range(PARTS):
-            block.is_calm[at] = True
         for at in range(BLOCK_CHARACTERS):
             text = characters_of(texts[at])
-            n = used + most_bytes(text.n) + SHORT_IMAGE
+            n = used + most_bytes(text.n)
             if not grow(<void**> &block.images_bytes, &slots, n, 1):
                 free_block(block)
                 raise MemoryError("no memory for a block of characters")
@@ -86,7 +92,6 @@ cdef class CharMap:
             image = &block.images[at]
             image.offset = used
             image.n = n
-            image.n_characters = characters_in(block.images_bytes + used, n, n)
             image.first_group = edges.first_group
             image.last_group = edges.last_group
             image.flags = flags[at]
@@ -94,42 +99,14 @@ cdef class CharMap:
                 image.flags |= MARKED
                 if block.images_bytes[used] >= BLANK:
                     image.flags |= ENDS_WORD
-            image.is_simple = (
-                0 < n <= SHORT_IMAGE and not breaks and edges.first_group == edges.last_group
-            )
-            if flags[at] & (LEFT | RIGHT | PAIR | JOINS):
-                block.is_calm[at * PARTS // BLOCK_CHARACTERS] = False
+            describe(image, block.images_bytes + used, &block.briefs[at])
             used += n
         return block
-
-    cdef void look_at_ascii(self):
-        cdef Py_ssize_t at
-        cdef const Image* image
-        cdef uint8_t byte
-        cdef bint groups = False
-        self.ascii_is_simple = True
-        for at in range(128):
-            image = &self.blocks[0].images[at]
-            if image.flags & (LEFT | RIGHT | PAIR | JOINS):
-                self.ascii_is_simple = False
-            self.ascii[at] = LOOK
-            self.ascii_group[at] = image.last_group
-            groups |= image.last_group != 0
-            if image.n == 2 and self.blocks[0].images_bytes[image.offset + 1] == META:
-                byte = self.blocks[0].images_bytes[image.offset]
-                if byte >= BLANK and (byte != BLANK or image.flags & WHITE):
-                    self.ascii[at] = BLANK if byte == BLANK else META
-            if image.n != 1:
-                continue
-            byte = self.blocks[0].images_bytes[image.offset]
-            if byte == BREAK or 0 < byte < 128:
-                self.ascii[at] = byte
-        self.has_groups = groups
 
     cdef Py_ssize_t prepare(self, str text) except -2:
         """Make the blocks of a text's characters. The first that is entangled, or NOT_FOUND."""
         cdef Characters characters = characters_of(text)
-        if characters.is_ascii and self.ascii_is_simple:
+        if characters.is_ascii and self.ascii_is_calm:
             return NOT_FOUND
         return self.next_entangled(&characters, 0)
 
@@ -297,12 +274,22 @@ cdef Py_ssize_t look_through_units(
     cdef uint8_t flags, before
     cdef Py_ssize_t at = place[0], found = NOT_FOUND
     cdef const CharBlock* block
-    while at < stop:
+    cdef const uint8_t* is_calm = char_map.is_calm
+    while True:
+        if char_map.ascii_is_calm:
+            at = after_ascii(text, at, stop)
+        while at + 4 <= stop and (
+            known_byte(is_calm + (text[at] >> 6)) & known_byte(is_calm + (text[at + 1] >> 6))
+            & known_byte(is_calm + (text[at + 2] >> 6)) & known_byte(is_calm + (text[at + 3] >> 6))
+        ):
+            at += 4
+        if at >= stop:
+            break
         block = <const CharBlock*> published(<const void**> &char_map.blocks[text[at] >> 8])
         if block == NULL:
             found = NEED_BLOCK
             break
-        if not block.is_calm[text[at] >> 6 & PARTS - 1]:
+        if not known_byte(is_calm + (text[at] >> 6)):
             flags = block.images[text[at] & 0xFF].flags
             before = 0
             if at > 0 and flags & (LEFT | RIGHT | PAIR | JOINS):
@@ -311,8 +298,63 @@ cdef Py_ssize_t look_through_units(
                 found = at
                 break
         at += 1
+    acquire()
     place[0] = at
     return found
+
+
+cdef inline Py_ssize_t after_ascii(
+    const Unit* text, Py_ssize_t at, Py_ssize_t stop
+) noexcept nogil:
+    """Skip ASCII, many characters at a time; some of it may be left."""
+    cdef Py_ssize_t place
+    cdef Unit seen
+    while at + ASCII_AT_ONCE <= stop:
+        seen = 0
+        for place in range(ASCII_AT_ONCE):
+            seen |= text[at + place]
+        if seen >= 128:
+            break
+        at += ASCII_AT_ONCE
+    return at
+
+
+cdef bint is_calm_part(const CharBlock* block, Py_ssize_t part) noexcept nogil:
+    """Whether no character of a part changes with one before it, or whatever is after it."""
+    cdef Py_ssize_t at, first = part * (BLOCK_CHARACTERS // PARTS)
+    for at in range(first, first + BLOCK_CHARACTERS // PARTS):
+        if block.images[at].flags & (LEFT | RIGHT | PAIR | JOINS):
+            return False
+    return True
+
+
+cdef void describe(const Image* image, const uint8_t* written, Brief* brief) noexcept nogil:
+    """Describe an image briefly, if it is brief: a new one says that it is not."""
+    cdef Py_ssize_t n = image.n, at
+    if n == 0:
+        return
+    if n == 1 and written[0] == BREAK:
+        brief.kinds = IS_BRIEF
+        return
+    brief.first = image.first_group + 1
+    brief.last = image.last_group + 1
+    if image.flags & MARKED and written[0] >= BLANK:
+        brief.first = APART
+        written += 1
+        n -= 1
+    if image.flags & MARKED and written[n - 1] == BREAK:
+        brief.last = 0
+        n -= 1
+    if not 0 < n <= BRIEF_BYTES or breaks_in(written, n):
+        return
+    if brief.first == APART and (written - 1)[0] == BLANK:
+        if n > 1 or brief.last == 0 or not image.flags & WHITE:
+            return
+        brief.kinds = IS_BLANK
+    for at in range(n):
+        brief.written[at] = written[at]
+    brief.n = n
+    brief.kinds |= HAS_BYTES | IS_BRIEF | (written[0] != META) << PREFIXED
 
 
 cdef Py_ssize_t breaks_in(const uint8_t* image, Py_ssize_t n) noexcept nogil:

@@ -5,6 +5,7 @@ from cutline.kernels.encode.caches cimport FirstEntry, Store
 from cutline.kernels.words.char_map cimport CharMap
 from cutline.kernels.words.model cimport Paths, WordModel
 from cutline.kernels.words.reader cimport Reader, Words
+from cutline.kernels.words.trie cimport LooseTrie
 
 cdef enum:
     ANY_LENGTH = 0x7FFFFFFF     # bytes, where words of all lengths are counted
@@ -30,6 +31,7 @@ cdef class OwnedWordState:
 
 cdef class WordEncoder:
     cdef WordModel model
+    cdef LooseTrie loose                # while it is built
     cdef readonly CharMap raw           # of texts as they are
     cdef readonly CharMap plain         # of normalized texts
     cdef bint prefixes, collapses

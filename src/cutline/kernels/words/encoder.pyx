@@ -13,11 +13,11 @@ from cutline.kernels.base.memory import zeroed_memory
 from cutline.kernels.base.characters cimport characters_of
 from cutline.kernels.base.common cimport (
     INTERRUPTED, NO_MEMORY, NOT_FOUND, SHORT_PIECE, Key, characters_in, grow, hash_key, hash_long, int64_t,
-    likely, memcpy, prefetch, same_bytes, scramble, short_key,
+    likely, memcpy, padded_key, prefetch, same_bytes, scramble,
 )
 from cutline.kernels.base.signals cimport raise_pending
 from cutline.kernels.encode.caches cimport (
-    FIRST_LEVEL_TOKENS, STORED_BYTES, find_stored, first_level_line, in_line, store_in_line,
+    FIRST_LEVEL_TOKENS, STORED_BYTES, find_stored, first_level_line, in_line, index_slot, store_in_line,
     store_piece,
 )
 from cutline.kernels.encode.decode cimport list_of_ids
@@ -25,7 +25,9 @@ from cutline.kernels.words.model cimport UNIGRAM, WORD_PIECE
 from cutline.kernels.words.reader cimport (
     TOO_LONG, WORD_SLOTS, free_reader, read_words, start_reading,
 )
-from cutline.kernels.words.trie cimport add_token, free_trie, start_trie
+from cutline.kernels.words.trie cimport (
+    add_token, free_loose, free_trie, link_trie, pack_trie, start_trie,
+)
 from cutline.kernels.words.unigram cimport best_path, free_paths
 from cutline.kernels.words.wordpiece cimport longest_matches
 
@@ -91,7 +93,10 @@ cdef Py_ssize_t look_up(
     const WordModel* model, WordState* state, Py_ssize_t word, Key key, Py_ssize_t before,
     bint keep
 ) noexcept nogil:
-    """Encode a word that the first level does not hold, after `before` ids if they are kept."""
+    """Encode a word that the first level does not hold, after `before` ids if they are kept.
+
+    `key` is what find_lines made of it.
+    """
     cdef Py_ssize_t n = state.words.lengths[word], count
     cdef const uint8_t* start = state.reader.buffer + state.words.starts[word]
     cdef const uint32_t* found
@@ -103,7 +108,7 @@ cdef Py_ssize_t look_up(
     ):
         return NO_MEMORY
     if is_stored:
-        hashed = scramble(hash_key(key)) if n <= SHORT_PIECE else hash_long(start, n)
+        hashed = scramble(hash_key(key)) if n <= SHORT_PIECE else key.low
         found = find_stored(&state.store, hashed, start, n, &known)
         if found != NULL:
             if keep:
@@ -123,14 +128,19 @@ cdef Py_ssize_t look_up(
 
 
 cdef void find_lines(WordState* state, Key* keys, FirstEntry** lines) noexcept nogil:
+    """Hash the words of a batch, and fetch what may hold them. The key of a long one is its hash."""
     cdef Py_ssize_t word, n
-    cdef const uint8_t* limit = state.reader.buffer + state.reader.slots
+    cdef const uint8_t* start
     for word in range(state.words.count):
         n = state.words.lengths[word]
+        start = state.reader.buffer + state.words.starts[word]
         if 0 < n <= SHORT_PIECE:
-            keys[word] = short_key(state.reader.buffer + state.words.starts[word], n, limit)
+            keys[word] = padded_key(start, n)
             lines[word] = first_level_line(state.first_level, state.line_mask, keys[word])
             prefetch(lines[word])
+        elif SHORT_PIECE < n <= STORED_BYTES:
+            keys[word].low = hash_long(start, n)
+            prefetch(index_slot(&state.store, keys[word].low))
 
 
 cdef inline bint is_short(const WordState* state, Py_ssize_t word) noexcept nogil:
@@ -304,7 +314,7 @@ cdef class WordEncoder:
         self.model.ids = &ids[0] if ids.shape[0] else NULL
         self.held = [ids]
         total = characters_in(<const uint8_t*> <const char*> arena, len(arena), len(arena))
-        if not start_trie(&self.model.trie, total if "scores" in options else 2 * total):
+        if not start_trie(&self.loose, total if "scores" in options else 2 * total):
             raise MemoryError("no memory for the tokens of a vocabulary")
         if "scores" in options:
             self.model.kind = UNIGRAM
@@ -339,16 +349,21 @@ cdef class WordEncoder:
                 token, <const uint8_t*> <const char*> continuation, n_before
             ):
                 self.add(1, token + n_before, n - n_before, number, 0)
+        if not pack_trie(&self.loose, &self.model.trie):
+            raise MemoryError("no memory for the tokens of a vocabulary")
+        free_loose(&self.loose)
         if self.model.kind == UNIGRAM:
             self.model.longest = max(4, longest)
+            link_trie(&self.model.trie)
 
     def __dealloc__(self):
+        free_loose(&self.loose)
         free_trie(&self.model.trie)
 
     cdef int add(
         self, uint32_t root, const uint8_t* token, Py_ssize_t n, Py_ssize_t number, double score
     ) except -1:
-        add_token(&self.model.trie, root, token, n, <uint32_t> number, score)
+        add_token(&self.loose, root, token, n, <uint32_t> number, score)
         return 0
 
     cdef OwnedWordState take(self):
@@ -364,14 +379,11 @@ cdef class WordEncoder:
     cdef void begin(self, WordState* state, CharMap char_map, str text):
         cdef Reader* reader = &state.reader
         reader.blocks = char_map.blocks
-        reader.ascii = char_map.ascii
-        reader.ascii_group = char_map.ascii_group
-        reader.has_groups = char_map.has_groups
         reader.text = characters_of(text)
         reader.collapses = self.collapses
         reader.strips_end = self.strips_end
         reader.most_characters = self.most_characters
-        reader.traces = False
+        reader.locates = reader.traces = False
         state.paths.watch.is_on = False
         reader.watch = &state.paths.watch
 

@@ -19,7 +19,7 @@ from cutline.kernels.base.memory import zeroed_numbers
 
 from cutline.kernels.base.characters cimport Characters, char_at, characters_of
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, NO_MEMORY, NOT_FOUND, UNKNOWN, grow, int64_t, uint8_t, uint32_t, uint64_t,
+    INTERRUPTED, NO_MEMORY, NOT_FOUND, UNKNOWN, grow, int64_t, is_continuation, uint8_t, uint32_t, uint64_t,
 )
 from cutline.kernels.words.char_map cimport WHITE
 from cutline.kernels.words.encoder cimport (
@@ -253,6 +253,7 @@ cdef class WordIntervals:
         if not add_start(&self.starts, start, tokens, False):
             return NO_MEMORY
         start_reading(&state.reader, start, stop, self.encoder.prefixes)
+        state.reader.locates = True
         state.reader.traces = joins
         while True:
             n = outcome = read_words(&state.reader, words)
@@ -282,7 +283,7 @@ cdef class WordIntervals:
                 end = words.ends[word]
                 before = totals[word] + in_long
             tokens += before
-        state.reader.traces = False
+        state.reader.locates = state.reader.traces = False
         self.total = tokens
         return 0 if self.add_gap(end, stop, tokens) else NO_MEMORY
 
@@ -561,11 +562,12 @@ cdef class WordIntervals:
         many as the longest token has bytes, and has no fewer tokens than the path to there.
         """
         cdef Py_ssize_t length = state.words.lengths[0], at
+        cdef const uint8_t* data = state.reader.buffer + state.words.starts[0]
         cdef const WordModel* model = &self.encoder.model
         if length <= model.longest:
             return False
         for at in range(length - model.longest, length + 1):
-            if state.paths.to[at].start >= 0 and state.spans[at] <= n:
+            if (at == length or not is_continuation(data[at])) and state.spans[at] <= n:
                 return False
         return True
 

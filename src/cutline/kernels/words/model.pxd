@@ -28,11 +28,11 @@ cdef struct WordModel:
     uint8_t meta[4]                 # the bytes that META stands for
     Py_ssize_t n_meta
 
-# The best path to a byte of a word.
+# The best path to a byte of a word. There is none where no character ends.
 cdef struct Path:
     double score
     double margin                   # by how much it is better than the next
-    Py_ssize_t start                # where its last token starts; -1: no path
+    Py_ssize_t start                # where its last token starts
     uint32_t node                   # of its last token; 0: unknown
 
 cdef struct Paths:

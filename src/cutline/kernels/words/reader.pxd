@@ -11,15 +11,13 @@ from cutline.kernels.words.char_map cimport CharBlock, CharMap
 cdef enum:
     WORDS = 64              # of a batch, and those of one more character
     WORD_SLOTS = 128
+    NO_WORD = 128           # where characters of no word say that they end it
     ONLY_WHITE = 2
     TOO_LONG = -1           # instead of the bytes of a word with more characters than models take
 
 # What reads a stretch of a text. The buffer has the words of a batch, one after the other.
 cdef struct Reader:
     CharBlock** blocks
-    const uint8_t* ascii
-    const uint8_t* ascii_group
-    bint has_groups             # ASCII has characters of several groups
     Characters text
     Py_ssize_t at, end
     bint prefixes               # a word that does not begin with META gets one
@@ -30,21 +28,22 @@ cdef struct Reader:
     Py_ssize_t slots, used
     Py_ssize_t* origins         # of each byte: the character it comes from
     Py_ssize_t origin_slots
-    bint traces                 # origins are wanted
+    bint locates                # which characters a word comes from is wanted
+    bint traces                 # ... and origins
     Watch* watch
-    # The word being read:
-    bint is_open, begins_inside, begins_blank
+    # The word being read, which is the one after those of the batch:
+    bint is_open
     bint is_blank               # it is but a blank of a run that collapses
     bint is_white               # ... of characters that are cut off at the end of a text
     uint8_t group
-    Py_ssize_t start, first, last, characters
 
+# Slot `count` is that of the word being read. What is not in the buffer is for who locates words.
 cdef struct Words:
     Py_ssize_t count
-    Py_ssize_t starts[WORD_SLOTS]       # in the buffer
+    Py_ssize_t starts[WORD_SLOTS]       # in the buffer, where one ends where the next begins
     Py_ssize_t lengths[WORD_SLOTS]      # bytes, or TOO_LONG
     Py_ssize_t firsts[WORD_SLOTS]       # the first character with bytes of it
-    Py_ssize_t ends[WORD_SLOTS]         # after the last one
+    Py_ssize_t ends[WORD_SLOTS + 1]     # after the last one
     bint begins_inside[WORD_SLOTS]      # a character has bytes of it and of the word before
     bint begins_blank[WORD_SLOTS]       # ... with a blank of a run that collapses
 

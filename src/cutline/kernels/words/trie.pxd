@@ -1,7 +1,8 @@
-"""A trie of tokens, character by character, in one table of edges.
+"""A trie of tokens, character by character, packed: what a step looks at lies close together.
 
-An edge's slot in the table is the number of the node that it leads to, so that what a step asks
-for, where it leads, whether a token ends there and with which score, lies in one place.
+The children of a node have numbers that follow one another, in the order of their labels. Linked,
+it is an automaton (Aho and Corasick's) that reads a text once and finds all tokens that end at each
+place.
 
 Guarded by tests/words/test_encoding.py.
 """
@@ -14,18 +15,37 @@ cdef enum:
     LABEL_BITS = 22
     META_LABEL = 0x110000
     BMP = 0x10000           # characters
-    HAS_MORE = 62           # bits of an edge's key: the node has children
-    ENDS = 63               # ... and a token ends there
+    ENDS = 1 << 30          # in `n_bytes`
 
-cdef struct Edge:
-    uint64_t key            # parent << LABEL_BITS | label + 1, and two bits; 0: there is no edge
-    double score            # of the token that ends at its node
+cdef struct Node:
+    double score            # of the token that ends here
+    uint64_t labels         # bits of its children's labels; 0: there are none
+    uint32_t children       # the first of them; those of the next node come after its last one
+    uint32_t n_bytes        # of the characters up to here; and ENDS, if a token ends here
+    # Where the trie is linked, of the texts that the characters up to here end in but for these:
+    uint32_t fallback       # the node of the longest that a token begins with, or 0
+    uint32_t shorter        # the node of the longest that is a token, or 0
 
 cdef struct Trie:
-    Edge* edges
-    uint64_t mask
-    uint32_t* tokens        # of each slot: the token that ends at its node
+    Node* nodes
+    uint32_t* labels        # of each node
+    uint32_t* tokens        # of each node at which one ends
+    uint32_t n_nodes
     uint32_t* first[ROOTS]  # of each character of the BMP: the root's child, or 0
+
+# A trie that is built: edges in the order in which they came, each to the node of its number and
+# ROOTS, and a hash table of them.
+cdef struct Edge:
+    uint64_t key            # parent << LABEL_BITS | label
+    double score
+    uint32_t token          # NONE: no token ends at its node
+    uint32_t n_bytes
+
+cdef struct LooseTrie:
+    Edge* edges
+    uint32_t n_edges
+    uint32_t* slots         # the number of an edge and 1, or 0
+    uint64_t mask
 
 
 cdef inline uint32_t label_at(const uint8_t* text, Py_ssize_t* width) noexcept nogil:
@@ -40,47 +60,76 @@ cdef inline uint32_t label_at(const uint8_t* text, Py_ssize_t* width) noexcept n
     return decode_char(text, width[0])
 
 
-cdef inline uint64_t edge_slot(const Trie* trie, uint64_t key) noexcept nogil:
-    key *= <uint64_t> 0x9E3779B97F4A7C15
-    return (key ^ key >> 32) & trie.mask
+cdef inline uint64_t label_bit(uint32_t label) noexcept nogil:
+    return <uint64_t> 1 << (label * <uint32_t> 0x9E3779B1 >> 26)
 
 
 cdef inline uint32_t child_of(const Trie* trie, uint32_t node, uint32_t label) noexcept nogil:
     """The child of a node, or 0."""
-    cdef uint64_t key, slot, edge
+    cdef const Node* parent = &trie.nodes[node]
+    cdef uint32_t child, n, half
     if node < ROOTS and label < BMP:
         return trie.first[node][label]
-    key = <uint64_t> node << LABEL_BITS | (label + 1)
-    slot = edge_slot(trie, key)
-    while True:
-        edge = trie.edges[slot].key
-        if edge & ((<uint64_t> 1 << HAS_MORE) - 1) == key:
-            return <uint32_t> slot + ROOTS
-        if edge == 0:
-            return 0
-        slot = (slot + 1) & trie.mask
+    if not parent.labels & label_bit(label):
+        return 0
+    child = parent.children
+    n = parent[1].children - child
+    while n > 1:
+        half = n >> 1
+        child = child + half if trie.labels[child + half] <= label else child
+        n -= half
+    return child if trie.labels[child] == label else 0
 
 
 cdef inline bint has_more(const Trie* trie, uint32_t node) noexcept nogil:
-    """Whether a node, which is no root, has children."""
-    return trie.edges[node - ROOTS].key >> HAS_MORE & 1
+    """Whether a node has children."""
+    return trie.nodes[node].labels != 0
 
 
 cdef inline bint ends_token(const Trie* trie, uint32_t node) noexcept nogil:
-    """Whether a token ends at a node, which is no root."""
-    return trie.edges[node - ROOTS].key >> ENDS
+    """Whether a token ends at a node."""
+    return trie.nodes[node].n_bytes >= ENDS
 
 
 cdef inline uint32_t token_at(const Trie* trie, uint32_t node) noexcept nogil:
     """The token that ends at a node."""
-    return trie.tokens[node - ROOTS]
+    return trie.tokens[node]
 
 
-cdef bint start_trie(Trie* trie, Py_ssize_t n_characters) noexcept nogil
+cdef inline uint32_t longest_end(const Trie* trie, uint32_t node) noexcept nogil:
+    """The node of the longest token that the text up to a node ends in, or 0."""
+    return node if ends_token(trie, node) else trie.nodes[node].shorter
+
+
+cdef inline uint32_t next_node(
+    const Trie* trie, uint32_t node, uint32_t label, bint* anew
+) noexcept nogil:
+    """The node of the longest text up to a character that a token begins with, or 0.
+
+    Args:
+        node: the one up to the character before; the trie is linked.
+        anew: out: nothing before the character is in that text.
+    """
+    cdef uint32_t child
+    anew[0] = False
+    while node != 0:
+        child = child_of(trie, node, label)
+        if child != 0:
+            return child
+        node = trie.nodes[node].fallback
+    anew[0] = True
+    return child_of(trie, 0, label)
+
+
+cdef bint start_trie(LooseTrie* loose, Py_ssize_t n_characters) noexcept nogil
 cdef void add_token(
-    Trie* trie, uint32_t root, const uint8_t* token, Py_ssize_t n, uint32_t number, double score
+    LooseTrie* loose, uint32_t root, const uint8_t* token, Py_ssize_t n, uint32_t number,
+    double score
 ) noexcept nogil
+cdef bint pack_trie(const LooseTrie* loose, Trie* trie) noexcept nogil
+cdef void link_trie(Trie* trie) noexcept nogil
 cdef uint32_t find_in_trie(
     const Trie* trie, uint32_t root, const uint8_t* token, Py_ssize_t n
 ) noexcept nogil
+cdef void free_loose(LooseTrie* loose) noexcept nogil
 cdef void free_trie(Trie* trie) noexcept nogil

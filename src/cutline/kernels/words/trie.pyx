@@ -3,29 +3,24 @@
 Guarded by tests/words/test_encoding.py.
 """
 
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport calloc, free, malloc, qsort
 
 from cutline.kernels.base.characters cimport utf8_width
 from cutline.kernels.base.common cimport NONE, is_continuation, memset
 
 
-cdef bint start_trie(Trie* trie, Py_ssize_t n_characters) noexcept nogil:
+cdef bint start_trie(LooseTrie* loose, Py_ssize_t n_characters) noexcept nogil:
     """Make room for tokens of so many characters in all. False: no memory."""
     cdef uint64_t slots = 64
-    cdef Py_ssize_t root
-    memset(trie, 0, sizeof(Trie))
     while slots < <uint64_t> n_characters + n_characters // 4:
         slots <<= 1
-    if slots >> 31:
+    memset(loose, 0, sizeof(LooseTrie))
+    if slots >> 30:
         return False
-    trie.edges = <Edge*> calloc(slots, sizeof(Edge))
-    trie.tokens = <uint32_t*> malloc(slots * sizeof(uint32_t))
-    trie.mask = slots - 1
-    for root in range(ROOTS):
-        trie.first[root] = <uint32_t*> calloc(BMP, sizeof(uint32_t))
-        if trie.first[root] == NULL:
-            return False
-    return trie.edges != NULL and trie.tokens != NULL
+    loose.edges = <Edge*> malloc((n_characters + 1) * sizeof(Edge))
+    loose.slots = <uint32_t*> calloc(slots, sizeof(uint32_t))
+    loose.mask = slots - 1
+    return loose.edges != NULL and loose.slots != NULL
 
 
 cdef bint is_character(const uint8_t* text, Py_ssize_t n) noexcept nogil:
@@ -43,35 +38,146 @@ cdef bint is_character(const uint8_t* text, Py_ssize_t n) noexcept nogil:
     return text[0] < 0xF8 and code_point < META_LABEL and utf8_width(code_point) == width
 
 
+cdef inline uint64_t edge_slot(const LooseTrie* loose, uint64_t key) noexcept nogil:
+    """The slot of the edge with a key, or an empty one."""
+    cdef uint64_t slot = key * <uint64_t> 0x9E3779B97F4A7C15
+    slot = (slot ^ slot >> 32) & loose.mask
+    while loose.slots[slot] != 0 and loose.edges[loose.slots[slot] - 1].key != key:
+        slot = (slot + 1) & loose.mask
+    return slot
+
+
 cdef void add_token(
-    Trie* trie, uint32_t root, const uint8_t* token, Py_ssize_t n, uint32_t number, double score
+    LooseTrie* loose, uint32_t root, const uint8_t* token, Py_ssize_t n, uint32_t number,
+    double score
 ) noexcept nogil:
     """Add a token, for which there is room. One that is no UTF-8 or empty is in no word."""
-    cdef uint32_t node = root, child, label
-    cdef uint64_t key, slot
+    cdef uint64_t node = root, slot, key
     cdef Py_ssize_t at = 0, width
+    cdef Edge* edge
     while at < n:
         if not is_character(token + at, n - at):
             return
-        label = label_at(token + at, &width)
+        key = node << LABEL_BITS | label_at(token + at, &width)
         at += width
-        child = child_of(trie, node, label)
-        if child == 0:
-            key = <uint64_t> node << LABEL_BITS | (label + 1)
-            slot = edge_slot(trie, key)
-            while trie.edges[slot].key != 0:
-                slot = (slot + 1) & trie.mask
-            trie.edges[slot].key = key
-            child = <uint32_t> slot + ROOTS
-            if node >= ROOTS:
-                trie.edges[node - ROOTS].key |= <uint64_t> 1 << HAS_MORE
-            elif label < BMP:
-                trie.first[node][label] = child
-        node = child
+        slot = edge_slot(loose, key)
+        if loose.slots[slot] == 0:
+            edge = &loose.edges[loose.n_edges]
+            edge.key = key
+            edge.token = NONE
+            edge.n_bytes = <uint32_t> at
+            loose.n_edges += 1
+            loose.slots[slot] = loose.n_edges
+        node = loose.slots[slot] - 1 + ROOTS
     if node >= ROOTS:
-        trie.edges[node - ROOTS].key |= <uint64_t> 1 << ENDS
-        trie.edges[node - ROOTS].score = score
-        trie.tokens[node - ROOTS] = number
+        loose.edges[node - ROOTS].token = number
+        loose.edges[node - ROOTS].score = score
+
+
+cdef struct Child:
+    uint32_t label
+    uint32_t edge
+
+
+cdef int compare_labels(const void* left, const void* right) noexcept nogil:
+    cdef uint32_t one = (<const Child*> left).label, other = (<const Child*> right).label
+    return (one > other) - (one < other)
+
+
+cdef bint pack_trie(const LooseTrie* loose, Trie* trie) noexcept nogil:
+    """Pack a trie, which is not linked yet. False: no memory."""
+    cdef size_t n_nodes = <size_t> loose.n_edges + ROOTS
+    cdef Child* children = <Child*> malloc(n_nodes * sizeof(Child))
+    cdef uint32_t* begins = <uint32_t*> calloc(n_nodes + 1, sizeof(uint32_t))
+    cdef uint32_t* loose_of = <uint32_t*> malloc(n_nodes * sizeof(uint32_t))
+    cdef Py_ssize_t root
+    cdef bint has_memory = children != NULL and begins != NULL and loose_of != NULL
+    memset(trie, 0, sizeof(Trie))
+    trie.n_nodes = <uint32_t> n_nodes
+    trie.nodes = <Node*> calloc(n_nodes + 1, sizeof(Node))
+    trie.labels = <uint32_t*> calloc(n_nodes, sizeof(uint32_t))
+    trie.tokens = <uint32_t*> calloc(n_nodes, sizeof(uint32_t))
+    has_memory = has_memory and trie.nodes != NULL and trie.labels != NULL and trie.tokens != NULL
+    for root in range(ROOTS):
+        trie.first[root] = <uint32_t*> calloc(BMP, sizeof(uint32_t))
+        has_memory = has_memory and trie.first[root] != NULL
+    if has_memory:
+        group_children(loose, begins, children)
+        number_nodes(loose, begins, children, loose_of, trie)
+    free(children)
+    free(begins)
+    free(loose_of)
+    return has_memory
+
+
+cdef void group_children(const LooseTrie* loose, uint32_t* begins, Child* children) noexcept nogil:
+    """Put the children of each node together: children[begins[node]:begins[node + 1]]."""
+    cdef uint64_t key
+    cdef uint32_t edge, parent, n_nodes = loose.n_edges + ROOTS, before = 0, n
+    for edge in range(loose.n_edges):
+        begins[loose.edges[edge].key >> LABEL_BITS] += 1
+    for parent in range(n_nodes):
+        n = begins[parent]
+        begins[parent] = before
+        before += n
+    # Filled, each begins where the next one did.
+    for edge in range(loose.n_edges):
+        key = loose.edges[edge].key
+        parent = <uint32_t> (key >> LABEL_BITS)
+        children[begins[parent]].label = <uint32_t> (key & ((1 << LABEL_BITS) - 1))
+        children[begins[parent]].edge = edge
+        begins[parent] += 1
+    parent = n_nodes
+    while parent > 0:
+        begins[parent] = begins[parent - 1]
+        parent -= 1
+    begins[0] = 0
+
+
+cdef void number_nodes(
+    const LooseTrie* loose, const uint32_t* begins, Child* children, uint32_t* loose_of, Trie* trie
+) noexcept nogil:
+    """Give numbers to all nodes, their children in the order of these, and write them."""
+    cdef uint32_t node, n_found = ROOTS, place, stop
+    cdef const Edge* edge
+    for node in range(ROOTS):
+        loose_of[node] = node
+    for node in range(trie.n_nodes):
+        trie.nodes[node].children = n_found
+        place = begins[loose_of[node]]
+        stop = begins[loose_of[node] + 1]
+        if stop - place > 1:
+            qsort(&children[place], stop - place, sizeof(Child), &compare_labels)
+        while place < stop:
+            edge = &loose.edges[children[place].edge]
+            loose_of[n_found] = children[place].edge + ROOTS
+            trie.nodes[node].labels |= label_bit(children[place].label)
+            trie.labels[n_found] = children[place].label
+            trie.nodes[n_found].n_bytes = edge.n_bytes
+            if edge.token != NONE:
+                trie.nodes[n_found].n_bytes |= ENDS
+                trie.nodes[n_found].score = edge.score
+                trie.tokens[n_found] = edge.token
+            if node < ROOTS and children[place].label < BMP:
+                trie.first[node][children[place].label] = n_found
+            n_found += 1
+            place += 1
+    trie.nodes[trie.n_nodes].children = n_found
+
+
+cdef void link_trie(Trie* trie) noexcept nogil:
+    """Link the nodes below the first root. The links of a node lead to such with smaller numbers."""
+    cdef uint32_t node, child
+    cdef Node* linked
+    cdef bint anew
+    for node in range(ROOTS, trie.n_nodes):
+        for child in range(trie.nodes[node].children, trie.nodes[node + 1].children):
+            linked = &trie.nodes[child]
+            linked.fallback = next_node(
+                trie, trie.nodes[node].fallback, trie.labels[child], &anew
+            )
+            if linked.fallback != 0:
+                linked.shorter = longest_end(trie, linked.fallback)
 
 
 cdef uint32_t find_in_trie(
@@ -85,12 +191,20 @@ cdef uint32_t find_in_trie(
         if node == 0:
             return NONE
         at += width
-    return token_at(trie, node) if node >= ROOTS and ends_token(trie, node) else NONE
+    return token_at(trie, node) if ends_token(trie, node) else NONE
+
+
+cdef void free_loose(LooseTrie* loose) noexcept nogil:
+    free(loose.edges)
+    free(loose.slots)
+    loose.edges = NULL
+    loose.slots = NULL
 
 
 cdef void free_trie(Trie* trie) noexcept nogil:
     cdef Py_ssize_t root
-    free(trie.edges)
+    free(trie.nodes)
+    free(trie.labels)
     free(trie.tokens)
     for root in range(ROOTS):
         free(trie.first[root])

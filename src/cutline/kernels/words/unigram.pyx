@@ -10,12 +10,12 @@ Guarded by tests/words/test_encoding.py.
 
 from libc.stdlib cimport free
 
-from cutline.kernels.base.common cimport INTERRUPTED, NO_MEMORY, NONE, grow
+from cutline.kernels.base.common cimport INTERRUPTED, NO_MEMORY, NONE, grow, is_continuation
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.words.images cimport META
 from cutline.kernels.words.model cimport Path
 from cutline.kernels.words.trie cimport (
-    ROOTS, Trie, child_of, ends_token, find_in_trie, has_more, label_at, token_at,
+    ENDS, Node, find_in_trie, label_at, longest_end, next_node, token_at,
 )
 
 cdef enum:
@@ -25,40 +25,50 @@ cdef enum:
     WATCHED = 1 << 14       # bytes of a word that are added to the watch at a time
 
 
-cdef bint reserve_paths(Paths* paths, Py_ssize_t n) noexcept nogil:
-    return grow(<void**> &paths.to, &paths.slots, n, sizeof(Path))
-
-
-cdef inline void offer(
-    Path* end, Py_ssize_t start, uint32_t node, double score
+cdef inline void find_path(
+    const WordModel* model, Paths* paths, Py_ssize_t at, Py_ssize_t end, uint32_t node
 ) noexcept nogil:
-    """Take a path to a place if it is better than the one that is known."""
-    if end.start < 0:
-        end.margin = 1e300
-    elif score > end.score:
-        end.margin = score - end.score
+    """Find the best path to the end of the character at a place; those to all before it are known.
+
+    `node` is the trie's, of what ends there. Longer tokens come first, as their paths do where all
+    tokens that begin at a place are followed before those that begin after it.
+    """
+    cdef const Node* nodes = model.trie.nodes
+    cdef Path* paths_to = paths.to
+    cdef uint32_t token = longest_end(&model.trie, node), best_token = token
+    cdef Py_ssize_t n_bytes = end - at, best_bytes = n_bytes
+    cdef double best, second = -1e300, score
+    if token == 0:
+        best = model.unk_score + paths_to[at].score
     else:
-        end.margin = min(end.margin, end.score - score)
-        return
-    end.score = score
-    end.start = start
-    end.node = node
-
-
-cdef bint extend_paths(
-    Paths* paths, Py_ssize_t* known, Py_ssize_t place, double score
-) noexcept nogil:
-    """Make room for paths to a place and some beyond, none of them found yet."""
-    cdef Py_ssize_t at, end = place + AT_ONCE
-    if not reserve_paths(paths, end):
-        return False
-    for at in range(known[0], end):
-        paths.to[at].start = -1
-    if known[0] == 0:
-        paths.to[0].score = score
-        paths.to[0].start = 0
-    known[0] = end
-    return True
+        n_bytes = best_bytes = nodes[token].n_bytes & ~ENDS
+        best = nodes[token].score + paths_to[end - n_bytes].score
+        token = nodes[token].shorter
+    while token != 0:
+        n_bytes = nodes[token].n_bytes & ~ENDS
+        score = nodes[token].score + paths_to[end - n_bytes].score
+        if score > best:
+            second = best
+            best = score
+            best_token = token
+            best_bytes = n_bytes
+        else:
+            second = max(second, score)
+        token = nodes[token].shorter
+    if n_bytes != end - at:
+        # The character is no token.
+        score = model.unk_score + paths_to[at].score
+        if score > best:
+            second = best
+            best = score
+            best_token = 0
+            best_bytes = end - at
+        else:
+            second = max(second, score)
+    paths_to[end].score = best
+    paths_to[end].margin = best - second
+    paths_to[end].start = end - best_bytes
+    paths_to[end].node = best_token
 
 
 cdef Py_ssize_t follow(
@@ -67,40 +77,34 @@ cdef Py_ssize_t follow(
 ) noexcept nogil:
     """Find the best path from a place to each place after it: word[0] is there.
 
-    Stops at the first boundary after `least` bytes that no token lies across, or at the end.
-    Returns where; or NO_MEMORY or INTERRUPTED.
+    Stops at the first boundary after `least` bytes that lies in no text with which a token begins,
+    so in no token, or at the end. Returns where; or NO_MEMORY or INTERRUPTED.
     """
-    cdef Py_ssize_t at = 0, place, width, next_width, reach = 1, known = 0, watched = 0
-    cdef uint32_t node
-    cdef double before
-    cdef bint is_known
-    cdef const Trie* trie = &model.trie
-    while at < n and (at < reach or at < least):
-        if at + 8 > known and not extend_paths(paths, &known, at + 8, score):
+    cdef Py_ssize_t at = 0, end, width, watched = 0
+    cdef uint32_t node = 0
+    cdef bint anew
+    if not reserve_paths(paths, AT_ONCE):
+        return NO_MEMORY
+    paths.to[0].score = score
+    paths.to[0].start = 0
+    while at < n:
+        node = next_node(&model.trie, node, label_at(word + at, &width), &anew)
+        if anew and at >= least and at > 0:
+            break
+        end = at + width
+        if end >= paths.slots and not reserve_paths(paths, end + AT_ONCE):
             return NO_MEMORY
-        node = child_of(trie, 0, label_at(word + at, &width))
-        place = at + width
-        before = paths.to[at].score
-        is_known = node != 0 and ends_token(trie, node)
-        while node != 0:
-            if ends_token(trie, node):
-                if place >= known and not extend_paths(paths, &known, place, score):
-                    return NO_MEMORY
-                offer(&paths.to[place], at, node, trie.edges[node - ROOTS].score + before)
-                reach = max(reach, place)
-            if place == n or not has_more(trie, node):
-                break
-            node = child_of(trie, node, label_at(word + place, &next_width))
-            place += next_width
-        if not is_known:
-            offer(&paths.to[at + width], at, 0, model.unk_score + before)
-            reach = max(reach, at + width)
-        at += width
+        find_path(model, paths, at, end, node)
+        at = end
         if at - watched >= WATCHED:
             if is_interrupted(&paths.watch, at - watched):
                 return INTERRUPTED
             watched = at
     return at if not is_interrupted(&paths.watch, at - watched) else INTERRUPTED
+
+
+cdef bint reserve_paths(Paths* paths, Py_ssize_t n) noexcept nogil:
+    return grow(<void**> &paths.to, &paths.slots, n, sizeof(Path))
 
 
 cdef inline bint is_unknown(const WordModel* model, uint32_t node) noexcept nogil:
@@ -236,9 +240,9 @@ cdef Py_ssize_t count_prefixes(
     paths.is_sure = True
     # While places are looked through in order, `margin` holds where a run of unknown ones began.
     for place in range(1, n + 1):
-        start = paths.to[place].start
-        if start < 0:
+        if place < n and is_continuation(word[place]):
             continue
+        start = paths.to[place].start
         paths.is_sure = paths.is_sure and paths.to[place].margin > risk
         if not is_unknown(model, paths.to[place].node):
             counts[place] = counts[start] + 1

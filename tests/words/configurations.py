@@ -216,6 +216,22 @@ CONFIGURATIONS: dict[str, Callable[[], tuple[Any, Any]]] = {
         ),
         META,
     ),
+    "long replacements": lambda: (
+        steps(norm.Replace("c", "d.e" * 90), norm.Replace("(", "\u0301b" * 70), norm.NFC()),
+        BERT,
+    ),
+    "many blanks": lambda: (steps(norm.Replace("c", "d " * 90), RUNS), META),
+    "the last code point": lambda: (
+        steps(norm.Replace("c", "\U0010ffff"), norm.NFKC()),
+        SPLIT,
+    ),
+    "metaspace of NUL": lambda: (None, pre.Metaspace("\0")),
+    "seven groups": lambda: (
+        None,
+        splits(
+            *(at(f"[{one}]", "contiguous") for one in ("ab", "bc", "cd", "de", "e5", r"5\.", ","))
+        ),
+    ),
 }
 
 

@@ -332,8 +332,10 @@ def _check_first(space: Metaspace, steps: tuple[Step, ...]) -> None:
 def _ways_of(splitters: tuple[Splitter, ...]) -> tuple[bytes, list[_Way]]:
     """Return each code point's set of classes as bits, and how each such set is treated."""
     classes = [one for one in splitters if not isinstance(one, Metaspace)]
-    if len(classes) > 8:
-        raise _refused(classes[-1], "there are more than eight", kind=PatternError)
+    contiguous = [isinstance(one, SplitClass) and one.behavior == "contiguous" for one in classes]
+    if len(classes) > 8 or sum(contiguous) > 7:  # groups have a byte
+        why = "there are more than eight, or more than seven that are contiguous"
+        raise _refused(classes[-1], why, kind=PatternError)
     names = tuple(
         "white space" if isinstance(one, WhitespaceSplit) else one.members for one in classes
     )
@@ -398,6 +400,8 @@ def _each(step: Step, texts: list[str], together: str) -> list[str]:
     if not step.keeps(NO_CHARACTER) or together.count(NO_CHARACTER) >= len(texts):
         return [step.apply(text) for text in texts]
     made = step.apply(together)
+    if made.count(NO_CHARACTER) >= len(texts):
+        return [step.apply(text) for text in texts]
     return texts if made == together else made.split(NO_CHARACTER)
 
 

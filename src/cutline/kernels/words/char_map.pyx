@@ -16,7 +16,8 @@ cdef extern from "native.h":
     const void* published "cutline_published_address"(const void** place) noexcept nogil
 
 cdef enum:
-    MOST_BREAKS = 62            # of an image: see WORD_SLOTS and ROOM of the reader
+    MOST_BYTES = 255            # of an image, and
+    MOST_BREAKS = 62            # markers in it: see WORD_SLOTS and ROOM of the reader
     NEED_BLOCK = -3
     WATCHED = 1 << 20           # characters from one look for signals to the next
 
@@ -77,12 +78,11 @@ cdef class CharMap:
                 raise MemoryError("no memory for a block of characters")
             n = self.maker.write(&text, block.images_bytes + used, &edges)
             breaks = breaks_in(block.images_bytes + used, n)
-            if n > 255 or breaks > MOST_BREAKS:
-                free_block(block)
-                raise ValueError(
-                    f"a character of block {number} becomes {n} bytes with {breaks} marks of words "
-                    f"between them; at most 255 and {MOST_BREAKS} are supported"
-                )
+            if n > MOST_BYTES or breaks > MOST_BREAKS:
+                # It has no image: texts around it are normalized as strings.
+                flags[at] |= LEFT | RIGHT
+                n = breaks = 0
+                edges.first_group = edges.last_group = 0
             image = &block.images[at]
             image.offset = used
             image.n = n

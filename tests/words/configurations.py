@@ -217,10 +217,10 @@ CONFIGURATIONS: dict[str, Callable[[], tuple[Any, Any]]] = {
         META,
     ),
     "long replacements": lambda: (
-        steps(norm.Replace("c", "d.e" * 90), norm.Replace("(", "\u0301b" * 70), norm.NFC()),
+        steps(norm.Replace("=", "d.e" * 90), norm.Replace("(", "\u0301b" * 70), norm.NFC()),
         BERT,
     ),
-    "many blanks": lambda: (steps(norm.Replace("c", "d " * 90), RUNS), META),
+    "many blanks": lambda: (steps(norm.Replace("=", "d " * 90), RUNS), META),
     "the last code point": lambda: (
         steps(norm.Replace("c", "\U0010ffff"), norm.NFKC()),
         SPLIT,

@@ -196,7 +196,7 @@ class SliceCounter:
                 found = longest_fit_in_word(pipeline, encoding, window, n, inside=inside)
                 if found is not None:
                     return point + found
-            window = window[: pipeline.upper_bound.limit(window, n)]
+            window = window[: pipeline.upper_bound.limit(encoding, window, n)]
             if inside and pipeline.upper_bound.has_tokens_of(window):
                 utf8 = window.encode()
                 utf8 = utf8[: furthest_end(encoding, utf8, n)]

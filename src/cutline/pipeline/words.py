@@ -21,6 +21,7 @@ from cutline.kernels.words.char_map import CharMap
 from cutline.kernels.words.encoder import WordEncoder
 from cutline.normalizing import SPACE, Step, Strip, Traced, normalize, trace
 from cutline.pipeline.pipeline import Pipeline
+from cutline.pipeline.stand_alone import tokens_stand_alone
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.text_encoder import TextEncoder
 from cutline.vocabulary import Vocabulary
@@ -160,6 +161,44 @@ class WordPipeline(Pipeline):
             return None
         pieces = [*self.finder_of_normalized.cut(text, self.counting(allowed))]
         return pieces if any(token is not None for _, _, token in pieces) else None
+
+    @cached_property
+    def _tokens_stand_alone(self) -> bool:
+        return tokens_stand_alone(self.spec)
+
+    def ends_of_tokens(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield starts and ends of added tokens after which what follows is a text of its own.
+
+        So it is in each slice that has all of the token.
+        """
+        if not self._tokens_stand_alone:
+            return
+        strips = any(isinstance(step, Strip) for step in self.spec.normalizer)
+        may_change = self.kernel.raw.is_entangled
+        for start, end, token in self._ordinary_tokens(text):
+            if end + 1 >= len(text):
+                continue  # more text could change what is next
+            # In normalized text, what is beside a token is neither cut off nor changed with it.
+            if token.normalized and (strips or may_change(text[max(0, start - 2) : end + 2])):
+                continue
+            yield start, end
+
+    def _ordinary_tokens(self, text: str) -> Iterator[tuple[int, int, AddedToken]]:
+        """Yield the added tokens of a text that are whole characters of it."""
+        for start, end, token in self._sections(text, frozenset()):
+            if token is not None:
+                yield start, end, token
+                continue
+            found = self._normalized_pieces(text[start:end], frozenset())
+            if found is None:
+                continue
+            spans = trace(Traced.of(text[start:end]), self.spec.normalizer).spans.tolist()
+            for first, last, inner in found:
+                begin, stop = spans[first][0], spans[last - 1][1]
+                is_whole = first == 0 or spans[first - 1][1] <= begin
+                is_whole &= last == len(spans) or spans[last][0] >= stop
+                if inner is not None and is_whole:
+                    yield start + begin, start + stop, inner
 
     def _pieces(self, text: str, allowed: frozenset[str], at_start: bool) -> Iterator["_Piece"]:
         """Cut a text into pieces for one call of the kernel each.

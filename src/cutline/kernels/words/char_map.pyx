@@ -247,7 +247,7 @@ cdef class CharMap:
         before = self.flags_at(text, at - 1)
         if meets(before, flags):
             return False
-        if at + 1 < text.n and meets(flags, self.flags_at(text, at + 1)):
+        if self.may_change_after(text, at):
             return False
         # What the two before have become together may change with this one.
         if at > 1 and meets(self.flags_at(text, at - 2), before):
@@ -262,6 +262,19 @@ cdef class CharMap:
         if image.n == 0:
             return False
         return image.n == 1 or block.images_bytes[image.offset + image.n - 2] != BLANK
+
+    cdef bint may_change_after(self, const Characters* text, Py_ssize_t at) noexcept nogil:
+        """Whether what is after a character may change it. A text that ends in marks may go on."""
+        cdef uint8_t flags, before = self.flags_at(text, at)
+        cdef Py_ssize_t place = at + 1
+        while place < text.n:
+            flags = self.flags_at(text, place)
+            if meets(before, flags):
+                return True
+            if not flags & PAIR:
+                return False
+            place += 1      # a mark, which one after it may pass to meet the character
+        return place > at + 1
 
     cdef int prepare_all(self, str text) except -1:
         """Make the blocks of a text's characters."""

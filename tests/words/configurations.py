@@ -172,6 +172,7 @@ CONFIGURATIONS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "precompiled, bert": lambda: (small_map(), BERT),
     "metaspace never": lambda: (None, pre.Metaspace(prepend_scheme="never")),
     "metaspace first": lambda: (None, pre.Metaspace(prepend_scheme="first")),
+    "NFC, metaspace first": lambda: (norm.NFC(), pre.Metaspace(prepend_scheme="first")),
     "metaspace without splits": lambda: (small_map(), pre.Metaspace(split=False)),
     "digits, metaspace": lambda: (None, splits(pre.Digits(individual_digits=False), META)),
     "each digit, metaspace": lambda: (

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.normalizing import Form, Lower, Step, later_characters, normalize
+from cutline.words.steps import ByCharacter
 
 __all__ = ["most_marks", "sorts_marks"]
 
-_COMPOSED = 4  # of the marks of a class, the first ones may become a part of the letter
+_COMPOSED = 4  # so many of the first marks of a class may become a part of the letter
 
 Cover = Callable[[bytes], NDArray[np.int64]]
 """Returns how many tokens reach each place in UTF-8 at least, where each begins at the end of the
@@ -26,7 +27,7 @@ one before, or earlier: int64, shape (bytes + 1,), never falling."""
 
 def sorts_marks(steps: Sequence[Step]) -> bool:
     """Return whether `most_marks` holds for these steps: they change marks alone, or sort them."""
-    return all(isinstance(step, Form | Lower) for step in steps)
+    return all(isinstance(step, Form | Lower | ByCharacter) for step in steps)
 
 
 def most_marks(stretch: str, steps: Sequence[Step], cover: Cover, longest: int, tokens: int) -> int:
@@ -48,19 +49,19 @@ def most_marks(stretch: str, steps: Sequence[Step], cover: Cover, longest: int, 
     eaten = _COMPOSED * sum(isinstance(step, Form) for step in steps)
     made = {one: normalize(one, steps) for one in set(stretch[1:])}
     blocks: dict[tuple[int, int], list[tuple[int, str]]] = {}
-    run = 0
+    run, was_mark = 0, True
     for place, character in enumerate(stretch[1:], start=1):
         for one in made[character]:
             kind = _class_of(one)
-            if kind == 0:
-                run += 1
-            else:
-                blocks.setdefault((run, kind), []).append((place, one))
+            run += was_mark and not kind  # what no form moves, as jamo: marks stay on one side
+            blocks.setdefault((run, kind), []).append((place, one))
+            was_mark = kind > 0
     added = np.zeros(len(stretch) + 1, dtype=np.int64)
     for block in blocks.values():
         kept = block[eaten:]
         utf8 = "".join(one for _, one in kept).encode()
-        across = longest - 1  # bytes that a token across an end may cover
+        # Bytes that a token across an end may cover; the last character may compose with a mark.
+        across = max(longest - 1, 4)
         if len(utf8) <= 2 * across:
             continue
         least = cover(utf8)

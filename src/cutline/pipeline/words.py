@@ -20,8 +20,10 @@ from cutline.kernels.encode.decode import ids_to_list
 from cutline.kernels.words.char_map import CharMap
 from cutline.kernels.words.encoder import WordEncoder
 from cutline.normalizing import SPACE, Step, Strip, Traced, normalize, trace
+from cutline.pipeline.marks import sorts_marks
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.stand_alone import tokens_stand_alone
+from cutline.pipeline.unigram_cover import UnigramCover
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.text_encoder import TextEncoder
 from cutline.vocabulary import Vocabulary
@@ -97,7 +99,7 @@ class WordPipeline(Pipeline):
         if model.byte_fallback:
             ids = vocabulary.to_ranks()
             byte_ids = [ids.get(b"<0x%02X>" % byte) for byte in range(256)]
-        falls_back = model.byte_fallback and None not in byte_ids
+        self._falls_back = falls_back = model.byte_fallback and None not in byte_ids
         options |= {
             "scores": scores,
             "unk_score": lowest,
@@ -284,6 +286,17 @@ class WordPipeline(Pipeline):
         data = np.frombuffer(vocabulary.arena, dtype=np.uint8)
         begun = np.concatenate(([0], np.cumsum((data & 0xC0) != 0x80)))
         return max(1, int(np.diff(begun[vocabulary.offsets.astype(np.int64)]).max(initial=0)))
+
+    @cached_property
+    def marks_cover(self) -> UnigramCover | None:
+        """What bounds the tokens of marks; None: the model, or a step, allows no bound."""
+        rules = self.rules
+        strips = any(rules.strips_raw) or rules.last_strip.left or rules.last_strip.right
+        if strips or self._only_first or not sorts_marks(rules.char_steps):
+            return None
+        if not isinstance(self.spec.model, Unigram):
+            return None
+        return UnigramCover(self.spec, falls_back=self._falls_back)
 
     def _stripped(self, section: str, begins: bool) -> tuple[str, int]:
         """Cut off white space at the ends that is cut off first; and say how much at the start."""

@@ -152,13 +152,20 @@ class WordPipeline(Pipeline):
             return
         yield from self.finder_of_raw.cut(text, self.counting(allowed))
 
+    def _steps_from(self, begins: bool) -> tuple[Step, ...]:
+        """Return the steps for a section of a text; `begins`: it is not inside one."""
+        steps = self.spec.normalizer
+        if begins:
+            return steps
+        return tuple(Strip(False, one.right) if isinstance(one, Strip) else one for one in steps)
+
     def _normalized_pieces(
-        self, section: str, allowed: frozenset[str]
+        self, section: str, allowed: frozenset[str], *, begins: bool = True
     ) -> list[tuple[int, int, AddedToken | None]] | None:
         """Cut normalized text into added tokens and the text between; None: there are none."""
         if not self._searches_normalized or not (allowed or self.ordinary_finders):
             return None
-        text = normalize(section, self.spec.normalizer)
+        text = normalize(section, self._steps_from(begins))
         if not text or not self.finder_of_normalized.may_find(text):
             return None
         pieces = [*self.finder_of_normalized.cut(text, self.counting(allowed))]
@@ -217,9 +224,10 @@ class WordPipeline(Pipeline):
             is_first = at_start and start == 0
             prefixes = is_first or not self._only_first
             section = text[start:end]
-            found = self._normalized_pieces(section, allowed)
+            begins = at_start or start > 0
+            found = self._normalized_pieces(section, allowed, begins=begins)
             if found is not None:
-                traced = trace(Traced.of(section), self.spec.normalizer)
+                traced = trace(Traced.of(section), self._steps_from(begins))
                 for first, last, inner in found:
                     part = traced.part(first, last)
                     begin, stop = int(part.spans[0, 0]), int(part.spans[-1, 1])
@@ -227,7 +235,6 @@ class WordPipeline(Pipeline):
                     prefix = prefixes and (first == 0 or not self._only_first)
                     yield _Piece(start + begin, start + stop, inner or made, prefix, True)
                 continue
-            begins = at_start or start > 0
             kept, cut_off = self._stripped(section, begins)
             for first, last, is_entangled in self._parts(kept):
                 part_text = kept[first:last]

@@ -11,8 +11,8 @@ from functools import partial
 from cutline.checks import utf8_of_part
 from cutline.kernels.index.append import Growing
 from cutline.kernels.words.splitting import least_tokens
-from cutline.normalizing import Form, Lower, Traced, normalize, trace
-from cutline.pipeline.marks import most_marks
+from cutline.normalizing import Traced, normalize, trace
+from cutline.pipeline.marks import most_marks, sorts_marks
 from cutline.pipeline.pipeline import Pipeline
 from cutline.text_encoder import TextEncoder
 
@@ -39,8 +39,7 @@ def longest_fit_by_letters(
     Cost: linear in the text, and for each end with too many tokens, in the marks before it.
     """
     spec, finders = pipeline.spec, pipeline.ordinary_finders
-    by_letters = all(isinstance(step, Form | Lower) for step in spec.normalizer)
-    if not by_letters or spec.marks_words or (spec.prefix_space and not inside):
+    if not sorts_marks(spec.normalizer) or spec.marks_words or (spec.prefix_space and not inside):
         return None
     traced = trace(Traced.of(text), spec.normalizer)
     found = any(finder.may_find(text) or finder.may_find(traced.text) for finder in finders)

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.kernels.words.splitting import furthest_end
+from cutline.kernels.words.splitting import end_of_tokens_from, furthest_end
 from cutline.normalizing import SPACE, Form, Lower, Prepend, Replace, Strip, Traced, trace
 from cutline.pipeline.added import AddedFinder
 from cutline.pretokenize.neighbours import Neighbours
@@ -149,7 +149,10 @@ class UpperBound:
         ends = np.cumsum(in_pieces * lengths)
         most = n * longest + self.longest + self._longest_added
         if not has_added and self.covers_all(traced.text):
-            most = min(most, furthest_end(encoder, traced.text.encode(), n) + self.longest)
+            # A token that begins there, or before, and goes on after what is known.
+            utf8 = traced.text.encode()
+            reached = end_of_tokens_from(encoder, utf8, furthest_end(encoder, utf8, n))
+            most = most if reached < 0 else min(most, reached)
         beyond = int(np.searchsorted(ends, most, side="right"))
         if beyond < len(ends) and traced.spans[beyond, 1] + self._margin <= len(text):
             return int(traced.spans[beyond, 1])

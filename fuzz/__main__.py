@@ -20,6 +20,7 @@ TARGETS = {
     "prepend": ["-max_len=200"],
     "interval": ["-max_len=180"],
     "words": ["-max_len=80"],
+    "marks": ["-max_len=64"],
     "batches": ["-max_len=300"],
     "train": ["-max_len=300"],
     "pattern": ["-max_len=120", f"-dict={HERE / 'pattern.dict'}"],

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import numpy as np
@@ -218,6 +219,20 @@ def _opening(character: str) -> str:
     return unicodedata.normalize("NFKD", character)[0]
 
 
+@cache
+def _composites() -> dict[str, str]:
+    """Return of each letter what it may become with marks, or jamo, after it."""
+    found: dict[str, str] = {}
+    for whole in map(chr, chain(range(0xC0, 0x3100), range(0x11000, 0x12000))):
+        if unicodedata.decomposition(whole) and unicodedata.is_normalized("NFC", whole):
+            parts = unicodedata.normalize("NFD", whole)
+            found[parts[0]] = found.get(parts[0], "") + whole
+    for number in range(19):  # initial consonants, of which each begins 588 syllables
+        first = 0xAC00 + 588 * number
+        found[chr(0x1100 + number)] = "".join(map(chr, range(first, first + 588)))
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
     """A normal form of Unicode."""
@@ -293,6 +308,12 @@ class Form:
         """Return whether a character may compose with one before it."""
         opening = _opening(character)
         return bool(opening) and bool(_COMPOSING.match(character) or _COMPOSING.match(opening))
+
+    def composites(self, character: str) -> str:
+        """Return what a character may become through those after it."""
+        if self.name in ("NFD", "NFKD"):
+            return ""
+        return _composites().get(unicodedata.normalize("NFD", character)[0], "")
 
     def is_ordered(self, character: str) -> bool:
         """Return whether a character may change places with marks before it."""

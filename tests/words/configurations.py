@@ -172,6 +172,7 @@ CONFIGURATIONS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "precompiled, bert": lambda: (small_map(), BERT),
     "metaspace never": lambda: (None, pre.Metaspace(prepend_scheme="never")),
     "metaspace first": lambda: (None, pre.Metaspace(prepend_scheme="first")),
+    "NFC, metaspace first": lambda: (norm.NFC(), pre.Metaspace(prepend_scheme="first")),
     "metaspace without splits": lambda: (small_map(), pre.Metaspace(split=False)),
     "digits, metaspace": lambda: (None, splits(pre.Digits(individual_digits=False), META)),
     "each digit, metaspace": lambda: (
@@ -215,6 +216,22 @@ CONFIGURATIONS: dict[str, Callable[[], tuple[Any, Any]]] = {
             norm.Strip(left=True, right=True),
         ),
         META,
+    ),
+    "long replacements": lambda: (
+        steps(norm.Replace("=", "d.e" * 90), norm.Replace("(", "\u0301b" * 70), norm.NFC()),
+        BERT,
+    ),
+    "many blanks": lambda: (steps(norm.Replace("=", "d " * 90), RUNS), META),
+    "the last code point": lambda: (
+        steps(norm.Replace("c", "\U0010ffff"), norm.NFKC()),
+        SPLIT,
+    ),
+    "metaspace of NUL": lambda: (None, pre.Metaspace("\0")),
+    "seven groups": lambda: (
+        None,
+        splits(
+            *(at(f"[{one}]", "contiguous") for one in ("ab", "bc", "cd", "de", "e5", r"5\.", ","))
+        ),
     ),
 }
 

@@ -81,4 +81,7 @@ def words(rules: CharRules, text: str) -> list[str]:
     found = [word.decode() for word in re.split(rb"[\xfe\xff]", written) if word]
     if not rules.prefix:
         return found
-    return [word if word.startswith("\u2581") else f"\u2581{word}" for word in found]
+    space = rules._metaspace
+    assert space is not None
+    meta = space.replacement
+    return [word if word.startswith(meta) else f"{meta}{word}" for word in found]

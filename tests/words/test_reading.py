@@ -349,7 +349,30 @@ SPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", 
 RUNS = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}
 STRIP = {"type": "Strip", "strip_left": False, "strip_right": True}
 MAP = base64.b64encode(charsmap({"\t": " "})).decode()
+SURROGATES: dict[str, Change] = {
+    "normalizer": setting("normalizer", RUNS | {"content": "a\ud800"}),
+    "pre_tokenizer": setting("pre_tokenizer", SPACE | {"replacement": "\ud800"}),
+    "decoder": setting("decoder", SPACE | {"replacement": "\ud800"}),
+    "added_tokens": setting("added_tokens", [{"id": 99, "content": "\ud800"}]),
+    "model": setting(
+        "model",
+        {"type": "WordPiece", "vocab": {"[UNK]": 0}, "continuing_subword_prefix": "\ud800"},
+    ),
+}
 REFUSED: dict[str, tuple[Change, str]] = {
+    **{
+        f"a surrogate in {part}": (change, rf"{part} has the surrogate '\\ud800'")
+        for part, change in SURROGATES.items()
+    },
+    "eight groups": (
+        splitters(
+            *(
+                {"type": "Split", "pattern": {"String": one}, "behavior": "Contiguous"}
+                for one in "abcdefgh"
+            )
+        ),
+        "more than seven that are contiguous",
+    ),
     "no list of scores": (model(vocab={"a": 1}), "instead of tokens with scores"),
     "a surrogate": (model(vocab=[["<unk>", 0.0], ["\ud800", -1.0]]), "has surrogates"),
     "a newer Metaspace that loses blanks in words": (

@@ -1,5 +1,6 @@
 """What a `tokenizer.json` describes, of whatever kind its model is."""
 
+import json
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -53,6 +54,7 @@ def spec_of(document: Part, name: str, source: str) -> TokenizerSpec:
     Raises:
         VocabularyError, PatternError: names the part that is damaged or not supported.
     """
+    _check_texts(document, source)
     if is_word_model(document):
         before, splitters = parts_before_model(document, source)
         steps = make_steps(before, source)
@@ -68,6 +70,24 @@ def spec_of(document: Part, name: str, source: str) -> TokenizerSpec:
     else:
         spec = _byte_level_spec(parsed, name, source)
     return checked(spec, source, is_done=parsed.is_normalized)
+
+
+def _check_texts(document: Part, source: str) -> None:
+    """Refuse lone surrogates: no tokenizer could encode or decode them, or be stored with them.
+
+    Tokens and merges are checked where they are read.
+    """
+    model = document.get("model")
+    if isinstance(model, dict):
+        model = {key: part for key, part in model.items() if key not in ("vocab", "merges")}
+    for key, part in {**document, "model": model}.items():
+        try:
+            json.dumps(part, ensure_ascii=False, default=str).encode()
+        except UnicodeEncodeError as error:
+            raise VocabularyError(
+                f"{source}: {key} has the surrogate {error.object[error.start]!r}, which is no "
+                "text: correct the file"
+            ) from None
 
 
 def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> TokenizerSpec:

@@ -8,6 +8,7 @@
     spelled.py       the same where each character is changed on its own
     upper_bound.py   an upper bound for the end of a slice without safe split points
     longest_fit.py   the longest fitting slice there, if steps work on single letters
+    marks.py         a bound among many marks on one letter
     offsets.py       the characters that each token comes from
 
 docs/tokenizers.md says what is exact, and why.

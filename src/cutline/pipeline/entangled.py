@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from cutline.kernels.words.intervals import WordIntervals
 from cutline.normalizing import SPACE, normalize
+from cutline.pipeline.marks import most_marks
 from cutline.pipeline.words import WordPipeline
 
 __all__ = ["EntangledParts", "entangled_edges"]
@@ -22,6 +23,7 @@ __all__ = ["EntangledParts", "entangled_edges"]
 _CHARACTERS_A_TOKEN = 4  # of the first window, and
 _WINDOW = 64  # characters more
 _KNOWN_STRETCHES = 4096
+_MANY_MARKS = 32  # a bound is looked for before the ends among more are tried
 
 
 def entangled_edges(pipeline: WordPipeline, text: str) -> NDArray[np.int64] | None:
@@ -103,13 +105,37 @@ class _Window:
         last = len(self._starts) - 1
         if bound is not None:
             last = bisect_left(self._places, bound) - 1
-        if last == len(self._starts) - 1 and not is_last:
+        is_open = last == len(self._starts) - 1
+        end = len(self._text) if is_open else self._starts[last + 1] - 1
+        end = min(end, self._most_marks(last, end, n))
+        if is_open and end == len(self._text) and not is_last:
             return None
-        end = len(self._text) if last == len(self._starts) - 1 else self._starts[last + 1] - 1
-        while end > 0 and not self._has_at_most(n, end, last, fits):
-            end -= 1
-            last -= end < self._starts[last]
-        return end
+        while end > self._starts[last] or last > 0:
+            if end < self._starts[last]:
+                last -= 1
+                end = min(end, self._most_marks(last, end, n))
+            elif self._has_at_most(n, end, last, fits):
+                return end
+            else:
+                end -= 1
+        return 0
+
+    def _most_marks(self, stretch: int, end: int, n: int) -> int:
+        """Bound the prefixes that fit and end in a stretch, or are longer, up to an end."""
+        pipeline, start, place = self._pipeline, self._starts[stretch], self._places[stretch]
+        steps, cover = pipeline.rules.char_steps, pipeline.marks_cover
+        if cover is None or end - start <= _MANY_MARKS:
+            return end
+        written = self._text[start:end]
+        marks = "".join(normalize(one, steps) for one in set(written[1:]))
+        if not cover.has_tokens_of(marks):
+            return end
+        # A token lies across the start of the stretch, or one ends there.
+        sure = place - pipeline.longest_token
+        before = WordIntervals(pipeline.kernel, self._normalized[:place], is_plain=True)
+        least = bisect_left(range(n), True, key=lambda m: before.split_at(0, m) > sure)
+        longest = cover.longest_with(marks)
+        return start + most_marks(written, steps, cover.least_tokens, longest, n - least)
 
     def _bounds(self, n: int) -> tuple[int, int | None]:
         """Find where prefixes of the normal form end to fit.

@@ -70,6 +70,7 @@ class SafePoints:
         self._strips_left = any(token.lstrip for token in spec.added_tokens)
         self._last_of_strippers = {t.content[-1] for t in spec.added_tokens if t.rstrip}
         self._known: dict[tuple[str, str], bool] = {}
+        self._classes_of_composites: dict[str, NDArray[np.int64]] = {}
         self._outlines = _outlines(spec.normalizer)
         # Two unknown characters that become one.
         self._fused = next(
@@ -175,11 +176,34 @@ class SafePoints:
                 return False
         elif not self._is_solid(before) or not self._begins_a_piece(after):
             return False
+        if not self._is_point_before_composites(before, after):
+            return False
         if (before, after) in self._within or before in self._last:
             return False
         if before in self._last_of_words or after in self._first_of_words:
             return False
         return not self._may_strip(before, after)
+
+    def _is_point_before_composites(self, before: str, after: str) -> bool:
+        """Return whether pieces end there, too, if what follows composes with the second one."""
+        classes = self._classes_of_composites.get(after)
+        if classes is None:
+            classes = self._classes_of_composites[after] = self._find_composites(after)
+        if classes.size and classes[0] < 0:
+            return False
+        if all(step.keeps(before) for step in self._spec.normalizer):
+            first = self.neighbours.classes_in(before)[0]
+            return bool(np.all(self._never_joined[first, classes]))
+        return bool(np.all(self._always_begins[classes]))
+
+    def _find_composites(self, character: str) -> NDArray[np.int64]:
+        """Return the classes of what a character may become; -1 for what is removed then."""
+        steps, found = self._spec.normalizer, set()
+        for place, step in enumerate(steps):
+            for whole in step.composites(character) if isinstance(step, Form) else "":
+                made = normalize(whole, steps[place + 1 :], at_start=False)
+                found.add(int(self.neighbours.classes_in(made[0])[0]) if made else -1)
+        return np.array(sorted(found), dtype=np.int64)
 
     def _outline(self, text: str) -> str:
         """Write a text as pieces see it, where steps change characters one by one."""

@@ -111,7 +111,7 @@ class SliceCounter:
         start, end = index(start), index(end)
         self._check_span(start, end)
         points = self._points
-        first = bisect_right(points, start - self._skipped)
+        first = self._first_point(start)
         last = bisect_right(points, end) - 1
         if first > last:
             return self._encoding.count(self._text[start:end])
@@ -128,6 +128,10 @@ class SliceCounter:
                 f"offsets must be 0 <= start <= end <= {len(self._text)}, the text's length in "
                 f"code points, got start {start}, end {end}"
             )
+
+    def _first_point(self, start: int) -> int:
+        """Return which safe split point is the first one of a slice."""
+        return bisect_right(self._points, start - self._skipped)
 
     def _count_after(self, start: int, end: int) -> int:
         """Count the tokens of a slice that begins at a safe split point."""
@@ -156,7 +160,7 @@ class SliceCounter:
         # Counts before and after a point add up. So the last point that fits decides, and no
         # end after the next point fits.
         points, text = self._points, self._text
-        first = bisect_right(points, start - self._skipped)
+        first = self._first_point(start)
         if first == len(points):
             return self._longest_fit(start, start, len(text), n)
         if points[first] - start > _CHARACTERS_A_TOKEN * n + _SHORT:
@@ -196,7 +200,7 @@ class SliceCounter:
                 found = longest_fit_in_word(pipeline, encoding, window, n, inside=inside)
                 if found is not None:
                     return point + found
-            window = window[: pipeline.upper_bound.limit(window, n)]
+            window = window[: pipeline.upper_bound.limit(encoding, window, n)]
             if inside and pipeline.upper_bound.has_tokens_of(window):
                 utf8 = window.encode()
                 utf8 = utf8[: furthest_end(encoding, utf8, n)]

@@ -1,10 +1,12 @@
 """An upper bound for the end of a slice with n tokens, in a text without safe split points.
 
-Each token covers at most as many bytes as the longest one that consists of bytes of the text.
-At the end of a slice, a step may change a few characters otherwise than in the whole text. One
-token may extend into these, so the length of the longest token of all is added. Many marks on
-one letter are sorted, so that a later one can move before the others: of these it is only
-certain that the tokens inside them consist of marks.
+Each token covers at most as many bytes as the longest one that consists of bytes of the text; and
+where tokens cover just the text, n of them reach no farther than if each began at the end of the
+one before, or earlier, and were the one that reaches farthest. At the end of a slice, a step may
+change a few characters otherwise than in the whole text. One token may extend into these, so the
+length of the longest token of all is added. Many marks on one letter are sorted, so that a later
+one can move before the others: of these it is only certain that the tokens inside them consist of
+marks.
 """
 
 import re
@@ -15,11 +17,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.normalizing import SPACE, Form, Lower, Replace, Strip, Traced, trace
+from cutline.kernels.words.splitting import end_of_tokens_from, furthest_end
+from cutline.normalizing import SPACE, Form, Lower, Prepend, Replace, Strip, Traced, trace
 from cutline.pipeline.added import AddedFinder
 from cutline.pretokenize.neighbours import Neighbours
 from cutline.pretokenize.store import compile_pattern
 from cutline.spec import TokenizerSpec
+from cutline.text_encoder import TextEncoder
 
 __all__ = ["UpperBound"]
 
@@ -29,6 +33,9 @@ _SPACE_POINTS: Final = np.array([*map(ord, SPACE)])
 
 class UpperBound:
     """Bounds the ends of slices that have at most n tokens.
+
+    Attributes:
+        longest: bytes of the longest token.
 
     Args:
         spec: the tokenizer.
@@ -45,7 +52,7 @@ class UpperBound:
         self._arena = np.frombuffer(vocabulary.arena, dtype=np.uint8)
         self._starts = vocabulary.offsets[:-1].astype(np.int64)
         self._lengths = vocabulary.lengths.astype(np.int64)
-        self._most = int(self._lengths.max())
+        self.longest = int(self._lengths.max())
         found = {text: token for one in finders for text, token in one.texts.items()}
         self._longest_added = max((len(text.encode()) for text in found), default=0)
         # No token of the text between added tokens contains the text of an added token.
@@ -61,6 +68,13 @@ class UpperBound:
         self._skips_space = any(isinstance(step, Strip) for step in steps) or any(
             token.lstrip or token.rstrip for token in found.values()
         )
+        # Tokens cover just what steps make of a slice.
+        self._covers_text = not (
+            self._skips_space
+            or spec.marks_words
+            or spec.prefix_space
+            or any(isinstance(step, Prepend) for step in steps)
+        )
         replaced = (len(step.old) for step in steps if isinstance(step, Replace))
         self._margin = 1 + max(replaced, default=0)
         self._forms = [step for step in steps if isinstance(step, Form)]
@@ -72,19 +86,24 @@ class UpperBound:
         if spec.splittings or (spec.pat_str and compile_pattern(spec.pat_str).has_gaps):
             self._neighbours = neighbours
 
-    def limit(self, text: str, n: int) -> int:
+    def limit(self, encoder: TextEncoder, text: str, n: int) -> int:
         """Return an end such that no longer prefix of a text has at most n tokens.
+
+        Args:
+            encoder: its vocabulary is that of the spec.
+            text: any text.
+            n: the budget.
 
         Cost: linear in that end, or in the text if steps remove characters.
         """
         marks = self._bytes_of_marks(text) if self._sorts_marks else set()
         size = 2 * n + 32
         while size < len(text):
-            end = self._limit_in(text[:size], n, marks)
+            end = self._limit_in(encoder, text[:size], n, marks)
             if end is not None:
                 return end
             size += size // 4
-        end = self._limit_in(text, n, marks)
+        end = self._limit_in(encoder, text, n, marks)
         return len(text) if end is None else end
 
     def has_tokens_of(self, text: str) -> bool:
@@ -97,7 +116,19 @@ class UpperBound:
             and bool(np.all(self._in_pieces_of(text)))
         )
 
-    def _limit_in(self, text: str, n: int, marks: set[int]) -> int | None:
+    def covers_all(self, changed: str) -> bool:
+        """Return whether tokens cover just what steps make of a slice, whatever the pieces.
+
+        Args:
+            changed: what steps make of it; without added tokens.
+        """
+        return self._covers_text and bool(np.all(self._in_pieces_of(changed)))
+
+    def longest_with_marks(self, text: str) -> int:
+        """Find the length of the longest token with a mark, or a part of one, of a text."""
+        return self._longest_with(self._bytes_of_marks(text))
+
+    def _limit_in(self, encoder: TextEncoder, text: str, n: int, marks: set[int]) -> int | None:
         """Return the bound if this prefix of the text determines it, else None."""
         has_added = any(finder.may_find(text) for finder in self._finders)
         traced = trace(Traced.of(text), self._spec.normalizer)
@@ -114,8 +145,14 @@ class UpperBound:
         lengths = 1 + np.searchsorted(_LONGER, points, side="right")
         if self._skips_space:
             lengths[np.isin(points, _SPACE_POINTS)] = 0
-        ends = np.cumsum(self._in_pieces_of(traced.text) * lengths)
-        most = n * longest + self._most + self._longest_added
+        in_pieces = self._in_pieces_of(traced.text)
+        ends = np.cumsum(in_pieces * lengths)
+        most = n * longest + self.longest + self._longest_added
+        if not has_added and self.covers_all(traced.text):
+            # A token that begins there, or before, and goes on after what is known.
+            utf8 = traced.text.encode()
+            reached = end_of_tokens_from(encoder, utf8, furthest_end(encoder, utf8, n))
+            most = most if reached < 0 else min(most, reached)
         beyond = int(np.searchsorted(ends, most, side="right"))
         if beyond < len(ends) and traced.spans[beyond, 1] + self._margin <= len(text):
             return int(traced.spans[beyond, 1])

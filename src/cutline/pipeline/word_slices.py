@@ -1,6 +1,7 @@
 """Slices of a text, for models that encode words apart."""
 
 from array import array
+from bisect import bisect_left
 from functools import partial
 from itertools import pairwise
 from operator import index
@@ -74,7 +75,7 @@ class WordCounter(SliceCounter):
 
     @property
     def settled(self) -> int:
-        """The tokens before the last place where a word begins."""
+        """See `SliceCounter`."""
         return self._kernel.settled
 
     def cut_all(self, n: int) -> memoryview:
@@ -89,24 +90,70 @@ class WordCounter(SliceCounter):
 
 
 class _PartCounter(SliceCounter):
-    """The same where a text has added tokens: slower."""
+    """The same where a text has added tokens.
+
+    Counts add up at safe split points, and at the end of an added token for slices that have all of
+    it. Between two of these no slice has an added token.
+
+    Cost: building encodes the text once, part by part. A cut is linear in what it keeps, if no
+    added token overlaps another one or looks at what is beside it. Else it tries each end after the
+    last safe split point that fits.
+    """
 
     _pipeline: WordPipeline
 
     def _build(self) -> None:
         """See `SliceCounter`."""
         text = self._text
-        self._points = self._pipeline.safe_points.find(text)
+        self._tokens = {end: start for start, end in self._pipeline.ends_of_tokens(text)}
+        self._points = sorted({*self._pipeline.safe_points.find(text), *self._tokens})
+        # Of each point the last place where a slice may start.
+        self._last_starts = [self._tokens.get(point, point - 1) for point in self._points]
         counts = [self._count_after(start, end) for start, end in pairwise(self._points)]
         self._before = np.cumsum([0, *counts], dtype=np.int64)
-        self._skipped = 0
+
+    def _first_point(self, start: int) -> int:
+        """See `SliceCounter`."""
+        return bisect_left(self._last_starts, start)
+
+    def _count_after(self, start: int, end: int) -> int:
+        """Count the tokens of a slice that begins at a point."""
+        part = self._text[start:end]
+        is_own = start in self._tokens
+        return self._encoding.count(part) if is_own else self._encoding._count_after(part)
 
     def _longest_fit(self, start: int, point: int, end: int, n: int) -> int:
-        """Find the greatest end, up to `end`, of a slice that begins at a safe split point."""
-        count = self._encoding._count_after if point > start else self._encoding.count
-        while end > point and count(self._text[point:end]) > n:
+        """Find the greatest end, up to `end`, of a slice that begins at a point."""
+        is_own = point == start or point in self._tokens
+        count = self._encoding.count if is_own else self._encoding._count_after
+        while end > point:
+            found = self._longest_without_tokens(point, end, n, is_own=is_own)
+            if found is not None:
+                return found
+            if count(self._text[point:end]) <= n:
+                return end
             end -= 1
-        return end
+        return point
+
+    def _longest_without_tokens(self, point: int, end: int, n: int, *, is_own: bool) -> int | None:
+        """Do it where there are no added tokens; None: there are.
+
+        What is not a text of its own is counted with the character before it, whose tokens are
+        apart.
+        """
+        encoding, text = self._encoding, self._text
+        begin = point if is_own else point - 1
+        n += encoding.count(text[begin:point])
+        width = _CHARACTERS_A_TOKEN * min(n, end - begin) + 256
+        while True:
+            stop = min(end, begin + width)
+            window = text[begin:stop]
+            if self._pipeline.may_have_tokens(window):
+                return None
+            counter = WordCounter(self._pipeline, encoding, window)
+            if stop == end or counter.settled > n:
+                return max(point, begin + counter.split_at(0, n))
+            width *= 4
 
 
 def intervals(

@@ -20,7 +20,10 @@ from cutline.kernels.encode.decode import ids_to_list
 from cutline.kernels.words.char_map import CharMap
 from cutline.kernels.words.encoder import WordEncoder
 from cutline.normalizing import SPACE, Step, Strip, Traced, normalize, trace
+from cutline.pipeline.marks import sorts_marks
 from cutline.pipeline.pipeline import Pipeline
+from cutline.pipeline.stand_alone import tokens_stand_alone
+from cutline.pipeline.unigram_cover import UnigramCover
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.text_encoder import TextEncoder
 from cutline.vocabulary import Vocabulary
@@ -96,7 +99,7 @@ class WordPipeline(Pipeline):
         if model.byte_fallback:
             ids = vocabulary.to_ranks()
             byte_ids = [ids.get(b"<0x%02X>" % byte) for byte in range(256)]
-        falls_back = model.byte_fallback and None not in byte_ids
+        self._falls_back = falls_back = model.byte_fallback and None not in byte_ids
         options |= {
             "scores": scores,
             "unk_score": lowest,
@@ -149,17 +152,62 @@ class WordPipeline(Pipeline):
             return
         yield from self.finder_of_raw.cut(text, self.counting(allowed))
 
+    def _steps_from(self, begins: bool) -> tuple[Step, ...]:
+        """Return the steps for a section of a text; `begins`: it is not inside one."""
+        steps = self.spec.normalizer
+        if begins:
+            return steps
+        return tuple(Strip(False, one.right) if isinstance(one, Strip) else one for one in steps)
+
     def _normalized_pieces(
-        self, section: str, allowed: frozenset[str]
+        self, section: str, allowed: frozenset[str], *, begins: bool = True
     ) -> list[tuple[int, int, AddedToken | None]] | None:
         """Cut normalized text into added tokens and the text between; None: there are none."""
         if not self._searches_normalized or not (allowed or self.ordinary_finders):
             return None
-        text = normalize(section, self.spec.normalizer)
+        text = normalize(section, self._steps_from(begins))
         if not text or not self.finder_of_normalized.may_find(text):
             return None
         pieces = [*self.finder_of_normalized.cut(text, self.counting(allowed))]
         return pieces if any(token is not None for _, _, token in pieces) else None
+
+    @cached_property
+    def _tokens_stand_alone(self) -> bool:
+        return tokens_stand_alone(self.spec)
+
+    def ends_of_tokens(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield starts and ends of added tokens after which what follows is a text of its own.
+
+        So it is in each slice that has all of the token.
+        """
+        if not self._tokens_stand_alone:
+            return
+        strips = any(isinstance(step, Strip) for step in self.spec.normalizer)
+        may_change = self.kernel.raw.is_entangled
+        for start, end, token in self._ordinary_tokens(text):
+            if end + 1 >= len(text):
+                continue  # more text could change what is next
+            # In normalized text, what is beside a token is neither cut off nor changed with it.
+            if token.normalized and (strips or may_change(text[max(0, start - 2) : end + 2])):
+                continue
+            yield start, end
+
+    def _ordinary_tokens(self, text: str) -> Iterator[tuple[int, int, AddedToken]]:
+        """Yield the added tokens of a text that are whole characters of it."""
+        for start, end, token in self._sections(text, frozenset()):
+            if token is not None:
+                yield start, end, token
+                continue
+            found = self._normalized_pieces(text[start:end], frozenset())
+            if found is None:
+                continue
+            spans = trace(Traced.of(text[start:end]), self.spec.normalizer).spans.tolist()
+            for first, last, inner in found:
+                begin, stop = spans[first][0], spans[last - 1][1]
+                is_whole = first == 0 or spans[first - 1][1] <= begin
+                is_whole &= last == len(spans) or spans[last][0] >= stop
+                if inner is not None and is_whole:
+                    yield start + begin, start + stop, inner
 
     def _pieces(self, text: str, allowed: frozenset[str], at_start: bool) -> Iterator["_Piece"]:
         """Cut a text into pieces for one call of the kernel each.
@@ -176,9 +224,10 @@ class WordPipeline(Pipeline):
             is_first = at_start and start == 0
             prefixes = is_first or not self._only_first
             section = text[start:end]
-            found = self._normalized_pieces(section, allowed)
+            begins = at_start or start > 0
+            found = self._normalized_pieces(section, allowed, begins=begins)
             if found is not None:
-                traced = trace(Traced.of(section), self.spec.normalizer)
+                traced = trace(Traced.of(section), self._steps_from(begins))
                 for first, last, inner in found:
                     part = traced.part(first, last)
                     begin, stop = int(part.spans[0, 0]), int(part.spans[-1, 1])
@@ -186,7 +235,6 @@ class WordPipeline(Pipeline):
                     prefix = prefixes and (first == 0 or not self._only_first)
                     yield _Piece(start + begin, start + stop, inner or made, prefix, True)
                 continue
-            begins = at_start or start > 0
             kept, cut_off = self._stripped(section, begins)
             for first, last, is_entangled in self._parts(kept):
                 part_text = kept[first:last]
@@ -245,6 +293,17 @@ class WordPipeline(Pipeline):
         data = np.frombuffer(vocabulary.arena, dtype=np.uint8)
         begun = np.concatenate(([0], np.cumsum((data & 0xC0) != 0x80)))
         return max(1, int(np.diff(begun[vocabulary.offsets.astype(np.int64)]).max(initial=0)))
+
+    @cached_property
+    def marks_cover(self) -> UnigramCover | None:
+        """What bounds the tokens of marks; None: the model, or a step, allows no bound."""
+        rules = self.rules
+        strips = any(rules.strips_raw) or rules.last_strip.left or rules.last_strip.right
+        if strips or self._only_first or not sorts_marks(rules.char_steps):
+            return None
+        if not isinstance(self.spec.model, Unigram):
+            return None
+        return UnigramCover(self.spec, falls_back=self._falls_back)
 
     def _stripped(self, section: str, begins: bool) -> tuple[str, int]:
         """Cut off white space at the ends that is cut off first; and say how much at the start."""

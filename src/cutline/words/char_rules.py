@@ -402,6 +402,8 @@ def _each(step: Step, texts: list[str], together: str) -> list[str]:
     if not step.keeps(NO_CHARACTER) or together.count(NO_CHARACTER) >= len(texts):
         return [step.apply(text) for text in texts]
     made = step.apply(together)
+    if made.count(NO_CHARACTER) >= len(texts):
+        return [step.apply(text) for text in texts]
     return texts if made == together else made.split(NO_CHARACTER)
 
 

@@ -81,4 +81,5 @@ cdef class CharMap:
     cdef Py_ssize_t last_sure(
         self, const Characters* text, Py_ssize_t at, Py_ssize_t at_least
     ) except -2
+    cdef bint may_change_after(self, const Characters* text, Py_ssize_t at) noexcept nogil
     cdef bint is_sure(self, const Characters* text, Py_ssize_t at) noexcept nogil

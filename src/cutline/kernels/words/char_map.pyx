@@ -19,7 +19,8 @@ cdef extern from "native.h":
     const void* published "cutline_published_address"(const void** place) noexcept nogil
 
 cdef enum:
-    MOST_BREAKS = 62            # of an image: see WORD_SLOTS and ROOM of the reader
+    MOST_BYTES = 255            # of an image, and
+    MOST_BREAKS = 62            # markers in it: see WORD_SLOTS and ROOM of the reader
     NEED_BLOCK = -3
     ASCII_AT_ONCE = 32
     WATCHED = 1 << 20           # characters from one look for signals to the next
@@ -83,12 +84,11 @@ cdef class CharMap:
                 raise MemoryError("no memory for a block of characters")
             n = self.maker.write(&text, block.images_bytes + used, &edges)
             breaks = breaks_in(block.images_bytes + used, n)
-            if n > 255 or breaks > MOST_BREAKS:
-                free_block(block)
-                raise ValueError(
-                    f"a character of block {number} becomes {n} bytes with {breaks} marks of words "
-                    f"between them; at most 255 and {MOST_BREAKS} are supported"
-                )
+            if n > MOST_BYTES or breaks > MOST_BREAKS:
+                # It has no image: texts around it are normalized as strings.
+                flags[at] |= LEFT | RIGHT
+                n = breaks = 0
+                edges.first_group = edges.last_group = 0
             image = &block.images[at]
             image.offset = used
             image.n = n
@@ -224,7 +224,7 @@ cdef class CharMap:
         before = self.flags_at(text, at - 1)
         if meets(before, flags):
             return False
-        if at + 1 < text.n and meets(flags, self.flags_at(text, at + 1)):
+        if self.may_change_after(text, at):
             return False
         # What the two before have become together may change with this one.
         if at > 1 and meets(self.flags_at(text, at - 2), before):
@@ -239,6 +239,19 @@ cdef class CharMap:
         if image.n == 0:
             return False
         return image.n == 1 or block.images_bytes[image.offset + image.n - 2] != BLANK
+
+    cdef bint may_change_after(self, const Characters* text, Py_ssize_t at) noexcept nogil:
+        """Whether what is after a character may change it. A text that ends in marks may go on."""
+        cdef uint8_t flags, before = self.flags_at(text, at)
+        cdef Py_ssize_t place = at + 1
+        while place < text.n:
+            flags = self.flags_at(text, place)
+            if meets(before, flags):
+                return True
+            if not flags & PAIR:
+                return False
+            place += 1      # a mark, which one after it may pass to meet the character
+        return place > at + 1
 
     cdef int prepare_all(self, str text) except -1:
         """Make the blocks of a text's characters."""

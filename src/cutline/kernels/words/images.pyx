@@ -9,6 +9,9 @@ from libc.stdlib cimport free, malloc
 
 from cutline.kernels.base.characters cimport char_at, characters_of, write_utf8
 
+cdef enum:
+    NO_REPLACEMENT = 0x110000   # no code point
+
 
 @auto_pickle(False)
 cdef class ImageMaker:
@@ -32,7 +35,7 @@ cdef class ImageMaker:
             raise ValueError("each code point has a byte of classes")
         self.held = classes
         self.classes = <const uint8_t*> PyBytes_AS_STRING(classes)
-        self.replacement = ord(replacement) if replacement else 0
+        self.replacement = ord(replacement) if replacement else NO_REPLACEMENT
         self.splits = splits
         self.collapses = collapses
         for at in range(len(ways)):
@@ -64,7 +67,7 @@ cdef class ImageMaker:
         for at in range(text.n):
             code_point = char_at(text, at)
             way = &self.ways[self.classes[code_point]]
-            is_replaced = self.replacement and (
+            is_replaced = self.replacement != NO_REPLACEMENT and (
                 code_point == c" " or code_point == self.replacement
             )
             marker = BREAK if way.ends_before or way.is_removed else 0

@@ -21,7 +21,7 @@ from cutline.kernels.base.characters cimport Characters, char_at, characters_of
 from cutline.kernels.base.common cimport (
     INTERRUPTED, NO_MEMORY, NOT_FOUND, UNKNOWN, grow, int64_t, is_continuation, uint8_t, uint32_t, uint64_t,
 )
-from cutline.kernels.words.char_map cimport WHITE
+from cutline.kernels.words.char_map cimport PAIR, WHITE
 from cutline.kernels.words.encoder cimport (
     ANY_LENGTH, OwnedWordState, WordEncoder, WordState, count_stretch, count_words,
 )
@@ -701,9 +701,14 @@ cdef class WordIntervals:
 
     @property
     def settled(self):
-        """The tokens before the last start: a cut within a lower budget is not moved by more text.
+        """Tokens before a start near the end: a cut within a lower budget is not moved by more text.
+
+        More text may change the last character, or the marks at the end and what is before them.
         """
-        return self.starts.sums[self.starts.count - 1]
+        cdef Py_ssize_t at = self.starts.n
+        while at > 0 and self.char_map.flags_at(&self.text, at - 1) & PAIR:
+            at -= 1
+        return tokens_before(&self.starts, last_start(&self.starts, at - 2)) if at > 1 else 0
 
     @property
     def nbytes(self):

@@ -529,6 +529,40 @@ def furthest_end(Encoder encoder not None, bytes text not None, Py_ssize_t max_t
     return end
 
 
+def least_tokens(Encoder encoder not None, bytes text not None):
+    """A lower bound of the tokens that cover each prefix of valid UTF-8, however it is split.
+
+    Returns:
+        int64, shape (bytes + 1,); it never falls.
+    """
+    cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
+    cdef Py_ssize_t n = PyBytes_GET_SIZE(text), end, at, count = 0
+    cdef Py_ssize_t* furthest
+    cdef OwnedState owned
+    least = np.zeros(n + 1, dtype=np.int64)
+    cdef int64_t[::1] out = least
+    if encoder.tables.bpe.max_unreachable_bytes > 0:
+        return least
+    furthest = <Py_ssize_t*> malloc((n + 1) * sizeof(Py_ssize_t))
+    owned = encoder.take_state()
+    end = NO_MEMORY
+    if furthest != NULL:
+        with nogil:
+            end = token_upper_bound(
+                &encoder.tables.bpe, &owned.state.lookups.automata[0], data, 0, n, n, furthest
+            )
+            if end != NO_MEMORY:
+                for at in range(1, n + 1):
+                    if furthest[count] < at:
+                        count += 1      # each byte is a token, so that one more covers it
+                    out[at] = count
+    free(furthest)
+    encoder.release(owned)
+    if end == NO_MEMORY:
+        raise MemoryError(f"no memory for the tokens of {n} bytes")
+    return least
+
+
 def end_of_tokens_from(Encoder encoder not None, bytes text not None, Py_ssize_t place):
     """The first end in valid UTF-8 before which each token ends that begins at `place` or before.
 

@@ -104,6 +104,7 @@ class ChunkFinder:
     def _obey(self, rules: Rules) -> None:
         """Make what counts by some rules; of the first ones only the chunk size may change."""
         self._rules = rules
+        self._keeps_graphemes = rules.keeps_graphemes
         self._joint: Together | None = None
         self._sending: Sending | None = None
         # Where a chunk begins that has no room for its headings.
@@ -191,7 +192,7 @@ class ChunkFinder:
 
     def _tears(self, start: int, place: int) -> bool:
         """Whether a cut splits a grapheme that is to be kept; text before `start` is ignored."""
-        if not self._rules.keeps_graphemes:
+        if not self._keeps_graphemes:
             return False
         return not keep_graphemes(self._text, start, (place,))
 

@@ -230,11 +230,11 @@ class ChunkFinder:
 
     # Starts
 
-    def _starts(self, start: int, floor: int) -> Iterator[int]:
-        """Yield the possible starts of the next chunk, the earliest first."""
+    def _starts(self, start: int, floor: int) -> Sequence[int]:
+        """List the possible starts of the next chunk, the earliest first."""
         if self._rules.chunk_overlap and floor > start:
-            yield from self._overlaps(*self._inner(start, floor))[::-1]
-        yield floor
+            return (*self._overlaps(*self._inner(start, floor))[::-1], floor)
+        return (floor,)
 
     def _overlaps(self, start: int, end: int) -> list[int]:
         """Step back at the best level whose overlap has more than white space and punctuation."""

@@ -9,7 +9,7 @@ import re
 from functools import cache
 from typing import Any, Final
 
-from cutline.chunking.structure import line_starts, source_bytes
+from cutline.chunking.structure import source_bytes
 from cutline.extras import need
 from cutline.kernels.breaks.markdown import Block, BlockReader
 
@@ -36,8 +36,9 @@ def read_blocks(text: str) -> BlockReader:
     Cost: linear in the text.
     """
     # With tabs, pulldown-cmark reports spans of items that begin in the line above.
-    source = source_bytes(text.removeprefix("\ufeff").expandtabs(4))
-    found = BlockReader(line_starts(text), len(text), source, MOST_DEPTH, _title_end)
+    content = text.removeprefix("\ufeff")
+    source = source_bytes(content.expandtabs(4) if "\t" in content else content)
+    found = BlockReader(text, source, MOST_DEPTH, _title_end)
     if source.startswith((b"---", b"+++")):  # only at the beginning of a document
         event, span = next(_parser(metadata=True).events_with_range(source.decode()))
         if isinstance(event, dict) and "MetadataBlock" in event.get("Start", ""):

@@ -181,7 +181,8 @@ def source_bytes(text: str) -> bytes:
 
     Lone \r, which parsers support badly, become \n; lone surrogates, which are not Unicode, "?".
     """
-    return _LONE_RETURN.sub(b"\n", text.encode(errors="replace"))
+    source = text.encode(errors="replace")
+    return _LONE_RETURN.sub(b"\n", source) if b"\r" in source else source
 
 
 def nested_bitmaps(length: int, levels: Sequence[Iterable[int]]) -> tuple[bitarray, ...]:
@@ -203,7 +204,8 @@ def nested_bitmaps(length: int, levels: Sequence[Iterable[int]]) -> tuple[bitarr
 
 def tidy_units(units: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """Return the distinct spans that are not empty, outer before inner."""
-    found = sorted({span for span in units if span[0] < span[1]}, key=_END, reverse=True)
+    distinct = dict.fromkeys(span for span in units if span[0] < span[1])  # nearly in order
+    found = sorted(distinct, key=_END, reverse=True)
     found.sort(key=_OFFSET)
     return tuple(found)
 

@@ -20,8 +20,7 @@ class Block:
 class BlockReader:
     def __init__(
         self,
-        starts: list[int],
-        n: int,
+        text: str,
         source: bytes,
         most_depth: int,
         title_end: Callable[[bytes], int],

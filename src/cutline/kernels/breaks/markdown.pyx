@@ -7,6 +7,9 @@ Guarded by tests/chunking/test_markdown_structure.py.
 
 from cpython.exc cimport PyErr_CheckSignals
 
+from libc.string cimport memchr
+
+from cutline.kernels.base.characters cimport Characters, char_at, characters_of
 from cutline.kernels.base.common cimport int64_t, uint8_t
 from cutline.kernels.base.memory import zeroed_numbers
 
@@ -42,9 +45,8 @@ cdef class BlockReader:
     r"""Finds the blocks of one text. Offsets of events are bytes of the source, those of blocks characters.
 
     Args:
-        starts: where the lines of the text begin, in characters.
-        n: its characters.
-        source: the same lines as UTF-8, which end with \n or \r\n.
+        text: its lines end with \n, \r\n or \r.
+        source: the same lines as UTF-8; they end with \n or \r\n.
         most_depth: blocks in more containers are ignored.
         title_end: where the title ends in the source of a heading.
 
@@ -68,36 +70,49 @@ cdef class BlockReader:
     cdef Py_ssize_t next_row    # first row after the last block outside containers
 
     def __init__(
-        self, list starts not None, Py_ssize_t n, bytes source not None, Py_ssize_t most_depth,
-        title_end
+        self, str text not None, bytes source not None, Py_ssize_t most_depth, title_end
     ):
-        cdef Py_ssize_t row
         self.blocks, self.rows, self.gaps, self.path = [], [], [], []
         self.source = source
         self.title_end = title_end
         self.most_depth = most_depth
-        self.starts = zeroed_numbers("q", len(starts) + 1)
-        for row in range(len(starts)):
-            self.starts[row] = starts[row]
-        self.starts[len(starts)] = n
         self.find_rows()
-        if self.n_rows > len(starts):
-            raise ValueError(f"the source has {self.n_rows} lines, the text {len(starts)}")
+        self.find_starts(text)
 
     cdef int find_rows(self) except -1:
         cdef const uint8_t* source = self.source
-        cdef Py_ssize_t at, row = 0, n = len(self.source)
+        cdef const uint8_t* line_end
+        cdef Py_ssize_t at, row, start = 0, n = len(self.source)
         cdef int64_t full = -1
         self.n_rows = self.source.count(b"\n") + (n > 0 and source[n - 1] != c"\n")
         self.offsets = zeroed_numbers("q", self.n_rows + 1)
         self.full_rows = zeroed_numbers("q", self.n_rows + 1)
-        for at in range(n):
-            if not is_space(source[at]):
+        for row in range(self.n_rows):
+            line_end = <const uint8_t*> memchr(source + start, c"\n", n - start)
+            at = start
+            start = n if line_end == NULL else line_end - source + 1
+            while at < start and is_space(source[at]):
+                at += 1
+            if at < start:
                 full = row
-            if source[at] == c"\n" or at == n - 1:
-                self.full_rows[row] = full
+            self.full_rows[row] = full
+            self.offsets[row + 1] = start
+        return 0
+
+    cdef int find_starts(self, str text) except -1:
+        cdef Characters characters = characters_of(text)
+        cdef Py_ssize_t at, row = 0, n = characters.n
+        self.starts = zeroed_numbers("q", self.n_rows + 1)
+        for at in range(n - 1):
+            if char_at(&characters, at) == c"\n" or (
+                char_at(&characters, at) == c"\r" and char_at(&characters, at + 1) != c"\n"
+            ):
                 row += 1
-                self.offsets[row] = at + 1
+                if row < self.n_rows:
+                    self.starts[row] = at + 1
+        self.starts[self.n_rows] = n
+        if self.n_rows and row + 1 != self.n_rows:     # a lone byte order mark is no line
+            raise ValueError(f"the source has {self.n_rows} lines, the text {row + 1}")
         return 0
 
     def add_front_matter(self, Py_ssize_t start, Py_ssize_t end):
@@ -244,11 +259,13 @@ cdef class BlockReader:
 
     cdef int cut_between(self, list rows) except -1:
         """Record rows at which their block may be cut; the first one stays with its head."""
-        cdef Py_ssize_t place
-        for place in range(1, len(rows)):
-            self.rows.append(self.starts[rows[place]])
-            if rows[place] > rows[place - 1] + 1:
-                self.gaps.append(self.starts[rows[place]])
+        cdef Py_ssize_t row, above = -1
+        for row in rows:
+            if above >= 0:
+                self.rows.append(self.starts[row])
+                if row > above + 1:
+                    self.gaps.append(self.starts[row])
+            above = row
         return 0
 
     cdef int add_definitions(self, Py_ssize_t until) except -1:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ChunkStream", "chunk_parts", "window_finder"]
 
-WINDOW_CHARACTERS = 1 << 20
+WINDOW_CHARACTERS = 1 << 19  # fit a cache
 
 
 class ChunkStream:

@@ -2,7 +2,7 @@
 
 The events are Python objects, so this needs the GIL; it lets other threads have it now and then.
 
-Guarded by tests/chunking/test_markdown_structure.py.
+Guarded by tests/chunking/test_markdown_structure.py, which has a plain reader to compare with.
 """
 
 from cpython.exc cimport PyErr_CheckSignals

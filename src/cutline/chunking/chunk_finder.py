@@ -453,17 +453,28 @@ class ChunkFinder:
         self, levels: Sequence[Level], start: int, floor: int, fit_end: int, budget: int, fill: int
     ) -> Cut | None:
         """Find the best end at some levels; the last of them has all places."""
+        too_early = floor
         for level in levels:
-            cut = self._at_level(level, start, floor, fit_end, budget, fill)
-            if cut is not None and (cut.tokens >= fill or level.is_vital):
-                return cut
+            place = level.last(self._text, start, floor, fit_end)
+            # Mostly a boundary of a better level is one of this, too: it has as few tokens.
+            if place == too_early and not level.is_vital:
+                continue
+            cut = self._at_level(level, place, start, floor, budget, fill)
+            if cut is not None:
+                if cut.tokens >= fill or level.is_vital:
+                    return cut
+                too_early = cut.end
         return None
 
     def _at_level(
-        self, level: Level, start: int, floor: int, fit_end: int, budget: int, fill: int
+        self, level: Level, place: int, start: int, floor: int, budget: int, fill: int
     ) -> Cut | None:
-        """Find the last boundary of a level that fits, or with `stable` that of the best hash."""
-        place, tokens = level.last(self._text, start, floor, fit_end), 0
+        """Find the last boundary of a level that fits, or with `stable` that of the best hash.
+
+        Args:
+            place: the last of the level where the longest fitting prefix may end.
+        """
+        tokens = 0
         while place > floor:
             # Skip places inside units that fit on their own, and those over budget after stripping.
             free = place

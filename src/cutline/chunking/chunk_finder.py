@@ -471,8 +471,7 @@ class ChunkFinder:
     ) -> Cut | None:
         """Find the last boundary of a level that fits, or with `stable` that of the best hash.
 
-        Args:
-            place: the last of the level where the longest fitting prefix may end.
+        Its last boundary that may fit is at `place`; there is none if that is not after `floor`.
         """
         tokens = 0
         while place > floor:

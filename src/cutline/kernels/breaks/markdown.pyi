@@ -1,5 +1,5 @@
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Self
 
 class Block:
     @property
@@ -18,13 +18,13 @@ class Block:
     def title(self) -> str: ...
 
 class BlockReader:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         text: str,
         source: bytes,
         most_depth: int,
         title_end: Callable[[bytes], int],
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def blocks(self) -> list[Block]: ...
     @property

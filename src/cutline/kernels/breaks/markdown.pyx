@@ -2,7 +2,7 @@
 
 The events are Python objects, so this needs the GIL; it lets other threads have it now and then.
 
-Guarded by tests/chunking/test_markdown_structure.py, which has a plain reader to compare with.
+Guarded by tests/chunking/test_markdown_structure.py.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -69,7 +69,7 @@ cdef class BlockReader:
     cdef bint in_text           # directly in an item: tight lists have no paragraph events
     cdef Py_ssize_t next_row    # first row after the last block outside containers
 
-    def __init__(
+    def __cinit__(
         self, str text not None, bytes source not None, Py_ssize_t most_depth, title_end
     ):
         self.blocks, self.rows, self.gaps, self.path = [], [], [], []

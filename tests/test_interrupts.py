@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import cutline
+from cutline.chunking.markdown_blocks import read_blocks
 from cutline.kernels.bpe import build
 from cutline.pretokenize.splitting import Splitting, prefix_counts
 from cutline.spec import TokenizerSpec
@@ -88,6 +89,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "chunk_batch, overlap": lambda: in_a_block(cutline.TokenChunker(ENCODING, 200, 50)),
     "chunk_batch, breaks": lambda: in_a_block(cutline.TextChunker(ENCODING, 200)),
     "MarkdownChunker": lambda: cutline.MarkdownChunker(ENCODING, 100).chunk(PROSE),
+    "read_blocks, one paragraph": lambda: read_blocks("*a* " * 300_000),
     "pack": lambda: cutline.pack([SHORT] * 20_000, 1_000_000, encoding=ENCODING),
     "token slots": lambda: build.token_slots(*HASHED[:2]),
     "left lengths": lambda: build.monotone_left_lengths(*HASHED),

@@ -3,7 +3,15 @@
 from importlib import import_module
 from typing import Any
 
-__all__ = ["need"]
+__all__ = ["check", "need"]
+
+
+def check(package: str, what: str, extra: str) -> None:
+    """Check, as `need`, that a package is installed, but leave its import for later."""
+    from importlib.util import find_spec
+
+    if find_spec(package) is None:
+        raise ImportError(_hint(package, what, extra))
 
 
 def need(module: str, what: str, extra: str) -> Any:
@@ -20,7 +28,9 @@ def need(module: str, what: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        package = module.partition(".")[0].replace("_", "-")
-        raise ImportError(
-            f"{what} needs the package {package}: pip install 'cutline[{extra}]'"
-        ) from error
+        raise ImportError(_hint(module, what, extra)) from error
+
+
+def _hint(module: str, what: str, extra: str) -> str:
+    package = module.partition(".")[0].replace("_", "-")
+    return f"{what} needs the package {package}: pip install 'cutline[{extra}]'"

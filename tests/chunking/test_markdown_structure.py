@@ -1,14 +1,16 @@
+import random
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutline.chunking.markdown_blocks import MOST_DEPTH
+from cutline.chunking.markdown_blocks import MOST_DEPTH, read_blocks
 from cutline.chunking.markdown_structure import markdown_structure
 
 from ..conftest import corpora_folder
 from .drawing import check, cuts
+from .markdown_oracle import MarkdownBlocks
 
 CORPORA = corpora_folder()
 
@@ -325,3 +327,51 @@ def test_corpora(name: str) -> None:
     check(structure, text)
     for (start, _), (end, _) in pairwise(structure.headings):
         assert text[start:end].lstrip(" ")
+
+
+PARTS = (
+    *("# ", "## ", "- ", "* ", "1. ", "> ", "```\n", "~~~py\n", "    ", "\t", "\n", "\n\n", "\r\n"),
+    *(
+        "\r",
+        "| a | b |\n|---|---|\n",
+        "| 1 | 2 |\n",
+        "---\n",
+        "+++\n",
+        "===\n",
+        "<div>\n",
+        "</div>\n",
+    ),
+    *("<!-- x\n", "-->", "[a]: /u\n", '[a]: <b> "t"\n', "text", "*em*", "`c`", "![i](u)", "[l](u)"),
+    *("{#id .c}", "{a=b}", "\\", "#", "##\n", "\0", "\ufeff", "é", "中文", "\ud800", "  ", "   \n"),
+    *("\x0b", "\x0c", "\u2028", "&amp;", "key: v\n", "- [ ] ", "<b>", "\x1c", "\x85"),
+)
+
+
+def check_blocks(text: str) -> None:
+    expected, found = MarkdownBlocks(text), read_blocks(text)
+    expected.read()
+    names = ("kind", "start", "end", "depth", "previous", "level", "title")
+    blocks = [[getattr(block, name) for name in names] for block in found.blocks]
+    assert blocks == [[getattr(block, name) for name in names] for block in expected.blocks]
+    assert (found.rows, found.gaps) == (expected.rows, expected.gaps)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 20, 60])
+@pytest.mark.parametrize("start", ["", "---\n", "\ufeff", "\ufeff+++\n"])
+def test_random_documents_have_the_blocks_of_the_plain_reader(start: str, n: int) -> None:
+    rng = random.Random(n)
+    for _ in range(150):
+        check_blocks(start + "".join(rng.choices(PARTS, k=n)))
+
+
+@pytest.mark.parametrize("text", ["", "\ufeff", "\n", "\r", "---", "---\n---", DOCUMENT])
+def test_documents_have_the_blocks_of_the_plain_reader(text: str) -> None:
+    check_blocks(text)
+
+
+@pytest.mark.skipif(CORPORA is None, reason="needs the corpora")
+@pytest.mark.parametrize("name", ["docs_en.md", "docs_multilingual.md", "code_python.txt"])
+def test_corpora_have_the_blocks_of_the_plain_reader(name: str) -> None:
+    assert CORPORA is not None
+    text = (CORPORA / name).read_bytes().decode()
+    check_blocks(text[:300_000])

@@ -2,9 +2,11 @@ from itertools import product
 
 from bitarray import bitarray
 
+from cutline.chunking.outline import Outline
 from cutline.chunking.structure import (
     LINE_END,
     Structure,
+    enclosing,
     line_starts,
     nested_bitmaps,
     tidy_units,
@@ -70,3 +72,13 @@ def test_lines_start_after_line_ends_only() -> None:
     for characters in product("a\n\r\x0b\u2028", repeat=4):
         text = "".join(characters)
         assert line_starts(text) == [0, *(found.end() for found in LINE_END.finditer(text))]
+
+
+def test_levels_without_cuts_of_their_own_are_not_searched() -> None:
+    names = ("none", "best", "same", "more")
+    outline = Outline(Structure(names, nested_bitmaps(9, [[], [3], [3], [5]])))
+    assert [level.name for level in outline.levels] == ["best", "more"]
+
+
+def test_spans_are_enclosed_by_the_closest() -> None:
+    assert enclosing([(0, 9), (1, 4), (1, 2), (2, 3), (5, 9), (9, 10)]) == [-1, 0, 1, 1, 0, -1]

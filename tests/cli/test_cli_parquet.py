@@ -148,9 +148,19 @@ def test_parquet_goes_into_a_pipe(command: Command) -> None:
 def test_missing_package_is_named_before_anything_is_read(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     result = invoke("chunk", "--format", "parquet", "missing")
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == (
         "cutline: --format parquet needs the package pyarrow: pip install 'cutline[arrow]'\n"
     )
+
+
+def test_package_that_cannot_be_imported_is_named_and_nothing_is_written(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    target = tmp_path / "chunks.parquet"
+    result = invoke("chunk", "--format", "parquet", "-o", target, stdin="one two")
+    assert (result.exit_code, target.exists()) == (1, False)
+    assert "--format parquet needs the package pyarrow" in result.stderr

@@ -60,6 +60,23 @@ def product3() -> "itertools.product[tuple[int, ...]]":
     return itertools.product(EDGES, repeat=3)
 
 
+@pytest.mark.parametrize("before", ["日本語", "añ日本語 of more", "👩🏽"])
+def test_sequences_of_edges_within_a_text_are_as_the_decoder_says(before: str) -> None:
+    # Enough around them for vectors; whole characters first, so that these begin.
+    for edges in product3():
+        for after in (b"", b"\x80", b" and more than a vector of letters"):
+            data = before.encode() + bytes(edges) + after
+            assert valid_bytes(data) == expected(data), data
+
+
+def test_pairs_of_bytes_within_a_text_are_as_the_decoder_says() -> None:
+    before, after = "日本語 ".encode(), b" and more than a vector of letters"
+    for pair in itertools.product(range(256), repeat=2):
+        for rest in (b"", b"\x80", b"\xbf\x80"):
+            data = before + bytes(pair) + rest + after
+            assert valid_bytes(data) == expected(data), data
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_text_that_is_cut_and_damaged_anywhere(seed: int) -> None:
     rng = random.Random(seed)

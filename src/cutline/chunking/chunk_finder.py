@@ -104,6 +104,7 @@ class ChunkFinder:
     def _obey(self, rules: Rules) -> None:
         """Make what counts by some rules; of the first ones only the chunk size may change."""
         self._rules = rules
+        self._keeps_graphemes = rules.keeps_graphemes
         self._joint: Together | None = None
         self._sending: Sending | None = None
         # Where a chunk begins that has no room for its headings.
@@ -191,7 +192,7 @@ class ChunkFinder:
 
     def _tears(self, start: int, place: int) -> bool:
         """Whether a cut splits a grapheme that is to be kept; text before `start` is ignored."""
-        if not self._rules.keeps_graphemes:
+        if not self._keeps_graphemes:
             return False
         return not keep_graphemes(self._text, start, (place,))
 
@@ -229,11 +230,11 @@ class ChunkFinder:
 
     # Starts
 
-    def _starts(self, start: int, floor: int) -> Iterator[int]:
-        """Yield the possible starts of the next chunk, the earliest first."""
+    def _starts(self, start: int, floor: int) -> Sequence[int]:
+        """List the possible starts of the next chunk, the earliest first."""
         if self._rules.chunk_overlap and floor > start:
-            yield from self._overlaps(*self._inner(start, floor))[::-1]
-        yield floor
+            return (*self._overlaps(*self._inner(start, floor))[::-1], floor)
+        return (floor,)
 
     def _overlaps(self, start: int, end: int) -> list[int]:
         """Step back at the best level whose overlap has more than white space and punctuation."""
@@ -452,17 +453,27 @@ class ChunkFinder:
         self, levels: Sequence[Level], start: int, floor: int, fit_end: int, budget: int, fill: int
     ) -> Cut | None:
         """Find the best end at some levels; the last of them has all places."""
+        too_early = floor
         for level in levels:
-            cut = self._at_level(level, start, floor, fit_end, budget, fill)
-            if cut is not None and (cut.tokens >= fill or level.is_vital):
-                return cut
+            place = level.last(self._text, start, floor, fit_end)
+            # Mostly a boundary of a better level is one of this, too: it has as few tokens.
+            if place == too_early and not level.is_vital:
+                continue
+            cut = self._at_level(level, place, start, floor, budget, fill)
+            if cut is not None:
+                if cut.tokens >= fill or level.is_vital:
+                    return cut
+                too_early = cut.end
         return None
 
     def _at_level(
-        self, level: Level, start: int, floor: int, fit_end: int, budget: int, fill: int
+        self, level: Level, place: int, start: int, floor: int, budget: int, fill: int
     ) -> Cut | None:
-        """Find the last boundary of a level that fits, or with `stable` that of the best hash."""
-        place, tokens = level.last(self._text, start, floor, fit_end), 0
+        """Find the last boundary of a level that fits, or with `stable` that of the best hash.
+
+        Its last boundary that may fit is at `place`; there is none if that is not after `floor`.
+        """
+        tokens = 0
         while place > floor:
             # Skip places inside units that fit on their own, and those over budget after stripping.
             free = place

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ChunkStream", "chunk_parts", "window_finder"]
 
-WINDOW_CHARACTERS = 1 << 20
+WINDOW_CHARACTERS = 1 << 19  # fit a cache
 
 
 class ChunkStream:
@@ -62,7 +62,11 @@ class ChunkStream:
             final: the window is the rest of the text.
         """
         while True:
-            yield from self._easy(finder, base, until)
+            if run := finder.next_chunks(self._floor - base, until - base, self._index):
+                self._index += len(run)
+                self._start, self._floor = run.last
+                yield run
+                continue
             floor = base + finder.skip_space(self._floor - base)
             if floor >= until:
                 break
@@ -84,13 +88,6 @@ class ChunkStream:
                 cuts = [*finder.evened(self._held[0][0] - base, first, last, self._index)]
             for cut in cuts:
                 yield self._numbered(finder, cut)
-
-    def _easy(self, finder: ChunkFinder, base: int, until: int) -> Iterator[ChunkRun]:
-        """Yield the next chunks, up to the first that needs a search."""
-        while run := finder.next_chunks(self._floor - base, until - base, self._index):
-            self._index += len(run)
-            self._start, self._floor = run.last
-            yield run
 
     def _numbered(self, finder: ChunkFinder, cut: Cut) -> Chunk:
         """Make the next chunk, from a cut in the finder's window."""

@@ -6,30 +6,18 @@ container markers before a block.
 """
 
 import re
-from bisect import bisect_right
-from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate, pairwise
-from operator import itemgetter
 from typing import Any, Final
 
-import numpy as np
-
-from cutline.chunking.structure import line_starts, source_bytes
+from cutline.chunking.structure import source_bytes
 from cutline.extras import need
+from cutline.kernels.breaks.markdown import Block, BlockReader
 
-__all__ = ["MOST_DEPTH", "Block", "MarkdownBlocks"]
+__all__ = ["MOST_DEPTH", "Block", "read_blocks"]
 
 MOST_DEPTH: Final = 64
 """Blocks in more containers are ignored; a list and its item are two."""
 
-_DIVIDED: Final = {"CodeBlock": "code", "HtmlBlock": "html", "Table": "table"}
-_CONTAINERS: Final = {"BlockQuote": "quote", "Item": "item", "List": "list"}
-_TABLE_ROW: Final = {"Start": "TableRow"}
-_BREAKS: Final = ("SoftBreak", "HardBreak")
-_PLAIN: Final = ("Text", "Code")
 # `{#id .class key=value}` at the end of a heading, as Pandoc, MyST and kramdown read it.
 _ATTRIBUTE: Final = rb"""(?:[#.][^\s{}"'=]+|[\w:-]+=(?:"[^"]*"|'[^']*'|[^\s{}"']+)|-)"""
 _ATTRIBUTES: Final = re.compile(
@@ -39,223 +27,30 @@ _MOST_ATTRIBUTES: Final = 1000  # bytes: so that no heading takes long
 _CLOSING: Final = re.compile(rb"(?<![^ \t])#+\Z")
 
 
-@dataclass(slots=True)
-class Block:
-    """A block of a Markdown text, or a container of blocks.
+def read_blocks(text: str) -> BlockReader:
+    r"""Find the blocks of a text, whose lines end with \n, \r\n or \r.
 
-    Attributes:
-        kind: "heading", "paragraph", "definition", "break", "table", "code", "html",
-            "front matter", "quote", "list" or "item".
-        start: the beginning of its first line, with white space and container markers.
-        end: the end of its last line, with its line end and without blank lines after it; for
-            text directly in an item of a tight list, no further than its first part.
-        depth: the number of containers around it; a list and its item are two.
-        previous: the kind of the block before it in the same container, "" for the first.
-        level: for a heading, 1 to 6.
-        title: for a heading, its plain text, without attributes.
+    Raises:
+        ImportError: pyromark is not installed.
+
+    Cost: linear in the text.
     """
-
-    kind: str
-    start: int
-    end: int
-    depth: int
-    previous: str
-    level: int = 0
-    title: str = ""
-
-
-class MarkdownBlocks:
-    r"""Finds the blocks of one text.
-
-    Args:
-        text: the source; its lines end with \n, \r\n or \r.
-
-    Attributes:
-        blocks: sorted by start, containers before their content.
-        rows: the beginnings of lines at which tables, code, HTML and front matter may be cut.
-        gaps: those of them that follow a blank line.
-    """
-
-    def __init__(self, text: str) -> None:
-        self.blocks: list[Block] = []
-        self.rows: list[int] = []
-        self.gaps: list[int] = []
-        self._starts = line_starts(text)
-        self._ends = [*self._starts[1:], len(text)]
-        # With tabs, pulldown-cmark reports spans of items that begin in the line above.
-        self._source = source_bytes(text.removeprefix("\ufeff").expandtabs(4))
-        self._lines = self._source.splitlines(keepends=True)
-        self._offsets = [*accumulate(map(len, self._lines), initial=0)]
-        self._full_rows = self._find_full_rows()
-        self._path: list[Block] = []  # open containers, then the last block
-        self._depth = 0  # how many containers are open
-        self._in_text = False  # directly in an item: tight lists have no paragraph events
-        self._next_row = 0  # first row after the last top-level block
-        self._events: Iterator[tuple[Any, Any]] = iter(())
-        self._next_event: Callable[[], Any] = iter(()).__next__
-
-    def read(self) -> None:
-        """Find all blocks. Cost: linear in the text."""
-        self._front_matter()
-        self._events = _parser().events_with_range(self._source.decode())
-        self._next_event = map(itemgetter(0), self._events).__next__
-        for event, span in self._events:
-            if "Start" in event:
-                self._begin(event["Start"], span)
-            elif "End" in event:
-                if _name(event["End"]) in _CONTAINERS:
-                    self._depth -= 1
-                    self._in_text = False
-            elif event == "Rule":
-                self._add("break", span)
-            elif not self._in_text:
-                self._begin_text(span)
-        self._definitions(len(self._lines))
-
-    def _front_matter(self) -> None:
-        """Read front matter, which is only at the beginning of a document."""
-        if not self._source.startswith((b"---", b"+++")):
-            return
-        event, span = next(_parser(metadata=True).events_with_range(self._source.decode()))
-        if _name(event) == "Start" and "MetadataBlock" in event["Start"]:
-            self._add("front matter", span)
-            inner = range(1, self._next_row - 1)
-            self._cut_between([row for row in inner if self._full_rows[row] == row])
-            self._leave_out(self._next_row)
-
-    def _leave_out(self, n_rows: int) -> None:
-        """Begin the text that is parsed, and all offsets in it, after some rows."""
-        start = self._offsets[n_rows]
-        self._source = self._source[start:]
-        self._offsets = [offset - start for offset in self._offsets]
-
-    def _begin(self, tag: Any, span: Any) -> None:
-        name = _name(tag)
-        if name == "Paragraph":
-            self._add("paragraph", span)
-            self._skip_to_end(name)
-        elif container := _CONTAINERS.get(name):
-            self._add(container, span)
-            self._depth += 1
-        elif name == "Heading":
-            heading = self._add("heading", span)
-            level = tag["Heading"]["level"]
-            heading.level = int(level[1])
-            heading.title = self._title(level, span)
-        elif name in _DIVIDED:
-            self._add(_DIVIDED[name], span)
-            rows = self._table_rows() if name == "Table" else self._verbatim_rows(name)
-            self._cut_between([*rows])
-        elif not self._in_text:
-            self._begin_text(span)
-
-    def _begin_text(self, span: Any) -> None:
-        """Begin text that is directly in an item, outside any leaf."""
-        self._add("paragraph", span)
-        self._in_text = True
-
-    def _skip_to_end(self, tag: str) -> None:
-        # Most events of a document pass here: an iteration in C, and no loop in Python.
-        deque(iter(self._next_event, {"End": tag}), maxlen=0)
-
-    def _until_end(self, tag: str | dict[str, str]) -> Iterator[tuple[Any, Any]]:
-        end = {"End": tag}
-        for event, span in self._events:
-            if event == end:
-                return
-            yield event, span
-
-    def _title(self, level: str, span: Any) -> str:
-        raw = self._source[span["start"] : span["end"]]
-        end = span["start"] + _title_end(raw)
-        parts: list[str] = []
-        for event, place in self._until_end({"Heading": level}):
-            name = _name(event)
-            if place["start"] >= end:
-                continue
-            if name == "Text" and place["end"] > end:
-                parts.append(self._source[place["start"] : end].decode())
-            elif name in _PLAIN:
-                parts.append(event[name])
-            elif name in _BREAKS:
-                parts.append(" ")
-        return " ".join("".join(parts).replace("\0", "\ufffd").split())
-
-    def _table_rows(self) -> Iterator[int]:
-        for event, span in self._until_end("Table"):
-            if event == _TABLE_ROW:
-                yield self._row(span["start"])
-
-    def _verbatim_rows(self, tag: str) -> Iterator[int]:
-        """Yield the rows of code or HTML that are not blank."""
-        above = -1
-        for _, span in self._until_end(tag):
-            start, end = span["start"], span["end"]
-            for row in range(self._row(start), self._row(end - 1) + 1):
-                # The span leaves out container markers.
-                piece = slice(max(start, self._offsets[row]), min(end, self._offsets[row + 1]))
-                if row > above and self._source[piece].strip():
-                    yield (above := row)
-
-    def _cut_between(self, rows: list[int]) -> None:
-        """Record rows at which their block may be cut; the first one stays with its head."""
-        for above, row in pairwise(rows):
-            self.rows.append(self._starts[row])
-            if row > above + 1:
-                self.gaps.append(self._starts[row])
-
-    def _definitions(self, row: int) -> None:
-        """Add link reference definitions, which have no event, from the lines before a row."""
-        if row <= self._next_row or self._full_rows[row - 1] < self._next_row:
-            return  # nothing but blank lines, as nearly always
-        above_is_blank = True
-        for place in range(self._next_row, row):
-            is_blank = self._full_rows[place] != place
-            if not is_blank:
-                if above_is_blank:
-                    self._append("definition", place, place)
-                self.blocks[-1].end = self._ends[place]
-            above_is_blank = is_blank
-
-    def _add(self, kind: str, span: Any) -> Block:
-        first = bisect_right(self._offsets, span["start"]) - 1
-        last = self._full_rows[bisect_right(self._offsets, span["end"] - 1) - 1]
-        if last < first:
-            last = first
-        self._in_text = False
-        if not self._depth:
-            self._definitions(first)
-            self._next_row = last + 1
-        return self._append(kind, first, last)
-
-    def _append(self, kind: str, first: int, last: int) -> Block:
-        start, depth, path = self._starts[first], self._depth, self._path
-        previous = ""
-        if len(path) > depth:
-            previous = path[depth].kind
-            for block in path[depth:]:  # spans can include part of the marker that ends a container
-                if block.end > start:
-                    block.end = start
-            del path[depth:]
-        block = Block(kind, start, self._ends[last], depth, previous)
-        path.append(block)
-        if depth <= MOST_DEPTH:
-            self.blocks.append(block)
-        return block
-
-    def _row(self, offset: int) -> int:
-        return bisect_right(self._offsets, offset) - 1
-
-    def _find_full_rows(self) -> list[int]:
-        """Find for each row the last row up to there that is not blank."""
-        is_blank = np.fromiter(map(bytes.isspace, self._lines), dtype=bool, count=len(self._lines))
-        rows = np.where(is_blank, -1, np.arange(len(self._lines)))
-        full: list[int] = np.maximum.accumulate(rows).tolist()
-        return full
+    # With tabs, pulldown-cmark reports spans of items that begin in the line above.
+    content = text.removeprefix("\ufeff")
+    source = source_bytes(content.expandtabs(4) if "\t" in content else content)
+    found = BlockReader(text, source, MOST_DEPTH, _title_end)
+    if source.startswith((b"---", b"+++")):  # only at the beginning of a document
+        event, span = next(_parser(metadata=True).events_with_range(source.decode()))
+        if isinstance(event, dict) and "MetadataBlock" in event.get("Start", ""):
+            found.add_front_matter(span["start"], span["end"])
+    found.read(_parser().events_with_range(found.source.decode()))
+    return found
 
 
 def _title_end(heading: bytes) -> int:
     """Return where the title ends in the source of a heading: before its attributes, if any."""
+    if b"{" not in heading:
+        return len(heading)
     content = heading.rstrip()
     is_atx = b"\n" not in content
     content = _without_closing(content) if is_atx else content[: content.rindex(b"\n")].rstrip()
@@ -270,11 +65,6 @@ def _without_closing(line: bytes) -> bytes:
     """Return a heading without the `##` that may close it."""
     found = _CLOSING.search(line)
     return line if found is None else line[: found.start()].rstrip()
-
-
-def _name(event: Any) -> str:
-    """Return the name of an event or a tag: a str, or the key of a dict that holds its data."""
-    return event if type(event) is str else next(iter(event))
 
 
 @cache

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby, pairwise
 from typing import Final
 
-from cutline.chunking.markdown_blocks import Block, MarkdownBlocks
+from cutline.chunking.markdown_blocks import Block, read_blocks
 from cutline.chunking.structure import (
     LINE_END,
     Structure,
@@ -64,8 +64,7 @@ def markdown_structure(text: str) -> Structure:
     >>> structure.headings_at(20)
     ('Use x', 'More')
     """
-    found = MarkdownBlocks(text)
-    found.read()
+    found = read_blocks(text)
     top = [block for block in found.blocks if not block.depth]
     groups = [list(group) for _, group in groupby(top, key=_is_heading)]
     levels: list[list[int]] = [[] for _ in _NAMES]

@@ -1,9 +1,12 @@
 """The structure of a text during chunking: levels, units to keep whole, headings."""
 
 from bisect import bisect_left
+from collections.abc import Iterator
+
+from bitarray import bitarray
 
 from cutline.chunking.levels import BitmapLevel
-from cutline.chunking.structure import Structure
+from cutline.chunking.structure import Structure, enclosing
 from cutline.protocols import SliceCounter
 
 __all__ = ["PLAIN", "Outline"]
@@ -16,11 +19,12 @@ class Outline:
     """Queries about the structure of a text, for each chunk.
 
     Attributes:
-        levels: the levels of the structure, the best first.
+        levels: the levels of the structure, the best first, without those that have no cut which
+            the level before does not have.
     """
 
     def __init__(self, structure: Structure) -> None:
-        self.levels = tuple(map(BitmapLevel, structure.names, structure.bitmaps))
+        self.levels = tuple(_levels(structure))
         self.headings_at = structure.headings_at
         self.table_header_at = structure.table_header_at
         self.metadata = structure.metadata
@@ -28,14 +32,8 @@ class Outline:
         self._kind_around = structure.kind_around
         self._has_closed = any(kind in _CLOSED_KINDS for _, _, kind in structure.regions)
         self._units = structure.units
-        # Index of the enclosing unit of each, or -1.
-        self._outer: list[int] = []
-        units, outer, around = self._units, self._outer, -1
-        for place, (start, _) in enumerate(units):
-            while around >= 0 and units[around][1] <= start:
-                around = outer[around]
-            outer.append(around)
-            around = place
+        self._starts = [start for start, _ in self._units]
+        self._outer = enclosing(self._units)
 
     def is_closed(self, place: int) -> bool:
         """Return whether an overlap must not begin here: its text would be misread."""
@@ -53,7 +51,7 @@ class Outline:
         Cost: logarithmic in the units, for each unit around `fit_end`.
         """
         units = self._units
-        place = bisect_left(units, (fit_end,)) - 1  # all units around it enclose the last before it
+        place = bisect_left(self._starts, fit_end) - 1  # all around it enclose the last before it
         found: list[int] = []
         while place >= 0:
             if units[place][1] > fit_end:
@@ -64,6 +62,14 @@ class Outline:
             if start >= first and counter.count(start, end) <= budget:
                 return start
         return fit_end
+
+
+def _levels(structure: Structure) -> Iterator[BitmapLevel]:
+    above: bitarray | None = None
+    for name, bitmap in zip(structure.names, structure.bitmaps, strict=True):
+        if bitmap.any() if above is None else bitmap != above:
+            yield BitmapLevel(name, bitmap)
+        above = bitmap
 
 
 PLAIN = Outline(Structure((), ()))

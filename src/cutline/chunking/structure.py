@@ -12,6 +12,7 @@ from bitarray import bitarray
 __all__ = [
     "LINE_END",
     "Structure",
+    "enclosing",
     "heading_paths",
     "line_starts",
     "nested_bitmaps",
@@ -69,13 +70,10 @@ class Structure:
         self.problem: Final = problem
         self.table_headers: Final = table_headers
         self.sections: Final = sections
-        # Index of the enclosing region of each, or -1.
-        self._outer: Final[list[int]] = []
-        for start, _, _ in regions:
-            around = len(self._outer) - 1
-            while around >= 0 and regions[around][1] <= start:
-                around = self._outer[around]
-            self._outer.append(around)
+        # Asked for every chunk: bisect is slow with a key.
+        self._heading_starts: Final = [offset for offset, _ in headings]
+        self._region_starts: Final = [start for start, _, _ in regions]
+        self._outer: Final = enclosing(regions)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Structure) and vars(self) == vars(other)
@@ -99,7 +97,7 @@ class Structure:
 
         Cost: O(log headings).
         """
-        place = bisect_right(self.headings, offset, key=_OFFSET)
+        place = bisect_right(self._heading_starts, offset)
         return self.headings[place - 1][1] if place else ()
 
     def table_header_at(self, offset: int) -> str:
@@ -145,10 +143,26 @@ class Structure:
     def _around(self, offset: int) -> tuple[int, int, str] | None:
         """Return the innermost region that the offset divides."""
         # Every region that the offset divides encloses the last one that begins before it.
-        place = bisect_left(self.regions, offset, key=_OFFSET) - 1
+        place = bisect_left(self._region_starts, offset) - 1
         while place >= 0 and self.regions[place][1] <= offset:
             place = self._outer[place]
         return self.regions[place] if place >= 0 else None
+
+
+def enclosing(spans: Sequence[tuple[Any, ...]]) -> list[int]:
+    """Return the place of the span that most closely encloses each, or -1.
+
+    Args:
+        spans: begin with start and end; sorted by (start, -end), and any two nest or are disjoint.
+    """
+    outer: list[int] = []
+    around = -1
+    for place, span in enumerate(spans):
+        while around >= 0 and spans[around][1] <= span[0]:
+            around = outer[around]
+        outer.append(around)
+        around = place
+    return outer
 
 
 def line_starts(text: str) -> list[int]:
@@ -167,7 +181,8 @@ def source_bytes(text: str) -> bytes:
 
     Lone \r, which parsers support badly, become \n; lone surrogates, which are not Unicode, "?".
     """
-    return _LONE_RETURN.sub(b"\n", text.encode(errors="replace"))
+    source = text.encode(errors="replace")
+    return _LONE_RETURN.sub(b"\n", source) if b"\r" in source else source
 
 
 def nested_bitmaps(length: int, levels: Sequence[Iterable[int]]) -> tuple[bitarray, ...]:
@@ -189,7 +204,8 @@ def nested_bitmaps(length: int, levels: Sequence[Iterable[int]]) -> tuple[bitarr
 
 def tidy_units(units: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """Return the distinct spans that are not empty, outer before inner."""
-    found = sorted({span for span in units if span[0] < span[1]}, key=_END, reverse=True)
+    distinct = dict.fromkeys(span for span in units if span[0] < span[1])  # nearly in order
+    found = sorted(distinct, key=_END, reverse=True)
     found.sort(key=_OFFSET)
     return tuple(found)
 

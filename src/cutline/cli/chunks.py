@@ -10,14 +10,16 @@ from cutline.chunks import Chunk
 from cutline.cli.chunkers import Chunkers, Cutting, chunking_options
 from cutline.cli.commands import command, run
 from cutline.cli.decoding import TextReader, reads_text
+from cutline.cli.failure import Failure
 from cutline.cli.finding import Selection, finds_files
 from cutline.cli.inputs import Watch
 from cutline.cli.options import encoding_choice, input_output, jobs, output_format
-from cutline.cli.parallel import ahead
+from cutline.cli.parallel import ahead, begun
 from cutline.cli.records import Rows, column_option
 from cutline.cli.rows import Found, Render, json_rows
 from cutline.cli.sizes import sizes_option
 from cutline.cli.streams import writes_to_terminal
+from cutline.extras import check
 
 if TYPE_CHECKING:
     from cutline import Encoding
@@ -89,9 +91,7 @@ def chunk(
     if form == "parquet":
         if writes_to_terminal(output):
             raise click.UsageError("--format parquet is not for terminals: give --output FILE")
-        from cutline.cli.parquet import need_pyarrow
-
-        need_pyarrow()
+        _check_pyarrow()
     if sizes:
         if form == "text":
             raise click.UsageError("--sizes needs --format jsonl or parquet")
@@ -105,6 +105,7 @@ def chunk(
         sent = None if cutting.template is None else chunkers.render
         if form == "jsonl":
             return json_rows(results, sent, are_families=bool(sizes))
+        results = begun(results)  # threads work while the imports take a while
         from cutline.cli.parquet import parquet
 
         return parquet(results, n_jobs, sent, lines=cutting.line_numbers, are_families=bool(sizes))
@@ -116,7 +117,7 @@ def chunk(
         if column is not None:
             return chunkers.chunk_rows(name, Rows(path, column, watch, n_jobs))
         found = chunkers.stream(name, path, watch, reader)
-        return found if n_jobs == 1 or isinstance(found, list) else ahead(found, _n_chunks)
+        return found if n_jobs == 1 or isinstance(found, list) else begun(ahead(found, _n_chunks))
 
     run(
         files,
@@ -128,6 +129,18 @@ def chunk(
         stream=stream,
         n_jobs=n_jobs,
     )
+
+
+def _check_pyarrow() -> None:
+    """Refuse Parquet where pyarrow is not installed, before anything is read.
+
+    Raises:
+        Failure: it is not; says how to install it.
+    """
+    try:
+        check("pyarrow", "--format parquet", "arrow")
+    except ImportError as error:
+        raise Failure(str(error)) from error
 
 
 def _n_chunks(item: "Chunk | ChunkRun") -> int:

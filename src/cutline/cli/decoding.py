@@ -14,7 +14,7 @@ from cutline.kernels.base.utf8 import valid_bytes
 
 __all__ = ["InputError", "TextReader", "reads_text"]
 
-_READ_BYTES: Final = 1 << 20
+_READ_BYTES: Final = 1 << 19
 _CHARACTER_BYTES: Final = 4  # the longest in UTF-8
 _MARK_BYTES: Final = 4  # the longest byte order mark
 _PARQUET: Final = b"PAR1"

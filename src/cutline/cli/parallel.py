@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
+from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-__all__ = ["ahead", "in_order", "processor_count"]
+__all__ = ["ahead", "begun", "in_order", "processor_count"]
 
 _BATCH_WEIGHT = 64
-_BATCHES_AHEAD = 8
+_BATCHES_AHEAD = 24
 _CALLS_AHEAD = 4  # for each thread
 
 Item = TypeVar("Item")
@@ -60,6 +61,12 @@ def in_order(
                 yield waiting.popleft()[1].result
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def begun(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield the items, the first of which is taken now: what takes others ahead begins with it."""
+    rest = iter(items)
+    return chain([*islice(rest, 1)], rest)
 
 
 def ahead(

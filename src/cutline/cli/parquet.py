@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from cutline.chunking.chunk_run import ChunkRun
 
-__all__ = ["need_pyarrow", "parquet"]
+__all__ = ["parquet"]
 
 # Limits of a row group, which is kept in memory.
 _GROUP_ROWS = 16_384
@@ -37,18 +37,6 @@ _STRING_BYTES = (1 << 31) - 1
 
 Part = tuple[str, "list[Chunk] | ChunkRun"]
 """Chunks of a file."""
-
-
-def need_pyarrow() -> None:
-    """Check that pyarrow is installed, or say how to install it.
-
-    Raises:
-        Failure: `pyarrow` cannot be imported.
-    """
-    try:
-        need("pyarrow.parquet", "--format parquet", "arrow")
-    except ImportError as error:
-        raise Failure(str(error)) from error
 
 
 def schema(sent: bool = False, lines: bool = False, are_families: bool = False) -> "pyarrow.Schema":
@@ -108,10 +96,16 @@ def parquet(
 ) -> Iterator[bytes]:
     """Yield a Parquet file in parts; without chunks, one that has only columns.
 
-    With several jobs, a thread writes a row group while the next one is cut.
+    With several jobs, a thread writes a row group while the next one is cut and made into columns.
+
+    Raises:
+        Failure: `pyarrow` cannot be imported, or a chunk is too large.
     """
+    try:
+        pq = need("pyarrow.parquet", "--format parquet", "arrow")
+    except ImportError as error:
+        raise Failure(str(error)) from error
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     columns = schema(render is not None, lines, are_families)
     written = _Written()
@@ -119,12 +113,13 @@ def parquet(
         pa.PythonFile(written, mode="w"), columns, compression="zstd", use_dictionary=_REPEATED
     ) as writer:
 
-        def part(group: list[Part]) -> bytes:
-            writer.write_table(_table(group, columns, render, are_families))
+        def part(table: pa.Table) -> bytes:
+            writer.write_table(table)
             return written.take()
 
         weight = 0 if n_jobs == 1 else 1
-        calls = ((weight, partial(part, group)) for group in _groups(results))
+        tables = (_table(group, columns, render, are_families) for group in _groups(results))
+        calls = ((weight, partial(part, table)) for table in tables)
         # Closed before the writer is: its thread may still write.
         with closing(in_order(calls, 1, _GROUPS_AHEAD)) as parts:
             for taken in parts:

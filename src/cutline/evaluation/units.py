@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from cutline.chunking.boundary_places import boundaries
 from cutline.chunking.by_name import MARKDOWN, NOTEBOOK, TEXT, kind_of
-from cutline.chunking.markdown_blocks import Block, MarkdownBlocks
+from cutline.chunking.markdown_blocks import Block, read_blocks
 from cutline.chunking.parsing import DATA
 from cutline.chunking.structure import Structure
 
@@ -89,8 +89,7 @@ def _stripped(text: str, spans: Iterable[Span]) -> Iterator[Span]:
 
 
 def _of_markdown(text: str) -> dict[str, Iterable[Span]]:
-    parsed = MarkdownBlocks(text)
-    parsed.read()
+    parsed = read_blocks(text)
     found: dict[str, list[Span]] = {"heading": [], "table": [], "code": [], "list item": []}
     for block in parsed.blocks:
         if block.kind in _KINDS:

@@ -75,6 +75,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       best_break      breaks + interval, a budget      -> cuts at the best breaks within it
       text_blocks     texts + best_break               -> their chunks
       word_breaks     the same with words' intervals   -> cuts at the best breaks within it
+      markdown        text + events of its parser      -> its blocks
 
 Kernels import only each other; tests/kernels/test_rooms.py has the order. They trust their
 arrays; `cutline.tables` checks them once, when it builds or loads them.

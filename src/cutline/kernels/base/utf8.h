@@ -1,5 +1,6 @@
-/* Many characters to UTF-8 at once, without a branch for each: words and blanks alternate in most
-   scripts, and every change would be mispredicted. Needs SSSE3, asked for when the program runs. */
+/* Many characters to UTF-8 at once, or many bytes checked to be UTF-8, without a branch for each:
+   words and blanks alternate in most scripts, and every change would be mispredicted. Needs SSSE3,
+   asked for when the program runs. */
 #ifndef CUTLINE_UTF8_H
 #define CUTLINE_UTF8_H
 
@@ -152,10 +153,100 @@ CUTLINE_SSSE3 static Py_ssize_t cutline_write_vectors(
     return cutline_write_some((const uint8_t *)text, 4, n, out);
 }
 
+/* What two bytes side by side can have wrong: a bit each. A bit is left where three tables agree, by
+   the upper and the lower half of the first byte and the upper half of the second. */
+enum {
+    CUTLINE_SHORT = 1 << 0,         /* a lead, and no continuation */
+    CUTLINE_LONG = 1 << 1,          /* ASCII, and a continuation */
+    CUTLINE_OVERLONG_3 = 1 << 2,    /* E0, and below A0 */
+    CUTLINE_LARGE = 1 << 3,         /* F4, and above 8F; F5 and more, and above 8F */
+    CUTLINE_SURROGATE = 1 << 4,     /* ED, and above 9F */
+    CUTLINE_OVERLONG_2 = 1 << 5,    /* C0 or C1 */
+    CUTLINE_ENDS_4 = 1 << 6,        /* F0, and below 90; F5 and more, and below 90 */
+    CUTLINE_TWO = 1 << 7,           /* two continuations: right where a lead of three or four bytes */
+    CUTLINE_ANY_LOW = CUTLINE_SHORT | CUTLINE_LONG | CUTLINE_TWO,
+    CUTLINE_ANY_LATER = CUTLINE_LONG | CUTLINE_OVERLONG_2 | CUTLINE_TWO,
+    CUTLINE_LARGEST = CUTLINE_ANY_LOW | CUTLINE_LARGE | CUTLINE_ENDS_4
+};
+
+/* Not zero in any byte that is wrong after the ones before it, of sixteen. */
+CUTLINE_INLINE __m128i cutline_wrong_bytes(const uint8_t *text) {
+    const __m128i by_upper = _mm_setr_epi8(
+        CUTLINE_LONG, CUTLINE_LONG, CUTLINE_LONG, CUTLINE_LONG,
+        CUTLINE_LONG, CUTLINE_LONG, CUTLINE_LONG, CUTLINE_LONG,
+        (char)CUTLINE_TWO, (char)CUTLINE_TWO, (char)CUTLINE_TWO, (char)CUTLINE_TWO,
+        CUTLINE_SHORT | CUTLINE_OVERLONG_2, CUTLINE_SHORT,
+        CUTLINE_SHORT | CUTLINE_OVERLONG_3 | CUTLINE_SURROGATE,
+        CUTLINE_SHORT | CUTLINE_LARGE | CUTLINE_ENDS_4);
+    const __m128i by_lower = _mm_setr_epi8(
+        (char)(CUTLINE_ANY_LOW | CUTLINE_OVERLONG_2 | CUTLINE_OVERLONG_3 | CUTLINE_ENDS_4),
+        (char)(CUTLINE_ANY_LOW | CUTLINE_OVERLONG_2),
+        (char)CUTLINE_ANY_LOW, (char)CUTLINE_ANY_LOW, (char)(CUTLINE_ANY_LOW | CUTLINE_LARGE),
+        (char)CUTLINE_LARGEST, (char)CUTLINE_LARGEST, (char)CUTLINE_LARGEST, (char)CUTLINE_LARGEST,
+        (char)CUTLINE_LARGEST, (char)CUTLINE_LARGEST, (char)CUTLINE_LARGEST, (char)CUTLINE_LARGEST,
+        (char)(CUTLINE_LARGEST | CUTLINE_SURROGATE),
+        (char)CUTLINE_LARGEST, (char)CUTLINE_LARGEST);
+    const __m128i by_next = _mm_setr_epi8(
+        CUTLINE_SHORT, CUTLINE_SHORT, CUTLINE_SHORT, CUTLINE_SHORT,
+        CUTLINE_SHORT, CUTLINE_SHORT, CUTLINE_SHORT, CUTLINE_SHORT,
+        (char)(CUTLINE_ANY_LATER | CUTLINE_OVERLONG_3 | CUTLINE_ENDS_4),
+        (char)(CUTLINE_ANY_LATER | CUTLINE_OVERLONG_3 | CUTLINE_LARGE),
+        (char)(CUTLINE_ANY_LATER | CUTLINE_SURROGATE | CUTLINE_LARGE),
+        (char)(CUTLINE_ANY_LATER | CUTLINE_SURROGATE | CUTLINE_LARGE),
+        CUTLINE_SHORT, CUTLINE_SHORT, CUTLINE_SHORT, CUTLINE_SHORT);
+    const __m128i half = _mm_set1_epi8(0x0F);
+    __m128i now = _mm_loadu_si128((const __m128i *)text);
+    __m128i one = _mm_loadu_si128((const __m128i *)(text - 1));
+    __m128i two = _mm_loadu_si128((const __m128i *)(text - 2));
+    __m128i three = _mm_loadu_si128((const __m128i *)(text - 3));
+    __m128i wrong = _mm_and_si128(
+        _mm_and_si128(
+            _mm_shuffle_epi8(by_upper, _mm_and_si128(_mm_srli_epi16(one, 4), half)),
+            _mm_shuffle_epi8(by_lower, _mm_and_si128(one, half))),
+        _mm_shuffle_epi8(by_next, _mm_and_si128(_mm_srli_epi16(now, 4), half)));
+    /* The third byte of three or four, and the fourth: from 0x80 on what is left of their lead. */
+    __m128i later = _mm_or_si128(
+        _mm_subs_epu8(two, _mm_set1_epi8((char)(0xE0 - 0x80))),
+        _mm_subs_epu8(three, _mm_set1_epi8((char)(0xF0 - 0x80))));
+    return _mm_xor_si128(_mm_and_si128(later, _mm_set1_epi8((char)0x80)), wrong);
+}
+
+/* How far valid bytes go on from a character on, before which there are three more: the beginning
+   of one that is looked at again, for it or one of the next sixteen bytes may be wrong. */
+CUTLINE_SSSE3 static Py_ssize_t cutline_skip_valid(
+    const uint8_t *text, Py_ssize_t at, Py_ssize_t n
+) {
+    const Py_ssize_t first = at;
+    while (n - at >= 16) {
+        __m128i now = _mm_loadu_si128((const __m128i *)(text + at));
+        /* After an ASCII character, ASCII is right. */
+        if (text[at - 1] < 0x80 && _mm_movemask_epi8(now) == 0) {
+            at += 16;
+            continue;
+        }
+        __m128i wrong = cutline_wrong_bytes(text + at);
+        if (_mm_movemask_epi8(_mm_cmpeq_epi8(wrong, _mm_setzero_si128())) != 0xFFFF)
+            break;
+        at += 16;
+    }
+    /* The last character may not be whole. */
+    for (int back = 1; back <= 3 && at - back >= first; back++)
+        if (text[at - back] >= 0xC0)
+            return at - back;
+    return at;
+}
+
 #else
 
 static int cutline_prepare_utf8(void) {
     return 0;
+}
+
+static inline Py_ssize_t cutline_skip_valid(
+    const uint8_t *text, Py_ssize_t at, Py_ssize_t n
+) {
+    (void)text, (void)n;
+    return at;
 }
 
 static inline Py_ssize_t cutline_write_vectors(

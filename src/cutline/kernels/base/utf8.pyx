@@ -23,6 +23,9 @@ cdef extern from "utf8.h":
     Py_ssize_t write_vectors "cutline_write_vectors"(
         const void* text, int kind, Py_ssize_t n, uint8_t** out
     ) noexcept nogil
+    Py_ssize_t skip_valid "cutline_skip_valid"(
+        const uint8_t* text, Py_ssize_t at, Py_ssize_t n
+    ) noexcept nogil
 
 cdef enum:
     LINE = 32       # characters that are taken together where eight before were ASCII
@@ -164,4 +167,6 @@ def valid_bytes(const uint8_t[::1] data not None):
                 if not width:
                     break
                 at += width
+                if has_vectors and at >= 3:
+                    at = skip_valid(text, at, n)
     return at

@@ -4,10 +4,18 @@ Guarded by tests/kernels/test_lines.py.
 """
 
 from cutline.kernels.base.characters cimport Characters, char_at
-from cutline.kernels.base.common cimport load64, uint8_t, uint16_t, uint32_t, uint64_t
+from cutline.kernels.base.common cimport uint8_t, uint16_t, uint32_t, uint64_t
+
+cdef extern from "sixteen.h":
+    uint32_t narrow_newlines "cutline_narrow_newlines"(const uint8_t* text) noexcept nogil
+    uint32_t wide_newlines "cutline_wide_newlines"(const uint16_t* text) noexcept nogil
+    uint32_t narrow_line_ends "cutline_narrow_line_ends"(const uint8_t* text) noexcept nogil
+    uint32_t wide_line_ends "cutline_wide_line_ends"(const uint16_t* text) noexcept nogil
+    int low_bit "cutline_low_bit"(uint64_t word) noexcept nogil
+    int high_bit "cutline_high_bit"(uint32_t word) noexcept nogil
 
 cdef enum:
-    AT_ONCE = 16                # characters that vector instructions compare
+    AT_ONCE = 16
 
 
 cdef inline bint is_line_end(uint32_t code_point) noexcept nogil:
@@ -17,81 +25,29 @@ cdef inline bint is_line_end(uint32_t code_point) noexcept nogil:
     )
 
 
-cdef inline Py_ssize_t skip_back(
-    const Characters* text, Py_ssize_t after, Py_ssize_t until
-) noexcept nogil:
-    """A place down to `after` with no newline between it and `until`, and one soon before it."""
-    cdef const uint8_t* data = <const uint8_t*> text.data
-    cdef Py_ssize_t at_once = 8 // text.kind
-    cdef uint64_t ones = <uint64_t> -1 // ((<uint64_t> 1 << (8 * text.kind)) - 1), word
-    while until - after >= at_once:
-        # Of each character that is a newline, and of no one below the first, the top bit stays.
-        word = load64(data + (until - at_once) * text.kind) ^ ones * c"\n"
-        if (word - ones) & ~word & ones << (8 * text.kind - 1):
-            break
-        until -= at_once
-    return until
-
-
-cdef inline bint ends_narrow_lines(const uint8_t* characters) noexcept nogil:
-    """Whether any of the next AT_ONCE characters may end a line."""
-    cdef uint8_t found = 0, code_point
-    cdef Py_ssize_t at
-    for at in range(AT_ONCE):
-        code_point = characters[at]
-        found |= (<uint8_t> (code_point - 0x0A) <= 3) | (code_point == 0x85)
-    return found
-
-
-cdef inline bint ends_wide_lines(const uint16_t* characters) noexcept nogil:
-    """The same of characters of two bytes each."""
-    cdef uint16_t found = 0, code_point
-    cdef Py_ssize_t at
-    for at in range(AT_ONCE):
-        code_point = characters[at]
-        found |= (
-            (<uint16_t> (code_point - 0x0A) <= 3) | (code_point == 0x85)
-            | (code_point >> 1 == 0x2028 >> 1)
-        )
-    return found
-
-
 cdef inline Py_ssize_t last_candidate(
     const Characters* text, bint only_newlines, Py_ssize_t after, Py_ssize_t until
 ) noexcept nogil:
-    """The last place after a newline, or any character that may end a line; `after`: none.
-
-    A loop for each kind: this passes over nearly all of a text.
-    """
-    if only_newlines:
-        until = skip_back(text, after, until)
+    """The last place after a newline, or any character that may end a line; `after`: none."""
     cdef const uint8_t* narrow = <const uint8_t*> text.data
     cdef const uint16_t* wide = <const uint16_t*> text.data
-    cdef uint32_t code_point
-    if text.kind == 1:
-        if only_newlines:
-            while until > after and narrow[until - 1] != c"\n":
-                until -= 1
+    cdef uint32_t found = 0, code_point
+    while text.kind < 4 and until - after >= AT_ONCE:
+        if text.kind == 1:
+            found = (
+                narrow_newlines(narrow + until - AT_ONCE) if only_newlines
+                else narrow_line_ends(narrow + until - AT_ONCE)
+            )
         else:
-            while until - after >= AT_ONCE and not ends_narrow_lines(narrow + until - AT_ONCE):
-                until -= AT_ONCE
-            while until > after and not is_line_end(narrow[until - 1]):
-                until -= 1
-        return until
-    if text.kind == 2:
-        while (
-            not only_newlines and until - after >= AT_ONCE
-            and not ends_wide_lines(wide + until - AT_ONCE)
-        ):
-            until -= AT_ONCE
-        while until > after:
-            code_point = wide[until - 1]
-            if code_point == c"\n" or (not only_newlines and is_line_end(code_point)):
-                break
-            until -= 1
-        return until
+            found = (
+                wide_newlines(wide + until - AT_ONCE) if only_newlines
+                else wide_line_ends(wide + until - AT_ONCE)
+            )
+        until -= AT_ONCE
+        if found:
+            return until + high_bit(found) + 1
     while until > after:
-        code_point = (<const uint32_t*> text.data)[until - 1]
+        code_point = char_at(text, until - 1)
         if code_point == c"\n" or (not only_newlines and is_line_end(code_point)):
             break
         until -= 1
@@ -104,10 +60,11 @@ cdef inline Py_ssize_t next_line_end(
     """The first place from `at` on where a character ends a line; `until`: none."""
     cdef const uint8_t* narrow = <const uint8_t*> text.data
     cdef const uint16_t* wide = <const uint16_t*> text.data
-    while until - at >= AT_ONCE and (
-        (text.kind == 1 and not ends_narrow_lines(narrow + at))
-        or (text.kind == 2 and not ends_wide_lines(wide + at))
-    ):
+    cdef uint32_t found
+    while text.kind < 4 and until - at >= AT_ONCE:
+        found = narrow_line_ends(narrow + at) if text.kind == 1 else wide_line_ends(wide + at)
+        if found:
+            return at + low_bit(found)
         at += AT_ONCE
     while at < until and not is_line_end(char_at(text, at)):
         at += 1

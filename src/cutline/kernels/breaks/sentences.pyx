@@ -19,8 +19,13 @@ from cutline.kernels.breaks.text_properties cimport (
 )
 from cutline.kernels.breaks.wrapping cimport is_wrapped
 
+cdef extern from "sixteen.h":
+    uint32_t narrow_stops "cutline_narrow_stops"(const uint8_t* text) noexcept nogil
+    uint32_t wide_stops "cutline_wide_stops"(const uint16_t* text) noexcept nogil
+    int low_bit "cutline_low_bit"(uint64_t word) noexcept nogil
+
 cdef enum:
-    AT_ONCE = 16                # characters that vector instructions compare
+    AT_ONCE = 16
     FIRST_WINDOW = 200          # characters before a place that are searched first
     WIDER = 4
     CONTEXT = 64                # before a window
@@ -69,33 +74,15 @@ cdef inline bint is_plain(uint32_t code_point) noexcept nogil:
     )
 
 
-cdef inline bint are_plain(const Characters* text, Py_ssize_t at) noexcept nogil:
-    """Whether the next AT_ONCE characters are plain; False where they are wider than two bytes."""
-    cdef const uint8_t* narrow = <const uint8_t*> text.data + at
-    cdef const uint16_t* wide = <const uint16_t*> text.data + at
-    cdef uint16_t found = 0
-    cdef uint8_t narrow_found = 0
-    cdef Py_ssize_t place
-    if text.kind == 1:
-        for place in range(AT_ONCE):
-            narrow_found |= (
-                (<uint8_t> (narrow[place] - 0x20) >= 0x60) | (narrow[place] == c".")
-                | (narrow[place] == c"!") | (narrow[place] == c"?")
-            )
-        return not narrow_found
-    if text.kind == 2:
-        for place in range(AT_ONCE):
-            found |= (
-                (<uint16_t> (wide[place] - 0x20) >= 0x60) | (wide[place] == c".")
-                | (wide[place] == c"!") | (wide[place] == c"?")
-            )
-        return not found
-    return False
-
-
 cdef inline Py_ssize_t skip_plain(const Walk* walk, Py_ssize_t at) noexcept nogil:
     """The next character that is not plain; or the end."""
-    while at + AT_ONCE <= walk.end and are_plain(walk.text, at):
+    cdef const uint8_t* narrow = <const uint8_t*> walk.text.data
+    cdef const uint16_t* wide = <const uint16_t*> walk.text.data
+    cdef uint32_t found
+    while walk.text.kind < 4 and at + AT_ONCE <= walk.end:
+        found = narrow_stops(narrow + at) if walk.text.kind == 1 else wide_stops(wide + at)
+        if found:
+            return at + low_bit(found)
         at += AT_ONCE
     while at < walk.end and is_plain(char_at(walk.text, at)):
         at += 1

@@ -1,0 +1,120 @@
+/* Which of sixteen characters are of some kind: a bit for each, the lowest for the first. A loop of
+   comparisons would do, but where it is inlined compilers unroll it instead of using vectors. */
+#ifndef CUTLINE_SIXTEEN_H
+#define CUTLINE_SIXTEEN_H
+
+#include "native.h"
+
+/* Place of the highest set bit; the word is not zero. */
+static inline int cutline_high_bit(uint32_t word) {
+    int place = 0;
+    for (int half = 16; half; half /= 2)
+        if (word >> half) {
+            word >>= half;
+            place += half;
+        }
+    return place;
+}
+
+#ifdef CUTLINE_HAS_SSE2
+typedef struct { __m128i low, high; } cutline_wide_t;    /* sixteen numbers of 16 bits */
+
+static inline __m128i cutline_load_narrow(const uint8_t *text) {
+    return _mm_loadu_si128((const __m128i *)text);
+}
+
+static inline cutline_wide_t cutline_load_wide(const uint16_t *text) {
+    cutline_wide_t both = {
+        _mm_loadu_si128((const __m128i *)text), _mm_loadu_si128((const __m128i *)text + 1)};
+    return both;
+}
+
+/* Of 8 and of 16 bits: where a comparison was true. */
+#define CUTLINE_NARROW_BITS(found) ((uint32_t)_mm_movemask_epi8(found))
+#define CUTLINE_WIDE_BITS(one) \
+    ((uint32_t)_mm_movemask_epi8(_mm_packs_epi16(one(both.low), one(both.high))))
+
+static inline uint32_t cutline_narrow_newlines(const uint8_t *text) {
+    return CUTLINE_NARROW_BITS(_mm_cmpeq_epi8(cutline_load_narrow(text), _mm_set1_epi8('\n')));
+}
+
+static inline __m128i cutline_eight_newlines(__m128i text) {
+    return _mm_cmpeq_epi16(text, _mm_set1_epi16('\n'));
+}
+
+static inline uint32_t cutline_wide_newlines(const uint16_t *text) {
+    cutline_wide_t both = cutline_load_wide(text);
+    return CUTLINE_WIDE_BITS(cutline_eight_newlines);
+}
+
+static inline uint32_t cutline_narrow_line_ends(const uint8_t *text) {
+    __m128i found = cutline_load_narrow(text);
+    /* From 0x0A to 0x0D: at most 3 beyond, which a saturating subtraction makes 0. */
+    __m128i beyond = _mm_sub_epi8(found, _mm_set1_epi8(0x0A));
+    return CUTLINE_NARROW_BITS(_mm_or_si128(
+        _mm_cmpeq_epi8(_mm_subs_epu8(beyond, _mm_set1_epi8(3)), _mm_setzero_si128()),
+        _mm_cmpeq_epi8(found, _mm_set1_epi8((char)0x85))));
+}
+
+static inline __m128i cutline_eight_line_ends(__m128i text) {
+    __m128i beyond = _mm_sub_epi16(text, _mm_set1_epi16(0x0A));
+    return _mm_or_si128(
+        _mm_cmpeq_epi16(_mm_subs_epu16(beyond, _mm_set1_epi16(3)), _mm_setzero_si128()),
+        _mm_or_si128(
+            _mm_cmpeq_epi16(text, _mm_set1_epi16(0x85)),
+            _mm_cmpeq_epi16(_mm_srli_epi16(text, 1), _mm_set1_epi16(0x2028 >> 1))));
+}
+
+static inline uint32_t cutline_wide_line_ends(const uint16_t *text) {
+    cutline_wide_t both = cutline_load_wide(text);
+    return CUTLINE_WIDE_BITS(cutline_eight_line_ends);
+}
+
+static inline uint32_t cutline_narrow_stops(const uint8_t *text) {
+    __m128i found = cutline_load_narrow(text);
+    return CUTLINE_NARROW_BITS(_mm_or_si128(
+        /* Below 0x20, and as a signed number also from 0x80 on. */
+        _mm_or_si128(
+            _mm_cmplt_epi8(found, _mm_set1_epi8(0x20)), _mm_cmpeq_epi8(found, _mm_set1_epi8('.'))),
+        _mm_or_si128(
+            _mm_cmpeq_epi8(found, _mm_set1_epi8('!')), _mm_cmpeq_epi8(found, _mm_set1_epi8('?')))));
+}
+
+static inline __m128i cutline_eight_stops(__m128i text) {
+    __m128i found = _mm_or_si128(
+        _mm_cmplt_epi16(text, _mm_set1_epi16(0x20)), _mm_cmpgt_epi16(text, _mm_set1_epi16(0x7F)));
+    found = _mm_or_si128(found, _mm_cmpeq_epi16(text, _mm_set1_epi16('.')));
+    found = _mm_or_si128(found, _mm_cmpeq_epi16(text, _mm_set1_epi16('!')));
+    return _mm_or_si128(found, _mm_cmpeq_epi16(text, _mm_set1_epi16('?')));
+}
+
+static inline uint32_t cutline_wide_stops(const uint16_t *text) {
+    cutline_wide_t both = cutline_load_wide(text);
+    return CUTLINE_WIDE_BITS(cutline_eight_stops);
+}
+
+#else
+#define CUTLINE_BITS_OF(name, type, condition)          \
+    static inline uint32_t name(const type *text) {     \
+        uint32_t bits = 0;                              \
+        for (int at = 0; at < 16; at++) {               \
+            const uint32_t one = text[at];              \
+            bits |= (uint32_t)(condition) << at;        \
+        }                                               \
+        return bits;                                    \
+    }
+
+CUTLINE_BITS_OF(cutline_narrow_newlines, uint8_t, one == '\n')
+CUTLINE_BITS_OF(cutline_wide_newlines, uint16_t, one == '\n')
+CUTLINE_BITS_OF(cutline_narrow_line_ends, uint8_t, one - 0x0A <= 3 || one == 0x85)
+CUTLINE_BITS_OF(
+    cutline_wide_line_ends, uint16_t, one - 0x0A <= 3 || one == 0x85 || one >> 1 == 0x2028 >> 1)
+CUTLINE_BITS_OF(
+    cutline_narrow_stops, uint8_t,
+    one < 0x20 || one >= 0x80 || one == '.' || one == '!' || one == '?')
+CUTLINE_BITS_OF(
+    cutline_wide_stops, uint16_t,
+    one < 0x20 || one >= 0x80 || one == '.' || one == '!' || one == '?')
+#endif
+
+#endif

@@ -61,16 +61,9 @@ def get_encoding(encoding_name: str) -> Encoding:
 def new_encoding(encoding_name: str) -> Encoding:
     """Load a packaged encoding that is not shared, with its own caches; see `get_encoding`."""
     from cutline.tables import prepared
-    from cutline.vocabulary import (
-        CONTENT_SHA256,
-        Vocabulary,
-        packaged_encoding,
-        packaged_vocabulary,
-    )
+    from cutline.vocabulary import CONTENT_SHA256, Vocabulary, packaged_encoding
 
     packaged = packaged_encoding(encoding_name)
-    if not prepared.IS_READABLE:
-        return Encoding.from_spec(_spec_of(packaged, packaged_vocabulary(packaged)))
     tables = prepared.load(f"{prepared.DATA_DIRECTORY}/{packaged.rank_file}.tables")
     return Encoding._from_tables(
         packaged.name,

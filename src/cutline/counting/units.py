@@ -76,7 +76,7 @@ class UnitSlices:
         """How many there are before each character; None: one for each."""
         if self.unit is UNITS["characters"] or self._text.isascii():
             return None
-        points = np.frombuffer(self._text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+        points = np.frombuffer(self._text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
         sizes = 1 + (points > 0x7F).astype(np.int64) + (points > 0x7FF) + (points > 0xFFFF)
         return np.cumsum(np.concatenate([np.zeros(1, dtype=np.int64), sizes]))
 

@@ -14,9 +14,10 @@ What is quickly made of these arrays is not in the file: hash tables and offsets
 from __future__ import annotations
 
 import struct
-import sys
+from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from os import fstat, path  # pathlib would take longer than a count
+from sys import byteorder
 from typing import Any, Final
 from zlib import adler32
 
@@ -26,10 +27,9 @@ from cutline.kernels.bpe import build
 from cutline.kernels.bpe.bpe import BpeTables
 from cutline.kernels.scan.scan import ScanTables
 
-__all__ = ["DATA_DIRECTORY", "IS_READABLE", "load", "pack"]
+__all__ = ["DATA_DIRECTORY", "load", "pack"]
 
 DATA_DIRECTORY: Final = path.join(path.dirname(__file__), "data")  # noqa: PTH118, PTH120
-IS_READABLE: Final = sys.byteorder == "little"
 
 _MAGIC: Final = b"cuttab\x01\x00"
 _FIELDS: Final = (
@@ -120,6 +120,9 @@ def load(file: str) -> tuple[BpeTables, ScanTables]:
         raise _damaged(file, f"cannot be read ({error.strerror})") from error
     if done < file_bytes or adler32(memory[_CHECKED_FROM:done]) != _checksum(head):
         raise _damaged(file, "does not match its own checksum")
+    if byteorder == "big":
+        for _, start, end, code, _ in stored:
+            _swap(memory[start:end], code)
     arrays: dict[str, Any] = {
         name: _cast(memory[start:end], code, shape)
         for name, start, end, code, shape in (*stored, *made)
@@ -132,6 +135,13 @@ def load(file: str) -> tuple[BpeTables, ScanTables]:
         BpeTables({"non_monotone": None} | sizes | arrays),
         ScanTables(**automaton, stride=fields["stride"], has_gaps=bool(fields["has_gaps"])),
     )
+
+
+def _swap(memory: memoryview, code: str) -> None:
+    """Turn the bytes of each number around."""
+    numbers = array(code, bytes(memory))
+    numbers.byteswap()
+    memory[:] = memoryview(numbers).cast("B")
 
 
 def _cast(memory: memoryview, code: Any, shape: tuple[int, ...]) -> memoryview:

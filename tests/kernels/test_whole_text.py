@@ -45,6 +45,31 @@ def test_texts_whose_pieces_depend_on_what_is_far_ahead(pattern: str, n_vocabula
             assert_same_cuts(encoding, text, source.choice((4, 5, 7, 12, 40, 200)))
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"a[ab]*$|a|b+|(?s:.)",
+        r"[ab]+$|ab?|b+|(?s:.)",
+        r"aa*b*$|a|b{1,20}|(?s:.)",
+        r"é[bé]*$|é|b{1,7}|(?s:.)",
+        r"(?:ab*)+$|ab|b+|(?s:.)",
+    ],
+)
+@short_or_long("n_vocabularies", 12, 1_000)
+def test_boundaries_that_a_cut_far_beyond_takes_back(pattern: str, n_vocabularies: int) -> None:
+    # Where a text is cut within a run, the run begins earlier.
+    source = random.Random(f"far beyond {pattern}")
+    letter = pattern.strip("(?:[")[0]
+    for _ in range(n_vocabularies):
+        encoding = encoding_of(random_ranks(source, f"{letter}bx".encode()), pattern)
+        for longest in (3, 12, 40, 600):
+            text = ""
+            while len(text) < 1_500:
+                before = source.choice(("x", "b", "xx", ""))
+                text += before + letter * source.randint(1, 2) + "b" * source.randint(0, longest)
+            assert_same_cuts(encoding, text, source.choice((4, 5, 9, 30)))
+
+
 @short_or_long("n_patterns", 12, 3_000)
 def test_random_patterns(n_patterns: int) -> None:
     source = random.Random(151)

@@ -16,6 +16,7 @@ cdef extern from "native.h":
     uint64_t load32 "cutline_load32"(const uint8_t* source) noexcept nogil
     uint64_t load64 "cutline_load64"(const uint8_t* source) noexcept nogil
     void store64 "cutline_store64"(uint8_t* target, uint64_t word) noexcept nogil
+    Py_ssize_t continuations "cutline_continuations"(const uint8_t* text, Py_ssize_t n) noexcept nogil
     const uint64_t* low_bytes "cutline_low_bytes"   # [n]: mask of the lowest n bytes, -8 to 16
     const uint64_t LONGER "cutline_longer"      # in the key of a piece that is not short
 
@@ -168,7 +169,7 @@ cdef inline Py_ssize_t characters_in(
     const uint8_t* text, Py_ssize_t n, Py_ssize_t readable
 ) noexcept nogil:
     """Characters that begin in text[:n]. Reads nothing at or beyond text[readable]."""
-    cdef Py_ssize_t at = 0, count = n
+    cdef Py_ssize_t at = n & ~<Py_ssize_t> 15, count = n - continuations(text, at)
     cdef uint64_t word
     while at < n and at + 8 <= readable:
         word = load64(text + at) & low_bytes[min(n - at, 8)]

@@ -240,6 +240,31 @@ static inline void cutline_leave(Py_ssize_t *place) {
 #endif
 }
 
+/* Bytes of UTF-8 that continue a character, 10......, among n: a multiple of 16. */
+static inline Py_ssize_t cutline_continuations(const uint8_t *text, Py_ssize_t n) {
+    Py_ssize_t at = 0;
+#ifdef CUTLINE_HAS_SSE2
+    const __m128i zero = _mm_setzero_si128(), lead = _mm_set1_epi8(-64);
+    __m128i sums = zero;
+    for (; at < n; at += 16) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(text + at));
+        __m128i ones = _mm_sub_epi8(zero, _mm_cmplt_epi8(bytes, lead));
+        sums = _mm_add_epi64(sums, _mm_sad_epu8(ones, zero));
+    }
+    uint64_t halves[2];
+    _mm_storeu_si128((__m128i *)halves, sums);
+    return (Py_ssize_t)(halves[0] + halves[1]);
+#else
+    uint64_t sum = 0;
+    for (; at < n; at += 8) {
+        uint64_t word = cutline_load64(text + at);
+        word &= ~(word << 1) & 0x8080808080808080u;
+        sum += (word >> 7) * 0x0101010101010101u >> 56;
+    }
+    return (Py_ssize_t)sum;
+#endif
+}
+
 /* Set bits of a word; compilers turn this into one instruction where there is one. */
 static inline int cutline_popcount(uint64_t word) {
     word -= word >> 1 & 0x5555555555555555u;

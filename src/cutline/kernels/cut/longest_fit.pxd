@@ -1,9 +1,12 @@
-"""The search for the longest fitting prefix: its state, and what `windows` calls."""
+"""The search for the longest fitting prefix: its state, and what the kernels above call."""
 
-from cutline.kernels.base.common cimport is_continuation, uint8_t
+from cutline.kernels.base.common cimport MERGE_LIMIT, is_continuation, uint8_t
 from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.bpe.prefixes cimport Prefixes
-from cutline.kernels.encode.batches cimport EncoderState, Source
+from cutline.kernels.encode.batches cimport Batch, EncoderState, Source
+
+cdef enum:
+    LONG_FOR_A_TOKEN = 4    # bytes: a piece of more for each token is not encoded to be dropped
 
 # The scan of a text from its start: `tokens` come before `at`, and no decision up to
 # there looked at a byte at or beyond `lookahead_end`.
@@ -26,7 +29,6 @@ cdef struct Cut:
 cdef struct Search:
     const Bpe* bpe
     Source source
-    Source whole                    # of the pieces of the whole text, for who cuts all of it
     EncoderState* state
     const uint8_t* text
     Py_ssize_t n
@@ -53,6 +55,35 @@ cdef inline Py_ssize_t character_start(const Search* search, Py_ssize_t at) noex
     return at
 
 
+cdef inline Cut no_cut(Py_ssize_t why) noexcept nogil:
+    cdef Cut cut
+    cut.end = why
+    cut.tokens = 0
+    return cut
+
+
+cdef inline Py_ssize_t usual_bytes(Py_ssize_t n_tokens) noexcept nogil:
+    """As many as tokens hardly ever have, but for those of a giant piece."""
+    return 8 * n_tokens + 64
+
+
+cdef inline Py_ssize_t longest_counted(Py_ssize_t budget) noexcept nogil:
+    """Bytes of a piece that is counted without a thought of the budget."""
+    return max(MERGE_LIMIT, LONG_FOR_A_TOKEN * budget)
+
+
+cdef inline const Boundary* last_boundary(const Search* search) noexcept nogil:
+    return &search.boundaries[search.n_boundaries - 1]
+
+
+cdef bint begin_boundaries(Search* search, Py_ssize_t start) noexcept nogil
+cdef bint reserve_boundaries(Search* search, Py_ssize_t more) noexcept nogil
+cdef bint push_boundaries(
+    Search* search, const Batch* batch, Py_ssize_t before, Py_ssize_t max_tokens
+) noexcept nogil
+cdef Cut cut_before_last(
+    Search* search, Py_ssize_t end, Py_ssize_t max_tokens, Py_ssize_t least
+) noexcept nogil
 cdef Cut longest_fitting_prefix(
     Search* search, Py_ssize_t start, Py_ssize_t max_tokens
 ) noexcept nogil

@@ -11,25 +11,15 @@ Guarded by tests/test_split.py.
 """
 
 from cutline.kernels.base.common cimport (
-    MERGE_LIMIT, NO_MEMORY, NONE, NOT_FOUND, UNKNOWN, char_bytes, grow, uint32_t,
+    MERGE_LIMIT, NO_MEMORY, NONE, NOT_FOUND, char_bytes, grow, uint32_t,
 )
 from cutline.kernels.bpe.bpe cimport find_token, has_closed_boundaries, next_closed_boundary
 from cutline.kernels.bpe.prefixes cimport count_prefixes, prefix_tokens, token_upper_bound
-from cutline.kernels.encode.batches cimport (
-    LEAST_STREAMED, Batch, count_batch, fill_batch, resume_pieces,
-)
+from cutline.kernels.encode.batches cimport LEAST_STREAMED, Batch, count_batch, fill_batch
 from cutline.kernels.scan.scan cimport Scanner, accepted_end, accepts_end, scan_piece, step
 
 cdef enum:
     DIRECT_BYTES = 48       # windows up to this are tried cut by cut
-    LONG_FOR_A_TOKEN = 4    # bytes: a piece of more for each token is not encoded to be dropped
-
-
-cdef Cut no_cut(Py_ssize_t why) noexcept nogil:
-    cdef Cut cut
-    cut.end = why
-    cut.tokens = 0
-    return cut
 
 
 cdef Cut longest_fitting_prefix(
@@ -42,14 +32,10 @@ cdef Cut longest_fitting_prefix(
     """
     cdef Py_ssize_t end = search.n, window = start + usual_bytes(max_tokens)
     cdef Cut cut
-    if search.whole.chunk != NULL:
-        cut = cut_window(search, start, end, max_tokens, True)
-        if cut.end != UNKNOWN:
-            return cut
     if window < end:
         window = character_start(search, window)
         search.probed_end = window
-        cut = cut_window(search, start, window, max_tokens, False)
+        cut = cut_window(search, start, window, max_tokens)
         search.probed_end = NOT_FOUND
         if cut.end != NOT_FOUND:
             return cut
@@ -57,12 +43,7 @@ cdef Cut longest_fitting_prefix(
             end = upper_bound(search, start, max_tokens)
             if end < 0:
                 return no_cut(NO_MEMORY)
-    return cut_window(search, start, end, max_tokens, False)
-
-
-cdef inline Py_ssize_t usual_bytes(Py_ssize_t n_tokens) noexcept nogil:
-    """As many as tokens hardly ever have, but for those of a giant piece."""
-    return 8 * n_tokens + 64
+    return cut_window(search, start, end, max_tokens)
 
 
 cdef Py_ssize_t upper_bound(
@@ -87,27 +68,32 @@ cdef Py_ssize_t upper_bound(
 
 
 cdef Cut cut_window(
-    Search* search, Py_ssize_t start, Py_ssize_t end, Py_ssize_t max_tokens, bint by_lanes
+    Search* search, Py_ssize_t start, Py_ssize_t end, Py_ssize_t max_tokens
 ) noexcept nogil:
     """The longest fitting prefix in text[start:end]. With `probed_end` set to its end: NOT_FOUND,
     unless it is certain that no cut beyond is greater.
-
-    By lanes, `end` must be that of the text; UNKNOWN: they do not tell the pieces from here
-    on, or the prefix ends in a giant one.
     """
-    cdef Py_ssize_t high, low, at
-    cdef Cut cut = scan_until_over(search, start, end, max_tokens, by_lanes)
-    cdef const Boundary* boundary
+    cdef Cut cut = scan_until_over(search, start, end, max_tokens)
     if cut.end != NOT_FOUND:
         return no_cut(NOT_FOUND) if cut.end == search.probed_end else cut
-    # The last boundary is over budget. It stands for every cut from its `lookahead_end` on.
-    at = search.n_boundaries - 1
-    if search.probed_end >= 0 and search.boundaries[at].lookahead_end > end:
+    if search.probed_end >= 0 and last_boundary(search).lookahead_end > end:
         return no_cut(NOT_FOUND)
-    high = min(search.boundaries[at].lookahead_end - 1, end)
-    if by_lanes and high - search.boundaries[at - 1].at > usual_bytes(max_tokens):
-        return no_cut(UNKNOWN)
-    while at > 0:
+    return cut_before_last(search, end, max_tokens, 0)
+
+
+cdef Cut cut_before_last(
+    Search* search, Py_ssize_t end, Py_ssize_t max_tokens, Py_ssize_t least
+) noexcept nogil:
+    """The longest fitting prefix, up to `end`, if it is one of those after `boundaries[least]`.
+
+    Else the start, where `least` is 0; or NOT_FOUND. The last boundary is over budget: it stands
+    for every cut from its `lookahead_end` on.
+    """
+    cdef Py_ssize_t high = min(last_boundary(search).lookahead_end - 1, end), low
+    cdef Py_ssize_t at = search.n_boundaries - 1
+    cdef Cut cut
+    cdef const Boundary* boundary
+    while at > least:
         at -= 1
         boundary = &search.boundaries[at]
         low = boundary.lookahead_end
@@ -117,7 +103,18 @@ cdef Cut cut_window(
                 cut.tokens += search.boundaries[at].tokens
                 return cut
             high = low - 1
-    return no_cut(start)
+    return no_cut(search.boundaries[0].at if least == 0 else NOT_FOUND)
+
+
+cdef bint begin_boundaries(Search* search, Py_ssize_t start) noexcept nogil:
+    """Forget the boundaries, and begin with that of the text from `start`. False: no memory."""
+    search.n_boundaries = 0
+    if not reserve_boundaries(search, 1):
+        return False
+    search.boundaries[0].at = search.boundaries[0].lookahead_end = start
+    search.boundaries[0].tokens = 0
+    search.n_boundaries = 1
+    return True
 
 
 cdef bint reserve_boundaries(Search* search, Py_ssize_t more) noexcept nogil:
@@ -154,33 +151,29 @@ cdef bint push_boundaries(
 
 
 cdef Cut scan_until_over(
-    Search* search, Py_ssize_t start, Py_ssize_t end, Py_ssize_t max_tokens, bint by_lanes
+    Search* search, Py_ssize_t start, Py_ssize_t end, Py_ssize_t max_tokens
 ) noexcept nogil:
     """Collect the boundaries of text[start:end], up to the first that is over budget.
 
-    Returns the cut at `end` if all of it fits, else NOT_FOUND; UNKNOWN: see cut_window.
+    Returns the cut at `end` if all of it fits, else NOT_FOUND.
     """
     cdef Batch batch
     cdef Py_ssize_t at = start, total = 0, added, most, taken = max_tokens + 1
     cdef Cut cut = no_cut(NOT_FOUND)
-    search.n_boundaries = 0
-    if not reserve_boundaries(search, 1):
+    if not begin_boundaries(search, start):
         return no_cut(NO_MEMORY)
-    search.boundaries[0].at = search.boundaries[0].lookahead_end = start
-    search.boundaries[0].tokens = 0
-    search.n_boundaries = 1
     while at < end:
         most = max_tokens - total + 1
         if search.usual_pieces > 0:
             most = min(most, max(search.usual_pieces + 1 - search.n_boundaries, LEAST_STREAMED))
         # After a piece that took a batch of its own, what is found is likely dropped again.
         most = min(most, 2 * taken)
-        added = count_next(search, at, end, most, max_tokens - total, by_lanes, &batch)
+        added = count_next(search, at, end, most, max_tokens - total, &batch)
         if added < 0:
             return no_cut(added)
         if not push_boundaries(search, &batch, total, max_tokens):
             return no_cut(NO_MEMORY)
-        if search.boundaries[search.n_boundaries - 1].tokens > max_tokens:
+        if last_boundary(search).tokens > max_tokens:
             search.usual_pieces = search.n_boundaries - 1
             return cut
         total += added
@@ -193,25 +186,20 @@ cdef Cut scan_until_over(
 
 cdef Py_ssize_t count_next(
     Search* search, Py_ssize_t at, Py_ssize_t end, Py_ssize_t most, Py_ssize_t budget,
-    bint by_lanes, Batch* batch
+    Batch* batch
 ) noexcept nogil:
     """Find the next pieces of text[at:end] (at < end), at most so many; count their tokens.
 
-    Returns the tokens of the batch; NO_MEMORY; or UNKNOWN, by lanes. A piece that is long for
-    the budget makes a batch of its own; if it is over budget, only that is found out, at no
-    more than the budget's cost.
+    Returns the tokens of the batch, or NO_MEMORY. A piece that is long for the budget makes a
+    batch of its own; if it is over budget, only that is found out, at no more than the budget's
+    cost.
     """
     cdef Py_ssize_t piece, n
     cdef bint unfinished
-    if not by_lanes:
-        fill_batch(&search.source, search.text, at, end, most, batch)
-    else:
-        resume_pieces(&search.whole, search.text, at, end, most, batch)
-        if batch.count == 0:
-            return UNKNOWN
+    fill_batch(&search.source, search.text, at, end, most, batch)
     for piece in range(batch.count):
         n = batch.ends[piece] - batch.starts[piece]
-        if n <= MERGE_LIMIT or n <= LONG_FOR_A_TOKEN * budget:
+        if n <= longest_counted(budget):
             continue
         if piece > 0:
             batch.count = piece
@@ -310,7 +298,7 @@ cdef Py_ssize_t count_slice(
     cdef Py_ssize_t tokens = 0, added
     while start < end and tokens <= budget:
         added = count_next(
-            search, start, end, budget - tokens + 1, budget - tokens, False, &batch
+            search, start, end, budget - tokens + 1, budget - tokens, &batch
         )
         if added < 0:
             return added

@@ -19,7 +19,10 @@ from cutline.kernels.cut.longest_fit cimport Cut, Search, longest_fitting_prefix
 from cutline.kernels.cut.overlap cimport (
     Overlap, begin_overlaps, farthest_overlap, forget_text, free_overlaps,
 )
-from cutline.kernels.encode.batches cimport OwnedState, use_lanes
+from cutline.kernels.cut.whole_text cimport (
+    WholeText, begin_whole_text, free_whole_text, next_cut,
+)
+from cutline.kernels.encode.batches cimport OwnedState
 from cutline.kernels.encode.encoder cimport Block, Encoder, text_utf8, utf8_data
 
 cdef enum:
@@ -40,6 +43,7 @@ cdef class Cutter:
     cdef OwnedState owned
     cdef object owner
     cdef Search search
+    cdef WholeText whole
     cdef Overlap overlap
     cdef Watch watch
 
@@ -54,7 +58,7 @@ cdef class Cutter:
         self.search.n = n
         self.watch.is_on = True
         self.search.bpe = &encoder.tables.bpe
-        self.search.source = self.search.whole = encoder.source()
+        self.search.source = self.whole.source = encoder.source()
         self.search.has_gaps = encoder.scan_tables.has_gaps
         self.search.state = &self.owned.state
         self.search.probed_end = NOT_FOUND
@@ -63,6 +67,7 @@ cdef class Cutter:
 
     def __dealloc__(self):
         free(self.search.boundaries)
+        free_whole_text(&self.whole)
         free(self.search.tasks)
         free(self.search.furthest)
         free_prefixes(&self.search.prefixes)
@@ -128,7 +133,8 @@ cdef class Cutter:
         cdef Search* search = &self.search
         cdef Py_ssize_t start = 0, end = 0
         cdef Cut cut
-        use_lanes(&search.whole, search.state, search.n, tells_lookahead=True)
+        if not begin_whole_text(search, &self.whole):
+            return NO_MEMORY
         chunk_size = min(chunk_size, search.n + 1)      # a token has at least one byte
         overlap = min(overlap, search.n + 1)
         while end < search.n:
@@ -136,13 +142,13 @@ cdef class Cutter:
                 start = farthest_overlap(search, &self.overlap, start, end, overlap, NULL)
                 if start == NO_MEMORY:
                     return NO_MEMORY
-            cut = longest_fitting_prefix(search, start, chunk_size)
+            cut = next_cut(search, &self.whole, start, chunk_size)
             # Of the places to start from, take the farthest that adds something.
             while 0 <= cut.end <= end and start < end:
                 if is_interrupted(&self.watch, WORK):
                     return INTERRUPTED
                 start += char_bytes(search.text[start])
-                cut = longest_fitting_prefix(search, start, chunk_size)
+                cut = next_cut(search, &self.whole, start, chunk_size)
             if 0 <= cut.end <= end:
                 break
             if cut.end < 0 or not add_row(rows, start, cut.end, cut.tokens, cut.end == search.n):

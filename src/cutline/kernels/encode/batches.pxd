@@ -65,9 +65,8 @@ cdef Py_ssize_t fill_batch(
     Source* source, const uint8_t* text, Py_ssize_t at, Py_ssize_t end,
     Py_ssize_t most, Batch* batch
 ) noexcept nogil
-cdef void resume_pieces(
-    Source* source, const uint8_t* text, Py_ssize_t at, Py_ssize_t end, Py_ssize_t most,
-    Batch* batch
+cdef void pieces_by_lanes(
+    Source* source, const uint8_t* text, Py_ssize_t at, Py_ssize_t end, Batch* batch
 ) noexcept nogil
 cdef bint reserve(EncoderState* state, Py_ssize_t out_slots) noexcept nogil
 cdef Py_ssize_t encode_batch(

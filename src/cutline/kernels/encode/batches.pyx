@@ -31,7 +31,7 @@ from cutline.kernels.encode.caches cimport (
     index_slot, store_in_line, store_piece, stored_record,
 )
 from cutline.kernels.scan.lanes cimport (
-    CHUNK, LEAST_LANED, MOST_PIECES_A_WORD, scan_chunk, seek_piece, take_pieces, tell_lookahead,
+    CHUNK, LEAST_LANED, MOST_PIECES_A_WORD, scan_chunk, take_pieces, tell_lookahead,
 )
 from cutline.kernels.scan.scan cimport ENDS, HERE, LATE, ONE_AGO, ScanTables, next_class, scan_piece
 from cutline.kernels.base.memory import zeroed_memory
@@ -43,8 +43,6 @@ cdef enum:
     AHEAD = 8               # pieces missed whose tables are fetched beforehand
     RING_BITS = 6           # bytes of the ring for each slot of its index
     LEAST_RING_BITS = 12    # a ring has room for the longest piece stored
-    NEAR = 512              # bytes: who comes back for pieces reads no further beyond them
-    REJOINED_PIECES = 8     # at most, until they meet those of a scan from elsewhere
     BYTES_A_PIECE = 8       # with so many, few pieces are found that are not asked for
     BACKTRACKING_BUDGET = 1 << 12      # bytes of a piece matched to no use before it gives up
     WATCHED = 1 << 14       # bytes of a piece that are added to the watch at a time
@@ -198,66 +196,28 @@ cdef inline void laned_pieces(
     if chunk.at == at < chunk.stop or scan_next_chunk(
         source, text, at, end, min(end - at, CHUNK, BYTES_A_PIECE * min(most, CHUNK))
     ):
-        add_from_chunk(source, text, end, NO_LIMIT, min(most, BATCH_PIECES), batch)
+        add_from_chunk(source, text, end, min(most, BATCH_PIECES), batch)
 
 
-cdef void resume_pieces(
-    Source* source, const uint8_t* text, Py_ssize_t at, Py_ssize_t end, Py_ssize_t most,
-    Batch* batch
+cdef void pieces_by_lanes(
+    Source* source, const uint8_t* text, Py_ssize_t at, Py_ssize_t end, Batch* batch
 ) noexcept nogil:
-    """Find the pieces from text[at] on by lanes, at most so many or some more; none: use no lanes.
+    """Find the next pieces by lanes alone; none: they do not pay.
 
-    What lanes found of the whole text stays known, for one who comes back for it, and may begin in the
-    midst of a piece. Nothing far beyond what is found is read: where pieces depend on it, lanes are
-    not used.
+    What is read beyond a chunk is no more than a chunk, for who may begin again elsewhere: where
+    pieces depend on more, lanes do not pay.
     """
     cdef Chunk* chunk = source.chunk
-    cdef Py_ssize_t limit, piece
-    cdef bint is_found = seek_piece(chunk, at)
+    cdef Py_ssize_t limit = min(end, at + 2 * CHUNK)
     batch.count = 0
-    most = min(most + MOST_PIECES_A_WORD, BATCH_PIECES)
-    if not is_found and chunk.start < at < chunk.stop:
-        at = rejoin(source, text, at, end, batch)
-        if at == NOT_FOUND:
-            return
-        is_found = at < chunk.stop
-    if not is_found:
-        limit = min(end, at + 2 * CHUNK)
+    if not chunk.at == at < chunk.stop:
         if not scan_next_chunk(source, text, at, limit, min(end - at, CHUNK)):
             return
         if chunk.furthest > limit and limit < end:
-            forget_chunk(source, batch)
+            source.laned_from = chunk.start + CHUNK
+            chunk.start = chunk.at = chunk.stop = 0
             return
-    limit = add_from_chunk(source, text, end, NEAR, most, batch)
-    for piece in range(batch.count):
-        if batch.lookahead_end[piece] > limit and limit < end:
-            forget_chunk(source, batch)
-            return
-
-
-cdef void forget_chunk(Source* source, Batch* batch) noexcept nogil:
-    """Find nothing, and do without lanes for a while."""
-    source.laned_from = source.chunk.start + CHUNK
-    source.chunk.start = source.chunk.at = source.chunk.stop = 0
-    batch.count = 0
-
-
-cdef Py_ssize_t rejoin(
-    Source* source, const uint8_t* text, Py_ssize_t at, Py_ssize_t end, Batch* batch
-) noexcept nogil:
-    """Find pieces until one ends where one of the chunk does. Returns where; NOT_FOUND: not soon."""
-    cdef Py_ssize_t limit = min(end, at + NEAR)
-    while batch.count < REJOINED_PIECES:
-        batch.starts[batch.count] = at
-        at = scan_piece(source.scanner, text, at, limit, &batch.lookahead_end[batch.count])
-        if at < 0 or (batch.lookahead_end[batch.count] > limit and limit < end):
-            break
-        batch.ends[batch.count] = at
-        batch.count += 1
-        if at >= source.chunk.stop or seek_piece(source.chunk, at):
-            return at
-    batch.count = 0
-    return NOT_FOUND
+    add_from_chunk(source, text, end, BATCH_PIECES, batch)
 
 
 cdef inline bint scan_next_chunk(
@@ -272,23 +232,16 @@ cdef inline bint scan_next_chunk(
     return True
 
 
-cdef inline Py_ssize_t add_from_chunk(
-    Source* source, const uint8_t* text, Py_ssize_t end,
-    Py_ssize_t reach,       # in: bytes after the last piece that are read at most
-    Py_ssize_t most, Batch* batch
+cdef inline void add_from_chunk(
+    Source* source, const uint8_t* text, Py_ssize_t end, Py_ssize_t most, Batch* batch
 ) noexcept nogil:
-    """Add the next pieces of the chunk, to at most so many in all. Returns where reading ended."""
-    cdef Py_ssize_t count = batch.count, limit = end
-    cdef Py_ssize_t* starts = &batch.starts[count]
-    cdef Py_ssize_t* ends = &batch.ends[count]
-    batch.count += take_pieces(source.chunk, most - count, starts, ends)
-    if source.tells_lookahead and batch.count > count:
-        limit = min(end, batch.ends[batch.count - 1] + reach)
+    """Take the next pieces of the chunk, at most so many."""
+    batch.count = take_pieces(source.chunk, most, batch.starts, batch.ends)
+    if source.tells_lookahead and batch.count > 0:
         tell_lookahead(
-            source.scanner, text, limit, source.chunk, batch.count - count, starts, ends,
-            &batch.lookahead_end[count],
+            source.scanner, text, end, source.chunk, batch.count, batch.starts, batch.ends,
+            batch.lookahead_end,
         )
-    return limit
 
 
 cdef inline Py_ssize_t stream_pieces(

@@ -10,6 +10,9 @@ cdef enum:
     DECIDED_SLOTS = CHUNK + 64 + 6      # a byte names ends of up to six bytes before it
     MOST_PIECES_A_WORD = 64
     LEAST_LANED = 640           # bytes of a text: for fewer, scanning by the stream is as fast
+    # No decision on a piece read more bytes beyond the next piece's end, but where it `looked_far`.
+    # A byte names ends of up to six before it; four are those of a character.
+    MOST_BEYOND = 6 + 4
 
 # What tests leave out of the join, to see that each is needed.
 cdef enum:
@@ -33,6 +36,7 @@ cdef struct Chunk:
     Py_ssize_t furthest         # in the text: where it read at most
     bint lost                   # somewhere, a lane was
     uint64_t ends[ENDS_SLOTS]
+    uint64_t looked_far[ENDS_SLOTS]     # of ends: to find it, more than MOST_BEYOND after it was read
     uint8_t decided[DECIDED_SLOTS]
 
 
@@ -44,6 +48,9 @@ cdef void tell_lookahead(
     const Scanner* scanner, const uint8_t* text, Py_ssize_t end, const Chunk* chunk,
     Py_ssize_t count, const Py_ssize_t* starts, const Py_ssize_t* ends,
     Py_ssize_t* lookahead_ends
+) noexcept nogil
+cdef Py_ssize_t next_that_looked_far(
+    const Chunk* chunk, Py_ssize_t after, Py_ssize_t last
 ) noexcept nogil
 cdef bint seek_piece(Chunk* chunk, Py_ssize_t at) noexcept nogil
 cdef Py_ssize_t take_pieces(

@@ -9,7 +9,9 @@ Guarded by tests/kernels/test_lanes.py.
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdlib cimport free, malloc
 
-from cutline.kernels.base.common cimport char_bytes, is_continuation, load64, memcpy, memset
+from cutline.kernels.base.common cimport (
+    NOT_FOUND, char_bytes, is_continuation, load64, memcpy, memset,
+)
 from cutline.kernels.scan.lane_table cimport LOST, STATE_SHIFT
 from cutline.kernels.scan.scan cimport ScanTables, scan_piece
 
@@ -39,6 +41,7 @@ cdef void scan_chunk(
     run_lanes(scanner.lane_table, text + at, chunk.lane, chunk.decided)
     memset(chunk.decided + chunk.n, 0, 64 + 6)
     chunk.lost = mark_ends(chunk.decided, n_words, chunk.ends)
+    memset(chunk.looked_far, 0, n_words * sizeof(uint64_t))
     join(scanner, text, end, left_out, chunk)
 
 
@@ -155,6 +158,8 @@ cdef inline Py_ssize_t rescan_piece(
     chunk.n_rescanned += lookahead_end - start
     chunk.furthest = max(chunk.furthest, lookahead_end)
     if piece_end < chunk.n:
+        if lookahead_end - chunk.start > piece_end + MOST_BEYOND:
+            chunk.looked_far[piece_end >> 6] |= <uint64_t> 1 << (piece_end & 63)
         # What a lane reported of it need not hold for this piece: see tell_lookahead.
         for byte in range(4):
             chunk.decided[piece_end + byte] &= ~(1 << byte)
@@ -211,6 +216,27 @@ cdef void clear_ends(Chunk* chunk, Py_ssize_t start, Py_ssize_t stop) noexcept n
         word += 1
     if start < stop:
         chunk.ends[word] &= kept | ~((<uint64_t> 1 << (stop & 63)) - 1)
+
+
+cdef Py_ssize_t next_that_looked_far(
+    const Chunk* chunk, Py_ssize_t after, Py_ssize_t last
+) noexcept nogil:
+    """The first end beyond text[after], up to `last`, that may have been decided far beyond it.
+
+    NOT_FOUND: there is none. A piece that leaves the chunk always may.
+    """
+    cdef Py_ssize_t at = after + 1 - chunk.start, stop = min(last - chunk.start, chunk.n - 1)
+    cdef Py_ssize_t word = at >> 6
+    cdef uint64_t bits
+    while 64 * word <= stop:
+        bits = chunk.ends[word] & chunk.looked_far[word]
+        if word == at >> 6:
+            bits &= ~<uint64_t> 0 << (at & 63)
+        if bits != 0:
+            at = 64 * word + low_bit(bits)
+            return chunk.start + at if at <= stop else NOT_FOUND
+        word += 1
+    return last if after < last and chunk.start + chunk.n <= last else NOT_FOUND
 
 
 cdef bint seek_piece(Chunk* chunk, Py_ssize_t at) noexcept nogil:

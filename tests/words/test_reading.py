@@ -364,15 +364,6 @@ REFUSED: dict[str, tuple[Change, str]] = {
         f"a surrogate in {part}": (change, rf"{part} has the surrogate '\\ud800'")
         for part, change in SURROGATES.items()
     },
-    "eight groups": (
-        splitters(
-            *(
-                {"type": "Split", "pattern": {"String": one}, "behavior": "Contiguous"}
-                for one in "abcdefgh"
-            )
-        ),
-        "more than seven that are contiguous",
-    ),
     "no list of scores": (model(vocab={"a": 1}), "instead of tokens with scores"),
     "a surrogate": (model(vocab=[["<unk>", 0.0], ["\ud800", -1.0]]), "has surrogates"),
     "a newer Metaspace that loses blanks in words": (

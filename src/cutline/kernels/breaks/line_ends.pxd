@@ -4,7 +4,7 @@ Guarded by tests/kernels/test_lines.py.
 """
 
 from cutline.kernels.base.characters cimport Characters, char_at
-from cutline.kernels.base.common cimport load64, uint8_t, uint16_t, uint32_t, uint64_t
+from cutline.kernels.base.common cimport memcpy, uint8_t, uint16_t, uint32_t, uint64_t
 
 cdef enum:
     AT_ONCE = 16                # characters that vector instructions compare
@@ -26,7 +26,8 @@ cdef inline Py_ssize_t skip_back(
     cdef uint64_t ones = <uint64_t> -1 // ((<uint64_t> 1 << (8 * text.kind)) - 1), word
     while until - after >= at_once:
         # Of each character that is a newline, and of no one below the first, the top bit stays.
-        word = load64(data + (until - at_once) * text.kind) ^ ones * c"\n"
+        memcpy(&word, data + (until - at_once) * text.kind, 8)  # a character's bytes as they lie
+        word ^= ones * c"\n"
         if (word - ones) & ~word & ones << (8 * text.kind - 1):
             break
         until -= at_once

@@ -41,7 +41,8 @@ Which kernel reads what, room by room; a room reads only rooms above it::
     cut/
       longest_fit     text + batches + prefixes        -> the longest prefix within a budget
       overlap         text + longest_fit               -> how far back the next chunk may start
-      windows         text + longest_fit + overlap     -> cuts
+      whole_text      text + lanes + longest_fit       -> one prefix after another
+      windows         text + whole_text + overlap      -> cuts
     index/
       bitmaps.pxd     rank bitmaps: how many bits are set before a place
       text_index.pxd  the bitmaps of a text: characters, boundaries, tokens

@@ -14,6 +14,10 @@
 #include <intrin.h>
 #endif
 
+#if SIZE_MAX < UINT64_MAX
+#error "Cutline needs a 64-bit machine: sizes of buffers for long texts would overflow in 32 bits"
+#endif
+
 #define CUTLINE_NONE UINT32_MAX
 #define CUTLINE_NO_LIMIT ((Py_ssize_t)(SIZE_MAX >> 2))
 

@@ -11,7 +11,7 @@ from tests.conftest import short_or_long
 from tests.kernels.scanners import PACKAGED
 from tests.pretokenize.alphabets import ITEMS
 from tests.pretokenize.test_random_patterns import random_pattern
-from tests.vocabularies import encoding_of, random_ranks
+from tests.vocabularies import encoding_of, random_ranks, with_bytes
 
 LETTERS = ["a", "b", "c", "A", "1", "é", "中", "😀", " ", "\n"]
 # A decision on a newline looks as far as the blanks after it go.
@@ -45,29 +45,49 @@ def test_texts_whose_pieces_depend_on_what_is_far_ahead(pattern: str, n_vocabula
             assert_same_cuts(encoding, text, source.choice((4, 5, 7, 12, 40, 200)))
 
 
-@pytest.mark.parametrize(
-    "pattern",
-    [
-        r"a[ab]*$|a|b+|(?s:.)",
-        r"[ab]+$|ab?|b+|(?s:.)",
-        r"aa*b*$|a|b{1,20}|(?s:.)",
-        r"é[bé]*$|é|b{1,7}|(?s:.)",
-        r"(?:ab*)+$|ab|b+|(?s:.)",
-    ],
-)
+# Where a text is cut within a run of "b", the piece of the letter before it is longer.
+TAKEN_BACK = {
+    "ahead": r"a[ab]*$|a|b+|(?s:.)",
+    "runs": r"[ab]+$|ab?|b+|(?s:.)",
+    "few": r"aa*b*$|a|b{1,20}|(?s:.)",
+    "wide": r"é[bé]*$|é|b{1,7}|(?s:.)",
+    "pairs": r"(?:ab*)+$|ab|b+|(?s:.)",
+    "within a piece": r"xa+|a[ab]*$|a|b{1,3}|(?s:.)",
+}
+
+
+@pytest.mark.parametrize("pattern", TAKEN_BACK.values(), ids=TAKEN_BACK)
 @short_or_long("n_vocabularies", 12, 1_000)
 def test_boundaries_that_a_cut_far_beyond_takes_back(pattern: str, n_vocabularies: int) -> None:
-    # Where a text is cut within a run, the run begins earlier.
     source = random.Random(f"far beyond {pattern}")
-    letter = pattern.strip("(?:[")[0]
+    letter = "é" if "é" in pattern else "a"
     for _ in range(n_vocabularies):
         encoding = encoding_of(random_ranks(source, f"{letter}bx".encode()), pattern)
-        for longest in (3, 12, 40, 600):
+        for longest in (3, 12, 40):
             text = ""
             while len(text) < 1_500:
                 before = source.choice(("x", "b", "xx", ""))
-                text += before + letter * source.randint(1, 2) + "b" * source.randint(0, longest)
+                text += before + letter * source.randint(1, 4) + "b" * source.randint(0, longest)
             assert_same_cuts(encoding, text, source.choice((4, 5, 9, 30)))
+
+
+@pytest.mark.parametrize("pattern", TAKEN_BACK.values(), ids=TAKEN_BACK)
+def test_decisions_that_look_hundreds_of_bytes_ahead(pattern: str) -> None:
+    encoding = encoding_of(with_bytes((b"bb", b"ab", b"abb", b"aab")), pattern)
+    for n in (179, 200, 280, 340):
+        for n_letters in (1, 2):
+            # In so many, most runs are within one lane.
+            assert_same_cuts(encoding, ("x" + "a" * n_letters + "b" * 705) * 60 + "x", n)
+
+
+@pytest.mark.parametrize("pattern", TAKEN_BACK.values(), ids=TAKEN_BACK)
+def test_the_end_of_a_text_that_lanes_do_not_pay_for(pattern: str) -> None:
+    ranks = with_bytes((b"y" * 16, b"bb", b"ab", b"abb", b"aab"))
+    encoding = encoding_of(ranks, "y+|" + pattern)
+    for n_letters in range(0, 40, 3):
+        text = "y" * 40_000 + ("xaa" + "b" * n_letters) * (600 // (3 + n_letters)) + "x"
+        for n in (20, 25, 64):
+            assert_same_cuts(encoding, text, n)
 
 
 @short_or_long("n_patterns", 12, 3_000)

@@ -121,7 +121,7 @@ def test_threads_end_their_work_when_nobody_waits_for_it() -> None:
 
 @pytest.fixture
 def signals() -> Iterator[list[int]]:
-    """A signal each millisecond: the list gets those that Python has handled.
+    """Signals one after another: the list gets those that Python has handled.
 
     The handler raises when that is the third.
     """
@@ -144,7 +144,7 @@ def signals() -> Iterator[list[int]]:
 def test_a_long_call_can_be_interrupted(call: Callable[[], Any], signals: list[int]) -> None:
     # A kernel that never looks handles one signal, when it is done.
     signals += [0] * 3
-    signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+    signal.setitimer(signal.ITIMER_REAL, 0.0003, 0.0003)
     call()
     assert len(signals) > 3 + 3
     for kept in (2, 0):

@@ -8,13 +8,16 @@ from fuzz.subjects import Subject, reference_count, subject
 from tests.oracles import greedy_spans, longest_fit
 
 MAX_CHARACTERS = 48
+WHOLE_TEXT = 1_500  # characters: six lanes scan it
 
 
 def run(data: bytes) -> None:
     if len(data) < 4:
         return
     chosen, n = subject(data[0]), data[1] % 12 + 1
-    text = chosen.text(0, data[3:])[:MAX_CHARACTERS]
+    text = chosen.text(0, data[3:])
+    check_whole_text(chosen, text, n, data[2] % n)
+    text = text[:MAX_CHARACTERS]
     check_cut(chosen, text, n, data[2] % (len(text) + 1))
     check_chunks(chosen, text, n, data[2] % n)
 
@@ -37,3 +40,18 @@ def check_chunks(chosen: Subject, text: str, n: int, overlap: int) -> None:
         assert chunk.text == text[chunk.start_index : chunk.end_index]
         assert chunk.token_count == chosen.count(chunk.text) <= n
         assert chunk.token_count == reference_count(chosen, chunk.text)
+
+
+def check_whole_text(chosen: Subject, text: str, n: int, overlap: int) -> None:
+    """Chunks of a longer text end where cuts do that are looked for one by one."""
+    if not text:
+        return
+    text = (text * (WHOLE_TEXT // len(text) + 1))[: 2 * WHOLE_TEXT]
+    try:
+        chunks = chosen.ours.split(text, n, overlap)
+    except BudgetError:
+        return
+    for chunk in chunks:
+        assert chosen.ours.split_at(text, n, chunk.start_index) == chunk.end_index
+        assert chunk.token_count == chosen.ours.count(chunk.text)
+    assert chunks[-1].end_index == len(text)

@@ -57,7 +57,7 @@ TAKEN_BACK = {
 
 
 @pytest.mark.parametrize("pattern", TAKEN_BACK.values(), ids=TAKEN_BACK)
-@short_or_long("n_vocabularies", 12, 1_000)
+@short_or_long("n_vocabularies", 12, 300)
 def test_boundaries_that_a_cut_far_beyond_takes_back(pattern: str, n_vocabularies: int) -> None:
     source = random.Random(f"far beyond {pattern}")
     letter = "é" if "é" in pattern else "a"

@@ -11,7 +11,7 @@ from tests.conftest import short_or_long
 from tests.kernels.scanners import PACKAGED
 from tests.pretokenize.alphabets import ITEMS
 from tests.pretokenize.test_random_patterns import random_pattern
-from tests.vocabularies import encoding_of, random_ranks
+from tests.vocabularies import encoding_of, random_ranks, with_bytes
 
 LETTERS = ["a", "b", "c", "A", "1", "é", "中", "😀", " ", "\n"]
 # A decision on a newline looks as far as the blanks after it go.
@@ -68,6 +68,16 @@ def test_boundaries_that_a_cut_far_beyond_takes_back(pattern: str, n_vocabularie
                 before = source.choice(("x", "b", "xx", ""))
                 text += before + letter * source.randint(1, 2) + "b" * source.randint(0, longest)
             assert_same_cuts(encoding, text, source.choice((4, 5, 9, 30)))
+
+
+@pytest.mark.parametrize("n", [1_000, 1_500])
+def test_a_piece_that_looked_far_and_is_the_last_of_its_chunk_of_lanes(n: int) -> None:
+    # Its end is at the last seam; the end after it, which is the chunk's last one, is undone.
+    runs = (letter * 2**k for letter in (b"b", b"x") for k in range(1, 6))
+    encoding = encoding_of(with_bytes((*runs, b"bx", b"bxbx")), r"a[bx]*$|a|b+|x+|(?s:.)")
+    seam = 5 * 5_440
+    text = "c" * (seam - 1) + "a" + "b" * 3_000 + "x" * 3_000 + "bx" * 2_000 + "y"
+    assert_same_cuts(encoding, text, n)
 
 
 @short_or_long("n_patterns", 12, 3_000)

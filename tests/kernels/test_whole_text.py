@@ -90,6 +90,16 @@ def test_the_end_of_a_text_that_lanes_do_not_pay_for(pattern: str) -> None:
             assert_same_cuts(encoding, text, n)
 
 
+@pytest.mark.parametrize("n", [1_000, 1_500])
+def test_a_piece_that_looked_far_and_is_the_last_of_its_chunk_of_lanes(n: int) -> None:
+    # Its end is at the last seam; the end after it, which is the chunk's last one, is undone.
+    runs = (letter * 2**k for letter in (b"b", b"x") for k in range(1, 6))
+    encoding = encoding_of(with_bytes((*runs, b"bx", b"bxbx")), r"a[bx]*$|a|b+|x+|(?s:.)")
+    seam = 5 * 5_440
+    text = "c" * (seam - 1) + "a" + "b" * 3_000 + "x" * 3_000 + "bx" * 2_000 + "y"
+    assert_same_cuts(encoding, text, n)
+
+
 @short_or_long("n_patterns", 12, 3_000)
 def test_random_patterns(n_patterns: int) -> None:
     source = random.Random(151)

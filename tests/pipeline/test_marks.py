@@ -149,3 +149,18 @@ def test_a_cut_at_the_end_of_a_window_sees_what_composes_after_it(n: int, after:
         best = max(at for at, count in enumerate(counts) if count <= n)
         assert encoding.split_at(text, n) == best == encoding.intervals(text).split_at(0, n)
         assert encoding.encode_ordinary(text) == tokenizer.encode(text).ids
+
+
+@pytest.mark.parametrize("kind", ["command-r", "scripts apart", "over characters"])
+def test_an_added_token_that_a_step_first_makes_covers_all_its_characters(kind: str) -> None:
+    tokenizer = build(kind) if kind == "scripts apart" else KINDS[kind]()
+    if kind == "scripts apart":
+        tokenizer.normalizer = norm.NFC()
+    tokenizer.add_tokens([tokenizers.AddedToken("[E\u0301]", normalized=True)])
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    for before in ("", "E\u0301]", "\u0301"):
+        text = before + "[E\u0301]" * 60
+        counts = by_definition(tokenizer, text, 0)
+        for n in (1, 5, 20, 40):
+            best = max(at for at, count in enumerate(counts) if count <= n)
+            assert encoding.split_at(text, n) == best == encoding.intervals(text).split_at(0, n)

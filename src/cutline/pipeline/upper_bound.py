@@ -130,8 +130,10 @@ class UpperBound:
 
     def _limit_in(self, encoder: TextEncoder, text: str, n: int, marks: set[int]) -> int | None:
         """Return the bound if this prefix of the text determines it, else None."""
-        has_added = any(finder.may_find(text) for finder in self._finders)
         traced = trace(Traced.of(text), self._spec.normalizer)
+        has_added = any(
+            finder.may_find(text) or finder.may_find(traced.text) for finder in self._finders
+        )
         written = set(traced.text.encode())
         if self._spec.marks_words:
             written.add(ord(" "))

@@ -223,7 +223,8 @@ cdef Py_ssize_t next_that_looked_far(
 ) noexcept nogil:
     """The first end beyond text[after], up to `last`, that may have been decided far beyond it.
 
-    NOT_FOUND: there is none. A piece that leaves the chunk always may.
+    NOT_FOUND: there is none. A piece that leaves the chunk always may; where the chunk stops is none
+    of its `ends`.
     """
     cdef Py_ssize_t at = after + 1 - chunk.start, stop = min(last - chunk.start, chunk.n - 1)
     cdef Py_ssize_t word = at >> 6
@@ -236,7 +237,12 @@ cdef Py_ssize_t next_that_looked_far(
             at = 64 * word + low_bit(bits)
             return chunk.start + at if at <= stop else NOT_FOUND
         word += 1
-    return last if after < last and chunk.start + chunk.n <= last else NOT_FOUND
+    stop = chunk.stop - chunk.start
+    if after < last == chunk.stop and (
+        stop >= chunk.n or chunk.looked_far[stop >> 6] >> (stop & 63) & 1
+    ):
+        return last
+    return NOT_FOUND
 
 
 cdef bint seek_piece(Chunk* chunk, Py_ssize_t at) noexcept nogil:

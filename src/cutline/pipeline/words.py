@@ -23,6 +23,7 @@ from cutline.normalizing import SPACE, Step, Strip, Traced, normalize, trace
 from cutline.pipeline.marks import sorts_marks
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.stand_alone import tokens_stand_alone
+from cutline.pipeline.tokens_of_slices import slices_may_have
 from cutline.pipeline.unigram_cover import UnigramCover
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.text_encoder import TextEncoder
@@ -131,13 +132,15 @@ class WordPipeline(Pipeline):
         return _SafePoints(self)
 
     def may_have_tokens(self, text: str) -> bool:
-        """Return whether a text may have added tokens."""
+        """Return whether a text, or a slice of it, may have added tokens."""
         if not self.ordinary_finders:
             return False
-        normalized = normalize(text, self.spec.normalizer)
-        return any(
-            finder.may_find(text) or finder.may_find(normalized) for finder in self.ordinary_finders
-        )
+        steps = self.spec.normalizer
+        normalized = normalize(text, steps)
+        if any(one.may_find(text) or one.may_find(normalized) for one in self.ordinary_finders):
+            return True
+        tokens = self.finder_of_normalized.texts
+        return bool(tokens) and slices_may_have(tokens, steps, text)
 
     # Parts of texts
 

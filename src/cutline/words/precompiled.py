@@ -314,6 +314,10 @@ class Precompiled:
         """See `Step.keeps_slices`."""
         if self.apply(text) != text or text.translate(_parsed(self.charsmap).singles) != text:
             return False
+        return self.acts_alone(text)
+
+    def acts_alone(self, text: str) -> bool:
+        """Return whether each character of a text and of its slices is changed on its own."""
         return not any(
             self.opens(character) for found in _clusters(text) for character in found.group()[:-1]
         )

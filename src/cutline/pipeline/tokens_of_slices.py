@@ -1,0 +1,79 @@
+"""Whether a slice of a text may have added tokens that the text has not.
+
+Source: docs/words.md, "Added tokens".
+"""
+
+import unicodedata
+from collections.abc import Collection
+from typing import Final
+
+from cutline.normalizing import (
+    Form,
+    Lower,
+    NewerForm,
+    Replace,
+    Spell,
+    Step,
+    Strip,
+    Unknown,
+)
+from cutline.words.precompiled import Precompiled
+from cutline.words.steps import ByCharacter, Collapse, ReplaceEach
+
+__all__ = ["base_letters", "slices_may_have"]
+
+_ALONE: Final = (Lower, Strip, ByCharacter, ReplaceEach, Spell, Unknown)
+_KEEP_BASES: Final = (Form, Lower, Strip, ByCharacter)
+_composes: Final = Form("NFC").composes
+
+
+def slices_may_have(tokens: Collection[str], steps: tuple[Step, ...], text: str) -> bool:
+    """Return whether a normalized slice may have one of the tokens, which the whole has not.
+
+    Cost: linear in the text.
+    """
+    changed = text
+    for step in steps:
+        if not _acts_alone(step, changed) and not step.keeps_slices(changed):
+            break
+        changed = step.apply(changed)
+    else:
+        return False  # each slice becomes a part of what the text becomes
+    if not all(isinstance(one, _KEEP_BASES) and not isinstance(one, NewerForm) for one in steps):
+        return True
+    for step in steps:
+        text = step.apply(text)
+    bases = base_letters(text)
+    return any(base_letters(token) in bases for token in tokens)
+
+
+def _acts_alone(step: Step, text: str) -> bool:
+    """Return whether a step makes of each slice of a text a part of what it makes of the text."""
+    match step:
+        case Replace():
+            return len(step.old) == 1
+        case Collapse():
+            return step.new == " "
+        case Precompiled():
+            return step.acts_alone(text)
+        case _:
+            return isinstance(step, _ALONE)
+
+
+def base_letters(text: str) -> str:
+    """Write what is left of characters without marks and composing vowels, in lower case.
+
+    It does not depend on what composes, or changes places, with what.
+    """
+    return text.translate({ord(one): _base(one) for one in set(text)})
+
+
+def _base(character: str) -> str:
+    return _letters_of(Lower().apply(_letters_of(character)).casefold())
+
+
+def _letters_of(text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", text)
+    return "".join(
+        one for one in decomposed if unicodedata.category(one)[0] != "M" and not _composes(one)
+    )

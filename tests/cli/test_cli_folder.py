@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -167,7 +167,8 @@ def test_a_run_that_is_killed_and_run_again_gives_the_same_file(
 
 
 def stored(path: Path) -> Iterator[tuple[str, int, str]]:
-    yield from sqlite3.connect(path).execute("SELECT file, start_index, text FROM chunks")
+    with closing(sqlite3.connect(path)) as store:
+        yield from store.execute("SELECT file, start_index, text FROM chunks")
 
 
 def test_a_store_that_is_filled_in_two_runs_has_each_chunk_once(

@@ -179,14 +179,19 @@ def test_imports_are_read_from_python_and_cython() -> None:
     assert room_of("cutline.tables.build") == "tables"
 
 
+def words_printed_by(program: str) -> list[str]:
+    """Run a program in a process of its own."""
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+
 def test_what_few_programs_need_is_imported_when_they_need_it() -> None:
     program = (
         "import sys, cutline\n"
         "cutline.get_encoding('o200k_base').split('one two three', 2)\n"
         "print(*sys.modules)"
     )
-    command = [sys.executable, "-c", program]
-    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    loaded = words_printed_by(program)
     rare = {"regex", "platformdirs", "tempfile", "concurrent.futures"}
     rare |= {"cutline.pretokenize.automaton", "cutline.pretokenize.rewriting"}
     rare |= {"cutline.training", "cutline.formats", "cutline.pipeline", "cutline.normalizing"}
@@ -200,8 +205,7 @@ def test_a_count_needs_neither_numpy_nor_much_else() -> None:
         "    cutline.get_encoding(name).count('one two three')\n"
         "print(*sys.modules)"
     )
-    command = [sys.executable, "-c", program]
-    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    loaded = words_printed_by(program)
     late = {"numpy", "ahocorasick", "dataclasses", "inspect", "hashlib", "json", "difflib"}
     late |= {"pathlib", "cutline.spec", "cutline.pretokenize", "cutline.tables.bpe_tables"}
     assert not late.intersection(loaded)
@@ -214,8 +218,7 @@ def test_the_first_chunks_are_made_without_libraries_that_take_long() -> None:
         "assert cutline.TextChunker('o200k_base', 4)('one two three four five six')\n"
         "print(*sys.modules)"
     )
-    command = [sys.executable, "-c", program]
-    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    loaded = words_printed_by(program)
     assert not {"numpy", "dataclasses", "inspect", "hashlib", "json", "pathlib"} & {*loaded}
 
 
@@ -270,8 +273,7 @@ def test_a_first_call_imports_only_what_it_needs(before: str, call: str) -> None
         f"encoding.{call}\n"
         "print(*set(sys.modules) - old)"
     )
-    command = [sys.executable, "-c", program]
-    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    loaded = words_printed_by(program)
     new = {name for name in loaded if not name.startswith("cutline.kernels.")}
     assert new <= AFTER[before][call]
 
@@ -287,10 +289,7 @@ def test_ints_of_ids_are_made_when_an_id_first_comes() -> None:
         "again = encoding.encode(' Kurfürstendamm, 中文 and what else')\n"
         "print(new, all(map(lambda a, b: a is b, tokens, again)), max(tokens))"
     )
-    command = [sys.executable, "-c", program]
-    new, shared, highest = subprocess.run(
-        command, capture_output=True, text=True, check=True
-    ).stdout.split()
+    new, shared, highest = words_printed_by(program)
     assert int(new) < 1000 < int(highest)
     assert shared == "True" or not getattr(sys, "_is_gil_enabled", lambda: True)()
 
@@ -325,8 +324,7 @@ def test_chunks_of_text_need_neither_numpy_nor_parsers() -> None:
         "assert get_encoding('o200k_base').n_vocab == 200_019\n"
         "print(*sys.modules)"
     )
-    command = [sys.executable, "-c", program]
-    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    loaded = words_printed_by(program)
     late = {"numpy", "regex", "subprocess", "difflib", "dataclasses"}
     late |= {"cutline.chunking.code_structure"}
     assert not late.intersection(loaded)

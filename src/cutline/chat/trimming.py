@@ -14,7 +14,7 @@ from typing import Any, get_args
 from cutline.chat.protocols import ChatFormat, Message, Tool, need_chat_format
 from cutline.chat.removals import Removals, Unit, first_that_fits
 from cutline.chat.turns import check_messages
-from cutline.checks import checked_integer
+from cutline.checks import checked_budget
 from cutline.errors import BudgetError
 
 __all__ = ["Trimmed", "trim"]
@@ -150,8 +150,8 @@ def trim(
     need_chat_format(chat_format, "chat_format")
     given = list(messages)
     check_messages(given)
-    max_tokens, reserve = _number("max_tokens", max_tokens), _number("reserve", reserve)
-    room = max_tokens - reserve - _number("summary_tokens", summary_tokens)
+    max_tokens, reserve = checked_budget(max_tokens), checked_budget(reserve, "reserve")
+    room = max_tokens - reserve - checked_budget(summary_tokens, "summary_tokens")
     _check_options(unit, priority, low_water, summarize is not None, summary_tokens)
     stays = frozenset(_place(i, given, "pinned") for i in pinned)
     ranks = {_place(i, given, "priority"): rank for i, rank in (priority or {}).items()}
@@ -306,18 +306,6 @@ def _too_much(
         f"instructions, the tools, what is pinned, and {last}; raise the budget, pin less, or "
         f"{way_out}"
     )
-
-
-def _number(name: str, value: int) -> int:
-    """Return an option as an int.
-
-    Raises:
-        ValueError: it is negative.
-    """
-    value = checked_integer(value, name)
-    if value < 0:
-        raise ValueError(f"{name} must be 0 or more, got {value}")
-    return value
 
 
 def _place(i: int, messages: list[Message], option: str) -> int:

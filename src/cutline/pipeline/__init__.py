@@ -9,6 +9,8 @@
     upper_bound.py   an upper bound for the end of a slice without safe split points
     longest_fit.py   the longest fitting slice there, if steps work on single letters
     marks.py         a bound among many marks on one letter
+    stand_alone.py   whether an added token is found wherever its text is
+    tokens_of_slices.py  whether slices may have added tokens that the text has not
     offsets.py       the characters that each token comes from
 
 docs/tokenizers.md says what is exact, and why.

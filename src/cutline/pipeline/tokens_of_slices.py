@@ -27,8 +27,16 @@ _KEEP_BASES: Final = (Form, Lower, Strip, ByCharacter)
 _composes: Final = Form("NFC").composes
 
 
-def slices_may_have(tokens: Collection[str], steps: tuple[Step, ...], text: str) -> bool:
+def slices_may_have(
+    tokens: Collection[str], steps: tuple[Step, ...], text: str, normalized: str
+) -> bool:
     """Return whether a normalized slice may have one of the tokens, which the whole has not.
+
+    Args:
+        tokens: in their normal form.
+        steps: the normalizer.
+        text: any text.
+        normalized: what the steps make of it.
 
     Cost: linear in the text.
     """
@@ -41,9 +49,7 @@ def slices_may_have(tokens: Collection[str], steps: tuple[Step, ...], text: str)
         return False  # each slice becomes a part of what the text becomes
     if not all(isinstance(one, _KEEP_BASES) and not isinstance(one, NewerForm) for one in steps):
         return True
-    for step in steps:
-        text = step.apply(text)
-    bases = base_letters(text)
+    bases = base_letters(normalized)
     return any(base_letters(token) in bases for token in tokens)
 
 

@@ -140,7 +140,7 @@ class WordPipeline(Pipeline):
         if any(one.may_find(text) or one.may_find(normalized) for one in self.ordinary_finders):
             return True
         tokens = self.finder_of_normalized.texts
-        return bool(tokens) and slices_may_have(tokens, steps, text)
+        return bool(tokens) and slices_may_have(tokens, steps, text, normalized)
 
     # Parts of texts
 

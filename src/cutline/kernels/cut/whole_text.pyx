@@ -4,7 +4,7 @@ Most chunks begin at a boundary of the whole text, and scans are memoryless: the
 text's from there on. Why the chunks are those of `longest_fit`: docs/cutting.md, "The pieces of the
 whole text".
 
-Guarded by tests/test_split.py.
+Guarded by tests/kernels/test_whole_text.py.
 """
 
 from libc.stdlib cimport free

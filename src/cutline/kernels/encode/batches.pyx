@@ -13,9 +13,8 @@ from cython cimport auto_pickle
 from libc.stdlib cimport free, malloc
 
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, LONGER, MERGE_LIMIT, NO_LIMIT, NO_MEMORY, NONE, NOT_FOUND, SHORT_PIECE, Key,
-    barrier, char_bytes, grow, last_key, likely, memcpy, memset, padded_key, prefetch, short_key,
-    uint16_t, unlikely, write_key,
+    INTERRUPTED, LONGER, MERGE_LIMIT, NO_MEMORY, NONE, SHORT_PIECE, Key, barrier, char_bytes, grow,
+    last_key, likely, memcpy, memset, padded_key, prefetch, short_key, uint16_t, unlikely, write_key,
 )
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.bpe.backtracking cimport backtrack

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 from cutline.chunking.chunk_run import ChunkRun
 from cutline.chunking.levels import Level
 from cutline.chunking.outline import PLAIN, Outline
-from cutline.chunking.plain_finder import CutsAtBreaks, PlainFinder
+from cutline.chunking.plain_finder import CutsAtBreaks, PlainFinder, is_known
 from cutline.chunking.rules import Rules
 from cutline.chunking.stretch import END, Stretch
 from cutline.chunks import Chunk, too_large
@@ -88,7 +88,13 @@ class ChunkFinder:
         self._end, self._end_name = len(text), end_name
         self._levels = (*outline.levels, *rules.levels)
         self._plain: PlainFinder | None = None
-        sending, others = self._sending, self._others
+        self._begin_plain(text, counter, rules, offset, end_name)
+
+    def _begin_plain(
+        self, text: str, counter: SliceCounter, rules: Rules, offset: int, end_name: str
+    ) -> None:
+        """Make what finds many chunks at once, if the rules and the counter are such."""
+        sending, others, outline = self._sending, self._others, self._outline
         is_plain = rules.keeps_ends and not rules.chunk_overlap and outline is PLAIN
         is_plain = is_plain and (sending is None or sending.is_before)
         if is_plain and isinstance(counter, IntervalCounter) and _are_indexed(others):
@@ -100,6 +106,13 @@ class ChunkFinder:
             and isinstance(counter, CutsAtBreaks)
         ):
             self._plain = PlainFinder(text, counter, (), rules, offset, end_name)
+        elif (
+            rules.is_plain
+            and not (rules.chunk_overlap or others or rules.stable)
+            and isinstance(counter, IntervalCounter)
+            and all(map(is_known, rules.levels))
+        ):
+            self._plain = PlainFinder(text, counter, (), rules, offset, end_name, outline=outline)
 
     def _obey(self, rules: Rules) -> None:
         """Make what counts by some rules; of the first ones only the chunk size may change."""

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from cutline.chunks import Chunk
-from cutline.kernels.base.chunks import chunk_numbers, chunk_texts, make_chunks
+from cutline.kernels.base.chunks import chunk_numbers, chunk_texts, make_chunk, make_chunks
 from cutline.template import SENT_TOKENS
+
+if TYPE_CHECKING:
+    from cutline.chunking.outline import Outline
 
 __all__ = ["ChunkRun", "each_chunk"]
 
 
 class ChunkRun:
-    """Chunks of a text, each of which begins where the one before ends, without headings.
+    """Chunks of a text, each of which begins where the one before ends.
 
     Args:
         text: the text, or a window of it.
@@ -22,9 +26,11 @@ class ChunkRun:
         offset: where `text` lies in the whole text.
         index: of the first chunk.
         sent: the tokens that are sent for each, where that is more than its own.
+        outline: the text's structure, which gives chunks headings and metadata; None: there is
+            none, and what follows tells all.
     """
 
-    __slots__ = ("_index", "_names", "_offset", "_rows", "_text", "sent")
+    __slots__ = ("_index", "_names", "_offset", "_rows", "_text", "outline", "sent")
 
     def __init__(
         self,
@@ -34,6 +40,7 @@ class ChunkRun:
         offset: int,
         index: int,
         sent: Sequence[int] | None = None,
+        outline: Outline | None = None,
     ) -> None:
         self._text = text
         self._rows = rows
@@ -41,11 +48,14 @@ class ChunkRun:
         self._offset = offset
         self._index = index
         self.sent = sent
+        self.outline = outline
 
     def __len__(self) -> int:
         return len(self._rows) // 4
 
     def __iter__(self) -> Iterator[Chunk]:
+        if self.outline is not None:
+            return self._outlined(self.outline)
         chunks = make_chunks(
             Chunk, self._text, self._rows, self._names, offset=self._offset, index=self._index
         )
@@ -53,6 +63,16 @@ class ChunkRun:
             for chunk, tokens in zip(chunks, self.sent, strict=True):
                 chunk.metadata[SENT_TOKENS] = tokens  # type: ignore[index]
         return iter(chunks)
+
+    def _outlined(self, outline: Outline) -> Iterator[Chunk]:
+        numbers = self._rows.tolist()
+        rows = zip(*(numbers[column::4] for column in range(4)), strict=True)
+        for index, (start, end, tokens, place) in enumerate(rows, self._index):
+            metadata = {"boundary": self._names[place], **outline.metadata(start, end)}
+            yield make_chunk(
+                Chunk, self._text, start, end, self._offset, tokens, index,
+                outline.headings_at(start), metadata,
+            )  # fmt: skip
 
     @property
     def last(self) -> tuple[int, int]:
@@ -87,7 +107,8 @@ class ChunkRun:
         """Return the chunks at these places of the run."""
         sent = None if self.sent is None else self.sent[first:until]
         rows = self._rows[4 * first : 4 * until]
-        return ChunkRun(self._text, rows, self._names, self._offset, self._index + first, sent)
+        index = self._index + first
+        return ChunkRun(self._text, rows, self._names, self._offset, index, sent, self.outline)
 
 
 def each_chunk(found: Iterable[Chunk | ChunkRun]) -> Iterator[Chunk]:

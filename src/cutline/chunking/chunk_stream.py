@@ -65,7 +65,10 @@ class ChunkStream:
             if run := finder.next_chunks(self._floor - base, until - base, self._index):
                 self._index += len(run)
                 self._start, self._floor = run.last
-                yield run
+                if run.outline is None:
+                    yield run
+                else:
+                    yield from run
                 continue
             floor = base + finder.skip_space(self._floor - base)
             if floor >= until:

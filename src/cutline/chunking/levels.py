@@ -297,6 +297,10 @@ class BitmapLevel(Level):
         self.name = name
         self._bitmap = bitmap
 
+    def little_endian(self) -> bytes:
+        """Return the bits, the first of eight the lowest of a byte."""
+        return bitarray(self._bitmap, endian="little").tobytes()
+
     def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
         """Yield the set bits: see `Level`."""
         return self._bitmap.search(1, start + 1, end + 1)

@@ -1,12 +1,15 @@
 """The structure of a text during chunking: levels, units to keep whole, headings."""
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
+from functools import cached_property
 
 from bitarray import bitarray
 
 from cutline.chunking.levels import BitmapLevel
 from cutline.chunking.structure import Structure, enclosing
+from cutline.kernels.breaks.outlined import Places
 from cutline.protocols import SliceCounter
 
 __all__ = ["PLAIN", "Outline"]
@@ -35,6 +38,13 @@ class Outline:
         self._starts = [start for start, _ in self._units]
         self._outer = enclosing(self._units)
 
+    @cached_property
+    def places(self) -> Places:
+        """The levels and the units, for a kernel."""
+        bitmaps = [level.little_endian() for level in self.levels]
+        starts, ends = array("q", self._starts), array("q", (end for _, end in self._units))
+        return Places(bitmaps, starts, ends)
+
     def is_closed(self, place: int) -> bool:
         """Return whether an overlap must not begin here: its text would be misread."""
         return self._has_closed and self._kind_around(place) in _CLOSED_KINDS
@@ -53,13 +63,13 @@ class Outline:
         units = self._units
         place = bisect_left(self._starts, fit_end) - 1  # all around it enclose the last before it
         found: list[int] = []
-        while place >= 0:
+        while place >= 0 and units[place][0] >= first:
             if units[place][1] > fit_end:
                 found.append(place)
             place = self._outer[place]
         for place in reversed(found):
             start, end = units[place]
-            if start >= first and counter.count(start, end) <= budget:
+            if counter.count(start, end) <= budget:
                 return start
         return fit_end
 

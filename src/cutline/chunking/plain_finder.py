@@ -2,7 +2,8 @@
 
 It does so at all levels before the first that is not its own, such as a regular expression. If none
 of them fills a chunk, it returns the end of the longest fitting prefix, and only the best boundary
-of the other levels up to there remains to be found.
+of the other levels up to there remains to be found. The levels of a structure come before; then
+there are no others.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ from cutline.chunking.levels import (
 from cutline.chunking.rules import ENDLESS, Rules
 from cutline.counting import IntervalCounter
 from cutline.kernels.breaks.best_break import cut_at_breaks
+from cutline.kernels.breaks.outlined import cut_at_places
 
 if TYPE_CHECKING:
+    from cutline.chunking.outline import Outline
     from cutline.chunking.sending import Sending
     from cutline.counting.units import UnitSlices
 
@@ -69,6 +72,8 @@ class PlainFinder:
         offset: the text's offset in the source.
         end: the name of the boundary at the end of the last chunk.
         sending: what is sent for a slice, with nothing after it; None: the slice alone.
+        outline: the text's structure, if it has one: for an `IntervalCounter` and levels that
+            all are known, with nothing else that limits a chunk, and not for `stable`.
     """
 
     def __init__(
@@ -80,8 +85,10 @@ class PlainFinder:
         offset: int,
         end: str,
         sending: Sending | None = None,
+        outline: Outline | None = None,
     ) -> None:
         self._text = text
+        self._outline = outline
         self._sending = sending
         self._counter = counter
         self._others = [
@@ -95,7 +102,8 @@ class PlainFinder:
         known = [level for level in first if isinstance(level, BreakLevel)]
         self.other_levels = rules.levels[len(known) :]
         self._kinds = array("i", [level.kind for level in known])
-        self._names = (*(level.name for level in known), end)
+        first_levels = () if outline is None else outline.levels
+        self._names = (*(level.name for level in (*first_levels, *known)), end)
         self._size = rules.chunk_size
         self._stable = rules.stable
         self._min_fill = float(rules.min_fill)
@@ -131,9 +139,8 @@ class PlainFinder:
             return None
         if fit_end != _NOWHERE:
             self._stuck = (rows[-3], fit_end)
-        return ChunkRun(
-            self._text, rows, names, self._offset, index, None if self._sending is None else sent
-        )
+        tokens_sent = None if self._sending is None else sent
+        return ChunkRun(self._text, rows, names, self._offset, index, tokens_sent, self._outline)
 
     def _at_breaks(self, floor: int, until: int, sent: array[int]) -> tuple[memoryview, int]:
         """Find the chunks up to one without a break, and what is sent for each.
@@ -143,6 +150,10 @@ class PlainFinder:
         counter, sending, more = self._counter, self._sending, array("q")
         if not isinstance(counter, IntervalCounter):
             return counter.cut_at_breaks(floor, until, self._size, self._min_fill, self._kinds)
+        if self._outline is not None:
+            size, places = self._size, self._outline.places
+            rows = cut_at_places(counter, places, floor, until, size, self._min_fill, self._kinds)
+            return rows, _NOWHERE
         rows, fit_end = cut_at_breaks(
             counter, floor, until, self._size, self._min_fill, self._kinds, self._stable,
             self._others, None if sending is None else partial(sending.limits_from, more),

@@ -2,8 +2,18 @@
 
 from cutline.kernels.base.common cimport int64_t
 from cutline.kernels.breaks.stable cimport Candidates
+from cutline.kernels.encode.batches cimport OwnedState
+from cutline.kernels.index.interval cimport Intervals
 from cutline.kernels.index.slices cimport SafePoint
 from cutline.kernels.index.text_index cimport Query, TextIndex
+
+# Whether a slice fits, if it is known.
+cdef enum:
+    FITS = 1
+    DOES_NOT = 0
+
+cdef enum:
+    MOST_CUTS = 256             # at a time
 
 # Units.
 cdef enum:
@@ -29,6 +39,18 @@ cdef struct Break:
     Py_ssize_t longest          # without an end: the end of the longest that fits
 
 
+cdef object take_limit(Limit* limit, Intervals counter, Py_ssize_t most)
+cdef void give_back(Intervals counter, OwnedState owned)
+cdef Py_ssize_t last_place(Limit* limits, int n_limits, Py_ssize_t start) noexcept nogil
+cdef Py_ssize_t longest_nearby(
+    Limit* limits, int n_limits, Py_ssize_t start, Py_ssize_t bound
+) noexcept nogil
+cdef int fits(
+    Limit* limits, int n_limits, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* tokens
+) noexcept nogil
+cdef bint counted(
+    Limit* limit, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* tokens
+) noexcept nogil
 cdef Break chosen_break(
     Limit* limits, int n_limits, Candidates* candidates, Py_ssize_t start, double min_fill,
     const int* kinds, int n_kinds, bint stable

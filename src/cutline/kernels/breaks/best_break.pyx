@@ -28,9 +28,6 @@ from cutline.kernels.index.text_index cimport Query, TextIndex, byte_at
 cdef enum:
     FAR = 256                   # characters between two safe split points
     NEAR = 64                   # of them to be tried one by one
-    FITS = 1
-    DOES_NOT = 0
-    MOST_CUTS = 256             # at a time
 
 
 def cut_at_breaks(
@@ -380,14 +377,24 @@ cdef int fits_one(
     if limit.unit == BYTES:
         tokens[0] = byte_at(limit.index, end) - byte_at(limit.index, start)
         return FITS if tokens[0] <= limit.n else DOES_NOT
-    forget_row(&limit.query)
     if end > limit.point.at:
         start = limit.point.at
         before = limit.point.tokens
+    if not counted(limit, start, end, tokens):
+        return UNKNOWN
+    tokens[0] += before
+    return FITS if tokens[0] <= limit.n else DOES_NOT
+
+
+cdef bint counted(
+    Limit* limit, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* tokens
+) noexcept nogil:
+    """Count the tokens of a slice. Returns whether the tables for that are there."""
+    forget_row(&limit.query)
     if (
         count_slice(limit.index, &limit.query, start, end) != 0
         or not flush(limit.index, &limit.query)
     ):
-        return UNKNOWN
-    tokens[0] = before + limit.tokens
-    return FITS if tokens[0] <= limit.n else DOES_NOT
+        return False
+    tokens[0] = limit.tokens
+    return True

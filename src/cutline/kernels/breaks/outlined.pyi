@@ -1,0 +1,17 @@
+from array import array
+from typing import Self
+
+from cutline.kernels.index.interval import Intervals
+
+class Places:
+    def __new__(cls, bitmaps: list[bytes], starts: array[int], ends: array[int]) -> Self: ...
+
+def cut_at_places(
+    counter: Intervals,
+    places: Places,
+    start: int,
+    until: int,
+    n: int,
+    min_fill: float,
+    kinds: array[int],
+) -> memoryview: ...

@@ -1,0 +1,256 @@
+"""Where to cut a text whose structure is known, so that each chunk ends at its best place.
+
+It is what `ChunkFinder` chooses by plain rules, with the levels of the structure before the kinds
+of breaks, and the places inside units that fit a chunk of their own left out.
+
+Guarded by tests/chunking/test_outlined.py.
+"""
+
+from cutline.kernels.base.memory import zeroed_numbers
+
+from libc.math cimport ceil
+from libc.stdlib cimport calloc, free
+
+from cutline.kernels.base.common cimport NOT_FOUND, UNKNOWN, int64_t, uint8_t, uint64_t
+from cutline.kernels.breaks.best_break cimport (
+    DOES_NOT, FITS, MOST_CUTS, Break, Limit, counted, fits, give_back, last_place, longest_nearby,
+    take_limit,
+)
+from cutline.kernels.breaks.breaks cimport GRAPHEME, last_break, need_kind
+from cutline.kernels.breaks.wrapping cimport LINES
+from cutline.kernels.index.bitmaps cimport RankBitmaps, last_bit
+from cutline.kernels.index.interval cimport Intervals
+
+cdef enum:
+    BITS = 0                    # the only word of a block in the bitmaps of places
+
+
+cdef class Places:
+    """Where a text may be cut, the best places first, and what should stay whole. Immutable.
+
+    Args:
+        bitmaps: bytes, one of each level: bit p is set, the lowest of a byte first, where the text
+            may be cut before character p.
+        starts: of the units, which are sorted by (start, -end), and nest or are disjoint.
+        ends: of the units.
+    """
+
+    cdef RankBitmaps* levels
+    cdef int n_levels
+    cdef const int64_t[::1] starts, ends
+    cdef int64_t[::1] outer     # the place of the unit that most closely encloses each, or -1
+
+    def __cinit__(
+        self, list bitmaps not None, const int64_t[::1] starts not None,
+        const int64_t[::1] ends not None
+    ):
+        if starts.shape[0] != ends.shape[0]:
+            raise ValueError(f"{starts.shape[0]} starts, but {ends.shape[0]} ends")
+        self.starts = starts
+        self.ends = ends
+        self.outer = zeroed_numbers("q", starts.shape[0])
+        self.nest()
+        self.levels = <RankBitmaps*> calloc(max(1, len(bitmaps)), sizeof(RankBitmaps))
+        if self.levels == NULL:
+            raise MemoryError("no memory for the levels of a structure")
+        for bits in bitmaps:
+            self.add_level(bits)
+
+    def __dealloc__(self):
+        cdef int level
+        for level in range(self.n_levels):
+            free(self.levels[level].words)
+        free(self.levels)
+
+    cdef int add_level(self, bytes bits) except -1:
+        cdef RankBitmaps* level = self.levels + self.n_levels
+        cdef const uint8_t* source = bits
+        cdef Py_ssize_t at, n = len(bits)
+        level.stride = 1
+        level.n_blocks = (n + 7) // 8
+        level.words = <uint64_t*> calloc(max(1, level.n_blocks), sizeof(uint64_t))
+        if level.words == NULL:
+            raise MemoryError("no memory for a level of a structure")
+        self.n_levels += 1
+        for at in range(n):
+            level.words[at >> 3] |= <uint64_t> source[at] << 8 * (at & 7)
+        return 0
+
+    cdef void nest(self) noexcept:
+        cdef Py_ssize_t place, around = NOT_FOUND
+        for place in range(self.starts.shape[0]):
+            while around != NOT_FOUND and self.ends[around] <= self.starts[place]:
+                around = self.outer[around]
+            self.outer[place] = around
+            around = place
+
+    cdef Py_ssize_t last_before(self, Py_ssize_t place) noexcept nogil:
+        """The last unit that starts before a place, or NOT_FOUND."""
+        cdef Py_ssize_t low = 0, high = self.starts.shape[0], middle
+        while low < high:
+            middle = (low + high) >> 1
+            if self.starts[middle] < place:
+                low = middle + 1
+            else:
+                high = middle
+        return low - 1
+
+
+def cut_at_places(
+    Intervals counter not None, Places places not None, Py_ssize_t start, Py_ssize_t until,
+    Py_ssize_t n, double min_fill, const int[::1] kinds not None
+):
+    """Cut at the last places and breaks that fit, of the best level that fills a chunk.
+
+    Args:
+        counter: of the text's tokens.
+        places: of the same text.
+        start: of the first chunk, in characters.
+        until: no chunk begins here or later.
+        n: tokens of a chunk at most.
+        min_fill: the share of them, or of what ends before a unit, that it has at least, unless
+            it ends with the text or no other level is left.
+        kinds: of breaks after the levels of places, the best first.
+
+    Returns:
+        int64, four of each chunk: start, end, tokens and place among the levels of places, then
+        those of kinds; the text's end is after all. So many at most, and fewer where the next
+        chunk takes a longer search.
+    """
+    cdef Py_ssize_t row = 0
+    cdef int place
+    cdef Limit limit
+    cdef Break found
+    cuts = zeroed_numbers("q", 4 * MOST_CUTS)
+    cdef int64_t[::1] rows = cuts
+    if start < 0:
+        raise ValueError(f"start must be 0 or more, got {start}")
+    for place in range(kinds.shape[0]):
+        need_kind(kinds[place])
+    for place in range(places.n_levels):
+        if counter.index.text.n >= 64 * places.levels[place].n_blocks:
+            raise ValueError(f"a level has fewer places than the text of {counter.index.text.n}")
+    until = min(until, counter.index.text.n)
+    limit.known_from = limit.unit = 0
+    _, owned = take_limit(&limit, counter, n)
+    try:
+        with nogil:
+            while start < until and row < MOST_CUTS:
+                found = best_place(&limit, places, start, min_fill, kinds)
+                if found.end < 0:
+                    break
+                rows[4 * row] = start
+                rows[4 * row + 1] = start = found.end
+                rows[4 * row + 2] = found.tokens
+                rows[4 * row + 3] = found.place
+                row += 1
+    finally:
+        give_back(counter, owned)
+    return cuts[:4 * row]
+
+
+cdef Break best_place(
+    Limit* limit, Places places, Py_ssize_t start, double min_fill, const int[::1] kinds
+) noexcept nogil:
+    """The end of a chunk from `start` on; NOT_FOUND: that takes a longer search."""
+    cdef Break found
+    cdef Py_ssize_t bound = last_place(limit, 1, start), at, too_early = start
+    cdef int n_levels = places.n_levels + <int> kinds.shape[0], fit = DOES_NOT
+    cdef bint is_vital
+    found.end = NOT_FOUND
+    found.place = n_levels
+    if bound == NOT_FOUND:
+        return found
+    if bound == limit.index.text.n:
+        fit = fits(limit, 1, start, bound, &found.tokens)
+        if fit == FITS:
+            found.end = bound
+        if fit != DOES_NOT:
+            return found
+    bound = longest_whole(limit, places, start, bound, min_fill, &found.fill)
+    if bound == NOT_FOUND:
+        return found
+    for found.place in range(n_levels):
+        is_vital = (
+            found.place >= places.n_levels
+            and kinds[found.place - places.n_levels] & ~LINES >= GRAPHEME
+        )
+        at = last_of(limit, places, kinds, found.place, start, bound)
+        if at == NOT_FOUND or at == too_early and not is_vital:
+            continue    # mostly a place of a better level is one of this, too
+        at = last_whole(limit, places, kinds, found.place, start, at, is_vital, &found.tokens)
+        if at == UNKNOWN:
+            return found
+        if at == NOT_FOUND:
+            continue
+        if found.tokens >= found.fill or is_vital:
+            found.end = at
+            return found
+        too_early = at
+    return found
+
+
+cdef Py_ssize_t longest_whole(
+    Limit* limit, Places places, Py_ssize_t start, Py_ssize_t bound, double min_fill,
+    Py_ssize_t* fill            # out: tokens that a chunk must have
+) noexcept nogil:
+    """The end of the longest fitting prefix that cuts no unit which fits; NOT_FOUND: unknown."""
+    cdef Py_ssize_t longest = longest_nearby(limit, 1, start, bound), end, tokens = limit.n
+    if longest == NOT_FOUND:
+        return NOT_FOUND
+    end = before_unit(limit, places, start, longest)
+    if end == UNKNOWN or end < longest and fits(limit, 1, start, end, &tokens) == UNKNOWN:
+        return NOT_FOUND
+    fill[0] = <Py_ssize_t> ceil(min_fill * min(tokens, limit.n))
+    return end
+
+
+cdef Py_ssize_t last_whole(
+    Limit* limit, Places places, const int[::1] kinds, int level, Py_ssize_t start,
+    Py_ssize_t at,              # the last place of the level
+    bint is_vital,
+    Py_ssize_t* tokens          # out
+) noexcept nogil:
+    """The last place of a level whose chunk fits, in no unit that fits; NOT_FOUND or UNKNOWN."""
+    cdef Py_ssize_t free_end
+    cdef int fit
+    while at != NOT_FOUND:
+        free_end = at if is_vital else before_unit(limit, places, start, at)
+        if free_end == UNKNOWN:
+            return UNKNOWN
+        if free_end == at:
+            fit = fits(limit, 1, start, at, tokens)
+            if fit != DOES_NOT:
+                return at if fit == FITS else UNKNOWN
+        at = last_of(limit, places, kinds, level, start, min(free_end, at - 1))
+    return NOT_FOUND
+
+
+cdef Py_ssize_t last_of(
+    const Limit* limit, Places places, const int[::1] kinds, int level, Py_ssize_t start,
+    Py_ssize_t until
+) noexcept nogil:
+    """The last place p of a level with start < p <= until, or NOT_FOUND."""
+    if until <= start:
+        return NOT_FOUND
+    if level < places.n_levels:
+        return last_bit(&places.levels[level], start + 1, until + 1, BITS)
+    return last_break(&limit.index.text, kinds[level - places.n_levels], start, start, until)
+
+
+cdef Py_ssize_t before_unit(
+    Limit* limit, Places places, Py_ssize_t start, Py_ssize_t end
+) noexcept nogil:
+    """Where the outermost unit starts that has this end inside, starts at `start` or later, and
+    fits a chunk of its own; the end itself, if there is none. UNKNOWN: that takes tables that
+    are not there.
+    """
+    cdef Py_ssize_t place = places.last_before(end), free_end = end, tokens
+    while place != NOT_FOUND and places.starts[place] >= start:
+        if places.ends[place] > end:
+            if not counted(limit, places.starts[place], places.ends[place], &tokens):
+                return UNKNOWN
+            if tokens <= limit.n:
+                free_end = places.starts[place]
+        place = places.outer[place]
+    return free_end

@@ -14,6 +14,9 @@ from cutline.chunking.json_structure import json_structure
 from cutline.chunking.structure import Structure
 from cutline.chunking.table_structure import DELIMITERS, table_structure
 from cutline.chunking.transcript_structure import transcript_structure
+from cutline.kernels.breaks.json_elements import ElementReader
+from tests.chunking.json_oracle import MOST_KEY, MOST_PATH, JsonReader
+from tests.conftest import short_or_long
 
 ENC = get_encoding("o200k_base")
 FIELDS = [
@@ -99,6 +102,32 @@ def test_elements_of_json_are_values(indent: int | str | None, seed: int) -> Non
             assert structure.headings_at(at) == ("items", f"[{place}]")
     for size in (8, 40, 400):
         check_contract(DataChunker("json", ENC, size), text)
+
+
+@short_or_long("many", 3_000, 300_000)
+def test_json_is_read_as_by_expressions(many: int) -> None:
+    rng = random.Random(7)
+    marks = [
+        *'"{}[],:\\ \n\r\t',
+        '"a"',
+        '"k":',
+        "\x1c",
+        "\u00a0",
+        "\u2028",
+        "\u540d",
+        "\U0001f600",
+        "1",
+        "x",
+    ]
+    for number in range(many):
+        text = "".join(rng.choices(marks, k=rng.randint(0, 60)))
+        if number % 50 == 0:
+            text = '{"' + "k" * 300 + '":[1,' + '{"a":[' * 40 + text
+        read, expected = ElementReader(text, 8, MOST_PATH, MOST_KEY), JsonReader(text, 8)
+        read.read()
+        expected.read()
+        for name in ("levels", "units", "regions", "paths"):
+            assert getattr(read, name) == getattr(expected, name), text
 
 
 @pytest.mark.parametrize("seed", range(6))

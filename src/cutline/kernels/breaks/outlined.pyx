@@ -11,7 +11,9 @@ from cutline.kernels.base.memory import zeroed_numbers
 from libc.math cimport ceil
 from libc.stdlib cimport calloc, free
 
-from cutline.kernels.base.common cimport NOT_FOUND, UNKNOWN, int64_t, uint8_t, uint64_t
+from cutline.kernels.base.common cimport (
+    NOT_FOUND, UNKNOWN, int64_t, load64, uint8_t, uint64_t,
+)
 from cutline.kernels.breaks.best_break cimport (
     DOES_NOT, FITS, MOST_CUTS, Break, Limit, counted, fits, give_back, last_place, longest_nearby,
     take_limit,
@@ -72,7 +74,9 @@ cdef class Places:
         if level.words == NULL:
             raise MemoryError("no memory for a level of a structure")
         self.n_levels += 1
-        for at in range(n):
+        for at in range(n // 8):
+            level.words[at] = load64(source + 8 * at)
+        for at in range(n & ~7, n):
             level.words[at >> 3] |= <uint64_t> source[at] << 8 * (at & 7)
         return 0
 

@@ -1,10 +1,11 @@
 import resource
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutline.chunking.structure import Structure
+from cutline.chunking.structure import Structure, line_starts
 
 from ..conftest import corpora_folder
 from .drawing import check, cuts
@@ -13,6 +14,7 @@ pytest.importorskip("tree_sitter_language_pack")
 
 from cutline.chunking.code_guard import is_parsed
 from cutline.chunking.code_structure import code_languages, code_structure
+from cutline.chunking.syntax_rows import _KINDS, SyntaxRows
 
 from .sources import CUTS, SOURCES
 
@@ -315,3 +317,76 @@ def test_corpus() -> None:
     structure = code_structure(text, "python")
     check(structure, text)
     assert len(structure.units) > 100
+
+
+class Made:
+    """A node of a tree that no grammar would make so."""
+
+    is_named = True
+
+    def __init__(
+        self, kind: str, start: tuple[int, int], end: tuple[int, int], *children: "Made"
+    ) -> None:
+        self.type, self.start_point, self.end_point = kind, start, end
+        self.children, self.named_child_count = children, len(children)
+        self.root_node = self
+
+    def walk(self) -> "Cursor":
+        return Cursor(self)
+
+
+class Cursor:
+    """Walks as that of tree-sitter."""
+
+    field_name = None
+
+    def __init__(self, root: Made) -> None:
+        self.node = root
+        self.path: list[tuple[Made, int]] = []
+
+    def goto_first_child(self) -> bool:
+        if not self.node.children:
+            return False
+        self.path.append((self.node, 0))
+        self.node = self.node.children[0]
+        return True
+
+    def goto_next_sibling(self) -> bool:
+        parent, place = self.path[-1]
+        if place + 1 == len(parent.children):
+            return False
+        self.path[-1] = parent, place + 1
+        self.node = parent.children[place + 1]
+        return True
+
+    def goto_parent(self) -> None:
+        self.node, _ = self.path.pop()
+
+
+def rows_of(text: str, *children: Made) -> SyntaxRows:
+    rows = SyntaxRows(text, line_starts(text), _KINDS, lambda at: None, lambda node: node.type)
+    rows.collect(cast("Any", Made("source", (0, 0), (99, 0), *children)))
+    return rows
+
+
+def test_rows_past_the_last_line_are_those_of_the_last() -> None:
+    rows = rows_of("a\nb", Made("function", (0, 0), (9, 5)), Made("function", (7, 0), (8, 0)))
+    assert rows.units == [(0, 1)]
+    assert rows_of("a\nb", Made("comment", (5, 0), (9, 0))).plain_lines() == [0, 2]
+
+
+def test_spans_that_cross_are_divided() -> None:
+    strings = [Made("string", (0, 0), (2, 1)), Made("string", (1, 0), (4, 1))]
+    assert rows_of("a\n" * 5, *strings).regions == [(0, 2, "string"), (3, 4, "string")]
+
+
+def test_attributes_are_labels_only_with_a_mark() -> None:
+    attributes = [Made("attribute", (row, 0), (row, 1)) for row in range(2)]
+    assert rows_of("a\n\n@b\n", attributes[0]).plain_lines() == [3]
+    rows = rows_of("@a\nb\nc\n", Made("attribute", (0, 0), (0, 2)), Made("x", (1, 0), (1, 1)))
+    assert rows.plain_lines() == [5]
+    assert rows_of("a\nb\n", *attributes).cuts == [(1, 2)]
+
+
+def test_a_body_on_a_line_of_its_own_stays_with_its_head() -> None:
+    assert rows_of("a\nb\nc\n", Made("block", (1, 0), (1, 1))).plain_lines() == [0, 4]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Final
 
-from cutline.chunking.syntax_rows import SyntaxRows
+from cutline.chunking.syntax_rows import SyntaxRows, syntax_rows
 
 if TYPE_CHECKING:
     from tree_sitter import Tree
@@ -47,7 +47,7 @@ class Code:
 
     def rows_of(self, tree: "Tree") -> SyntaxRows:
         """Collect the rows of one of its trees."""
-        rows = SyntaxRows(self.text, self.source, self.lines)
+        rows = syntax_rows(self.text, self.source, self.lines)
         rows.collect(tree)
         return rows
 

@@ -14,7 +14,7 @@ from cutline.chunking.structure import (
     source_bytes,
     tidy_units,
 )
-from cutline.chunking.syntax_rows import SyntaxRows
+from cutline.chunking.syntax_rows import syntax_rows
 from cutline.extras import need
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def code_structure(text: str, language: str) -> Structure:
     lines, problem = line_starts(text), ""
     # Only rows and indentation are read from the tree. A NUL ends the text for some grammars.
     source = source_bytes(text).replace(b"\0", b" ")
-    rows = SyntaxRows(text, source, lines)
+    rows = syntax_rows(text, source, lines)
     if b"\n" in source.rstrip(b"\n"):  # a single line has no structure
         found = repaired(Code(text, source, lines, parse))
         if found is None:
@@ -105,7 +105,7 @@ def code_structure(text: str, language: str) -> Structure:
     levels: list[list[int]] = [[] for _ in _NAMES]
     for row, depth in rows.cuts:
         levels[min(depth, len(_NAMES) - 2)].append(lines[row])
-    levels[-1] = list(rows.plain_lines())
+    levels[-1] = rows.plain_lines()
     ends = [*lines[1:], len(text)]
     spans = [(lines[first], ends[last], kind) for first, last, kind in rows.regions]
     return Structure(

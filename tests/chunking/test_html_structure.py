@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from cutline import Encoding, get_encoding
 from cutline.chunking.chunkers import _StructureChunker
-from cutline.chunking.html_blocks import MOST_DEPTH
-from cutline.chunking.html_structure import html_structure
+from cutline.chunking.html_structure import MOST_DEPTH, html_structure
 from cutline.chunking.outline import Outline as ChunkOutline
 from cutline.chunking.parsing import DATA
 from cutline.chunking.structure import Structure

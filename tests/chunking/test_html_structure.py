@@ -176,7 +176,10 @@ def test_regions_are_named() -> None:
         ('<h1 =">a</h1>', "a"),
         ("<h1/x=/>a</h1>", "a"),
         ("<h1 x = >a</h1>", "a"),
+        ("<h1 x/='>a</h1>", "a"),
+        ("<h1>a</>b</h1>", "ab"),
         ("<!--><h1>a</h1>-->", "a"),
+        ("<!---><h1>a</h1>-->", "a"),
         ("<!-- --!><h1>a</h1>", "a"),
         ("<!-- -- > <h1>b</h1> --><h1>a</h1>", "a"),
         ("<?x <y?><h1>a</h1>", "a"),
@@ -352,3 +355,18 @@ def test_longer_pages_are_read_as_the_definitions_say(seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(400):
         compare("".join(chance.choices(TOKENS, k=chance.randint(4, 24))))
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ("<div>a<p>b</p></div>", ["<p>b</p>"]),
+        ("<div>a<section>b<p>c</p></section></div>", ["<p>c</p>"]),
+        ("<div>a<h1>b</h1></div>", []),
+        ("<div>a</div>", ["<div>a</div>"]),
+        ("<h1>a</h1><h2><img>b</h2><p>c</p>", ["<h1>a</h1><h2><img>b</h2><p>c</p>"]),
+    ],
+)
+def test_what_holds_blocks_is_no_unit(page: str, expected: list[str]) -> None:
+    found = units(page)
+    assert [unit for unit in found if not unit.endswith("<p>")] == expected

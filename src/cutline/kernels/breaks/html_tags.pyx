@@ -29,7 +29,7 @@ cdef bint next_tag(const Characters* text, Py_ssize_t at, Tag* tag) noexcept nog
         if mark == c"!" and peek(text, at + 1) == c"-" and peek(text, at + 2) == c"-":
             tag.end = end_of_comment(text, at + 3)
             return True
-        if mark == c"!" or mark == c"?" or mark == c"/" and peek(text, at + 1) != c">":
+        if mark == c"!" or mark == c"?" or mark == c"/":
             tag.end = min(n, find_mark(text, at + 1, c">") + 1)
             return True
 

@@ -36,7 +36,6 @@ class Outline:
         self._has_closed = any(kind in _CLOSED_KINDS for _, _, kind in structure.regions)
         self._units = structure.units
         self._starts = [start for start, _ in self._units]
-        self._outer = enclosing(self._units)
 
     @cached_property
     def places(self) -> Places:
@@ -44,6 +43,10 @@ class Outline:
         bitmaps = [level.little_endian() for level in self.levels]
         starts, ends = array("q", self._starts), array("q", (end for _, end in self._units))
         return Places(bitmaps, starts, ends)
+
+    @cached_property
+    def _outer(self) -> list[int]:
+        return enclosing(self._units)
 
     def is_closed(self, place: int) -> bool:
         """Return whether an overlap must not begin here: its text would be misread."""

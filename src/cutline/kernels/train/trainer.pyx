@@ -277,14 +277,16 @@ cdef class Merger:
         cdef Place* places = self.places
         cdef const uint32_t* noted = self.pairs.places + pair.start
         cdef Made* found = self.made
-        cdef Py_ssize_t number, at, second, end
+        cdef Py_ssize_t number, at, second, end, soon
         cdef Py_ssize_t last = <Py_ssize_t> pair.n_places - 1
         cdef uint32_t before, after
         cdef int64_t count
         cdef Py_ssize_t length = self.tokens.at[pair.left].length
         cdef Py_ssize_t whole_length = length + self.tokens.at[pair.right].length
         for number in range(last + 1):
-            prefetch(places + noted[min(number + AHEAD, last)])
+            soon = noted[min(number + AHEAD, last)]
+            prefetch(places + soon - 1)
+            prefetch(places + soon + whole_length)
             at = noted[number]
             second = at + length
             if places[at].token != pair.left or places[second].token != pair.right:

@@ -97,7 +97,7 @@ static inline int cutline_next(cutline_team *team) {
         int part = cutline_take(team);
         if (part >= 0)
             return part;
-        if (looks < 512)
+        if (looks < 4096)
             cutline_relax();
         else
             cutline_nap();

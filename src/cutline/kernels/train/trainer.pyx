@@ -39,8 +39,7 @@ cdef enum:
     N_BYTES = 256
     MOST_THREADS = 16
     SHARED_PLACES = 256         # of a part of a merge: fewer are not worth another thread
-    SHARED_BYTES = 1 << 14      # of a part of the beginning
-    MOST_TRIED = 64             # places, to find two that do not touch
+    SHARED_BYTES = 1 << 14      # of a part of the pieces
 
 # What is done in parts.
 cdef enum:
@@ -59,14 +58,18 @@ cdef struct Place:
     uint32_t token
     uint32_t weight         # the count of its piece, or HEAVY + where that is; between pieces: 0
 
-# What stands beside the merged pair, on one side of it.
+# How often something stands beside the merged pair, on one side of it.
 cdef struct Sum:
-    int64_t count           # how often
+    int64_t count
     Py_ssize_t n_places     # at how many places; then where the next one is written
 
+cdef struct Seen:
+    uint32_t token
+    Sum sum
+
 cdef struct Beside:
-    Sum* sums               # of each token
-    uint32_t* seen          # the tokens with a sum
+    Sum* sums               # of each token; between merges all counts are 0
+    Seen* seen              # the tokens that are there
     Py_ssize_t n_seen
 
 # Where a new token was written, and what stands beside it.
@@ -80,12 +83,14 @@ cdef struct Part:
     Beside left
     Beside right
     Sum in_a_row            # new tokens that stand behind another one
-    Py_ssize_t first        # of the pair's places, or of the pieces
+    Py_ssize_t first        # of the pair's places
     Py_ssize_t stop
     Made* made
+    Py_ssize_t made_slots
     Py_ssize_t n_made
     Sum* byte_pairs
-    Py_ssize_t n_heavy      # in the pieces before
+    Py_ssize_t start        # of its pieces, among the places
+    Py_ssize_t n_heavy      # in the pieces of the parts before
 
 
 @auto_pickle(False)
@@ -105,6 +110,7 @@ cdef class Merger:
     """
 
     cdef const uint8_t[::1] arena
+    cdef const uint8_t* arena_bytes
     cdef const int64_t[::1] offsets
     cdef const int64_t[::1] counts
     cdef Place* places
@@ -114,13 +120,13 @@ cdef class Merger:
     cdef Tokens tokens
     cdef Pairs pairs
     cdef Team team
-    cdef Part[MOST_THREADS] parts
-    cdef int n_threads
+    cdef Part[MOST_THREADS] parts   # each with pieces of its own
+    cdef int n_parts
+    cdef Beside left                # of all parts
+    cdef Beside right
     cdef int job
     cdef Pair pair                  # that is merged
     cdef uint32_t token             # that it is merged to
-    cdef Made* made                 # places of the current merge
-    cdef Py_ssize_t made_slots
     cdef uint32_t* made_of          # left and right of each merge
     cdef int64_t* merge_counts
     cdef Py_ssize_t most_tokens     # bytes included
@@ -145,7 +151,8 @@ cdef class Merger:
         if vocab_size < N_BYTES or vocab_size >= NONE or min_frequency < 1 or not 0 <= ties <= 2:
             raise ValueError("vocab_size, min_frequency or ties is out of range")
         self.arena, self.offsets, self.counts = arena, offsets, counts
-        self.n_threads = max(1, min(n_threads, MOST_THREADS))
+        self.arena_bytes = &arena[0] if arena.shape[0] else NULL
+        self.n_parts = max(1, min(n_threads, MOST_THREADS, arena.shape[0] // SHARED_BYTES))
         # No more merges than there are bytes to merge.
         self.most_tokens = min(vocab_size, N_BYTES + arena.shape[0])
         self.max_length = max_token_length or NONE
@@ -167,7 +174,9 @@ cdef class Merger:
             free_beside(&self.parts[part].left)
             free_beside(&self.parts[part].right)
             free(self.parts[part].byte_pairs)
-        free(self.made)
+            free(self.parts[part].made)
+        free_beside(&self.left)
+        free_beside(&self.right)
         free(self.made_of)
         free(self.merge_counts)
 
@@ -185,7 +194,9 @@ cdef class Merger:
             or self.made_of == NULL or self.merge_counts == NULL
         ):
             return False
-        for part in range(self.n_threads):
+        if not make_beside(&self.left, most) or not make_beside(&self.right, most):
+            return False
+        for part in range(self.n_parts):
             if not make_beside(&self.parts[part].left, most) or not make_beside(
                 &self.parts[part].right, most
             ):
@@ -219,9 +230,9 @@ cdef class Merger:
 
     cdef void work(self, int part) noexcept nogil:
         if self.job == LAY_OUT:
-            self.lay_out(&self.parts[part])
+            self.lay_out(part)
         elif self.job == NOTE_BYTES:
-            self.note_bytes(&self.parts[part])
+            self.note_bytes(part)
         elif self.job == REPLACE:
             self.replace(&self.parts[part])
         else:
@@ -231,68 +242,69 @@ cdef class Merger:
 
     cdef bint begin(self) noexcept nogil:
         """Lay out the pieces, count all pairs of bytes and note where they are. False: no memory."""
-        cdef Py_ssize_t n_pieces = self.counts.shape[0]
-        cdef int part, n_parts = self.n_parts(self.arena.shape[0], SHARED_BYTES)
-        cdef bint done = True
+        cdef int part
         self.begun = True
-        for part in range(n_parts):
-            self.parts[part].first = n_pieces * part // n_parts
-            self.parts[part].stop = n_pieces * (part + 1) // n_parts
+        for part in range(self.n_parts):
             self.parts[part].byte_pairs = <Sum*> calloc(N_BYTES * N_BYTES, sizeof(Sum))
-            done = done and self.parts[part].byte_pairs != NULL
-        if not done or not self.set_heavy_apart(n_parts):
+            if self.parts[part].byte_pairs == NULL:
+                return False
+        if not self.divide_pieces():
             return False
         self.places[0].token, self.places[0].weight = NONE, 0
-        self.run(LAY_OUT, n_parts)
-        if not self.add_byte_pairs(n_parts):
+        self.run(LAY_OUT, self.n_parts)
+        if not self.add_byte_pairs():
             return False
-        self.run(NOTE_BYTES, n_parts)
-        for part in range(n_parts):
+        self.run(NOTE_BYTES, self.n_parts)
+        for part in range(self.n_parts):
             free(self.parts[part].byte_pairs)
             self.parts[part].byte_pairs = NULL
         return True
 
-    cdef int n_parts(self, Py_ssize_t work, Py_ssize_t least) noexcept nogil:
-        return max(1, min(self.n_threads, work // least))
+    cdef bint divide_pieces(self) noexcept nogil:
+        """Deal the pieces out to the parts, so that each has as much of every kind.
 
-    cdef bint set_heavy_apart(self, int n_parts) noexcept nogil:
-        cdef Py_ssize_t piece, n_heavy = 0
+        Then each thread works where it did before, in its own cache. False: no memory.
+        """
+        cdef Py_ssize_t piece, start = 1, n_heavy = 0
         cdef int part
-        for part in range(n_parts):
+        for part in range(self.n_parts):
+            self.parts[part].start = start
             self.parts[part].n_heavy = n_heavy
-            for piece in range(self.parts[part].first, self.parts[part].stop):
+            piece = part
+            while piece < self.counts.shape[0]:
+                start += self.offsets[piece + 1] - self.offsets[piece] + 1
                 n_heavy += self.counts[piece] >= HEAVY
+                piece += self.n_parts
         self.heavy = <int64_t*> malloc((n_heavy + 1) * sizeof(int64_t))
         return self.heavy != NULL
 
-    cdef void lay_out(self, Part* part) noexcept nogil:
-        """Write some of the pieces into the places, and count their pairs of bytes."""
-        cdef Py_ssize_t piece, at, start, end
-        cdef const uint8_t* arena = &self.arena[0] if self.arena.shape[0] else NULL
-        cdef Place* place
-        cdef Sum* sum
+    cdef void lay_out(self, int number) noexcept nogil:
+        """Write a part's pieces into the places, and count their pairs of bytes."""
+        cdef Part* part = self.parts + number
+        cdef Py_ssize_t piece, n, at
+        cdef Place* place = self.places + part.start
+        cdef const uint8_t* bytes
         cdef int64_t count
         cdef uint32_t weight
-        for piece in range(part.first, part.stop):
-            start, end, count = self.offsets[piece], self.offsets[piece + 1], self.counts[piece]
+        piece = number
+        while piece < self.counts.shape[0]:
+            bytes = self.arena_bytes + self.offsets[piece]
+            n, count = self.offsets[piece + 1] - self.offsets[piece], self.counts[piece]
             weight = count
             if count >= HEAVY:
                 weight = HEAVY + part.n_heavy
                 self.heavy[part.n_heavy] = count
                 part.n_heavy += 1
-            place = self.places + start + piece + 1
-            for at in range(start, end):
-                place.token, place.weight = arena[at], weight
-                place += 1
-            place.token, place.weight = NONE, 0
-            if end > start:
-                memcpy(self.bytes + start + piece + 1, arena + start, end - start)
-            for at in range(start, end - 1):
-                sum = part.byte_pairs + (<Py_ssize_t> arena[at] << 8 | arena[at + 1])
-                sum.count += count
-                sum.n_places += 1
+            memcpy(self.bytes + (place - self.places), bytes, n)
+            for at in range(n):
+                place[at].token, place[at].weight = bytes[at], weight
+            place[n].token, place[n].weight = NONE, 0
+            place += n + 1
+            for at in range(n - 1):
+                add_one(part.byte_pairs + (<Py_ssize_t> bytes[at] << 8 | bytes[at + 1]), count)
+            piece += self.n_parts
 
-    cdef bint add_byte_pairs(self, int n_parts) noexcept nogil:
+    cdef bint add_byte_pairs(self) noexcept nogil:
         """Keep the pairs of bytes that are not too rare. False: no memory."""
         cdef Py_ssize_t pair, n_places, kept = 0
         cdef Sum* first = self.parts[0].byte_pairs
@@ -300,9 +312,8 @@ cdef class Merger:
         cdef int part
         for pair in range(N_BYTES * N_BYTES):
             sum = first[pair]
-            for part in range(1, n_parts):
-                sum.count += self.parts[part].byte_pairs[pair].count
-                sum.n_places += self.parts[part].byte_pairs[pair].n_places
+            for part in range(1, self.n_parts):
+                add_sum(&sum, self.parts[part].byte_pairs + pair)
             first[pair].count = sum.count if self.is_wanted(sum.count, 2) else 0
             if first[pair].count > 0:
                 kept += sum.n_places
@@ -310,7 +321,7 @@ cdef class Merger:
             return False
         for pair in range(N_BYTES * N_BYTES):
             kept = self.pairs.n_places
-            for part in range(n_parts):
+            for part in range(self.n_parts):
                 n_places = self.parts[part].byte_pairs[pair].n_places
                 self.parts[part].byte_pairs[pair].n_places = kept if first[pair].count > 0 else -1
                 kept += n_places
@@ -320,17 +331,23 @@ cdef class Merger:
                 return False
         return True
 
-    cdef void note_bytes(self, Part* part) noexcept nogil:
-        """Note where the pairs of bytes are, in some of the pieces."""
-        cdef Py_ssize_t piece, at
-        cdef const uint8_t* arena = &self.arena[0] if self.arena.shape[0] else NULL
+    cdef void note_bytes(self, int number) noexcept nogil:
+        """Note where the pairs of bytes are, in a part's pieces."""
+        cdef Part* part = self.parts + number
+        cdef Py_ssize_t piece, n, at, place = part.start
+        cdef const uint8_t* bytes
         cdef Sum* sum
-        for piece in range(part.first, part.stop):
-            for at in range(self.offsets[piece], self.offsets[piece + 1] - 1):
-                sum = part.byte_pairs + (<Py_ssize_t> arena[at] << 8 | arena[at + 1])
+        piece = number
+        while piece < self.counts.shape[0]:
+            bytes = self.arena_bytes + self.offsets[piece]
+            n = self.offsets[piece + 1] - self.offsets[piece]
+            for at in range(n - 1):
+                sum = part.byte_pairs + (<Py_ssize_t> bytes[at] << 8 | bytes[at + 1])
                 if sum.n_places >= 0:
-                    self.pairs.places[sum.n_places] = at + piece + 1
+                    self.pairs.places[sum.n_places] = place + at
                     sum.n_places += 1
+            place += n + 1
+            piece += self.n_parts
 
     cdef inline int64_t count_at(self, Py_ssize_t at) noexcept nogil:
         """How often the piece of a place occurs."""
@@ -345,7 +362,7 @@ cdef class Merger:
     cdef bint merge_once(self) noexcept nogil:
         """Merge the best pair, or be finished. False: no memory."""
         cdef uint32_t best = NONE
-        cdef int n_parts, part = 0
+        cdef int n_parts, part
         if self.tokens.n < self.most_tokens and not find_best(&self.pairs, &best):
             return False
         if best == NONE:
@@ -353,42 +370,44 @@ cdef class Merger:
             return True
         self.pair, self.token = self.pairs.pairs[best], self.tokens.n
         self.walked += self.pair.n_places
-        if not grow(<void**> &self.made, &self.made_slots, self.pair.n_places, sizeof(Made)):
-            return False
         n_parts = self.divide_places()
+        for part in range(n_parts):
+            if not self.make_room_for_made(&self.parts[part]):
+                return False
         drop_best(&self.pairs)
         self.run(REPLACE, n_parts)
+        part = 0
         while self.parts[part].n_made == 0:
             part += 1
-        self.make_token(&self.pair, self.parts[part].made.at)
-        for part in range(1, n_parts):
-            add_beside(&self.parts[0].left, &self.parts[part].left)
-            add_beside(&self.parts[0].right, &self.parts[part].right)
-            add_sum(&self.parts[0].in_a_row, &self.parts[part].in_a_row)
-        self.lose_pairs()
-        return self.note_pairs(n_parts)
+        self.make_token(&self.pair, self.parts[part].made[0].at)
+        if n_parts == 1:
+            self.lose_pairs(&self.parts[0].left, &self.parts[0].right, 1)
+            return self.note_pairs(&self.parts[0].left, &self.parts[0].right, 1)
+        self.join(n_parts)
+        self.lose_pairs(&self.left, &self.right, n_parts)
+        return self.note_pairs(&self.left, &self.right, n_parts)
 
     cdef int divide_places(self) noexcept nogil:
-        """Divide the pair's places among the parts. Returns how many these are."""
+        """Give each part the places in its pieces, or all to one part. Returns how many these are."""
         cdef const uint32_t* noted = self.pairs.places + self.pair.start
-        cdef Py_ssize_t at = 0, n = self.pair.n_places, tried
-        cdef int part, n_parts = self.n_parts(n, SHARED_PLACES)
-        # What two threads read and write must not meet, so there is more between their places than
-        # the pair. A run of them has no such place near, and is not divided.
-        cdef uint32_t length = (
-            self.tokens.at[self.pair.left].length + self.tokens.at[self.pair.right].length
-        )
+        cdef Py_ssize_t at = 0, low, high, n = self.pair.n_places
+        cdef int part, n_parts = self.n_parts if n >= self.n_parts * SHARED_PLACES else 1
         for part in range(n_parts):
             self.parts[part].first = at
-            if part + 1 < n_parts:
-                at = max(at, n * (part + 1) // n_parts)
-                tried = at + MOST_TRIED
-                while 0 < at < n and at < tried and noted[at] - noted[at - 1] <= length:
-                    at += 1
-            if part + 1 == n_parts or at == tried:
-                at = n
-            self.parts[part].stop = at
+            low, high = at, n
+            while part + 1 < n_parts and low < high:
+                at = (low + high) // 2
+                if noted[at] < self.parts[part + 1].start:
+                    low = at + 1
+                else:
+                    high = at
+            at = self.parts[part].stop = high
         return n_parts
+
+    cdef bint make_room_for_made(self, Part* part) noexcept nogil:
+        return grow(
+            <void**> &part.made, &part.made_slots, part.stop - part.first, sizeof(Made)
+        )
 
     cdef void make_token(self, const Pair* pair, Py_ssize_t at) noexcept nogil:
         """Give the next id to the pair, which stood at this place."""
@@ -406,19 +425,18 @@ cdef class Merger:
         """Put the new token wherever the pair still stands, from left to right, in some places.
 
         These are then in `made`. What stands beside them is in `left` and `right`: as often as it
-        stood beside the pair, except for a new token behind another one, whose left token was the
-        right neighbour of the pair before: `in_a_row`.
+        stood beside the pair, except for new tokens behind another one, which are `in_a_row`: there
+        the left token was the right neighbour of the pair before.
         """
         cdef Place* places = self.places
         cdef const uint32_t* noted = self.pairs.places + self.pair.start
-        cdef Made* found = self.made + part.first
+        cdef Made* found = part.made
         cdef Py_ssize_t number, at, second, end, soon, last = part.stop - 1
         cdef uint32_t left = self.pair.left, right = self.pair.right, made = self.token
         cdef uint32_t before, after
         cdef int64_t count
         cdef Py_ssize_t length = self.tokens.at[left].length
         cdef Py_ssize_t whole_length = length + self.tokens.at[right].length
-        part.made = found
         for number in range(part.first, part.stop):
             soon = noted[min(number + AHEAD, last)]
             prefetch(places + soon - 1)
@@ -432,14 +450,13 @@ cdef class Merger:
             count = self.count_at(at)
             if before == made:
                 # Beside the one before it, this pair is taken off already.
-                found[-1].after = made
-                part.in_a_row.count += count
-                part.in_a_row.n_places += 1
+                (found - 1).after = made
+                add_one(&part.in_a_row, count)
                 before = NONE
             elif before != NONE:
-                beside_one(&part.left, before, count)
+                add_one(sum_of(&part.left, before), count)
             if after != NONE:
-                beside_one(&part.right, after, count)
+                add_one(sum_of(&part.right, after), count)
             # Nothing may be found where a token no longer begins.
             places[second].token = NONE
             places[end - 1].token = made
@@ -447,49 +464,59 @@ cdef class Merger:
             found.at, found.before, found.after = at, before, after
             found += 1
         part.n_made = found - part.made
-        if part.in_a_row.n_places:
-            put_in_a_row(&part.right, &part.in_a_row, left, made)
+        list_sums(&part.left)
+        list_sums(&part.right)
+        if part.in_a_row.n_places > 0:
+            put_in_a_row(&part.right, left, made, &part.in_a_row)
 
-    cdef void lose_pairs(self) noexcept nogil:
-        """Take what stood beside the merged pair off the counts."""
-        cdef const Beside* left = &self.parts[0].left
-        cdef const Beside* right = &self.parts[0].right
-        cdef Sum* in_a_row = &self.parts[0].in_a_row
-        cdef Py_ssize_t number
-        cdef uint32_t token
-        for number in range(left.n_seen):
-            expect(&self.pairs, left.seen[number], self.pair.left)
-        for number in range(right.n_seen):
-            expect(&self.pairs, self.pair.right, right.seen[number])
-        for number in range(left.n_seen):
-            token = left.seen[number]
-            lose(&self.pairs, token, self.pair.left, left.sums[token].count)
-        for number in range(right.n_seen):
-            token = right.seen[number]
-            lose(&self.pairs, self.pair.right, token, right.sums[token].count)
-        if in_a_row.n_places:
-            lose(&self.pairs, self.pair.right, self.pair.left, in_a_row.count)
-
-    cdef bint note_pairs(self, int n_parts) noexcept nogil:
-        """Keep the pairs of the new token, and note where they are. False: no memory."""
-        cdef Beside* left = &self.parts[0].left
-        cdef Beside* right = &self.parts[0].right
-        # All at once: making room moves the places of all pairs.
-        cdef Py_ssize_t kept = self.choose(left) + self.choose(right)
+    cdef void join(self, int n_parts) noexcept nogil:
+        """Add up what the parts found."""
         cdef int part
+        for part in range(n_parts):
+            add_beside(&self.left, &self.parts[part].left)
+            add_beside(&self.right, &self.parts[part].right)
+        list_sums(&self.left)
+        list_sums(&self.right)
+
+    cdef void lose_pairs(self, const Beside* left, const Beside* right, int n_parts) noexcept nogil:
+        """Take what stood beside the merged pair off the counts."""
+        cdef Py_ssize_t number
+        cdef Sum* in_a_row
+        for number in range(left.n_seen):
+            expect(&self.pairs, left.seen[number].token, self.pair.left)
+        for number in range(right.n_seen):
+            expect(&self.pairs, self.pair.right, right.seen[number].token)
+        for number in range(left.n_seen):
+            lose(&self.pairs, left.seen[number].token, self.pair.left, left.seen[number].sum.count)
+        for number in range(right.n_seen):
+            lose(&self.pairs, self.pair.right, right.seen[number].token, right.seen[number].sum.count)
+        for number in range(n_parts):
+            in_a_row = &self.parts[number].in_a_row
+            if in_a_row.n_places > 0:
+                lose(&self.pairs, self.pair.right, self.pair.left, in_a_row.count)
+                in_a_row.count = in_a_row.n_places = 0
+
+    cdef bint note_pairs(self, Beside* left, Beside* right, int n_parts) noexcept nogil:
+        """Keep the pairs of the new token, and note where they are. False: no memory."""
+        cdef Py_ssize_t kept
+        cdef int part
+        # All at once: making room moves the places of all pairs.
+        kept = self.choose(left) + self.choose(right)
         if kept > 0:
             if not reserve_places(&self.pairs, kept):
                 return False
             if not self.add_pairs(left, True) or not self.add_pairs(right, False):
                 return False
-            for part in range(1, n_parts):
-                move_on(&self.parts[part].left, left)
-                move_on(&self.parts[part].right, right)
+            if n_parts > 1:
+                set_starts(left)
+                set_starts(right)
+                for part in range(n_parts):
+                    divide_sums(left, &self.parts[part].left)
+                    divide_sums(right, &self.parts[part].right)
             self.run(NOTE, n_parts)
+        left.n_seen = right.n_seen = 0
         for part in range(n_parts):
-            forget(&self.parts[part].left)
-            forget(&self.parts[part].right)
-            self.parts[part].in_a_row.count = self.parts[part].in_a_row.n_places = 0
+            self.parts[part].left.n_seen = self.parts[part].right.n_seen = 0
         return True
 
     cdef void note(self, Part* part) noexcept nogil:
@@ -499,6 +526,8 @@ cdef class Merger:
         cdef const Made* made
         cdef Sum* sum
         cdef Py_ssize_t number
+        set_starts(&part.left)
+        set_starts(&part.right)
         for number in range(part.n_made):
             made = part.made + number
             if made.before != NONE:
@@ -516,32 +545,33 @@ cdef class Merger:
         """Mark the pairs on one side that are not to be kept. Returns the places of the others."""
         cdef Py_ssize_t number, n_places = 0
         cdef uint64_t length = self.tokens.at[self.token].length
-        cdef Sum* sum
+        cdef Seen* seen
         for number in range(beside.n_seen):
-            sum = beside.sums + beside.seen[number]
-            if sum.count >= self.pairs.min_count and (
-                self.is_wanted(sum.count, length + self.tokens.at[beside.seen[number]].length)
+            seen = beside.seen + number
+            if seen.sum.count >= self.pairs.min_count and (
+                length + self.tokens.at[seen.token].length <= self.max_length
             ):
-                n_places += sum.n_places
+                n_places += seen.sum.n_places
             else:
-                sum.n_places = -1
+                seen.sum.n_places = -1
         return n_places
 
     cdef bint add_pairs(self, Beside* beside, bint to_the_left) noexcept nogil:
         """Keep the chosen pairs of the new token on one side. False: no memory."""
         cdef Py_ssize_t number, start
-        cdef uint32_t token, left, right
-        cdef Sum* sum
+        cdef uint32_t left, right
+        cdef Seen* seen
         for number in range(beside.n_seen):
-            token = beside.seen[number]
-            sum = beside.sums + token
-            if sum.n_places < 0:
+            seen = beside.seen + number
+            if seen.sum.n_places < 0:
                 continue
             start = self.pairs.n_places
-            left, right = (token, self.token) if to_the_left else (self.token, token)
-            if add_pair(&self.pairs, left, right, sum.count, sum.n_places) == NONE:
+            left, right = self.token, seen.token
+            if to_the_left:
+                left, right = right, left
+            if add_pair(&self.pairs, left, right, seen.sum.count, seen.sum.n_places) == NONE:
                 return False
-            sum.n_places = start
+            seen.sum.n_places = start
         return True
 
     # What Python calls
@@ -618,7 +648,7 @@ cdef class Merger:
 
 cdef bint make_beside(Beside* beside, Py_ssize_t most_tokens) noexcept nogil:
     beside.sums = <Sum*> calloc(most_tokens, sizeof(Sum))
-    beside.seen = <uint32_t*> malloc(most_tokens * sizeof(uint32_t))
+    beside.seen = <Seen*> malloc(most_tokens * sizeof(Seen))
     return beside.sums != NULL and beside.seen != NULL
 
 
@@ -627,11 +657,7 @@ cdef void free_beside(Beside* beside) noexcept nogil:
     free(beside.seen)
 
 
-cdef inline void beside_one(Beside* beside, uint32_t token, int64_t count) noexcept nogil:
-    cdef Sum* sum = beside.sums + token
-    if sum.count == 0:
-        beside.seen[beside.n_seen] = token
-        beside.n_seen += 1
+cdef inline void add_one(Sum* sum, int64_t count) noexcept nogil:
     sum.count += count
     sum.n_places += 1
 
@@ -641,57 +667,64 @@ cdef inline void add_sum(Sum* sum, const Sum* added) noexcept nogil:
     sum.n_places += added.n_places
 
 
+cdef inline Sum* sum_of(Beside* beside, uint32_t token) noexcept nogil:
+    """The sum of a token, which is added to."""
+    cdef Sum* sum = beside.sums + token
+    if sum.count == 0:
+        sum.n_places = 0
+        beside.seen[beside.n_seen].token = token
+        beside.n_seen += 1
+    return sum
+
+
+cdef void add_beside(Beside* all, const Beside* added) noexcept nogil:
+    cdef Py_ssize_t number
+    for number in range(added.n_seen):
+        if added.seen[number].sum.n_places > 0:
+            add_sum(sum_of(all, added.seen[number].token), &added.seen[number].sum)
+
+
+cdef void list_sums(Beside* beside) noexcept nogil:
+    """Put the sums beside their tokens, where they are read in a row."""
+    cdef Py_ssize_t number
+    cdef Sum* sum
+    for number in range(beside.n_seen):
+        sum = beside.sums + beside.seen[number].token
+        beside.seen[number].sum = sum[0]
+        sum.count = 0
+
+
+cdef void set_starts(Beside* beside) noexcept nogil:
+    """Let the sums tell where the next place of each token's pair is written."""
+    cdef Py_ssize_t number
+    for number in range(beside.n_seen):
+        beside.sums[beside.seen[number].token].n_places = beside.seen[number].sum.n_places
+
+
 cdef void put_in_a_row(
-    Beside* right, const Sum* in_a_row, uint32_t left, uint32_t made
+    Beside* right, uint32_t left, uint32_t made, const Sum* in_a_row
 ) noexcept nogil:
-    """Correct what stands to the right: new tokens, where the pair's left token was counted."""
-    cdef Sum* sum = right.sums + left
+    """Correct what is to the right: new tokens, where the pair's left token was counted."""
     cdef Py_ssize_t number = 0
-    sum.count -= in_a_row.count
-    sum.n_places -= in_a_row.n_places
-    if sum.n_places == 0:
-        while right.seen[number] != left:
-            number += 1
-        right.n_seen -= 1
-        right.seen[number] = right.seen[right.n_seen]
-    right.sums[made] = in_a_row[0]
-    right.seen[right.n_seen] = made
+    while right.seen[number].token != left:
+        number += 1
+    right.seen[number].sum.count -= in_a_row.count
+    right.seen[number].sum.n_places -= in_a_row.n_places
+    right.seen[right.n_seen].token = made
+    right.seen[right.n_seen].sum = in_a_row[0]
     right.n_seen += 1
 
 
-cdef void add_beside(Beside* all, Beside* added) noexcept nogil:
-    """Add the sums of a part, which then has for each token the places in the parts before."""
-    cdef Py_ssize_t number, n_before
+cdef void divide_sums(const Beside* all, Beside* part) noexcept nogil:
+    """Let a part begin to write where the parts before it end; `all` has where that is."""
+    cdef Py_ssize_t number, n_places
     cdef Sum* sum
-    cdef Sum* more
-    for number in range(added.n_seen):
-        sum = all.sums + added.seen[number]
-        more = added.sums + added.seen[number]
-        if sum.count == 0:
-            all.seen[all.n_seen] = added.seen[number]
-            all.n_seen += 1
-        n_before = sum.n_places
-        add_sum(sum, more)
-        more.n_places = n_before
-
-
-cdef void move_on(Beside* part, const Beside* all) noexcept nogil:
-    """Say where a part's places of each pair are written, given where those of the first part are."""
-    cdef Py_ssize_t number, start
     for number in range(part.n_seen):
-        start = all.sums[part.seen[number]].n_places
-        if start < 0:
-            part.sums[part.seen[number]].n_places = -1
-        else:
-            part.sums[part.seen[number]].n_places += start
-
-
-cdef void forget(Beside* beside) noexcept nogil:
-    cdef Py_ssize_t number
-    for number in range(beside.n_seen):
-        beside.sums[beside.seen[number]].count = 0
-        beside.sums[beside.seen[number]].n_places = 0
-    beside.n_seen = 0
+        sum = all.sums + part.seen[number].token
+        n_places = part.seen[number].sum.n_places
+        part.seen[number].sum.n_places = sum.n_places
+        if sum.n_places >= 0:
+            sum.n_places += n_places
 
 
 cdef int check_pieces(

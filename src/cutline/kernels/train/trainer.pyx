@@ -37,9 +37,7 @@ cdef extern from "team.h":
 
 cdef enum:
     N_BYTES = 256
-    MOST_THREADS = 16
-    SHARED_PLACES = 256         # of a part of a merge: fewer are not worth another thread
-    SHARED_BYTES = 1 << 14      # of a part of the pieces
+    MOST_THREADS = 8
 
 # What is done in parts.
 cdef enum:
@@ -107,6 +105,7 @@ cdef class Merger:
         ties: TIES_SMALLEST, TIES_LARGEST or TIES_IDS.
         n_threads: how many take part: the one that calls `advance`, and those that call `assist`.
             Whether they come does not change what is merged, nor the order.
+        shared_places: a merge that has fewer for each thread is not worth another thread.
     """
 
     cdef const uint8_t[::1] arena
@@ -121,7 +120,8 @@ cdef class Merger:
     cdef Pairs pairs
     cdef Team team
     cdef Part[MOST_THREADS] parts   # each with pieces of its own
-    cdef int n_parts
+    cdef readonly int n_parts       # threads that may take part
+    cdef Py_ssize_t shared_places
     cdef Beside left                # of all parts
     cdef Beside right
     cdef int job
@@ -145,6 +145,7 @@ cdef class Merger:
         uint32_t max_token_length,
         int ties,
         int n_threads=1,
+        Py_ssize_t shared_places=256,
     ):
         cdef bint done
         check_pieces(arena, offsets, counts)
@@ -152,7 +153,8 @@ cdef class Merger:
             raise ValueError("vocab_size, min_frequency or ties is out of range")
         self.arena, self.offsets, self.counts = arena, offsets, counts
         self.arena_bytes = &arena[0] if arena.shape[0] else NULL
-        self.n_parts = max(1, min(n_threads, MOST_THREADS, arena.shape[0] // SHARED_BYTES))
+        self.n_parts = max(1, min(n_threads, MOST_THREADS))
+        self.shared_places = shared_places
         # No more merges than there are bytes to merge.
         self.most_tokens = min(vocab_size, N_BYTES + arena.shape[0])
         self.max_length = max_token_length or NONE
@@ -391,7 +393,7 @@ cdef class Merger:
         """Give each part the places in its pieces, or all to one part. Returns how many these are."""
         cdef const uint32_t* noted = self.pairs.places + self.pair.start
         cdef Py_ssize_t at = 0, low, high, n = self.pair.n_places
-        cdef int part, n_parts = self.n_parts if n >= self.n_parts * SHARED_PLACES else 1
+        cdef int part, n_parts = self.n_parts if n >= self.n_parts * self.shared_places else 1
         for part in range(n_parts):
             self.parts[part].first = at
             low, high = at, n

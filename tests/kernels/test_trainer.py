@@ -121,6 +121,12 @@ def test_helpers_that_come_late_are_sent_away() -> None:
     assert merger.advance(10) == 3
 
 
+def test_helpers_that_nobody_sends_away_leave() -> None:
+    merger = Merger(*arrays_of({b"abcd": 3}), 300, 2, 0, 0, 2)
+    merger.assist()
+    assert merger.advance(10) == 3
+
+
 @settings(max_examples=200)
 @given(
     st.dictionaries(st.text("aab\u00e9\u65e5", min_size=1).map(str.encode), st.integers(1, 5)),

@@ -2,7 +2,7 @@
 
    One thread, the leader, offers parts; others take some, and it takes those that nobody took. So it
    waits only for parts that were begun, whoever has the processors. Who has nothing to take looks
-   again for some microseconds, then sleeps between looks.
+   again for some ten microseconds, then sleeps between looks.
 
    Guarded by tests/kernels/test_trainer.py. */
 #ifndef CUTLINE_TEAM_H
@@ -91,12 +91,15 @@ static inline void cutline_await(cutline_team *team, int n_parts) {
     }
 }
 
-/* A part, as soon as there is one; -1: the leader needs nobody any more. */
+/* A part, as soon as there is one; -1: the leader needs nobody any more, or so it seems: it has offered
+   nothing for a second or so. Perhaps it was interrupted, and will never say so. */
 static inline int cutline_next(cutline_team *team) {
-    for (int looks = 0; !cutline_get64(&team->is_over); looks++) {
+    for (int looks = 0; looks < 4096 + 10000; looks++) {
         int part = cutline_take(team);
         if (part >= 0)
             return part;
+        if (cutline_get64(&team->is_over))
+            return -1;
         if (looks < 4096)
             cutline_relax();
         else

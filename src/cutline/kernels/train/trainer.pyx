@@ -17,6 +17,10 @@ import numpy as np
 from cutline.kernels.base.common cimport (
     NONE, grow, int64_t, memcpy, prefetch, uint8_t, uint32_t, uint64_t,
 )
+from cutline.kernels.train.beside cimport (
+    Beside, Seen, Sum, add_beside, add_one, add_sum, divide_sums, free_beside, list_sums, make_beside,
+    put_in_a_row, set_starts, sum_of,
+)
 from cutline.kernels.train.pair_heap cimport (
     Pair, Pairs, Token, Tokens, add_pair, drop_best, expect, find_best, free_pairs, head_of, lose,
     reserve_places, start_pairs,
@@ -35,6 +39,12 @@ cdef extern from "team.h":
     int next_part "cutline_next"(Team* team) noexcept nogil
     void dismiss_all "cutline_dismiss"(Team* team) noexcept nogil
 
+cdef extern from *:
+    """
+    static const uint32_t cutline_heavy = (uint32_t)1 << 31;
+    """
+    const uint32_t HEAVY "cutline_heavy"    # a count that has no room in a place
+
 cdef enum:
     N_BYTES = 256
     MOST_THREADS = 8
@@ -50,25 +60,9 @@ cdef enum:
     MOST_WALKED = 1 << 20       # places, of one call: some ten milliseconds
     AHEAD = 16                  # places that are fetched into the cache before they are looked at
 
-cdef uint32_t HEAVY = 1 << 31   # a count that has no room in a place
-
 cdef struct Place:
     uint32_t token
     uint32_t weight         # the count of its piece, or HEAVY + where that is; between pieces: 0
-
-# How often something stands beside the merged pair, on one side of it.
-cdef struct Sum:
-    int64_t count
-    Py_ssize_t n_places     # at how many places; then where the next one is written
-
-cdef struct Seen:
-    uint32_t token
-    Sum sum
-
-cdef struct Beside:
-    Sum* sums               # of each token; between merges all counts are 0
-    Seen* seen              # the tokens that are there
-    Py_ssize_t n_seen
 
 # Where a new token was written, and what stands beside it.
 cdef struct Made:
@@ -646,87 +640,6 @@ cdef class Merger:
             memcpy(out + at, self.tokens.at[token].start, self.tokens.at[token].length)
             at += self.tokens.at[token].length
         return arena, lengths
-
-
-cdef bint make_beside(Beside* beside, Py_ssize_t most_tokens) noexcept nogil:
-    beside.sums = <Sum*> calloc(most_tokens, sizeof(Sum))
-    beside.seen = <Seen*> malloc(most_tokens * sizeof(Seen))
-    return beside.sums != NULL and beside.seen != NULL
-
-
-cdef void free_beside(Beside* beside) noexcept nogil:
-    free(beside.sums)
-    free(beside.seen)
-
-
-cdef inline void add_one(Sum* sum, int64_t count) noexcept nogil:
-    sum.count += count
-    sum.n_places += 1
-
-
-cdef inline void add_sum(Sum* sum, const Sum* added) noexcept nogil:
-    sum.count += added.count
-    sum.n_places += added.n_places
-
-
-cdef inline Sum* sum_of(Beside* beside, uint32_t token) noexcept nogil:
-    """The sum of a token, which is added to."""
-    cdef Sum* sum = beside.sums + token
-    if sum.count == 0:
-        sum.n_places = 0
-        beside.seen[beside.n_seen].token = token
-        beside.n_seen += 1
-    return sum
-
-
-cdef void add_beside(Beside* all, const Beside* added) noexcept nogil:
-    cdef Py_ssize_t number
-    for number in range(added.n_seen):
-        if added.seen[number].sum.n_places > 0:
-            add_sum(sum_of(all, added.seen[number].token), &added.seen[number].sum)
-
-
-cdef void list_sums(Beside* beside) noexcept nogil:
-    """Put the sums beside their tokens, where they are read in a row."""
-    cdef Py_ssize_t number
-    cdef Sum* sum
-    for number in range(beside.n_seen):
-        sum = beside.sums + beside.seen[number].token
-        beside.seen[number].sum = sum[0]
-        sum.count = 0
-
-
-cdef void set_starts(Beside* beside) noexcept nogil:
-    """Let the sums tell where the next place of each token's pair is written."""
-    cdef Py_ssize_t number
-    for number in range(beside.n_seen):
-        beside.sums[beside.seen[number].token].n_places = beside.seen[number].sum.n_places
-
-
-cdef void put_in_a_row(
-    Beside* right, uint32_t left, uint32_t made, const Sum* in_a_row
-) noexcept nogil:
-    """Correct what is to the right: new tokens, where the pair's left token was counted."""
-    cdef Py_ssize_t number = 0
-    while right.seen[number].token != left:
-        number += 1
-    right.seen[number].sum.count -= in_a_row.count
-    right.seen[number].sum.n_places -= in_a_row.n_places
-    right.seen[right.n_seen].token = made
-    right.seen[right.n_seen].sum = in_a_row[0]
-    right.n_seen += 1
-
-
-cdef void divide_sums(const Beside* all, Beside* part) noexcept nogil:
-    """Let a part begin to write where the parts before it end; `all` has where that is."""
-    cdef Py_ssize_t number, n_places
-    cdef Sum* sum
-    for number in range(part.n_seen):
-        sum = all.sums + part.seen[number].token
-        n_places = part.seen[number].sum.n_places
-        part.seen[number].sum.n_places = sum.n_places
-        if sum.n_places >= 0:
-            sum.n_places += n_places
 
 
 cdef int check_pieces(

@@ -58,7 +58,7 @@ cdef enum:
 
 cdef enum:
     MOST_WALKED = 1 << 20       # places, of one call: some ten milliseconds
-    AHEAD = 16                  # places that are fetched into the cache before they are looked at
+    AHEAD = 64                  # places that are fetched into the cache before they are looked at
 
 cdef struct Place:
     uint32_t token
@@ -427,16 +427,17 @@ cdef class Merger:
         cdef Place* places = self.places
         cdef const uint32_t* noted = self.pairs.places + self.pair.start
         cdef Made* found = part.made
-        cdef Py_ssize_t number, at, second, end, soon, last = part.stop - 1
+        cdef Py_ssize_t number, at, second, end
         cdef uint32_t left = self.pair.left, right = self.pair.right, made = self.token
         cdef uint32_t before, after
         cdef int64_t count
         cdef Py_ssize_t length = self.tokens.at[left].length
         cdef Py_ssize_t whole_length = length + self.tokens.at[right].length
+        for number in range(part.first, min(part.first + AHEAD, part.stop)):
+            expect_place(places + noted[number], whole_length)
         for number in range(part.first, part.stop):
-            soon = noted[min(number + AHEAD, last)]
-            prefetch(places + soon - 1)
-            prefetch(places + soon + whole_length)
+            if number + AHEAD < part.stop:
+                expect_place(places + noted[number + AHEAD], whole_length)
             at = noted[number]
             second = at + length
             if places[at].token != left or places[second].token != right:
@@ -640,6 +641,12 @@ cdef class Merger:
             memcpy(out + at, self.tokens.at[token].start, self.tokens.at[token].length)
             at += self.tokens.at[token].length
         return arena, lengths
+
+
+cdef inline void expect_place(const Place* place, Py_ssize_t length) noexcept nogil:
+    """Fetch into the cache what is soon looked at: a pair and its neighbours."""
+    prefetch(place - 1)
+    prefetch(place + length)
 
 
 cdef int check_pieces(

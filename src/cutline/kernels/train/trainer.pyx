@@ -498,7 +498,7 @@ cdef class Merger:
         cdef Py_ssize_t kept
         cdef int part
         # All at once: making room moves the places of all pairs.
-        kept = self.choose(left) + self.choose(right)
+        kept = self.choose(left, True) + self.choose(right, False)
         if kept > 0:
             if not reserve_places(&self.pairs, kept):
                 return False
@@ -538,7 +538,7 @@ cdef class Merger:
                     places[sum.n_places] = made.at
                     sum.n_places += 1
 
-    cdef Py_ssize_t choose(self, Beside* beside) noexcept nogil:
+    cdef Py_ssize_t choose(self, Beside* beside, bint to_the_left) noexcept nogil:
         """Mark the pairs on one side that are not to be kept. Returns the places of the others."""
         cdef Py_ssize_t number, n_places = 0
         cdef uint64_t length = self.tokens.at[self.token].length
@@ -549,6 +549,10 @@ cdef class Merger:
                 length + self.tokens.at[seen.token].length <= self.max_length
             ):
                 n_places += seen.sum.n_places
+                if to_the_left:
+                    expect(&self.pairs, seen.token, self.token)
+                else:
+                    expect(&self.pairs, self.token, seen.token)
             else:
                 seen.sum.n_places = -1
         return n_places

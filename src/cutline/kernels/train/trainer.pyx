@@ -371,7 +371,12 @@ cdef class Merger:
             if not self.make_room_for_made(&self.parts[part]):
                 return False
         drop_best(&self.pairs)
+        if self.pairs.n_ranked > 0:
+            prefetch(self.pairs.pairs + self.pairs.heap[0].pair)
         self.run(REPLACE, n_parts)
+        if self.pairs.n_ranked > 0:
+            # The next merge, most likely.
+            prefetch(self.pairs.places + self.pairs.pairs[self.pairs.heap[0].pair].start)
         part = 0
         while self.parts[part].n_made == 0:
             part += 1

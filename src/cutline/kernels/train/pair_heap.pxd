@@ -68,7 +68,6 @@ cdef uint32_t add_pair(
 cdef void lose(Pairs* pairs, uint32_t left, uint32_t right, int64_t count) noexcept nogil
 cdef bint find_best(Pairs* pairs, uint32_t* best) noexcept nogil
 cdef void drop_best(Pairs* pairs) noexcept nogil
-cdef uint32_t head_of(const uint8_t* token, Py_ssize_t n) noexcept nogil
 
 
 cdef inline uint64_t hash_pair(uint32_t left, uint32_t right) noexcept nogil:

@@ -119,15 +119,6 @@ cdef inline int bucket_of(int64_t count) noexcept nogil:
     return 16 + 8 * (bits - 4) + (count >> (bits - 3) & 7)
 
 
-cdef uint32_t head_of(const uint8_t* token, Py_ssize_t n) noexcept nogil:
-    """The first four bytes of a token as a number; zeros where it is shorter."""
-    cdef uint32_t number = 0
-    cdef Py_ssize_t at
-    for at in range(min(4, n)):
-        number |= <uint32_t> token[at] << (24 - 8 * at)
-    return number
-
-
 cdef int compare_tokens(const Tokens* tokens, uint32_t one, uint32_t other) noexcept nogil:
     cdef const Token* first = tokens.at + one
     cdef const Token* second = tokens.at + other

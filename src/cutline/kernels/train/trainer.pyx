@@ -22,7 +22,7 @@ from cutline.kernels.train.beside cimport (
     put_in_a_row, set_starts, sum_of,
 )
 from cutline.kernels.train.pair_heap cimport (
-    Pair, Pairs, Token, Tokens, add_pair, drop_best, expect, find_best, free_pairs, head_of, lose,
+    Pair, Pairs, Token, Tokens, add_pair, drop_best, expect, find_best, free_pairs, lose,
     reserve_places, start_pairs,
 )
 
@@ -203,7 +203,7 @@ cdef class Merger:
             made = self.tokens.at + token
             made.start = self.single_bytes + token
             made.length = 1
-            made.head = head_of(made.start, 1)
+            made.head = <uint32_t> token << 24
         self.tokens.n = N_BYTES
         return True
 
@@ -414,9 +414,13 @@ cdef class Merger:
         """Give the next id to the pair, which stood at this place."""
         cdef Py_ssize_t merge = self.tokens.n - N_BYTES
         cdef Token* made = self.tokens.at + self.tokens.n
+        cdef const Token* left = self.tokens.at + pair.left
+        cdef const Token* right = self.tokens.at + pair.right
         made.start = self.bytes + at
-        made.length = self.tokens.at[pair.left].length + self.tokens.at[pair.right].length
-        made.head = head_of(made.start, made.length)
+        made.length = left.length + right.length
+        made.head = left.head
+        if left.length < 4:
+            made.head |= right.head >> (8 * left.length)
         self.tokens.n += 1
         self.made_of[2 * merge] = pair.left
         self.made_of[2 * merge + 1] = pair.right

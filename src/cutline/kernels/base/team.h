@@ -81,14 +81,17 @@ static inline int cutline_take(cutline_team *team) {
 
 static inline void cutline_done(cutline_team *team) { cutline_add64(&team->n_done, 1); }
 
-/* Wait for all parts; every one was taken. */
-static inline void cutline_await(cutline_team *team, int n_parts) {
-    for (int looks = 0; cutline_get64(&team->n_done) < n_parts - 1; looks++) {
+/* Wait for all parts; every one was taken. Returns whether it took long: who took one has lost its
+   processor to others. */
+static inline int cutline_await(cutline_team *team, int n_parts) {
+    int looks = 0;
+    for (; cutline_get64(&team->n_done) < n_parts - 1; looks++) {
         if (looks < 4096)
             cutline_relax();
         else
             cutline_nap();
     }
+    return looks > 4096;
 }
 
 /* A part, as soon as there is one; -1: the leader needs nobody any more, or so it seems: it has offered

@@ -35,7 +35,7 @@ cdef extern from "team.h":
     void offer "cutline_offer"(Team* team, int n_parts) noexcept nogil
     int take "cutline_take"(Team* team) noexcept nogil
     void done_with "cutline_done"(Team* team) noexcept nogil
-    void await_all "cutline_await"(Team* team, int n_parts) noexcept nogil
+    bint await_all "cutline_await"(Team* team, int n_parts) noexcept nogil
     int next_part "cutline_next"(Team* team) noexcept nogil
     void dismiss_all "cutline_dismiss"(Team* team) noexcept nogil
 
@@ -116,6 +116,8 @@ cdef class Merger:
     cdef Part[MOST_THREADS] parts   # each with pieces of its own
     cdef readonly int n_parts       # threads that may take part
     cdef Py_ssize_t shared_places
+    cdef int n_alone                # of the next long merges, those that are not shared
+    cdef int alone
     cdef Beside left                # of all parts
     cdef Beside right
     cdef int job
@@ -149,6 +151,7 @@ cdef class Merger:
         self.arena_bytes = &arena[0] if arena.shape[0] else NULL
         self.n_parts = max(1, min(n_threads, MOST_THREADS))
         self.shared_places = shared_places
+        self.alone = 64
         # No more merges than there are bytes to merge.
         self.most_tokens = min(vocab_size, N_BYTES + arena.shape[0])
         self.max_length = max_token_length or NONE
@@ -222,7 +225,10 @@ cdef class Merger:
                 self.work(part)
                 done_with(&self.team)
                 part = take(&self.team)
-            await_all(&self.team, n_parts)
+            if await_all(&self.team, n_parts):
+                # Other programs want the processors: alone for a while, each time for longer.
+                self.n_alone = self.alone
+                self.alone = min(4 * self.alone, 1 << 20)
 
     cdef void work(self, int part) noexcept nogil:
         if self.job == LAY_OUT:
@@ -393,6 +399,9 @@ cdef class Merger:
         cdef const uint32_t* noted = self.pairs.places + self.pair.start
         cdef Py_ssize_t at = 0, low, high, n = self.pair.n_places
         cdef int part, n_parts = self.n_parts if n >= self.n_parts * self.shared_places else 1
+        if n_parts > 1 and self.n_alone > 0:
+            self.n_alone -= 1
+            n_parts = 1
         for part in range(n_parts):
             self.parts[part].first = at
             low, high = at, n

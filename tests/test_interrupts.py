@@ -46,6 +46,9 @@ SPANS: Final = np.array([[at % 40_000, at % 40_000 + 9_001] for at in range(100_
 
 HASHED: Final = _hash(ENCODING._vocabulary).arrays()
 NUMBERS: Final = [b"%d" % number for number in range(100_000, 400_000)]
+COUNTS: Final = cutline.PieceCounts.from_pieces(
+    ((LETTERS[at : at + 20].encode(), 2) for at in range(0, 1_000_000, 20)), pat_str=None
+)
 WORDS: Final = TokenizerSpec(
     "words",
     Vocabulary(b"".join(NUMBERS), [6] * 300_000, range(300_000), is_of_words=True),
@@ -94,6 +97,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "token slots": lambda: build.token_slots(*HASHED[:2]),
     "left lengths": lambda: build.monotone_left_lengths(*HASHED),
     "words": lambda: cutline.Encoding.from_spec(WORDS),
+    "train_from_counts": lambda: cutline.train_from_counts(COUNTS, 4_000, num_threads=2),
     "count_pieces": lambda: cutline.count_pieces(iter([PROSE] * 3), num_threads=1),
 }
 

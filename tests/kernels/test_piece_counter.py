@@ -226,6 +226,7 @@ def test_pieces_are_sorted_by_their_bytes() -> None:
     ]
     pieces += [b"\xff" * n for n in range(1, 40)] + [b"\x00" * n for n in range(1, 40)]
     pieces += [b"fifteen letters" + bytes(tail) for tail in ([], [0], [15], [16], [255], [0, 0])]
+    pieces += [b"fifteen letters" + rng.randbytes(rng.randint(1, 9)) for _ in range(300)]
     offsets = np.cumsum([0, *map(len, pieces)])
     tally = Tally(None)
     tally.add_spans(b"".join(pieces), offsets[:-1], offsets[1:])

@@ -1,6 +1,7 @@
 """Merges are those of the naive trainer: count, pick, replace, repeat."""
 
 import random
+from threading import Thread
 from typing import get_args
 
 import numpy as np
@@ -39,13 +40,20 @@ def merges_of(merger: Merger) -> list[tuple[bytes, bytes, int]]:
 
 def trained(
     pieces: Pieces, vocab_size: int, min_frequency: int = 2, ties: Ties = "smallest",
-    max_token_length: int | None = None, at_once: int = 7,
+    max_token_length: int | None = None, at_once: int = 7, n_threads: int = 1, n_helpers: int = 0,
 ) -> list[tuple[bytes, bytes, int]]:  # fmt: skip
     merger = Merger(
-        *arrays_of(pieces), vocab_size, min_frequency, max_token_length or 0, TIES.index(ties)
-    )
+        *arrays_of(pieces), vocab_size, min_frequency, max_token_length or 0, TIES.index(ties),
+        n_threads, 1,  # each merge is shared
+    )  # fmt: skip
+    helpers = [Thread(target=merger.assist) for _ in range(n_helpers)]
+    for helper in helpers:
+        helper.start()
     while not merger.finished:
         merger.advance(at_once)
+    merger.dismiss()
+    for helper in helpers:
+        helper.join()
     return merges_of(merger)
 
 
@@ -68,6 +76,9 @@ def check(rng: random.Random, ties: Ties) -> None:
     )
     got = trained(pieces, vocab_size, min_frequency, ties, longest, rng.choice((1, 7, 1_000)))
     assert (pieces, got) == (pieces, want)
+    n_threads = rng.randint(2, 5)
+    shared = trained(pieces, vocab_size, min_frequency, ties, longest, 1_000, n_threads)
+    assert (pieces, n_threads, shared) == (pieces, n_threads, want)
     assert len({left + right for left, right, _ in got}) == len(got)
 
 
@@ -86,6 +97,36 @@ def test_very_many_merges_are_those_of_the_naive_trainer(ties: Ties) -> None:
         check(rng, ties)
 
 
+@pytest.mark.parametrize("ties", TIES)
+def test_merges_do_not_depend_on_threads(ties: Ties) -> None:
+    """With those that come, those that are expected, and more."""
+    rng = random.Random(20 + TIES.index(ties))
+    for n_threads, n_helpers in ((2, 1), (3, 2), (4, 1), (8, 0), (2, 3), (9, 4)):
+        for letters in (b"ab", b"abcdefgh", "aé日😀\0".encode()):
+            pieces = {
+                bytes(rng.choices(letters, k=rng.randint(1, 30))): rng.choice(
+                    (1, 2, 9, 2**31, 2**40)
+                )
+                for _ in range(400)
+            }
+            want = trained(pieces, 700, 1, ties)
+            assert len(want) > 200
+            assert trained(pieces, 700, 1, ties, None, 50, n_threads, n_helpers) == want
+
+
+def test_helpers_that_come_late_are_sent_away() -> None:
+    merger = Merger(*arrays_of({b"abcd": 3}), 300, 2, 0, 0, 2)
+    merger.dismiss()
+    merger.assist()
+    assert merger.advance(10) == 3
+
+
+def test_helpers_that_nobody_sends_away_leave() -> None:
+    merger = Merger(*arrays_of({b"abcd": 3}), 300, 2, 0, 0, 2)
+    merger.assist()
+    assert merger.advance(10) == 3
+
+
 @settings(max_examples=200)
 @given(
     st.dictionaries(st.text("aab\u00e9\u65e5", min_size=1).map(str.encode), st.integers(1, 5)),
@@ -101,6 +142,13 @@ def test_runs_merge_from_the_left(ties: Ties) -> None:
         for pieces in ({b"a" * length: 1}, {b"a" * length: 3, b"b" + b"a" * length: 2}):
             want = train(pieces, 270, min_frequency=1, ties=ties)
             assert (length, trained(pieces, 270, 1, ties)) == (length, want)
+
+
+@pytest.mark.parametrize("count", [2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**32 + 5, 2**50])
+def test_counts_of_any_size_add_up(count: int) -> None:
+    pieces = {b"abab": count, b"abc": count - 1, b"ca": 2, b"bc": 2**31 + 7}
+    for n_threads in (1, 2, 3):
+        assert trained(pieces, 270, 1, n_threads=n_threads) == train(pieces, 270, min_frequency=1)
 
 
 def test_one_long_piece_is_merged_like_many() -> None:

@@ -152,6 +152,7 @@ def train(
                 min_frequency=min_frequency,
                 ties=ties,
                 max_token_length=max_token_length,
+                num_threads=threads,
                 progress=status,
                 name=Path(out).stem,
             )

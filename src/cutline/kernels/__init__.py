@@ -37,6 +37,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       piece_table     pieces                           -> the table of distinct ones, with counts
       piece_counter   text + scan + piece_table        -> counts of pieces
       pair_heap       pairs of tokens                  -> how often, where, which is first
+      beside          a pair's neighbours              -> how often each, in parts of a merge
       trainer         counts of pieces + pair_heap     -> merges
     cut/
       longest_fit     text + batches + prefixes        -> the longest prefix within a budget

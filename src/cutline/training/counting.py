@@ -18,7 +18,7 @@ from cutline.training.progress import Progress
 from cutline.training.sources import DocumentSource, Files, open_source
 from cutline.vocabulary import O200K_PAT_STR
 
-__all__ = ["count_pieces", "tally_pieces"]
+__all__ = ["checked_thread_limit", "count_pieces", "tally_pieces"]
 
 PROGRESS_SECONDS: Final = 0.1
 
@@ -71,7 +71,7 @@ def count_pieces(
         open_source(source, column),
         pat_str,
         special_tokens,
-        _checked_threads(num_threads),
+        checked_thread_limit(num_threads),
         progress,
     )
     return PieceCounts.from_tally(tally, pat_str=pat_str, special_tokens=special_tokens)
@@ -151,7 +151,8 @@ def _make_counter(pat_str: str | None, num_threads: int) -> ScanCounter | RegexC
         return RegexCounter(pat_str)
 
 
-def _checked_threads(num_threads: int | None) -> int:
+def checked_thread_limit(num_threads: int | None) -> int:
+    """Return the number of threads; of processors for None."""
     if num_threads is None:
         return os.cpu_count() or 1
     return checked_threads(num_threads)

@@ -1,6 +1,8 @@
 """Learning a vocabulary from counts of pieces, by byte-pair encoding."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
@@ -18,6 +20,12 @@ Ties = Literal["smallest", "largest", "ids"]
 MERGES_AT_ONCE: Final = 256
 """Merges between two checks of the clock and for Ctrl-C: a few milliseconds."""
 
+MOST_THREADS: Final = 4
+"""The heap and the table of pairs are those of one thread: more would mostly wait for it."""
+
+THREAD_BYTES: Final = 1 << 18
+"""Of distinct pieces. With fewer, most lists of places are too short to be divided."""
+
 NEWEST: Final = 5
 
 
@@ -31,6 +39,7 @@ def train_vocabulary(
     ties: Ties,
     max_token_length: int | None,
     progress: Callable[[Progress], Any] | None,
+    num_threads: int = 1,
 ) -> Vocabulary:
     """Merge the most frequent pair of neighbouring tokens, `n_merges` times.
 
@@ -43,6 +52,7 @@ def train_vocabulary(
         ties: which of equally frequent pairs is merged first.
         max_token_length: in bytes; None: MAX_TOKEN_BYTES, the limit of the tables.
         progress: called every few hundred merges.
+        num_threads: maximum number of threads. The result does not depend on it.
 
     Returns:
         The 256 bytes, then the merges' tokens, with ids in this order.
@@ -53,17 +63,33 @@ def train_vocabulary(
     _check_sum(offsets, counts)
     merger = Merger(
         arena, offsets, counts, 256 + n_merges, min_frequency, max_token_length or MAX_TOKEN_BYTES,
-        get_args(Ties).index(ties),
+        get_args(Ties).index(ties), min(num_threads, MOST_THREADS, len(arena) // THREAD_BYTES),
     )  # fmt: skip
-    while not merger.finished:
-        done = merger.advance(MERGES_AT_ONCE)
-        if progress is not None:
-            newest = tuple(merger.newest(NEWEST))
-            progress(Progress("merge", merges=done, most_merges=n_merges, newest=newest))
+    with _assisted(merger):
+        while not merger.finished:
+            done = merger.advance(MERGES_AT_ONCE)
+            if progress is not None:
+                newest = tuple(merger.newest(NEWEST))
+                progress(Progress("merge", merges=done, most_merges=n_merges, newest=newest))
     tokens, lengths = merger.tokens_so_far()
     left_lengths = np.zeros(len(lengths), dtype=np.uint32)
     left_lengths[256:] = lengths[merger.merges()[0][:, 0]]
     return Vocabulary(tokens, lengths, np.arange(len(lengths), dtype=np.uint32), left_lengths)
+
+
+@contextmanager
+def _assisted(merger: Merger) -> Iterator[None]:
+    """Have threads that take part in the merges."""
+    threads = [threading.Thread(target=merger.assist) for _ in range(merger.n_parts - 1)]
+    try:
+        for thread in threads:
+            thread.start()
+        yield
+    finally:
+        merger.dismiss()
+        for thread in threads:
+            if thread.ident is not None:  # it was started
+                thread.join()
 
 
 def _check_sum(offsets: NDArray[np.int64], counts: NDArray[np.int64]) -> None:

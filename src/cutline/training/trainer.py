@@ -6,7 +6,7 @@ from typing import Any, get_args
 from cutline.checks import checked_integer
 from cutline.encoding import Encoding
 from cutline.tables import MAX_TOKEN_BYTES
-from cutline.training.counting import count_pieces
+from cutline.training.counting import checked_thread_limit, count_pieces
 from cutline.training.counts import PieceCounts, checked_special_texts
 from cutline.training.merging import Ties, train_vocabulary
 from cutline.training.progress import Progress
@@ -49,7 +49,7 @@ def train(
             with the lower ids (left, then right).
         max_token_length: maximum length of a token in bytes; None: 32,768.
         column: the column of JSONL or Parquet files that has the text.
-        num_threads: for counting; None: the number of processors.
+        num_threads: None: the number of processors.
         progress: called with a `Progress` several times a second.
         name: the encoding's name.
 
@@ -78,7 +78,7 @@ def train(
     )
     return train_from_counts(
         counts, vocab_size, min_frequency=min_frequency, ties=ties,
-        max_token_length=max_token_length, progress=progress, name=name,
+        max_token_length=max_token_length, num_threads=num_threads, progress=progress, name=name,
     )  # fmt: skip
 
 
@@ -89,6 +89,7 @@ def train_from_counts(
     min_frequency: int = 2,
     ties: Ties = "smallest",
     max_token_length: int | None = None,
+    num_threads: int | None = None,
     progress: Callable[[Progress], Any] | None = None,
     name: str = "trained",
 ) -> Encoding:
@@ -101,6 +102,7 @@ def train_from_counts(
         min_frequency: training stops when no pair occurs as often.
         ties: which of equally frequent pairs is merged first.
         max_token_length: maximum length of a token in bytes.
+        num_threads: None: the number of processors. The result does not depend on it.
         progress: called with a `Progress` several times a second.
         name: the encoding's name.
 
@@ -126,6 +128,7 @@ def train_from_counts(
         ties=ties,
         max_token_length=max_token_length,
         progress=progress,
+        num_threads=checked_thread_limit(num_threads),
     )
     first = len(vocabulary)
     return Encoding.from_vocabulary(

@@ -13,6 +13,9 @@
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
 #endif
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 #if SIZE_MAX < UINT64_MAX
 #error "Cutline needs a 64-bit machine: sizes of buffers for long texts would overflow in 32 bits"
@@ -35,6 +38,21 @@
 #define cutline_likely(condition) (condition)
 #define cutline_unlikely(condition) (condition)
 #endif
+
+/* Ask for large pages in memory that is read at random, before it is written to. Small memory, and a
+   system that has none or will not give them, change nothing. */
+static inline void cutline_in_large_pages(void *memory, size_t n) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    if (n >= (size_t)1 << 22) {
+        uintptr_t start = ((uintptr_t)memory + 4095) & ~(uintptr_t)4095;
+        uintptr_t end = ((uintptr_t)memory + n) & ~(uintptr_t)4095;
+        (void)madvise((void *)start, end - start, MADV_HUGEPAGE);
+    }
+#else
+    (void)memory;
+    (void)n;
+#endif
+}
 
 /* Optimization barrier: keeps this address out of the indexed load. */
 static inline const void *cutline_barrier(const void *address) {

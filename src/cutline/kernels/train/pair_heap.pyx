@@ -11,7 +11,11 @@ Guarded by tests/kernels/test_trainer.py.
 
 from libc.stdlib cimport calloc, free, malloc
 
-from cutline.kernels.base.common cimport NONE, grow, memcmp, memcpy, scramble
+from cutline.kernels.base.common cimport NONE, grow, memcmp, memcpy, prefetch
+
+cdef extern from "native.h":
+    int top_bit "cutline_top_bit"(uint64_t word) noexcept nogil
+    void in_large_pages "cutline_in_large_pages"(void* memory, size_t n) noexcept nogil
 
 cdef enum:
     FIRST_SLOTS = 1 << 12
@@ -21,11 +25,15 @@ cdef bint start_pairs(
     Pairs* pairs, const Tokens* tokens, int ties, int64_t min_count
 ) noexcept nogil:
     """Begin without any pair, all fields zero before. False: no memory."""
+    cdef Py_ssize_t bucket
     pairs.tokens = tokens
     pairs.ties = ties
     pairs.min_count = min_count
     pairs.free = NONE
-    pairs.table = <uint32_t*> calloc(FIRST_SLOTS, sizeof(uint32_t))
+    pairs.level = N_BUCKETS
+    for bucket in range(N_BUCKETS):
+        pairs.buckets[bucket] = NONE
+    pairs.table = <uint64_t*> calloc(FIRST_SLOTS, sizeof(uint64_t))
     pairs.table_mask = FIRST_SLOTS - 1
     return pairs.table != NULL
 
@@ -42,41 +50,43 @@ cdef void free_pairs(Pairs* pairs) noexcept nogil:
 
 cdef inline uint64_t slot_of(const Pairs* pairs, uint32_t left, uint32_t right) noexcept nogil:
     """The slot that holds a pair, or the empty one where it belongs."""
-    cdef uint64_t slot = scramble(<uint64_t> left << 32 | right) & pairs.table_mask
+    cdef uint64_t hashed = hash_pair(left, right), slot = hashed & pairs.table_mask
     cdef const Pair* pair
     while pairs.table[slot] != 0:
-        pair = pairs.pairs + (pairs.table[slot] - 1)
-        if pair.left == left and pair.right == right:
-            break
+        if pairs.table[slot] >> 32 == hashed:
+            pair = pairs.pairs + (<uint32_t> pairs.table[slot] - 1)
+            if pair.left == left and pair.right == right:
+                break
         slot = slot + 1 & pairs.table_mask
     return slot
 
 
 cdef bint double_table(Pairs* pairs) noexcept nogil:
-    cdef uint64_t slots = 2 * (pairs.table_mask + 1)
-    cdef uint32_t* table = <uint32_t*> calloc(slots, sizeof(uint32_t))
-    cdef Py_ssize_t pair
+    cdef uint64_t slots = 2 * (pairs.table_mask + 1), old, slot
+    cdef uint64_t* table = <uint64_t*> calloc(slots, sizeof(uint64_t))
     if table == NULL:
         return False
+    in_large_pages(table, slots * sizeof(uint64_t))
+    for old in range(pairs.table_mask + 1):
+        if pairs.table[old] != 0:
+            slot = pairs.table[old] >> 32 & slots - 1
+            while table[slot] != 0:
+                slot = slot + 1 & slots - 1
+            table[slot] = pairs.table[old]
     free(pairs.table)
     pairs.table = table
     pairs.table_mask = slots - 1
-    for pair in range(pairs.n_pairs):
-        if pairs.pairs[pair].count > 0:
-            table[slot_of(pairs, pairs.pairs[pair].left, pairs.pairs[pair].right)] = pair + 1
     return True
 
 
 cdef void clear_slot(Pairs* pairs, uint64_t slot) noexcept nogil:
     """Empty a slot; those after it that were pushed on by it move up."""
     cdef uint64_t at = slot, home
-    cdef const Pair* pair
     while True:
         at = at + 1 & pairs.table_mask
         if pairs.table[at] == 0:
             break
-        pair = pairs.pairs + (pairs.table[at] - 1)
-        home = scramble(<uint64_t> pair.left << 32 | pair.right) & pairs.table_mask
+        home = pairs.table[at] >> 32
         if (at - home & pairs.table_mask) >= (at - slot & pairs.table_mask):
             pairs.table[slot] = pairs.table[at]
             slot = at
@@ -85,36 +95,40 @@ cdef void clear_slot(Pairs* pairs, uint64_t slot) noexcept nogil:
 
 cdef void lose(Pairs* pairs, uint32_t left, uint32_t right, int64_t count) noexcept nogil:
     """Take so many off a pair's count, if the pair is kept at all."""
-    cdef uint32_t entry = pairs.table[slot_of(pairs, left, right)]
+    cdef uint64_t slot = slot_of(pairs, left, right)
     cdef Pair* pair
-    if entry != 0:
-        pair = pairs.pairs + (entry - 1)
+    if pairs.table[slot] != 0:
+        pair = pairs.pairs + (<uint32_t> pairs.table[slot] - 1)
         pair.count -= count
         if pair.count < pairs.min_count:
-            # It leaves the heap when it comes to its top.
-            clear_slot(pairs, slot_of(pairs, left, right))
+            # It leaves the heap when it comes to its top, its bucket when that comes up.
+            clear_slot(pairs, slot)
             pairs.n_kept -= 1
             pair.count = 0
 
 
-# The heap
+# The heap, and the buckets of what is not in it yet
 
 
-cdef inline uint32_t head(const Tokens* tokens, uint32_t token) noexcept nogil:
-    """The first four bytes of a token as a number; zeros where it is shorter."""
-    cdef uint32_t number = 0
-    cdef Py_ssize_t at, n = min(4, tokens.lengths[token])
-    for at in range(n):
-        number |= <uint32_t> tokens.starts[token][at] << (24 - 8 * at)
-    return number
+cdef inline int bucket_of(int64_t count) noexcept nogil:
+    """Small counts have a bucket each, larger ones eight for each power of two."""
+    cdef int bits
+    if count < 16:
+        return count
+    bits = top_bit(count)
+    return 16 + 8 * (bits - 4) + (count >> (bits - 3) & 7)
 
 
 cdef int compare_tokens(const Tokens* tokens, uint32_t one, uint32_t other) noexcept nogil:
-    cdef uint32_t n = tokens.lengths[one], m = tokens.lengths[other]
-    cdef int order = memcmp(tokens.starts[one], tokens.starts[other], min(n, m))
-    if order != 0 or n == m:
+    cdef const Token* first = tokens.at + one
+    cdef const Token* second = tokens.at + other
+    cdef int order
+    if first.head != second.head:
+        return -1 if first.head < second.head else 1
+    order = memcmp(first.start, second.start, min(first.length, second.length))
+    if order != 0 or first.length == second.length:
         return order
-    return -1 if n < m else 1
+    return -1 if first.length < second.length else 1
 
 
 cdef bint wins_tie(const Pairs* pairs, uint32_t first, uint32_t second) noexcept nogil:
@@ -167,35 +181,97 @@ cdef void sift_down(Pairs* pairs, Ranked moved) noexcept nogil:
     pairs.heap[at] = moved
 
 
-cdef void drop_best(Pairs* pairs) noexcept nogil:
-    """Let the pair at the top go, with its places."""
-    cdef uint32_t dropped = pairs.heap[0].pair
-    cdef Pair* pair = pairs.pairs + dropped
-    if pair.count > 0:
-        clear_slot(pairs, slot_of(pairs, pair.left, pair.right))
-        pairs.n_kept -= 1
-        pair.count = 0
-    pair.n_places = 0
-    pair.left = pairs.free
-    pairs.free = dropped
+cdef void drop_top(Pairs* pairs) noexcept nogil:
     pairs.n_ranked -= 1
     if pairs.n_ranked > 0:
         sift_down(pairs, pairs.heap[pairs.n_ranked])
 
 
-cdef uint32_t best_pair(Pairs* pairs) noexcept nogil:
-    """The pair to merge next, which comes to stand at the heap's top; NONE: there is none."""
+cdef void release(Pairs* pairs, uint32_t number) noexcept nogil:
+    """Let another pair have the number of one that is in no heap, bucket or table."""
+    pairs.pairs[number].n_places = 0
+    pairs.pairs[number].next = pairs.free
+    pairs.free = number
+
+
+cdef void drop_best(Pairs* pairs) noexcept nogil:
+    """Let the pair at the top, which is kept, go, with its places."""
+    cdef uint32_t dropped = pairs.heap[0].pair
+    cdef Pair* pair = pairs.pairs + dropped
+    clear_slot(pairs, slot_of(pairs, pair.left, pair.right))
+    pairs.n_kept -= 1
+    pair.count = 0
+    release(pairs, dropped)
+    drop_top(pairs)
+
+
+cdef bint rank(Pairs* pairs, uint32_t number) noexcept nogil:
+    """Put a pair into the heap, or where it waits to come into it. False: no memory."""
+    cdef Pair* pair = pairs.pairs + number
+    cdef int bucket = bucket_of(pair.count)
+    cdef Ranked ranked
+    if bucket < pairs.level:
+        pair.next = pairs.buckets[bucket]
+        pairs.buckets[bucket] = number
+        return True
+    if not grow(<void**> &pairs.heap, &pairs.heap_slots, pairs.n_ranked + 1, sizeof(Ranked)):
+        return False
+    ranked.count = pair.count
+    ranked.pair = number
+    ranked.hint = pair.left if pairs.ties == TIES_IDS else pairs.tokens.at[pair.left].head
+    if pairs.ties == TIES_LARGEST:
+        ranked.hint = ~ranked.hint
+    pairs.n_ranked += 1
+    sift_up(pairs, pairs.n_ranked - 1, ranked)
+    return True
+
+
+cdef bint lower_level(Pairs* pairs) noexcept nogil:
+    """Rank the pairs of the highest bucket, now that the heap is empty. False: no memory."""
+    cdef uint32_t number, after
+    pairs.level -= 1
+    while pairs.level > 0 and pairs.buckets[pairs.level] == NONE:
+        pairs.level -= 1
+    number = pairs.buckets[pairs.level]
+    pairs.buckets[pairs.level] = NONE
+    while number != NONE:
+        after = pairs.pairs[number].next
+        if after != NONE:
+            prefetch(pairs.pairs + after)
+        if pairs.pairs[number].count == 0:
+            release(pairs, number)
+        elif not rank(pairs, number):
+            return False
+        number = after
+    return True
+
+
+cdef bint find_best(Pairs* pairs, uint32_t* best) noexcept nogil:
+    """The pair to merge next, which comes to stand at the heap's top; NONE: there is none.
+
+    False: no memory.
+    """
     cdef Ranked top
-    while pairs.n_ranked > 0:
+    while pairs.n_ranked > 0 or pairs.level > 0:
+        if pairs.n_ranked == 0:
+            if not lower_level(pairs):
+                return False
+            continue
         top = pairs.heap[0]
-        if pairs.pairs[top.pair].count == 0:
-            drop_best(pairs)
-        elif pairs.pairs[top.pair].count != top.count:
-            top.count = pairs.pairs[top.pair].count
+        best[0] = top.pair
+        if pairs.pairs[top.pair].count == top.count:
+            return True
+        top.count = pairs.pairs[top.pair].count
+        if bucket_of(top.count) >= pairs.level:
             sift_down(pairs, top)
-        else:
-            return top.pair
-    return NONE
+            continue
+        drop_top(pairs)
+        if top.count == 0:
+            release(pairs, top.pair)
+        elif not rank(pairs, top.pair):
+            return False
+    best[0] = NONE
+    return True
 
 
 # Adding
@@ -215,6 +291,7 @@ cdef bint reserve_places(Pairs* pairs, Py_ssize_t added) noexcept nogil:
     kept = <uint32_t*> malloc(slots * sizeof(uint32_t))
     if kept == NULL:
         return False
+    in_large_pages(kept, slots * sizeof(uint32_t))
     for pair in range(pairs.n_pairs):
         moved = pairs.pairs + pair
         if moved.count > 0:
@@ -237,34 +314,21 @@ cdef uint32_t add_pair(
     """
     cdef uint32_t added = pairs.free
     cdef Pair* pair
-    cdef Ranked ranked
-    if not grow(
-        <void**> &pairs.heap, &pairs.heap_slots, pairs.n_ranked + 1, sizeof(Ranked)
-    ):
-        return NONE
     if added == NONE:
         if pairs.n_pairs >= NONE - 1 or not grow(
             <void**> &pairs.pairs, &pairs.pairs_slots, pairs.n_pairs + 1, sizeof(Pair)
         ):
             return NONE
         added = pairs.n_pairs
-        pairs.pairs[added].count = 0
         pairs.n_pairs += 1
     else:
-        pairs.free = pairs.pairs[added].left
+        pairs.free = pairs.pairs[added].next
     if 4 * pairs.n_kept > 3 * <Py_ssize_t> pairs.table_mask and not double_table(pairs):
         return NONE
     pair = pairs.pairs + added
     pair.left, pair.right, pair.count = left, right, count
     pair.start, pair.n_places = pairs.n_places, n_places
     pairs.n_places += n_places
-    pairs.table[slot_of(pairs, left, right)] = added + 1
+    pairs.table[slot_of(pairs, left, right)] = hash_pair(left, right) << 32 | <uint64_t> added + 1
     pairs.n_kept += 1
-    ranked.count = count
-    ranked.pair = added
-    ranked.hint = left if pairs.ties == TIES_IDS else head(pairs.tokens, left)
-    if pairs.ties == TIES_LARGEST:
-        ranked.hint = ~ranked.hint
-    pairs.n_ranked += 1
-    sift_up(pairs, pairs.n_ranked - 1, ranked)
-    return added
+    return added if rank(pairs, added) else NONE

@@ -5,13 +5,12 @@ letter a byte.
 """
 
 import random
-import tempfile
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import cutline
 from cutline.errors import CutlineError
+from fuzz.scratch import scratch
 from tests.words.configurations import CONFIGURATIONS
 from tests.words.tokenizers_of import LETTERS, MODELS, tokenizer_of
 
@@ -51,10 +50,9 @@ def pair(kind: str, name: str, seed: int) -> tuple[Any, cutline.Encoding] | None
     """Make a tokenizer, and the encoding of its file; None: that is refused."""
     rng = random.Random(f"{kind} {name} {seed % N_VOCABULARIES}")
     tokenizer = tokenizer_of(kind, name, rng)
-    with tempfile.TemporaryDirectory(prefix="cutline-fuzz-") as folder:
-        path = Path(folder) / "tokenizer.json"
-        tokenizer.save(str(path))
-        try:
-            return tokenizer, cutline.load(path)
-        except CutlineError:
-            return None
+    path = scratch("tokenizer.json")
+    tokenizer.save(str(path))
+    try:
+        return tokenizer, cutline.load(path)
+    except CutlineError:
+        return None

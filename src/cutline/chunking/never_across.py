@@ -45,7 +45,7 @@ class Barriers:
         places: Callable[[str, Outline], Iterable[int]],
     ) -> None:
         self.given: Final = given
-        self._name = name
+        self.name: Final = name
         self._places = places
 
     def __eq__(self, other: object) -> bool:
@@ -60,10 +60,14 @@ class Barriers:
         Raises:
             ValueError, TypeError: the caller's offsets are none of this text.
         """
+        for start, end in pairwise(self.places(text, outline)):
+            yield Stretch(start, end, self.name if end < len(text) else END)
+
+    def places(self, text: str, outline: Outline) -> list[int]:
+        """Return the ends of a text, and the barriers in it: see `stretches`."""
         length = len(text)
-        places = sorted({place for place in self._places(text, outline) if 0 < place < length})
-        for start, end in pairwise((0, *places, length)):
-            yield Stretch(start, end, self._name if end < length else END)
+        inside = {place for place in self._places(text, outline) if 0 < place < length}
+        return [0, *sorted(inside), length]
 
 
 def barrier_names(names: Sequence[str]) -> list[str]:

@@ -39,7 +39,7 @@ CutBlock = Callable[[list[str]], "list[list[Chunk] | None]"]
 
 CutStretches = Callable[[str, memoryview, int, str], "tuple[list[Chunk], int]"]
 """From a text, the places between its stretches, the index of the first chunk and the name of each
-stretch's end to chunks, and the number of stretches that they are of: the next takes another way."""
+stretch's end to chunks and the number of stretches that they are of: the next takes another way."""
 
 
 def block_size(cut_block: CutBlock | None) -> int:

@@ -111,6 +111,9 @@ def test_specs_cannot_be_changed() -> None:
 UNKNOWN_NAMES = {
     "o200k": "no encoding is named 'o200k'; did you mean 'o200k_base'?",
     "P50K_EDIT": "no encoding is named 'P50K_EDIT'; did you mean 'p50k_edit'",
+    "GPT-4o": "no encoding is named 'GPT-4o'; did you mean the model 'gpt-4o'? Its encoding is 'o2",
+    "gpt4o": "no encoding is named 'gpt4o'; did you mean the model 'gpt-4o'? Its encoding is 'o2",
+    "x" * 100_000: f"no encoding is named '{'x' * 59}...{'x' * 59}' (100,002 characters); packaged",
     "gpt-4o": "no encoding is named 'gpt-4o'; that is a model: cutline.encoding_for_model('gpt-4",
     "gpt-4o-2024-05-13": "no encoding is named 'gpt-4o-2024-05-13'; that is a model: cutline.e",
     "BAAI/bge-m3": "no encoding is named 'BAAI/bge-m3'; a model of the Hugging Face Hub is loaded",

@@ -12,6 +12,7 @@ from cutline.chunking.level_choice import make_levels
 from cutline.chunking.levels import Level, Lines, PatternLevel
 from cutline.chunking.outline import Outline
 from cutline.chunking.stretch import END, Stretch
+from cutline.errors import shown
 
 if TYPE_CHECKING:
     import regex
@@ -98,8 +99,8 @@ def make_barriers(given: NeverAcross, names: Sequence[str], lines: Lines) -> Bar
         if given not in _OF_TEXTS:
             known = ", ".join(map(repr, barrier_names(names)))
             raise ValueError(
-                f"never_across cannot be {given!r}: there are {known}; otherwise pass offsets, a "
-                "compiled regular expression, or a function from a text to offsets in it"
+                f"never_across cannot be {shown(given)}: there are {known}; otherwise pass "
+                "offsets, a compiled regular expression, or a function from a text to offsets in it"
             )
     elif not (callable(given) or hasattr(given, "finditer")):
         offsets = _checked(given)
@@ -119,7 +120,7 @@ def _checked(given: object) -> tuple[int, ...]:
             f"a function: {error}"
         ) from None
     if any(offset < 0 for offset in found):
-        raise ValueError(f"offsets of never_across must be 0 or more, got {min(found)}")
+        raise ValueError(f"offsets of never_across must be 0 or more, got {shown(min(found))}")
     return found
 
 

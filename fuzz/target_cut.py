@@ -1,6 +1,7 @@
 """Cuts are the greatest, and chunks those of the definition, found by trying every place.
 
-Input: subject, budget, start or overlap (a byte each), then the text as UTF-8.
+Input: subject, budget and whether a long text is cut, start or overlap (a byte each), then the text
+as UTF-8.
 """
 
 from cutline.errors import BudgetError
@@ -17,7 +18,8 @@ def run(data: bytes) -> None:
         return
     chosen, n = subject(data[0]), data[1] % 12 + 1
     text = chosen.text(0, data[3:])
-    check_whole_text(chosen, text, n, data[2] % n)
+    if data[1] // 12 % 4 == 0:  # most of the time goes there
+        check_whole_text(chosen, text, n, data[2] % n)
     text = text[:MAX_CHARACTERS]
     check_cut(chosen, text, n, data[2] % (len(text) + 1))
     check_chunks(chosen, text, n, data[2] % n)

@@ -27,6 +27,7 @@ TARGETS = {
     "interval": ["-max_len=180"],
     "words": ["-max_len=80"],
     "marks": ["-max_len=64"],
+    "pipeline": ["-max_len=100"],
     "batches": ["-max_len=300"],
     "train": ["-max_len=300"],
     "pattern": ["-max_len=120", f"-dict={HERE / 'pattern.dict'}"],

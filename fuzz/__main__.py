@@ -4,7 +4,9 @@
 inputs each has tried.
 """
 
+import ctypes
 import importlib
+import importlib.util
 import os
 import re
 import subprocess
@@ -12,7 +14,11 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
+GUIDED = "CUTLINE_GUIDED"
+"""Set by `fuzz.guided`: the kernels have counters, which they look for in a library."""
+
 TARGETS = {
+    "short": ["-max_len=80"],
     "encode": ["-max_len=600"],
     "cut": ["-max_len=60"],
     "limits": ["-max_len=60"],
@@ -21,6 +27,7 @@ TARGETS = {
     "interval": ["-max_len=180"],
     "words": ["-max_len=80"],
     "marks": ["-max_len=64"],
+    "pipeline": ["-max_len=100"],
     "batches": ["-max_len=300"],
     "train": ["-max_len=300"],
     "pattern": ["-max_len=120", f"-dict={HERE / 'pattern.dict'}"],
@@ -66,10 +73,14 @@ def main() -> None:
     if len(sys.argv) < 2 or sys.argv[1] not in TARGETS:
         targets = "|".join(TARGETS)
         sys.exit(f"usage: python -m fuzz --seconds N, or {targets} [options of libFuzzer]")
-    try:
-        import atheris
-    except ImportError:
+    if not (found := importlib.util.find_spec("atheris")) or not found.origin:
         sys.exit("fuzzing needs atheris: pip install atheris")
+    if os.environ.get(GUIDED):
+        # A libFuzzer that kernels find; atheris uses one that is there, and has its own otherwise.
+        library = Path(found.origin).parents[1] / "ubsan_with_fuzzer.so"
+        ctypes.CDLL(str(library), ctypes.RTLD_GLOBAL)
+    import atheris
+
     name, *options = sys.argv[1:]
     os.environ["CUTLINE_CACHE_DIR"] = ""  # millions of patterns would fill the cache folder
     # libFuzzer writes what it keeps into the first folder and only reads the others.
@@ -78,7 +89,12 @@ def main() -> None:
     folders = [str(corpus), str(HERE / "seeds" / name)]
     with atheris.instrument_imports(include=["cutline"]):
         target = importlib.import_module(f"fuzz.target_{name}")
-    defaults = [*TARGETS[name], "-timeout=20", f"-artifact_prefix={corpus.parent}/{name}-"]
+    defaults = [
+        *TARGETS[name],
+        "-timeout=20",
+        "-rss_limit_mb=4096",
+        f"-artifact_prefix={corpus.parent}/{name}-",
+    ]
     atheris.Setup([sys.argv[0], *defaults, *options, *folders], target.run)
     atheris.Fuzz()
 

@@ -43,7 +43,9 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory(prefix="cutline-coverage-") as folder:
         tree = Path(folder)
-        built(tree)
+        built(tree, {"CUTLINE_FLAGS": FLAGS, "LDFLAGS": "--coverage"})
+        if (HERE / "corpus").is_dir():
+            shutil.copytree(HERE / "corpus", tree / "fuzz/corpus")
         command = [sys.executable, "-m", "fuzz.coverage", "--inputs-only"]
         paths = os.pathsep.join((str(tree / "src"), str(tree)))
         environment = {**os.environ, "PYTHONPATH": paths, "CUTLINE_CACHE_DIR": ""}
@@ -52,12 +54,9 @@ def main() -> None:
         report(lines_of(tree))
 
 
-def built(tree: Path) -> None:
-    """Copy the tree, and build its kernels so that they count what runs."""
+def built(tree: Path, flags: dict[str, str]) -> None:
+    """Copy the tree, and build its kernels with such flags."""
     subprocess.run([HERE.parent / ".ci/copy", tree], check=True)
-    if (HERE / "corpus").is_dir():
-        shutil.copytree(HERE / "corpus", tree / "fuzz/corpus")
-    flags = {"CUTLINE_FLAGS": FLAGS, "LDFLAGS": "--coverage"}
     command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
     subprocess.run(command, cwd=tree, env={**os.environ, **flags}, check=True)
 

@@ -5,9 +5,7 @@ the data of a column; where it is 1 or 3 modulo 8, changes of a Parquet file (pl
 bytes each); else, choices that change its metadata.
 """
 
-import tempfile
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,7 @@ from cutline.errors import SourceError
 from cutline.integrations import arrow
 from fuzz import thrift
 from fuzz.grammar import Choices
+from fuzz.scratch import scratch
 
 ENCODING = cutline.get_encoding("o200k_base")
 TEXTS = ["hello world", None, "", "é 中文", "x" * 60, "a\nb", "the end"] * 3
@@ -112,22 +111,21 @@ def with_metadata(file: bytes, data: bytes) -> bytes:
 
 def check_file(content: bytes) -> None:
     """Count the pieces of its texts, or be told why not."""
-    with tempfile.TemporaryDirectory(prefix="cutline-fuzz-") as folder:
-        path = Path(folder) / "fuzzed.parquet"
-        path.write_bytes(content)
-        try:
-            counts = cutline.count_pieces(path, column="text", num_threads=1)
-        except SourceError as error:
-            refusal = str(error)
-        else:
-            refusal = ""
-        if refusal:
-            assert str(path) in refusal
-            assert content not in FILES
-            return
-        try:
-            texts = pq.ParquetFile(path, pre_buffer=False).read(["text"])["text"].to_pylist()
-        except OSError:  # so many rows that only a batch of them can be read
-            return
+    path = scratch("fuzzed.parquet")
+    path.write_bytes(content)
+    try:
+        counts = cutline.count_pieces(path, column="text", num_threads=1)
+    except SourceError as error:
+        refusal = str(error)
+    else:
+        refusal = ""
+    if refusal:
+        assert str(path) in refusal
+        assert content not in FILES
+        return
+    try:
+        texts = pq.ParquetFile(path, pre_buffer=False).read(["text"])["text"].to_pylist()
+    except OSError:  # so many rows that only a batch of them can be read
+        return
     want = cutline.count_pieces((text for text in texts if text is not None), num_threads=1)
     assert dict(counts.items()) == dict(want.items())

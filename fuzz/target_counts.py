@@ -8,13 +8,12 @@ import hashlib
 import json
 import random
 import struct
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from cutline.errors import CorruptDataError
 from cutline.training import PieceCounts
 from fuzz.grammar import Choices
+from fuzz.scratch import scratch
 from fuzz.target_tokenizer_json import change
 
 PIECES = (b" be", b" or", b"to", "é".encode(), b"x" * 60, b"\xff")
@@ -27,18 +26,17 @@ def run(data: bytes) -> None:
         body = changed(Choices(body))
     if kind & 3:
         body += hashlib.sha256(body).digest()
-    with tempfile.TemporaryDirectory(prefix="cutline-fuzz-") as folder:
-        path, again = Path(folder) / "fuzzed.counts", Path(folder) / "again.counts"
-        path.write_bytes(body)
-        try:
-            counts = PieceCounts.load(path)
-        except CorruptDataError as error:
-            refusal = str(error)
-        else:
-            counts.save(again)
-            assert PieceCounts.load(again) == counts
-            return
-        assert str(path) in refusal
+    path, again = scratch("fuzzed.counts"), scratch("again.counts")
+    path.write_bytes(body)
+    try:
+        counts = PieceCounts.load(path)
+    except CorruptDataError as error:
+        refusal = str(error)
+    else:
+        counts.save(again)
+        assert PieceCounts.load(again) == counts
+        return
+    assert str(path) in refusal
 
 
 def changed(rng: random.Random) -> bytes:

@@ -8,9 +8,7 @@ import hashlib
 import json
 import random
 import struct
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 from cutline.errors import UnsupportedPatternError
@@ -34,6 +32,7 @@ from cutline.words.models import Unigram, WordPiece
 from cutline.words.splitting import Metaspace, SplitClass, WhitespaceSplit
 from cutline.words.steps import ByCharacter, Collapse, ReplaceEach
 from fuzz.grammar import Choices
+from fuzz.scratch import scratch
 from fuzz.target_native import START, load
 from fuzz.target_tokenizer_json import MAX_SEED, change, check, copied
 from fuzz.target_tokenizer_json import VALUES as SCALARS
@@ -72,16 +71,15 @@ def run(data: bytes) -> None:
             fields[key] = copied(others[key])
         else:
             fields = change(rng, fields, VALUES)
-    with tempfile.TemporaryDirectory(prefix="cutline-fuzz-") as folder:
-        path = Path(folder) / "fuzzed.cutline"
-        path.write_bytes(sealed(json.dumps(fields).encode(), vocabulary))
-        encoding = load(path)
-        if encoding is None:
-            return
-        try:
-            check(encoding, Path(folder) / "saved")
-        except UnsupportedPatternError:  # the pattern that falls back matches nothing in a text
-            assert not encoding._has_automaton
+    path = scratch("fuzzed.cutline")
+    path.write_bytes(sealed(json.dumps(fields).encode(), vocabulary))
+    encoding = load(path)
+    if encoding is None:
+        return
+    try:
+        check(encoding)
+    except UnsupportedPatternError:  # the pattern that falls back matches nothing in a text
+        assert not encoding._has_automaton
 
 
 def sealed(header: bytes, vocabulary: bytes) -> bytes:
@@ -100,20 +98,18 @@ def specs() -> Iterator[TokenizerSpec]:
         tokenizer_of(MODELS[place % len(MODELS)], name, rng).to_str()
         for place, name in enumerate(CONFIGURATIONS)
     ]
-    with tempfile.TemporaryDirectory(prefix="cutline-fuzz-") as folder:
-        path = Path(folder) / "tokenizer.json"
-        for document in documents:
-            path.write_text(document, encoding="utf-8")
-            if (encoding := load(path)) is not None:
-                yield encoding._make_spec()
+    path = scratch("tokenizer.json")
+    for document in documents:
+        path.write_text(document, encoding="utf-8")
+        if (encoding := load(path)) is not None:
+            yield encoding._make_spec()
 
 
 def parts_of(spec: TokenizerSpec) -> tuple[dict[str, Any], bytes]:
     """Write a file, and take it apart."""
-    with tempfile.TemporaryDirectory(prefix="cutline-fuzz-") as folder:
-        path = Path(folder) / "x.cutline"
-        write_cutline(spec, path)
-        body = path.read_bytes()[len(START) + 32 :]
+    path = scratch("x.cutline")
+    write_cutline(spec, path)
+    body = path.read_bytes()[len(START) + 32 :]
     (size,) = struct.unpack_from("<I", body)
     return json.loads(body[4 : 4 + size]), body[4 + size :]
 

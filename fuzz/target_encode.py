@@ -5,6 +5,8 @@ Input: subject, kind of text, number of repeats (a byte each), then the text.
 
 from fuzz.subjects import GAPPED_PATTERN, MAX_CHARACTERS, REPEATS, Subject, subject
 
+MAX_OFFSETS = 2_000  # of more, tiktoken's take most of the time
+
 
 def run(data: bytes) -> None:
     if len(data) < 3:
@@ -30,7 +32,8 @@ def check_text(chosen: Subject, text: str) -> None:
     if ours._pat_str != GAPPED_PATTERN:
         repaired = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         assert ours.decode(want) == repaired
-    assert ours.decode_with_offsets(want) == chosen.real.decode_with_offsets(want)
+    if len(want) <= MAX_OFFSETS:
+        assert ours.decode_with_offsets(want) == chosen.real.decode_with_offsets(want)
 
 
 def check_special(chosen: Subject, text: str) -> None:

@@ -6,13 +6,12 @@ its fields are changed, as in the target `tokenizer_json`.
 
 import random
 import struct
-import tempfile
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 from cutline.formats.merges import as_text
 from fuzz.grammar import Choices
+from fuzz.scratch import scratch
 from fuzz.target_native import load
 from fuzz.target_tokenizer_json import MAX_SEED, check
 
@@ -33,12 +32,11 @@ VALUES: tuple[Field, ...] = (
 
 def run(data: bytes) -> None:
     is_chosen = bool(data[:1] and data[0] & 1)
-    with tempfile.TemporaryDirectory(prefix="cutline-fuzz-") as folder:
-        path = Path(folder) / "fuzzed.gguf"
-        path.write_bytes(changed(data[1:]) if is_chosen else data[1:])
-        encoding = load(path)
-        if encoding is not None:
-            check(encoding, Path(folder) / "saved")
+    path = scratch("fuzzed.gguf")
+    path.write_bytes(changed(data[1:]) if is_chosen else data[1:])
+    encoding = load(path)
+    if encoding is not None:
+        check(encoding)
 
 
 def changed(data: bytes) -> bytes:

@@ -52,9 +52,22 @@ N_VOCABULARIES = 4
 def run(data: bytes) -> None:
     if len(data) < 5 or (found := pair(data[0] % len(KINDS), data[1] % N_VOCABULARIES)) is None:
         return
-    tokenizer, encoding = found
-    text = text_of(data[4:])
-    start = data[2] % (len(text) + 1)
+    check_slices(*found, text_of(data[4:]), data[2], data[3])
+
+
+def check_slices(
+    tokenizer: Any, encoding: cutline.Encoding, text: str, start: int, share: int
+) -> None:
+    """Encode, count and cut what begins at one place, every end tried.
+
+    Args:
+        tokenizer: gives the ids that are right.
+        encoding: that of the tokenizer.
+        text: the text.
+        start: the place; any number stands for one.
+        share: of 256, of the most tokens that a budget may be.
+    """
+    start %= len(text) + 1
     slices = [text[start:end] for end in range(start, len(text) + 1)]
     there = tokenizer.encode_batch(slices, add_special_tokens=False)
     counts = [len(one.ids) for one in there]
@@ -62,7 +75,7 @@ def run(data: bytes) -> None:
     assert encoding.count_batch(slices).tolist() == counts
     counter = encoding.intervals(text)
     assert [counter.count(start, end) for end in range(start, len(text) + 1)] == counts
-    for budget in (data[3] % 9, data[3] * (max(counts) + 1) // 256):
+    for budget in (share % 9, share * (max(counts) + 1) // 256):
         best = start + max(at for at, count in enumerate(counts) if count <= budget)
         assert counter.split_at(start, budget) == best
         assert encoding.split_at(text, budget, start) == best

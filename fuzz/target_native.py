@@ -7,7 +7,6 @@ two more.
 
 import hashlib
 import struct
-import tempfile
 import warnings
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import cutline
 from cutline.errors import PatternError, PatternFallbackWarning, VocabularyError
 from cutline.vocabulary import Vocabulary, pack
 from fuzz import target_packed
+from fuzz.scratch import scratch
 
 START = b"cutenc\x01\x00"
 TOKENS = [*(bytes([i]) for i in range(256)), b"ab", b"abc"]
@@ -22,16 +22,15 @@ PLAIN = pack(Vocabulary.from_ranks({token: rank for rank, token in enumerate(TOK
 
 
 def run(data: bytes) -> None:
-    with tempfile.TemporaryDirectory(prefix="cutline-fuzz-") as folder:
-        path, again = Path(folder) / "fuzzed.cutline", Path(folder) / "again.cutline"
-        path.write_bytes(sealed(data[1:]) if data[:1] and data[0] & 1 else data[1:])
-        encoding = load(path)
-        if encoding is None:
-            return
-        encoding.save(again)
-        saved = load(again)
-        assert saved is not None
-        assert parts(saved) == parts(encoding)
+    path, again = scratch("fuzzed.cutline"), scratch("again.cutline")
+    path.write_bytes(sealed(data[1:]) if data[:1] and data[0] & 1 else data[1:])
+    encoding = load(path)
+    if encoding is None:
+        return
+    encoding.save(again)
+    saved = load(again)
+    assert saved is not None
+    assert parts(saved) == parts(encoding)
     target_packed.check_encoding(encoding, encoding._vocabulary)
 
 

@@ -4,12 +4,11 @@ Input: a byte, then lines; where the byte is odd, the 256 single bytes with ids 
 1,000 on are put before them.
 """
 
-import tempfile
 from base64 import b64decode, b64encode
-from pathlib import Path
 
 import cutline
 from cutline.errors import VocabularyError
+from fuzz.scratch import scratch
 from tests.oracles import tiktoken_of
 
 SINGLE_BYTES = b"".join(b64encode(bytes([i])) + b" %d\n" % (1_000 + i) for i in range(256))
@@ -32,12 +31,11 @@ def run(data: bytes) -> None:
 
 def load(content: bytes) -> cutline.Encoding | None:
     """Load what the file of this content holds; None: it was refused."""
-    with tempfile.TemporaryDirectory(prefix="cutline-fuzz-") as folder:
-        path = Path(folder) / "fuzzed.tiktoken"
-        path.write_bytes(content)
-        try:
-            return cutline.load(path, pat_str=None)
-        except VocabularyError as error:
-            refusal = str(error)
-        assert str(path) in refusal
-        return None
+    path = scratch("fuzzed.tiktoken")
+    path.write_bytes(content)
+    try:
+        return cutline.load(path, pat_str=None)
+    except VocabularyError as error:
+        refusal = str(error)
+    assert str(path) in refusal
+    return None

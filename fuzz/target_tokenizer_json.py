@@ -6,15 +6,14 @@ random choices, more as one choice after another.
 
 import json
 import random
-import tempfile
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import cutline
 from cutline.errors import PatternError, VocabularyError
 from fuzz.grammar import Choices
+from fuzz.scratch import scratch
 from fuzz.target_native import load
 from tests.pipeline.families import FAMILIES, build
 
@@ -76,12 +75,11 @@ def run(data: bytes) -> None:
             part[place[-1]] = change(rng, part.get(place[-1]))
         else:
             changed = change(rng, changed)
-    with tempfile.TemporaryDirectory(prefix="cutline-fuzz-") as folder:
-        path = Path(folder) / "tokenizer.json"
-        path.write_text(json.dumps(changed), encoding="utf-8")
-        encoding = load(path)
-        if encoding is not None:
-            check(encoding, Path(folder) / "saved")
+    path = scratch("tokenizer.json")
+    path.write_text(json.dumps(changed), encoding="utf-8")
+    encoding = load(path)
+    if encoding is not None:
+        check(encoding)
 
 
 def change(rng: random.Random, part: Any, values: Sequence[Any] = VALUES) -> Any:
@@ -113,7 +111,7 @@ def change(rng: random.Random, part: Any, values: Sequence[Any] = VALUES) -> Any
     return part
 
 
-def check(encoding: cutline.Encoding, folder: Path) -> None:
+def check(encoding: cutline.Encoding) -> None:
     """Encode and count slices with what was loaded, save it, and encode with that."""
     tokens = [encoding.encode_ordinary(text) for text in TEXTS]
     assert [encoding.count(text) for text in TEXTS] == [*map(len, tokens)]
@@ -123,7 +121,8 @@ def check(encoding: cutline.Encoding, folder: Path) -> None:
         assert counter.total == len(found)
         assert counter.count(0, len(text[:20])) == encoding.count(text[:20])
         assert counter.count(len(text[:9]), len(text)) == encoding.count(text[9:])
-    folder.mkdir()
+    folder = scratch("saved")
+    folder.mkdir(exist_ok=True)
     for name in FORMATS:
         try:
             encoding.save(folder / name)

@@ -5,13 +5,12 @@ letter a byte.
 """
 
 import random
-import tempfile
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import cutline
 from cutline.errors import CutlineError
+from fuzz.scratch import scratch
 from tests.words.configurations import CONFIGURATIONS
 from tests.words.tokenizers_of import LETTERS, MODELS, tokenizer_of
 
@@ -28,33 +27,32 @@ def run(data: bytes) -> None:
         return
     text = "".join(LETTERS[byte % len(LETTERS)] for byte in data[5:])
     tokenizer, encoding = found
-
-    def encode(part: str) -> list[int]:
-        ids: list[int] = tokenizer.encode(part, add_special_tokens=False).ids
-        return ids
-
-    want = encode(text)
+    want = tokenizer.encode(text, add_special_tokens=False).ids
     assert encoding.encode_ordinary(text) == want
     assert encoding.count(text) == len(want)
     start, budget = data[3] % (len(text) + 1), data[4] % 9
     counter = encoding.intervals(text)
     ends = range(start, min(len(text), start + MAX_TRIED) + 1)
-    counts = [len(encode(text[start:end])) for end in ends]
+    slices = tokenizer.encode_batch([text[start:end] for end in ends], add_special_tokens=False)
+    counts = [len(one.ids) for one in slices]
     assert [counter.count(start, end) for end in ends] == counts
     if ends[-1] == len(text):
         fits = [end for end, count in zip(ends, counts, strict=True) if count <= budget]
         assert counter.split_at(start, budget) == max(fits)
 
 
-@lru_cache(maxsize=60)
 def pair(kind: str, name: str, seed: int) -> tuple[Any, cutline.Encoding] | None:
-    """Make a tokenizer, and the encoding of its file; None: that is refused."""
-    rng = random.Random(f"{kind} {name} {seed % N_VOCABULARIES}")
+    """Choose a tokenizer, and the encoding of its file; None: that is refused."""
+    return _made(kind, name, seed % N_VOCABULARIES)
+
+
+@lru_cache(maxsize=600)
+def _made(kind: str, name: str, number: int) -> tuple[Any, cutline.Encoding] | None:
+    rng = random.Random(f"{kind} {name} {number}")
     tokenizer = tokenizer_of(kind, name, rng)
-    with tempfile.TemporaryDirectory(prefix="cutline-fuzz-") as folder:
-        path = Path(folder) / "tokenizer.json"
-        tokenizer.save(str(path))
-        try:
-            return tokenizer, cutline.load(path)
-        except CutlineError:
-            return None
+    path = scratch("tokenizer.json")
+    tokenizer.save(str(path))
+    try:
+        return tokenizer, cutline.load(path)
+    except CutlineError:
+        return None

@@ -72,7 +72,7 @@ class Renumbered(tiktoken.Encoding):
             special_tokens={},
         )
         self._ids: list[int] = vocabulary.ids.tolist()
-        self._ranks = {token_id: rank for rank, token_id in enumerate(self._ids)}
+        self._bytes = dict(zip(self._ids, vocabulary.tokens(), strict=True))
 
     def encode_ordinary(self, text: str) -> list[int]:
         return [self._ids[rank] for rank in super().encode_ordinary(text)]
@@ -84,13 +84,13 @@ class Renumbered(tiktoken.Encoding):
         return [self._ids[rank] for rank in super()._encode_bytes(text)]
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
-        return super().decode_bytes([self._ranks[token] for token in tokens])
+        return b"".join([self._bytes[token] for token in tokens])
 
     def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
         return self.decode_bytes(tokens).decode(errors=errors)
 
     def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
-        return [self.decode_bytes([token]) for token in tokens]
+        return [self._bytes[token] for token in tokens]
 
 
 def with_oracle(

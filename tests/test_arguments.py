@@ -207,3 +207,55 @@ def test_a_long_split_can_be_interrupted() -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+HUGE_NAMES: dict[str, Callable[[Any], Any]] = {
+    "get_encoding": cutline.get_encoding,
+    "encoding_for_model": cutline.encoding_for_model,
+    "from_pretrained": cutline.from_pretrained,
+    "chunker": lambda name: cutline.TextChunker(name, 9),
+    "also_fits": lambda name: cutline.TextChunker(enc, 9, also_fits={name: 9}),
+    "boundary": lambda name: cutline.TextChunker(enc, 9, boundary=name),
+    "lines": lambda name: cutline.TextChunker(enc, 9, lines=name),
+    "never_across": lambda name: cutline.TextChunker(enc, 9, never_across=name),
+    "levels": lambda name: cutline.TextChunker(enc, 9, levels=[name]),
+    "language": lambda name: cutline.CodeChunker(name, enc, 9),
+    "data_format": lambda name: cutline.DataChunker(name, enc, 9),
+    "template": cutline.Template,
+    "keep": lambda name: cutline.truncate("a", 9, name, encoding=enc),
+    "boundaries": lambda name: cutline.boundaries("a", name),
+    "token": enc.encode_single_token,
+    "chunk_size": lambda size: cutline.TextChunker(enc, size),
+}
+
+
+@pytest.mark.parametrize("call", HUGE_NAMES.values(), ids=HUGE_NAMES)
+def test_a_huge_name_is_not_written_whole(call: Callable[[Any], Any]) -> None:
+    kinds = (ValueError, TypeError, KeyError)
+    with pytest.raises(kinds, match=r"'x{59}\.\.\.x{59}' \(100,002 characters\)") as caught:
+        call("x" * 100_000)
+    assert len(str(caught.value)) < 1_000
+
+
+HUGE_BUDGETS: dict[str, Callable[[int], Any]] = {
+    "chunk_size": lambda n: cutline.TextChunker(enc, n),
+    "chunk_overlap": lambda n: cutline.TextChunker(enc, 9, n),
+    "min_fill": lambda n: cutline.TextChunker(enc, 9, min_fill=n),
+    "also_fits": lambda n: cutline.TextChunker(enc, 9, also_fits={"bytes": n}),
+    "split_at": lambda n: enc.split_at("a", n),
+    "fits": lambda n: enc.fits("a", n),
+    "shorten": lambda n: cutline.shorten("a", n, encoding=enc),
+    "num_threads": lambda n: enc.encode_batch(["a"], num_threads=n),
+    "decode": lambda n: enc.decode([n]),
+}
+
+
+@pytest.mark.parametrize("call", HUGE_BUDGETS.values(), ids=HUGE_BUDGETS)
+def test_a_number_that_python_does_not_write_is_described(call: Callable[[int], Any]) -> None:
+    with pytest.raises((ValueError, KeyError), match="integer of 16610 bits"):
+        call(-(10**5_000))
+
+
+def test_a_name_of_a_chat_template_is_no_number() -> None:
+    with pytest.raises(TypeError, match="name must be a str or a path, got int"):
+        cutline.ChatTemplate.from_pretrained(3)  # type: ignore[arg-type]

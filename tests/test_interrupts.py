@@ -31,6 +31,7 @@ PROSE: Final = "The quick brown fox, 12 of them; naïve \n" * 250_000
 SHORT: Final = PROSE[:400]
 ASCII: Final = "The quick brown fox, 12 of them; native \n" * 250_000
 # Giant pieces: what windows encode, and what they leave to backtracking.
+LINES: Final = "\n" * 1_000_000
 LETTERS: Final = "".join(random.Random(1).choices("abcdefghijklmnopqrstuvwxyz", k=4_000_000))
 AS_AND_BS: Final = "".join(random.Random(1).choices("ab", k=8_000_000))
 CHINESE: Final = "".join(random.Random(1).choices("的一是不了人我在有他", k=8_000_000))
@@ -91,6 +92,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "chunk_batch, tokens": lambda: in_a_block(cutline.TokenChunker(ENCODING, 200)),
     "chunk_batch, overlap": lambda: in_a_block(cutline.TokenChunker(ENCODING, 200, 50)),
     "chunk_batch, breaks": lambda: in_a_block(cutline.TextChunker(ENCODING, 200)),
+    "never_across": lambda: cutline.TextChunker(ENCODING, 99, never_across="line").chunk(LINES),
     "MarkdownChunker": lambda: cutline.MarkdownChunker(ENCODING, 100).chunk(PROSE),
     "read_blocks, one paragraph": lambda: read_blocks("*a* " * 300_000),
     "pack": lambda: cutline.pack([SHORT] * 20_000, 1_000_000, encoding=ENCODING),

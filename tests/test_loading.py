@@ -354,6 +354,7 @@ def test_a_missing_file_is_file_not_found(name: str, tmp_path: Path) -> None:
 MISTAKEN = {
     "o200k_base": r"; that is a packaged encoding: cutline\.get_encoding\('o200k_base'\)",
     "gpt-4o": r"; that is a model: cutline\.encoding_for_model\('gpt-4o'\)",
+    "GPT-4o": r"; did you mean the model 'gpt-4o'\? Its encoding is 'o200k_base': 'GPT-4o'",
     "o200k": r"; did you mean 'o200k_base'\?: 'o200k'",
     "BAAI/bge-m3": r"; a model of the .* is loaded by cutline\.from_pretrained\('BAAI/bge-m3'\)",
     "~/x.cutline": r"; for a home folder pass Path\(...\)\.expanduser\(\): '~/x\.cutline'",
@@ -371,6 +372,11 @@ def test_a_name_that_is_no_path_is_told_where_it_belongs(
         cutline.load(name)
     assert caught.value.errno == errno.ENOENT
     assert caught.value.filename == str(Path(name))
+
+
+def test_a_home_folder_is_a_path_for_the_hub_too() -> None:
+    with pytest.raises(FileNotFoundError, match="for a home folder pass Path"):
+        cutline.from_pretrained("~/none")
 
 
 @pytest.mark.parametrize("name", ["o200k_base", "gpt-4o"])

@@ -18,8 +18,8 @@ from cutline.vocabulary import (
     RANK_FILE_SHA256,
     Vocabulary,
     packaged_encoding,
-    packaged_vocabulary,
 )
+from tests.packaged import source_vocabulary
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -32,7 +32,7 @@ def file_of(name: str) -> str:
 def test_prepared_tables_are_those_that_are_built(name: str) -> None:
     packaged = packaged_encoding(name)
     tables, scan_tables = prepared.load(file_of(name))
-    built = build_bpe_tables(packaged_vocabulary(packaged)).arrays
+    built = build_bpe_tables(source_vocabulary(packaged.rank_file)).arrays
     for array_name, array in built.items():
         found: Any = tables.arrays[array_name]
         if isinstance(array, np.ndarray):
@@ -51,7 +51,7 @@ def test_prepared_tables_are_those_that_are_built(name: str) -> None:
 @pytest.mark.parametrize("name", PACKAGED_ENCODINGS)
 def test_a_packaged_encoding_is_that_of_its_vocabulary(name: str) -> None:
     packaged = packaged_encoding(name)
-    vocabulary = packaged_vocabulary(packaged)
+    vocabulary = source_vocabulary(packaged.rank_file)
     loaded = new_encoding(name)
     built = cutline.Encoding.from_vocabulary(
         name,
@@ -123,7 +123,7 @@ def test_vocabulary_of_tables_is_not_changed_with_them() -> None:
     vocabulary = Vocabulary.from_tables(tables.arrays)
     tables.arrays["ids"][5] = 0
     tables.arrays["offsets"][5] = 0
-    assert vocabulary == packaged_vocabulary(packaged_encoding("gpt2"))
+    assert vocabulary == source_vocabulary("r50k_base")
 
 
 def test_script_rebuilds_what_is_packaged() -> None:

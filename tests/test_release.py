@@ -38,7 +38,7 @@ def test_the_bill_of_materials_has_the_rank_files_that_are_packaged() -> None:
 @needs_sources
 def test_every_folder_of_data_is_named_with_its_licence() -> None:
     described = " ".join(part["description"] for part in BILL["components"])
-    assert len(DATA_FOLDERS) == 4
+    assert len(DATA_FOLDERS) == 3
     for folder in DATA_FOLDERS:
         assert folder in NOTICE
         assert folder in described

@@ -12,7 +12,9 @@ import numpy as np
 from cutline.pretokenize import compile_pattern
 from cutline.tables.bpe_tables import build_bpe_tables
 from cutline.tables.prepared import DATA_DIRECTORY, pack
-from cutline.vocabulary import PACKAGED_ENCODINGS, RANK_FILE_SHA256, packaged_vocabulary
+from cutline.vocabulary import PACKAGED_ENCODINGS, RANK_FILE_SHA256, unpack
+
+VOCABULARIES = Path(__file__).parent / "vocabularies"
 
 
 def build() -> dict[str, bytes]:
@@ -24,7 +26,7 @@ def build() -> dict[str, bytes]:
         # A file has the automaton, too.
         sharing = [one for one in PACKAGED_ENCODINGS.values() if one.rank_file == rank_file]
         assert {one.pat_str for one in sharing} == {spec.pat_str}
-        vocabulary = packaged_vocabulary(spec)
+        vocabulary = unpack((VOCABULARIES / f"{rank_file}.bin").read_bytes())
         tables = build_bpe_tables(vocabulary).arrays
         assert tables["non_monotone"] is None
         automaton = compile_pattern(spec.pat_str)

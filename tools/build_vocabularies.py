@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from cutline.formats.tiktoken_file import read_tiktoken
 from cutline.vocabulary import RANK_FILE_SHA256, Vocabulary, pack, unpack
-from cutline.vocabulary.openai import DATA_DIRECTORY
+
+VOCABULARIES = Path(__file__).parent / "vocabularies"
 
 
 def last_merge_left_length(token: bytes, ranks: dict[bytes, int]) -> int:
@@ -80,7 +81,7 @@ def main() -> None:
     parser.add_argument("directory", type=Path, help="where the .tiktoken files are")
     directory: Path = parser.parse_args().directory
     for rank_file in RANK_FILE_SHA256:
-        build(directory / f"{rank_file}.tiktoken", Path(DATA_DIRECTORY, f"{rank_file}.bin"))
+        build(directory / f"{rank_file}.tiktoken", VOCABULARIES / f"{rank_file}.bin")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import index
 from typing import Protocol, SupportsIndex
 
-from cutline.errors import OffsetError, SurrogateError, UnsupportedPatternError
+from cutline.errors import OffsetError, SurrogateError, UnsupportedPatternError, shown
 from cutline.kernels.base.utf8 import encode_utf8
 
 __all__ = [
@@ -140,7 +140,7 @@ def checked_integer(value: SupportsIndex, name: str) -> int:
     try:
         return index(value)
     except TypeError:
-        raise TypeError(f"{name} must be an integer, got {value!r}") from None
+        raise TypeError(f"{name} must be an integer, got {shown(value)}") from None
 
 
 def checked_budget(max_tokens: SupportsIndex, name: str = "max_tokens") -> int:
@@ -152,7 +152,7 @@ def checked_budget(max_tokens: SupportsIndex, name: str = "max_tokens") -> int:
     """
     max_tokens = checked_integer(max_tokens, name)
     if max_tokens < 0:
-        raise ValueError(f"{name} must be 0 or more, got {max_tokens}")
+        raise ValueError(f"{name} must be 0 or more, got {shown(max_tokens)}")
     return max_tokens
 
 
@@ -165,6 +165,6 @@ def checked_length(length: int, text_length: int) -> int:
     length = checked_integer(length, "length")
     if not 0 <= length <= text_length:
         raise OffsetError(
-            f"length must be from 0 to {text_length}, the text's length, got {length}"
+            f"length must be from 0 to {text_length}, the text's length, got {shown(length)}"
         )
     return length

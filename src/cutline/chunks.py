@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self, TypeAlias
 
 from cutline.checks import checked_integer
-from cutline.errors import BudgetError
+from cutline.errors import BudgetError, shown
 from cutline.kernels.base.chunks import ChunkFields
 
 if TYPE_CHECKING:
@@ -217,11 +217,11 @@ def checked_sizes(chunk_size: int, chunk_overlap: int) -> tuple[int, int]:
     chunk_size = checked_integer(chunk_size, "chunk_size")
     chunk_overlap = checked_integer(chunk_overlap, "chunk_overlap")
     if chunk_size < 1:
-        raise ValueError(f"chunk_size must be 1 or more tokens, got {chunk_size}")
+        raise ValueError(f"chunk_size must be 1 or more tokens, got {shown(chunk_size)}")
     if not 0 <= chunk_overlap < chunk_size:
         raise ValueError(
-            f"chunk_overlap must be 0 or more and less than chunk_size ({chunk_size}), "
-            f"got {chunk_overlap}"
+            f"chunk_overlap must be 0 or more and less than chunk_size ({shown(chunk_size)}), "
+            f"got {shown(chunk_overlap)}"
         )
     return chunk_size, chunk_overlap
 

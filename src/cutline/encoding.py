@@ -17,11 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, Self, TypeVa
 
 from cutline.checks import checked_budget, plain_text
 from cutline.decoding import Decoding
-from cutline.errors import (
-    SpecialTokenError,
-    UnknownTokenError,
-    VocabularyError,
-)
+from cutline.errors import SpecialTokenError, UnknownTokenError, VocabularyError, shown
 from cutline.kernels.base.late import Late
 from cutline.kernels.encode.decode import Decoder, ids_to_list
 from cutline.special import SpecialFinder, disallowed_error
@@ -532,7 +528,7 @@ class Encoding(TextEncoder, Decoding):
             token_id = self.added_tokens.get(piece.decode(errors="surrogateescape"))
         if token_id is None:
             raise UnknownTokenError(
-                f"{text_or_bytes!r} is not a single token of {self.name!r}; "
+                f"{shown(text_or_bytes)} is not a single token of {self.name!r}; "
                 "encode_ordinary gives the tokens of any text"
             )
         return token_id

@@ -21,7 +21,27 @@ __all__ = [
     "UnparsedWarning",
     "UnsupportedPatternError",
     "VocabularyError",
+    "shown",
 ]
+
+_SHOWN = 120
+
+
+def shown(value: object) -> str:
+    """Return how errors write a value that a caller gave: by `repr`, the middle left out.
+
+    >>> shown("gpt2"), len(shown("x" * 100_000))
+    ("'gpt2'", 144)
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to write an integer of thousands of digits
+        sign = "a negative" if isinstance(value, int) and value < 0 else "an"
+        return f"{sign} integer of {int.bit_length(value)} bits"  # type: ignore[arg-type]
+    if len(text) <= _SHOWN:
+        return text
+    half = _SHOWN // 2
+    return f"{text[:half]}...{text[-half:]} ({len(text):,} characters)"
 
 
 class CutlineError(Exception):

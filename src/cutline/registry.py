@@ -203,30 +203,26 @@ def load(
 
     from cutline.pretrained.side_files import read_facts
 
-    path = Path(_checked_path(path, "path"))
+    if not isinstance(path, str | PathLike):
+        raise TypeError(f"path must be a str or a path, got {type(path).__name__}")
+    path = Path(path)
     facts = read_facts(path) if path.is_dir() else None
     if not path.exists():
         raise FileNotFoundError(ENOENT, _missing(str(path)), str(path))
     return _load(path, {"path": str(path.absolute())}, facts, pat_str, special_tokens, name)
 
 
-def _checked_path(path: Any, argument: str) -> str | PathLike[str]:
-    if isinstance(path, str | PathLike):
-        return path
-    raise TypeError(f"{argument} must be a str or a path, got {type(path).__name__}")
-
-
 def _missing(path: str) -> str:
     """Return what the error of a missing file says; a name was probably meant for another call."""
     from cutline.vocabulary import PACKAGED_ENCODINGS
-    from cutline.vocabulary.names import is_like_path, kind_of_name, near_names
+    from cutline.vocabulary.names import is_like_path, kind_of_name, near_model, near_names
 
     problem = "No such file or directory"
     if path.startswith("~"):
         return f"{problem}; for a home folder pass Path(...).expanduser()"
     if is_like_path(path):
         return problem
-    hint = kind_of_name(path) or near_names(path, PACKAGED_ENCODINGS)
+    hint = kind_of_name(path) or near_model(path) or near_names(path, PACKAGED_ENCODINGS)
     return problem if hint is None else f"{problem}; {hint}"
 
 
@@ -292,7 +288,7 @@ def from_pretrained(
     from cutline.pretrained.hub import fetch, local_path
     from cutline.vocabulary.names import need_hub_name
 
-    if (path := local_path(_checked_path(name, "name"))) is not None:
+    if (path := local_path(name)) is not None:
         return load(path, pat_str=pat_str, special_tokens=special_tokens)
     name = str(name)
     need_hub_name(name)

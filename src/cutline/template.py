@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Self
 
 from cutline.checks import plain_text, utf8_of
 from cutline.chunks import Chunk
+from cutline.errors import shown
 
 if TYPE_CHECKING:
     from cutline.protocols import TokenCounter
@@ -300,7 +301,7 @@ def _parsed(pattern: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if fields.count("text") != 1:
         got = ", ".join(f"{{{name}}}" for name in fields) or "no fields"
         raise ValueError(
-            f"a template must have {{text}} once, for the chunk's text; {pattern!r} has {got}"
+            f"a template must have {{text}} once, for the chunk's text; {shown(pattern)} has {got}"
         )
     return tuple(literals), tuple(fields)
 
@@ -321,9 +322,9 @@ def _number_of_special(number: int) -> int:
     try:
         number = index(number)
     except TypeError:
-        raise TypeError(f"special_tokens must be an integer or None, got {number!r}") from None
+        raise TypeError(f"special_tokens must be an integer or None, got {shown(number)}") from None
     if number < 0:
-        raise ValueError(f"special_tokens must be 0 or more, got {number}")
+        raise ValueError(f"special_tokens must be 0 or more, got {shown(number)}")
     return number
 
 

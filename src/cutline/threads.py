@@ -8,6 +8,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, SupportsIndex, TypeVar
 
 from cutline.checks import checked_integer
+from cutline.errors import shown
 from cutline.kernels.base.signals import release, stop
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def checked_threads(num_threads: SupportsIndex) -> int:
     """
     num_threads = checked_integer(num_threads, "num_threads")
     if num_threads < 1:
-        raise ValueError(f"num_threads must be 1 or more, got {num_threads}")
+        raise ValueError(f"num_threads must be 1 or more, got {shown(num_threads)}")
     return num_threads
 
 

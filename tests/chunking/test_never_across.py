@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 import cutline
 from cutline import Chunk, HierarchicalChunker, Template
-from cutline.chunking import Chunker
+from cutline.chunking import Chunker, chunkers, cutting_apart
 from cutline.chunking.formats import FORMATS
 from cutline.chunking.never_across import barrier_names
 from cutline.chunking.parsing import COMMONMARK, DATA, parse
 from cutline.cli.chunkers import _BARRIERS
+from cutline.errors import SurrogateError
 from tests.chunking.contract import check
 from tests.integrations.samples import FISH, UNUSUAL
 from tests.oracles import counter
@@ -125,6 +126,33 @@ def test_each_stretch_is_cut_as_a_text_of_its_own(
 def assert_never_crossed(chunks: Sequence[Chunk], places: Sequence[int]) -> None:
     for chunk in chunks:
         assert not any(chunk.start_index < place < chunk.end_index for place in places)
+
+
+@pytest.mark.parametrize("size", [1, 3, 40])
+@pytest.mark.parametrize("unit", ["\n", "a b\n", "é\n", "中文 x\n", "😀\n\n", "\ta\u0301\r\n"])
+def test_many_short_stretches_are_cut_as_one_by_one(
+    unit: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many at once by a kernel, in blocks of any size, but for a run in which it seeks long."""
+    monkeypatch.setattr(cutting_apart, "BLOCK_CHARACTERS", size)
+    text = unit * 20 + "=" * 3_000 + "\n" + unit * 20
+    chunker = cutline.TextChunker("r50k_base", SIZE, never_across="line")
+    found = chunker.chunk(text)
+    monkeypatch.setattr(chunkers, "cuts_stretches", lambda *_: None)
+    assert found == chunker.chunk(text)
+    alone = cutline.TextChunker("r50k_base", SIZE)
+    assert [chunk.text for chunk in found] == [
+        chunk.text for line in text.splitlines(keepends=True) for chunk in alone.chunk(line)
+    ]
+    assert [chunk.index for chunk in found] == [*range(len(found))]
+    assert found[-1].metadata["boundary"] == "end"
+    assert found[0].metadata["boundary"] == "line"
+
+
+def test_a_surrogate_in_a_stretch_is_named_by_its_place_in_the_text() -> None:
+    chunker = cutline.TextChunker("o200k_base", SIZE, never_across="line")
+    with pytest.raises(SurrogateError, match="offset 8"):
+        chunker.chunk("a\nb\nc\nd \ud800\ne\n")
 
 
 def test_counts_are_those_of_tiktoken() -> None:

@@ -4,7 +4,11 @@ from functools import cache
 
 from cutline.kernels.encode.encoder import Encoder
 from cutline.tables import build_bpe_tables, build_scan_tables
-from cutline.vocabulary import Vocabulary, packaged_encoding, packaged_vocabulary
+from cutline.vocabulary import (
+    Vocabulary,
+    packaged_encoding,
+)
+from tests.packaged import packaged_vocabulary
 from tests.vocabularies import Ranks, vocabulary_of
 
 # log2 of the entries of both caches: no caches, an entry each, as shipped.

@@ -10,9 +10,12 @@ import random
 import pytest
 
 from cutline.kernels.encode.encoder import Encoder
-from cutline.vocabulary import packaged_encoding, packaged_vocabulary
+from cutline.vocabulary import (
+    packaged_encoding,
+)
 from tests.kernels.encoders import encoder_of, whole_piece
 from tests.oracles import textbook_merge
+from tests.packaged import packaged_vocabulary
 from tests.texts import ALPHABET, NAMED_TEXTS, random_text
 from tests.vocabularies import TOY_TOKENS, Ranks, random_ranks, token_text, with_bytes
 

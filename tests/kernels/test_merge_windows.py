@@ -8,7 +8,10 @@ import pytest
 from cutline.kernels.bpe.merge_windows import merge_in_windows
 from cutline.reference.heap import merge_by_heap
 from cutline.tables import build_bpe_tables
-from cutline.vocabulary import packaged_encoding, packaged_vocabulary
+from cutline.vocabulary import (
+    packaged_encoding,
+)
+from tests.packaged import packaged_vocabulary
 from tests.texts import ALPHABET, NAMED_TEXTS, random_text
 from tests.vocabularies import TOY_TOKENS, merged_tokens, random_ranks, vocabulary_of, with_bytes
 

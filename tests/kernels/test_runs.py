@@ -5,8 +5,11 @@ import random
 import pytest
 
 from cutline.kernels.encode.encoder import Encoder
-from cutline.vocabulary import packaged_encoding, packaged_vocabulary
+from cutline.vocabulary import (
+    packaged_encoding,
+)
 from tests.kernels.encoders import DEFAULT_CACHES, NO_CACHES, encoder_of, whole_piece
+from tests.packaged import packaged_vocabulary
 from tests.vocabularies import TOY_TOKENS, merged_tokens, random_ranks, with_bytes
 
 # Enough of them in one piece that the budget of backtracking is spent.

@@ -10,7 +10,11 @@ from cutline.errors import CorruptDataError, VocabularyError
 from cutline.formats.cutline_file import write_cutline
 from cutline.spec import TokenizerSpec
 from cutline.tables import build_bpe_tables, recover_left_lengths
-from cutline.vocabulary import Vocabulary, packaged_encoding, packaged_vocabulary
+from cutline.vocabulary import (
+    Vocabulary,
+    packaged_encoding,
+)
+from tests.packaged import packaged_vocabulary
 from tests.vocabularies import TOY_TOKENS, random_ranks, vocabulary_of, with_bytes
 
 

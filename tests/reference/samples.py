@@ -5,7 +5,10 @@ from collections.abc import Iterator
 from functools import cache
 
 from cutline.reference import Tokens
-from cutline.vocabulary import packaged_encoding, packaged_vocabulary
+from cutline.vocabulary import (
+    packaged_encoding,
+)
+from tests.packaged import packaged_vocabulary
 from tests.texts import NAMED_TEXTS, WORDS
 from tests.vocabularies import (
     TOY_TOKENS,

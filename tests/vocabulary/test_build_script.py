@@ -8,7 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cutline.vocabulary import RANK_FILE_SHA256, packaged_encoding, packaged_vocabulary, unpack
+from cutline.vocabulary import (
+    RANK_FILE_SHA256,
+    unpack,
+)
+from tests.packaged import source_vocabulary
 from tests.vocabulary.samples import SINGLE_BYTES
 
 SCRIPT = Path(__file__).parents[2] / "tools" / "build_vocabularies.py"
@@ -57,7 +61,7 @@ def test_left_length_is_that_of_the_last_merge(
 def test_packed_left_lengths_are_those_of_the_script(
     left_length: Callable[[bytes, dict[bytes, int]], int], rank_file: str
 ) -> None:
-    vocabulary = packaged_vocabulary(packaged_encoding(rank_file))
+    vocabulary = source_vocabulary(rank_file)
     assert vocabulary.left_lengths is not None
     ranks = vocabulary.to_ranks()
     longest = vocabulary.lengths.argsort()[-100:].tolist()
@@ -67,7 +71,7 @@ def test_packed_left_lengths_are_those_of_the_script(
 
 
 def test_script_rebuilds_what_is_packaged(script: dict[str, Any], tmp_path: Path) -> None:
-    vocabulary = packaged_vocabulary(packaged_encoding("r50k_base"))
+    vocabulary = source_vocabulary("r50k_base")
     rank_path, packed_path = tmp_path / "r50k_base.tiktoken", tmp_path / "r50k_base.bin"
     rank_path.write_bytes(
         b"".join(

@@ -1,14 +1,14 @@
 import hashlib
 from base64 import b64encode
 from collections.abc import Callable
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
 import pytest
 import tiktoken_ext.openai_public as published
 
-from cutline.errors import CorruptDataError, UnknownEncodingError
+from cutline.errors import UnknownEncodingError
 from cutline.vocabulary import (
     MODEL_PREFIX_TO_ENCODING,
     MODEL_TO_ENCODING,
@@ -16,11 +16,9 @@ from cutline.vocabulary import (
     RANK_FILE_SHA256,
     Vocabulary,
     list_encoding_names,
-    openai,
     packaged_encoding,
-    packaged_vocabulary,
 )
-from tests.threads import at_once
+from tests.packaged import packaged_vocabulary
 
 CONSTRUCTORS: dict[str, Callable[[], dict[str, Any]]] = published.ENCODING_CONSTRUCTORS
 RANK_FILES = sorted(RANK_FILE_SHA256)
@@ -110,45 +108,12 @@ def test_specs_cannot_be_changed() -> None:
         spec.name = "x"  # type: ignore[misc]
 
 
-def test_encodings_with_one_rank_file_share_the_vocabulary() -> None:
-    for first, second in (
-        ("gpt2", "r50k_base"),
-        ("p50k_base", "p50k_edit"),
-        ("o200k_base", "o200k_harmony"),
-    ):
-        assert vocabulary_of(first) is vocabulary_of(second)
-    assert vocabulary_of("gpt2") is not vocabulary_of("p50k_base")
-
-
-def test_all_threads_get_the_same_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai, "_loaded", {})
-    got = at_once(lambda _: vocabulary_of("gpt2"), 8)
-    assert len(set(map(id, got))) == 1
-
-
-def test_a_damaged_or_missing_file_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    data = Path(openai.DATA_DIRECTORY, "r50k_base.bin").read_bytes()
-    monkeypatch.setattr(openai, "_loaded", {})
-    monkeypatch.setattr(openai, "DATA_DIRECTORY", tmp_path)
-    path = tmp_path / "r50k_base.bin"
-    with pytest.raises(CorruptDataError) as caught:
-        vocabulary_of("gpt2")
-    assert str(caught.value) == (
-        f"{path} is missing; reinstall cutline (pip install --force-reinstall cutline)"
-    )
-    path.write_bytes(data[:1000])
-    with pytest.raises(CorruptDataError) as caught:
-        vocabulary_of("gpt2")
-    assert str(caught.value).startswith(f"{path} does not match its own sha256; the file is dam")
-    path.write_bytes(data)
-    assert len(vocabulary_of("gpt2")) == 50256
-
-
 UNKNOWN_NAMES = {
     "o200k": "no encoding is named 'o200k'; did you mean 'o200k_base'?",
     "P50K_EDIT": "no encoding is named 'P50K_EDIT'; did you mean 'p50k_edit'",
+    "GPT-4o": "no encoding is named 'GPT-4o'; did you mean the model 'gpt-4o'? Its encoding is 'o2",
+    "gpt4o": "no encoding is named 'gpt4o'; did you mean the model 'gpt-4o'? Its encoding is 'o2",
+    "x" * 100_000: f"no encoding is named '{'x' * 59}...{'x' * 59}' (100,002 characters); packaged",
     "gpt-4o": "no encoding is named 'gpt-4o'; that is a model: cutline.encoding_for_model('gpt-4",
     "gpt-4o-2024-05-13": "no encoding is named 'gpt-4o-2024-05-13'; that is a model: cutline.e",
     "BAAI/bge-m3": "no encoding is named 'BAAI/bge-m3'; a model of the Hugging Face Hub is loaded",

@@ -11,8 +11,8 @@ from cutline.vocabulary import (
     RANK_FILE_SHA256,
     Vocabulary,
     packaged_encoding,
-    packaged_vocabulary,
 )
+from tests.packaged import packaged_vocabulary
 from tests.vocabulary.samples import SINGLE_BYTES, SPARSE_RANKS, rank_mappings
 
 

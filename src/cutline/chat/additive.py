@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from cutline.chat.checked import CheckedFormat
 from cutline.chat.protocols import Message, Tool
-from cutline.errors import ChatError
+from cutline.errors import ChatError, shown
 
 __all__ = ["AdditiveFormat", "CustomFormat"]
 
@@ -125,5 +125,5 @@ def _checked(count: Any) -> int:
     except TypeError:
         number = -1
     if number < 0:
-        raise ChatError(f"the function that counts must return a count, got {count!r}")
+        raise ChatError(f"the function that counts must return a count, got {shown(count)}")
     return number

@@ -12,7 +12,7 @@ from cutline.chat.models import openai_estimate
 from cutline.chat.protocols import ChatFormat, Message, Tool
 from cutline.chat.template import ChatTemplate
 from cutline.encoding import Encoding
-from cutline.errors import ChatError
+from cutline.errors import ChatError, shown
 from cutline.protocols import TokenCounter
 from cutline.registry import encoding_of, token_counter_of
 from cutline.vocabulary.models import encoding_of_model
@@ -50,7 +50,7 @@ def chat_format_of(name: str, encoding: TokenCounter | str = "o200k_base") -> Ch
         if isinstance(encoding, str):
             encoding = encoding_of(encoding)
         if not isinstance(encoding, Encoding):
-            raise ValueError(f"a chat template needs an Encoding, got {encoding!r}")
+            raise ValueError(f"a chat template needs an Encoding, got {shown(encoding)}")
         return ChatTemplate.load(name, encoding)
     hint = f"did you mean {_ESTIMATE}{name}? " if encoding_of_model(name) is not None else ""
     raise ValueError(

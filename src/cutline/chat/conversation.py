@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self
 from cutline.chat.messages import plain, plain_message
 from cutline.chat.protocols import ChatFormat, Message, Tool, need_chat_format
 from cutline.checks import checked_budget
-from cutline.errors import OffsetError
+from cutline.errors import OffsetError, shown
 
 __all__ = ["Conversation", "Growing", "Recounted"]
 
@@ -238,7 +238,7 @@ class Conversation:
         with self._threads.alone():
             if not 0 <= n_messages <= len(self._messages):
                 raise OffsetError(
-                    f"n_messages must be from 0 to {len(self._messages)}, got {n_messages!r}"
+                    f"n_messages must be from 0 to {len(self._messages)}, got {shown(n_messages)}"
                 )
             if n_messages < len(self._messages):
                 del self._messages[n_messages:]

@@ -10,7 +10,7 @@ from cutline.chat.checked import CheckedFormat
 from cutline.chat.messages import plain, plain_messages
 from cutline.chat.protocols import Message, Tool
 from cutline.chat.typescript import tools_section
-from cutline.errors import ChatError
+from cutline.errors import ChatError, shown
 from cutline.registry import get_encoding
 
 __all__ = ["Harmony"]
@@ -67,7 +67,7 @@ class Harmony(CheckedFormat):
     ) -> None:
         if reasoning_effort not in ("low", "medium", "high"):
             raise ChatError(
-                f"reasoning_effort must be 'low', 'medium' or 'high', got {reasoning_effort!r}"
+                f"reasoning_effort must be 'low', 'medium' or 'high', got {shown(reasoning_effort)}"
             )
         self.encoding = get_encoding("o200k_harmony")
         self._system: Dict = {

@@ -13,7 +13,7 @@ from cutline.chat.images import image_rule
 from cutline.chat.messages import plain
 from cutline.chat.protocols import ChatFormat, Tool
 from cutline.chat.template import ChatTemplate
-from cutline.errors import ChatError, UnknownModelError
+from cutline.errors import ChatError, UnknownModelError, shown
 from cutline.registry import encoding_for_model, encoding_of
 from cutline.vocabulary.models import encoding_of_model
 
@@ -200,7 +200,7 @@ def format_for_model(model: str) -> ChatFormat:
     <Harmony, reasoning effort medium>
     """
     if not isinstance(model, str):
-        raise UnknownModelError(f"a model name is a str, got {model!r}")
+        raise UnknownModelError(f"a model name is a str, got {shown(model)}")
     name = model.rpartition("/")[2].lower()
     for start, whose in _NOT_PUBLIC.items():
         if name.startswith(start) or model.lower().startswith(start):

@@ -11,7 +11,7 @@ from cutline.chat.compiling import compiled, planned, render_whole
 from cutline.chat.growing import count_with_special
 from cutline.chat.messages import plain, plain_messages, reasoned
 from cutline.chat.protocols import Message, Tool
-from cutline.errors import ChatError
+from cutline.errors import ChatError, shown
 from cutline.extras import need
 from cutline.registry import encoding_of
 
@@ -301,7 +301,7 @@ class ChatTemplate:
     ) -> dict[str, Any]:
         for place, tool in enumerate(tools):
             if not isinstance(tool, Mapping):
-                raise TypeError(f"tool {place} must be a schema, a mapping, got {tool!r}")
+                raise TypeError(f"tool {place} must be a schema, a mapping, got {shown(tool)}")
         given = {"tools": [plain(tool) for tool in tools] or None, "documents": plain(documents)}
         return {**self._given, **plain(dict(variables)), **given}
 

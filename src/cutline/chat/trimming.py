@@ -15,7 +15,7 @@ from cutline.chat.protocols import ChatFormat, Message, Tool, need_chat_format
 from cutline.chat.removals import Removals, Unit, first_that_fits
 from cutline.chat.turns import check_messages
 from cutline.checks import checked_budget
-from cutline.errors import BudgetError
+from cutline.errors import BudgetError, shown
 
 __all__ = ["Trimmed", "trim"]
 
@@ -332,9 +332,9 @@ def _check_options(
         ValueError: one is out of range, or two exclude each other.
     """
     if unit not in get_args(Unit):
-        raise ValueError(f"unit must be one of {get_args(Unit)}, got {unit!r}")
+        raise ValueError(f"unit must be one of {get_args(Unit)}, got {shown(unit)}")
     if low_water is not None and not 0 <= low_water < 1:
-        raise ValueError(f"low_water must be from 0 to less than 1, got {low_water!r}")
+        raise ValueError(f"low_water must be from 0 to less than 1, got {shown(low_water)}")
     if low_water is not None and priority:
         raise ValueError(
             "low_water and priority exclude each other: what goes by priority may stand at the "

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from cutline.chat.protocols import Message
+from cutline.errors import shown
 
 __all__ = ["check_messages", "instructions_end", "steps_of", "turns_of"]
 
@@ -55,9 +56,9 @@ def check_messages(messages: Sequence[Message]) -> None:
     """
     for i, message in enumerate(messages):
         if not isinstance(message, Mapping):
-            raise TypeError(f"message {i} must be a mapping, such as a dict, got {message!r}")
+            raise TypeError(f"message {i} must be a mapping, such as a dict, got {shown(message)}")
         if not isinstance(message.get("role"), str):
-            raise ValueError(f"message {i} needs a 'role' that is a str, got {message!r}")
+            raise ValueError(f"message {i} needs a 'role' that is a str, got {shown(message)}")
     turns = turns_of(messages, 0)
     steps = [step for turn in turns for step in steps_of(messages, turn)]
     for step in steps:

@@ -13,7 +13,7 @@ from cutline.checks import plain_text
 from cutline.chunking.chunk_finder import ChunkFinder
 from cutline.chunking.chunk_run import ChunkRun, each_chunk
 from cutline.chunking.chunk_stream import ChunkStream, chunk_parts, window_finder
-from cutline.chunking.cutting_apart import cut_each
+from cutline.chunking.cutting_apart import cut_at_places, cut_each
 from cutline.chunking.level_choice import LevelLike, level_as_given, make_levels
 from cutline.chunking.levels import Lines
 from cutline.chunking.line_numbers import with_lines
@@ -22,7 +22,13 @@ from cutline.chunking.outline import PLAIN, Outline
 from cutline.chunking.parsing import COMMONMARK, DATA, parse, structure_of
 from cutline.chunking.rules import CountText, Rules
 from cutline.chunking.stretch import Stretch
-from cutline.chunking.text_blocks import CutBlock, block_size, cuts_at_breaks, cuts_by_tokens
+from cutline.chunking.text_blocks import (
+    CutBlock,
+    block_size,
+    cuts_at_breaks,
+    cuts_by_tokens,
+    cuts_stretches,
+)
 from cutline.chunks import Chunk, ChunkSize, size_for
 from cutline.encoding import Encoding
 from cutline.protocols import TokenCounter
@@ -361,14 +367,15 @@ class Chunker:
     def _cut_apart(
         self, text: str, rules: Rules, barriers: Barriers, whole: ChunkFinder | None
     ) -> Iterator[list[Chunk]]:
-        """Yield the chunks of each stretch between barriers: each is a text of its own."""
+        """Yield the chunks of stretches between barriers: each is a text of its own."""
 
         def finder_of(stretch: Stretch) -> tuple[ChunkFinder, int]:
             start, end, end_name = stretch
             part = text[start:end]
             return window_finder(part, self._encoding, rules, start, end_name), start
 
-        return cut_each(barriers.stretches(text, PLAIN), finder_of, rules)
+        cut, places = cuts_stretches(self._encoding, rules), barriers.places(text, PLAIN)
+        return cut_at_places(text, places, barriers.name, finder_of, rules, cut)
 
     def _finder(self, text: str, rules: Rules) -> ChunkFinder:
         """Return what cuts a text by some rules with the levels of this chunker."""

@@ -15,6 +15,7 @@ from cutline.chunking.structure import (
     tidy_units,
 )
 from cutline.chunking.syntax_rows import syntax_rows
+from cutline.errors import shown
 from cutline.extras import need
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def _name(name: str) -> str:
         close = get_close_matches(name_there, known, 5)
         hint = f"close to it: {', '.join(map(repr, close))}; " if close else ""
         raise ValueError(
-            f"no language {name!r}: {hint}cutline.code_languages() lists all {len(known)}"
+            f"no language {shown(name)}: {hint}cutline.code_languages() lists all {len(known)}"
         )
     return name_there
 

@@ -9,6 +9,7 @@ from cutline.chunking.json_structure import json_structure
 from cutline.chunking.structure import Structure
 from cutline.chunking.table_structure import DELIMITERS, table_structure
 from cutline.chunking.transcript_structure import transcript_structure
+from cutline.errors import shown
 
 __all__ = ["FORMATS", "data_structure"]
 
@@ -27,5 +28,7 @@ def data_structure(text: str, format_name: str) -> Structure:
         ValueError: there is no such format.
     """
     if format_name not in FORMATS:
-        raise ValueError(f"no format {format_name!r}: there are {', '.join(map(repr, FORMATS))}")
+        raise ValueError(
+            f"no format {shown(format_name)}: there are {', '.join(map(repr, FORMATS))}"
+        )
     return FORMATS[format_name](text)

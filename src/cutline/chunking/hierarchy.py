@@ -17,6 +17,7 @@ from cutline.chunking.cutting_apart import cut_each
 from cutline.chunking.line_numbers import with_lines
 from cutline.chunking.stretch import Stretch
 from cutline.chunks import Chunk
+from cutline.errors import shown
 from cutline.protocols import TokenCounter
 
 __all__ = ["HierarchicalChunker", "Node"]
@@ -84,7 +85,7 @@ class HierarchicalChunker:
                     "to make it up exactly"
                 )
         if not isinstance(sizes, Iterable):
-            raise TypeError(f"sizes must be several, got {sizes!r}: put it into a list")
+            raise TypeError(f"sizes must be several, got {shown(sizes)}: put it into a list")
         self._rules = [rules.replaced(chunk_size=size) for size in sizes]
         falls = [rules.chunk_size for rules in self._rules]
         if not falls or falls != sorted(set(falls), reverse=True):

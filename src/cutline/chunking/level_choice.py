@@ -19,6 +19,7 @@ from cutline.chunking.levels import (
     WholeGraphemes,
     WordLevel,
 )
+from cutline.errors import shown
 
 if TYPE_CHECKING:
     import regex
@@ -69,11 +70,11 @@ def make_levels(
     ['paragraph', '; ', 'character']
     """
     if isinstance(levels, str):
-        raise TypeError(f"levels must be several, got one str, {levels!r}: put it into a list")
+        raise TypeError(f"levels must be several, got one str, {shown(levels)}: put it into a list")
     if boundary not in _FINEST:
-        raise ValueError(f"boundary must be 'grapheme' or 'character', got {boundary!r}")
+        raise ValueError(f"boundary must be 'grapheme' or 'character', got {shown(boundary)}")
     if lines not in _LINES:
-        raise ValueError(f"lines must be 'auto', 'keep' or 'join', got {lines!r}")
+        raise ValueError(f"lines must be 'auto', 'keep' or 'join', got {shown(lines)}")
     made = [_make_level(level, lines) for level in levels if level not in _FINEST]
     if boundary == "grapheme":
         made = [level if isinstance(level, BreakLevel) else WholeGraphemes(level) for level in made]
@@ -88,8 +89,8 @@ def _make_level(level: LevelLike, lines: Lines) -> Level:
         if level not in _BY_NAME:
             known = ", ".join(map(repr, _BY_NAME))
             raise ValueError(
-                f"there is no level {level!r}: there are {known}; for a regular expression pass "
-                "re.compile(...)"
+                f"there is no level {shown(level)}: there are {known}; for a regular expression "
+                "pass re.compile(...)"
             )
         return _BY_LINES[level](lines) if level in _BY_LINES else _BY_NAME[level]()
     if _is_pattern(level):

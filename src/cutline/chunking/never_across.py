@@ -12,6 +12,7 @@ from cutline.chunking.level_choice import make_levels
 from cutline.chunking.levels import Level, Lines, PatternLevel
 from cutline.chunking.outline import Outline
 from cutline.chunking.stretch import END, Stretch
+from cutline.errors import shown
 
 if TYPE_CHECKING:
     import regex
@@ -45,7 +46,7 @@ class Barriers:
         places: Callable[[str, Outline], Iterable[int]],
     ) -> None:
         self.given: Final = given
-        self._name = name
+        self.name: Final = name
         self._places = places
 
     def __eq__(self, other: object) -> bool:
@@ -60,10 +61,14 @@ class Barriers:
         Raises:
             ValueError, TypeError: the caller's offsets are none of this text.
         """
+        for start, end in pairwise(self.places(text, outline)):
+            yield Stretch(start, end, self.name if end < len(text) else END)
+
+    def places(self, text: str, outline: Outline) -> list[int]:
+        """Return the ends of a text, and the barriers in it: see `stretches`."""
         length = len(text)
-        places = sorted({place for place in self._places(text, outline) if 0 < place < length})
-        for start, end in pairwise((0, *places, length)):
-            yield Stretch(start, end, self._name if end < length else END)
+        inside = {place for place in self._places(text, outline) if 0 < place < length}
+        return [0, *sorted(inside), length]
 
 
 def barrier_names(names: Sequence[str]) -> list[str]:
@@ -94,8 +99,8 @@ def make_barriers(given: NeverAcross, names: Sequence[str], lines: Lines) -> Bar
         if given not in _OF_TEXTS:
             known = ", ".join(map(repr, barrier_names(names)))
             raise ValueError(
-                f"never_across cannot be {given!r}: there are {known}; otherwise pass offsets, a "
-                "compiled regular expression, or a function from a text to offsets in it"
+                f"never_across cannot be {shown(given)}: there are {known}; otherwise pass "
+                "offsets, a compiled regular expression, or a function from a text to offsets in it"
             )
     elif not (callable(given) or hasattr(given, "finditer")):
         offsets = _checked(given)
@@ -115,7 +120,7 @@ def _checked(given: object) -> tuple[int, ...]:
             f"a function: {error}"
         ) from None
     if any(offset < 0 for offset in found):
-        raise ValueError(f"offsets of never_across must be 0 or more, got {min(found)}")
+        raise ValueError(f"offsets of never_across must be 0 or more, got {shown(min(found))}")
     return found
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from cutline.checks import plain_text
+from cutline.errors import shown
 
 __all__ = ["notebook_text"]
 
@@ -46,7 +47,9 @@ def notebook_text(content: str) -> str:
         raise ValueError(f"not a notebook: expected a JSON object, got {_kind(notebook)}")
     version = notebook.get("nbformat")
     if type(version) is not int or version not in (3, 4):
-        raise ValueError(f"not a notebook that is known: nbformat must be 3 or 4, got {version!r}")
+        raise ValueError(
+            f"not a notebook that is known: nbformat must be 3 or 4, got {shown(version)}"
+        )
     language = _language(notebook)
     parts = (
         part
@@ -111,7 +114,8 @@ def _cell_parts(cell: dict[str, Any], where: str, language: str) -> Iterator[str
         yield _IMAGE.sub("", source).strip("\r\n")
     else:
         raise ValueError(
-            f"damaged notebook: {where}.cell_type must be 'code', 'markdown' or 'raw', got {kind!r}"
+            f"damaged notebook: {where}.cell_type must be 'code', 'markdown' or 'raw', "
+            f"got {shown(kind)}"
         )
 
 

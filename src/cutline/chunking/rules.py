@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
 from cutline.chunking.levels import GraphemeLevel, Level
 from cutline.chunks import Chunk, checked_sizes
+from cutline.errors import shown
 
 if TYPE_CHECKING:
     from cutline.chunking.never_across import Barriers
@@ -63,7 +64,9 @@ class Rules:
     ) -> None:
         size, overlap = checked_sizes(chunk_size, chunk_overlap)
         if not 0 <= min_fill <= 1:
-            raise ValueError(f"min_fill must be from 0 to 1, a share of chunk_size, got {min_fill}")
+            raise ValueError(
+                f"min_fill must be from 0 to 1, a share of chunk_size, got {shown(min_fill)}"
+            )
         if count_text is not None and not callable(count_text):
             raise TypeError(f"count_text must be a function, got {type(count_text).__name__}")
         if template is not None:

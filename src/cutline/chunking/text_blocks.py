@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from cutline.chunking.levels import BreakLevel
 from cutline.chunking.plain_finder import is_known
@@ -23,12 +23,23 @@ if TYPE_CHECKING:
     from cutline.counting.limits import Measure
     from cutline.protocols import TokenCounter
 
-__all__ = ["CutBlock", "block_size", "cuts_at_breaks", "cuts_by_tokens"]
+__all__ = [
+    "CutBlock",
+    "CutStretches",
+    "block_size",
+    "cuts_at_breaks",
+    "cuts_by_tokens",
+    "cuts_stretches",
+]
 
 _LOST_CHARACTERS: Final = 1 << 14
 
 CutBlock = Callable[[list[str]], "list[list[Chunk] | None]"]
 """From plain strs to the chunks of each; None: that takes another way, or has an error."""
+
+CutStretches = Callable[[str, memoryview, int, str], "tuple[list[Chunk], int]"]
+"""From a text, the places between its stretches, the index of the first chunk and the name of each
+stretch's end to chunks and the number of stretches that they are of: the next takes another way."""
 
 
 def block_size(cut_block: CutBlock | None) -> int:
@@ -48,18 +59,42 @@ def cuts_by_tokens(encoding: TokenCounter, rules: Rules) -> CutBlock | None:
 
 def cuts_at_breaks(encoding: TokenCounter, rules: Rules) -> CutBlock | None:
     """Return what cuts blocks of texts without structure; None: no kernel has these rules."""
-    if not rules.is_plain or rules.chunk_overlap or rules.never_across is not None:
+    options = None if rules.never_across is not None else _at_breaks(encoding, rules)
+    if options is None:
+        return None
+    return _while_it_pays(partial(text_blocks.chunk_block, Chunk, **options))
+
+
+def cuts_stretches(encoding: TokenCounter, rules: Rules) -> CutStretches | None:
+    """Return what cuts stretches of a text without structure; None: no kernel has these rules."""
+    options = _at_breaks(encoding, rules)
+    if options is None:
+        return None
+    *names, _ = options.pop("names")
+
+    def cut(text: str, places: memoryview, index: int, end_name: str) -> tuple[list[Chunk], int]:
+        return text_blocks.chunk_stretches(
+            Chunk, text, places, index, names=(*names, end_name), **options
+        )
+
+    return cut
+
+
+def _at_breaks(encoding: TokenCounter, rules: Rules) -> dict[str, Any] | None:
+    """Return the rules as the kernel takes them; None: it does not."""
+    if not rules.is_plain or rules.chunk_overlap:
         return None
     levels = [level for level in rules.levels if isinstance(level, BreakLevel) and is_known(level)]
     limits = _limits(encoding, rules)
     if limits is None or len(levels) < len(rules.levels):
         return None
-    cut_block = partial(
-        text_blocks.chunk_block, Chunk, limits=limits, min_fill=float(rules.min_fill),
-        kinds=array("i", [level.kind for level in levels]), stable=rules.stable,
-        names=(*(level.name for level in levels), END),
-    )  # fmt: skip
-    return _while_it_pays(cut_block)
+    return {
+        "limits": limits,
+        "min_fill": float(rules.min_fill),
+        "kinds": array("i", [level.kind for level in levels]),
+        "stable": rules.stable,
+        "names": (*(level.name for level in levels), END),
+    }
 
 
 def _while_it_pays(cut_block: CutBlock) -> CutBlock:

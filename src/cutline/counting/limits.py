@@ -10,7 +10,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from cutline.counting.units import UNITS, Unit
-from cutline.errors import BudgetError, UnknownEncodingError
+from cutline.errors import BudgetError, UnknownEncodingError, shown
 from cutline.text_encoder import TextEncoder
 
 if TYPE_CHECKING:
@@ -98,7 +98,8 @@ def further_limits(
         measure, most = _measure(key, find or TextEncoder._find_counter), _integer(key, value)
         if most < least:
             raise ValueError(
-                f"also_fits must have numbers of {least} or more, got {most} of {measure.name!r}"
+                f"also_fits must have numbers of {least} or more, got {shown(most)} of "
+                f"{measure.name!r}"
             )
         found[measure] = min(most, found.get(measure, most))
     return tuple(map(Limit, found, found.values()))
@@ -119,7 +120,7 @@ def _integer(key: Any, value: Any) -> int:
         return index(value)
     except TypeError:
         raise TypeError(
-            f"also_fits must have integers as values, got {value!r} for {key!r}"
+            f"also_fits must have integers as values, got {shown(value)} for {key!r}"
         ) from None
 
 

@@ -14,7 +14,7 @@ from operator import sub
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 from cutline.checks import checked_budget, checked_integer, plain_text
-from cutline.errors import BudgetError
+from cutline.errors import BudgetError, shown
 
 if TYPE_CHECKING:
     from cutline.counting.limits import Limit
@@ -194,9 +194,11 @@ def check_options(max_tokens: int, keep: str, marker: str, boundary: str) -> str
     """
     checked_budget(max_tokens)
     if keep not in ("start", "end", "both"):
-        raise ValueError(f"keep must be 'start', 'end' or 'both', got {keep!r}")
+        raise ValueError(f"keep must be 'start', 'end' or 'both', got {shown(keep)}")
     if boundary not in ("character", "grapheme", "word"):
-        raise ValueError(f"boundary must be 'character', 'grapheme' or 'word', got {boundary!r}")
+        raise ValueError(
+            f"boundary must be 'character', 'grapheme' or 'word', got {shown(boundary)}"
+        )
     if not isinstance(marker, str):
         raise TypeError(f"marker must be a str, got {type(marker).__name__}")
     return plain_text(marker)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cutline.checks import checked_integer
 from cutline.chunking.chunkers import Chunker
 from cutline.chunks import Chunk
+from cutline.errors import shown
 from cutline.evaluation.corpus import Corpus, Spans
 from cutline.evaluation.questions import Question
 from cutline.evaluation.ranking import Retriever, bm25
@@ -207,7 +208,7 @@ class Reading(NamedTuple):
     ) -> "Reading":
         """Check the arguments of `evaluate`; without any limit it is five chunks."""
         if retriever != "bm25" and not callable(retriever):
-            raise TypeError(f"retriever must be 'bm25' or a function, got {retriever!r}")
+            raise TypeError(f"retriever must be 'bm25' or a function, got {shown(retriever)}")
         limits = [k, max_tokens]
         for name, limit in zip(("k", "max_tokens"), limits, strict=True):
             if limit is not None and checked_integer(limit, name) < 1:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from cutline.checks import checked_integer, plain_text
 from cutline.counting.truncating import Keep, check_options
+from cutline.errors import shown
 
 __all__ = ["Fill", "Group", "Item", "Packed", "PackedGroup", "PackedItem", "Status", "item_of"]
 
@@ -91,7 +92,7 @@ class Group:
         if max_tokens is not None:
             check_options(max_tokens, "start", "", "character")
         if fill not in ("priority", "newest", "oldest"):
-            raise ValueError(f"fill must be 'priority', 'newest' or 'oldest', got {fill!r}")
+            raise ValueError(f"fill must be 'priority', 'newest' or 'oldest', got {shown(fill)}")
         _check_overhead(overhead_tokens)
         for name, value in (
             ("items", tuple(map(item_of, items))),
@@ -124,14 +125,14 @@ def _check_priority(priority: float) -> None:
     try:
         has_place = priority < 0 or priority >= 0
     except TypeError:
-        raise TypeError(f"priority must be a number, got {priority!r}") from None
+        raise TypeError(f"priority must be a number, got {shown(priority)}") from None
     if not has_place:
         raise ValueError("priority must be a number that others can be compared with, got nan")
 
 
 def _check_overhead(tokens: int) -> None:
     if checked_integer(tokens, "overhead_tokens") < 0:
-        raise ValueError(f"overhead_tokens must be 0 or more, got {tokens}")
+        raise ValueError(f"overhead_tokens must be 0 or more, got {shown(tokens)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from os.path import exists
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from cutline.errors import HubError, UnknownEncodingError
+from cutline.errors import HubError, UnknownEncodingError, shown
 from cutline.extras import need
 from cutline.pretrained.side_files import SIDE_FILES, ModelFacts, read_facts
 from cutline.version import __version__
@@ -19,11 +19,18 @@ _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 
 
 def local_path(name: str | PathLike[str]) -> Path | None:
-    """Return the path of a tokenizer; None if the name is that of a model on the Hub."""
-    # Not `Path.exists`, which raises an error for a name that is too long for a file.
-    if isinstance(name, PathLike) or name.endswith(_FILE_ENDINGS) or exists(name):  # noqa: PTH110
+    """Return the path of a tokenizer; None if the name is that of a model on the Hub.
+
+    Raises:
+        TypeError: it is neither a name nor a path.
+    """
+    if isinstance(name, PathLike):
         return Path(name)
-    return None
+    if not isinstance(name, str):
+        raise TypeError(f"name must be a str or a path, got {type(name).__name__}")
+    # Not `Path.exists`, which raises an error for a name that is too long for a file.
+    is_path = name.startswith("~") or name.endswith(_FILE_ENDINGS) or exists(name)  # noqa: PTH110
+    return Path(name) if is_path else None
 
 
 class Snapshot(NamedTuple):
@@ -236,7 +243,7 @@ def _check_name(name: str, utils: Any) -> None:
         utils.validate_repo_id(name)
     except utils.HFValidationError as error:
         raise UnknownEncodingError(
-            f"there is no folder {name!r}, and it is no name of a model on the Hub, such as "
+            f"there is no folder {shown(name)}, and it is no name of a model on the Hub, such as "
             "'BAAI/bge-m3'"
         ) from error
 

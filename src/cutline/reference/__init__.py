@@ -34,9 +34,8 @@ a text), `tree` (which node is an ancestor of which) and `pieces` (the whole-pie
 
 With a packaged vocabulary, whose `Tokens` would take some seconds to build:
 
->>> from cutline.vocabulary import packaged_encoding, packaged_vocabulary
->>> vocabulary = packaged_vocabulary(packaged_encoding("r50k_base"))
->>> encode_textbook(vocabulary.to_ranks(), b"hello world")
+>>> from cutline import get_encoding
+>>> encode_textbook(get_encoding("r50k_base")._mergeable_ranks, b"hello world")
 [31373, 995]
 """
 

@@ -19,6 +19,8 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
+from cutline.errors import shown
+
 __all__ = ["Merge", "join_pair", "train"]
 
 Pair = tuple[bytes, bytes]
@@ -90,7 +92,7 @@ def _first(pairs: list[Pair], ids: Mapping[bytes, int], ties: Ties) -> Pair:
         return max(pairs)
     if ties == "ids":
         return min(pairs, key=lambda pair: (ids[pair[0]], ids[pair[1]]))
-    raise ValueError(f"ties must be 'smallest', 'largest' or 'ids', got {ties!r}")
+    raise ValueError(f"ties must be 'smallest', 'largest' or 'ids', got {shown(ties)}")
 
 
 def join_pair(parts: list[bytes], left: bytes, right: bytes) -> list[bytes]:

@@ -7,7 +7,7 @@ from operator import index
 from typing import Any, TypeVar
 
 from cutline.checks import checked_integer
-from cutline.errors import BudgetError
+from cutline.errors import BudgetError, shown
 
 __all__ = ["batches"]
 
@@ -107,7 +107,7 @@ def _checked_count(tokens: Any, item: object, place: int) -> int:
         known = index(tokens)
     except TypeError:
         raise TypeError(
-            f"the number of tokens of {_shown(item, place)} must be an integer, got {tokens!r}"
+            f"the number of tokens of {_shown(item, place)} must be an integer, got {shown(tokens)}"
         ) from None
     if known < 0:
         raise ValueError(f"the number of tokens of {_shown(item, place)} is {known}, below 0")

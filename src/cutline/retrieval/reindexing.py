@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from cutline.chunks import Chunk
+from cutline.errors import shown
 
 __all__ = ["Plan", "plan"]
 
@@ -91,7 +92,7 @@ def _hash(chunk: Stored, place: str) -> str:
     found = chunk.get("content_hash")
     if not isinstance(found, str):
         raise ValueError(
-            f"{place} must have a str as 'content_hash', got {found!r}: store "
+            f"{place} must have a str as 'content_hash', got {shown(found)}: store "
             "chunk.content_hash with each chunk"
         )
     return found

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from cutline.chunking.code_structure import ALIASES, code_languages, code_structure
 from cutline.chunking.table_structure import DELIMITERS
+from cutline.errors import shown
 from cutline.shortening.drafts import Draft, Render, fair_share
 from cutline.shortening.json_drafts import JsonDrafts, is_json
 from cutline.shortening.lines import (
@@ -80,7 +81,7 @@ def resolved(text: str, kind: str) -> str:
     if ALIASES.get(kind.lower(), kind.lower()) not in languages:
         raise ValueError(
             f"kind must be one of {', '.join(map(repr, KINDS))}, or a language of "
-            f"cutline.code_languages(), got {kind!r}"
+            f"cutline.code_languages(), got {shown(kind)}"
         )
     return kind.lower()
 

@@ -13,7 +13,7 @@ from cutline.errors import CorruptDataError, VocabularyError
 from cutline.kernels.base.memory import in_large_pages
 from cutline.kernels.bpe import build
 from cutline.kernels.bpe.bpe import BpeTables
-from cutline.vocabulary import Vocabulary, is_packaged
+from cutline.vocabulary import Vocabulary
 
 __all__ = ["MAX_TOKEN_BYTES", "build_bpe_tables", "recover_left_lengths"]
 
@@ -56,8 +56,7 @@ def build_bpe_tables(vocabulary: Vocabulary) -> BpeTables:
         raise _wrong_split(vocabulary, parts)
     left, right, pair_slots, pair_filter, irregular = parts
     # Left lengths from a file may be wrong, and kernels trust them.
-    is_known = vocabulary._is_recovered or is_packaged(vocabulary)
-    if vocabulary.left_lengths is not None and not is_known:
+    if vocabulary.left_lengths is not None and not vocabulary._is_recovered:
         if irregular:
             wrong = np.flatnonzero(left_lengths != _recover(hashed))
             token = int(wrong[0]) if wrong.size else -1

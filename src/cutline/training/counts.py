@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cutline.atomic import replacing
 from cutline.checks import checked_integer
-from cutline.errors import CorruptDataError
+from cutline.errors import CorruptDataError, shown
 from cutline.extras import need
 from cutline.kernels.train.piece_counter import Tally
 from cutline.training.counts_file import read_counts, write_counts
@@ -383,7 +383,7 @@ def _check_arrays(arena: NDArray[Any], offsets: NDArray[Any], counts: NDArray[An
     for name, array in (("arena", arena), ("offsets", offsets), ("counts", counts)):
         if not isinstance(array, np.ndarray) or array.dtype != _ARRAYS[name] or array.ndim != 1:
             got = f"{array.dtype}, {array.ndim}-d" if isinstance(array, np.ndarray) else array
-            raise ValueError(f"{name} must be {np.dtype(_ARRAYS[name])}, 1-d, got {got!r}")
+            raise ValueError(f"{name} must be {np.dtype(_ARRAYS[name])}, 1-d, got {shown(got)}")
     if len(offsets) != len(counts) + 1:
         raise ValueError(f"{len(counts)} counts need one more offset, got {len(offsets)}")
     if offsets[0] != 0 or offsets[-1] != len(arena):

@@ -5,6 +5,7 @@ from typing import Any, get_args
 
 from cutline.checks import checked_integer
 from cutline.encoding import Encoding
+from cutline.errors import shown
 from cutline.tables import MAX_TOKEN_BYTES
 from cutline.training.counting import checked_thread_limit, count_pieces
 from cutline.training.counts import PieceCounts, checked_special_texts
@@ -161,7 +162,7 @@ def check_limits(
         raise ValueError(f"min_frequency must be from 1 to 2**63 - 1, got {min_frequency}")
     if ties not in get_args(Ties):
         raise ValueError(
-            f"ties must be one of {', '.join(map(repr, get_args(Ties)))}, got {ties!r}"
+            f"ties must be one of {', '.join(map(repr, get_args(Ties)))}, got {shown(ties)}"
         )
     if max_token_length is None:
         return

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from cutline.counting.limits import AlsoFits
+from cutline.errors import shown
 from cutline.template import Template
 from cutline.verification.checking import verify
 from cutline.verification.duck_typing import Tokenizer, read_chunk
@@ -59,7 +60,9 @@ def verify_levels(
     wrong children: chunk 0: its parent is 1, but it is a child of 0
     """
     if len(levels) != len(sizes):
-        raise ValueError(f"sizes must be one for each of the {len(levels)} levels, got {sizes!r}")
+        raise ValueError(
+            f"sizes must be one for each of the {len(levels)} levels, got {shown(sizes)}"
+        )
     reports = []
     above: Sequence[Any] = ()
     for place, (level, chunk_size) in enumerate(zip(levels, sizes, strict=True)):

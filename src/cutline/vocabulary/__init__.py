@@ -10,9 +10,7 @@ from cutline.vocabulary.openai import (
     R50K_PAT_STR,
     RANK_FILE_SHA256,
     PackagedEncoding,
-    is_packaged,
     list_encoding_names,
-    packaged_vocabulary,
 )
 from cutline.vocabulary.packed import pack, unpack
 from cutline.vocabulary.vocabulary import Vocabulary
@@ -29,10 +27,8 @@ __all__ = [
     "PackagedEncoding",
     "Vocabulary",
     "encoding_name_for_model",
-    "is_packaged",
     "list_encoding_names",
     "pack",
     "packaged_encoding",
-    "packaged_vocabulary",
     "unpack",
 ]

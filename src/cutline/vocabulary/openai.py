@@ -5,26 +5,18 @@ Names, split patterns, special tokens and rank files are those of tiktoken 0.14
 """
 
 from collections.abc import Mapping
-from os import path  # pathlib would take longer than a count
 from types import MappingProxyType
 from typing import Final, NamedTuple
-
-from cutline.errors import CorruptDataError
-from cutline.vocabulary.packed import unpack
-from cutline.vocabulary.vocabulary import Vocabulary
 
 __all__ = [
     "CL100K_PAT_STR",
     "CONTENT_SHA256",
-    "DATA_DIRECTORY",
     "O200K_PAT_STR",
     "PACKAGED_ENCODINGS",
     "R50K_PAT_STR",
     "RANK_FILE_SHA256",
     "PackagedEncoding",
-    "is_packaged",
     "list_encoding_names",
-    "packaged_vocabulary",
 ]
 
 R50K_PAT_STR: Final = (
@@ -71,7 +63,6 @@ CONTENT_SHA256: Final[Mapping[str, str]] = MappingProxyType(
 )
 """`Encoding.content_hash` of each packaged encoding: tests compute it."""
 
-DATA_DIRECTORY: Final = path.join(path.dirname(__file__), "data")  # noqa: PTH118, PTH120
 """The folder of the packed vocabularies: one `<rank file>.bin` each."""
 
 
@@ -148,8 +139,6 @@ PACKAGED_ENCODINGS: Final[Mapping[str, PackagedEncoding]] = MappingProxyType(
     }
 )
 
-_loaded: dict[str, Vocabulary] = {}
-
 
 def list_encoding_names() -> list[str]:
     """List the names of the packaged encodings, sorted.
@@ -158,37 +147,3 @@ def list_encoding_names() -> list[str]:
     ['cl100k_base', 'gpt2']
     """
     return sorted(PACKAGED_ENCODINGS)
-
-
-def packaged_vocabulary(spec: PackagedEncoding) -> Vocabulary:
-    """Read the vocabulary of a packaged encoding, once; later calls share it.
-
-    Encodings with the same rank file get the same object, in every thread.
-
-    Raises:
-        CorruptDataError: the packed file is damaged or missing.
-
-    Cost: about 15 ms the first time for o200k_base, then a dictionary lookup.
-
-    >>> len(packaged_vocabulary(PACKAGED_ENCODINGS["gpt2"]))
-    50256
-    """
-    vocabulary = _loaded.get(spec.rank_file)
-    if vocabulary is None:
-        file = path.join(DATA_DIRECTORY, f"{spec.rank_file}.bin")  # noqa: PTH118
-        try:
-            with open(file, "rb") as source:  # noqa: PTH123
-                data = source.read()
-        except FileNotFoundError as error:
-            raise CorruptDataError(
-                f"{file} is missing; reinstall cutline (pip install --force-reinstall cutline)"
-            ) from error
-        # Threads may race to here and load twice, but all return the same object. A lock
-        # would have to survive a fork while another thread holds it.
-        vocabulary = _loaded.setdefault(spec.rank_file, unpack(data, file))
-    return vocabulary
-
-
-def is_packaged(vocabulary: Vocabulary) -> bool:
-    """Return whether this same object was read from the package."""
-    return any(vocabulary is packaged for packaged in _loaded.values())

@@ -147,7 +147,7 @@ class Vocabulary:
             ("left_lengths", _frozen(left_lengths.astype(np.uint32))),
             ("_fingerprint", None),
             ("_is_of_words", False),
-            ("_is_recovered", False),
+            ("_is_recovered", True),
         ):
             object.__setattr__(vocabulary, name, value)
         return vocabulary

@@ -29,6 +29,11 @@ cdef inline bint add_row(
     return True
 
 
+cdef int check_type(type chunk_type) except -1
+cdef list chunks_of(
+    type chunk_type, str text, const int64_t* rows, Py_ssize_t n, tuple names, Py_ssize_t offset,
+    Py_ssize_t index
+)
 cdef list chunks_of_texts(
     type chunk_type, list texts, const int64_t[::1] n_chunks, const Rows* rows, tuple names
 )

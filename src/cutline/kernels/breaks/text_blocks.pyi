@@ -16,3 +16,14 @@ def chunk_block(
     stable: bool,
     names: tuple[str, ...],
 ) -> list[list[_C] | None]: ...
+def chunk_stretches(
+    chunk_type: type[_C],
+    text: str,
+    places: memoryview,
+    index: int,
+    limits: list[tuple[Encoder | str, int]],
+    min_fill: float,
+    kinds: array[int],
+    stable: bool,
+    names: tuple[str, ...],
+) -> tuple[list[_C], int]: ...

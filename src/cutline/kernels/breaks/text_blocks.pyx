@@ -10,16 +10,18 @@ from libc.stdlib cimport calloc, free
 
 from cutline.kernels.base.memory import zeroed_numbers
 
-from cutline.kernels.base.characters cimport Characters
+from cutline.kernels.base.characters cimport Characters, characters_of
 from cutline.kernels.base.common cimport (
     INTERRUPTED, NO_MEMORY, NOT_FOUND, grow, int64_t, memset, uint8_t, uint64_t,
 )
-from cutline.kernels.base.signals cimport raise_pending
+from cutline.kernels.base.signals cimport Watch, is_interrupted, raise_pending
 from cutline.kernels.breaks.best_break cimport (
     BYTES, CHARACTERS, TOKENS, Break, Limit, chosen_break,
 )
 from cutline.kernels.breaks.breaks cimport need_kind
-from cutline.kernels.base.chunks cimport OwnedRows, Rows, add_row, chunks_of_texts
+from cutline.kernels.base.chunks cimport (
+    OwnedRows, Rows, add_row, check_type, chunks_of, chunks_of_texts,
+)
 from cutline.kernels.breaks.stable cimport Candidates, free_candidates
 from cutline.kernels.encode.batches cimport EncoderState, OwnedState
 from cutline.kernels.encode.encoder cimport Block, Encoder, text_utf8
@@ -27,6 +29,9 @@ from cutline.kernels.index.bitmaps cimport NARROW_WORDS, WIDE_WORDS
 from cutline.kernels.index.build_bitmaps cimport index_text
 from cutline.kernels.index.slices cimport start_query
 from cutline.kernels.index.text_index cimport BYTE_STEP, TextIndex
+
+cdef enum:
+    LEAST_WORK = 64             # bytes: what a stretch costs at least, for the watch of signals
 
 # A limit, and the index that it counts with.
 cdef struct Counted:
@@ -203,3 +208,49 @@ def chunk_block(
         raise_pending()
     cutter.close()
     return chunks_of_texts(chunk_type, texts, counts, &owned.rows, names)
+
+
+def chunk_stretches(
+    type chunk_type not None, str text not None, const int64_t[::1] places not None,
+    Py_ssize_t index, list limits not None, double min_fill, const int[::1] kinds not None,
+    bint stable, tuple names not None
+):
+    """Cut each stretch of a text as if it were all of it, up to one that takes another way.
+
+    Args:
+        chunk_type: makes a chunk; see `make_chunk`.
+        places: where the first stretch starts, and where each ends; ascending, and inside the
+            text (trusted).
+        index: of the first chunk.
+        limits, min_fill, kinds, stable: see `chunk_block`.
+        names: of the kinds, and of the stretches' ends.
+
+    Returns:
+        The chunks, with their places in the text, and the number of stretches that they are of.
+    """
+    cdef Py_ssize_t n = max(places.shape[0] - 1, 0), at = 0, count = 0, row
+    cdef BlockCutter cutter = BlockCutter(limits, min_fill, kinds, stable)
+    cdef OwnedRows owned = OwnedRows()
+    cdef Characters whole = characters_of(text), stretch = whole
+    cdef Watch watch
+    memset(&watch, 0, sizeof(watch))
+    watch.is_on = True
+    with nogil:
+        while at < n:
+            if is_interrupted(&watch, LEAST_WORK):
+                count = INTERRUPTED
+                break
+            stretch.data = <const char*> whole.data + places[at] * whole.kind
+            stretch.n = places[at + 1] - places[at]
+            count = cutter.cut(&stretch, &owned.rows)
+            if count < 0:
+                break
+            for row in range(owned.rows.n - count, owned.rows.n):
+                owned.rows.numbers[4 * row] += places[at]
+                owned.rows.numbers[4 * row + 1] += places[at]
+            at += 1
+    if count == INTERRUPTED:
+        raise_pending()
+    cutter.close()
+    check_type(chunk_type)
+    return chunks_of(chunk_type, text, owned.rows.numbers, owned.rows.n, names, 0, index), at

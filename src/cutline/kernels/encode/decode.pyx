@@ -474,7 +474,10 @@ cdef inline uint32_t id_of(item) except? 0xFFFFFFFF:
     # What does not fit gives -1.
     cdef long long token_id = PyLong_AsLongLongAndOverflow(number, &overflow)
     if not 0 <= token_id <= 0xFFFFFFFF:
-        raise OverflowError(f"token ids must be from 0 to 2**32 - 1, got {number}")
+        # Python refuses to write one of thousands of digits.
+        n_bits = number.bit_length()
+        got = f"{number}" if n_bits < 1 << 10 else f"an integer of {n_bits} bits"
+        raise OverflowError(f"token ids must be from 0 to 2**32 - 1, got {got}")
     return <uint32_t> token_id
 
 

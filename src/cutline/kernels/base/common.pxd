@@ -87,6 +87,19 @@ cdef inline Key last_key(const uint8_t* piece, Py_ssize_t n) noexcept nogil:
     return key
 
 
+cdef inline Key key_inside(
+    uint64_t low, uint64_t high, Py_ssize_t at, Py_ssize_t n
+) noexcept nogil:
+    """What short_key gives for the n bytes from `at` on of 16 that are in two words."""
+    cdef Key key
+    cdef int shift = <int> (at & 7) << 3
+    low = high if at & 8 else low
+    high = 0 if at & 8 else high
+    key.low = (low >> shift | high << 1 << (63 - shift)) & low_bytes[n]
+    key.high = (high >> shift & low_bytes[n - 8]) | <uint64_t> n << 56
+    return key
+
+
 cdef inline Py_ssize_t write_key(Key key, uint8_t* piece) noexcept nogil:
     """Write the bytes of a key's piece into 16 slots. Returns their number."""
     store64(piece, key.low)

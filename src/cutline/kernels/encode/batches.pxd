@@ -9,10 +9,12 @@ from cutline.kernels.scan.scan cimport Scanner
 
 cdef enum:
     BATCH_PIECES = 256
+    MOST_SHORT = 63             # bytes of a text: where its pieces end, with its own end, fits a word
     LEAST_STREAMED = 8          # pieces: for fewer, the plain scanner is as fast
 
 # Caches and buffers: what encoding remembers from one call to the next.
 cdef struct EncoderState:
+    uint64_t* few_bytes     # the shortest pieces with their counts: for short texts
     FirstEntry* first_level
     uint64_t line_mask
     Store store
@@ -83,6 +85,9 @@ cdef Py_ssize_t encode_after(
 cdef Py_ssize_t encode_piece(
     const Bpe* bpe, EncoderState* state, const uint8_t* piece, Py_ssize_t n,
     bint whole_characters, uint32_t* out
+) noexcept nogil
+cdef Py_ssize_t count_short(
+    const Scanner* scanner, EncoderState* state, const uint8_t* text, Py_ssize_t n
 ) noexcept nogil
 cdef Py_ssize_t encode_text(
     const Bpe* bpe, Source* source, EncoderState* state, const uint8_t* text, Py_ssize_t n,

@@ -13,8 +13,9 @@ from cython cimport auto_pickle
 from libc.stdlib cimport free, malloc
 
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, LONGER, MERGE_LIMIT, NO_MEMORY, NONE, SHORT_PIECE, Key, barrier, char_bytes, grow,
-    last_key, likely, memcpy, memset, padded_key, prefetch, short_key, uint16_t, unlikely, write_key,
+    INTERRUPTED, LONGER, MERGE_LIMIT, NO_MEMORY, NONE, SHORT_PIECE, UNKNOWN, Key, barrier,
+    char_bytes, grow, hash_key, key_inside, last_key, likely, load64, memcpy, memset, padded_key, prefetch,
+    short_key, uint16_t, unlikely, write_key,
 )
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.bpe.backtracking cimport backtrack
@@ -29,11 +30,15 @@ from cutline.kernels.encode.caches cimport (
     FIRST_LEVEL_TOKENS, STORED_BYTES, FirstEntry, Known, find_stored, first_level_line, in_line,
     index_slot, store_in_line, store_piece, stored_record,
 )
+from cutline.kernels.scan.lane_table cimport DECIDED, LOST, STATE_ROW_BITS, STATE_SHIFT
 from cutline.kernels.scan.lanes cimport (
     CHUNK, LEAST_LANED, MOST_PIECES_A_WORD, scan_chunk, take_pieces, tell_lookahead,
 )
 from cutline.kernels.scan.scan cimport ENDS, HERE, LATE, ONE_AGO, ScanTables, next_class, scan_piece
 from cutline.kernels.base.memory import zeroed_memory
+
+cdef extern from "native.h":
+    int low_bit "cutline_low_bit"(uint64_t word) noexcept nogil
 
 cdef enum:
     PREFILLED_TOKENS = 1 << 16
@@ -44,6 +49,9 @@ cdef enum:
     LEAST_RING_BITS = 12    # a ring has room for the longest piece stored
     BYTES_A_PIECE = 8       # with so many, few pieces are found that are not asked for
     BACKTRACKING_BUDGET = 1 << 12      # bytes of a piece matched to no use before it gives up
+    FEW_BYTES = 7           # of a piece whose count is kept with it in a word
+    FEW_BITS = 12           # log2 of the entries for such pieces
+    FEW_COUNT_SHIFT = 59    # their words: a count, the length in three bits, the bytes
     WATCHED = 1 << 14       # bytes of a piece that are added to the watch at a time
 
 
@@ -66,9 +74,10 @@ cdef class OwnedState:
         cdef size_t ring_bytes = 1 << max(store_bits + RING_BITS, LEAST_RING_BITS)
         cdef size_t start
         cdef size_t pair_cache_bytes = PAIR_CACHE_SLOTS * sizeof(uint64_t)
+        cdef size_t few_bytes = sizeof(uint64_t) << FEW_BITS
         # Few tokens to prefill it with leave most of the first level untouched, often for good.
         self.memory = zeroed_memory(
-            first_level_bytes + index_bytes + ring_bytes + pair_cache_bytes,
+            first_level_bytes + index_bytes + ring_bytes + pair_cache_bytes + few_bytes,
             large_pages=n_tokens >= MANY_TOKENS,
         )
         start = <size_t> &self.memory[0]
@@ -80,6 +89,7 @@ cdef class OwnedState:
         start += index_bytes
         self.state.store.ring = <uint64_t*> start
         self.state.store.ring_words = ring_bytes // sizeof(uint64_t)
+        self.state.few_bytes = <uint64_t*> (start + ring_bytes + pair_cache_bytes)
         self.state.stores = first_level_bits >= 0
         self.state.lookups.automata[1].mirrored = True
         if self.state.stores:
@@ -601,6 +611,105 @@ cdef Py_ssize_t encode_long(
     if count == 0:
         count = encode_by_prefixes(bpe, &state.lookups, piece, n, out)
     return count
+
+
+cdef inline uint64_t ends_of_short(
+    const Scanner* scanner, const uint8_t* text, Py_ssize_t n       # in: 1 to MOST_SHORT bytes
+) noexcept nogil:
+    """Where the pieces of a whole text end: bit t says that one ends t bytes before the text does.
+
+    0: the scan was lost. A step a byte, as in lanes: docs/scanning.md, "The stream of bytes".
+    """
+    cdef const uint32_t* table = scanner.lane_table
+    cdef const uint32_t* column        # whose address does not wait for the state
+    cdef uint64_t ends = 0
+    cdef uint32_t entry, seen = 0
+    cdef size_t row = 0
+    cdef Py_ssize_t at
+    for at in range(n):
+        column = <const uint32_t*> barrier(table + text[at])
+        entry = column[row]
+        seen |= entry
+        ends = ends << 1 | (entry & DECIDED)
+        row = entry >> STATE_SHIFT
+    entry = scanner.lane_ends[row >> STATE_ROW_BITS]
+    return 0 if unlikely((seen | entry) & LOST) else ends << 1 | entry
+
+
+def find_short_ends(ScanTables tables not None, bytes text not None):
+    """Find all pieces of a valid text of 1 to 63 bytes, as counting does.
+
+    Returns:
+        Where they end, in bytes; None: the scan was lost, or the tables have none by lanes.
+    """
+    cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
+    cdef Py_ssize_t n = PyBytes_GET_SIZE(text), at
+    cdef uint64_t ends
+    if not 0 < n <= MOST_SHORT:
+        raise ValueError(f"expected 1 to {MOST_SHORT} bytes, got {n}")
+    if tables.scanner.lane_table == NULL:
+        return None
+    ends = ends_of_short(&tables.scanner, data, n)
+    return [n - at for at in range(n, -1, -1) if ends >> at & 1] if ends else None
+
+
+cdef inline Py_ssize_t count_known(
+    EncoderState* state, const uint8_t* text, Py_ssize_t n, uint64_t ends
+) noexcept nogil:
+    """Tokens of a short text whose pieces' ends are known; UNKNOWN: the first level lacks one.
+
+    From the last piece to the first. No branch waits for what the first level has, so all of it is
+    fetched at once. Between calls, its lines leave the processor's caches if a program does other
+    things: counts of the shortest pieces are kept where eight share a line.
+    """
+    cdef Key whole, key
+    cdef const FirstEntry* entry
+    cdef Py_ssize_t total = 0, end = n, start, at
+    cdef uint64_t missed = 0, others = 0, hashed
+    cdef uint64_t* few
+    if n < 16:
+        whole = last_key(text, n)
+    ends = ends & (ends - 1) | <uint64_t> 1 << n       # of the first piece, the start
+    while end > 0:
+        start = n - low_bit(ends)
+        ends &= ends - 1
+        if end - start > SHORT_PIECE:
+            return UNKNOWN
+        if n < 16:
+            key = key_inside(whole.low, whole.high, start, end - start)
+        else:
+            at = min(start, n - 16)
+            key = key_inside(load64(text + at), load64(text + at + 8), start - at, end - start)
+        hashed = hash_key(key) >> 40
+        few = state.few_bytes + (hashed & ((1 << FEW_BITS) - 1))
+        if end - start <= FEW_BYTES and few[0] << 5 >> 5 == (key.low | key.high):
+            total += few[0] >> FEW_COUNT_SHIFT
+            end = start
+            continue
+        entry = in_line(state.first_level + 2 * (hashed & state.line_mask), key)
+        missed = is_other(entry, key)
+        if end - start <= FEW_BYTES:
+            few[0] = (
+                key.low | key.high | <uint64_t> entry.known.count << FEW_COUNT_SHIFT
+            ) & (missed - 1)
+        others |= missed
+        total += entry.known.count
+        end = start
+    return UNKNOWN if others else total
+
+
+cdef Py_ssize_t count_short(
+    const Scanner* scanner, EncoderState* state, const uint8_t* text, Py_ssize_t n
+) noexcept nogil:
+    """Tokens of a whole text in valid UTF-8, if it is short and the first level has all pieces.
+
+    Else UNKNOWN. Pays for ASCII: three steps for a character take longer.
+    """
+    cdef uint64_t ends
+    if not 0 < n <= MOST_SHORT or scanner.lane_table == NULL:
+        return UNKNOWN
+    ends = ends_of_short(scanner, text, n)
+    return count_known(state, text, n, ends) if ends else UNKNOWN
 
 
 cdef Py_ssize_t encode_text(

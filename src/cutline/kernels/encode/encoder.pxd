@@ -4,12 +4,13 @@ from cutline.kernels.base.characters cimport Characters
 from cutline.kernels.base.common cimport int64_t, uint8_t
 from cutline.kernels.bpe.bpe cimport BpeTables
 from cutline.kernels.encode.batches cimport EncoderState, OwnedState, Source
-from cutline.kernels.scan.scan cimport ScanTables
+from cutline.kernels.scan.scan cimport Scanner, ScanTables
 
 
 cdef class Encoder:
     cdef BpeTables tables
     cdef ScanTables scan_tables         # None: `find_spans` is used
+    cdef const Scanner* short_scanner   # for texts that are counted at once; or NULL
     cdef object find_spans
     cdef object pipeline                # None: texts are split as they are
     cdef object special_prefix          # of the special tokens' texts; None: there are none

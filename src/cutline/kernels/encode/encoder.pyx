@@ -31,11 +31,21 @@ from cutline.kernels.base.signals cimport raise_pending
 from cutline.kernels.base.utf8 cimport MOST_AT_WORST, encode_utf8, utf8_at_worst, write_text
 from cutline.kernels.bpe.bpe cimport Bpe, find_token, id_of_rank
 from cutline.kernels.encode.batches cimport (
-    EncoderState, encode_piece, encode_text, prefill, reserve,
+    EncoderState, count_short, encode_piece, encode_text, prefill, reserve,
 )
 from cutline.kernels.encode.decode cimport list_of_ids
 from cutline.kernels.scan.scan cimport scan_piece
 from cutline.kernels.scan.scan import scan_pieces
+
+cdef extern from *:
+    """
+    #ifdef Py_GIL_DISABLED
+    #define CUTLINE_HAS_GIL 0
+    #else
+    #define CUTLINE_HAS_GIL 1
+    #endif
+    """
+    const bint HAS_GIL "CUTLINE_HAS_GIL"
 
 cdef enum:
     NOGIL_BYTES = 4096          # shorter texts are done before another thread could start
@@ -138,6 +148,9 @@ cdef class Encoder:
         self.find_spans = find_spans
         self.cache_bits = cache_bits
         self.idle = []
+        self.short_scanner = NULL
+        if HAS_GIL and pipeline is None and scan_tables is not None:
+            self.short_scanner = &scan_tables.scanner
 
     @property
     def _has_automaton(self):
@@ -447,6 +460,11 @@ cdef class Encoder:
         >>> enc.count("<|endoftext|>"), enc.count("<|endoftext|>", allowed_special="all")
         (7, 1)
         """
+        cdef Py_ssize_t total
+        if num_threads is ONE_THREAD and allowed_special is NOT_ANY and PyUnicode_CheckExact(text):
+            total = known_count(self, text)
+            if total >= 0:
+                return total
         if allowed_special is not NOT_ANY and allowed_special:
             return self._allowing(allowed_special).count(text)
         if num_threads is not ONE_THREAD:
@@ -558,7 +576,12 @@ cdef class Encoder:
         """Encode a text; see encode_text. UNKNOWN: it has surrogates."""
         cdef EncoderState* state = &owned.state
         cdef const uint8_t* utf8 = NULL
-        cdef Py_ssize_t total = text_utf8(state, text, &utf8)
+        cdef Py_ssize_t total
+        if before < 0 and text.is_ascii:
+            total = count_short(source.scanner, state, <const uint8_t*> text.data, text.n)
+            if total >= 0:
+                return total
+        total = text_utf8(state, text, &utf8)
         if total >= 0:
             total = encode_text(&self.tables.bpe, source, state, utf8, total, before, limit)
         if state.utf8_bytes > KEPT_UTF8_BYTES:
@@ -709,6 +732,19 @@ cdef object array_of_ids(EncoderState* state, Py_ssize_t n):
     state.out = NULL
     state.out_slots = 0
     return np.frombuffer(owner, dtype=np.uint32)
+
+
+cdef inline Py_ssize_t known_count(Encoder encoder, text) noexcept:
+    """Tokens of a short text whose pieces were all met; UNKNOWN: that is not said at once.
+
+    The encoder state need not be taken where no other thread can, and no Python code runs.
+    """
+    if encoder.short_scanner == NULL or encoder.spare is None or not PyUnicode_IS_ASCII(text):
+        return UNKNOWN
+    return count_short(
+        encoder.short_scanner, &encoder.spare.state, <const uint8_t*> PyUnicode_DATA(text),
+        PyUnicode_GET_LENGTH(text),
+    )
 
 
 cdef list strs_of(const uint8_t[::1] utf8, const int64_t[::1] offsets):

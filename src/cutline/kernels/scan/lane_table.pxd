@@ -5,6 +5,7 @@ from cutline.kernels.base.common cimport uint8_t, uint16_t, uint32_t
 # An entry of the table: where the next state's row begins, and what the byte decided.
 cdef enum:
     STATE_SHIFT = 8
+    STATE_ROW_BITS = 8  # log2 of the entries of a state's row
     DECIDED = 0x7F      # bit t: a piece ends before the byte that stands t bytes back
     LOST = 0x80         # or this: nothing is known; the next state is that of a text's start
 

@@ -19,7 +19,7 @@ cdef enum:
     MAX_STATES = 512
     MAX_ENTRIES = 1 << 19           # of the table: 2 MB
     MAX_ROWS_MADE = 1 << 16         # before equal ones become one: some milliseconds
-    STATE_ROW = 256                 # entries: one for each byte that can begin a character
+    STATE_ROW = 1 << STATE_ROW_BITS # entries: one for each byte that can begin a character
     INNER_ROW = 64                  # one for each byte that can continue it
     SLOTS = 1 << 14                 # of the hash table of inner rows: two for each, or more
     LONGEST_WAIT = 3                # bytes; with a character of four, bit 6 names the end
@@ -46,8 +46,12 @@ cdef object lane_table_of(
     const uint8_t[::1] ascii_class, const uint16_t[::1] block_index,
     const uint8_t[::1] block_class, const uint32_t[::1] transitions, uint32_t stride
 ):
-    """Make the table, a uint32 array; None if it would be too large."""
+    """Make the table, a uint32 array, and what the end of a text decides in each state.
+
+    None if the table would be too large.
+    """
     cdef TableBuilder builder = TableBuilder(ascii_class, block_index, block_class, transitions)
+    builder.end_class = stride - 1
     builder.find_symbols(stride)
     builder.find_states(stride)
     if not builder.gave_up:
@@ -66,6 +70,7 @@ cdef class TableBuilder:
     cdef uint32_t[:, ::1] symbol_of     # by width and class, or NONE
     cdef uint32_t[::1] class_of, width_of
     cdef uint32_t n_symbols, n_states
+    cdef uint32_t end_class
     cdef State states[MAX_STATES]
     cdef uint32_t[::1] newest           # by `row`: the state that was added last, or NONE
     cdef uint32_t[:, ::1] steps         # by state and symbol: the entry of the table
@@ -93,8 +98,12 @@ cdef class TableBuilder:
 
     cdef object finished(self):
         cdef uint32_t[::1] entries = zeroed_numbers("I", self.n_entries)
+        cdef uint8_t[::1] at_end = zeroed_numbers("B", self.n_states)
+        cdef uint32_t state
         memcpy(&entries[0], self.table, self.n_entries * sizeof(uint32_t))
-        return entries.base
+        for state in range(self.n_states):
+            at_end[state] = self.decided_at_end(&self.states[state])
+        return entries.base, at_end.base
 
     cdef void find_symbols(self, uint32_t stride) except *:
         """Number the classes of ASCII, then those of the characters of 2, 3 and 4 bytes."""
@@ -194,6 +203,18 @@ cdef class TableBuilder:
         if self.states[number_of(beside)].kind == BELIEVED:
             return LOST     # a report that may be wrong, after another one in the same step
         return beside | held | 1 << (state.distance + width - 1)
+
+    cdef uint8_t decided_at_end(self, const State* state) noexcept:
+        """What a byte after a text that ends in a state would report of it. LOST is always right."""
+        cdef uint32_t accept = self.transitions[state.row + self.end_class] & ACCEPTS, beside
+        if state.kind == BELIEVED:
+            return LOST if accept else self.decided_at_end(&self.states[state.beside])
+        if accept or state.kind == ENDED:
+            return 1
+        if state.kind == OPEN:
+            return LOST
+        beside = self.decided_at_end(&self.states[state.beside])
+        return LOST if beside & LOST else beside | state.held << 1 | 1 << state.distance
 
     cdef uint32_t wait(
         self, uint32_t row, uint32_t distance, uint32_t held, uint32_t beside

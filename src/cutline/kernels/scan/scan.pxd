@@ -16,6 +16,7 @@ cdef struct Scanner:
     const uint8_t* stream_flags     # [state + class] = what is said below
     uint16_t stream_start           # the state after nothing
     const uint32_t* lane_table      # of the scan by lanes, or NULL
+    const uint8_t* lane_ends        # by state: what the end of a text decides, as an entry does
 
 # What a step of the stream says. docs/scanning.md: "The branchless scan".
 cdef enum:
@@ -31,7 +32,7 @@ cdef class ScanTables:
     cdef readonly tuple arrays
     cdef const uint16_t[:, :, ::1] stream_states
     cdef const uint8_t[:, :, ::1] stream_flags
-    cdef readonly object lane_table
+    cdef readonly object lane_table, lane_ends
     cdef readonly bint has_gaps
 
 

@@ -33,6 +33,7 @@ cdef class ScanTables:
         bint has_gaps,
     ):
         cdef const uint32_t[::1] lane_entries
+        cdef const uint8_t[::1] lane_ends
         if ascii_class.shape[0] != 128 or block_index.shape[0] != 0x110000 >> 6:
             raise ValueError("class tables do not cover all code points")
         if block_class.shape[0] == 0 or transitions.shape[0] < 2 * stride or stride == 0:
@@ -50,12 +51,11 @@ cdef class ScanTables:
             self.scanner.stream_states = &self.stream_states[0, 0, 0]
             self.scanner.stream_flags = &self.stream_flags[0, 0, 0]
             self.scanner.stream_start = 2 * stride
-            self.lane_table = lane_table_of(
-                ascii_class, block_index, block_class, transitions, stride
-            )
-            if self.lane_table is not None:
-                lane_entries = self.lane_table
+            made = lane_table_of(ascii_class, block_index, block_class, transitions, stride)
+            if made is not None:
+                self.lane_table, self.lane_ends = lane_entries, lane_ends = made
                 self.scanner.lane_table = &lane_entries[0]
+                self.scanner.lane_ends = &lane_ends[0]
 
 
 cdef tuple stream_of(const uint32_t[::1] transitions, uint32_t stride):

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.kernels.words.splitting import end_of_tokens_from, furthest_end
-from cutline.normalizing import SPACE, Form, Lower, Prepend, Replace, Strip, Traced, trace
+from cutline.normalizing import SPACE, Form, Lower, Replace, Step, Strip, Traced, trace
 from cutline.pipeline.added import AddedFinder
 from cutline.pretokenize.neighbours import Neighbours
 from cutline.pretokenize.store import compile_pattern
@@ -68,12 +68,12 @@ class UpperBound:
         self._skips_space = any(isinstance(step, Strip) for step in steps) or any(
             token.lstrip or token.rstrip for token in found.values()
         )
-        # Tokens cover just what steps make of a slice.
+        # Tokens cover just what steps make of a slice without added tokens; at its end a step may
+        # make one that strips white space.
         self._covers_text = not (
-            self._skips_space
-            or spec.marks_words
-            or spec.prefix_space
-            or any(isinstance(step, Prepend) for step in steps)
+            spec.marks_words
+            or any(isinstance(step, Strip) for step in steps)
+            or any((token.lstrip or token.rstrip) and token.normalized for token in found.values())
         )
         replaced = (len(step.old) for step in steps if isinstance(step, Replace))
         self._margin = 1 + max(replaced, default=0)
@@ -86,35 +86,26 @@ class UpperBound:
         if spec.splittings or (spec.pat_str and compile_pattern(spec.pat_str).has_gaps):
             self._neighbours = neighbours
 
-    def limit(self, encoder: TextEncoder, text: str, n: int) -> int:
+    def limit(self, encoder: TextEncoder, text: str, n: int, steps: tuple[Step, ...]) -> int:
         """Return an end such that no longer prefix of a text has at most n tokens.
 
         Args:
             encoder: its vocabulary is that of the spec.
             text: any text.
             n: the budget.
+            steps: of `Pipeline.steps_for`.
 
         Cost: linear in that end, or in the text if steps remove characters.
         """
         marks = self._bytes_of_marks(text) if self._sorts_marks else set()
         size = 2 * n + 32
         while size < len(text):
-            end = self._limit_in(encoder, text[:size], n, marks)
+            end = self._limit_in(encoder, text[:size], n, marks, steps)
             if end is not None:
                 return end
             size += size // 4
-        end = self._limit_in(encoder, text, n, marks)
+        end = self._limit_in(encoder, text, n, marks, steps)
         return len(text) if end is None else end
-
-    def has_tokens_of(self, text: str) -> bool:
-        """Return whether tokens cover just this text, and each slice of it, whatever the pieces."""
-        spec = self._spec
-        return (
-            not spec.marks_words
-            and all(step.keeps_slices(text) for step in spec.normalizer)
-            and not any(finder.may_find(text) for finder in self._finders)
-            and bool(np.all(self._in_pieces_of(text)))
-        )
 
     def covers_all(self, changed: str) -> bool:
         """Return whether tokens cover just what steps make of a slice, whatever the pieces.
@@ -128,9 +119,11 @@ class UpperBound:
         """Find the length of the longest token with a mark, or a part of one, of a text."""
         return self._longest_with(self._bytes_of_marks(text))
 
-    def _limit_in(self, encoder: TextEncoder, text: str, n: int, marks: set[int]) -> int | None:
+    def _limit_in(
+        self, encoder: TextEncoder, text: str, n: int, marks: set[int], steps: tuple[Step, ...]
+    ) -> int | None:
         """Return the bound if this prefix of the text determines it, else None."""
-        traced = trace(Traced.of(text), self._spec.normalizer)
+        traced = trace(Traced.of(text), steps)
         has_added = any(
             finder.may_find(text) or finder.may_find(traced.text) for finder in self._finders
         )

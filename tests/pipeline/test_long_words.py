@@ -14,7 +14,13 @@ from tests.pipeline.ended_characters import KINDS, trained
 from tests.pipeline.families import FAMILIES, PREFIX, build, is_affixed
 
 AFFIXED = [name for name in FAMILIES if is_affixed(name)]
-LED = ("blanks as letters", "blanks as letters, not split", "led by a mark", "prefix space")
+LED = (
+    "blanks as letters",
+    "blanks as letters, not split",
+    "led by a mark",
+    "prefix space",
+    "stripped",
+)
 MADE: dict[str, Callable[[], Any]] = {
     **{name: lambda name=name: build(name) for name in LED},
     **{name: lambda name=name: build(name) for name in AFFIXED},

@@ -13,6 +13,7 @@ LETTERS = {
     "one letter": "a",
     "two letters": "ab",
     "letters": "abcdefghijklm",
+    "words": "ab ",
     "accents": "e\u0301",
     "Korean": "\u1100\u1161\u11a8",
     "han": "\u4e16\u754c\u4e2d\u6587",
@@ -26,6 +27,7 @@ FAMILIES = (
     "accents removed",
     "precompiled",
     "deepseek coder",
+    "stripped",
 )
 TOKENS = 64
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cutline.checks import utf8_of_part
 from cutline.kernels.index.append import Growing
 from cutline.kernels.words.splitting import least_tokens
-from cutline.normalizing import Prepend, Step, Traced, normalize, trace
+from cutline.normalizing import SPACE, Prepend, Step, Strip, Traced, normalize, trace
 from cutline.pipeline.marks import most_marks, sorts_marks
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pretokenize.splitting import prefix_counts
@@ -43,7 +43,9 @@ def longest_fit_by_letters(
     Cost: linear in the text, and for each end with too many tokens, in the marks before it.
     """
     spec, finders = pipeline.spec, pipeline.ordinary_finders
-    steps, leads = _split_off_leads(pipeline.steps_for(inside=inside))
+    strip, steps, leads = _sorted_out(pipeline.steps_for(inside=inside))
+    begin = len(text) - len(text.lstrip(SPACE)) if strip.left else 0
+    text, whole_text = text[begin:], text
     if all(step.keeps_slices(text) for step in steps):
         steps = ()
     if leads is None or not sorts_marks(steps) or spec.marks_words:
@@ -64,13 +66,17 @@ def longest_fit_by_letters(
     count = pipeline.count_after if inside else pipeline.count
     end, bounded = len(text), -1
     while end > 0:
-        kept = bisect_right(whole, end)
+        solid = end
+        while strip.right and solid and text[solid - 1] in SPACE:
+            solid -= 1
+        kept = bisect_right(whole, solid)
         start = whole[kept - 1] if kept else 0
-        if start != bounded and end - start > _MANY_MARKS:
+        if start != bounded and solid - start > _MANY_MARKS:
             bounded = start
-            end = start + marks.most(text[start:end], kept, n)
+            most = start + marks.most(text[start:solid], kept, n)
+            end = end if most == solid else most
             continue
-        begun = normalize(text[start:end], steps)
+        begun = normalize(text[start:solid], steps)
         led_end = len(prefix) + kept
         near = led[max(0, led_end - longest) : led_end] + begun
         is_led = kept >= seen or _prefix(traced.text[:kept] + begun, leads) == prefix
@@ -79,11 +85,11 @@ def longest_fit_by_letters(
         if is_led and not any(finder.may_find(near) for finder in finders):
             tokens = counts.with_more(kept, begun)
         if tokens is None:
-            tokens = count(encoder, text[:end])
+            tokens = count(encoder, whole_text[: begin + solid])
         if tokens <= n:
-            return end
-        end -= 1
-    return 0
+            return begin + end
+        end = solid - 1
+    return begin
 
 
 def _counts_of_prefixes(
@@ -139,14 +145,19 @@ class _Known:
         return None if begun or known < 0 else known
 
 
-def _split_off_leads(steps: tuple[Step, ...]) -> tuple[tuple[Step, ...], list[Prepend] | None]:
-    """Return the steps before those at the end that put something before the text, and these.
+def _sorted_out(
+    steps: tuple[Step, ...],
+) -> tuple[Strip, tuple[Step, ...], list[Prepend] | None]:
+    """Return what strips a text first, the other steps, and those that put something before it.
 
-    None in their place: there are such steps before others.
+    None for the last: they do not come last.
     """
+    strip = Strip(False, False)
+    if steps and isinstance(steps[0], Strip):
+        strip, steps = steps[0], steps[1:]
     inner = tuple(step for step in steps if not isinstance(step, Prepend))
     leads = [step for step in steps[len(inner) :] if isinstance(step, Prepend)]
-    return inner, leads if steps == (*inner, *leads) else None
+    return strip, inner, leads if steps == (*inner, *leads) else None
 
 
 def _prefix(text: str, leads: list[Prepend]) -> str:

@@ -68,11 +68,13 @@ class UpperBound:
         self._skips_space = any(isinstance(step, Strip) for step in steps) or any(
             token.lstrip or token.rstrip for token in found.values()
         )
+        # What comes first may strip white space: a slice is no longer for more of it at its end.
+        self._strips_end = bool(steps) and isinstance(steps[0], Strip) and steps[0].right
         # Tokens cover just what steps make of a slice without added tokens; at its end a step may
         # make one that strips white space.
         self._covers_text = not (
             spec.marks_words
-            or any(isinstance(step, Strip) for step in steps)
+            or any(isinstance(step, Strip) for step in steps[1:])
             or any((token.lstrip or token.rstrip) and token.normalized for token in found.values())
         )
         replaced = (len(step.old) for step in steps if isinstance(step, Replace))
@@ -138,19 +140,24 @@ class UpperBound:
         longest = max(self._longest(bytes(sorted(written))), added, unknown)
         points = np.frombuffer(traced.text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
         lengths = 1 + np.searchsorted(_LONGER, points, side="right")
+        covered = np.cumsum(lengths)
         if self._skips_space:
             lengths[np.isin(points, _SPACE_POINTS)] = 0
         in_pieces = self._in_pieces_of(traced.text)
         ends = np.cumsum(in_pieces * lengths)
         most = n * longest + self.longest + self._longest_added
+        beyond = int(np.searchsorted(ends, most, side="right"))
         if not has_added and self.covers_all(traced.text):
             # A token that begins there, or before, and goes on after what is known.
             utf8 = traced.text.encode()
             reached = end_of_tokens_from(encoder, utf8, furthest_end(encoder, utf8, n))
-            most = most if reached < 0 else min(most, reached)
-        beyond = int(np.searchsorted(ends, most, side="right"))
+            if reached >= 0:
+                beyond = min(beyond, int(np.searchsorted(covered, reached, side="right")))
         if beyond < len(ends) and traced.spans[beyond, 1] + self._margin <= len(text):
-            return int(traced.spans[beyond, 1])
+            end = int(traced.spans[beyond, 1])
+            while self._strips_end and end < len(text) and text[end] in SPACE:
+                end += 1
+            return end if end < len(text) or not self._strips_end else None
         if not marks:
             return None
         # Later marks may be sorted before all these, so their bytes count, too.

@@ -8,8 +8,9 @@ import pytest
 
 import cutline
 from cutline.errors import VocabularyError
+from cutline.pipeline import slice_counter
 from tests.pipeline.characters import added
-from tests.pipeline.families import tokenizers
+from tests.pipeline.families import build, tokenizers
 
 normalizers, pre = tokenizers.normalizers, tokenizers.pre_tokenizers
 FLAGS = ("special", "single_word", "lstrip", "rstrip", "normalized")
@@ -135,3 +136,47 @@ def test_a_token_that_tokenizers_panics_at_is_left_out() -> None:
     tokens_found, spans = encoding.encode_with_offsets(text)
     assert all(start < end for start, end in spans.tolist())
     assert encoding.decode(tokens_found).startswith("<m>")
+
+
+BASES = (
+    "gpt 2", "qwen 2.5", "accents removed", "prefix space", "blanks as letters", "deepseek coder",
+    "clip", "led by a mark", "stripped",
+)  # fmt: skip
+
+
+def with_random_tokens(rng: random.Random, base: str) -> Any:
+    """A tokenizer with added tokens that overlap, strip, hide others, or look at words."""
+    tokenizer = build(base)
+    for _ in range(rng.randint(1, 5)):
+        text = "".join(rng.choices("ab " if rng.random() < 0.3 else "ab", k=rng.randint(1, 5)))
+        token = tokenizers.AddedToken(
+            text,
+            special=rng.random() < 0.15,
+            normalized=rng.random() < 0.3 and base != "blanks as letters",
+            lstrip=rng.random() < 0.2,
+            rstrip=rng.random() < 0.2,
+            single_word=rng.random() < 0.05,
+        )
+        (tokenizer.add_special_tokens if token.special else tokenizer.add_tokens)([token])
+    return tokenizer
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("seed", range(8))
+def test_cuts_among_added_tokens_are_the_greatest_that_fit(
+    base: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slice_counter, "_SHORT", 3)
+    rng = random.Random(f"{base} {seed}")
+    try:
+        encoding = cutline.Encoding.from_tokenizers(with_random_tokens(rng, base))
+    except VocabularyError:
+        return
+    for letters in ("ab", "abc", "ab ", "abc \u0301e"):
+        text = "".join(rng.choices(letters, k=rng.randint(8, 50)))
+        start = rng.choice([0, rng.randrange(len(text))])
+        counts = [encoding.count(text[start:end]) for end in range(start, len(text) + 1)]
+        counter = encoding.intervals(text)
+        for budget in {0, 1, 2, *rng.choices(range(len(text) // 2), k=3)}:
+            best = start + max(at for at, count in enumerate(counts) if count <= budget)
+            assert counter.split_at(start, budget) == best, (text, start, budget)

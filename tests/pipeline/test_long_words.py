@@ -1,4 +1,4 @@
-"""Cuts in long words of BPE whose tokens say that they end a word, or begin one."""
+"""Cuts in long words of BPE whose tokens, or texts, say that they end a word, or begin one."""
 
 import random
 from collections.abc import Callable
@@ -14,7 +14,15 @@ from tests.pipeline.ended_characters import KINDS, trained
 from tests.pipeline.families import FAMILIES, PREFIX, build, is_affixed
 
 AFFIXED = [name for name in FAMILIES if is_affixed(name)]
+LED = (
+    "blanks as letters",
+    "blanks as letters, not split",
+    "led by a mark",
+    "prefix space",
+    "stripped",
+)
 MADE: dict[str, Callable[[], Any]] = {
+    **{name: lambda name=name: build(name) for name in LED},
     **{name: lambda name=name: build(name) for name in AFFIXED},
     **{f"{kind} of characters": lambda kind=kind: trained(kind, 1) for kind in KINDS},
 }

@@ -6,6 +6,7 @@
     slices.py        slices, cuts and chunks of changed texts
     slice_counter.py counts of slices, from one safe split point to the next
     spelled.py       the same where each character is changed on its own
+    among_added.py   cuts among added tokens, without safe split points
     upper_bound.py   an upper bound for the end of a slice without safe split points
     longest_fit.py   the longest fitting slice there, if steps work on single letters
     marks.py         a bound among many marks on one letter

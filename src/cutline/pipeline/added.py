@@ -66,9 +66,26 @@ class AddedFinder:
             counts: whether a token may be found; the text of others is ordinary text.
         """
         done = 0
-        for start, written in self._find_all(text):
+        for start, end, token, _ in self.matches(text, counts):
+            if done < start:
+                yield done, start, None
+            if start < end:
+                yield start, end, token
+            done = end
+        if done < len(text):
+            yield done, len(text), None
+
+    def matches(
+        self, text: str, counts: Callable[[AddedToken], bool]
+    ) -> Iterator[tuple[int, int, AddedToken, int]]:
+        """Yield the spans of tokens, which may be empty, the tokens, and where their texts start.
+
+        Args: see `cut`.
+        """
+        done = 0
+        for place, written in self._find_all(text):
             token = self._by_text[written]
-            end = start + len(written)
+            start, end = place, place + len(written)
             if not counts(token) or (token.single_word and _touches_word(text, start, end)):
                 continue
             if token.lstrip:
@@ -78,13 +95,8 @@ class AddedFinder:
             if token.rstrip:
                 while end < len(text) and text[end] in SPACE:
                     end += 1
-            if done < start:
-                yield done, start, None
-            if start < end:
-                yield start, end, token
+            yield start, end, token, place
             done = end
-        if done < len(text):
-            yield done, len(text), None
 
 
 def _touches_word(text: str, start: int, end: int) -> bool:

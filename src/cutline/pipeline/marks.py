@@ -9,15 +9,17 @@ proof: docs/tokenizers.md, "Marks on one letter".
 
 import unicodedata
 from collections.abc import Callable, Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.normalizing import Form, Lower, Step, later_characters, normalize
+from cutline.normalizing import Form, Lower, Replace, Step, later_characters, normalize
 from cutline.words.steps import ByCharacter
 
 __all__ = ["most_marks", "sorts_marks"]
 
+_COMPATIBLE: Final = Form("NFKC")
 _COMPOSED = 4  # so many of the first marks of a class may become a part of the letter
 
 Cover = Callable[[bytes], NDArray[np.int64]]
@@ -26,8 +28,18 @@ one before, or earlier: int64, shape (bytes + 1,), never falling."""
 
 
 def sorts_marks(steps: Sequence[Step]) -> bool:
-    """Return whether `most_marks` holds for these steps: they change marks alone, or sort them."""
-    return all(isinstance(step, Form | Lower | ByCharacter) for step in steps)
+    """Return whether `most_marks` holds for these steps: they change marks alone, or sort them.
+
+    A text may be written for a letter that no form changes, after all forms.
+    """
+    sorts = len(steps)
+    while sorts and _replaces_letter(steps[sorts - 1]):
+        sorts -= 1
+    return all(isinstance(step, Form | Lower | ByCharacter) for step in steps[:sorts])
+
+
+def _replaces_letter(step: Step) -> bool:
+    return isinstance(step, Replace) and len(step.old) == 1 and _COMPATIBLE.keeps(step.old)
 
 
 def most_marks(stretch: str, steps: Sequence[Step], cover: Cover, longest: int, tokens: int) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.checks import plain_text
-from cutline.normalizing import Form, Lower, Prepend, Replace, Spell, Step, Traced, normalize
+from cutline.normalizing import Form, Lead, Lower, Prepend, Replace, Spell, Step, Traced, normalize
 from cutline.pipeline.added import AddedFinder
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.text_encoder import TextEncoder
@@ -34,8 +34,9 @@ class Pipeline:
 
     Attributes:
         spec: the tokenizer.
-        ordinary_finders: find the added tokens that are not special, in the given text and in
-            the normalized text.
+        ordinary_of_raw: finds the added tokens that are not special in the given text; and
+        ordinary_of_normalized: in the normalized text.
+        ordinary_finders: those of both that have tokens.
         drops_blank: decoding drops a blank at the start.
         changes_starts: a text starts otherwise than what follows a safe split point.
     """
@@ -50,13 +51,16 @@ class Pipeline:
             if token.normalized
         }
         self.finder_of_raw, self.finder_of_normalized = AddedFinder(raw), AddedFinder(normalized)
-        ordinary = [
-            {text: token for text, token in found.items() if not token.special}
+        self.ordinary_of_raw, self.ordinary_of_normalized = (
+            AddedFinder({text: token for text, token in found.items() if not token.special})
             for found in (raw, normalized)
-        ]
-        self.ordinary_finders = tuple(AddedFinder(found) for found in ordinary if found)
+        )
+        ordinary = self.ordinary_of_raw, self.ordinary_of_normalized
+        self.ordinary_finders = tuple(one for one in ordinary if one.texts)
         self.drops_blank = spec.characters is not None and spec.characters.drops_blank
-        self._steps_inside = [step for step in spec.normalizer if not isinstance(step, Prepend)]
+        self._steps_inside = tuple(
+            step for step in spec.normalizer if not isinstance(step, Prepend)
+        )
         # The kernel can neither split texts, nor count slices, where this is so.
         self._changes_all = bool(spec.splittings) or spec.marks_words
         self.changes_starts = spec.prefix_space or len(self._steps_inside) < len(spec.normalizer)
@@ -77,6 +81,18 @@ class Pipeline:
         from cutline.pipeline.upper_bound import UpperBound
 
         return UpperBound(self.spec, self.ordinary_finders, self.safe_points.neighbours)
+
+    def steps_for(self, *, inside: bool) -> tuple[Step, ...]:
+        """Return all that is done to a text without added tokens, the blank at its start included.
+
+        Args:
+            inside: it begins at a safe split point.
+        """
+        if inside:
+            return self._steps_inside
+        return (
+            (*self.spec.normalizer, Lead(" ")) if self.spec.prefix_space else self.spec.normalizer
+        )
 
     def changes(self, text: str) -> bool:
         """Return whether any step changes a text, or a slice of it."""

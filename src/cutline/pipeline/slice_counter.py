@@ -2,6 +2,7 @@
 
 import sys
 from bisect import bisect_right
+from itertools import chain
 from operator import index
 from typing import Self
 
@@ -11,13 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from cutline.checks import checked_budget, utf8_of
 from cutline.counting import cutting
 from cutline.errors import OffsetError
-from cutline.kernels.words.splitting import furthest_end
+from cutline.pipeline.among_added import finder_among, longest_fit_among_added
 from cutline.pipeline.longest_fit import longest_fit_by_letters
 from cutline.pipeline.marked_fit import longest_fit_in_word
 from cutline.pipeline.offsets import changed_parts, untrimmed_offsets
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.word_ends import MarkingPipeline
-from cutline.pretokenize.splitting import prefix_counts
 from cutline.text_encoder import TextEncoder
 
 __all__ = ["SliceCounter"]
@@ -200,16 +200,12 @@ class SliceCounter:
                 found = longest_fit_in_word(pipeline, encoding, window, n, inside=inside)
                 if found is not None:
                     return point + found
-            window = window[: pipeline.upper_bound.limit(encoding, window, n)]
-            if inside and pipeline.upper_bound.has_tokens_of(window):
-                utf8 = window.encode()
-                utf8 = utf8[: furthest_end(encoding, utf8, n)]
-                window = utf8.decode(errors="ignore")
-                counts = prefix_counts(pipeline.spec.splittings, encoding, window.encode(), n)
-                if counts is not None:
-                    return point + self._longest_by_counts(point, window, counts, n)
+            steps = pipeline.steps_for(inside=inside)
+            window = window[: pipeline.upper_bound.limit(encoding, window, n, steps)]
             end = point + len(window)
-            found = longest_fit_by_letters(pipeline, encoding, text[point:end], n, inside=inside)
+            found = self._longest_among_added(start, point, window, n, inside=inside)
+            if found is None:
+                found = longest_fit_by_letters(pipeline, encoding, window, n, inside=inside)
             if found is not None:
                 return point + found
         count = pipeline.count_after if inside else pipeline.count
@@ -217,10 +213,31 @@ class SliceCounter:
             end -= 1
         return end
 
-    def _longest_by_counts(self, point: int, window: str, counts: NDArray[np.int64], n: int) -> int:
-        """Find the longest prefix of a window that fits; not all counts are known."""
-        ends = np.cumsum([0, *(len(character.encode()) for character in window)])
-        for length in np.flatnonzero(counts[ends] <= n)[::-1].tolist():
-            if counts[ends[length]] >= 0 or self._count_after(point, point + length) <= n:
-                return int(length)
-        return 0
+    def _longest_among_added(
+        self, start: int, point: int, window: str, n: int, *, inside: bool
+    ) -> int | None:
+        """Find the longest prefix of a window that fits; None: it has no added tokens, or others.
+
+        What is behind an added token is counted like a slice that begins there.
+        """
+        pipeline, encoding = self._pipeline, self._encoding
+        finder = finder_among(pipeline, window)
+        if finder is None:
+            return None
+        matches = finder.matches(window, pipeline.counting(frozenset()))
+        first_match = next(matches, None)
+        if first_match is None:
+            return None
+
+        def count(first: int, last: int) -> int:
+            counted = pipeline.count_after if inside and not first else pipeline.count
+            return counted(encoding, window[first:last])
+
+        def longest(first: int, last: int, budget: int) -> int:
+            at = point + first
+            return self._longest_fit(at if first else start, at, point + last, budget) - point
+
+        reach = max(map(len, finder.texts))
+        return longest_fit_among_added(
+            chain([first_match], matches), reach, len(window), n, count=count, longest=longest
+        )

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.kernels.words.splitting import end_of_tokens_from, furthest_end
-from cutline.normalizing import SPACE, Form, Lower, Prepend, Replace, Strip, Traced, trace
+from cutline.normalizing import SPACE, Form, Lower, Replace, Step, Strip, Traced, trace
 from cutline.pipeline.added import AddedFinder
 from cutline.pretokenize.neighbours import Neighbours
 from cutline.pretokenize.store import compile_pattern
@@ -68,12 +68,14 @@ class UpperBound:
         self._skips_space = any(isinstance(step, Strip) for step in steps) or any(
             token.lstrip or token.rstrip for token in found.values()
         )
-        # Tokens cover just what steps make of a slice.
+        # What comes first may strip white space: a slice is no longer for more of it at its end.
+        self._strips_end = bool(steps) and isinstance(steps[0], Strip) and steps[0].right
+        # Tokens cover just what steps make of a slice without added tokens; at its end a step may
+        # make one that strips white space.
         self._covers_text = not (
-            self._skips_space
-            or spec.marks_words
-            or spec.prefix_space
-            or any(isinstance(step, Prepend) for step in steps)
+            spec.marks_words
+            or any(isinstance(step, Strip) for step in steps[1:])
+            or any((token.lstrip or token.rstrip) and token.normalized for token in found.values())
         )
         replaced = (len(step.old) for step in steps if isinstance(step, Replace))
         self._margin = 1 + max(replaced, default=0)
@@ -86,35 +88,26 @@ class UpperBound:
         if spec.splittings or (spec.pat_str and compile_pattern(spec.pat_str).has_gaps):
             self._neighbours = neighbours
 
-    def limit(self, encoder: TextEncoder, text: str, n: int) -> int:
+    def limit(self, encoder: TextEncoder, text: str, n: int, steps: tuple[Step, ...]) -> int:
         """Return an end such that no longer prefix of a text has at most n tokens.
 
         Args:
             encoder: its vocabulary is that of the spec.
             text: any text.
             n: the budget.
+            steps: of `Pipeline.steps_for`.
 
         Cost: linear in that end, or in the text if steps remove characters.
         """
         marks = self._bytes_of_marks(text) if self._sorts_marks else set()
         size = 2 * n + 32
         while size < len(text):
-            end = self._limit_in(encoder, text[:size], n, marks)
+            end = self._limit_in(encoder, text[:size], n, marks, steps)
             if end is not None:
                 return end
             size += size // 4
-        end = self._limit_in(encoder, text, n, marks)
+        end = self._limit_in(encoder, text, n, marks, steps)
         return len(text) if end is None else end
-
-    def has_tokens_of(self, text: str) -> bool:
-        """Return whether tokens cover just this text, and each slice of it, whatever the pieces."""
-        spec = self._spec
-        return (
-            not spec.marks_words
-            and all(step.keeps_slices(text) for step in spec.normalizer)
-            and not any(finder.may_find(text) for finder in self._finders)
-            and bool(np.all(self._in_pieces_of(text)))
-        )
 
     def covers_all(self, changed: str) -> bool:
         """Return whether tokens cover just what steps make of a slice, whatever the pieces.
@@ -128,9 +121,11 @@ class UpperBound:
         """Find the length of the longest token with a mark, or a part of one, of a text."""
         return self._longest_with(self._bytes_of_marks(text))
 
-    def _limit_in(self, encoder: TextEncoder, text: str, n: int, marks: set[int]) -> int | None:
+    def _limit_in(
+        self, encoder: TextEncoder, text: str, n: int, marks: set[int], steps: tuple[Step, ...]
+    ) -> int | None:
         """Return the bound if this prefix of the text determines it, else None."""
-        traced = trace(Traced.of(text), self._spec.normalizer)
+        traced = trace(Traced.of(text), steps)
         has_added = any(
             finder.may_find(text) or finder.may_find(traced.text) for finder in self._finders
         )
@@ -145,19 +140,24 @@ class UpperBound:
         longest = max(self._longest(bytes(sorted(written))), added, unknown)
         points = np.frombuffer(traced.text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
         lengths = 1 + np.searchsorted(_LONGER, points, side="right")
+        covered = np.cumsum(lengths)
         if self._skips_space:
             lengths[np.isin(points, _SPACE_POINTS)] = 0
         in_pieces = self._in_pieces_of(traced.text)
         ends = np.cumsum(in_pieces * lengths)
         most = n * longest + self.longest + self._longest_added
+        beyond = int(np.searchsorted(ends, most, side="right"))
         if not has_added and self.covers_all(traced.text):
             # A token that begins there, or before, and goes on after what is known.
             utf8 = traced.text.encode()
             reached = end_of_tokens_from(encoder, utf8, furthest_end(encoder, utf8, n))
-            most = most if reached < 0 else min(most, reached)
-        beyond = int(np.searchsorted(ends, most, side="right"))
+            if reached >= 0:
+                beyond = min(beyond, int(np.searchsorted(covered, reached, side="right")))
         if beyond < len(ends) and traced.spans[beyond, 1] + self._margin <= len(text):
-            return int(traced.spans[beyond, 1])
+            end = int(traced.spans[beyond, 1])
+            while self._strips_end and end < len(text) and text[end] in SPACE:
+                end += 1
+            return end if end < len(text) or not self._strips_end else None
         if not marks:
             return None
         # Later marks may be sorted before all these, so their bytes count, too.

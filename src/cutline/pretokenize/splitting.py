@@ -108,12 +108,23 @@ def prefix_counts(
     return _kernel_of(groups[0][1]).prefix_counts(encoder, utf8, max_tokens)
 
 
+_JOINED: Final = {
+    "contiguous": "{0}+",
+    "merged with previous": "[^{0}]*{0}|[^{0}]+",
+    "merged with next": "{0}?[^{0}]+|{0}",
+}
+"""The pieces of splittings at matches of one character, as a pattern of what is one."""
+
+
 @lru_cache(maxsize=64)
 def _isolating(one: Splitting) -> Splitting:
-    """Write a splitting that joins matches of one character as one that matches their runs."""
-    if one.behavior == "contiguous" and isinstance(parse_pattern(one.pat_str), Chars):
-        return Splitting(f"{one.pat_str}+", "isolated")
-    return one
+    """Write a splitting that joins matches of one character as one that matches all pieces."""
+    written = _JOINED.get(one.behavior)
+    if written is None or not isinstance(parse_pattern(one.pat_str), Chars):
+        return one
+    if one.inverted and one.behavior != "contiguous":
+        return one
+    return Splitting(written.format(one.pat_str), "isolated")
 
 
 @lru_cache(maxsize=64)

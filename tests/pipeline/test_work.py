@@ -1,0 +1,72 @@
+"""Cuts of texts without safe split points: how much text is counted, which no clock disturbs."""
+
+import random
+from typing import Any
+
+import pytest
+
+import cutline
+from cutline.pipeline.pipeline import Pipeline
+from tests.pipeline.families import added, build
+
+LETTERS = {
+    "one letter": "a",
+    "two letters": "ab",
+    "letters": "abcdefghijklm",
+    "words": "ab ",
+    "accents": "e\u0301",
+    "Korean": "\u1100\u1161\u11a8",
+    "han": "\u4e16\u754c\u4e2d\u6587",
+}
+FAMILIES = (
+    "blanks as letters",
+    "led by a mark",
+    "prefix space",
+    "qwen 2.5",
+    "lower case",
+    "accents removed",
+    "precompiled",
+    "deepseek coder",
+    "stripped",
+)
+TOKENS = 64
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The characters of each slice that was counted from scratch."""
+    lengths: list[int] = []
+    count = Pipeline._count_pieces
+
+    def noted(self: Pipeline, encoder: Any, text: str, *, at_start: bool) -> int:
+        lengths.append(len(text))
+        return count(self, encoder, text, at_start=at_start)
+
+    monkeypatch.setattr(Pipeline, "_count_pieces", noted)
+    return lengths
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("kind", LETTERS)
+def test_chunks_count_each_character_a_few_times(
+    family: str, kind: str, counted: list[int]
+) -> None:
+    encoding = cutline.Encoding.from_tokenizers(build(family))
+    text = "".join(random.Random(kind).choices(LETTERS[kind], k=6_000))
+    encoding.split(text, TOKENS)
+    assert sum(counted) <= 8 * len(text)
+
+
+@pytest.mark.parametrize("flags", [{}, {"normalized": True}, {"lstrip": True, "rstrip": True}])
+@pytest.mark.parametrize("family", ["gpt 2", "qwen 2.5", "accents removed", "prefix space"])
+def test_chunks_do_so_among_added_tokens_that_overlap(
+    family: str, flags: dict[str, bool], counted: list[int]
+) -> None:
+    tokenizer = build(family)
+    tokenizer.add_tokens(added("aba", "bab", "aa", **flags))
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    for kind in ("two letters", "one letter"):
+        counted.clear()
+        text = "".join(random.Random(kind).choices(LETTERS[kind], k=6_000))
+        encoding.split(text, TOKENS)
+        assert sum(counted) <= 24 * len(text)

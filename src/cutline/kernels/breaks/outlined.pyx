@@ -30,6 +30,7 @@ cdef enum:
 # The units that begin in a chunk, each counted once at most: what is too large may nest deep.
 cdef struct Units:
     Py_ssize_t first            # the place of the first one
+    Py_ssize_t after            # and after the last one
     int64_t* outermost          # of those around each, itself included, that fit a chunk
     Py_ssize_t slots
 
@@ -97,9 +98,11 @@ cdef class Places:
             self.end = max(self.end, self.ends[place])
             around = place
 
-    cdef Py_ssize_t last_before(self, Py_ssize_t place) noexcept nogil:
-        """The last unit that starts before a place, or NOT_FOUND."""
-        cdef Py_ssize_t low = 0, high = self.starts.shape[0], middle
+    cdef Py_ssize_t last_before(
+        self, Py_ssize_t place, Py_ssize_t low, Py_ssize_t high
+    ) noexcept nogil:
+        """The last unit from `low` to before `high` that starts before a place, or low - 1."""
+        cdef Py_ssize_t middle
         while low < high:
             middle = (low + high) >> 1
             if self.starts[middle] < place:
@@ -149,7 +152,8 @@ def cut_at_places(
     until = min(until, counter.index.text.n)
     found.end = NOT_FOUND
     units.outermost = NULL
-    units.slots = 0
+    units.first = units.slots = 0
+    units.after = places.starts.shape[0]
     limit.known_from = limit.unit = 0
     _, owned = take_limit(&limit, counter, n)
     try:
@@ -272,10 +276,14 @@ cdef Py_ssize_t last_of(
 cdef bint begin_units(
     Units* units, Places places, Py_ssize_t start, Py_ssize_t longest
 ) noexcept nogil:
-    """Begin with the units of a chunk that ends at `longest` or before. False: no memory."""
-    cdef Py_ssize_t place, count
-    units.first = places.last_before(start) + 1
-    count = places.last_before(longest) + 1 - units.first
+    """Begin with the units of a chunk that ends at `longest` or before. False: no memory.
+
+    It starts where the one before ends, or is the first.
+    """
+    cdef Py_ssize_t place, count, n_units = places.starts.shape[0]
+    units.first = places.last_before(start, units.first, units.after) + 1
+    units.after = places.last_before(longest, units.first, n_units) + 1
+    count = units.after - units.first
     if not grow(<void**> &units.outermost, &units.slots, count, sizeof(int64_t)):
         return False
     for place in range(count):
@@ -289,7 +297,7 @@ cdef Py_ssize_t before_unit(
     """Where the outermost unit of the chunk starts that has this end inside, and fits a chunk of
     its own; the end itself, if there is none. UNKNOWN: that takes tables that are not there.
     """
-    cdef Py_ssize_t place = places.last_before(end)
+    cdef Py_ssize_t place = places.last_before(end, units.first, units.after)
     while place >= units.first and places.ends[place] <= end:
         place = places.outer[place]
     if place < units.first:

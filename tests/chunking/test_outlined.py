@@ -2,6 +2,7 @@
 
 import random
 from array import array
+from time import process_time
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cutline import Encoding, get_encoding
-from cutline.chunking import TextChunker
+from cutline.chunking import DataChunker, TextChunker
 from cutline.chunking.chunk_finder import ChunkFinder
 from cutline.chunking.chunk_stream import ChunkStream
 from cutline.chunking.outline import Outline
@@ -134,7 +135,20 @@ def test_places_of_another_text_are_refused() -> None:
     counter, empty = get_encoding("o200k_base").intervals("a" * 64), array("q")
     with pytest.raises(ValueError, match="a level has fewer places than the text of 64"):
         cut_at_places(counter, Places([b"\0" * 8], empty, empty), 0, 64, 4, 0.25, array("i"))
+    starts, ends = array("q", [5, 6]), array("q", [65, 20])
+    with pytest.raises(ValueError, match="a unit ends at 65, after the text of 64"):
+        cut_at_places(counter, Places([b"\0" * 9], starts, ends), 0, 64, 4, 0.25, array("i"))
     with pytest.raises(ValueError, match="1 starts, but 0 ends"):
         Places([], array("q", [1]), empty)
     with pytest.raises(ValueError, match="start must be 0 or more, got -1"):
         cut_at_places(counter, Places([], empty, empty), -1, 64, 4, 0.25, array("i"))
+
+
+def test_units_too_large_to_stay_whole_are_counted_once_for_a_chunk() -> None:
+    # Before each of many breaks in small units are thousands of units around it.
+    deep = 4_000
+    text = "[1," * deep + "[1,\n\n 2]," * deep + '"' + "a b c d e " * 4 * deep + '"' + "]" * deep
+    chunker = DataChunker("json", get_encoding("o200k_base"), 11 * deep, min_fill=1.0)
+    start = process_time()
+    assert len(chunker(text)) == 3
+    assert process_time() - start < 2

@@ -12,7 +12,7 @@ from libc.math cimport ceil
 from libc.stdlib cimport calloc, free
 
 from cutline.kernels.base.common cimport (
-    NOT_FOUND, UNKNOWN, int64_t, load64, uint8_t, uint64_t,
+    NO_MEMORY, NOT_FOUND, UNKNOWN, grow, int64_t, load64, uint8_t, uint64_t,
 )
 from cutline.kernels.breaks.best_break cimport (
     DOES_NOT, FITS, MOST_CUTS, Break, Limit, counted, fits, give_back, last_place, longest_nearby,
@@ -25,6 +25,14 @@ from cutline.kernels.index.interval cimport Intervals
 
 cdef enum:
     BITS = 0                    # the only word of a block in the bitmaps of places
+    NOT_ASKED = -4
+
+# The units that begin in a chunk, each counted once at most: what is too large may nest deep.
+cdef struct Units:
+    Py_ssize_t first            # the place of the first one
+    Py_ssize_t after            # and after the last one
+    int64_t* outermost          # of those around each, itself included, that fit a chunk
+    Py_ssize_t slots
 
 
 cdef class Places:
@@ -41,6 +49,7 @@ cdef class Places:
     cdef int n_levels
     cdef const int64_t[::1] starts, ends
     cdef int64_t[::1] outer     # the place of the unit that most closely encloses each, or -1
+    cdef int64_t end            # of the last unit
 
     def __cinit__(
         self, list bitmaps not None, const int64_t[::1] starts not None,
@@ -86,11 +95,14 @@ cdef class Places:
             while around != NOT_FOUND and self.ends[around] <= self.starts[place]:
                 around = self.outer[around]
             self.outer[place] = around
+            self.end = max(self.end, self.ends[place])
             around = place
 
-    cdef Py_ssize_t last_before(self, Py_ssize_t place) noexcept nogil:
-        """The last unit that starts before a place, or NOT_FOUND."""
-        cdef Py_ssize_t low = 0, high = self.starts.shape[0], middle
+    cdef Py_ssize_t last_before(
+        self, Py_ssize_t place, Py_ssize_t low, Py_ssize_t high
+    ) noexcept nogil:
+        """The last unit from `low` to before `high` that starts before a place, or low - 1."""
+        cdef Py_ssize_t middle
         while low < high:
             middle = (low + high) >> 1
             if self.starts[middle] < place:
@@ -124,6 +136,7 @@ def cut_at_places(
     cdef Py_ssize_t row = 0
     cdef int place
     cdef Limit limit
+    cdef Units units
     cdef Break found
     cuts = zeroed_numbers("q", 4 * MOST_CUTS)
     cdef int64_t[::1] rows = cuts
@@ -134,13 +147,19 @@ def cut_at_places(
     for place in range(places.n_levels):
         if counter.index.text.n >= 64 * places.levels[place].n_blocks:
             raise ValueError(f"a level has fewer places than the text of {counter.index.text.n}")
+    if places.end > counter.index.text.n:
+        raise ValueError(f"a unit ends at {places.end}, after the text of {counter.index.text.n}")
     until = min(until, counter.index.text.n)
+    found.end = NOT_FOUND
+    units.outermost = NULL
+    units.first = units.slots = 0
+    units.after = places.starts.shape[0]
     limit.known_from = limit.unit = 0
     _, owned = take_limit(&limit, counter, n)
     try:
         with nogil:
             while start < until and row < MOST_CUTS:
-                found = best_place(&limit, places, start, min_fill, kinds)
+                found = best_place(&limit, places, &units, start, min_fill, kinds)
                 if found.end < 0:
                     break
                 rows[4 * row] = start
@@ -149,14 +168,18 @@ def cut_at_places(
                 rows[4 * row + 3] = found.place
                 row += 1
     finally:
+        free(units.outermost)
         give_back(counter, owned)
+    if found.end == NO_MEMORY:
+        raise MemoryError("no memory for the units of a chunk")
     return cuts[:4 * row]
 
 
 cdef Break best_place(
-    Limit* limit, Places places, Py_ssize_t start, double min_fill, const int[::1] kinds
+    Limit* limit, Places places, Units* units, Py_ssize_t start, double min_fill,
+    const int[::1] kinds
 ) noexcept nogil:
-    """The end of a chunk from `start` on; NOT_FOUND: that takes a longer search."""
+    """The end of a chunk from `start` on; NOT_FOUND: that takes a longer search; or NO_MEMORY."""
     cdef Break found
     cdef Py_ssize_t bound = last_place(limit, 1, start), at, too_early = start
     cdef int n_levels = places.n_levels + <int> kinds.shape[0], fit = DOES_NOT
@@ -171,8 +194,9 @@ cdef Break best_place(
             found.end = bound
         if fit != DOES_NOT:
             return found
-    bound = longest_whole(limit, places, start, bound, min_fill, &found.fill)
-    if bound == NOT_FOUND:
+    bound = longest_whole(limit, places, units, start, bound, min_fill, &found.fill)
+    if bound < 0:
+        found.end = bound
         return found
     for found.place in range(n_levels):
         is_vital = (
@@ -182,7 +206,9 @@ cdef Break best_place(
         at = last_of(limit, places, kinds, found.place, start, bound)
         if at == NOT_FOUND or at == too_early and not is_vital:
             continue    # mostly a place of a better level is one of this, too
-        at = last_whole(limit, places, kinds, found.place, start, at, is_vital, &found.tokens)
+        at = last_whole(
+            limit, places, units, kinds, found.place, start, at, is_vital, &found.tokens
+        )
         if at == UNKNOWN:
             return found
         if at == NOT_FOUND:
@@ -195,14 +221,19 @@ cdef Break best_place(
 
 
 cdef Py_ssize_t longest_whole(
-    Limit* limit, Places places, Py_ssize_t start, Py_ssize_t bound, double min_fill,
+    Limit* limit, Places places, Units* units, Py_ssize_t start, Py_ssize_t bound, double min_fill,
     Py_ssize_t* fill            # out: tokens that a chunk must have
 ) noexcept nogil:
-    """The end of the longest fitting prefix that cuts no unit which fits; NOT_FOUND: unknown."""
+    """The end of the longest fitting prefix that cuts no unit which fits; NOT_FOUND: unknown.
+
+    Begins with the units of the chunk; NO_MEMORY: there is none for them.
+    """
     cdef Py_ssize_t longest = longest_nearby(limit, 1, start, bound), end, tokens = limit.n
     if longest == NOT_FOUND:
         return NOT_FOUND
-    end = before_unit(limit, places, start, longest)
+    if not begin_units(units, places, start, longest):
+        return NO_MEMORY
+    end = before_unit(limit, places, units, longest)
     if end == UNKNOWN or end < longest and fits(limit, 1, start, end, &tokens) == UNKNOWN:
         return NOT_FOUND
     fill[0] = <Py_ssize_t> ceil(min_fill * min(tokens, limit.n))
@@ -210,7 +241,7 @@ cdef Py_ssize_t longest_whole(
 
 
 cdef Py_ssize_t last_whole(
-    Limit* limit, Places places, const int[::1] kinds, int level, Py_ssize_t start,
+    Limit* limit, Places places, Units* units, const int[::1] kinds, int level, Py_ssize_t start,
     Py_ssize_t at,              # the last place of the level
     bint is_vital,
     Py_ssize_t* tokens          # out
@@ -219,7 +250,7 @@ cdef Py_ssize_t last_whole(
     cdef Py_ssize_t free_end
     cdef int fit
     while at != NOT_FOUND:
-        free_end = at if is_vital else before_unit(limit, places, start, at)
+        free_end = at if is_vital else before_unit(limit, places, units, at)
         if free_end == UNKNOWN:
             return UNKNOWN
         if free_end == at:
@@ -242,19 +273,62 @@ cdef Py_ssize_t last_of(
     return last_break(&limit.index.text, kinds[level - places.n_levels], start, start, until)
 
 
-cdef Py_ssize_t before_unit(
-    Limit* limit, Places places, Py_ssize_t start, Py_ssize_t end
+cdef bint begin_units(
+    Units* units, Places places, Py_ssize_t start, Py_ssize_t longest
 ) noexcept nogil:
-    """Where the outermost unit starts that has this end inside, starts at `start` or later, and
-    fits a chunk of its own; the end itself, if there is none. UNKNOWN: that takes tables that
-    are not there.
+    """Begin with the units of a chunk that ends at `longest` or before. False: no memory.
+
+    It starts where the one before ends, or is the first.
     """
-    cdef Py_ssize_t place = places.last_before(end), free_end = end, tokens
-    while place != NOT_FOUND and places.starts[place] >= start:
-        if places.ends[place] > end:
-            if not counted(limit, places.starts[place], places.ends[place], &tokens):
-                return UNKNOWN
-            if tokens <= limit.n:
-                free_end = places.starts[place]
+    cdef Py_ssize_t place, count, n_units = places.starts.shape[0]
+    units.first = places.last_before(start, units.first, units.after) + 1
+    units.after = places.last_before(longest, units.first, n_units) + 1
+    count = units.after - units.first
+    if not grow(<void**> &units.outermost, &units.slots, count, sizeof(int64_t)):
+        return False
+    for place in range(count):
+        units.outermost[place] = NOT_ASKED
+    return True
+
+
+cdef Py_ssize_t before_unit(
+    Limit* limit, Places places, Units* units, Py_ssize_t end
+) noexcept nogil:
+    """Where the outermost unit of the chunk starts that has this end inside, and fits a chunk of
+    its own; the end itself, if there is none. UNKNOWN: that takes tables that are not there.
+    """
+    cdef Py_ssize_t place = places.last_before(end, units.first, units.after)
+    while place >= units.first and places.ends[place] <= end:
         place = places.outer[place]
-    return free_end
+    if place < units.first:
+        return end
+    place = outermost_that_fits(limit, places, units, place)    # all around it end later
+    if place == UNKNOWN:
+        return UNKNOWN
+    return end if place == NOT_FOUND else places.starts[place]
+
+
+cdef Py_ssize_t outermost_that_fits(
+    Limit* limit, Places places, Units* units, Py_ssize_t place
+) noexcept nogil:
+    """The outermost unit of the chunk, of one and those around it, that fits; NOT_FOUND, UNKNOWN.
+
+    The way out is written down for the way back.
+    """
+    cdef int64_t* known = units.outermost
+    cdef Py_ssize_t first = units.first, inner = NOT_FOUND, found, tokens
+    while place >= first and known[place - first] == NOT_ASKED:
+        known[place - first] = inner
+        inner = place
+        place = places.outer[place]
+    found = known[place - first] if place >= first else NOT_FOUND
+    while inner != NOT_FOUND:
+        place = inner
+        if found == NOT_FOUND:
+            if not counted(limit, places.starts[place], places.ends[place], &tokens):
+                return UNKNOWN      # the end of the run: nothing is asked after this
+            if tokens <= limit.n:
+                found = place
+        inner = known[place - first]
+        known[place - first] = found
+    return found

@@ -80,6 +80,14 @@ def test_runs_of_all_lengths(n: int, letter: str, tmp_path: Path) -> None:
                 assert encoding.count(text) == len(ids(oracle, text))
 
 
+@pytest.mark.parametrize("letter", "abcde")
+def test_keys_of_two_and_of_four_bytes_a_character_differ(letter: str, tmp_path: Path) -> None:
+    oracle, encoding = both("Unigram", "nothing, at white space", random.Random(1), tmp_path)
+    for word in (f"\U0001f600{letter}", f"\uf600{letter}\1\0"):
+        text = f" {word}" + " abc" * 40
+        assert encoding.count(text) == len(ids(oracle, text))
+
+
 def test_a_hundred_thousand_words_take_turns(tmp_path: Path) -> None:
     oracle, encoding = both("Unigram", next(iter(CONFIGURATIONS)), random.Random(2), tmp_path)
     rng = random.Random(3)

@@ -43,9 +43,6 @@ cdef class WordEncoder:
     cdef Py_ssize_t most_characters
     cdef object held                    # arrays that the model points to
     cdef list idle
-    cdef int add(
-        self, uint32_t root, const uint8_t* token, Py_ssize_t n, Py_ssize_t number, double score
-    ) except -1
     cdef OwnedWordState take(self)
     cdef void release(self, OwnedWordState owned)
     cdef void begin(self, WordState* state, CharMap char_map, str text)

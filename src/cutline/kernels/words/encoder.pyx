@@ -434,27 +434,26 @@ cdef class WordEncoder:
             token = <const uint8_t*> <const char*> arena + offsets[number]
             n = offsets[number + 1] - offsets[number]
             longest = max(longest, n)
-            self.add(0, token, n, number, scores[number] if self.model.kind == UNIGRAM else 0)
+            add_token(&self.loose, 0, token, n, <uint32_t> number)
             if n_before and n >= n_before and same_bytes(
                 token, <const uint8_t*> <const char*> continuation, n_before
             ):
-                self.add(1, token + n_before, n - n_before, number, 0)
+                add_token(
+                    &self.loose, 1, token + n_before, n - n_before, <uint32_t> number
+                )
         if not pack_trie(&self.loose, &self.model.trie):
             raise MemoryError("no memory for the tokens of a vocabulary")
-        free_loose(&self.loose)
         if self.model.kind == UNIGRAM:
             self.model.longest = max(4, longest)
-            link_trie(&self.model.trie)
+            if not link_trie(
+                &self.model.trie, &self.loose, &scores[0] if len(scores) else NULL, len(scores)
+            ):
+                raise MemoryError("no memory for the tokens of a vocabulary")
+        free_loose(&self.loose)
 
     def __dealloc__(self):
         free_loose(&self.loose)
         free_trie(&self.model.trie)
-
-    cdef int add(
-        self, uint32_t root, const uint8_t* token, Py_ssize_t n, Py_ssize_t number, double score
-    ) except -1:
-        add_token(&self.loose, root, token, n, <uint32_t> number, score)
-        return 0
 
     cdef OwnedWordState take(self):
         try:

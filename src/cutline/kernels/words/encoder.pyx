@@ -35,9 +35,9 @@ from cutline.kernels.words.unigram cimport best_path, free_paths
 from cutline.kernels.words.wordpiece cimport longest_matches
 
 cdef enum:
-    FIRST_LEVEL_BITS = 17
-    STORE_BITS = 17
-    RING_BITS = 5
+    FIRST_LEVEL_BITS = 18
+    STORE_BITS = 18
+    RING_BITS = 4
     KEPT_STATES = 16
     NOGIL_CHARS = 4096
     WATCHED = 1 << 12           # tokens from one look for signals to the next

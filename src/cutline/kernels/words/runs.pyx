@@ -12,7 +12,7 @@ from cutline.kernels.base.common cimport (
     NOT_FOUND, hash_long, load64, low_bytes, memcmp, padded_key, prefetch, uint8_t,
 )
 from cutline.kernels.encode.caches cimport (
-    find_stored, first_level_line, in_line, index_slot, store_in_line, store_piece,
+    find_stored, first_level_line, in_line, index_slot, store_in_line, store_piece, stored_record,
 )
 from cutline.kernels.words.char_map cimport (
     APART, IS_BLANK, JOINS, LEFT, OPENS, PAIR, RIGHT, Brief,
@@ -128,7 +128,7 @@ cdef inline void make_keys(
             continue
         if copied + 2 * n + LEAST_KEY > COPIED:
             runs.count = run
-            return
+            break
         end = copy_run(text + start, n, start == 0, runs.copied + copied)
         runs.places[run] = copied
         runs.lengths[run] = 2 * end
@@ -136,6 +136,9 @@ cdef inline void make_keys(
         runs.keys[run].low = hash_long(key, 2 * end)
         prefetch(index_slot(store, runs.keys[run].low))
         copied += end
+    for run in range(runs.count):
+        if runs.lines[run] == NULL and runs.places[run] >= 0:
+            prefetch(stored_record(store, runs.keys[run].low))
 
 
 cdef inline bint make_short_key(const Unit* text, Py_ssize_t n, Key* key) noexcept nogil:

@@ -35,9 +35,12 @@ from cutline.kernels.words.unigram cimport best_path, free_paths
 from cutline.kernels.words.wordpiece cimport longest_matches
 
 cdef enum:
-    FIRST_LEVEL_BITS = 18
-    STORE_BITS = 18
-    RING_BITS = 4
+    # Tables of WordPiece: pages met first cost more than what is looked up saves.
+    FIRST_LEVEL_BITS = 17
+    STORE_BITS = 16
+    # ... and of Unigram, whose words are more, and take longer.
+    UNIGRAM_BITS = 18
+    RING_BYTES = 1 << 22
     KEPT_STATES = 16
     NOGIL_CHARS = 4096
     WATCHED = 1 << 12           # tokens from one look for signals to the next
@@ -47,21 +50,20 @@ cdef enum:
 cdef class OwnedWordState:
     """Owns a state; one call at a time uses it."""
 
-    def __cinit__(self, int first_level_bits):
+    def __cinit__(self, int first_level_bits, int store_bits):
         cdef size_t first_level_bytes = sizeof(FirstEntry) << max(first_level_bits, 1)
-        cdef size_t index_bytes = sizeof(uint64_t) << STORE_BITS
-        cdef size_t ring_bytes = 1 << (STORE_BITS + RING_BITS)
+        cdef size_t index_bytes = sizeof(uint64_t) << store_bits
         cdef size_t start
         self.memory = zeroed_memory(
-            first_level_bytes + index_bytes + ring_bytes, large_pages=False
+            first_level_bytes + index_bytes + RING_BYTES, large_pages=False
         )
         start = <size_t> &self.memory[0]
         self.state.first_level = <FirstEntry*> start
         self.state.line_mask = (<uint64_t> 1 << max(first_level_bits - 1, 0)) - 1
         self.state.store.index = <uint64_t*> (start + first_level_bytes)
-        self.state.store.index_mask = (1 << STORE_BITS) - 1
+        self.state.store.index_mask = (<uint64_t> 1 << store_bits) - 1
         self.state.store.ring = <uint64_t*> (start + first_level_bytes + index_bytes)
-        self.state.store.ring_words = ring_bytes // sizeof(uint64_t)
+        self.state.store.ring_words = RING_BYTES // sizeof(uint64_t)
 
     def __dealloc__(self):
         free_reader(&self.state.reader)
@@ -393,7 +395,6 @@ cdef class WordEncoder:
         cdef bytes meta, continuation = options.get("continuation", b"")
         self.raw = raw
         self.plain = plain
-        self.separators = separators_of(raw.blocks[0])
         self.idle = []
         self.prefixes = options["prefixes"]
         self.collapses = options["collapses"]
@@ -444,6 +445,8 @@ cdef class WordEncoder:
         if not pack_trie(&self.loose, &self.model.trie):
             raise MemoryError("no memory for the tokens of a vocabulary")
         if self.model.kind == UNIGRAM:
+            # Those of WordPiece are short, and encoded as soon as looked up.
+            self.separators = separators_of(raw.blocks[0])
             self.model.longest = max(4, longest)
             if not link_trie(
                 &self.model.trie, &self.loose, &scores[0] if len(scores) else NULL, len(scores)
@@ -459,7 +462,9 @@ cdef class WordEncoder:
         try:
             return self.idle.pop()
         except IndexError:
-            return OwnedWordState(FIRST_LEVEL_BITS)
+            if self.model.kind == UNIGRAM:
+                return OwnedWordState(UNIGRAM_BITS, UNIGRAM_BITS)
+            return OwnedWordState(FIRST_LEVEL_BITS, STORE_BITS)
 
     cdef void release(self, OwnedWordState owned):
         if len(self.idle) < KEPT_STATES:

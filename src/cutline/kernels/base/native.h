@@ -287,6 +287,48 @@ static inline Py_ssize_t cutline_continuations(const uint8_t *text, Py_ssize_t n
 #endif
 }
 
+/* Which of 64 characters, of 1, 2 or 4 bytes each, are one of two: the first in the lowest bit. */
+static inline uint64_t cutline_matches(const uint8_t *text, int kind, uint32_t one, uint32_t other) {
+    uint64_t matches = 0;
+#ifdef CUTLINE_HAS_SSE2
+    const __m128i *from = (const __m128i *)text;
+    if (kind == 1) {
+        const __m128i a = _mm_set1_epi8((char)one), b = _mm_set1_epi8((char)other);
+        for (int at = 0; at < 64; at += 16) {
+            __m128i units = _mm_loadu_si128(from++);
+            units = _mm_or_si128(_mm_cmpeq_epi8(units, a), _mm_cmpeq_epi8(units, b));
+            matches |= (uint64_t)(uint32_t)_mm_movemask_epi8(units) << at;
+        }
+    } else if (kind == 2) {
+        const __m128i a = _mm_set1_epi16((short)one), b = _mm_set1_epi16((short)other);
+        for (int at = 0; at < 64; at += 16, from += 2) {
+            __m128i low = _mm_loadu_si128(from), high = _mm_loadu_si128(from + 1);
+            low = _mm_or_si128(_mm_cmpeq_epi16(low, a), _mm_cmpeq_epi16(low, b));
+            high = _mm_or_si128(_mm_cmpeq_epi16(high, a), _mm_cmpeq_epi16(high, b));
+            low = _mm_packs_epi16(low, high);
+            matches |= (uint64_t)(uint32_t)_mm_movemask_epi8(low) << at;
+        }
+    } else {
+        const __m128i a = _mm_set1_epi32((int)one), b = _mm_set1_epi32((int)other);
+        for (int at = 0; at < 64; at += 8, from += 2) {
+            __m128i low = _mm_loadu_si128(from), high = _mm_loadu_si128(from + 1);
+            low = _mm_or_si128(_mm_cmpeq_epi32(low, a), _mm_cmpeq_epi32(low, b));
+            high = _mm_or_si128(_mm_cmpeq_epi32(high, a), _mm_cmpeq_epi32(high, b));
+            low = _mm_packs_epi16(_mm_packs_epi32(low, high), _mm_setzero_si128());
+            matches |= (uint64_t)(uint32_t)_mm_movemask_epi8(low) << at;
+        }
+    }
+#else
+    for (int at = 0; at < 64; at++) {
+        uint32_t unit = kind == 1   ? text[at]
+                        : kind == 2 ? ((const uint16_t *)text)[at]
+                                    : ((const uint32_t *)text)[at];
+        matches |= (uint64_t)(unit == one || unit == other) << at;
+    }
+#endif
+    return matches;
+}
+
 /* Set bits of a word; compilers turn this into one instruction where there is one. */
 static inline int cutline_popcount(uint64_t word) {
     word -= word >> 1 & 0x5555555555555555u;

@@ -10,7 +10,8 @@ from cutline.kernels.words.images cimport ImageMaker
 cdef enum:
     BLOCK_CHARACTERS = 256
     BLOCKS = 0x1100
-    PARTS = 4               # of a block
+    PART_BITS = 3
+    PARTS = BLOCK_CHARACTERS >> PART_BITS
     # Flags of an image
     LEFT = 1                # the character changes with the one before it
     RIGHT = 2               # ... with the one after it
@@ -60,7 +61,7 @@ cdef inline bint meets(uint8_t before, uint8_t flags) noexcept nogil:
 
 cdef class CharMap:
     cdef CharBlock* blocks[BLOCKS]
-    # Of each 64 characters: their block is made, and none of them changes with one before it, or
+    # Of each 8 characters: their block is made, and none of them changes with one before it, or
     # with whatever is after it.
     cdef uint8_t is_calm[BLOCKS * PARTS]
     cdef bint ascii_is_calm
@@ -70,6 +71,7 @@ cdef class CharMap:
     cdef int fill(self, uint32_t number) except -1
     cdef CharBlock* make(self, uint32_t number) except NULL
     cdef Py_ssize_t prepare(self, str text) except -2
+    cdef Py_ssize_t prepare_from(self, str text, Py_ssize_t at) except -2
     cdef int prepare_all(self, str text) except -1
     cdef Py_ssize_t next_entangled(self, const Characters* text, Py_ssize_t at) except -2
     cdef Py_ssize_t look_through(

@@ -37,11 +37,14 @@ cdef class CharMap:
     """
 
     def __cinit__(self, characters_of_block, ImageMaker maker not None):
+        cdef Py_ssize_t at
         self.characters_of_block = characters_of_block
         self.maker = maker
         self.collapses = maker.collapses
         self.fill(0)
-        self.ascii_is_calm = self.is_calm[0] and self.is_calm[1]
+        self.ascii_is_calm = True
+        for at in range(128 >> PART_BITS):
+            self.ascii_is_calm = self.ascii_is_calm and self.is_calm[at]
 
     def __dealloc__(self):
         cdef Py_ssize_t at
@@ -105,10 +108,14 @@ cdef class CharMap:
 
     cdef Py_ssize_t prepare(self, str text) except -2:
         """Make the blocks of a text's characters. The first that is entangled, or NOT_FOUND."""
+        return self.prepare_from(text, 0)
+
+    cdef Py_ssize_t prepare_from(self, str text, Py_ssize_t at) except -2:
+        """The same of the characters from `at` on; those before are prepared."""
         cdef Characters characters = characters_of(text)
         if characters.is_ascii and self.ascii_is_calm:
             return NOT_FOUND
-        return self.next_entangled(&characters, 0)
+        return self.next_entangled(&characters, at)
 
     cdef Py_ssize_t next_entangled(self, const Characters* text, Py_ssize_t at) except -2:
         """The first character from `at` on that is entangled, or NOT_FOUND."""
@@ -292,8 +299,8 @@ cdef Py_ssize_t look_through_units(
         if char_map.ascii_is_calm:
             at = after_ascii(text, at, stop)
         while at + 4 <= stop and (
-            known_byte(is_calm + (text[at] >> 6)) & known_byte(is_calm + (text[at + 1] >> 6))
-            & known_byte(is_calm + (text[at + 2] >> 6)) & known_byte(is_calm + (text[at + 3] >> 6))
+            known_byte(is_calm + (text[at] >> PART_BITS)) & known_byte(is_calm + (text[at + 1] >> PART_BITS))
+            & known_byte(is_calm + (text[at + 2] >> PART_BITS)) & known_byte(is_calm + (text[at + 3] >> PART_BITS))
         ):
             at += 4
         if at >= stop:
@@ -302,7 +309,7 @@ cdef Py_ssize_t look_through_units(
         if block == NULL:
             found = NEED_BLOCK
             break
-        if not known_byte(is_calm + (text[at] >> 6)):
+        if not known_byte(is_calm + (text[at] >> PART_BITS)):
             flags = block.images[text[at] & 0xFF].flags
             before = 0
             if at > 0 and flags & (LEFT | RIGHT | PAIR | JOINS):
@@ -334,8 +341,8 @@ cdef inline Py_ssize_t after_ascii(
 
 cdef bint is_calm_part(const CharBlock* block, Py_ssize_t part) noexcept nogil:
     """Whether no character of a part changes with one before it, or whatever is after it."""
-    cdef Py_ssize_t at, first = part * (BLOCK_CHARACTERS // PARTS)
-    for at in range(first, first + BLOCK_CHARACTERS // PARTS):
+    cdef Py_ssize_t at, first = part << PART_BITS
+    for at in range(first, first + (1 << PART_BITS)):
         if block.images[at].flags & (LEFT | RIGHT | PAIR | JOINS):
             return False
     return True

@@ -5,6 +5,7 @@ from cutline.kernels.encode.caches cimport FirstEntry, Store
 from cutline.kernels.words.char_map cimport CharMap
 from cutline.kernels.words.model cimport Paths, WordModel
 from cutline.kernels.words.reader cimport Reader, Words
+from cutline.kernels.words.runs cimport Runs, Separators
 from cutline.kernels.words.trie cimport LooseTrie
 
 cdef enum:
@@ -17,6 +18,7 @@ cdef struct WordState:
     Store store
     Reader reader
     Words words
+    Runs runs
     Paths paths
     uint32_t* out
     Py_ssize_t out_slots
@@ -35,14 +37,12 @@ cdef class WordEncoder:
     cdef readonly CharMap raw           # of texts as they are
     cdef readonly CharMap plain         # of normalized texts
     cdef bint prefixes, collapses
+    cdef Separators separators
     cdef bint strips_start
     cdef int strips_end
     cdef Py_ssize_t most_characters
     cdef object held                    # arrays that the model points to
     cdef list idle
-    cdef int add(
-        self, uint32_t root, const uint8_t* token, Py_ssize_t n, Py_ssize_t number, double score
-    ) except -1
     cdef OwnedWordState take(self)
     cdef void release(self, OwnedWordState owned)
     cdef void begin(self, WordState* state, CharMap char_map, str text)

@@ -10,12 +10,12 @@ from libc.stdlib cimport free
 from cutline.kernels.base.late import numpy as np
 from cutline.kernels.base.memory import zeroed_memory
 
-from cutline.kernels.base.characters cimport characters_of
+from cutline.kernels.base.characters cimport Characters, characters_of
 from cutline.kernels.base.common cimport (
     INTERRUPTED, NO_MEMORY, NOT_FOUND, SHORT_PIECE, Key, characters_in, grow, hash_key, hash_long, int64_t,
-    likely, memcpy, padded_key, prefetch, same_bytes, scramble,
+    likely, memcpy, padded_key, prefetch, same_bytes, scramble, unlikely,
 )
-from cutline.kernels.base.signals cimport raise_pending
+from cutline.kernels.base.signals cimport is_interrupted, raise_pending
 from cutline.kernels.encode.caches cimport (
     FIRST_LEVEL_TOKENS, STORED_BYTES, find_stored, first_level_line, in_line, index_slot, store_in_line,
     store_piece,
@@ -25,6 +25,9 @@ from cutline.kernels.words.model cimport UNIGRAM, WORD_PIECE
 from cutline.kernels.words.reader cimport (
     TOO_LONG, WORD_SLOTS, free_reader, read_words, start_reading,
 )
+from cutline.kernels.words.runs cimport (
+    ends_closed, find_runs, keep_count, known_count, separators_of,
+)
 from cutline.kernels.words.trie cimport (
     add_token, free_loose, free_trie, link_trie, pack_trie, start_trie,
 )
@@ -32,9 +35,12 @@ from cutline.kernels.words.unigram cimport best_path, free_paths
 from cutline.kernels.words.wordpiece cimport longest_matches
 
 cdef enum:
+    # Tables of WordPiece: pages met first cost more than what is looked up saves.
     FIRST_LEVEL_BITS = 17
     STORE_BITS = 16
-    RING_BITS = 6
+    # ... and of Unigram, whose words are more, and take longer.
+    UNIGRAM_BITS = 18
+    RING_BYTES = 1 << 22
     KEPT_STATES = 16
     NOGIL_CHARS = 4096
     WATCHED = 1 << 12           # tokens from one look for signals to the next
@@ -44,21 +50,20 @@ cdef enum:
 cdef class OwnedWordState:
     """Owns a state; one call at a time uses it."""
 
-    def __cinit__(self, int first_level_bits):
+    def __cinit__(self, int first_level_bits, int store_bits):
         cdef size_t first_level_bytes = sizeof(FirstEntry) << max(first_level_bits, 1)
-        cdef size_t index_bytes = sizeof(uint64_t) << STORE_BITS
-        cdef size_t ring_bytes = 1 << (STORE_BITS + RING_BITS)
+        cdef size_t index_bytes = sizeof(uint64_t) << store_bits
         cdef size_t start
         self.memory = zeroed_memory(
-            first_level_bytes + index_bytes + ring_bytes, large_pages=False
+            first_level_bytes + index_bytes + RING_BYTES, large_pages=False
         )
         start = <size_t> &self.memory[0]
         self.state.first_level = <FirstEntry*> start
         self.state.line_mask = (<uint64_t> 1 << max(first_level_bits - 1, 0)) - 1
         self.state.store.index = <uint64_t*> (start + first_level_bytes)
-        self.state.store.index_mask = (1 << STORE_BITS) - 1
+        self.state.store.index_mask = (<uint64_t> 1 << store_bits) - 1
         self.state.store.ring = <uint64_t*> (start + first_level_bytes + index_bytes)
-        self.state.store.ring_words = ring_bytes // sizeof(uint64_t)
+        self.state.store.ring_words = RING_BYTES // sizeof(uint64_t)
 
     def __dealloc__(self):
         free_reader(&self.state.reader)
@@ -214,16 +219,102 @@ cdef Py_ssize_t count_stretch(
     const WordModel* model, WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes
 ) noexcept nogil:
     """Count the tokens of text[start:end] as of a text of its own; or a status."""
-    cdef Py_ssize_t total = 0, count, n
     start_reading(&state.reader, start, end, prefixes)
-    while True:
-        n = read_words(&state.reader, &state.words)
-        if n <= 0:
-            return total if n == 0 else n
+    return count_batches(model, state, read_words(&state.reader, &state.words))
+
+
+cdef inline Py_ssize_t count_batches(
+    const WordModel* model, WordState* state, Py_ssize_t n
+) noexcept nogil:
+    """Count the tokens of the batch, which has n words, and of those after it; or a status."""
+    cdef Py_ssize_t total = 0, count
+    while n > 0:
         count = count_words(model, state, ANY_LENGTH, NULL)
         if count < 0:
             return count
         total += count
+        n = read_words(&state.reader, &state.words)
+    return total if n == 0 else n
+
+
+cdef Py_ssize_t count_run(
+    const WordModel* model, WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes
+) noexcept nogil:
+    """What count_stretch does, of a run: if it is one word, that is looked up no more."""
+    cdef Py_ssize_t n
+    start_reading(&state.reader, start, end, prefixes)
+    n = read_words(&state.reader, &state.words)
+    if n != 1 or state.reader.at < end or state.reader.is_open:
+        return count_batches(model, state, n)
+    if not grow(
+        <void**> &state.out, &state.out_slots, out_slots_of(state.words.lengths[0]),
+        sizeof(uint32_t),
+    ):
+        return NO_MEMORY
+    return encode_word(model, state, 0, state.out, NULL)
+
+
+cdef Py_ssize_t count_runs(
+    const WordModel* model, WordState* state, Separators separators, bint prefixes, bint reads,
+    Py_ssize_t* place
+) noexcept nogil:
+    """Count the tokens from a place on, at which a text or a separator begins; or a status.
+
+    Moves `place` to where runs near the end of the text are left, and what comes after those that
+    are known if no others are read.
+    """
+    cdef Runs* runs = &state.runs
+    cdef Py_ssize_t at = place[0], begun, run, first, start, count, total = 0
+    cdef const Characters* text = &state.reader.text
+    state.reader.end = text.n
+    while True:
+        begun = at
+        find_runs(
+            runs, text, at, separators, state.first_level, state.line_mask, &state.store
+        )
+        run = 0
+        while run < runs.count:
+            count = known_count(runs, run, &state.store)
+            if unlikely(count < 0):
+                if not reads:
+                    break
+                first = run
+                while run < runs.count and not ends_closed(
+                    state.reader.blocks, text, runs.edges[2 * run + 1]
+                ):
+                    run += 1
+                if run == runs.count:
+                    break
+                start = runs.edges[2 * first]
+                count = count_run(
+                    model, state, start - (start > 0), runs.edges[2 * run + 1], prefixes
+                )
+                if count < 0:
+                    return count
+                if run == first:
+                    keep_count(runs, run, &state.store, <uint32_t> count)
+            total += count
+            at = runs.edges[2 * run + 1]
+            run += 1
+        place[0] = at
+        if at == begun or (run < runs.count and not reads):
+            return total
+        if is_interrupted(&state.paths.watch, at - begun):
+            return INTERRUPTED
+
+
+cdef Py_ssize_t count_text(
+    const WordModel* model, WordState* state, Separators separators, bint prefixes,
+    Py_ssize_t place
+) noexcept nogil:
+    """Count the tokens of the text from a place on; see count_runs. Or a status."""
+    cdef Py_ssize_t total = 0, rest
+    if separators.are_known:
+        total = count_runs(model, state, separators, prefixes, True, &place)
+        if total < 0:
+            return total
+    rest = count_stretch(model, state, place, state.reader.text.n, prefixes)
+    return rest if rest < 0 else total + rest
 
 
 cdef Py_ssize_t encode_stretch(
@@ -344,33 +435,36 @@ cdef class WordEncoder:
             token = <const uint8_t*> <const char*> arena + offsets[number]
             n = offsets[number + 1] - offsets[number]
             longest = max(longest, n)
-            self.add(0, token, n, number, scores[number] if self.model.kind == UNIGRAM else 0)
+            add_token(&self.loose, 0, token, n, <uint32_t> number)
             if n_before and n >= n_before and same_bytes(
                 token, <const uint8_t*> <const char*> continuation, n_before
             ):
-                self.add(1, token + n_before, n - n_before, number, 0)
+                add_token(
+                    &self.loose, 1, token + n_before, n - n_before, <uint32_t> number
+                )
         if not pack_trie(&self.loose, &self.model.trie):
             raise MemoryError("no memory for the tokens of a vocabulary")
-        free_loose(&self.loose)
         if self.model.kind == UNIGRAM:
+            # Those of WordPiece are short, and encoded as soon as looked up.
+            self.separators = separators_of(raw.blocks[0])
             self.model.longest = max(4, longest)
-            link_trie(&self.model.trie)
+            if not link_trie(
+                &self.model.trie, &self.loose, &scores[0] if len(scores) else NULL, len(scores)
+            ):
+                raise MemoryError("no memory for the tokens of a vocabulary")
+        free_loose(&self.loose)
 
     def __dealloc__(self):
         free_loose(&self.loose)
         free_trie(&self.model.trie)
 
-    cdef int add(
-        self, uint32_t root, const uint8_t* token, Py_ssize_t n, Py_ssize_t number, double score
-    ) except -1:
-        add_token(&self.loose, root, token, n, <uint32_t> number, score)
-        return 0
-
     cdef OwnedWordState take(self):
         try:
             return self.idle.pop()
         except IndexError:
-            return OwnedWordState(FIRST_LEVEL_BITS)
+            if self.model.kind == UNIGRAM:
+                return OwnedWordState(UNIGRAM_BITS, UNIGRAM_BITS)
+            return OwnedWordState(FIRST_LEVEL_BITS, STORE_BITS)
 
     cdef void release(self, OwnedWordState owned):
         if len(self.idle) < KEPT_STATES:
@@ -411,26 +505,35 @@ cdef class WordEncoder:
             The number; -1 where characters are entangled.
         """
         cdef CharMap char_map = self.plain if is_plain else self.raw
-        cdef Py_ssize_t total
-        cdef OwnedWordState owned
-        if char_map.prepare(text) >= 0:
-            return -1
-        owned = self.take()
-        self.begin(&owned.state, char_map, text)
+        cdef Py_ssize_t total = 0, rest, place = 0
+        cdef OwnedWordState owned = self.take()
+        cdef WordState* state = &owned.state
+        cdef Separators separators = self.separators
+        self.begin(state, char_map, text)
         prefixes = prefixes and self.prefixes
         if keeps_end:
-            owned.state.reader.strips_end = 0
-        if owned.state.reader.text.n < NOGIL_CHARS:
-            total = count_stretch(
-                &self.model, &owned.state, 0, owned.state.reader.text.n, prefixes
-            )
-        else:
-            owned.state.paths.watch.is_on = True
+            state.reader.strips_end = 0
+        separators.are_known &= not is_plain and prefixes == self.prefixes
+        if state.reader.text.n >= NOGIL_CHARS:
+            state.paths.watch.is_on = True
+        if separators.are_known:
+            # Runs that are known have been looked through.
+            if state.paths.watch.is_on:
+                with nogil:
+                    total = count_runs(&self.model, state, separators, prefixes, False, &place)
+            else:
+                total = count_runs(&self.model, state, separators, prefixes, False, &place)
+            self.check(total)
+        if char_map.prepare_from(text, place) >= 0:
+            self.release(owned)
+            return -1
+        if state.paths.watch.is_on:
             with nogil:
-                total = count_stretch(
-                    &self.model, &owned.state, 0, owned.state.reader.text.n, prefixes
-                )
-        self.check(total)
+                rest = count_text(&self.model, state, separators, prefixes, place)
+        else:
+            rest = count_text(&self.model, state, separators, prefixes, place)
+        self.check(rest)
+        total += rest
         self.release(owned)
         return total
 

@@ -33,7 +33,7 @@ cdef struct Path:
     double score
     double margin                   # by how much it is better than the next
     Py_ssize_t start                # where its last token starts
-    uint32_t node                   # of its last token; 0: unknown
+    uint32_t token                  # the number of its last token and 1; 0: unknown
 
 cdef struct Paths:
     Path* to                        # each byte of a word

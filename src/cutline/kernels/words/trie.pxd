@@ -13,31 +13,37 @@ from cutline.kernels.words.images cimport META
 cdef enum:
     ROOTS = 2               # nodes 0 and 1: where a word begins, and where it goes on
     LABEL_BITS = 22
-    META_LABEL = 0x110000
+    META_LABEL = 0xD800     # a surrogate, which no word has
     BMP = 0x10000           # characters
-    ENDS = 1 << 30          # in `n_bytes`
+    EXACT = 1 << 30         # in `longest`
 
+# Small, since the nodes of a text lie far apart.
 cdef struct Node:
-    double score            # of the token that ends here
-    uint64_t labels         # bits of its children's labels; 0: there are none
+    uint32_t labels         # bits of its children's labels; 0: there are none
     uint32_t children       # the first of them; those of the next node come after its last one
-    uint32_t n_bytes        # of the characters up to here; and ENDS, if a token ends here
     # Where the trie is linked, of the texts that the characters up to here end in but for these:
     uint32_t fallback       # the node of the longest that a token begins with, or 0
-    uint32_t shorter        # the node of the longest that is a token, or 0
+    # The token of all characters up to here, and EXACT; or of the longest text that they end in.
+    uint32_t longest        # its number and 1; 0: there is none
+
+# A token, where the trie is linked.
+cdef struct End:
+    double score
+    uint32_t shorter        # the longest token that it ends in but for itself, or 0
+    uint32_t n_bytes
 
 cdef struct Trie:
     Node* nodes
     uint32_t* labels        # of each node
-    uint32_t* tokens        # of each node at which one ends
+    End* ends               # of each token's number and 1; the first is none, and never best
     uint32_t n_nodes
-    uint32_t* first[ROOTS]  # of each character of the BMP: the root's child, or 0
+    uint32_t broad          # a node with many children, whose are known by character, too
+    uint32_t* first[2]      # of each character of the BMP: the child of node 0, of `broad`; or 0
 
 # A trie that is built: edges in the order in which they came, each to the node of its number and
 # ROOTS, and a hash table of them.
 cdef struct Edge:
     uint64_t key            # parent << LABEL_BITS | label
-    double score
     uint32_t token          # NONE: no token ends at its node
     uint32_t n_bytes
 
@@ -60,16 +66,19 @@ cdef inline uint32_t label_at(const uint8_t* text, Py_ssize_t* width) noexcept n
     return decode_char(text, width[0])
 
 
-cdef inline uint64_t label_bit(uint32_t label) noexcept nogil:
-    return <uint64_t> 1 << (label * <uint32_t> 0x9E3779B1 >> 26)
+cdef inline uint32_t label_bit(uint32_t label) noexcept nogil:
+    return <uint32_t> 1 << (label * <uint32_t> 0x9E3779B1 >> 27)
 
 
 cdef inline uint32_t child_of(const Trie* trie, uint32_t node, uint32_t label) noexcept nogil:
     """The child of a node, or 0."""
     cdef const Node* parent = &trie.nodes[node]
     cdef uint32_t child, n, half
-    if node < ROOTS and label < BMP:
-        return trie.first[node][label]
+    if label < BMP:
+        if node == 0:
+            return trie.first[0][label]
+        if node == trie.broad:
+            return trie.first[1][label]
     if not parent.labels & label_bit(label):
         return 0
     child = parent.children
@@ -88,17 +97,12 @@ cdef inline bint has_more(const Trie* trie, uint32_t node) noexcept nogil:
 
 cdef inline bint ends_token(const Trie* trie, uint32_t node) noexcept nogil:
     """Whether a token ends at a node."""
-    return trie.nodes[node].n_bytes >= ENDS
+    return trie.nodes[node].longest & EXACT != 0
 
 
 cdef inline uint32_t token_at(const Trie* trie, uint32_t node) noexcept nogil:
-    """The token that ends at a node."""
-    return trie.tokens[node]
-
-
-cdef inline uint32_t longest_end(const Trie* trie, uint32_t node) noexcept nogil:
-    """The node of the longest token that the text up to a node ends in, or 0."""
-    return node if ends_token(trie, node) else trie.nodes[node].shorter
+    """The number of the token that ends at a node."""
+    return (trie.nodes[node].longest & ~EXACT) - 1
 
 
 cdef inline uint32_t next_node(
@@ -123,11 +127,12 @@ cdef inline uint32_t next_node(
 
 cdef bint start_trie(LooseTrie* loose, Py_ssize_t n_characters) noexcept nogil
 cdef void add_token(
-    LooseTrie* loose, uint32_t root, const uint8_t* token, Py_ssize_t n, uint32_t number,
-    double score
+    LooseTrie* loose, uint32_t root, const uint8_t* token, Py_ssize_t n, uint32_t number
 ) noexcept nogil
 cdef bint pack_trie(const LooseTrie* loose, Trie* trie) noexcept nogil
-cdef void link_trie(Trie* trie) noexcept nogil
+cdef bint link_trie(
+    Trie* trie, const LooseTrie* loose, const double* scores, Py_ssize_t n_tokens
+) noexcept nogil
 cdef uint32_t find_in_trie(
     const Trie* trie, uint32_t root, const uint8_t* token, Py_ssize_t n
 ) noexcept nogil

@@ -9,6 +9,10 @@ from cutline.kernels.base.characters cimport utf8_width
 from cutline.kernels.base.common cimport NONE, is_continuation, memset
 
 
+cdef extern from "math.h":
+    double HUGE_VAL
+
+
 cdef bint start_trie(LooseTrie* loose, Py_ssize_t n_characters) noexcept nogil:
     """Make room for tokens of so many characters in all. False: no memory."""
     cdef uint64_t slots = 64
@@ -35,7 +39,10 @@ cdef bint is_character(const uint8_t* text, Py_ssize_t n) noexcept nogil:
         if not is_continuation(text[at]):
             return False
     code_point = decode_char(text, width)
-    return text[0] < 0xF8 and code_point < META_LABEL and utf8_width(code_point) == width
+    return (
+        text[0] < 0xF8 and code_point < 0x110000 and not 0xD800 <= code_point < 0xE000
+        and utf8_width(code_point) == width
+    )
 
 
 cdef inline uint64_t edge_slot(const LooseTrie* loose, uint64_t key) noexcept nogil:
@@ -48,8 +55,7 @@ cdef inline uint64_t edge_slot(const LooseTrie* loose, uint64_t key) noexcept no
 
 
 cdef void add_token(
-    LooseTrie* loose, uint32_t root, const uint8_t* token, Py_ssize_t n, uint32_t number,
-    double score
+    LooseTrie* loose, uint32_t root, const uint8_t* token, Py_ssize_t n, uint32_t number
 ) noexcept nogil:
     """Add a token, for which there is room. One that is no UTF-8 or empty is in no word."""
     cdef uint64_t node = root, slot, key
@@ -71,7 +77,6 @@ cdef void add_token(
         node = loose.slots[slot] - 1 + ROOTS
     if node >= ROOTS:
         loose.edges[node - ROOTS].token = number
-        loose.edges[node - ROOTS].score = score
 
 
 cdef struct Child:
@@ -96,14 +101,18 @@ cdef bint pack_trie(const LooseTrie* loose, Trie* trie) noexcept nogil:
     trie.n_nodes = <uint32_t> n_nodes
     trie.nodes = <Node*> calloc(n_nodes + 1, sizeof(Node))
     trie.labels = <uint32_t*> calloc(n_nodes, sizeof(uint32_t))
-    trie.tokens = <uint32_t*> calloc(n_nodes, sizeof(uint32_t))
-    has_memory = has_memory and trie.nodes != NULL and trie.labels != NULL and trie.tokens != NULL
-    for root in range(ROOTS):
+    has_memory = has_memory and trie.nodes != NULL and trie.labels != NULL
+    for root in range(2):
         trie.first[root] = <uint32_t*> calloc(BMP, sizeof(uint32_t))
         has_memory = has_memory and trie.first[root] != NULL
     if has_memory:
         group_children(loose, begins, children)
         number_nodes(loose, begins, children, loose_of, trie)
+        list_children(trie, 0, trie.first[0])
+        trie.broad = trie.first[0][META_LABEL]
+        if n_children(trie, trie.broad) < n_children(trie, 1) or trie.broad == 0:
+            trie.broad = 1
+        list_children(trie, trie.broad, trie.first[1])
     free(children)
     free(begins)
     free(loose_of)
@@ -153,31 +162,57 @@ cdef void number_nodes(
             loose_of[n_found] = children[place].edge + ROOTS
             trie.nodes[node].labels |= label_bit(children[place].label)
             trie.labels[n_found] = children[place].label
-            trie.nodes[n_found].n_bytes = edge.n_bytes
             if edge.token != NONE:
-                trie.nodes[n_found].n_bytes |= ENDS
-                trie.nodes[n_found].score = edge.score
-                trie.tokens[n_found] = edge.token
-            if node < ROOTS and children[place].label < BMP:
-                trie.first[node][children[place].label] = n_found
+                trie.nodes[n_found].longest = edge.token + 1 | EXACT
             n_found += 1
             place += 1
     trie.nodes[trie.n_nodes].children = n_found
 
 
-cdef void link_trie(Trie* trie) noexcept nogil:
-    """Link the nodes below the first root. The links of a node lead to such with smaller numbers."""
-    cdef uint32_t node, child
+cdef inline uint32_t n_children(const Trie* trie, uint32_t node) noexcept nogil:
+    return trie.nodes[node + 1].children - trie.nodes[node].children
+
+
+cdef void list_children(const Trie* trie, uint32_t node, uint32_t* first) noexcept nogil:
+    """Write the children of a node by their characters."""
+    cdef uint32_t child
+    for child in range(trie.nodes[node].children, trie.nodes[node + 1].children):
+        if trie.labels[child] < BMP:
+            first[trie.labels[child]] = child
+
+
+cdef bint link_trie(
+    Trie* trie, const LooseTrie* loose, const double* scores, Py_ssize_t n_tokens
+) noexcept nogil:
+    """Link the nodes below the first root. The links of a node lead to such with smaller numbers.
+
+    False: no memory.
+    """
+    cdef uint32_t node, child, longest, at
     cdef Node* linked
+    cdef const Edge* edge
     cdef bint anew
+    trie.ends = <End*> calloc(n_tokens + 1, sizeof(End))
+    if trie.ends == NULL:
+        return False
+    trie.ends[0].score = -HUGE_VAL
+    for at in range(loose.n_edges):
+        edge = &loose.edges[at]
+        if edge.token != NONE:
+            trie.ends[edge.token + 1].score = scores[edge.token]
+            trie.ends[edge.token + 1].n_bytes = edge.n_bytes
     for node in range(ROOTS, trie.n_nodes):
         for child in range(trie.nodes[node].children, trie.nodes[node + 1].children):
             linked = &trie.nodes[child]
             linked.fallback = next_node(
                 trie, trie.nodes[node].fallback, trie.labels[child], &anew
             )
-            if linked.fallback != 0:
-                linked.shorter = longest_end(trie, linked.fallback)
+            longest = trie.nodes[linked.fallback].longest & ~EXACT
+            if linked.longest:
+                trie.ends[linked.longest & ~EXACT].shorter = longest
+            else:
+                linked.longest = longest
+    return True
 
 
 cdef uint32_t find_in_trie(
@@ -205,6 +240,6 @@ cdef void free_trie(Trie* trie) noexcept nogil:
     cdef Py_ssize_t root
     free(trie.nodes)
     free(trie.labels)
-    free(trie.tokens)
-    for root in range(ROOTS):
+    free(trie.ends)
+    for root in range(2):
         free(trie.first[root])

@@ -15,7 +15,7 @@ from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.words.images cimport META
 from cutline.kernels.words.model cimport Path
 from cutline.kernels.words.trie cimport (
-    ENDS, Node, find_in_trie, label_at, longest_end, next_node, token_at,
+    EXACT, End, find_in_trie, label_at, next_node,
 )
 
 cdef enum:
@@ -23,6 +23,24 @@ cdef enum:
     LEAST_JOINT = 24        # bytes from one joint to the next
     AT_ONCE = 32
     WATCHED = 1 << 14       # bytes of a word that are added to the watch at a time
+
+
+# The best of some paths to a place, and the sum of the next best.
+cdef struct Best:
+    double score, second
+    uint32_t token
+    Py_ssize_t n_bytes
+
+
+cdef inline void consider(
+    Best* best, double score, uint32_t token, Py_ssize_t n_bytes
+) noexcept nogil:
+    """Take another path if it is better. No branch, for it would not be foreseen."""
+    cdef bint is_better = score > best.score
+    best.second = max(best.second, best.score if is_better else score)
+    best.score = score if is_better else best.score
+    best.token = token if is_better else best.token
+    best.n_bytes = n_bytes if is_better else best.n_bytes
 
 
 cdef inline void find_path(
@@ -33,42 +51,42 @@ cdef inline void find_path(
     `node` is the trie's, of what ends there. Longer tokens come first, as their paths do where all
     tokens that begin at a place are followed before those that begin after it.
     """
-    cdef const Node* nodes = model.trie.nodes
-    cdef Path* paths_to = paths.to
-    cdef uint32_t token = longest_end(&model.trie, node), best_token = token
-    cdef Py_ssize_t n_bytes = end - at, best_bytes = n_bytes
-    cdef double best, second = -1e300, score
+    cdef const End* ends = model.trie.ends
+    cdef Path* to = paths.to
+    cdef uint32_t token = model.trie.nodes[node].longest & ~EXACT, last = token
+    cdef Best best
+    best.second = -1e300
+    best.token = token
     if token == 0:
-        best = model.unk_score + paths_to[at].score
+        best.score = model.unk_score + to[at].score
+        best.n_bytes = end - at
     else:
-        n_bytes = best_bytes = nodes[token].n_bytes & ~ENDS
-        best = nodes[token].score + paths_to[end - n_bytes].score
-        token = nodes[token].shorter
-    while token != 0:
-        n_bytes = nodes[token].n_bytes & ~ENDS
-        score = nodes[token].score + paths_to[end - n_bytes].score
-        if score > best:
-            second = best
-            best = score
-            best_token = token
-            best_bytes = n_bytes
-        else:
-            second = max(second, score)
-        token = nodes[token].shorter
-    if n_bytes != end - at:
-        # The character is no token.
-        score = model.unk_score + paths_to[at].score
-        if score > best:
-            second = best
-            best = score
-            best_token = 0
-            best_bytes = end - at
-        else:
-            second = max(second, score)
-    paths_to[end].score = best
-    paths_to[end].margin = best - second
-    paths_to[end].start = end - best_bytes
-    paths_to[end].node = best_token
+        best.n_bytes = ends[token].n_bytes
+        best.score = ends[token].score + to[end - best.n_bytes].score
+        to[end].score = 0
+        # Two at a time, the second of which may be none: how many there are is not foreseen.
+        while True:
+            token = ends[token].shorter
+            last = token if token != 0 else last
+            consider(
+                &best, ends[token].score + to[end - ends[token].n_bytes].score, token,
+                ends[token].n_bytes,
+            )
+            token = ends[token].shorter
+            if token == 0:
+                break
+            last = token
+            consider(
+                &best, ends[token].score + to[end - ends[token].n_bytes].score, token,
+                ends[token].n_bytes,
+            )
+        if ends[last].n_bytes != end - at:
+            # The character is no token.
+            consider(&best, model.unk_score + to[at].score, 0, end - at)
+    to[end].score = best.score
+    to[end].margin = best.score - best.second
+    to[end].start = end - best.n_bytes
+    to[end].token = best.token
 
 
 cdef Py_ssize_t follow(
@@ -107,8 +125,8 @@ cdef bint reserve_paths(Paths* paths, Py_ssize_t n) noexcept nogil:
     return grow(<void**> &paths.to, &paths.slots, n, sizeof(Path))
 
 
-cdef inline bint is_unknown(const WordModel* model, uint32_t node) noexcept nogil:
-    return node == 0 or model.ids[token_at(&model.trie, node)] == model.unk_id
+cdef inline bint is_unknown(const WordModel* model, uint32_t token) noexcept nogil:
+    return token == 0 or model.ids[token - 1] == model.unk_id
 
 
 cdef Py_ssize_t write_unknown(
@@ -153,7 +171,7 @@ cdef Py_ssize_t best_path(
     """
     cdef Py_ssize_t at = 0, end, count = 0, run = -1, place, after
     cdef double score = 0
-    cdef uint32_t node
+    cdef uint32_t token
     cdef bint is_sure = True, unknown
     if joints != NULL:
         joints.count = 0
@@ -167,11 +185,11 @@ cdef Py_ssize_t best_path(
         is_sure = turn_around(paths, end, (end + 2) * model.rounding * n) and is_sure
         after = paths.to[0].start
         if at == 0:
-            paths.begins_unknown = is_unknown(model, paths.to[after].node)
+            paths.begins_unknown = is_unknown(model, paths.to[after].token)
         place = 0
         while place < end:
-            node = paths.to[after].node
-            unknown = is_unknown(model, node)
+            token = paths.to[after].token
+            unknown = is_unknown(model, token)
             if run >= 0 and not (unknown and model.fuses):
                 count = write_unknown(model, word, run, at + place, count, out, spans)
                 run = -1
@@ -180,7 +198,7 @@ cdef Py_ssize_t best_path(
             else:
                 if place == 0 and joints != NULL and at > 0 and not add_joint(joints, at, count):
                     return NO_MEMORY
-                out[count] = model.ids[token_at(&model.trie, node)]
+                out[count] = model.ids[token - 1]
                 if spans != NULL:
                     spans[2 * count] = at + place
                     spans[2 * count + 1] = at + after
@@ -244,7 +262,7 @@ cdef Py_ssize_t count_prefixes(
             continue
         start = paths.to[place].start
         paths.is_sure = paths.is_sure and paths.to[place].margin > risk
-        if not is_unknown(model, paths.to[place].node):
+        if not is_unknown(model, paths.to[place].token):
             counts[place] = counts[start] + 1
             paths.to[place].margin = -1
             continue

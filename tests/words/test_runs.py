@@ -1,0 +1,97 @@
+"""Counts of runs that are looked up, against `tokenizers`: met before or not, in any text."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+import cutline
+from tests.words.configurations import CONFIGURATIONS
+from tests.words.test_encoding import CASES, ids
+from tests.words.tokenizers_of import LETTERS, both, tokenizer_of
+
+tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
+
+# Characters that change with no other one; what may end a run so that what follows is not apart.
+CALM = "abcde5.,$=\u00e9\u4e16\U0001f600\u2581\u0432"
+ENDS = ("\u200b", "\u3000", "\u00a0", "\r", "\t", "\u2581", "\x00", "\u3231", "\ufdfa")
+
+
+def words_of(rng: random.Random) -> list[str]:
+    letters = rng.choice((CALM, CALM[:9], LETTERS))
+    lengths = [*range(1, 20), *rng.choices((14, 15, 16, 40, 90), k=4)]
+    words = ["".join(rng.choices(letters, k=n)) for n in lengths]
+    words += [word[:3] + rng.choice(ENDS) for word in words[:8]] + [*ENDS]
+    return words
+
+
+def text_of(rng: random.Random, words: list[str]) -> str:
+    """A text of a few looks at 64 characters each."""
+    between = rng.choice(((" ",), (" ", "\n"), (" ", "  ", "\n", " \n")))
+    parts = [rng.choice(("", " ", "\n", words[0]))]
+    while sum(map(len, parts)) < 400:
+        parts += [rng.choice(words), rng.choice(between)]
+    return "".join(parts[: rng.choice((-1, None))])
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES)
+def test_counts_do_not_depend_on_what_was_met(kind: str, name: str, tmp_path: Path) -> None:
+    rng = random.Random(f"{kind}{name}")
+    oracle, encoding = both(kind, name, rng, tmp_path)
+    for _ in range(4):
+        words = words_of(rng)
+        for _ in range(8):
+            text = text_of(rng, words)
+            expected = len(ids(oracle, text))
+            # Characters of one text take one, two or four bytes each.
+            wider = [text + " " + one for one in ("\u4e16", "\U0001f600")]
+            assert encoding.count(text) == expected, ascii(text)
+            assert encoding.count(text) == expected, ascii(text)
+            for one in wider:
+                assert encoding.count(one) == len(ids(oracle, one)), ascii(one)
+
+
+@pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])
+def test_first_run_is_kept_apart(kind: str) -> None:
+    # The first one gets a prefix, the second one is a blank and begins with what stands for one.
+    rng = random.Random(kind)
+    for name in CONFIGURATIONS:
+        oracle = tokenizer_of(kind, name, rng)
+        try:
+            encoding = cutline.Encoding.from_tokenizers(oracle)
+        except cutline.VocabularyError:
+            continue
+        for word in ("\u2581ab", "ab", "\u4e16" * 20, "\u2581" * 20):
+            tail = " abc" * 50
+            for text in (word + tail, "ab " + word + tail, word + tail, " " + word + tail):
+                assert encoding.count(text) == len(ids(oracle, text)), (name, text)
+
+
+@pytest.mark.parametrize("n", [1, 14, 15, 1023, 1024, 1025, 5000])
+@pytest.mark.parametrize("letter", ["a", "\u0432", "\u4e16", "\U0001f600"])
+def test_runs_of_all_lengths(n: int, letter: str, tmp_path: Path) -> None:
+    oracle, encoding = both("Unigram", next(iter(CONFIGURATIONS)), random.Random(1), tmp_path)
+    for begin in ("", " "):
+        for other in ("b", "\u0432", "\u4e17", "\U0001f601"):
+            # Runs of a batch whose keys would not fit together, and such that differ at the end.
+            text = begin + " ".join([letter * n, letter * n + other, other + letter * n] * 20)
+            text += " " + "a" * 80
+            for _ in range(2):
+                assert encoding.count(text) == len(ids(oracle, text))
+
+
+@pytest.mark.parametrize("letter", "abcde")
+def test_keys_of_two_and_of_four_bytes_a_character_differ(letter: str, tmp_path: Path) -> None:
+    oracle, encoding = both("Unigram", "nothing, at white space", random.Random(1), tmp_path)
+    for word in (f"\U0001f600{letter}", f"\uf600{letter}\1\0"):
+        text = f" {word}" + " abc" * 40
+        assert encoding.count(text) == len(ids(oracle, text))
+
+
+def test_a_hundred_thousand_words_take_turns(tmp_path: Path) -> None:
+    oracle, encoding = both("Unigram", next(iter(CONFIGURATIONS)), random.Random(2), tmp_path)
+    rng = random.Random(3)
+    words = ["".join(rng.choices("abcd", k=rng.randint(3, 18))) for _ in range(100_000)]
+    for _ in range(3):
+        text = " ".join(rng.choices(words, k=100_000))
+        assert encoding.count(text) == len(ids(oracle, text))

@@ -62,6 +62,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       images          normalized characters            -> their images: bytes, and where words end
       char_map        characters + images              -> the images of all, made when needed
       reader          text + char_map                  -> words
+      runs            text + caches                    -> the counts of what lies between blanks
       wordpiece       one word + trie                  -> its tokens, the longest first
       unigram         one word + trie, scores          -> its tokens, those of the best path
       encoder         text + reader + the two + caches -> ids, counts, spans
@@ -77,7 +78,12 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       best_break      breaks + interval, a budget      -> cuts at the best breaks within it
       text_blocks     texts + best_break               -> their chunks
       word_breaks     the same with words' intervals   -> cuts at the best breaks within it
+      outlined        text + its structure + interval  -> cuts at the best places within a budget
       markdown        text + events of its parser      -> its blocks
+      json_elements   JSON                             -> its elements
+      html_tags       HTML                             -> its tags and comments
+      html_blocks     HTML + html_tags                 -> its blocks
+      syntax_rows     text + its syntax tree           -> rows where it may be cut
 
 Kernels import only each other; tests/kernels/test_rooms.py has the order. They trust their
 arrays; `cutline.tables` checks them once, when it builds or loads them.

@@ -9,6 +9,8 @@ Source: https://html.spec.whatwg.org/multipage/parsing.html
 Guarded by tests/chunking/test_html_structure.py.
 """
 
+cimport cython
+
 from html import unescape
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -38,10 +40,11 @@ cdef enum:
     RAW = MARKUP | UP_TO_END
 
 
+@cython.internal
 cdef class Name:
     """A name of elements that matter."""
 
-    cdef readonly str name
+    cdef str name
     cdef int number             # among all names
     cdef int bits
     cdef int level              # 1 to 6, of a heading; else 0
@@ -64,7 +67,7 @@ cdef Name add_name(str name, int bits):
     return made
 
 
-def _add_names():
+cdef int add_names() except -1:
     cdef Name one
     for name, bits in (
         ("li dd dt", ITEM | LIST_ITEM), ("tr", ITEM | IN_TABLE), ("td th", ITEM | IN_TABLE | CELL),
@@ -95,13 +98,15 @@ def _add_names():
         for part in names.split():
             one = NAMES[part.encode()]
             one.ended = tuple([NAMES[other.encode()] for other in ended.split()])
+    return 0
 
 
-_add_names()
+add_names()
 cdef Name TABLE = NAMES[b"table"], TD = NAMES[b"td"], TH = NAMES[b"th"], P = NAMES[b"p"]
 cdef Name BR = NAMES[b"br"], HR = NAMES[b"hr"], THEAD = NAMES[b"thead"], CAPTION = NAMES[b"caption"]
 
 
+@cython.internal
 cdef class Element:
     """An open element."""
 

@@ -5,6 +5,8 @@ What is found are Python objects, so this needs the GIL; it lets other threads h
 Guarded by tests/chunking/test_data_structures.py.
 """
 
+cimport cython
+
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.unicode cimport Py_UNICODE_ISSPACE
 
@@ -15,6 +17,7 @@ cdef enum:
     TOKENS_AT_ONCE = 4096       # between looks for signals, and for other threads
 
 
+@cython.internal
 cdef class Container:
     """An object or array that is being read; the outermost one is the sequence of records."""
 

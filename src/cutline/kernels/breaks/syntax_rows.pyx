@@ -8,6 +8,8 @@ have it now and then.
 Guarded by tests/chunking/test_code_structure.py.
 """
 
+cimport cython
+
 from cpython.exc cimport PyErr_CheckSignals
 
 from cutline.kernels.base.characters cimport Characters, char_at, characters_of
@@ -32,6 +34,7 @@ cpdef enum:
     OPAQUE = 256                # a string or a comment
 
 
+@cython.internal
 cdef class Siblings:
     """The children of a node that were visited so far."""
 

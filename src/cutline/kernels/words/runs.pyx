@@ -7,7 +7,7 @@ two blanks depend on it alone. So its count is looked up by its characters. Sour
 Guarded by tests/words/test_runs.py.
 """
 
-from cutline.kernels.base.characters cimport Unit
+from cutline.kernels.base.characters cimport Unit, char_at
 from cutline.kernels.base.common cimport (
     NOT_FOUND, hash_long, load64, low_bytes, memcmp, padded_key, prefetch, uint8_t,
 )
@@ -53,17 +53,9 @@ cdef Separators separators_of(const CharBlock* ascii) noexcept nogil:
     return found
 
 
-cdef inline uint32_t unit_at(const Characters* text, Py_ssize_t at) noexcept nogil:
-    if text.kind == 1:
-        return (<const uint8_t*> text.data)[at]
-    if text.kind == 2:
-        return (<const uint16_t*> text.data)[at]
-    return (<const uint32_t*> text.data)[at]
-
-
 cdef bint ends_closed(CharBlock** blocks, const Characters* text, Py_ssize_t end) noexcept nogil:
     """Whether what comes after a run is apart from it: it does not end in a blank of some kind."""
-    cdef uint32_t code_point = unit_at(text, end - 1)
+    cdef uint32_t code_point = char_at(text, end - 1)
     cdef const Brief* brief = &blocks[code_point >> 8].briefs[code_point & 0xFF]
     return brief.kinds != 0 and not brief.kinds & IS_BLANK
 

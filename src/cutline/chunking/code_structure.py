@@ -79,7 +79,7 @@ def code_structure(text: str, language: str) -> Structure:
             'cutline[code]'.
         ValueError: there is no such language.
 
-    Cost: linear, some MB/s; with syntax errors in nearly every line, a tenth of that. Some
+    Cost: linear, some 10 MB/s; with syntax errors in nearly every line, a tenth of that. Some
     grammars are quadratic on texts that are not in their language. Not parsed, so that only
     "line" remains, are texts with a thousand equal brackets in a row (Scala), HTML with more
     than 500 open elements, and HTML or C-like code with more than a hundred unclosed comments.

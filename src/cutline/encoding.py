@@ -490,8 +490,12 @@ class Encoding(TextEncoder, Decoding):
         if isinstance(text, str):
             raise TypeError("text must be a list of str, got one str: put it into a list")
         texts = list(text)
+        places: Sequence[int] = range(len(texts))
+        if not allowed_special and disallowed_special == "all":
+            places = self._may_spell_special(texts)
         with_special = []
-        for place, one in enumerate(texts):
+        for place in places:
+            one = texts[place]
             try:
                 allowed = self._check_special(plain_text(one), allowed_special, disallowed_special)
             except (SpecialTokenError, TypeError) as error:

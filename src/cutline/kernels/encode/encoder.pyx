@@ -328,6 +328,14 @@ cdef class Encoder:
             return True
         return PyUnicode_GET_LENGTH(text) < LONG_FIND and lacks(text, self.special_prefix)
 
+    def _may_spell_special(self, list texts not None):
+        """The places of those texts in which the texts of special tokens must be looked for."""
+        cdef Py_ssize_t place
+        return [
+            place for place in range(len(texts))
+            if not self.is_ordinary(texts[place], NOT_ANY, ALL, ONE_THREAD)
+        ]
+
     def encode(
         self, text, *, allowed_special=(), disallowed_special="all", num_threads=1
     ):

@@ -78,6 +78,15 @@ def test_records_of_tables_are_those_of_csv(name: str, seed: int) -> None:
     check_contract(DataChunker(name, ENC, 24), text)
 
 
+def test_tables_without_quotes_are_cut_as_those_with_one() -> None:
+    rng = random.Random(8)
+    for _ in range(2_000):
+        text = "".join(rng.choices("ab,;\t|\r\n", k=rng.randint(0, 25)))
+        plain, quoted = (table_structure(one, ",;\t|") for one in (text, text + '"'))
+        for bits, others in zip(plain.bitmaps, quoted.bitmaps, strict=True):
+            assert bits[: len(text)] == others[: len(text)]
+
+
 @pytest.mark.parametrize("indent", [None, 1, "\t"])
 @pytest.mark.parametrize("seed", range(12))
 def test_elements_of_json_are_values(indent: int | str | None, seed: int) -> None:

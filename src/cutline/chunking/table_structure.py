@@ -2,9 +2,10 @@
 
 import re
 from functools import cache
+from itertools import accumulate
 from typing import Final
 
-from cutline.chunking.structure import Structure, nested_bitmaps
+from cutline.chunking.structure import Structure, line_starts, nested_bitmaps
 
 __all__ = ["DELIMITERS", "table_structure"]
 
@@ -35,11 +36,15 @@ def table_structure(text: str, delimiters: str) -> Structure:
     [[12], [2, 6, 12, 14]]
     """
     first = text[:_HEAD].partition("\n")[0]
-    field = _field(max(delimiters, key=first.count))
-    length = len(text)
-    ends = [found.end() for found in field.finditer(text)]
-    ends.pop()  # of nothing, at the end of the text
-    records = [end for end in ends if text[end - 1] in "\r\n"]
+    delimiter, length = max(delimiters, key=first.count), len(text)
+    if '"' in text:
+        ends = [found.end() for found in _field(delimiter).finditer(text)]
+        ends.pop()  # of nothing, at the end of the text
+        records = [end for end in ends if text[end - 1] in "\r\n"]
+    else:  # in a third of the time
+        records = line_starts(text)[1:]
+        *fields, _ = text.split(delimiter)
+        ends = [*records, *accumulate(len(field) + 1 for field in fields)]
     for end in records[:1]:
         ends.remove(end)  # that of the header, where no chunk ends
     if len(records) < 2:

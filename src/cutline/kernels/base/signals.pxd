@@ -45,6 +45,15 @@ cdef inline int raise_if_interrupted() except -1:
     return look()
 
 
+cdef inline int give_way() except -1:
+    """Look for signals as raise_if_interrupted, and let another thread that waits go on."""
+    if look() < 0:
+        return -1
+    with nogil:
+        pass
+    return 0
+
+
 cdef inline int run_handlers() except -1:
     """Call the handlers of signals that were deferred, and raise what they raise."""
     return PyErr_CheckSignals()

@@ -14,11 +14,11 @@ cimport cython
 from html import unescape
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from cpython.exc cimport PyErr_CheckSignals
 from cpython.unicode cimport Py_UNICODE_ISSPACE
 
 from cutline.kernels.base.characters cimport Characters, char_at, characters_of
 from cutline.kernels.base.common cimport NOT_FOUND, uint8_t
+from cutline.kernels.base.signals cimport give_way
 from cutline.kernels.breaks.html_tags cimport Tag, end_of_raw, next_tag
 
 cdef enum:
@@ -171,9 +171,7 @@ cdef class HtmlBlocks:
         while next_tag(&self.characters, end, &tag):
             n_tags += 1
             if n_tags % TAGS_AT_ONCE == 0:
-                PyErr_CheckSignals()
-                with nogil:
-                    pass    # another thread that waits goes on
+                give_way()
             if end < tag.start:
                 self.read_text(end, tag.start)
             end = tag.end

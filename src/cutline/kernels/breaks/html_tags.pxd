@@ -1,7 +1,7 @@
 """The tags and comments of an HTML page, as the standard's tokenizer finds them."""
 
 from cutline.kernels.base.characters cimport Characters
-from cutline.kernels.base.common cimport uint8_t, uint32_t
+from cutline.kernels.base.common cimport uint8_t
 
 cdef enum:
     MOST_NAME = 10              # characters of a name that matters

@@ -7,11 +7,11 @@ Guarded by tests/chunking/test_data_structures.py.
 
 cimport cython
 
-from cpython.exc cimport PyErr_CheckSignals
 from cpython.unicode cimport Py_UNICODE_ISSPACE
 
 from cutline.kernels.base.characters cimport Characters, char_at, characters_of
 from cutline.kernels.base.common cimport uint32_t
+from cutline.kernels.base.signals cimport give_way
 
 cdef enum:
     TOKENS_AT_ONCE = 4096       # between looks for signals, and for other threads
@@ -77,9 +77,7 @@ cdef class ElementReader:
                 continue
             n_tokens += 1
             if n_tokens % TOKENS_AT_ONCE == 0:
-                PyErr_CheckSignals()
-                with nogil:
-                    pass    # another thread that waits goes on
+                give_way()
             if mark == c",":
                 self.end_element(at + 1)
             elif mark == c":":

@@ -5,13 +5,12 @@ The events are Python objects, so this needs the GIL; it lets other threads have
 Guarded by tests/chunking/test_markdown_structure.py.
 """
 
-from cpython.exc cimport PyErr_CheckSignals
-
 from libc.string cimport memchr
 
 from cutline.kernels.base.characters cimport Characters, char_at, characters_of
 from cutline.kernels.base.common cimport int64_t, uint8_t
 from cutline.kernels.base.memory import zeroed_numbers
+from cutline.kernels.base.signals cimport give_way
 
 cdef enum:
     EVENTS_AT_ONCE = 1024       # between looks for signals, and for other threads
@@ -160,9 +159,7 @@ cdef class BlockReader:
         """The next event and its span; None: there is none."""
         self.n_events += 1
         if self.n_events % EVENTS_AT_ONCE == 0:
-            PyErr_CheckSignals()
-            with nogil:
-                pass    # another thread that waits goes on
+            give_way()
         return next(self.events, None)
 
     cdef int begin(self, object tag, dict span) except -1:

@@ -10,10 +10,9 @@ Guarded by tests/chunking/test_code_structure.py.
 
 cimport cython
 
-from cpython.exc cimport PyErr_CheckSignals
-
 from cutline.kernels.base.characters cimport Characters, char_at, characters_of
 from cutline.kernels.base.common cimport uint32_t
+from cutline.kernels.base.signals cimport give_way
 
 cdef enum:
     MOST_DEEP = 200             # nodes nested deeper are ignored
@@ -114,9 +113,7 @@ cdef class SyntaxRows:
         while levels:
             self.n_nodes += 1
             if self.n_nodes % NODES_AT_ONCE == 0:
-                PyErr_CheckSignals()
-                with nogil:
-                    pass    # another thread that waits goes on
+                give_way()
             node = cursor.node
             inner = None
             if node.is_named:

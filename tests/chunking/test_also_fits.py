@@ -446,3 +446,30 @@ def test_chunks_overlap_as_one_tokenizer_counts() -> None:
     shared = [text[b.start_index : a.end_index] for a, b in pairwise(chunks)]
     assert max(map(counter("o200k_base"), shared)) == 5
     assert max(map(counter("r50k_base"), shared)) > 5
+
+
+def test_a_limit_that_never_ends_a_slice_is_searched_once() -> None:
+    """A word that nobody knows is one token, however long: its search reads the whole text."""
+
+    class OneToken:
+        searches = 0
+
+        def count(self, start: int, end: int) -> int:
+            return int(end > start)
+
+        def count_many(self, spans: Any) -> list[int]:
+            return [self.count(start, end) for start, end in spans]
+
+        def split_at(self, start: int, n: int) -> int:
+            self.searches += 1
+            return len(text)
+
+    text = "一二三四五六七八九十" * 100
+    own = OneToken()
+    letters = cutline.get_encoding("o200k_base").intervals(text)
+    counter, place = Together(own, [(letters, 9)], len(text)), 0
+    while place < len(text):
+        end = counter.split_at(place, 9)
+        assert end == letters.split_at(place, 9) > place
+        place = end
+    assert own.searches == 1

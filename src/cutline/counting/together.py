@@ -42,6 +42,7 @@ class Together:
         self._length = length
         self.own = own
         self.others = list(others)
+        self._ended: SliceCounter | None = None  # what counted the limit that ended the last slice
 
     def count(self, start: int, end: int) -> int:
         """Count the tokens of a slice; `OVER` if it is over a further limit."""
@@ -63,8 +64,11 @@ class Together:
         not fit; and counts for each end between the least of their greatest ends and the one that
         fits all. These are few, except where counts go up and down along a run.
         """
-        # The least number is likely to end the slice; where it does, no other cuts.
-        first, most = min((self.own, n), *self.others, key=_most)
+        # What ended the last slice is likely to end this one, at first the least number. Where it
+        # does no other cuts, and one to whom the rest of the text is few tokens does not read it.
+        limits = ((self.own, n), *self.others)
+        ended = [limit for limit in limits if limit[0] is self._ended]
+        first, most = min(ended or limits, key=_most)
         return self.last_fit(start, first.split_at(start, most), n)
 
     def last_fit(self, start: int, end: int, n: int) -> int:
@@ -73,6 +77,7 @@ class Together:
         for counter, most in ((self.own, n), *self.others):
             if counter.count(start, end) > most:
                 end = min(end - 1, counter.split_at(start, most))
+                self._ended = counter
         if end == bound > start:
             return end
         n, block = min(n, OVER - 1), _LEAST_BLOCK

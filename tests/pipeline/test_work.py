@@ -7,6 +7,7 @@ import pytest
 
 import cutline
 from cutline.pipeline.pipeline import Pipeline
+from cutline.pipeline.upper_bound import UpperBound
 from tests.pipeline.families import added, build
 
 LETTERS = {
@@ -55,6 +56,23 @@ def test_chunks_count_each_character_a_few_times(
     text = "".join(random.Random(kind).choices(LETTERS[kind], k=6_000))
     encoding.split(text, TOKENS)
     assert sum(counted) <= 8 * len(text)
+
+
+@pytest.mark.parametrize("kind", LETTERS)
+def test_marks_are_not_sought_in_the_rest_of_a_text(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lengths: list[int] = []
+    of_marks = UpperBound._bytes_of_marks
+
+    def noted(self: UpperBound, text: str) -> set[int]:
+        lengths.append(len(text))
+        return of_marks(self, text)
+
+    monkeypatch.setattr(UpperBound, "_bytes_of_marks", noted)
+    text = LETTERS[kind] * (6_000 // len(LETTERS[kind]))
+    cutline.Encoding.from_tokenizers(build("qwen 2.5")).split(text, TOKENS)
+    assert sum(lengths) <= 8 * len(text)
 
 
 @pytest.mark.parametrize("flags", [{}, {"normalized": True}, {"lstrip": True, "rstrip": True}])

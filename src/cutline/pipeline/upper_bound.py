@@ -11,6 +11,8 @@ marks.
 
 import re
 import unicodedata
+from collections.abc import Callable
+from functools import cache
 from itertools import takewhile
 from typing import Final
 
@@ -99,7 +101,7 @@ class UpperBound:
 
         Cost: linear in that end, or in the text if steps remove characters.
         """
-        marks = self._bytes_of_marks(text) if self._sorts_marks else set()
+        marks = cache(lambda: self._bytes_of_marks(text) if self._sorts_marks else set())
         size = 2 * n + 32
         while size < len(text):
             end = self._limit_in(encoder, text[:size], n, marks, steps)
@@ -122,9 +124,17 @@ class UpperBound:
         return self._longest_with(self._bytes_of_marks(text))
 
     def _limit_in(
-        self, encoder: TextEncoder, text: str, n: int, marks: set[int], steps: tuple[Step, ...]
+        self,
+        encoder: TextEncoder,
+        text: str,
+        n: int,
+        marks_of_all: Callable[[], set[int]],
+        steps: tuple[Step, ...],
     ) -> int | None:
-        """Return the bound if this prefix of the text determines it, else None."""
+        """Return the bound if this prefix of the text determines it, else None.
+
+        The bytes of the whole text's marks are asked for only if it has many marks at its end.
+        """
         traced = trace(Traced.of(text), steps)
         has_added = any(
             finder.may_find(text) or finder.may_find(traced.text) for finder in self._finders
@@ -158,6 +168,7 @@ class UpperBound:
             while self._strips_end and end < len(text) and text[end] in SPACE:
                 end += 1
             return end if end < len(text) or not self._strips_end else None
+        marks = marks_of_all() if traced.text and unicodedata.combining(traced.text[-1]) else None
         if not marks:
             return None
         # Later marks may be sorted before all these, so their bytes count, too.

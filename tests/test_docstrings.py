@@ -28,5 +28,8 @@ def test_examples_give_what_they_say(name: str) -> None:
 
 
 def test_there_are_examples() -> None:
-    found = doctest.DocTestFinder().find(importlib.import_module("cutline.encoding"))
-    assert sum(bool(test.examples) for test in found) > 10
+    finder = doctest.DocTestFinder()
+    found = [
+        *map(finder.find, map(importlib.import_module, ("cutline.encoding", "cutline.cutting")))
+    ]
+    assert sum(bool(test.examples) for tests in found for test in tests) > 10

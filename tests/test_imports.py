@@ -25,7 +25,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("spec", "protocols", "reference", "text_encoder"),
     ("tables", "counting", "template"),
     ("pipeline", "wrapping"),
-    ("formats",),
+    ("cutting", "formats"),
     ("encoding",),
     ("registry",),
     ("chat", "chunking", "packing", "training", "verification"),

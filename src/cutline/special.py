@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Set
 from os.path import commonprefix
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from cutline.errors import SpecialTokenError
 
 if TYPE_CHECKING:
     import ahocorasick
 
-__all__ = ["SpecialFinder", "disallowed_error"]
+__all__ = ["AllowedSpecial", "DisallowedSpecial", "SpecialFinder", "disallowed_error"]
+
+AllowedSpecial = Literal["all"] | Set[str]
+DisallowedSpecial = Literal["all"] | Collection[str]
 
 _LONG = 1 << 14  # characters: what is shorter needs no other module
 

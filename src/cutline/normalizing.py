@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.kernels.base.spelling import first_other, spell
+from cutline.kernels.base.spelling import first_other, spell, spelled_places
 from cutline.kernels.words.classes import first_member
 from cutline.newer_forms import normalize_newer
 
@@ -559,6 +559,10 @@ class Spell(_Keeping):
             written = spell(_without_surrogates(text), bits, self.stand_ins)
             assert written is not None
         return written
+
+    def places(self, text: str) -> memoryview:
+        """List where each character of a text begins in what `apply` makes of it, and its end."""
+        return spelled_places(text, _bits_of(self.kept))
 
     def trace(self, traced: Traced) -> Traced:
         """See `Step.trace`."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from cutline.kernels.base.spelling import first_other, spell
+from cutline.kernels.base.spelling import first_other, spell, spelled_places
 
 STAND_INS = "".join(map(chr, range(0xE100, 0xE180)))
 LETTERS = [*"ab é", "ÿ", "ж", "日", "字", "😀", "🎉", "\ue100", "a" * 15, "ab" * 9, "日" * 7]
@@ -33,6 +33,8 @@ def test_spelling_is_that_of_the_definition(others: str) -> None:
         text = "".join(chooser.choices(LETTERS, k=chooser.randint(0, 12)))
         written = spell(text, bits, STAND_INS)
         assert written == naive(text, kept)
+        begins = [len(naive(text[:at], kept)) for at in range(len(text) + 1)]
+        assert spelled_places(text, bits).tolist() == begins
         assert first_other(text, bits) == next(
             (at for at, one in enumerate(text) if one not in kept), -1
         )

@@ -13,6 +13,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       text_table      texts -> which of them others are
       find            text + string -> where it first occurs
       spelling        text + a set of characters -> the others spelled by stand-ins
+      pairs           text + pairs of classes -> the places between their characters
       addresses       memory -> where it lies
       memory          memory for tables, in large pages
     scan/

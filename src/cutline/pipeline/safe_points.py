@@ -127,11 +127,14 @@ class SafePoints:
 
     def _candidates(self, text: str) -> NDArray[np.int64]:
         """List the places in a text that the split pattern alone makes points."""
-        classes = self.neighbours.classes_in(self._outline(text))
-        apart = self._never_joined[classes[:-1], classes[1:]]
-        if self._spec.normalizer:
-            apart |= self._always_begins[classes[1:]]
-        return np.flatnonzero(apart).astype(np.int64) + 1
+        return self.neighbours.places_of(self._outline(text), self._may_be_apart)
+
+    @cached_property
+    def _may_be_apart(self) -> NDArray[np.bool_]:
+        """The pairs of classes of which two characters may have a point between them."""
+        if not self._spec.normalizer:
+            return self._never_joined
+        return self._never_joined | self._always_begins
 
     @cached_property
     def _always_begins(self) -> NDArray[np.bool_]:
@@ -148,9 +151,7 @@ class SafePoints:
 
         Cost: linear in the text.
         """
-        classes = self.neighbours.classes_in(changed)
-        apart = self._never_joined[classes[:-1], classes[1:]]
-        return np.flatnonzero(apart).astype(np.int64) + 1
+        return self.neighbours.places_of(changed, self._never_joined)
 
     def _is_point(self, before: str, after: str) -> bool:
         pair = before, after

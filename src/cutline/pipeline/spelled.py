@@ -5,11 +5,8 @@ texts do. Then the slice up to its first safe split point is encoded, and the re
 a slice of the changed text. docs/tokenizers.md, "Models over characters", has the proof.
 """
 
-from array import array
 from bisect import bisect_right
 from operator import index
-
-import numpy as np
 
 from cutline.counting import IntervalCounter, cutting
 from cutline.normalizing import Prepend, Replace, Spell, normalize
@@ -52,15 +49,15 @@ class SpelledCounter(SliceCounter):
         self._changed = normalize(text, steps, at_start=False)
         self._inner = IntervalCounter._of_normalized(self._encoding, self._changed)
         self._places = _places(pipeline, text, len(self._changed))
-        self._edges = array("q")
+        self._edges = memoryview(b"")
         if self._prefix or self._takes_blank:
-            self._edges.frombytes(pipeline.safe_points.all_of(self._changed).tobytes())
+            self._edges = pipeline.safe_points.all_of(self._changed).data
 
     @property
     def nbytes(self) -> int:
         """The memory it uses in bytes, without the text."""
-        places = 0 if self._places is None else 8 * len(self._places)
-        return self._inner.nbytes + 8 * len(self._edges) + places
+        places = 0 if self._places is None else self._places.nbytes
+        return self._inner.nbytes + self._edges.nbytes + places
 
     def count(self, start: int, end: int) -> int:
         """Count the tokens of a slice; see `SliceCounter.count`."""
@@ -109,7 +106,7 @@ class SpelledCounter(SliceCounter):
         return place if self._places is None else bisect_right(self._places, place) - 1
 
 
-def _places(pipeline: Pipeline, text: str, n: int) -> "array[int] | None":
+def _places(pipeline: Pipeline, text: str, n: int) -> memoryview | None:
     """Return where each character of a text begins in the changed one; None: at the same place."""
     if n == len(text):
         return None
@@ -117,10 +114,4 @@ def _places(pipeline: Pipeline, text: str, n: int) -> "array[int] | None":
     for one in pipeline.spec.normalizer:
         if isinstance(one, Replace):
             text = one.apply(text)
-    points = np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
-    shown = np.frombuffer(step.outline(text).encode("utf-32-le"), dtype="<u4")
-    widths = 1 + (points >= 0x80).astype(np.int64) + (points >= 0x800) + (points >= 0x10000)
-    lengths = np.where(shown == ord(step.stand_ins[0]), widths, 1)
-    places = array("q")
-    places.frombytes(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64).tobytes())
-    return places
+    return step.places(text)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from cutline.kernels.base.pairs import places_of_pairs
 from cutline.pretokenize.analysis import START, Tables
 from cutline.pretokenize.charset import CODE_POINTS, CharSet
 from cutline.pretokenize.compiled import ACCEPT_HERE
@@ -37,13 +38,13 @@ class Neighbours:
 
     def __init__(self, pattern: str, splittings: Sequence[Splitting] = ()) -> None:
         self.n_classes = 1
-        self._class_of = np.zeros(CODE_POINTS, dtype=np.int64)
+        self._class_of: NDArray[np.uint16] = np.zeros(CODE_POINTS, dtype=np.uint16)
         self.apart: _Matrix = np.zeros((1, 1), dtype=bool)
         self.in_pieces: _Matrix = np.ones(1, dtype=bool)
         if not splittings:
             tables = Tables(pattern)
             self.n_classes = tables.end
-            self._class_of = tables.class_of(np.arange(CODE_POINTS)).astype(np.int64)
+            self._class_of = tables.class_of(np.arange(CODE_POINTS)).astype(np.uint16)
             self.apart = _never_joined(tables)
             self.in_pieces = tables.meets_match()[START, : tables.end]
             return
@@ -62,9 +63,9 @@ class Neighbours:
 
     def _refine(self, tables: Tables) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Split classes by those of an automaton; return for each what it was in both."""
-        joined = self._class_of << 8 | tables.class_of(np.arange(CODE_POINTS))
+        joined = self._class_of.astype(np.int64) << 8 | tables.class_of(np.arange(CODE_POINTS))
         found = np.flatnonzero(np.bincount(joined))
-        number_of = np.zeros(int(found[-1]) + 1, dtype=np.int64)
+        number_of = np.zeros(int(found[-1]) + 1, dtype=np.uint16)
         number_of[found] = np.arange(len(found))
         self._class_of = number_of[joined]
         self.n_classes = len(found)
@@ -73,8 +74,18 @@ class Neighbours:
     def classes_in(self, text: str) -> NDArray[np.int64]:
         """Look up the class of each character of a text."""
         points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-        classes: NDArray[np.int64] = self._class_of[points]
+        classes: NDArray[np.int64] = self._class_of[points].astype(np.int64)
         return classes
+
+    def places_of(self, text: str, pairs: _Matrix) -> NDArray[np.int64]:
+        """List the places in a text between characters whose classes are such a pair, in order.
+
+        Args:
+            text: any text.
+            pairs: like `apart`.
+        """
+        rows = np.ascontiguousarray(pairs).view(np.uint8)
+        return np.asarray(places_of_pairs(text, self._class_of, rows))
 
     def members(self, number: int) -> CharSet:
         """Return the set of the characters of a class."""

@@ -3,11 +3,13 @@
 Guarded by tests/kernels/test_spelling.py.
 """
 
+from cutline.kernels.base.memory import zeroed_numbers
+
 from cutline.kernels.base.characters cimport (
     Characters, PyUnicode_DATA, PyUnicode_KIND, Unit, char_at, characters_of, utf8_width,
     write_utf8,
 )
-from cutline.kernels.base.common cimport memcpy, uint8_t, uint16_t, uint32_t
+from cutline.kernels.base.common cimport int64_t, memcpy, uint8_t, uint16_t, uint32_t
 
 cdef extern from "Python.h":
     str PyUnicode_New(Py_ssize_t n, uint32_t highest)
@@ -125,6 +127,36 @@ def spell(str text not None, const uint8_t[::1] kept not None, str stand_ins not
                 written += 1
             start = at + 1
     return result
+
+
+def spelled_places(str text not None, const uint8_t[::1] kept not None):
+    """Where each character of a text begins in its spelling, and where that ends: int64.
+
+    Args:
+        kept: as for `spell`.
+    """
+    cdef Characters characters = characters_of(text)
+    cdef const uint8_t* bits = &kept[0]
+    places = zeroed_numbers("q", characters.n + 1)
+    cdef int64_t[::1] out = places
+    with nogil:
+        if characters.kind == 1:
+            write_places(<const uint8_t*> characters.data, characters.n, bits, &out[0])
+        elif characters.kind == 2:
+            write_places(<const uint16_t*> characters.data, characters.n, bits, &out[0])
+        else:
+            write_places(<const uint32_t*> characters.data, characters.n, bits, &out[0])
+    return places
+
+
+cdef void write_places(
+    const Unit* text, Py_ssize_t n, const uint8_t* kept, int64_t* out
+) noexcept nogil:
+    cdef Py_ssize_t at, place = 0
+    for at in range(n):
+        out[at] = place
+        place += 1 if contains(kept, text[at]) else utf8_width(text[at])
+    out[n] = place
 
 
 cdef inline void copy_characters(

@@ -297,7 +297,8 @@ cdef class Merger:
                 weight = HEAVY + part.n_heavy
                 self.heavy[part.n_heavy] = count
                 part.n_heavy += 1
-            memcpy(self.bytes + (place - self.places), bytes, n)
+            if n > 0:       # else there may be no bytes at all
+                memcpy(self.bytes + (place - self.places), bytes, n)
             for at in range(n):
                 place[at].token, place[at].weight = bytes[at], weight
             place[n].token, place[n].weight = NONE, 0

@@ -223,8 +223,9 @@ def test_the_first_chunks_are_made_without_libraries_that_take_long() -> None:
 
 
 CUTTING = {"array", "cutline.chunks", "cutline.counting", "cutline.counting.cutting"}
-CUTTING |= {"cutline.protocols"}
+CUTTING |= {"cutline.protocols", "cutline.counting.windows"}
 COUNTING = {"cutline.counting"}
+INTERVALS = COUNTING | {"cutline.counting.intervals", "cutline.counting.windows"}
 DECODING = {"cutline.tables.decoder"}
 # What the first call of each method imports besides kernels; those that return arrays, after numpy.
 FIRST_CALLS: dict[str, set[str]] = {
@@ -246,8 +247,8 @@ FIRST_CALLS: dict[str, set[str]] = {
     "split(TEXT, 5)": CUTTING,
     "split(TEXT, 5, 2)": CUTTING,
     "truncate(TEXT, 5)": CUTTING | {"cutline.counting.truncating", "cutline.counting.appender"},
-    "intervals(TEXT).count(1, 9)": COUNTING | {"cutline.counting.intervals"},
-    "intervals(TEXT).split_at(1, 5)": COUNTING | {"cutline.counting.intervals"},
+    "intervals(TEXT).count(1, 9)": INTERVALS,
+    "intervals(TEXT).split_at(1, 5)": INTERVALS,
     "appender(TEXT).append(TEXT)": COUNTING | {"cutline.counting.appender"},
     "prepender(TEXT).prepend(TEXT)": COUNTING | {"cutline.counting.prepender"},
     "content_hash": set(),
@@ -256,7 +257,7 @@ FIRST_CALLS_WITH_ARRAYS: dict[str, set[str]] = {
     "count_batch([TEXT, TEXT])": set(),
     "encode_to_numpy(TEXT)": set(),
     "encode_with_offsets(TEXT)": DECODING | {"cutline.pipeline", "cutline.pipeline.offsets"},
-    "intervals(TEXT).count_many([(1, 9)])": COUNTING | {"cutline.counting.intervals"},
+    "intervals(TEXT).count_many([(1, 9)])": INTERVALS,
 }
 AFTER = {"numpy": FIRST_CALLS_WITH_ARRAYS, "sys": FIRST_CALLS}
 

@@ -91,7 +91,9 @@ def encode(memory: GuardedMemory, encoder: Encoder, utf8: bytes) -> None:
 def cut(memory: GuardedMemory, encoder: Encoder, utf8: bytes) -> None:
     for max_tokens in (1, 4, 100):
         wanted, placed = Cutter(encoder, utf8), Cutter(encoder, memory.place(utf8))
-        assert placed.longest_fit(0, max_tokens) == wanted.longest_fit(0, max_tokens)
+        for goes_on in (False, True):
+            expected = wanted.longest_fit(0, max_tokens, goes_on)
+            assert placed.longest_fit(0, max_tokens, goes_on) == expected
         rows = placed.cut_all(max_tokens + 3, max_tokens - 1)
         assert rows.tolist() == wanted.cut_all(max_tokens + 3, max_tokens - 1).tolist()
         # Before the next text takes the memory.

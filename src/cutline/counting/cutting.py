@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from cutline.checks import checked_budget, need_automaton, plain_text, utf8_of
 from cutline.chunks import Chunk, checked_sizes, too_large
+from cutline.counting.windows import longest_fit
 from cutline.errors import OffsetError
 from cutline.kernels.base.chunks import make_chunks
 from cutline.kernels.cut.windows import Cutter, code_points
@@ -30,14 +31,8 @@ def split_at(encoding: TextEncoder, text: str, n: int, start: int) -> int:
     text, n, start = plain_text(text), checked_budget(n, "n"), index(start)
     if not 0 <= start <= len(text):
         raise OffsetError(f"start must be from 0 to {len(text)}, the text's length, got {start}")
-    # Upper bound in characters: no more can fit, so no more are read.
-    bound = encoding._max_normalized_bytes_of(n)
-    window = text[start : start + bound] if bound is not None else text[start:]
-    owner = utf8_of(window, start)
-    cutter = _cutter(encoding, owner)
-    byte_end = cutter.longest_fit(0, min(n, len(owner)))  # a token has at least one byte
-    cutter.close()
-    return start + (byte_end if isinstance(owner, str) else len(owner[:byte_end].decode()))
+    need_automaton(encoding)
+    return longest_fit(encoding, text, start, len(text), n)
 
 
 def split(encoding: TextEncoder, text: str, chunk_size: int, chunk_overlap: int) -> list[Chunk]:
@@ -45,7 +40,8 @@ def split(encoding: TextEncoder, text: str, chunk_size: int, chunk_overlap: int)
     text = plain_text(text)
     chunk_size, chunk_overlap = checked_sizes(chunk_size, chunk_overlap)
     owner = utf8_of(text)
-    cutter = _cutter(encoding, owner)
+    need_automaton(encoding)
+    cutter = Cutter(encoding, owner)
     most = len(owner) + 1  # more tokens than the text has; and a size may be a huge int
     rows = cutter.cut_all(min(chunk_size, most), min(chunk_overlap, most))
     cutter.close()
@@ -133,8 +129,3 @@ def _farthest_by_tails(counter: IntervalCounter, start: int, end: int, overlap: 
         if begin == start:
             return end - len(over)
         width *= 4
-
-
-def _cutter(encoding: TextEncoder, owner: str | bytes) -> Cutter:
-    need_automaton(encoding)
-    return Cutter(encoding, owner)

@@ -12,6 +12,7 @@ from cutline.checks import (
     plain_text,
     utf8_of,
 )
+from cutline.counting.windows import longest_fit
 from cutline.errors import OffsetError
 from cutline.kernels.cut.windows import Cutter
 from cutline.kernels.index.interval import Intervals
@@ -151,7 +152,7 @@ class IntervalCounter(Intervals):
         Cost: constant in ordinary text, whatever n: some microseconds. Like
         `Encoding.split_at`, linear in n if the slice never meets the text's own pieces, or
         begins or ends in a piece of many tokens, or in one whose end took a long lookahead.
-        Linear in the rest of the text if the pattern has gaps.
+        Linear in such a piece if the pattern has gaps.
 
         >>> import cutline
         >>> cutline.get_encoding("o200k_base").intervals("one two three").split_at(3, 1)
@@ -170,7 +171,7 @@ class IntervalCounter(Intervals):
         while True:
             # The tokens before this place stand for all cuts behind it.
             at, tokens = self._seek(first, n, before)
-            end = self._cut_window(at, limit, n - tokens)
+            end = longest_fit(self._encoding, self._text, at, limit, n - tokens)
             if end > at or at == first or self._count_characters(first, at) <= n:
                 return end
             before = limit = at
@@ -178,18 +179,6 @@ class IntervalCounter(Intervals):
     def _count_characters(self, first: int, last: int) -> int:
         """Count a slice given in characters."""
         return self.count(self._offset(first), self._offset(last))
-
-    def _cut_window(self, at: int, limit: int, n: int) -> int:
-        """Find the longest prefix of `text[at:limit]` that fits n tokens."""
-        bound = self._encoding._max_normalized_bytes_of(n)
-        window = self._text[at : limit if bound is None else min(limit, at + bound)]
-        if not window:
-            return at
-        owner = utf8_of(window)
-        cutter = Cutter(self._encoding, owner)
-        end = cutter.longest_fit(0, min(n, len(owner)))
-        cutter.close()
-        return at + (end if isinstance(owner, str) else len(owner[:end].decode()))
 
     def _count_tails(self, start: int, end: int) -> NDArray[np.int64]:
         """Count `text[at:end]` for each character after `start`, the last one first.

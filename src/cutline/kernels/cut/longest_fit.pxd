@@ -32,6 +32,7 @@ cdef struct Search:
     EncoderState* state
     const uint8_t* text
     Py_ssize_t n
+    bint goes_on                    # the text is the start of a longer one
     bint has_gaps
     Boundary* boundaries
     Py_ssize_t n_boundaries, boundary_slots

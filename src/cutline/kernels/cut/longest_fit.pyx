@@ -29,6 +29,8 @@ cdef Cut longest_fitting_prefix(
 
     Most often a window of a few bytes a token shows it. Otherwise a giant piece leaves
     it, and the window becomes what max_tokens tokens can cover at all.
+
+    Of a text that goes on after its end, NOT_FOUND: a longer one may fit.
     """
     cdef Py_ssize_t end = search.n, window = start + usual_bytes(max_tokens)
     cdef Cut cut
@@ -43,7 +45,12 @@ cdef Cut longest_fitting_prefix(
             end = upper_bound(search, start, max_tokens)
             if end < 0:
                 return no_cut(NO_MEMORY)
-    return cut_window(search, start, end, max_tokens)
+    if not search.goes_on:
+        return cut_window(search, start, end, max_tokens)
+    search.probed_end = end
+    cut = cut_window(search, start, end, max_tokens)
+    search.probed_end = NOT_FOUND
+    return cut
 
 
 cdef Py_ssize_t upper_bound(

@@ -77,9 +77,16 @@ cdef class Cutter:
         """Hand the encoder state back to the encoder; the cutter must not be used again."""
         self.encoder.release(self.owned)
 
-    def longest_fit(self, Py_ssize_t start, Py_ssize_t max_tokens):
-        """The greatest end with at most max_tokens tokens from `start`, in bytes."""
-        return self.cut_from(start, max_tokens).end
+    def longest_fit(self, Py_ssize_t start, Py_ssize_t max_tokens, bint goes_on):
+        """The greatest end with at most max_tokens tokens from `start`, in bytes.
+
+        If the text is the start of a longer one that goes on: -1, unless that has the same end.
+        """
+        cdef Cut cut
+        self.search.goes_on = goes_on
+        cut = self.cut_from(start, max_tokens)
+        self.search.goes_on = False
+        return cut.end
 
     cdef Cut cut_from(self, Py_ssize_t start, Py_ssize_t max_tokens) except *:
         cdef Cut cut

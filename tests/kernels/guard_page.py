@@ -8,11 +8,15 @@ is the first of a page that must not be read: more than a kernel may ask of real
 """
 
 import ctypes
+import json
 import mmap
 import random
 import sys
-from typing import TypeVar
+import tempfile
+from pathlib import Path
+from typing import Any, TypeVar
 
+import cutline
 from cutline.chunking.break_tables import load_tables
 from cutline.kernels.base.find import find
 from cutline.kernels.breaks.breaks import (
@@ -55,11 +59,14 @@ class GuardedMemory:
             raise OSError(ctypes.get_errno(), "mprotect failed")
 
     def place(self, text: Text) -> Text:
-        """Copy a `bytes` or an ASCII `str` to the end; it is gone when the next one is placed."""
-        n = len(text)
-        header = sys.getsizeof(text) - n - 1
-        start = self.end - n - header
-        ctypes.memmove(start, id(text), header + n)
+        """Copy a `bytes` or `str` to the end; it is gone when the next one is placed."""
+        width = 1
+        if isinstance(text, str) and text:
+            width += (max(text) > "\xff") + 2 * (max(text) > "\uffff")
+        n_bytes = width * len(text)
+        header = sys.getsizeof(text) - n_bytes - width
+        start = self.end - n_bytes - header
+        ctypes.memmove(start, id(text), header + n_bytes)
         # Never released: the memory is not the allocator's.
         ctypes.c_ssize_t.from_address(start).value = 1 << 20
         placed: Text = ctypes.cast(start, ctypes.py_object).value
@@ -121,6 +128,40 @@ def search(memory: GuardedMemory) -> None:
             assert find(memory.place(text), "<|end|>") == -1
 
 
+def word_encoding(kind: str, folder: Path) -> cutline.Encoding:
+    """A tokenizer that encodes words apart."""
+    names = ["<unk>", "\u2581", *"ab\u2581\u4e16", "\u2581a", "ab", "##a", "##b", "\u2581\u4e16"]
+    model: dict[str, Any] = {"type": kind, "unk_id": 0, "byte_fallback": False}
+    model["vocab"] = [[name, -float(at)] for at, name in enumerate(dict.fromkeys(names))]
+    splitters: list[dict[str, Any]] = [{"type": "WhitespaceSplit"}]
+    if kind == "WordPiece":
+        model = {"type": kind, "unk_token": "<unk>", "continuing_subword_prefix": "##"}
+        model["max_input_chars_per_word"] = 100
+        model["vocab"] = {name: at for at, name in enumerate(dict.fromkeys(names))}
+    else:
+        space = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always"}
+        splitters.append({**space, "split": True})
+    path = folder / f"{kind}.json"
+    splitter = {"type": "Sequence", "pretokenizers": splitters}
+    parts = {"added_tokens": [], "normalizer": {"type": "NFKC"}, "pre_tokenizer": splitter}
+    path.write_text(json.dumps({"version": "1.0", **parts, "model": model}), encoding="utf-8")
+    return cutline.load(path)
+
+
+def count_words(memory: GuardedMemory, encoding: cutline.Encoding, rng: random.Random) -> None:
+    """Texts of some looks at 64 characters, with words of one character and more at their ends."""
+    for letters in ("ab", "a\xe9", "a\u4e16", "a\U0001f600"):
+        for length in range(60, 260):
+            words = ["".join(rng.choices(letters, k=rng.choice((1, 2, 5)))) for _ in range(length)]
+            text = " ".join(words)[:length]
+            if len(text) * (4 if max(text) > "\uffff" else 1 + (max(text) > "\xff")) % ALIGNED_TO:
+                continue
+            want = encoding.count(text), encoding.encode(text), encoding.intervals(text).total
+            assert encoding.count(memory.place(text)) == want[0]
+            assert encoding.encode(memory.place(text)) == want[1]
+            assert encoding.intervals(memory.place(text)).total == want[2]
+
+
 def texts(rng: random.Random) -> list[bytes]:
     """Texts of every length in bytes, with characters of every width at their ends."""
     found = []
@@ -135,6 +176,9 @@ def walk() -> None:
     load_tables()
     memory, rng = GuardedMemory(), random.Random(61)
     search(memory)
+    with tempfile.TemporaryDirectory() as folder:
+        for kind in ("Unigram", "WordPiece"):
+            count_words(memory, word_encoding(kind, Path(folder)), rng)
     encoders = [packaged("o200k_base", bits) for bits in (DEFAULT_CACHES, SMALLEST_CACHES)]
     encoders += [whole_piece(with_bytes(tokens), (0, 0)) for tokens in TOY_TOKENS.values()]
     scanners = [build_scan_tables(pattern) for pattern in (None, r"\p{L}+!|\d{2}|\s+$")]

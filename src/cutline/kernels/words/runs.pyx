@@ -95,7 +95,7 @@ cdef inline void find_edges(
             edges &= edges - 1
         at += LOOKED_AT
     runs.count = min(RUNS, n_edges >> 1)
-    if runs.count and runs.edges[2 * runs.count - 2] + LOADED > n:
+    while runs.count and runs.edges[2 * runs.count - 2] + LOADED > n:
         runs.count -= 1
 
 

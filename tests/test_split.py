@@ -228,6 +228,7 @@ def test_a_cut_within_a_piece_after_which_all_pieces_are_others() -> None:
         ("a*b|a|(?s:.)", "a" * 200_000),
         ("[ab]+x|[ab]|(?s:.)", "ab" * 100_000),
         (r"\p{L}+|(?:\s*\n){2}|\s|[^\s\p{L}]+", " " * 100_000),
+        (r"\S+", "ab" * 100_000),
     ],
 )
 def test_patterns_that_look_far_ahead_cost_no_more_than_windows(pat_str: str, text: str) -> None:

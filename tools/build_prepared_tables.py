@@ -30,6 +30,7 @@ def build() -> dict[str, bytes]:
         tables = build_bpe_tables(vocabulary).arrays
         assert tables["non_monotone"] is None
         automaton = compile_pattern(spec.pat_str)
+        assert not automaton.has_gaps
         wrong = np.flatnonzero(vocabulary.ids != np.arange(len(vocabulary)))
         n_dense = int(wrong[0]) if wrong.size else len(vocabulary)
         fields = {
@@ -42,7 +43,7 @@ def build() -> dict[str, bytes]:
             "block_classes": len(automaton.block_class),
             "n_transitions": len(automaton.transitions),
             "stride": automaton.stride,
-            "has_gaps": int(automaton.has_gaps),
+            "has_gaps": 0,
         }
         arrays = {
             **{name: tables[name] for name in ("left", "right", "beginnings", "endings")},

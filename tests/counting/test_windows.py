@@ -32,6 +32,32 @@ def test_windows_do_not_change_a_cut(
         assert encoding.intervals(text).split_at(start, n) == expected
 
 
+@short_or_long("n_texts", 12, 600)
+@pytest.mark.parametrize(
+    "pat_str", [r"\S+", r"b+", r"\p{L}+", r"[ab]+(?!\S)|c", r"a+c|[^a ]+", None]
+)
+def test_long_pieces_of_patterns_that_leave_out_characters(
+    pat_str: str | None, n_texts: int
+) -> None:
+    rng = random.Random(pat_str)
+    for _ in range(n_texts):
+        encoding = encoding_of(random_ranks(rng, b"abc"), pat_str)
+        letters = rng.choices(["a", "b", "c", "ab", "é", "日"], k=3) * 40 + [" ", "\n"]
+        text = "".join(rng.choices(letters, k=400))
+        start, n = rng.randint(0, 20), rng.randint(1, 9)
+        counts = [encoding.count(text[start:end]) for end in range(start, len(text) + 1)]
+        expected = max(start + at for at, tokens in enumerate(counts) if tokens <= n)
+        assert encoding.split_at(text, n, start) == expected
+        assert encoding.intervals(text).split_at(start, n) == expected
+        at = 0
+        for chunk in encoding.split(text[:150], n + 3):
+            assert (chunk.start_index, chunk.end_index) == (
+                at,
+                encoding.split_at(text[:150], n + 3, at),
+            )
+            at = chunk.end_index
+
+
 def test_what_follows_is_not_read_though_a_pattern_has_gaps(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

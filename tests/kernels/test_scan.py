@@ -172,10 +172,10 @@ def test_what_no_scanner_can_run_on_is_refused() -> None:
     *arrays, stride = build_scan_tables(None).arrays
     classes, index, blocks, transitions = map(np.asarray, arrays)
     with pytest.raises(ValueError, match="class tables do not cover all code points"):
-        ScanTables(classes[:127].copy(), index, blocks, transitions, stride, False)
+        ScanTables(classes[:127].copy(), index, blocks, transitions, stride, None)
     with pytest.raises(ValueError, match="class tables do not cover all code points"):
-        ScanTables(classes, index[:-1].copy(), blocks, transitions, stride, False)
+        ScanTables(classes, index[:-1].copy(), blocks, transitions, stride, None)
     with pytest.raises(ValueError, match="an automaton needs a dead and a start state"):
-        ScanTables(classes, index, blocks, transitions[:stride].copy(), stride, False)
+        ScanTables(classes, index, blocks, transitions[:stride].copy(), stride, None)
     with pytest.raises(ValueError, match="an automaton needs a dead and a start state"):
-        ScanTables(classes, index, blocks[:0].copy(), transitions, stride, False)
+        ScanTables(classes, index, blocks[:0].copy(), transitions, stride, None)

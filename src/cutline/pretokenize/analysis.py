@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.pretokenize.charset import CODE_POINTS, CharSet
-from cutline.pretokenize.compiled import ACCEPT_HERE, BLOCK_SIZE, meets_match
+from cutline.pretokenize.compiled import ACCEPT_HERE, BLOCK_SIZE, Automaton, meets_match
 from cutline.pretokenize.store import compile_pattern
 
 __all__ = ["Tables"]
@@ -23,14 +23,14 @@ class Tables:
         end: the number of the end of the text, as a class.
 
     Args:
-        pattern: as for `compile_pattern`.
+        pattern: as for `compile_pattern`, or what that returned.
     """
 
     targets: NDArray[np.int64]
     accepts: NDArray[np.int64]
 
-    def __init__(self, pattern: str) -> None:
-        automaton = compile_pattern(pattern)
+    def __init__(self, pattern: str | Automaton) -> None:
+        automaton = compile_pattern(pattern) if isinstance(pattern, str) else pattern
         entries = automaton.transitions.reshape(-1, automaton.stride).astype(np.int64)
         self.accepts = entries & 3
         self.targets = (entries >> 2) // automaton.stride
@@ -47,6 +47,10 @@ class Tables:
         scalars = np.concatenate((self._class_of[:0xD800], self._class_of[0xE000:]))
         symbols |= self._class_of[0xD800] in scalars
         return meets_match(self.targets, self.accepts, symbols)
+
+    def begins_match(self) -> NDArray[np.uint8]:
+        """Return for each class 1 if a match is certain to begin with it, where none goes on."""
+        return self.meets_match()[START, : self.end].astype(np.uint8)
 
     def is_dead(self) -> NDArray[np.bool_]:
         """Return for each state and class whether no match is possible any more."""

@@ -46,7 +46,7 @@ class Neighbours:
             self.n_classes = tables.end
             self._class_of = tables.class_of(np.arange(CODE_POINTS)).astype(np.uint16)
             self.apart = _never_joined(tables)
-            self.in_pieces = tables.meets_match()[START, : tables.end]
+            self.in_pieces = tables.begins_match().astype(bool)
             return
         certain: _Matrix = np.ones((1, 1), dtype=bool)  # nothing changes if the text is cut here
         for one in splittings:

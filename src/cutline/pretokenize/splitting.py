@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from cutline.errors import UnsupportedPatternError
 from cutline.kernels.scan.scan import ScanTables
 from cutline.kernels.words.splitting import MOST_STAGES, PieceSplitter
+from cutline.pretokenize.analysis import Tables
 from cutline.pretokenize.compiled import Automaton
 from cutline.pretokenize.pattern import Chars, parse_pattern
 from cutline.pretokenize.store import compile_pattern
@@ -257,5 +258,5 @@ def scan_tables_of(automaton: Automaton) -> ScanTables:
         automaton.block_class,
         automaton.transitions,
         automaton.stride,
-        automaton.has_gaps,
+        Tables(automaton).begins_match() if automaton.has_gaps else None,
     )

@@ -131,9 +131,10 @@ def load(file: str) -> tuple[BpeTables, ScanTables]:
     automaton = {name: arrays.pop(name) for name in scan_names}
     build.fill_tables(arrays)
     sizes = {name: fields[name] for name in ("max_token_bytes", "max_unreachable_bytes")}
+    # No packaged pattern has gaps.
     return (
         BpeTables({"non_monotone": None} | sizes | arrays),
-        ScanTables(**automaton, stride=fields["stride"], has_gaps=bool(fields["has_gaps"])),
+        ScanTables(**automaton, stride=fields["stride"], in_pieces=None),
     )
 
 

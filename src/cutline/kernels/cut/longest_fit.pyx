@@ -16,7 +16,7 @@ from cutline.kernels.base.common cimport (
 from cutline.kernels.bpe.bpe cimport find_token, has_closed_boundaries, next_closed_boundary
 from cutline.kernels.bpe.prefixes cimport count_prefixes, prefix_tokens, token_upper_bound
 from cutline.kernels.encode.batches cimport LEAST_STREAMED, Batch, count_batch, fill_batch
-from cutline.kernels.scan.scan cimport Scanner, accepted_end, accepts_end, scan_piece, step
+from cutline.kernels.scan.scan cimport Scanner, accepted_end, accepts_end, next_class, scan_piece, step
 
 cdef enum:
     DIRECT_BYTES = 48       # windows up to this are tried cut by cut
@@ -41,11 +41,13 @@ cdef Cut longest_fitting_prefix(
         search.probed_end = NOT_FOUND
         if cut.end != NOT_FOUND:
             return cut
-        if not search.has_gaps:
+        if search.has_gaps:
+            end = upper_bound_with_gaps(search, start, max_tokens)
+        else:
             end = upper_bound(search, start, max_tokens)
-            if end < 0:
-                return no_cut(NO_MEMORY)
-    if not search.goes_on:
+        if end < 0:
+            return no_cut(NO_MEMORY)
+    if end < search.n or not search.goes_on:
         return cut_window(search, start, end, max_tokens)
     search.probed_end = end
     cut = cut_window(search, start, end, max_tokens)
@@ -71,7 +73,27 @@ cdef Py_ssize_t upper_bound(
         )
         if end < 0:
             return NO_MEMORY
+    if search.goes_on and end > search.n - search.bpe.max_token_bytes:
+        return search.n     # a token may go on beyond what is seen
     return character_start(search, end)
+
+
+cdef Py_ssize_t upper_bound_with_gaps(
+    const Search* search, Py_ssize_t start, Py_ssize_t max_tokens
+) noexcept nogil:
+    """The same where some characters are in no piece: the bytes of others are all in tokens."""
+    cdef Py_ssize_t at = start, before = start, left = search.n, width
+    if max_tokens < left // search.bpe.max_token_bytes:
+        left = max_tokens * search.bpe.max_token_bytes
+    while at < search.n:
+        before = at
+        width = search.source.scanner.in_pieces[
+            next_class(search.source.scanner, search.text, &at)
+        ] * (at - before)
+        if width > left:
+            return before
+        left -= width
+    return at
 
 
 cdef Cut cut_window(

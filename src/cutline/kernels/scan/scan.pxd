@@ -17,6 +17,8 @@ cdef struct Scanner:
     uint16_t stream_start           # the state after nothing
     const uint32_t* lane_table      # of the scan by lanes, or NULL
     const uint8_t* lane_ends        # by state: what the end of a text decides, as an entry does
+    const uint8_t* in_pieces        # by class: whether such a character is in a piece of any text;
+                                    # NULL: all are
 
 # What a step of the stream says. docs/scanning.md: "The branchless scan".
 cdef enum:
@@ -33,6 +35,7 @@ cdef class ScanTables:
     cdef const uint16_t[:, :, ::1] stream_states
     cdef const uint8_t[:, :, ::1] stream_flags
     cdef readonly object lane_table, lane_ends
+    cdef const uint8_t[::1] in_pieces
     cdef readonly bint has_gaps
 
 

@@ -11,7 +11,7 @@ class ScanTables:
         block_class: NDArray[np.uint8],
         transitions: NDArray[np.uint32],
         stride: int,
-        has_gaps: bool,
+        in_pieces: NDArray[np.uint8] | None,
     ) -> Self: ...
     @property
     def arrays(self) -> tuple[Any, Any, Any, Any, int]: ...

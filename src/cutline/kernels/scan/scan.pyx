@@ -30,23 +30,28 @@ cdef class ScanTables:
         const uint8_t[::1] block_class not None,
         const uint32_t[::1] transitions not None,
         uint32_t stride,
-        bint has_gaps,
+        const uint8_t[::1] in_pieces,
     ):
         cdef const uint32_t[::1] lane_entries
         cdef const uint8_t[::1] lane_ends
         if ascii_class.shape[0] != 128 or block_index.shape[0] != 0x110000 >> 6:
             raise ValueError("class tables do not cover all code points")
+        if in_pieces is not None and in_pieces.shape[0] != stride - 1:
+            raise ValueError("it is not said for each class whether it is in pieces")
         if block_class.shape[0] == 0 or transitions.shape[0] < 2 * stride or stride == 0:
             raise ValueError("an automaton needs a dead and a start state")
         self.arrays = (ascii_class, block_index, block_class, transitions, stride)
+        self.in_pieces = in_pieces
         self.scanner.ascii_class = &ascii_class[0]
         self.scanner.block_index = &block_index[0]
         self.scanner.block_class = &block_class[0]
         self.scanner.transitions = &transitions[0]
         self.scanner.start_state = stride
         self.scanner.end_class = stride - 1
-        self.has_gaps = has_gaps
-        if not has_gaps and 2 * transitions.shape[0] <= STREAM_ENTRIES:
+        self.has_gaps = in_pieces is not None
+        if self.has_gaps:
+            self.scanner.in_pieces = &in_pieces[0]
+        elif 2 * transitions.shape[0] <= STREAM_ENTRIES:
             self.stream_states, self.stream_flags = stream_of(transitions, stride)
             self.scanner.stream_states = &self.stream_states[0, 0, 0]
             self.scanner.stream_flags = &self.stream_flags[0, 0, 0]

@@ -58,7 +58,7 @@ def check(rng: random.Random, encoding: Encoding, text: str, size: int, **option
         else:
             assert isinstance(finder._plain, PlainFinder)
         stream = ChunkStream(rules)
-        runs = [finder.next_chunks(0, len(text), 0)]
+        runs = [finder.next_chunks(0, 0, len(text), 0)]
         n_searches += runs[0] is None
         found.append([*stream.chunks(finder, 0, len(text), final=True)])
     assert found[0] == found[1]

@@ -228,8 +228,8 @@ cdef Py_ssize_t longest_whole(
 
     Begins with the units of the chunk; NO_MEMORY: there is none for them.
     """
-    cdef Py_ssize_t longest = longest_nearby(limit, 1, start, bound), end, tokens = limit.n
-    if longest == NOT_FOUND:
+    cdef Py_ssize_t longest = longest_nearby(limit, 1, start, start, bound), end, tokens = limit.n
+    if longest <= start:
         return NOT_FOUND
     if not begin_units(units, places, start, longest):
         return NO_MEMORY

@@ -104,13 +104,13 @@ class ChunkFinder:
             self._plain = PlainFinder(text, counter, others, rules, offset, end_name, sending)
         elif (
             is_plain
-            and not (others or rules.stable or sending or rules.chunk_overlap)
+            and not (others or rules.stable or sending)
             and isinstance(counter, CutsAtBreaks)
         ):
             self._plain = PlainFinder(text, counter, (), rules, offset, end_name)
         elif (
             rules.is_plain
-            and not (rules.chunk_overlap or others or rules.stable)
+            and not (others or rules.stable)
             and isinstance(counter, IntervalCounter)
             and all(map(is_known, rules.levels))
         ):

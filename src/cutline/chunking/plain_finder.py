@@ -42,6 +42,7 @@ Elsewhere = Callable[[int, int], tuple[int, int, str]]
 """From a chunk's start and the end of the longest fitting prefix to best end, tokens, level."""
 
 _NOWHERE = -1
+_MOST_WAITS = 64
 _NONE = memoryview(array("q"))
 _KNOWN = (ParagraphLevel, LineLevel, SentenceLevel, WordLevel, GraphemeLevel, CharacterLevel)
 
@@ -51,7 +52,15 @@ class CutsAtBreaks(Protocol):
     """A counter that has a kernel of its own for this, by one limit and at the last breaks."""
 
     def cut_at_breaks(
-        self, start: int, until: int, n: int, min_fill: float, kinds: array[int], /
+        self,
+        start: int,
+        floor: int,
+        until: int,
+        n: int,
+        min_fill: float,
+        kinds: array[int],
+        overlap: Overlap | None,
+        /,
     ) -> tuple[memoryview, int]:
         """See `kernels.breaks.best_break.cut_at_breaks`."""
 
@@ -121,6 +130,8 @@ class PlainFinder:
         self._offset = offset
         # A chunk that ends at no break: its start, and the end of the longest fitting prefix.
         self._stuck = (_NOWHERE, _NOWHERE)
+        # Where one chunk after another needs a longer search, most of them are not looked for here.
+        self._lost = self._wait = 0
 
     def chunks(
         self, start: int, floor: int, until: int, index: int, elsewhere: Elsewhere
@@ -135,6 +146,9 @@ class PlainFinder:
             elsewhere: finds the best cut at the other levels. It is called at most once, and
                 first, so that no chunk is lost if it raises.
         """
+        if self._wait > 0:
+            self._wait -= 1
+            return None
         rows, sent, names = _NONE, array("q"), self._names
         stuck, fit_end = self._stuck
         if stuck != floor:
@@ -150,7 +164,9 @@ class PlainFinder:
             rows = memoryview(first)
         self._stuck = (_NOWHERE, _NOWHERE)
         if not rows:
+            self._wait, self._lost = self._lost, min(2 * self._lost + 1, _MOST_WAITS)
             return None
+        self._lost = 0
         if fit_end != _NOWHERE:
             self._stuck = (rows[-3], fit_end)
         tokens_sent = None if self._sending is None else sent
@@ -167,10 +183,14 @@ class PlainFinder:
         """
         counter, sending, more = self._counter, self._sending, array("q")
         if not isinstance(counter, IntervalCounter):
-            return counter.cut_at_breaks(floor, until, self._size, self._min_fill, self._kinds)
+            return counter.cut_at_breaks(
+                start, floor, until, self._size, self._min_fill, self._kinds, self._overlap
+            )
         if self._outline is not None:
-            size, places = self._size, self._outline.places
-            rows = cut_at_places(counter, places, floor, until, size, self._min_fill, self._kinds)
+            rows = cut_at_places(
+                counter, self._outline.places, start, floor, until, self._size, self._min_fill,
+                self._kinds, self._overlap,
+            )  # fmt: skip
             return rows, _NOWHERE
         rows, fit_end = cut_at_breaks(
             counter, start, floor, until, self._size, self._min_fill, self._kinds, self._stable,

@@ -1,7 +1,7 @@
 """The search for the end of one chunk."""
 
 from cutline.kernels.base.common cimport int64_t
-from cutline.kernels.breaks.overlaps cimport Measure
+from cutline.kernels.breaks.overlaps cimport Cutting
 from cutline.kernels.breaks.stable cimport Candidates
 from cutline.kernels.encode.batches cimport OwnedState
 from cutline.kernels.index.interval cimport Intervals
@@ -12,9 +12,6 @@ from cutline.kernels.index.text_index cimport Query, TextIndex
 cdef enum:
     FITS = 1
     DOES_NOT = 0
-
-cdef enum:
-    MOST_CUTS = 256             # at a time
 
 # Units.
 cdef enum:
@@ -44,17 +41,19 @@ cdef struct Break:
     int place                   # of its kind among those asked for; after them: the text's end
     Py_ssize_t longest          # without an end: the end of the longest that fits
 
-# How a text is cut.
-cdef struct BreakCut:
-    Limit* limits
-    int n_limits
-    Candidates candidates
-    double min_fill
-    const int* kinds
-    int n_kinds
-    bint stable
-    Py_ssize_t longest          # of the last chunk that was looked for; see `best_break`
-    LimitEnd to                 # of slices that an overlap may share
+
+cdef class BreakCut(Cutting):
+    cdef Limit* limits
+    cdef int n_limits
+    cdef Candidates candidates
+    cdef double min_fill
+    cdef const int[::1] held
+    cdef const int* kinds
+    cdef int n_kinds
+    cdef bint stable
+    cdef Py_ssize_t longest     # of the last chunk that was looked for; see `best_break`
+    cdef object renew           # see `cut_at_breaks`
+    cdef LimitEnd to            # of slices that an overlap may share
 
 
 cdef object take_limit(Limit* limit, Intervals counter, Py_ssize_t most)
@@ -69,14 +68,10 @@ cdef int fits(
 cdef bint counted(
     Limit* limit, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* tokens
 ) noexcept nogil
-cdef int begin_cut(
-    BreakCut* cut, const int[::1] kinds, int n_limits, double min_fill, bint stable
-) except -1
-cdef void begin_measure(Measure* measure, BreakCut* cut) noexcept
 cdef Py_ssize_t begin_limit_to(
     LimitEnd* to, Limit* limit, Py_ssize_t start, Py_ssize_t end
 ) noexcept nogil
 cdef Py_ssize_t limit_fits_to(
     const LimitEnd* to, Limit* limit, Py_ssize_t start, Py_ssize_t most
 ) noexcept nogil
-cdef Py_ssize_t tokens_between(Limit* limit, Py_ssize_t start, Py_ssize_t end) noexcept nogil
+cdef Py_ssize_t tokens_within(Limit* limit, Py_ssize_t start, Py_ssize_t end) noexcept nogil

@@ -1,8 +1,12 @@
 from array import array
 from collections.abc import Callable, Sequence
+from typing import Self
 
-from cutline.kernels.breaks.overlaps import Overlap
+from cutline.kernels.breaks.overlaps import Cutting, Overlap
 from cutline.kernels.index.interval import Intervals
+
+class BreakCut(Cutting):
+    def __new__(cls, kinds: array[int], n_limits: int, min_fill: float, stable: bool) -> Self: ...
 
 def cut_at_breaks(
     counter: Intervals,

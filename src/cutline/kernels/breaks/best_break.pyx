@@ -6,8 +6,6 @@ longer finds both.
 Guarded by tests/chunking/test_choice.py.
 """
 
-from cutline.kernels.base.memory import zeroed_numbers
-
 from libc.math cimport ceil
 from libc.stdlib cimport calloc, free
 
@@ -20,9 +18,7 @@ from cutline.kernels.breaks.wrapping cimport LINES
 from cutline.kernels.encode.batches cimport OwnedState
 from cutline.kernels.index.bitmaps cimport SAFE, next_bit
 from cutline.kernels.index.interval cimport Intervals
-from cutline.kernels.breaks.overlaps cimport (
-    ADDS_NOTHING, Measure, Overlap, Starts, free_starts, next_row,
-)
+from cutline.kernels.breaks.overlaps cimport ADDS_NOTHING, Cutting, Overlap, cut_rows
 from cutline.kernels.index.slices cimport (
     SafePoint, begin_to, count_slice, fits_to, flush, forget_row, seek, start_query,
 )
@@ -31,7 +27,7 @@ from cutline.kernels.index.text_index cimport Query, TextIndex, byte_at
 cdef enum:
     FAR = 256                   # characters between two safe split points
     NEAR = 64                   # of them to be tried one by one
-    SCANNED = 16                # characters, for each one of a chunk that shares some of them
+    SCANNED = 4                 # characters, for each one of a chunk that shares some of them
     SCANNED_AT_LEAST = 4096     # ... or what a pass from the chunk's end costs, too
 
 
@@ -65,23 +61,8 @@ def cut_at_breaks(
         kind of boundary. Then the longest end of that chunk, if it is known and has no
         overlap; else -1.
     """
-    cdef Py_ssize_t row = 0, end = NOT_FOUND
+    cdef BreakCut cut = BreakCut(kinds, 1 + len(further), min_fill, stable)
     cdef int place
-    cdef int64_t last[3]
-    cdef BreakCut cut
-    cdef Measure measure
-    cdef Starts starts
-    memset(&starts, 0, sizeof(starts))
-    cuts = zeroed_numbers("q", 4 * MOST_CUTS)
-    cdef int64_t[::1] rows = cuts
-    if not (0 <= floor and (overlap is None or 0 <= start <= floor <= counter.index.text.n)):
-        raise ValueError(f"0 <= start <= floor <= length must hold, got {start} and {floor}")
-    until = min(until, counter.index.text.n)
-    begin_cut(&cut, kinds, 1 + <int> len(further), min_fill, stable)
-    begin_measure(&measure, &cut)
-    cut.limits = <Limit*> calloc(cut.n_limits, sizeof(Limit))
-    if cut.limits == NULL:
-        raise MemoryError("no memory for the limits of chunks")
     taken = [take_limit(cut.limits, counter, n)]
     for place, (one, most) in enumerate(further, start=1):
         if isinstance(one, Intervals):
@@ -91,84 +72,79 @@ def cut_at_breaks(
             cut.limits[place].index = cut.limits.index
             cut.limits[place].n = most
     try:
-        with nogil:
-            last[0] = start
-            last[1] = floor
-            last[2] = tokens_between(cut.limits, start, floor) if overlap is not None else 0
-            while last[1] < until and row < MOST_CUTS and last[2] >= 0:
-                if renew is not None:
-                    with gil:
-                        if not renewed(cut.limits, cut.n_limits, renew(last[1])):
-                            end = cut.longest = NOT_FOUND
-                            break
-                end = next_row(
-                    overlap, &starts, &measure, &counter.index.text, last, last[1], &rows[4 * row]
-                )
-                if end < 0:
-                    break
-                last[0] = rows[4 * row]
-                last[1] = rows[4 * row + 1]
-                last[2] = rows[4 * row + 2]
-                row += 1
+        cut.renew = renew
+        rows, status = cut_rows(
+            cut, &counter.index.text, overlap, start, floor, until, renew is not None
+        )
     finally:
-        free_candidates(&cut.candidates)
-        free_starts(&starts)
-        free(cut.limits)
         for one, owned in taken:
             give_back(one, owned)
-    if end == NO_MEMORY:
+    if status == NO_MEMORY:
         raise MemoryError("no memory for the places that a chunk may start or end at")
-    return cuts[:4 * row], cut.longest if overlap is None else NOT_FOUND
+    return rows, cut.longest if overlap is None and status == NOT_FOUND else NOT_FOUND
 
 
-cdef int begin_cut(
-    BreakCut* cut, const int[::1] kinds, int n_limits, double min_fill, bint stable
-) except -1:
-    cdef int place
-    memset(cut, 0, sizeof(cut[0]))
-    for place in range(kinds.shape[0]):
-        need_kind(kinds[place])
-    cut.n_kinds = <int> kinds.shape[0]
-    cut.kinds = &kinds[0] if cut.n_kinds > 0 else NULL
-    cut.n_limits = n_limits
-    cut.min_fill = min_fill
-    cut.stable = stable
-    cut.longest = NOT_FOUND
-    return 0
+cdef class BreakCut(Cutting):
+    """A text that is cut at breaks; its limits are to be taken."""
 
+    def __cinit__(
+        self, const int[::1] kinds not None, int n_limits, double min_fill, bint stable
+    ):
+        cdef int place
+        for place in range(kinds.shape[0]):
+            need_kind(kinds[place])
+        self.held = kinds
+        self.n_kinds = <int> kinds.shape[0]
+        self.kinds = &kinds[0] if self.n_kinds > 0 else NULL
+        self.n_limits = n_limits
+        self.min_fill = min_fill
+        self.stable = stable
+        self.limits = <Limit*> calloc(n_limits, sizeof(Limit))
+        if self.limits == NULL:
+            raise MemoryError("no memory for the limits of chunks")
 
-cdef void begin_measure(Measure* measure, BreakCut* cut) noexcept:
-    measure.by = cut
-    measure.find_end = find_end
-    measure.begin_to = begin_slices
-    measure.fits_to = slice_fits
+    def __dealloc__(self):
+        free_candidates(&self.candidates)
+        free(self.limits)
 
+    cdef Py_ssize_t find_end(
+        self, Py_ssize_t start, Py_ssize_t floor, int64_t* row
+    ) noexcept nogil:
+        cdef Break found = chosen_break(
+            self.limits, self.n_limits, &self.candidates, start, floor, self.min_fill, self.kinds,
+            self.n_kinds, self.stable,
+        )
+        self.longest = found.longest if found.end == NOT_FOUND else NOT_FOUND
+        row[1] = found.end
+        row[2] = found.tokens
+        row[3] = found.place
+        return found.end
 
-cdef Py_ssize_t find_end(
-    void* by, Py_ssize_t start, Py_ssize_t floor, int64_t* row
-) noexcept nogil:
-    cdef BreakCut* cut = <BreakCut*> by
-    cdef Break found = chosen_break(
-        cut.limits, cut.n_limits, &cut.candidates, start, floor, cut.min_fill, cut.kinds,
-        cut.n_kinds, cut.stable,
-    )
-    cut.longest = found.longest if found.end == NOT_FOUND else NOT_FOUND
-    row[1] = found.end
-    row[2] = found.tokens
-    row[3] = found.place
-    return found.end
+    cdef bint begin_chunk(self, Py_ssize_t start) except -1:
+        """Set the last limits to those of the next chunk, if they are known."""
+        cdef object last = self.renew(start)
+        cdef int one
+        if last is None:
+            return False
+        one = self.n_limits - <int> len(last)
+        for most, known_from in last:
+            if most < 0:
+                return False
+            self.limits[one].n = most
+            self.limits[one].known_from = known_from
+            one += 1
+        return True
 
+    cdef Py_ssize_t begin_to(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+        return begin_limit_to(&self.to, self.limits, start, end)
 
-cdef Py_ssize_t begin_slices(void* by, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
-    cdef BreakCut* cut = <BreakCut*> by
-    return begin_limit_to(&cut.to, cut.limits, start, end)
+    cdef Py_ssize_t fits_to(
+        self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t most
+    ) noexcept nogil:
+        return limit_fits_to(&self.to, self.limits, start, most)
 
-
-cdef Py_ssize_t slice_fits(
-    void* by, Py_ssize_t start, Py_ssize_t end, Py_ssize_t most
-) noexcept nogil:
-    cdef BreakCut* cut = <BreakCut*> by
-    return limit_fits_to(&cut.to, cut.limits, start, most)
+    cdef Py_ssize_t tokens_between(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+        return tokens_within(self.limits, start, end)
 
 
 cdef Py_ssize_t begin_limit_to(
@@ -197,25 +173,10 @@ cdef Py_ssize_t limit_fits_to(
     return fit
 
 
-cdef Py_ssize_t tokens_between(Limit* limit, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+cdef Py_ssize_t tokens_within(Limit* limit, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
     """The tokens of a slice, or UNKNOWN."""
     cdef Py_ssize_t tokens
     return tokens if counted(limit, start, end, &tokens) else UNKNOWN
-
-
-cdef bint renewed(Limit* limits, int n_limits, object last) except -1:
-    """Set the last limits to those of the next chunk. Returns whether they are known."""
-    cdef int one
-    if last is None:
-        return False
-    one = n_limits - <int> len(last)
-    for most, known_from in last:
-        if most < 0:
-            return False
-        limits[one].n = most
-        limits[one].known_from = known_from
-        one += 1
-    return True
 
 
 cdef object take_limit(Limit* limit, Intervals counter, Py_ssize_t most):

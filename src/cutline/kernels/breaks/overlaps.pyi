@@ -1,6 +1,8 @@
 from array import array
 from typing import Self
 
+class Cutting: ...
+
 class Overlap:
     def __new__(
         cls,

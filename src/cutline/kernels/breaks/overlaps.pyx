@@ -6,16 +6,58 @@ Guarded by tests/chunking/test_overlaps.py.
 
 from libc.stdlib cimport free
 
-from cutline.kernels.base.common cimport NO_MEMORY, NOT_FOUND, grow
+from cutline.kernels.base.memory import zeroed_numbers
+
+from cutline.kernels.base.common cimport (
+    INTERRUPTED, NO_MEMORY, NOT_FOUND, UNKNOWN, grow, memset,
+)
+from cutline.kernels.base.signals cimport Watch, is_interrupted, raise_pending
 from cutline.kernels.breaks.breaks cimport GRAPHEME, SENTENCE, last_break, need_kind, says_any
 from cutline.kernels.breaks.graphemes cimport is_grapheme_boundary
 from cutline.kernels.breaks.sentences cimport Walk, begin_sentences, next_sentence
 from cutline.kernels.breaks.wrapping cimport LINES
 
 cdef enum:
+    MOST_ROWS = 256             # at a time
+
+cdef enum:
     ALL_FIT = 0
     IS_OVER = 1                 # stepping ends here
     WIDER = 4
+
+
+cdef class Cutting:
+    """A text that is being cut: counts its slices, and finds where chunks end."""
+
+    cdef bint begin_chunk(self, Py_ssize_t start) except -1:
+        """Get ready for a chunk. Returns whether it can be cut here."""
+        return True
+
+    cdef Py_ssize_t find_end(
+        self, Py_ssize_t start, Py_ssize_t floor, int64_t* row
+    ) noexcept nogil:
+        """Find where a chunk from `start` ends, after `floor`; fill the row but for its start.
+
+        Returns the end; ADDS_NOTHING; NOT_FOUND, where that takes a longer search; or another
+        status.
+        """
+        return NOT_FOUND
+
+    cdef Py_ssize_t begin_to(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+        """Get ready to count slices that end at `end` and begin after `start`. Returns a status."""
+        return 0
+
+    cdef Py_ssize_t fits_to(
+        self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t most
+    ) noexcept nogil:
+        """Whether text[start:end] has at most so many tokens: 1, 0 or a status. UNKNOWN: so much
+        was counted up to this end that one pass over the chunk would cost less.
+        """
+        return UNKNOWN
+
+    cdef Py_ssize_t tokens_between(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+        """The tokens of a slice, or a status."""
+        return UNKNOWN
 
 
 cdef class Overlap:
@@ -75,9 +117,62 @@ cdef void free_starts(Starts* starts) noexcept nogil:
     free(starts.places)
 
 
+cdef tuple cut_rows(
+    Cutting cutting, const Characters* text,
+    Overlap overlap,            # None: chunks share nothing
+    Py_ssize_t start,           # of the chunk before; that of the first chunk, if it has none
+    Py_ssize_t floor,           # where the first chunk adds text
+    Py_ssize_t until,           # no chunk adds text from here on
+    bint renews                 # chunks begin by `begin_chunk`
+):
+    """Find chunks, many at a time. Returns their numbers, four of each; and a status, that of the
+    chunk which ends them.
+    """
+    cdef Py_ssize_t row = 0, status = 0
+    cdef int64_t last[3]
+    cdef Starts starts
+    cdef Watch watch
+    memset(&starts, 0, sizeof(starts))
+    memset(&watch, 0, sizeof(watch))
+    watch.is_on = True
+    if not (0 <= floor and (overlap is None or 0 <= start <= floor <= text.n)):
+        raise ValueError(f"0 <= start <= floor <= length must hold, got {start} and {floor}")
+    cuts = zeroed_numbers("q", 4 * MOST_ROWS)
+    cdef int64_t[::1] rows = cuts
+    until = min(until, text.n)
+    last[0] = start
+    last[1] = floor
+    last[2] = 0
+    try:
+        with nogil:
+            if overlap is not None and start < floor < until:
+                status = last[2] = cutting.tokens_between(start, floor)
+            while status >= 0 and last[1] < until and row < MOST_ROWS:
+                if renews:
+                    with gil:
+                        if not cutting.begin_chunk(last[1]):
+                            status = UNKNOWN
+                            break
+                status = next_row(
+                    overlap, &starts, cutting, text, last, last[1], &rows[4 * row]
+                )
+                if status >= 0:
+                    last[0] = rows[4 * row]
+                    last[1] = rows[4 * row + 1]
+                    last[2] = rows[4 * row + 2]
+                    row += 1
+                    if is_interrupted(&watch, CHUNK_WORK + last[1] - last[0]):
+                        status = INTERRUPTED
+    finally:
+        free_starts(&starts)
+    if status == INTERRUPTED:
+        raise_pending()
+    return cuts[:4 * row], status
+
+
 cdef Py_ssize_t next_row(
     Overlap overlap,            # None: chunks share nothing
-    Starts* starts, Measure* measure, const Characters* text,
+    Starts* starts, Cutting cutting, const Characters* text,
     const int64_t* last,        # in: start, end and tokens of the chunk before
     Py_ssize_t floor,           # in: its end
     int64_t* row                # out: start, end, tokens, place of the boundary
@@ -89,12 +184,12 @@ cdef Py_ssize_t next_row(
     cdef Py_ssize_t place, status
     starts.count = 0
     if overlap is not None and floor > last[0]:
-        status = find_starts(overlap, starts, measure, text, last)
+        status = find_starts(overlap, starts, cutting, text, last)
         if status < 0:
             return status
     for place in range(starts.count - 1, -2, -1):
         row[0] = floor if place < 0 else starts.places[place]
-        status = measure.find_end(measure.by, row[0], floor, row)
+        status = cutting.find_end(row[0], floor, row)
         if status == ADDS_NOTHING:
             continue
         if (
@@ -107,15 +202,15 @@ cdef Py_ssize_t next_row(
 
 
 cdef Py_ssize_t find_starts(
-    Overlap overlap, Starts* starts, Measure* measure, const Characters* text, const int64_t* last
+    Overlap overlap, Starts* starts, Cutting cutting, const Characters* text, const int64_t* last
 ) noexcept nogil:
     """Step back at the best level whose overlap says something. Returns a status."""
     cdef Py_ssize_t start = last[0], end = last[1], place, status
-    status = measure.begin_to(measure.by, start, end)
+    status = cutting.begin_to(start, end)
     if status < 0:
         return status
     for place in range(overlap.kinds.shape[0]):
-        status = step_back(overlap, starts, measure, text, overlap.kinds[place], last)
+        status = step_back(overlap, starts, cutting, text, overlap.kinds[place], last)
         if status < 0:
             return status
         if starts.count > 0 and (
@@ -127,7 +222,7 @@ cdef Py_ssize_t find_starts(
 
 
 cdef Py_ssize_t step_back(
-    Overlap overlap, Starts* starts, Measure* measure, const Characters* text, int kind,
+    Overlap overlap, Starts* starts, Cutting cutting, const Characters* text, int kind,
     const int64_t* last
 ) noexcept nogil:
     """Step back from break to break while the text up to the end fits the overlap; a status."""
@@ -139,32 +234,32 @@ cdef Py_ssize_t step_back(
         begin = max(start, end - width)
         starts.count = 0
         if overlap.takes_any or says_any(text, begin, end):
-            status = step_within(overlap, starts, measure, text, kind, start, begin, end)
+            status = step_within(overlap, starts, cutting, text, kind, start, begin, end)
             if status != ALL_FIT:
                 return status
         if begin == start:
             return ALL_FIT
-        status = measure.fits_to(measure.by, begin, end, overlap.most)
+        status = cutting.fits_to(begin, end, overlap.most)
         if status == 0:
-            return step_from(overlap, starts, measure, text, kind, start, begin, end)
+            return step_from(overlap, starts, cutting, text, kind, start, begin, end)
         if status < 0:
             return status
         width *= WIDER
 
 
 cdef Py_ssize_t step_within(
-    Overlap overlap, Starts* starts, Measure* measure, const Characters* text, int kind,
+    Overlap overlap, Starts* starts, Cutting cutting, const Characters* text, int kind,
     Py_ssize_t start, Py_ssize_t begin, Py_ssize_t end
 ) noexcept nogil:
     """Step to the breaks b with begin < b < end, from the last one on. ALL_FIT, IS_OVER, a status."""
     cdef Py_ssize_t place, status
     if kind & ~LINES == SENTENCE:
         return step_through_sentences(
-            overlap, starts, measure, text, kind & LINES, start, begin, end
+            overlap, starts, cutting, text, kind & LINES, start, begin, end
         )
     place = last_break(text, kind, start, begin, end - 1)
     while place != NOT_FOUND:
-        status = step_to(overlap, starts, measure, place, end)
+        status = step_to(overlap, starts, cutting, place, end)
         if status != ALL_FIT:
             return status
         place = last_break(text, kind, start, begin, place - 1)
@@ -172,7 +267,7 @@ cdef Py_ssize_t step_within(
 
 
 cdef Py_ssize_t step_through_sentences(
-    Overlap overlap, Starts* starts, Measure* measure, const Characters* text, int lines,
+    Overlap overlap, Starts* starts, Cutting cutting, const Characters* text, int lines,
     Py_ssize_t start, Py_ssize_t begin, Py_ssize_t end
 ) noexcept nogil:
     """The same for sentences, which are listed forwards: where they end depends on the beginning."""
@@ -191,14 +286,14 @@ cdef Py_ssize_t step_through_sentences(
         starts.places[at] = starts.places[n - 1 - at]
         starts.places[n - 1 - at] = place
     for at in range(n):     # those that are kept take the place of ones that were read
-        status = step_to(overlap, starts, measure, starts.places[at], end)
+        status = step_to(overlap, starts, cutting, starts.places[at], end)
         if status != ALL_FIT:
             return status
     return ALL_FIT
 
 
 cdef Py_ssize_t step_from(
-    Overlap overlap, Starts* starts, Measure* measure, const Characters* text, int kind,
+    Overlap overlap, Starts* starts, Cutting cutting, const Characters* text, int kind,
     Py_ssize_t start, Py_ssize_t place, Py_ssize_t end
 ) noexcept nogil:
     """Step on from a place that is over: usually the first break is, too. Returns a status."""
@@ -207,20 +302,20 @@ cdef Py_ssize_t step_from(
         place = last_break(text, kind, start, start, place)
         if place == NOT_FOUND:
             return ALL_FIT
-        status = step_to(overlap, starts, measure, place, end)
+        status = step_to(overlap, starts, cutting, place, end)
         if status != ALL_FIT:
             return status
         place -= 1
 
 
 cdef Py_ssize_t step_to(
-    Overlap overlap, Starts* starts, Measure* measure, Py_ssize_t place, Py_ssize_t end
+    Overlap overlap, Starts* starts, Cutting cutting, Py_ssize_t place, Py_ssize_t end
 ) noexcept nogil:
     """Step to a break. ALL_FIT; IS_OVER: the text from there is over the overlap; or a status."""
     cdef Py_ssize_t status
     if overlap.is_closed(place):
         return ALL_FIT
-    status = measure.fits_to(measure.by, place, end, overlap.most)
+    status = cutting.fits_to(place, end, overlap.most)
     if status <= 0:
         return IS_OVER if status == 0 else status
     if not grow(<void**> &starts.places, &starts.slots, starts.count + 1, sizeof(int64_t)):

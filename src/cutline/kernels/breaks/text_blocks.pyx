@@ -16,13 +16,14 @@ from cutline.kernels.base.common cimport (
 )
 from cutline.kernels.base.signals cimport Watch, is_interrupted, raise_pending
 from cutline.kernels.breaks.best_break cimport (
-    BYTES, CHARACTERS, TOKENS, BreakCut, Limit, begin_cut, begin_measure,
+    BYTES, CHARACTERS, TOKENS, BreakCut, Limit,
 )
-from cutline.kernels.breaks.overlaps cimport Measure, Overlap, Starts, free_starts, next_row
+from cutline.kernels.breaks.overlaps cimport (
+    CHUNK_WORK, Overlap, Starts, free_starts, next_row,
+)
 from cutline.kernels.base.chunks cimport (
     OwnedRows, Rows, add_row, check_type, chunks_of, chunks_of_texts,
 )
-from cutline.kernels.breaks.stable cimport free_candidates
 from cutline.kernels.encode.batches cimport EncoderState, OwnedState
 from cutline.kernels.encode.encoder cimport Block, Encoder, text_utf8
 from cutline.kernels.index.bitmaps cimport NARROW_WORDS, WIDE_WORDS
@@ -51,26 +52,24 @@ cdef class BlockCutter:
 
     cdef list encoders, states  # one for each limit that is none of a unit
     cdef BreakCut breaks
-    cdef Measure measure
+    cdef int n_limits
     cdef Counted* counted
-    cdef const int[::1] kinds
     cdef Overlap overlap
     cdef Starts starts
+    cdef Watch watch
 
     def __cinit__(
         self, list limits, double min_fill, const int[::1] kinds, bint stable, Overlap overlap
     ):
         cdef int one
+        self.watch.is_on = True
         self.encoders = []
         self.states = []
-        self.kinds = kinds
         self.overlap = overlap
-        memset(&self.starts, 0, sizeof(self.starts))
-        begin_cut(&self.breaks, kinds, <int> len(limits), min_fill, stable)
-        begin_measure(&self.measure, &self.breaks)
-        self.breaks.limits = <Limit*> calloc(self.breaks.n_limits, sizeof(Limit))
-        self.counted = <Counted*> calloc(self.breaks.n_limits, sizeof(Counted))
-        if self.breaks.limits == NULL or self.counted == NULL:
+        self.n_limits = <int> len(limits)
+        self.breaks = BreakCut(kinds, self.n_limits, min_fill, stable)
+        self.counted = <Counted*> calloc(self.n_limits, sizeof(Counted))
+        if self.counted == NULL:
             raise MemoryError("no memory for the limits of chunks")
         for one, (measure, most) in enumerate(limits):
             self.take_limit(one, measure, most)
@@ -102,11 +101,9 @@ cdef class BlockCutter:
     def __dealloc__(self):
         cdef int one
         if self.counted != NULL:
-            for one in range(self.breaks.n_limits):
+            for one in range(self.n_limits):
                 free_index(&self.counted[one].index)
         free(self.counted)
-        free(self.breaks.limits)
-        free_candidates(&self.breaks.candidates)
         free_starts(&self.starts)
 
     cdef int close(self) except -1:
@@ -123,7 +120,7 @@ cdef class BlockCutter:
         cdef int64_t last[3]
         cdef int64_t row[4]
         cdef int one
-        for one in range(self.breaks.n_limits):
+        for one in range(self.n_limits):
             if self.counted[one].state != NULL:
                 status = index_again(&self.counted[one], text)
                 if status < 0:
@@ -131,7 +128,7 @@ cdef class BlockCutter:
         last[0] = last[1] = last[2] = 0
         while last[1] < text.n:
             status = next_row(
-                self.overlap, &self.starts, &self.measure, text, last, last[1], row
+                self.overlap, &self.starts, self.breaks, text, last, last[1], row
             )
             if status < 0 or not add_row(rows, row[0], row[1], row[2], row[3]):
                 rows.n = first
@@ -139,6 +136,9 @@ cdef class BlockCutter:
             last[0] = row[0]
             last[1] = row[1]
             last[2] = row[2]
+            if is_interrupted(&self.watch, CHUNK_WORK):
+                rows.n = first
+                return INTERRUPTED
         return rows.n - first
 
 

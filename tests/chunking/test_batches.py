@@ -37,6 +37,7 @@ CHUNKERS: dict[str, Chunker] = {
     "text, lines": TextChunker("o200k_base", 16, lines="keep", line_numbers=True),
     "text, full": TextChunker("o200k_base", 16, lines="join", min_fill=1.0, boundary="character"),
     "text, overlap": TextChunker("o200k_base", 16, 4),
+    "text, overlap, stable": TextChunker("o200k_base", 16, 9, stable=True, also_fits={"bytes": 50}),
     "text, own level": TextChunker("o200k_base", 16, levels=[re.compile(r";"), "word"]),
     "text, stripped": TextChunker("o200k_base", 16, strip=True, balance=True),
     "text, apart": TextChunker("o200k_base", 16, never_across="paragraph"),
@@ -88,8 +89,8 @@ def test_a_kernel_cuts_blocks_by_plain_rules(name: str, calls: list[list[str]]) 
     assert CHUNKERS[name].chunk_batch(["one two", "", "three"]) == [
         CHUNKERS[name].chunk(text) for text in ("one two", "", "three")
     ]
-    has_kernel = list(CHUNKERS).index(name) < list(CHUNKERS).index("text, overlap")
-    assert calls == [["one two", "", "three"]] * (has_kernel and "limits, overlap" not in name)
+    has_kernel = list(CHUNKERS).index(name) < list(CHUNKERS).index("text, own level")
+    assert calls == [["one two", "", "three"]] * has_kernel
 
 
 @settings(max_examples=80, deadline=None)

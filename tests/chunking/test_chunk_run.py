@@ -27,9 +27,10 @@ def found_in(chunker: Any, parts: list[str]) -> list[Chunk | ChunkRun]:
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", [TextChunker, TokenChunker])
-def test_numbers_are_those_of_the_chunks(kind: Any, seed: int) -> None:
+@pytest.mark.parametrize("overlap", [0, 4])
+def test_numbers_are_those_of_the_chunks(kind: Any, overlap: int, seed: int) -> None:
     parts = parts_of(seed)
-    chunker = kind(O200K, 12)
+    chunker = kind(O200K, 12, overlap)
     found = found_in(chunker, parts)
     chunks = [*each_chunk(found)]
     assert chunks == [*chunker._cut("".join(parts), chunker._rules)]
@@ -43,7 +44,7 @@ def test_numbers_are_those_of_the_chunks(kind: Any, seed: int) -> None:
         index += len(few)
         expected = [(one.index, one.start_index, one.end_index, one.token_count) for one in few]
         assert run.numbers.tolist() == [number for row in expected for number in row]
-        assert (run.start, run.ends.tolist()) == (expected[0][1], [row[2] for row in expected])
+        assert [*run.lengths] == [len(one.text) for one in few]
         assert run.last == expected[-1][1:3]
         assert run.boundaries == [one.metadata["boundary"] for one in few]
         utf8, ends = run.utf8()
@@ -62,7 +63,7 @@ def test_parts_of_a_run_are_its_chunks(template: Template | None) -> None:
 
 
 def test_what_comes_one_by_one_stays_so() -> None:
-    chunker = TextChunker(O200K, 12, 4)
+    chunker = TextChunker(O200K, 12, 4, strip=True)
     found = [*chunker._chunk_parts(parts_of(2))]
     assert all(isinstance(item, Chunk) for item in found)
     assert [*each_chunk(found)] == chunker("".join(parts_of(2)))

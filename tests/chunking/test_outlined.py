@@ -58,11 +58,12 @@ def check(rng: random.Random, encoding: Encoding, text: str, size: int, **option
         else:
             assert isinstance(finder._plain, PlainFinder)
         stream = ChunkStream(rules)
-        runs = [finder.next_chunks(0, len(text), 0)]
+        runs = [finder.next_chunks(0, 0, len(text), 0)]
         n_searches += runs[0] is None
         found.append([*stream.chunks(finder, 0, len(text), final=True)])
     assert found[0] == found[1]
-    assert "".join(chunk.text for chunk in found[0]) == text
+    if "chunk_overlap" not in options:
+        assert "".join(chunk.text for chunk in found[0]) == text
     return n_searches == 1
 
 
@@ -75,7 +76,10 @@ def test_random_structures(many: int) -> None:
         fill = rng.choice((0.0, 0.25, 0.5, 1.0))
         size, boundary = rng.choice((4, 5, 9, 30, 100)), rng.choice(("grapheme", "character"))
         levels = rng.choice(((), ("line", "word"), ("paragraph", "line", "sentence", "word")))
-        n_quick += check(rng, encoding, text, size, min_fill=fill, boundary=boundary, levels=levels)
+        options: dict[str, Any] = {"min_fill": fill, "boundary": boundary, "levels": levels}
+        if rng.random() < 0.6:
+            options["chunk_overlap"] = rng.choice((1, size // 4, size // 2, size - 1))
+        n_quick += check(rng, encoding, text, size, **options)
     assert n_quick > many // 2
 
 
@@ -85,14 +89,16 @@ def test_random_vocabularies(many: int) -> None:
     for number in range(many):
         encoding = encoding_of(random_ranks(rng, b"ab \n"), SCANS[number % len(SCANS)])
         text = "".join(rng.choice("aab  \n") for _ in range(rng.randint(0, 400)))
-        check(rng, encoding, text, rng.choice((4, 8, 30)), min_fill=rng.choice((0.0, 0.5, 1.0)))
+        size, fill = rng.choice((4, 8, 30)), rng.choice((0.0, 0.5, 1.0))
+        check(rng, encoding, text, size, min_fill=fill, chunk_overlap=rng.randrange(size))
 
 
 @pytest.mark.parametrize("name", NAMED_TEXTS)
 def test_named_texts(name: str) -> None:
     rng, encoding = random.Random(name), get_encoding("cl100k_base")
     for size in (4, 7, 64):
-        check(rng, encoding, NAMED_TEXTS[name][:5_000], size)
+        for overlap in (0, size // 3):
+            check(rng, encoding, NAMED_TEXTS[name][:5_000], size, chunk_overlap=overlap)
 
 
 @settings(max_examples=100)
@@ -118,7 +124,7 @@ def test_deep_nesting(depth: int, size: int, seed: int) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"chunk_overlap": 3}, {"strip": True}, {"balance": True}, {"stable": True}, {"levels": ["x"]}],
+    [{"strip": True}, {"balance": True}, {"stable": True}, {"levels": ["x"]}],
 )
 def test_what_the_kernel_does_not_know_is_searched(options: dict[str, Any]) -> None:
     import re
@@ -134,14 +140,14 @@ def test_what_the_kernel_does_not_know_is_searched(options: dict[str, Any]) -> N
 def test_places_of_another_text_are_refused() -> None:
     counter, empty = get_encoding("o200k_base").intervals("a" * 64), array("q")
     with pytest.raises(ValueError, match="a level has fewer places than the text of 64"):
-        cut_at_places(counter, Places([b"\0" * 8], empty, empty), 0, 64, 4, 0.25, array("i"))
+        cut_at_places(counter, Places([b"\0" * 8], empty, empty), 0, 0, 64, 4, 0.25, array("i"))
     starts, ends = array("q", [5, 6]), array("q", [65, 20])
     with pytest.raises(ValueError, match="a unit ends at 65, after the text of 64"):
-        cut_at_places(counter, Places([b"\0" * 9], starts, ends), 0, 64, 4, 0.25, array("i"))
+        cut_at_places(counter, Places([b"\0" * 9], starts, ends), 0, 0, 64, 4, 0.25, array("i"))
     with pytest.raises(ValueError, match="1 starts, but 0 ends"):
         Places([], array("q", [1]), empty)
-    with pytest.raises(ValueError, match="start must be 0 or more, got -1"):
-        cut_at_places(counter, Places([], empty, empty), -1, 64, 4, 0.25, array("i"))
+    with pytest.raises(ValueError, match="0 <= start <= floor <= length must hold, got 0 and -1"):
+        cut_at_places(counter, Places([], empty, empty), 0, -1, 64, 4, 0.25, array("i"))
 
 
 def test_units_too_large_to_stay_whole_are_counted_once_for_a_chunk() -> None:

@@ -133,7 +133,7 @@ def test_what_is_raised_while_slices_are_counted_is_raised(tmp_path: Path) -> No
         lambda: counter.split_at(1, 2),
         lambda: counter.split_at(0, 2),
         lambda: counter.cut_all(2),
-        lambda: cut_words_at_breaks(counter, 0, 9, 2, 0.5, array("i")),
+        lambda: cut_words_at_breaks(counter, 0, 0, 9, 2, 0.5, array("i")),
         lambda: WordIntervals(kernel, f"ab {text}", edges + 3, _Raises()),
     ]
     for call in calls:

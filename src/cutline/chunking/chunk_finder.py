@@ -95,7 +95,9 @@ class ChunkFinder:
     ) -> None:
         """Make what finds many chunks at once, if the rules and the counter are such."""
         sending, others, outline = self._sending, self._others, self._outline
-        is_plain = rules.keeps_ends and not rules.chunk_overlap and outline is PLAIN
+        is_plain = rules.keeps_ends and outline is PLAIN
+        if rules.chunk_overlap:
+            is_plain = is_plain and sending is None and all(map(is_known, rules.overlap_levels))
         is_plain = is_plain and (sending is None or sending.is_before)
         if is_plain and isinstance(counter, IntervalCounter) and _are_indexed(others):
             self._begin_sending(0, 0)  # the same for all chunks
@@ -108,7 +110,7 @@ class ChunkFinder:
             self._plain = PlainFinder(text, counter, (), rules, offset, end_name)
         elif (
             rules.is_plain
-            and not (rules.chunk_overlap or others or rules.stable)
+            and not (others or rules.stable)
             and isinstance(counter, IntervalCounter)
             and all(map(is_known, rules.levels))
         ):
@@ -158,11 +160,11 @@ class ChunkFinder:
         """The structure of the text."""
         return self._outline
 
-    def next_chunks(self, floor: int, until: int, index: int) -> ChunkRun | None:
+    def next_chunks(self, start: int, floor: int, until: int, index: int) -> ChunkRun | None:
         """Find the chunks that `next_cut` would find, up to the first that needs a search."""
         if self._plain is None:
             return None
-        return self._plain.chunks(floor, until, index, self._elsewhere)
+        return self._plain.chunks(start, floor, until, index, self._elsewhere)
 
     def next_cut(self, start: int, floor: int, index: int = 0) -> Cut:
         """Find the chunk after the one from `start` to `floor`; for the first chunk: 0, 0.

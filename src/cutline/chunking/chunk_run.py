@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from operator import sub
 from typing import TYPE_CHECKING
 
 from cutline.chunks import Chunk
@@ -16,7 +17,7 @@ __all__ = ["ChunkRun", "each_chunk"]
 
 
 class ChunkRun:
-    """Chunks of a text, each of which begins where the one before ends.
+    """Chunks of a text, each of which begins where the one before ends, or shares text with it.
 
     Args:
         text: the text, or a window of it.
@@ -28,9 +29,10 @@ class ChunkRun:
         sent: the tokens that are sent for each, where that is more than its own.
         outline: the text's structure, which gives chunks headings and metadata; None: there is
             none, and what follows tells all.
+        floor: where the first chunk adds text.
     """
 
-    __slots__ = ("_index", "_names", "_offset", "_rows", "_text", "outline", "sent")
+    __slots__ = ("_floor", "_index", "_names", "_offset", "_rows", "_text", "outline", "sent")
 
     def __init__(
         self,
@@ -41,12 +43,14 @@ class ChunkRun:
         index: int,
         sent: Sequence[int] | None = None,
         outline: Outline | None = None,
+        floor: int = 0,
     ) -> None:
         self._text = text
         self._rows = rows
         self._names = names
         self._offset = offset
         self._index = index
+        self._floor = floor
         self.sent = sent
         self.outline = outline
 
@@ -67,12 +71,14 @@ class ChunkRun:
     def _outlined(self, outline: Outline) -> Iterator[Chunk]:
         numbers = self._rows.tolist()
         rows = zip(*(numbers[column::4] for column in range(4)), strict=True)
+        floor = self._floor
         for index, (start, end, tokens, place) in enumerate(rows, self._index):
             metadata = {"boundary": self._names[place], **outline.metadata(start, end)}
             yield make_chunk(
                 Chunk, self._text, start, end, self._offset, tokens, index,
-                outline.headings_at(start), metadata,
+                outline.headings_at(floor), metadata,
             )  # fmt: skip
+            floor = end
 
     @property
     def last(self) -> tuple[int, int]:
@@ -80,14 +86,9 @@ class ChunkRun:
         return self._rows[-4] + self._offset, self._rows[-3] + self._offset
 
     @property
-    def start(self) -> int:
-        """The start of the first chunk, in the whole text."""
-        return self._rows[0] + self._offset
-
-    @property
-    def ends(self) -> memoryview:
-        """The end of each chunk, in the whole text."""
-        return self.numbers[2::4]
+    def lengths(self) -> Iterator[int]:
+        """The characters of each chunk."""
+        return map(sub, self._rows[1::4], self._rows[::4])
 
     @property
     def numbers(self) -> memoryview:
@@ -107,8 +108,12 @@ class ChunkRun:
         """Return the chunks at these places of the run."""
         sent = None if self.sent is None else self.sent[first:until]
         rows = self._rows[4 * first : 4 * until]
-        index = self._index + first
-        return ChunkRun(self._text, rows, self._names, self._offset, index, sent, self.outline)
+        index, floor = self._index + first, self._floor
+        if first:
+            floor = self._rows[4 * first - 3]
+        return ChunkRun(
+            self._text, rows, self._names, self._offset, index, sent, self.outline, floor
+        )
 
 
 def each_chunk(found: Iterable[Chunk | ChunkRun]) -> Iterator[Chunk]:

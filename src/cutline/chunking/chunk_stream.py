@@ -62,7 +62,8 @@ class ChunkStream:
             final: the window is the rest of the text.
         """
         while True:
-            if run := finder.next_chunks(self._floor - base, until - base, self._index):
+            start, floor = self._start - base, self._floor - base
+            if run := finder.next_chunks(start, floor, until - base, self._index):
                 self._index += len(run)
                 self._start, self._floor = run.last
                 if run.outline is None:

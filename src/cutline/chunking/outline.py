@@ -1,5 +1,7 @@
 """The structure of a text during chunking: levels, units to keep whole, headings."""
 
+from __future__ import annotations
+
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -33,6 +35,7 @@ class Outline:
         self.metadata = structure.metadata
         self.cuts = structure.cuts
         self._kind_around = structure.kind_around
+        self._regions = structure.regions
         self._has_closed = any(kind in _CLOSED_KINDS for _, _, kind in structure.regions)
         self._units = structure.units
         self._starts = [start for start, _ in self._units]
@@ -43,6 +46,17 @@ class Outline:
         bitmaps = [level.little_endian() for level in self.levels]
         starts, ends = array("q", self._starts), array("q", (end for _, end in self._units))
         return Places(bitmaps, starts, ends)
+
+    @cached_property
+    def closed_regions(self) -> tuple[tuple[array[int], array[int], array[int]], bytes] | None:
+        """Where no overlap begins, for a kernel: see `Overlap`; None: it may begin anywhere."""
+        if not self._has_closed:
+            return None
+        regions = self._regions
+        starts = array("q", (start for start, _, _ in regions))
+        ends = array("q", (end for _, end, _ in regions))
+        outer = array("q", enclosing(regions))
+        return (starts, ends, outer), bytes(kind in _CLOSED_KINDS for _, _, kind in regions)
 
     @cached_property
     def _outer(self) -> list[int]:

@@ -29,18 +29,20 @@ from cutline.chunking.rules import ENDLESS, Rules
 from cutline.counting import IntervalCounter
 from cutline.kernels.breaks.best_break import cut_at_breaks
 from cutline.kernels.breaks.outlined import cut_at_places
+from cutline.kernels.breaks.overlaps import Overlap
 
 if TYPE_CHECKING:
     from cutline.chunking.outline import Outline
     from cutline.chunking.sending import Sending
     from cutline.counting.units import UnitSlices
 
-__all__ = ["CutsAtBreaks", "Elsewhere", "PlainFinder", "is_known"]
+__all__ = ["CutsAtBreaks", "Elsewhere", "PlainFinder", "is_known", "overlap_of"]
 
 Elsewhere = Callable[[int, int], tuple[int, int, str]]
 """From a chunk's start and the end of the longest fitting prefix to best end, tokens, level."""
 
 _NOWHERE = -1
+_MOST_WAITS = 64
 _NONE = memoryview(array("q"))
 _KNOWN = (ParagraphLevel, LineLevel, SentenceLevel, WordLevel, GraphemeLevel, CharacterLevel)
 
@@ -50,7 +52,15 @@ class CutsAtBreaks(Protocol):
     """A counter that has a kernel of its own for this, by one limit and at the last breaks."""
 
     def cut_at_breaks(
-        self, start: int, until: int, n: int, min_fill: float, kinds: array[int], /
+        self,
+        start: int,
+        floor: int,
+        until: int,
+        n: int,
+        min_fill: float,
+        kinds: array[int],
+        overlap: Overlap | None,
+        /,
     ) -> tuple[memoryview, int]:
         """See `kernels.breaks.best_break.cut_at_breaks`."""
 
@@ -58,6 +68,15 @@ class CutsAtBreaks(Protocol):
 def is_known(level: Level) -> bool:
     """Return whether a kernel implements a level; a subclass may differ."""
     return type(level) in _KNOWN
+
+
+def overlap_of(rules: Rules, outline: Outline | None = None) -> Overlap | None:
+    """Return what chunks share, as kernels take it; they know all levels that it may begin at."""
+    if not rules.chunk_overlap:
+        return None
+    kinds = [level.kind for level in rules.overlap_levels if isinstance(level, BreakLevel)]
+    closed = None if outline is None else outline.closed_regions
+    return Overlap(rules.chunk_overlap, array("i", kinds), rules.keeps_graphemes, *(closed or ()))
 
 
 class PlainFinder:
@@ -105,58 +124,78 @@ class PlainFinder:
         first_levels = () if outline is None else outline.levels
         self._names = (*(level.name for level in (*first_levels, *known)), end)
         self._size = rules.chunk_size
+        self._overlap = overlap_of(rules, outline)
         self._stable = rules.stable
         self._min_fill = float(rules.min_fill)
         self._offset = offset
         # A chunk that ends at no break: its start, and the end of the longest fitting prefix.
         self._stuck = (_NOWHERE, _NOWHERE)
+        # Where one chunk after another needs a longer search, most of them are not looked for here.
+        self._lost = self._wait = 0
 
-    def chunks(self, floor: int, until: int, index: int, elsewhere: Elsewhere) -> ChunkRun | None:
+    def chunks(
+        self, start: int, floor: int, until: int, index: int, elsewhere: Elsewhere
+    ) -> ChunkRun | None:
         """Find the next chunks, up to the first that needs a longer search; None: it is the first.
 
         Args:
-            floor: the start of the first chunk.
-            until: no chunk begins here or later.
+            start: the start of the chunk before; it is read only where chunks overlap.
+            floor: where the first chunk adds text; without overlap its start.
+            until: no chunk adds text from here on.
             index: the index of the first chunk.
             elsewhere: finds the best cut at the other levels. It is called at most once, and
                 first, so that no chunk is lost if it raises.
         """
+        if self._wait > 0:
+            self._wait -= 1
+            return None
         rows, sent, names = _NONE, array("q"), self._names
-        start, fit_end = self._stuck
-        if start != floor:
-            rows, fit_end = self._at_breaks(floor, until, sent)
+        stuck, fit_end = self._stuck
+        if stuck != floor:
+            rows, fit_end = self._at_breaks(start, floor, until, sent)
         if not rows and fit_end != _NOWHERE:
             end, tokens, level = elsewhere(floor, fit_end)
             first = array("q", (floor, end, tokens, len(names)))
             names = (*names, level)
             if self._sending is not None:
                 sent.append(self._sending.tokens(floor, end))
-            more, fit_end = self._at_breaks(end, until, sent)
+            more, fit_end = self._at_breaks(floor, end, until, sent)
             first.frombytes(more.tobytes())
             rows = memoryview(first)
         self._stuck = (_NOWHERE, _NOWHERE)
         if not rows:
+            self._wait, self._lost = self._lost, min(2 * self._lost + 1, _MOST_WAITS)
             return None
+        self._lost = 0
         if fit_end != _NOWHERE:
             self._stuck = (rows[-3], fit_end)
         tokens_sent = None if self._sending is None else sent
-        return ChunkRun(self._text, rows, names, self._offset, index, tokens_sent, self._outline)
+        return ChunkRun(
+            self._text, rows, names, self._offset, index, tokens_sent, self._outline, floor
+        )
 
-    def _at_breaks(self, floor: int, until: int, sent: array[int]) -> tuple[memoryview, int]:
+    def _at_breaks(
+        self, start: int, floor: int, until: int, sent: array[int]
+    ) -> tuple[memoryview, int]:
         """Find the chunks up to one without a break, and what is sent for each.
 
         Also returns where the longest fit of that one ends.
         """
         counter, sending, more = self._counter, self._sending, array("q")
         if not isinstance(counter, IntervalCounter):
-            return counter.cut_at_breaks(floor, until, self._size, self._min_fill, self._kinds)
+            return counter.cut_at_breaks(
+                start, floor, until, self._size, self._min_fill, self._kinds, self._overlap
+            )
         if self._outline is not None:
-            size, places = self._size, self._outline.places
-            rows = cut_at_places(counter, places, floor, until, size, self._min_fill, self._kinds)
+            rows = cut_at_places(
+                counter, self._outline.places, start, floor, until, self._size, self._min_fill,
+                self._kinds, self._overlap,
+            )  # fmt: skip
             return rows, _NOWHERE
         rows, fit_end = cut_at_breaks(
-            counter, floor, until, self._size, self._min_fill, self._kinds, self._stable,
+            counter, start, floor, until, self._size, self._min_fill, self._kinds, self._stable,
             self._others, None if sending is None else partial(sending.limits_from, more),
+            self._overlap,
         )  # fmt: skip
         if sending is not None:
             sent.extend(tokens + added for tokens, added in zip(rows[2::4], more, strict=False))

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from cutline.chunking.levels import BreakLevel
-from cutline.chunking.plain_finder import is_known
+from cutline.chunking.plain_finder import is_known, overlap_of
 from cutline.chunking.rules import ENDLESS, Rules
 from cutline.chunking.stretch import END
 from cutline.chunks import Chunk
@@ -82,7 +82,7 @@ def cuts_stretches(encoding: TokenCounter, rules: Rules) -> CutStretches | None:
 
 def _at_breaks(encoding: TokenCounter, rules: Rules) -> dict[str, Any] | None:
     """Return the rules as the kernel takes them; None: it does not."""
-    if not rules.is_plain or rules.chunk_overlap:
+    if not rules.is_plain:
         return None
     levels = [level for level in rules.levels if isinstance(level, BreakLevel) and is_known(level)]
     limits = _limits(encoding, rules)
@@ -94,6 +94,7 @@ def _at_breaks(encoding: TokenCounter, rules: Rules) -> dict[str, Any] | None:
         "kinds": array("i", [level.kind for level in levels]),
         "stable": rules.stable,
         "names": (*(level.name for level in levels), END),
+        "overlap": overlap_of(rules),
     }
 
 

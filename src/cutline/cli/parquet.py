@@ -164,11 +164,11 @@ class _Group:
             self._rows -= 1
             self._characters -= len(item.text)
             return None
-        start, ends = item.start, item.ends
-        n = min(self._rows, bisect_left(ends, start + self._characters) + 1, len(item))
+        sums = list(accumulate(item.lengths))
+        n = min(self._rows, bisect_left(sums, self._characters) + 1, len(item))
         self.parts.append((file, item.part(0, n)))
         self._rows -= n
-        self._characters -= ends[n - 1] - start
+        self._characters -= sums[n - 1]
         return item.part(n, len(item)) if n < len(item) else None
 
 

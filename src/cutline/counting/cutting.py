@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 from operator import index
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from cutline.checks import checked_budget, need_automaton, plain_text, utf8_of
 from cutline.chunks import Chunk, checked_sizes, too_large
@@ -17,12 +17,17 @@ from cutline.protocols import SliceCounter
 from cutline.text_encoder import TextEncoder
 
 if TYPE_CHECKING:
-    from cutline.counting.intervals import IntervalCounter
+    import numpy as np
+    from numpy.typing import NDArray
+
     from cutline.counting.limits import Limit
 
 __all__ = ["BOUNDARIES", "split", "split_at", "split_by_counting"]
 
-_CHARACTERS_OF_A_TOKEN = 8
+CountTails: TypeAlias = "Callable[[int, int], NDArray[np.int64]]"
+"""From the ends of a slice to the counts of `text[at:end]` for each character after its start, the
+last one first."""
+
 BOUNDARIES = ("character", "end")
 
 
@@ -106,24 +111,26 @@ def split_by_counting(
 
 def _farthest_overlap(counter: SliceCounter, start: int, end: int, overlap: int) -> int:
     """Step back from a chunk's end while the shared text has at most `overlap` tokens."""
-    from cutline.counting.intervals import IntervalCounter  # not for `split` by a kernel
-
-    if not overlap:
+    if not overlap or end == start:
         return end
-    if isinstance(counter, IntervalCounter):
-        return _farthest_by_tails(counter, start, end, overlap)
+    count_tails: CountTails | None = getattr(counter, "_count_tails", None)
+    if count_tails is not None:
+        # Estimate from the chunk's characters per token, plus a quarter.
+        width = 5 * overlap * (end - start) // (4 * max(counter.count(start, end), 1)) + 8
+        return _farthest_by_tails(count_tails, start, end, overlap, width)
     farthest = end
     while farthest - 1 > start and counter.count(farthest - 1, end) <= overlap:
         farthest -= 1
     return farthest
 
 
-def _farthest_by_tails(counter: IntervalCounter, start: int, end: int, overlap: int) -> int:
+def _farthest_by_tails(
+    count_tails: CountTails, start: int, end: int, overlap: int, width: int
+) -> int:
     """Step back with the counts of many slices at a time, in windows that grow."""
-    width = _CHARACTERS_OF_A_TOKEN * overlap + 16
     while True:
         begin = max(start, end - width)
-        over = counter._count_tails(begin, end) > overlap  # of the slices from end - 1, ... on
+        over = count_tails(begin, end) > overlap  # of the slices from end - 1, ... on
         if over.any():
             return end - int(over.argmax())
         if begin == start:

@@ -76,6 +76,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
                       text + tables of Unicode         -> where these end
       breaks          lines + graphemes ... sentences  -> where it pauses
       stable          breaks + the text around them    -> which of them it chooses
+      overlaps        breaks + counts of slices        -> where a chunk starts that shares text
       best_break      breaks + interval, a budget      -> cuts at the best breaks within it
       text_blocks     texts + best_break               -> their chunks
       word_breaks     the same with words' intervals   -> cuts at the best breaks within it

@@ -8,6 +8,9 @@ a slice of the changed text. docs/tokenizers.md, "Models over characters", has t
 from bisect import bisect_right
 from operator import index
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from cutline.counting import IntervalCounter, cutting
 from cutline.normalizing import Prepend, Replace, Spell, normalize
 from cutline.pipeline.pipeline import Pipeline
@@ -70,6 +73,36 @@ class SpelledCounter(SliceCounter):
         edge = min(self._edge_after(start), end)
         head = self._with_prefix(self._changed[start:edge])
         return self._encoding._count_normalized(head) + self._inner.count(edge, end)
+
+    def count_many(self, spans: ArrayLike) -> NDArray[np.int64]:
+        """Count the tokens of many slices; see `SliceCounter.count_many`.
+
+        Cost: a microsecond or two for each, most of them for the first word of the slice.
+        """
+        rows = np.asarray(spans, dtype=np.int64).reshape(-1, 2)
+        is_wrong = (rows[:, 0] < 0) | (rows[:, 0] > rows[:, 1]) | (rows[:, 1] > len(self._text))
+        if is_wrong.any():
+            self._check_span(*rows[int(is_wrong.argmax())].tolist())
+        if self._places is not None:
+            rows = np.asarray(self._places)[rows]
+        if not (self._prefix or self._takes_blank):
+            return self._inner.count_many(rows)
+        starts, ends = rows[:, 0], rows[:, 1]
+        edges = np.asarray(self._edges)
+        after = np.searchsorted(edges, starts, side="right")
+        has_edge = after < len(edges)
+        firsts = ends.copy()
+        firsts[has_edge] = np.minimum(edges[after[has_edge]], ends[has_edge])
+        counts = self._inner.count_many(np.stack((firsts, ends), axis=1))
+        count, written, text = self._encoding._count_normalized, self._with_prefix, self._changed
+        heads = zip(starts.tolist(), firsts.tolist(), strict=True)
+        found = [count(written(text[at:edge])) if at < edge else 0 for at, edge in heads]
+        return counts + np.array(found, dtype=np.int64)
+
+    def _count_tails(self, start: int, end: int) -> NDArray[np.int64]:
+        """Count `text[at:end]` for each character after `start`, the last one first."""
+        starts = np.arange(end - 1, start, -1)
+        return self.count_many(np.stack((starts, np.full(len(starts), end)), axis=1))
 
     def _edge_after(self, start: int) -> int:
         """Return the first safe split point of the changed text after a place, or its end."""

@@ -14,6 +14,7 @@ from cutline.chunks import Chunk, checked_sizes, too_large
 from cutline.counting import cutting
 from cutline.errors import OffsetError
 from cutline.kernels.base.chunks import make_chunks
+from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.breaks.word_breaks import cut_words_at_breaks
 from cutline.kernels.words.intervals import WordIntervals
 from cutline.pipeline.entangled import EntangledParts, entangled_edges
@@ -78,15 +79,22 @@ class WordCounter(SliceCounter):
         """See `SliceCounter`."""
         return self._kernel.settled
 
-    def cut_all(self, n: int) -> memoryview:
+    def cut_all(self, n: int, overlap: int = 0) -> memoryview:
         """Cut the text into slices of at most n tokens; rows of start, end, tokens, is last."""
-        return self._kernel.cut_all(n)
+        return self._kernel.cut_all(n, overlap)
 
     def cut_at_breaks(
-        self, start: int, until: int, n: int, min_fill: float, kinds: "array[int]"
+        self,
+        start: int,
+        floor: int,
+        until: int,
+        n: int,
+        min_fill: float,
+        kinds: "array[int]",
+        overlap: Overlap | None,
     ) -> tuple[memoryview, int]:
         """Cut at the last breaks that fit; see `kernels/breaks/word_breaks`."""
-        return cut_words_at_breaks(self._kernel, start, until, n, min_fill, kinds)
+        return cut_words_at_breaks(self._kernel, start, floor, until, n, min_fill, kinds, overlap)
 
 
 class _PartCounter(SliceCounter):
@@ -195,10 +203,10 @@ def split(
     chunk_size, chunk_overlap = checked_sizes(chunk_size, chunk_overlap)
     counter = intervals(pipeline, encoding, text)
     least = encoding._most_tokens_of_a_character
-    if chunk_overlap or not isinstance(counter, WordCounter):
+    if not isinstance(counter, WordCounter):
         count_slices = partial(intervals, pipeline, encoding)
         return cutting.split_by_counting(count_slices, text, chunk_size, chunk_overlap, least)
-    places = counter.cut_all(chunk_size)
+    places = counter.cut_all(chunk_size, chunk_overlap)
     reached = places[-3] if len(places) else 0
     if reached < len(text):
         tokens = counter.count(reached, reached + 1)

@@ -1,19 +1,17 @@
 """The search for the end of one chunk."""
 
 from cutline.kernels.base.common cimport int64_t
+from cutline.kernels.breaks.overlaps cimport Cutting
 from cutline.kernels.breaks.stable cimport Candidates
 from cutline.kernels.encode.batches cimport OwnedState
 from cutline.kernels.index.interval cimport Intervals
-from cutline.kernels.index.slices cimport SafePoint
+from cutline.kernels.index.slices cimport SafePoint, SliceEnd
 from cutline.kernels.index.text_index cimport Query, TextIndex
 
 # Whether a slice fits, if it is known.
 cdef enum:
     FITS = 1
     DOES_NOT = 0
-
-cdef enum:
-    MOST_CUTS = 256             # at a time
 
 # Units.
 cdef enum:
@@ -31,6 +29,11 @@ cdef struct Limit:
     Query query
     Py_ssize_t known_from       # whether ends before this place fit takes a longer search
 
+# Where slices end that are counted within a limit.
+cdef struct LimitEnd:
+    SliceEnd end
+    Py_ssize_t most_scanned     # characters
+
 cdef struct Break:
     Py_ssize_t end
     Py_ssize_t tokens
@@ -39,11 +42,25 @@ cdef struct Break:
     Py_ssize_t longest          # without an end: the end of the longest that fits
 
 
+cdef class BreakCut(Cutting):
+    cdef Limit* limits
+    cdef int n_limits
+    cdef Candidates candidates
+    cdef double min_fill
+    cdef const int[::1] held
+    cdef const int* kinds
+    cdef int n_kinds
+    cdef bint stable
+    cdef Py_ssize_t longest     # of the last chunk that was looked for; see `best_break`
+    cdef object renew           # see `cut_at_breaks`
+    cdef LimitEnd to            # of slices that an overlap may share
+
+
 cdef object take_limit(Limit* limit, Intervals counter, Py_ssize_t most)
 cdef void give_back(Intervals counter, OwnedState owned)
 cdef Py_ssize_t last_place(Limit* limits, int n_limits, Py_ssize_t start) noexcept nogil
 cdef Py_ssize_t longest_nearby(
-    Limit* limits, int n_limits, Py_ssize_t start, Py_ssize_t bound
+    Limit* limits, int n_limits, Py_ssize_t start, Py_ssize_t floor, Py_ssize_t bound
 ) noexcept nogil
 cdef int fits(
     Limit* limits, int n_limits, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* tokens
@@ -51,7 +68,10 @@ cdef int fits(
 cdef bint counted(
     Limit* limit, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* tokens
 ) noexcept nogil
-cdef Break chosen_break(
-    Limit* limits, int n_limits, Candidates* candidates, Py_ssize_t start, double min_fill,
-    const int* kinds, int n_kinds, bint stable
+cdef Py_ssize_t begin_limit_to(
+    LimitEnd* to, Limit* limit, Py_ssize_t start, Py_ssize_t end
 ) noexcept nogil
+cdef Py_ssize_t limit_fits_to(
+    const LimitEnd* to, Limit* limit, Py_ssize_t start, Py_ssize_t most
+) noexcept nogil
+cdef Py_ssize_t tokens_within(Limit* limit, Py_ssize_t start, Py_ssize_t end) noexcept nogil

@@ -6,8 +6,6 @@ longer finds both.
 Guarded by tests/chunking/test_choice.py.
 """
 
-from cutline.kernels.base.memory import zeroed_numbers
-
 from libc.math cimport ceil
 from libc.stdlib cimport calloc, free
 
@@ -20,26 +18,31 @@ from cutline.kernels.breaks.wrapping cimport LINES
 from cutline.kernels.encode.batches cimport OwnedState
 from cutline.kernels.index.bitmaps cimport SAFE, next_bit
 from cutline.kernels.index.interval cimport Intervals
+from cutline.kernels.breaks.overlaps cimport ADDS_NOTHING, Cutting, Overlap, cut_rows
 from cutline.kernels.index.slices cimport (
-    SafePoint, count_slice, flush, forget_row, seek, start_query,
+    SafePoint, begin_to, count_slice, fits_to, flush, forget_row, seek, start_query,
 )
 from cutline.kernels.index.text_index cimport Query, TextIndex, byte_at
 
 cdef enum:
     FAR = 256                   # characters between two safe split points
     NEAR = 64                   # of them to be tried one by one
+    SCANNED = 4                 # characters, for each one of a chunk that shares some of them
+    SCANNED_AT_LEAST = 4096     # ... or what a pass from the chunk's end costs, too
 
 
 def cut_at_breaks(
-    Intervals counter not None, Py_ssize_t start, Py_ssize_t until, Py_ssize_t n, double min_fill,
-    const int[::1] kinds not None, bint stable, further=(), renew=None
+    Intervals counter not None, Py_ssize_t start, Py_ssize_t floor, Py_ssize_t until, Py_ssize_t n,
+    double min_fill, const int[::1] kinds not None, bint stable, further=(), renew=None,
+    Overlap overlap=None
 ):
     """Cut at the last breaks that fit, while they fill chunks; see `best_break`.
 
     Args:
         counter: of the text's tokens.
-        start: of the first chunk, in characters.
-        until: no chunk begins here or later.
+        start: of the chunk before, in characters; that of the first chunk, where none is before.
+        floor: the end of the chunk before; where chunks share nothing, the first one starts here.
+        until: no chunk adds text from here on.
         n: tokens of a chunk at most.
         min_fill: the share of them that it has at least, unless it ends with the text; where
             other limits end it sooner, the share of what they leave.
@@ -48,80 +51,132 @@ def cut_at_breaks(
         further: counters of the same text by other tokenizers, or "characters" or "bytes", with
             the maximum of each.
         renew: from the start of a chunk to the last of the further limits for this chunk, a
-            maximum and the place from which on it holds for each; None: not known.
+            maximum and the place from which on it holds for each; None: not known. Only without
+            overlap.
+        overlap: what chunks share; None: nothing.
 
     Returns:
         int64, four of each chunk: start, end, tokens and place in `kinds`; the text's end is
         after the last kind. So many at most, and fewer where a chunk takes another
-        kind of boundary. Then the longest end of that chunk, if it is known; else -1.
+        kind of boundary. Then the longest end of that chunk, if it is known and has no
+        overlap; else -1.
     """
-    cdef Py_ssize_t row = 0
-    cdef int n_kinds = <int> kinds.shape[0], n_limits = 1 + <int> len(further), place
-    cdef const int* first_kind = &kinds[0] if n_kinds > 0 else NULL
-    cdef Break found
-    cdef Limit* limits
-    cdef Candidates candidates
-    memset(&candidates, 0, sizeof(candidates))
-    cuts = zeroed_numbers("q", 4 * MOST_CUTS)
-    cdef int64_t[::1] rows = cuts
-    if start < 0:
-        raise ValueError(f"start must be 0 or more, got {start}")
-    for place in range(n_kinds):
-        need_kind(kinds[place])
-    until = min(until, counter.index.text.n)
-    found.end = found.longest = NOT_FOUND
-    limits = <Limit*> calloc(n_limits, sizeof(Limit))
-    if limits == NULL:
-        raise MemoryError("no memory for the limits of chunks")
-    taken = [take_limit(limits, counter, n)]
+    cdef BreakCut cut = BreakCut(kinds, 1 + len(further), min_fill, stable)
+    cdef int place
+    taken = [take_limit(cut.limits, counter, n)]
     for place, (one, most) in enumerate(further, start=1):
         if isinstance(one, Intervals):
-            taken.append(take_limit(limits + place, one, most))
+            taken.append(take_limit(cut.limits + place, one, most))
         else:
-            limits[place].unit = CHARACTERS if one == "characters" else BYTES
-            limits[place].index = limits.index
-            limits[place].n = most
+            cut.limits[place].unit = CHARACTERS if one == "characters" else BYTES
+            cut.limits[place].index = cut.limits.index
+            cut.limits[place].n = most
     try:
-        with nogil:
-            while start < until and row < MOST_CUTS:
-                if renew is not None:
-                    with gil:
-                        if not renewed(limits, n_limits, renew(start)):
-                            found.end = found.longest = NOT_FOUND
-                            break
-                found = chosen_break(
-                    limits, n_limits, &candidates, start, min_fill, first_kind, n_kinds, stable
-                )
-                if found.end < 0:
-                    break
-                rows[4 * row] = start
-                rows[4 * row + 1] = start = found.end
-                rows[4 * row + 2] = found.tokens
-                rows[4 * row + 3] = found.place
-                row += 1
+        cut.renew = renew
+        rows, status = cut_rows(
+            cut, &counter.index.text, overlap, start, floor, until, renew is not None
+        )
     finally:
-        free_candidates(&candidates)
-        free(limits)
         for one, owned in taken:
             give_back(one, owned)
-    if found.end == NO_MEMORY:
-        raise MemoryError("no memory for the places that a chunk may end at")
-    return cuts[:4 * row], found.longest
+    if status == NO_MEMORY:
+        raise MemoryError("no memory for the places that a chunk may start or end at")
+    return rows, cut.longest if overlap is None and status == NOT_FOUND else NOT_FOUND
 
 
-cdef bint renewed(Limit* limits, int n_limits, object last) except -1:
-    """Set the last limits to those of the next chunk. Returns whether they are known."""
-    cdef int one
-    if last is None:
-        return False
-    one = n_limits - <int> len(last)
-    for most, known_from in last:
-        if most < 0:
+cdef class BreakCut(Cutting):
+    """A text that is cut at breaks; its limits are to be taken."""
+
+    def __cinit__(
+        self, const int[::1] kinds not None, int n_limits, double min_fill, bint stable
+    ):
+        cdef int place
+        for place in range(kinds.shape[0]):
+            need_kind(kinds[place])
+        self.held = kinds
+        self.n_kinds = <int> kinds.shape[0]
+        self.kinds = &kinds[0] if self.n_kinds > 0 else NULL
+        self.n_limits = n_limits
+        self.min_fill = min_fill
+        self.stable = stable
+        self.limits = <Limit*> calloc(n_limits, sizeof(Limit))
+        if self.limits == NULL:
+            raise MemoryError("no memory for the limits of chunks")
+
+    def __dealloc__(self):
+        free_candidates(&self.candidates)
+        free(self.limits)
+
+    cdef Py_ssize_t find_end(
+        self, Py_ssize_t start, Py_ssize_t floor, int64_t* row
+    ) noexcept nogil:
+        cdef Break found = chosen_break(
+            self.limits, self.n_limits, &self.candidates, start, floor, self.min_fill, self.kinds,
+            self.n_kinds, self.stable,
+        )
+        self.longest = found.longest if found.end == NOT_FOUND else NOT_FOUND
+        row[1] = found.end
+        row[2] = found.tokens
+        row[3] = found.place
+        return found.end
+
+    cdef bint begin_chunk(self, Py_ssize_t start) except -1:
+        """Set the last limits to those of the next chunk, if they are known."""
+        cdef object last = self.renew(start)
+        cdef int one
+        if last is None:
             return False
-        limits[one].n = most
-        limits[one].known_from = known_from
-        one += 1
-    return True
+        one = self.n_limits - <int> len(last)
+        for most, known_from in last:
+            if most < 0:
+                return False
+            self.limits[one].n = most
+            self.limits[one].known_from = known_from
+            one += 1
+        return True
+
+    cdef Py_ssize_t begin_to(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+        return begin_limit_to(&self.to, self.limits, start, end)
+
+    cdef Py_ssize_t fits_to(
+        self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t most
+    ) noexcept nogil:
+        return limit_fits_to(&self.to, self.limits, start, most)
+
+    cdef Py_ssize_t tokens_between(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+        return tokens_within(self.limits, start, end)
+
+
+cdef Py_ssize_t begin_limit_to(
+    LimitEnd* to, Limit* limit, Py_ssize_t start, Py_ssize_t end
+) noexcept nogil:
+    """Get ready to count slices that end here: see `begin_to`."""
+    cdef Py_ssize_t status
+    limit.query.scanned = 0
+    to.most_scanned = SCANNED_AT_LEAST + SCANNED * (end - start)
+    status = begin_to(limit.index, &limit.query, start, end, &to.end)
+    forget_row(&limit.query)
+    return status
+
+
+cdef Py_ssize_t limit_fits_to(
+    const LimitEnd* to, Limit* limit, Py_ssize_t start, Py_ssize_t most
+) noexcept nogil:
+    """Whether such a slice has at most so many tokens: see `fits_to`. UNKNOWN, if it was asked for
+    so many places that all of them should be counted in one pass.
+    """
+    cdef Py_ssize_t fit
+    if limit.query.scanned > to.most_scanned:
+        return UNKNOWN
+    fit = fits_to(limit.index, &limit.query, start, &to.end, most)
+    forget_row(&limit.query)
+    return fit
+
+
+cdef Py_ssize_t tokens_within(Limit* limit, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+    """The tokens of a slice, or UNKNOWN."""
+    cdef Py_ssize_t tokens
+    return tokens if counted(limit, start, end, &tokens) else UNKNOWN
 
 
 cdef object take_limit(Limit* limit, Intervals counter, Py_ssize_t most):
@@ -138,27 +193,29 @@ cdef void give_back(Intervals counter, OwnedState owned):
 
 
 cdef Break chosen_break(
-    Limit* limits, int n_limits, Candidates* candidates, Py_ssize_t start, double min_fill,
-    const int* kinds, int n_kinds, bint stable
+    Limit* limits, int n_limits, Candidates* candidates, Py_ssize_t start, Py_ssize_t floor,
+    double min_fill, const int* kinds, int n_kinds, bint stable
 ) noexcept nogil:
     """The best break of a chunk from `start` on; with `stable` the one that the text chooses.
 
     An end of NO_MEMORY: there is none for the places to choose from. See best_break for others.
     """
-    cdef Break found = best_break(limits, n_limits, start, min_fill, kinds, n_kinds)
-    if stable and found.end != NOT_FOUND and found.place < n_kinds and found.tokens >= found.fill:
-        choose(limits, n_limits, candidates, start, kinds[found.place], &found)
+    cdef Break found = best_break(limits, n_limits, start, floor, min_fill, kinds, n_kinds)
+    if stable and found.end >= 0 and found.place < n_kinds and found.tokens >= found.fill:
+        choose(limits, n_limits, candidates, start, floor, kinds[found.place], &found)
     return found
 
 
 cdef Break best_break(
-    Limit* limits, int n_limits, Py_ssize_t start, double min_fill, const int* kinds, int n_kinds
+    Limit* limits, int n_limits, Py_ssize_t start, Py_ssize_t floor, double min_fill,
+    const int* kinds, int n_kinds
 ) noexcept nogil:
-    """The end of a chunk from `start` on, within all limits.
+    """The end of a chunk from `start` on, after `floor` (>= start), within all limits.
 
     It is the text's end, if it fits; else the last break that fits, of the first kind whose
-    last one fills the chunk, or of graphemes or characters. An end of NOT_FOUND: there
-    is none, and `longest` is the end of the longest fitting prefix, or NOT_FOUND: not known.
+    last one fills the chunk, or of graphemes or characters. An end of ADDS_NOTHING: nothing after
+    `floor` fits. Of NOT_FOUND: there is none of these kinds, and `longest` is the end of the
+    longest fitting prefix, or NOT_FOUND: not known.
     """
     cdef Break found
     cdef Py_ssize_t bound = last_place(limits, n_limits, start), size = limits.index.text.n
@@ -175,8 +232,14 @@ cdef Break best_break(
             found.end = size
     if fit != DOES_NOT:
         return found
+    if bound > floor and n_limits > 1:
+        bound = found.longest = longest_nearby(limits, n_limits, start, floor, bound)
+        if bound == NOT_FOUND:
+            return found
+    if bound <= floor:
+        found.end = ADDS_NOTHING
+        return found
     if n_limits > 1:
-        bound = found.longest = longest_nearby(limits, n_limits, start, bound)
         found.fill = fill_within(limits, n_limits, start, bound, min_fill)
         if found.fill == NOT_FOUND:
             found.longest = NOT_FOUND
@@ -184,17 +247,17 @@ cdef Break best_break(
     for found.place in range(n_kinds):
         if kinds[found.place] & ~LINES >= SENTENCE and found.longest == NOT_FOUND:
             # Where sentences end may depend on where they are searched: nowhere after this.
-            bound = found.longest = longest_nearby(limits, n_limits, start, bound)
-            if bound == NOT_FOUND:
-                found.end = NOT_FOUND
+            bound = found.longest = longest_nearby(limits, n_limits, start, floor, bound)
+            if bound <= floor:
+                found.end = NOT_FOUND if bound == NOT_FOUND else ADDS_NOTHING
                 return found
-        found.end = last_break(&limits.index.text, kinds[found.place], start, start, bound)
+        found.end = last_break(&limits.index.text, kinds[found.place], start, floor, bound)
         while found.end != NOT_FOUND:
             fit = fits(limits, n_limits, start, found.end, &found.tokens)
             if fit != DOES_NOT:
                 break
             found.end = last_break(
-                &limits.index.text, kinds[found.place], start, start, found.end - 1
+                &limits.index.text, kinds[found.place], start, floor, found.end - 1
             )
         if fit == UNKNOWN:
             found.end = found.longest = NOT_FOUND
@@ -206,7 +269,9 @@ cdef Break best_break(
             return found
     found.end = NOT_FOUND
     if found.longest == NOT_FOUND:
-        found.longest = longest_nearby(limits, n_limits, start, bound)
+        found.longest = longest_nearby(limits, n_limits, start, floor, bound)
+        if floor >= found.longest > NOT_FOUND:
+            found.end = ADDS_NOTHING
     return found
 
 
@@ -218,15 +283,13 @@ cdef Py_ssize_t fill_within(
     NOT_FOUND: it is not known whether the first limit alone lets it end later.
     """
     cdef Py_ssize_t alone, tokens
-    if longest == NOT_FOUND:
-        return NOT_FOUND
     if longest < limits.index.text.n and fits(limits, 1, start, longest + 1, &tokens) == FITS:
         if fits(limits, 1, start, longest, &tokens) != FITS:
             return NOT_FOUND
         return <Py_ssize_t> ceil(min_fill * tokens)
     alone = last_place(limits, 1, start)
     if alone != NOT_FOUND:
-        alone = longest_nearby(limits, 1, start, alone)
+        alone = longest_nearby(limits, 1, start, start, alone)
     if alone == NOT_FOUND:
         return NOT_FOUND
     if alone == longest:
@@ -237,7 +300,8 @@ cdef Py_ssize_t fill_within(
 
 
 cdef void choose(
-    Limit* limits, int n_limits, Candidates* candidates, Py_ssize_t start, int kind,
+    Limit* limits, int n_limits, Candidates* candidates, Py_ssize_t start, Py_ssize_t floor,
+    int kind,
     Break* found                # in: at the last break of the kind; out: at the chosen one
 ) noexcept nogil:
     """Choose a break that fills the chunk by the text around it.
@@ -249,14 +313,14 @@ cdef void choose(
     limits.n = max(found.fill - 1, 0)
     after = last_place(limits, 1, start)
     if after != NOT_FOUND:
-        after = longest_nearby(limits, 1, start, after)
+        after = longest_nearby(limits, 1, start, start, after)
     limits.n = n
     if after == NOT_FOUND:
         found.end = NOT_FOUND
         return
     # Counts are not monotonic.
     if not find_candidates(
-        candidates, &limits.index.text, kind, start, min(after, found.end), found.end
+        candidates, &limits.index.text, kind, start, min(max(after, floor), found.end), found.end
     ):
         found.end = NO_MEMORY
         return
@@ -275,16 +339,18 @@ cdef void choose(
 
 
 cdef Py_ssize_t longest_nearby(
-    Limit* limits, int n_limits, Py_ssize_t start, Py_ssize_t bound
+    Limit* limits, int n_limits, Py_ssize_t start, Py_ssize_t floor, Py_ssize_t bound
 ) noexcept nogil:
-    """The end of the longest fitting prefix, up to `bound`; NOT_FOUND: not nearby."""
+    """The end of the longest fitting prefix, up to `bound`, or `floor` (>= start), if that ends no
+    later; NOT_FOUND: not nearby.
+    """
     cdef Py_ssize_t end, tokens
     cdef int fit
-    for end in range(bound, max(start, bound - NEAR), -1):
+    for end in range(bound, max(floor, bound - NEAR), -1):
         fit = fits(limits, n_limits, start, end, &tokens)
         if fit != DOES_NOT:
             return end if fit == FITS else NOT_FOUND
-    return NOT_FOUND
+    return floor if bound - NEAR <= floor else NOT_FOUND
 
 
 cdef Py_ssize_t last_place(Limit* limits, int n_limits, Py_ssize_t start) noexcept nogil:

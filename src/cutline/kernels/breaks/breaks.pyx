@@ -98,12 +98,17 @@ def keep_graphemes(str text not None, Py_ssize_t start, places, bint ends_words=
 def says_something(str text not None, Py_ssize_t start, Py_ssize_t end):
     """Whether there is more than white space, punctuation and markup in text[start:end]."""
     cdef Characters characters = characters_of(text)
-    cdef Py_ssize_t at
-    cdef uint32_t code_point, found
     check_places(start, end)
     need_tables()
-    for at in range(start, min(end, characters.n)):
-        code_point = char_at(&characters, at)
+    return says_any(&characters, start, min(end, characters.n))
+
+
+cdef bint says_any(const Characters* text, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+    """The same; the tables are there, and end <= n."""
+    cdef Py_ssize_t at
+    cdef uint32_t code_point, found
+    for at in range(start, end):
+        code_point = char_at(text, at)
         found = properties_of(code_point)
         if found & LETTER or (code_point >= 0x80 and not found & SPACE):
             return True

@@ -1,6 +1,7 @@
 from array import array
 from typing import Self
 
+from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.index.interval import Intervals
 
 class Places:
@@ -10,8 +11,10 @@ def cut_at_places(
     counter: Intervals,
     places: Places,
     start: int,
+    floor: int,
     until: int,
     n: int,
     min_fill: float,
     kinds: array[int],
+    overlap: Overlap | None = None,
 ) -> memoryview: ...

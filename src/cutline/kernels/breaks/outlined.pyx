@@ -6,6 +6,7 @@ of breaks, and the places inside units that fit a chunk of their own left out.
 Guarded by tests/chunking/test_outlined.py.
 """
 
+cimport cython
 from cutline.kernels.base.memory import zeroed_numbers
 
 from libc.math cimport ceil
@@ -15,10 +16,11 @@ from cutline.kernels.base.common cimport (
     NO_MEMORY, NOT_FOUND, UNKNOWN, grow, int64_t, load64, uint8_t, uint64_t,
 )
 from cutline.kernels.breaks.best_break cimport (
-    DOES_NOT, FITS, MOST_CUTS, Break, Limit, counted, fits, give_back, last_place, longest_nearby,
-    take_limit,
+    DOES_NOT, FITS, Break, Limit, LimitEnd, begin_limit_to, counted, fits, give_back, last_place,
+    limit_fits_to, longest_nearby, take_limit, tokens_within,
 )
 from cutline.kernels.breaks.breaks cimport GRAPHEME, last_break, need_kind
+from cutline.kernels.breaks.overlaps cimport ADDS_NOTHING, Cutting, Overlap, cut_rows
 from cutline.kernels.breaks.wrapping cimport LINES
 from cutline.kernels.index.bitmaps cimport RankBitmaps, last_bit
 from cutline.kernels.index.interval cimport Intervals
@@ -27,12 +29,14 @@ cdef enum:
     BITS = 0                    # the only word of a block in the bitmaps of places
     NOT_ASKED = -4
 
-# The units that begin in a chunk, each counted once at most: what is too large may nest deep.
+# The units that begin where a chunk adds text, each counted once at most: what is too large may nest
+# deep.
 cdef struct Units:
     Py_ssize_t first            # the place of the first one
     Py_ssize_t after            # and after the last one
     int64_t* outermost          # of those around each, itself included, that fit a chunk
     Py_ssize_t slots
+    Py_ssize_t asked            # from the first on, so many may have been asked for
 
 
 cdef class Places:
@@ -113,75 +117,109 @@ cdef class Places:
 
 
 def cut_at_places(
-    Intervals counter not None, Places places not None, Py_ssize_t start, Py_ssize_t until,
-    Py_ssize_t n, double min_fill, const int[::1] kinds not None
+    Intervals counter not None, Places places not None, Py_ssize_t start, Py_ssize_t floor,
+    Py_ssize_t until, Py_ssize_t n, double min_fill, const int[::1] kinds not None,
+    Overlap overlap=None
 ):
     """Cut at the last places and breaks that fit, of the best level that fills a chunk.
 
     Args:
         counter: of the text's tokens.
         places: of the same text.
-        start: of the first chunk, in characters.
-        until: no chunk begins here or later.
+        start, floor, until: see `cut_at_breaks`.
         n: tokens of a chunk at most.
         min_fill: the share of them, or of what ends before a unit, that it has at least, unless
             it ends with the text or no other level is left.
         kinds: of breaks after the levels of places, the best first.
+        overlap: what chunks share; None: nothing.
 
     Returns:
         int64, four of each chunk: start, end, tokens and place among the levels of places, then
         those of kinds; the text's end is after all. So many at most, and fewer where the next
         chunk takes a longer search.
     """
-    cdef Py_ssize_t row = 0
-    cdef int place
-    cdef Limit limit
-    cdef Units units
-    cdef Break found
-    cuts = zeroed_numbers("q", 4 * MOST_CUTS)
-    cdef int64_t[::1] rows = cuts
-    if start < 0:
-        raise ValueError(f"start must be 0 or more, got {start}")
-    for place in range(kinds.shape[0]):
-        need_kind(kinds[place])
-    for place in range(places.n_levels):
-        if counter.index.text.n >= 64 * places.levels[place].n_blocks:
-            raise ValueError(f"a level has fewer places than the text of {counter.index.text.n}")
-    if places.end > counter.index.text.n:
-        raise ValueError(f"a unit ends at {places.end}, after the text of {counter.index.text.n}")
-    until = min(until, counter.index.text.n)
-    found.end = NOT_FOUND
-    units.outermost = NULL
-    units.first = units.slots = 0
-    units.after = places.starts.shape[0]
-    limit.known_from = limit.unit = 0
-    _, owned = take_limit(&limit, counter, n)
+    cdef PlaceCut cut = PlaceCut(counter, places, min_fill, kinds)
+    _, owned = take_limit(&cut.limit, counter, n)
     try:
-        with nogil:
-            while start < until and row < MOST_CUTS:
-                found = best_place(&limit, places, &units, start, min_fill, kinds)
-                if found.end < 0:
-                    break
-                rows[4 * row] = start
-                rows[4 * row + 1] = start = found.end
-                rows[4 * row + 2] = found.tokens
-                rows[4 * row + 3] = found.place
-                row += 1
+        rows, status = cut_rows(cut, &counter.index.text, overlap, start, floor, until, False)
     finally:
-        free(units.outermost)
         give_back(counter, owned)
-    if found.end == NO_MEMORY:
-        raise MemoryError("no memory for the units of a chunk")
-    return cuts[:4 * row]
+    if status == NO_MEMORY:
+        raise MemoryError("no memory for the units of a chunk, or for where it may start")
+    return rows
+
+
+@cython.internal
+cdef class PlaceCut(Cutting):
+    """A text that is cut at places; its limit is to be taken.
+
+    Args:
+        counter, places, min_fill, kinds: see `cut_at_places`.
+    """
+
+    cdef Limit limit
+    cdef Places places
+    cdef Units units
+    cdef double min_fill
+    cdef const int[::1] kinds
+    cdef LimitEnd to            # of slices that an overlap may share
+
+    def __cinit__(
+        self, Intervals counter not None, Places places not None, double min_fill,
+        const int[::1] kinds not None
+    ):
+        cdef int place
+        for place in range(kinds.shape[0]):
+            need_kind(kinds[place])
+        for place in range(places.n_levels):
+            if counter.index.text.n >= 64 * places.levels[place].n_blocks:
+                raise ValueError(
+                    f"a level has fewer places than the text of {counter.index.text.n}"
+                )
+        if places.end > counter.index.text.n:
+            raise ValueError(
+                f"a unit ends at {places.end}, after the text of {counter.index.text.n}"
+            )
+        self.places = places
+        self.min_fill = min_fill
+        self.kinds = kinds
+        self.units.after = places.starts.shape[0]
+
+    def __dealloc__(self):
+        free(self.units.outermost)
+
+    cdef Py_ssize_t find_end(
+        self, Py_ssize_t start, Py_ssize_t floor, int64_t* row
+    ) noexcept nogil:
+        cdef Break found = best_place(
+            &self.limit, self.places, &self.units, start, floor, self.min_fill, self.kinds
+        )
+        row[1] = found.end
+        row[2] = found.tokens
+        row[3] = found.place
+        return found.end
+
+    cdef Py_ssize_t begin_to(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+        return begin_limit_to(&self.to, &self.limit, start, end)
+
+    cdef Py_ssize_t fits_to(
+        self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t most
+    ) noexcept nogil:
+        return limit_fits_to(&self.to, &self.limit, start, most)
+
+    cdef Py_ssize_t tokens_between(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+        return tokens_within(&self.limit, start, end)
 
 
 cdef Break best_place(
-    Limit* limit, Places places, Units* units, Py_ssize_t start, double min_fill,
+    Limit* limit, Places places, Units* units, Py_ssize_t start, Py_ssize_t floor, double min_fill,
     const int[::1] kinds
 ) noexcept nogil:
-    """The end of a chunk from `start` on; NOT_FOUND: that takes a longer search; or NO_MEMORY."""
+    """The end of a chunk from `start` on, after `floor`; an end of ADDS_NOTHING: none is; of
+    NOT_FOUND: that takes a longer search; or NO_MEMORY.
+    """
     cdef Break found
-    cdef Py_ssize_t bound = last_place(limit, 1, start), at, too_early = start
+    cdef Py_ssize_t bound = last_place(limit, 1, start), at, too_early = floor
     cdef int n_levels = places.n_levels + <int> kinds.shape[0], fit = DOES_NOT
     cdef bint is_vital
     found.end = NOT_FOUND
@@ -194,20 +232,20 @@ cdef Break best_place(
             found.end = bound
         if fit != DOES_NOT:
             return found
-    bound = longest_whole(limit, places, units, start, bound, min_fill, &found.fill)
-    if bound < 0:
-        found.end = bound
+    bound = longest_whole(limit, places, units, start, floor, bound, min_fill, &found.fill)
+    if bound <= floor:
+        found.end = bound if bound < 0 else ADDS_NOTHING
         return found
     for found.place in range(n_levels):
         is_vital = (
             found.place >= places.n_levels
             and kinds[found.place - places.n_levels] & ~LINES >= GRAPHEME
         )
-        at = last_of(limit, places, kinds, found.place, start, bound)
+        at = last_of(limit, places, kinds, found.place, start, floor, bound)
         if at == NOT_FOUND or at == too_early and not is_vital:
             continue    # mostly a place of a better level is one of this, too
         at = last_whole(
-            limit, places, units, kinds, found.place, start, at, is_vital, &found.tokens
+            limit, places, units, kinds, found.place, start, floor, at, is_vital, &found.tokens
         )
         if at == UNKNOWN:
             return found
@@ -221,19 +259,23 @@ cdef Break best_place(
 
 
 cdef Py_ssize_t longest_whole(
-    Limit* limit, Places places, Units* units, Py_ssize_t start, Py_ssize_t bound, double min_fill,
+    Limit* limit, Places places, Units* units, Py_ssize_t start, Py_ssize_t floor,
+    Py_ssize_t bound, double min_fill,
     Py_ssize_t* fill            # out: tokens that a chunk must have
 ) noexcept nogil:
-    """The end of the longest fitting prefix that cuts no unit which fits; NOT_FOUND: unknown.
+    """The end of the longest fitting prefix that cuts no unit which fits; NOT_FOUND: unknown;
+    `floor`, if it ends no later.
 
     Begins with the units of the chunk; NO_MEMORY: there is none for them.
     """
-    cdef Py_ssize_t longest = longest_nearby(limit, 1, start, bound), end, tokens = limit.n
-    if longest == NOT_FOUND:
-        return NOT_FOUND
-    if not begin_units(units, places, start, longest):
+    cdef Py_ssize_t longest = longest_nearby(limit, 1, start, floor, bound), end, tokens = limit.n
+    if longest <= floor:
+        return longest
+    if not begin_units(units, places, floor, longest):
         return NO_MEMORY
     end = before_unit(limit, places, units, longest)
+    if floor >= end >= 0:
+        return floor
     if end == UNKNOWN or end < longest and fits(limit, 1, start, end, &tokens) == UNKNOWN:
         return NOT_FOUND
     fill[0] = <Py_ssize_t> ceil(min_fill * min(tokens, limit.n))
@@ -242,6 +284,7 @@ cdef Py_ssize_t longest_whole(
 
 cdef Py_ssize_t last_whole(
     Limit* limit, Places places, Units* units, const int[::1] kinds, int level, Py_ssize_t start,
+    Py_ssize_t floor,
     Py_ssize_t at,              # the last place of the level
     bint is_vital,
     Py_ssize_t* tokens          # out
@@ -257,37 +300,41 @@ cdef Py_ssize_t last_whole(
             fit = fits(limit, 1, start, at, tokens)
             if fit != DOES_NOT:
                 return at if fit == FITS else UNKNOWN
-        at = last_of(limit, places, kinds, level, start, min(free_end, at - 1))
+        at = last_of(limit, places, kinds, level, start, floor, min(free_end, at - 1))
     return NOT_FOUND
 
 
 cdef Py_ssize_t last_of(
     const Limit* limit, Places places, const int[::1] kinds, int level, Py_ssize_t start,
-    Py_ssize_t until
+    Py_ssize_t floor, Py_ssize_t until
 ) noexcept nogil:
-    """The last place p of a level with start < p <= until, or NOT_FOUND."""
-    if until <= start:
+    """The last place p of a level with floor < p <= until, or NOT_FOUND."""
+    if until <= floor:
         return NOT_FOUND
     if level < places.n_levels:
-        return last_bit(&places.levels[level], start + 1, until + 1, BITS)
-    return last_break(&limit.index.text, kinds[level - places.n_levels], start, start, until)
+        return last_bit(&places.levels[level], floor + 1, until + 1, BITS)
+    return last_break(&limit.index.text, kinds[level - places.n_levels], start, floor, until)
 
 
 cdef bint begin_units(
-    Units* units, Places places, Py_ssize_t start, Py_ssize_t longest
+    Units* units, Places places, Py_ssize_t floor, Py_ssize_t longest
 ) noexcept nogil:
     """Begin with the units of a chunk that ends at `longest` or before. False: no memory.
 
-    It starts where the one before ends, or is the first.
+    It adds text where the one before ends, or is the first; or it only starts elsewhere than one
+    that was asked for, whose units are still known.
     """
-    cdef Py_ssize_t place, count, n_units = places.starts.shape[0]
-    units.first = places.last_before(start, units.first, units.after) + 1
+    cdef Py_ssize_t place, count, n_units = places.starts.shape[0], before = units.first
+    units.first = places.last_before(floor, before, units.after) + 1
     units.after = places.last_before(longest, units.first, n_units) + 1
     count = units.after - units.first
     if not grow(<void**> &units.outermost, &units.slots, count, sizeof(int64_t)):
         return False
-    for place in range(count):
+    if units.first > before:
+        units.asked = 0
+    for place in range(units.asked, count):
         units.outermost[place] = NOT_ASKED
+    units.asked = max(units.asked, count)
     return True
 
 

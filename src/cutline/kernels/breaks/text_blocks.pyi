@@ -1,6 +1,7 @@
 from array import array
 from typing import TypeVar
 
+from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.encode.encoder import Encoder
 
 _C = TypeVar("_C")
@@ -15,6 +16,7 @@ def chunk_block(
     kinds: array[int],
     stable: bool,
     names: tuple[str, ...],
+    overlap: Overlap | None = None,
 ) -> list[list[_C] | None]: ...
 def chunk_stretches(
     chunk_type: type[_C],
@@ -26,4 +28,5 @@ def chunk_stretches(
     kinds: array[int],
     stable: bool,
     names: tuple[str, ...],
+    overlap: Overlap | None = None,
 ) -> tuple[list[_C], int]: ...

@@ -16,13 +16,14 @@ from cutline.kernels.base.common cimport (
 )
 from cutline.kernels.base.signals cimport Watch, is_interrupted, raise_pending
 from cutline.kernels.breaks.best_break cimport (
-    BYTES, CHARACTERS, TOKENS, Break, Limit, chosen_break,
+    BYTES, CHARACTERS, TOKENS, BreakCut, Limit,
 )
-from cutline.kernels.breaks.breaks cimport need_kind
+from cutline.kernels.breaks.overlaps cimport (
+    CHUNK_WORK, Overlap, Starts, free_starts, next_row,
+)
 from cutline.kernels.base.chunks cimport (
     OwnedRows, Rows, add_row, check_type, chunks_of, chunks_of_texts,
 )
-from cutline.kernels.breaks.stable cimport Candidates, free_candidates
 from cutline.kernels.encode.batches cimport EncoderState, OwnedState
 from cutline.kernels.encode.encoder cimport Block, Encoder, text_utf8
 from cutline.kernels.index.bitmaps cimport NARROW_WORDS, WIDE_WORDS
@@ -45,40 +46,36 @@ cdef class BlockCutter:
     """Cuts texts within some limits; holds the memory that it takes.
 
     Args:
-        limits: see `chunk_block`.
+        limits, min_fill, stable, overlap: see `chunk_block`.
         kinds: of breaks, the best first.
     """
 
     cdef list encoders, states  # one for each limit that is none of a unit
-    cdef Limit* limits
+    cdef BreakCut breaks
+    cdef int n_limits
     cdef Counted* counted
-    cdef int n_limits, n_kinds
-    cdef const int[::1] kinds
-    cdef double min_fill
-    cdef bint stable
-    cdef Candidates candidates
+    cdef Overlap overlap
+    cdef Starts starts
+    cdef Watch watch
 
-    def __cinit__(self, list limits, double min_fill, const int[::1] kinds, bint stable):
+    def __cinit__(
+        self, list limits, double min_fill, const int[::1] kinds, bint stable, Overlap overlap
+    ):
         cdef int one
+        self.watch.is_on = True
         self.encoders = []
         self.states = []
+        self.overlap = overlap
         self.n_limits = <int> len(limits)
-        self.n_kinds = <int> kinds.shape[0]
-        self.kinds = kinds
-        self.min_fill = min_fill
-        self.stable = stable
-        memset(&self.candidates, 0, sizeof(self.candidates))
-        for one in range(self.n_kinds):
-            need_kind(kinds[one])
-        self.limits = <Limit*> calloc(self.n_limits, sizeof(Limit))
+        self.breaks = BreakCut(kinds, self.n_limits, min_fill, stable)
         self.counted = <Counted*> calloc(self.n_limits, sizeof(Counted))
-        if self.limits == NULL or self.counted == NULL:
+        if self.counted == NULL:
             raise MemoryError("no memory for the limits of chunks")
         for one, (measure, most) in enumerate(limits):
             self.take_limit(one, measure, most)
 
     cdef int take_limit(self, int one, object measure, Py_ssize_t most) except -1:
-        cdef Limit* limit = self.limits + one
+        cdef Limit* limit = self.breaks.limits + one
         cdef Counted* counted = self.counted + one
         cdef Encoder encoder
         cdef OwnedState owned
@@ -107,8 +104,7 @@ cdef class BlockCutter:
             for one in range(self.n_limits):
                 free_index(&self.counted[one].index)
         free(self.counted)
-        free(self.limits)
-        free_candidates(&self.candidates)
+        free_starts(&self.starts)
 
     cdef int close(self) except -1:
         """Hand the encoder states back; the cutter must not be used again."""
@@ -120,23 +116,29 @@ cdef class BlockCutter:
         """Add the chunks of a text. Returns their number; NOT_FOUND: one takes a longer search,
         or what else another way may have or explain, and none was added; or INTERRUPTED.
         """
-        cdef Py_ssize_t first = rows.n, start = 0, status
-        cdef Break found
+        cdef Py_ssize_t first = rows.n, status
+        cdef int64_t last[3]
+        cdef int64_t row[4]
         cdef int one
         for one in range(self.n_limits):
             if self.counted[one].state != NULL:
                 status = index_again(&self.counted[one], text)
                 if status < 0:
                     return INTERRUPTED if status == INTERRUPTED else NOT_FOUND
-        while start < text.n:
-            found = chosen_break(
-                self.limits, self.n_limits, &self.candidates, start, self.min_fill,
-                &self.kinds[0], self.n_kinds, self.stable,
+        last[0] = last[1] = last[2] = 0
+        while last[1] < text.n:
+            status = next_row(
+                self.overlap, &self.starts, self.breaks, text, last, last[1], row
             )
-            if found.end < 0 or not add_row(rows, start, found.end, found.tokens, found.place):
+            if status < 0 or not add_row(rows, row[0], row[1], row[2], row[3]):
                 rows.n = first
                 return NOT_FOUND
-            start = found.end
+            last[0] = row[0]
+            last[1] = row[1]
+            last[2] = row[2]
+            if is_interrupted(&self.watch, CHUNK_WORK):
+                rows.n = first
+                return INTERRUPTED
         return rows.n - first
 
 
@@ -177,7 +179,7 @@ cdef void free_index(TextIndex* index) noexcept nogil:
 
 def chunk_block(
     type chunk_type not None, list texts not None, list limits not None, double min_fill,
-    const int[::1] kinds not None, bint stable, tuple names not None
+    const int[::1] kinds not None, bint stable, tuple names not None, Overlap overlap=None
 ):
     """Cut each text at the last breaks that fit, and make its chunks.
 
@@ -186,14 +188,14 @@ def chunk_block(
         texts: plain strs.
         limits: of a chunk: encoders, which must have scan tables, "characters" or "bytes", and
             the maximum of each; an encoder first.
-        min_fill, kinds, stable: see `cut_at_breaks`; the last kind is that of characters.
+        min_fill, kinds, stable, overlap: see `cut_at_breaks`; the last kind is that of characters.
         names: of the kinds, and of the text's end.
 
     Returns:
         A list of chunks for each text; None: that takes another way.
     """
     cdef Py_ssize_t n = len(texts), at, count = 0
-    cdef BlockCutter cutter = BlockCutter(limits, min_fill, kinds, stable)
+    cdef BlockCutter cutter = BlockCutter(limits, min_fill, kinds, stable, overlap)
     cdef OwnedRows owned = OwnedRows()
     cdef Block block = Block(texts)
     n_chunks = zeroed_numbers("q", n)
@@ -213,7 +215,7 @@ def chunk_block(
 def chunk_stretches(
     type chunk_type not None, str text not None, const int64_t[::1] places not None,
     Py_ssize_t index, list limits not None, double min_fill, const int[::1] kinds not None,
-    bint stable, tuple names not None
+    bint stable, tuple names not None, Overlap overlap=None
 ):
     """Cut each stretch of a text as if it were all of it, up to one that takes another way.
 
@@ -222,14 +224,14 @@ def chunk_stretches(
         places: where the first stretch starts, and where each ends; ascending, and inside the
             text (trusted).
         index: of the first chunk.
-        limits, min_fill, kinds, stable: see `chunk_block`.
+        limits, min_fill, kinds, stable, overlap: see `chunk_block`.
         names: of the kinds, and of the stretches' ends.
 
     Returns:
         The chunks, with their places in the text, and the number of stretches that they are of.
     """
     cdef Py_ssize_t n = max(places.shape[0] - 1, 0), at = 0, count = 0, row
-    cdef BlockCutter cutter = BlockCutter(limits, min_fill, kinds, stable)
+    cdef BlockCutter cutter = BlockCutter(limits, min_fill, kinds, stable, overlap)
     cdef OwnedRows owned = OwnedRows()
     cdef Characters whole = characters_of(text), stretch = whole
     cdef Watch watch

@@ -174,10 +174,20 @@ cdef Py_ssize_t count_slice(
     const TextIndex* index, Query* query, Py_ssize_t start, Py_ssize_t end
 ) noexcept nogil:
     """Add the tokens of text[start:end] to the row's sum, some when next flushed. 0 or a status."""
-    cdef Py_ssize_t at = start, right, piece_end, status
+    cdef SliceEnd to
     if start >= end:
         return 0
-    right = last_safe(index, start, end)
+    to.at = end
+    to.last_safe = last_safe(index, start, end)
+    to.tokens = UNKNOWN
+    return count_to(index, query, start, &to)
+
+
+cdef Py_ssize_t count_to(
+    const TextIndex* index, Query* query, Py_ssize_t start, const SliceEnd* to
+) noexcept nogil:
+    """The same for a slice with a known end."""
+    cdef Py_ssize_t at = start, right = to.last_safe, end = to.at, piece_end, status
     query.scanned += ROW_COST + ((end - max(start, right)) >> 6)
     while at < end:
         if at < right and has_bit(&index.bitmaps, at, SAFE):
@@ -185,6 +195,9 @@ cdef Py_ssize_t count_slice(
                 tokens_before(&index.bitmaps, right) - tokens_before(&index.bitmaps, at)
             )
             at = right
+        if at == right and to.tokens >= 0:
+            query.sums[query.row] += to.tokens
+            return 0
         piece_end = next_piece(index, query, at, end)
         if piece_end == NOT_FOUND:
             at += 1
@@ -195,6 +208,60 @@ cdef Py_ssize_t count_slice(
             return status
         at = piece_end
     return 0
+
+
+cdef Py_ssize_t begin_to(
+    const TextIndex* index, Query* query, Py_ssize_t start, Py_ssize_t end, SliceEnd* to
+) noexcept nogil:
+    """Get ready to count slices that end at `end` (> start) and begin after `start`. 0 or a status.
+
+    Counts the tokens after the last safe split point, which most of them share.
+    """
+    cdef Py_ssize_t status
+    to.at = end
+    to.last_safe = last_safe(index, start, end)
+    to.tokens = UNKNOWN
+    if to.last_safe == NOT_FOUND:
+        return 0
+    forget_row(query)
+    status = count_to(index, query, to.last_safe, to)
+    if status == 0 and not flush(index, query):
+        status = NO_MEMORY
+    if status == 0:
+        to.tokens = query.sums[query.row]
+    return status
+
+
+cdef Py_ssize_t fits_to(
+    const TextIndex* index, Query* query, Py_ssize_t start, const SliceEnd* to, Py_ssize_t most
+) noexcept nogil:
+    """Whether a slice with a known end has at most so many tokens: 1, 0 or a status.
+
+    Mostly, that is known without encoding its first piece: it has one token at least, and no more
+    than bytes.
+    """
+    cdef Py_ssize_t at = start, tokens = 0, more = 0, status
+    cdef const RankBitmaps* bitmaps = &index.bitmaps
+    if at <= to.last_safe and to.tokens >= 0:
+        if not has_bit(bitmaps, at, SAFE):
+            at = next_piece(index, query, start, to.at)
+            more = utf8_bytes(&index.text, start, at) if at != NOT_FOUND else 0
+            query.scanned += more
+        if start <= at <= to.last_safe and has_bit(bitmaps, at, SAFE):
+            tokens = (
+                to.tokens + tokens_before(bitmaps, to.last_safe) - tokens_before(bitmaps, at)
+            )
+            if tokens + more <= most:
+                return 1
+            if tokens + (more > 0) > most:
+                return 0
+    forget_row(query)
+    status = count_to(index, query, start, to)
+    if status == 0 and not flush(index, query):
+        status = NO_MEMORY
+    if status < 0:
+        return status
+    return query.sums[query.row] <= most
 
 
 cdef SafePoint seek(

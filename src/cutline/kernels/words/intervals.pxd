@@ -2,6 +2,7 @@
 
 from cutline.kernels.base.characters cimport Characters
 from cutline.kernels.base.common cimport int64_t, uint32_t, uint64_t
+from cutline.kernels.base.signals cimport Watch
 from cutline.kernels.words.char_map cimport CharMap
 from cutline.kernels.words.encoder cimport WordEncoder, WordState
 from cutline.kernels.words.unigram cimport Joints
@@ -54,6 +55,10 @@ cdef class WordIntervals:
     ) noexcept nogil
     cdef Py_ssize_t count_slice(
         self, WordState* state, Py_ssize_t start, Py_ssize_t end
+    ) noexcept nogil
+    cdef Py_ssize_t characters_counted(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil
+    cdef Py_ssize_t farthest_overlap(
+        self, WordState* state, Watch* watch, Py_ssize_t start, Py_ssize_t end, Py_ssize_t most
     ) noexcept nogil
     cdef Py_ssize_t after_white(self, Py_ssize_t start) noexcept nogil
     cdef Py_ssize_t count_alone(

@@ -19,8 +19,10 @@ from cutline.kernels.base.memory import zeroed_numbers
 
 from cutline.kernels.base.characters cimport Characters, char_at, characters_of
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, NO_MEMORY, NOT_FOUND, UNKNOWN, grow, int64_t, is_continuation, uint8_t, uint32_t, uint64_t,
+    INTERRUPTED, NO_MEMORY, NOT_FOUND, UNKNOWN, grow, int64_t, is_continuation, memset, uint8_t,
+    uint32_t, uint64_t,
 )
+from cutline.kernels.base.signals cimport Watch, is_interrupted
 from cutline.kernels.words.char_map cimport PAIR, WHITE
 from cutline.kernels.words.encoder cimport (
     ANY_LENGTH, OwnedWordState, WordEncoder, WordState, count_stretch, count_words,
@@ -44,6 +46,7 @@ cdef enum:
     LONG_WORD = 64          # bytes: longer words get joints
     GAP_STEP = 64           # characters without a word from one start to the next
     NOGIL_CHARS = 1 << 16
+    COST = 64               # of a character that is counted again and again, in bytes of work
     NEAR = 12               # characters: few tokens have more
     WINDOW = 4096           # characters that are read at first to find an end
     WINDOW_TOKEN = 8        # ... and for each token
@@ -440,6 +443,13 @@ cdef class WordIntervals:
                 return tail
         return head + tokens_before(&self.starts, last) - tokens_before(&self.starts, first) + tail
 
+    cdef Py_ssize_t characters_counted(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+        """Characters of a slice that its count encodes: those before and after its starts."""
+        cdef Py_ssize_t first = next_start(&self.starts, start)
+        if first == NOT_FOUND or first > end:
+            return end - start
+        return first - start + end - last_start(&self.starts, end)
+
     cdef Py_ssize_t after_white(self, Py_ssize_t start) noexcept nogil:
         """Where a slice begins whose white space at the start is cut off."""
         if not self.strips_start:
@@ -762,27 +772,61 @@ cdef class WordIntervals:
         self.encoder.release(owned)
         return end
 
-    def cut_all(self, n):
+    def cut_all(self, n, overlap=0):
         """Cut the text into slices of at most n tokens, each as long as possible.
+
+        Args:
+            n: tokens of a slice.
+            overlap: tokens that it shares with the one before: it starts where stepping back, character
+                by character, exceeds them, or at the next character from which it adds text.
 
         Returns:
             int64, shape (4 * slices,): start, end and tokens of each, and whether it ends at the
             text's end. The last one ends before it where the next character does not fit.
         """
         cdef OwnedWordState owned = self.encoder.take()
-        cdef Py_ssize_t start = 0, end, most = min(n, MOST_TOKENS), count = 0
+        cdef Py_ssize_t start = 0, end = 0, floor = 0, most = min(n, MOST_TOKENS), count = 0
+        cdef Py_ssize_t shared = min(overlap, MOST_TOKENS)
+        cdef Watch watch
+        memset(&watch, 0, sizeof(watch))
+        watch.is_on = True
         rows = array("q")
         self.encoder.begin(&owned.state, self.char_map, self.held)
-        while start < self.starts.n:
+        while floor < self.starts.n:
             PyErr_CheckSignals()
             with nogil:
-                end = self.longest_fit(&owned.state, start, most)
+                if shared > 0:
+                    start = self.farthest_overlap(&owned.state, &watch, start, floor, shared)
+                end = self.longest_fit(&owned.state, start, most) if start >= 0 else start
+                while 0 <= end <= floor and start < floor:
+                    start += 1
+                    end = self.longest_fit(&owned.state, start, most)
+                    if is_interrupted(&watch, COST * (floor - start)):
+                        end = INTERRUPTED
                 if end > start:
                     count = self.count_slice(&owned.state, start, end)
             self.encoder.check(min(end, count))
-            if end == start:
+            if end <= floor:
                 break
             rows.extend((start, end, count, end == self.starts.n))
-            start = end
+            floor = end
+            if shared == 0:
+                start = end
         self.encoder.release(owned)
         return memoryview(rows)
+
+    cdef Py_ssize_t farthest_overlap(
+        self, WordState* state, Watch* watch, Py_ssize_t start, Py_ssize_t end, Py_ssize_t most
+    ) noexcept nogil:
+        """Step back from a slice's end while the text stepped over fits; or a status."""
+        cdef Py_ssize_t at = end, tokens
+        while at - 1 > start:
+            tokens = self.count_slice(state, at - 1, end)
+            if tokens < 0:
+                return tokens
+            if tokens > most:
+                break
+            at -= 1
+            if is_interrupted(watch, COST * (1 + self.characters_counted(at, end))):
+                return INTERRUPTED
+        return at

@@ -79,7 +79,9 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       overlaps        breaks + counts of slices        -> where a chunk starts that shares text
       best_break      breaks + interval, a budget      -> cuts at the best breaks within it
       text_blocks     texts + best_break               -> their chunks
-      word_breaks     the same with words' intervals   -> cuts at the best breaks within it
+      counted_breaks  breaks + counts of slices        -> the best breaks within a budget
+      word_breaks     the same, by words' intervals    -> cuts there
+      spelled_breaks  the same, by those of a spelling -> cuts there
       outlined        text + its structure + interval  -> cuts at the best places within a budget
       markdown        text + events of its parser      -> its blocks
       json_elements   JSON                             -> its elements

@@ -5,6 +5,7 @@ texts do. Then the slice up to its first safe split point is encoded, and the re
 a slice of the changed text. docs/tokenizers.md, "Models over characters", has the proof.
 """
 
+from array import array
 from bisect import bisect_right
 from operator import index
 
@@ -12,12 +13,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cutline.counting import IntervalCounter, cutting
+from cutline.kernels.breaks.overlaps import Overlap
+from cutline.kernels.breaks.spelled_breaks import cut_spelled_at_breaks
 from cutline.normalizing import Prepend, Replace, Spell, normalize
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.slice_counter import SliceCounter
 from cutline.text_encoder import TextEncoder
 
 __all__ = ["SpelledCounter", "is_spelled"]
+
+_LONG = 1 << 10  # characters of a word: it is not counted again and again
 
 
 def is_spelled(pipeline: Pipeline, encoding: TextEncoder, text: str) -> bool:
@@ -53,7 +58,9 @@ class SpelledCounter(SliceCounter):
         self._inner = IntervalCounter._of_normalized(self._encoding, self._changed)
         self._places = _places(pipeline, text, len(self._changed))
         self._edges = memoryview(b"")
-        if self._prefix or self._takes_blank:
+        # Whether something comes before a slice.
+        self._leads = bool(self._prefix or self._takes_blank)
+        if self._leads:
             self._edges = pipeline.safe_points.all_of(self._changed).data
 
     @property
@@ -68,11 +75,38 @@ class SpelledCounter(SliceCounter):
         self._check_span(start, end)
         if self._places is not None:
             start, end = self._places[start], self._places[end]
-        if start == end or not (self._prefix or self._takes_blank):
+        if start == end or not self._leads:
             return self._inner.count(start, end)
         edge = min(self._edge_after(start), end)
-        head = self._with_prefix(self._changed[start:edge])
-        return self._encoding._count_normalized(head) + self._inner.count(edge, end)
+        return self._count_first(start, edge) + self._inner.count(edge, end)
+
+    def cut_at_breaks(
+        self,
+        start: int,
+        floor: int,
+        until: int,
+        n: int,
+        min_fill: float,
+        kinds: "array[int]",
+        overlap: Overlap | None,
+    ) -> tuple[memoryview, int]:
+        """Cut at the last breaks that fit; see `kernels/breaks/spelled_breaks`."""
+        return cut_spelled_at_breaks(
+            self._inner, self._text, self._places, self._first_word if self._leads else None,
+            start, floor, until, n, min_fill, kinds, overlap,
+        )  # fmt: skip
+
+    def _first_word(self, start: int, end: int) -> tuple[int, int] | None:
+        """Find where the first word of a slice of the changed text ends, and count its tokens.
+
+        None: it is long.
+        """
+        edge = min(self._edge_after(start), end)
+        return (edge, self._count_first(start, edge)) if edge - start <= _LONG else None
+
+    def _count_first(self, start: int, edge: int) -> int:
+        """Count the tokens of a slice of the changed text up to its first safe split point."""
+        return self._encoding._count_normalized(self._with_prefix(self._changed[start:edge]))
 
     def count_many(self, spans: ArrayLike) -> NDArray[np.int64]:
         """Count the tokens of many slices; see `SliceCounter.count_many`.
@@ -85,7 +119,7 @@ class SpelledCounter(SliceCounter):
             self._check_span(*rows[int(is_wrong.argmax())].tolist())
         if self._places is not None:
             rows = np.asarray(self._places)[rows]
-        if not (self._prefix or self._takes_blank):
+        if not self._leads:
             return self._inner.count_many(rows)
         starts, ends = rows[:, 0], rows[:, 1]
         edges = np.asarray(self._edges)
@@ -119,7 +153,7 @@ class SpelledCounter(SliceCounter):
         """Find the longest slice from a start that fits; see `SliceCounter.split_at`."""
         start, n = self._checked_start(start, n)
         place = start if self._places is None else self._places[start]
-        if place == len(self._changed) or not (self._prefix or self._takes_blank):
+        if place == len(self._changed) or not self._leads:
             return self._back(self._inner.split_at(place, n))
         edge = self._edge_after(place)
         most = self._encoding._max_normalized_bytes_of(n)

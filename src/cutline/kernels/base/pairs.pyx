@@ -28,44 +28,36 @@ def places_of_pairs(
     """
     cdef Characters characters = characters_of(text)
     cdef Pairs wanted
-    cdef Py_ssize_t n
+    cdef Py_ssize_t n = 0
     if class_of.shape[0] != 0x110000 or pairs.shape[0] != pairs.shape[1] or not pairs.shape[0]:
         raise ValueError("a class for each code point and a square of pairs are needed")
     wanted.class_of = &class_of[0]
     wanted.rows = &pairs[0, 0]
     wanted.n = pairs.shape[0]
-    with nogil:
-        n = each_place(&characters, &wanted, NULL)
-    places = zeroed_numbers("q", n)
+    places = zeroed_numbers("q", characters.n)      # what is not written takes no memory, if long
     cdef int64_t[::1] out = places
-    if n > 0:
-        with nogil:
-            each_place(&characters, &wanted, &out[0])
-    return places
+    if characters.n < 2:
+        return places[:0]
+    with nogil:
+        if characters.kind == 1:
+            n = write_places(<const uint8_t*> characters.data, characters.n, &wanted, &out[0])
+        elif characters.kind == 2:
+            n = write_places(<const uint16_t*> characters.data, characters.n, &wanted, &out[0])
+        else:
+            n = write_places(<const uint32_t*> characters.data, characters.n, &wanted, &out[0])
+    return places[:n]
 
 
-cdef Py_ssize_t each_place(
-    const Characters* text, const Pairs* wanted, int64_t* out
-) noexcept nogil:
-    """Count the places, and write them unless `out` is NULL."""
-    if text.kind == 1:
-        return places_in(<const uint8_t*> text.data, text.n, wanted, out)
-    if text.kind == 2:
-        return places_in(<const uint16_t*> text.data, text.n, wanted, out)
-    return places_in(<const uint32_t*> text.data, text.n, wanted, out)
-
-
-cdef Py_ssize_t places_in(
+cdef Py_ssize_t write_places(
     const Unit* text, Py_ssize_t n, const Pairs* wanted, int64_t* out
 ) noexcept nogil:
+    """Write the places, and beyond them; returns how many there are."""
     cdef Py_ssize_t at, found = 0
-    cdef const uint8_t* row
-    if n == 0:
-        return 0
-    row = wanted.rows + wanted.n * wanted.class_of[text[0]]
+    cdef uint16_t number
+    cdef const uint8_t* row = wanted.rows + wanted.n * wanted.class_of[text[0]]
     for at in range(1, n):
-        if out != NULL and row[wanted.class_of[text[at]]]:
-            out[found] = at
-        found += row[wanted.class_of[text[at]]]
-        row = wanted.rows + wanted.n * wanted.class_of[text[at]]
+        number = wanted.class_of[text[at]]
+        out[found] = at
+        found += row[number]
+        row = wanted.rows + wanted.n * number
     return found

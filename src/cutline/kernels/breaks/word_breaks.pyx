@@ -4,12 +4,10 @@ Guarded by tests/words/test_encoding.py.
 """
 
 cimport cython
-from libc.math cimport ceil
 
-from cutline.kernels.base.common cimport NOT_FOUND, UNKNOWN, int64_t
-from cutline.kernels.breaks.breaks cimport GRAPHEME, last_break, need_kind
-from cutline.kernels.breaks.overlaps cimport ADDS_NOTHING, Cutting, Overlap, cut_rows
-from cutline.kernels.breaks.wrapping cimport LINES
+from cutline.kernels.base.common cimport NOT_FOUND, UNKNOWN
+from cutline.kernels.breaks.counted_breaks cimport CountedCut
+from cutline.kernels.breaks.overlaps cimport Overlap, cut_rows
 from cutline.kernels.words.encoder cimport OwnedWordState
 from cutline.kernels.words.intervals cimport WordIntervals
 
@@ -38,7 +36,7 @@ def cut_words_at_breaks(
 
 
 @cython.internal
-cdef class WordCut(Cutting):
+cdef class WordCut(CountedCut):
     """A text that is cut at breaks.
 
     Args:
@@ -47,68 +45,20 @@ cdef class WordCut(Cutting):
 
     cdef WordIntervals counter
     cdef OwnedWordState owned
-    cdef Py_ssize_t n
-    cdef double min_fill
-    cdef const int[::1] kinds
-    cdef Py_ssize_t longest     # of a chunk that ends at no break
     cdef Py_ssize_t work, most_work     # up to one end of slices
 
     def __cinit__(
         self, WordIntervals counter not None, Py_ssize_t n, double min_fill,
         const int[::1] kinds not None
     ):
-        cdef Py_ssize_t place
-        for place in range(kinds.shape[0]):
-            need_kind(kinds[place])
+        self.limit_chunks(n, min_fill, kinds)
         self.counter = counter
-        self.n = n
-        self.min_fill = min_fill
-        self.kinds = kinds
+        self.text = &counter.text
         self.owned = counter.encoder.take()
         counter.encoder.begin(&self.owned.state, counter.char_map, counter.held)
 
-    cdef Py_ssize_t find_end(
-        self, Py_ssize_t start, Py_ssize_t floor, int64_t* row
-    ) noexcept nogil:
-        """See `Cutting`. It is the text's end, if it fits; else the last break that fits, of the
-        first kind whose last one fills the chunk, or of graphemes or characters.
-        """
-        cdef Py_ssize_t bound = self.counter.longest_fit(&self.owned.state, start, self.n), at
-        cdef Py_ssize_t fill = <Py_ssize_t> ceil(self.min_fill * self.n), tokens = 0, place
-        self.longest = NOT_FOUND
-        if bound <= floor:
-            return bound if bound < 0 else ADDS_NOTHING
-        if bound == self.counter.text.n:
-            row[1] = bound
-            row[2] = tokens = self.tokens_between(start, bound)
-            row[3] = self.kinds.shape[0]
-            return bound if tokens >= 0 else tokens
-        for place in range(self.kinds.shape[0]):
-            at = self.last_that_fits(self.kinds[place], start, floor, bound, &tokens)
-            if at != NOT_FOUND and (
-                at < 0 or tokens >= fill or self.kinds[place] & ~LINES >= GRAPHEME
-            ):
-                row[1] = at
-                row[2] = tokens
-                row[3] = place
-                return at
-        self.longest = bound
-        return NOT_FOUND
-
-    cdef Py_ssize_t last_that_fits(
-        self, int kind, Py_ssize_t start, Py_ssize_t floor, Py_ssize_t bound,
-        Py_ssize_t* tokens      # out
-    ) noexcept nogil:
-        """The last break up to `bound` that fits; NOT_FOUND or another status."""
-        cdef Py_ssize_t at = last_break(&self.counter.text, kind, start, floor, bound)
-        while at != NOT_FOUND:
-            tokens[0] = self.tokens_between(start, at)
-            if tokens[0] < 0:
-                return tokens[0]
-            if tokens[0] <= self.n:
-                break
-            at = last_break(&self.counter.text, kind, start, floor, at - 1)
-        return at
+    cdef Py_ssize_t longest_fit(self, Py_ssize_t start) noexcept nogil:
+        return self.counter.longest_fit(&self.owned.state, start, self.n)
 
     cdef Py_ssize_t begin_to(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
         self.work = 0

@@ -1,0 +1,19 @@
+"""Chunks that end at the last breaks that fit, for whatever counts slices."""
+
+from cutline.kernels.base.characters cimport Characters
+from cutline.kernels.base.common cimport int64_t
+from cutline.kernels.breaks.overlaps cimport Cutting
+
+
+cdef class CountedCut(Cutting):
+    cdef const Characters* text
+    cdef Py_ssize_t n           # tokens of a chunk at most
+    cdef double min_fill        # the share of them that it has at least, unless it ends the text
+    cdef const int[::1] kinds
+    cdef Py_ssize_t longest     # of a chunk that ends at no break
+
+    cdef object limit_chunks(self, Py_ssize_t n, double min_fill, const int[::1] kinds)
+    cdef Py_ssize_t longest_fit(self, Py_ssize_t start) noexcept nogil
+    cdef Py_ssize_t last_that_fits(
+        self, int kind, Py_ssize_t start, Py_ssize_t floor, Py_ssize_t bound, Py_ssize_t* tokens
+    ) noexcept nogil

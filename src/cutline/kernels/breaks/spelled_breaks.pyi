@@ -1,0 +1,19 @@
+from array import array
+from collections.abc import Callable
+
+from cutline.kernels.breaks.overlaps import Overlap
+from cutline.kernels.index.interval import Intervals
+
+def cut_spelled_at_breaks(
+    counter: Intervals,
+    text: str,
+    places: memoryview | None,
+    first_word: Callable[[int, int], tuple[int, int] | None] | None,
+    start: int,
+    floor: int,
+    until: int,
+    n: int,
+    min_fill: float,
+    kinds: array[int],
+    overlap: Overlap | None = None,
+) -> tuple[memoryview, int]: ...

@@ -1,0 +1,72 @@
+"""Chunks by models over characters, by a kernel, compared with those found by counting slices."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+import cutline
+from cutline.chunking.chunk_finder import ChunkFinder
+from cutline.chunking.chunk_stream import ChunkStream
+from cutline.pipeline.spelled import SpelledCounter
+from tests.conftest import short_or_long
+from tests.pipeline.characters import BLANK, CONFIGURATIONS, make_document
+from tests.words.test_overlaps import check_breaks, outcome
+
+pytest.importorskip("tokenizers", reason="trains the models")
+
+PARTS = [
+    "The theme of them all. ",
+    "they (say) ends.\n",
+    "\n\n",
+    " ",
+    "   ",
+    "日本語の ",
+    "日本",
+    BLANK,
+]
+UNKNOWN = ["Ω", "žž ", "😀", "\U000e0100", "\x00", "한국"]
+
+
+def loaded(name: str, folder: Path) -> cutline.Encoding:
+    path = folder / "tokenizer.json"
+    path.write_text(make_document(name), encoding="utf-8")
+    return cutline.load(path)
+
+
+@short_or_long("n_texts", 60, 1_500)
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_chunks_are_those_found_by_counting(name: str, n_texts: int, tmp_path: Path) -> None:
+    rng, encoding = random.Random(name), loaded(name, tmp_path)
+    n_quick = n_spelled = 0
+    for _ in range(n_texts):
+        parts = [*PARTS, *rng.choice((UNKNOWN, UNKNOWN[:1], ()))]
+        text = "".join(rng.choices(parts, k=rng.randint(0, 40)))
+        n_spelled += isinstance(encoding.intervals(text), SpelledCounter)
+        n_quick += check_breaks(rng, encoding, text)
+    assert n_quick >= n_spelled / 4
+
+
+@pytest.mark.parametrize("name", ["llama 2", "mistral", "gemma", "runs and a prefix"])
+def test_long_words_are_left_to_another_search(name: str, tmp_path: Path) -> None:
+    encoding = loaded(name, tmp_path)
+    for text in ("the" * 2_000, "a b " * 50 + "日本" * 900 + " c" * 90, "Ω" * 3_000 + " the" * 90):
+        chunker = cutline.TextChunker(encoding, 100, 30)
+        finder = ChunkFinder(text, encoding.intervals(text), chunker._rules, encoding=encoding)
+        finder._plain = None
+        slow = outcome(ChunkStream(chunker._rules).chunks, finder, 0, len(text), final=True)
+        assert outcome(chunker.chunk, text) == slow
+
+
+def test_what_the_first_word_raises_is_raised(tmp_path: Path) -> None:
+    counter = loaded("llama 2", tmp_path).intervals("the theme of them all " * 9)
+    assert isinstance(counter, SpelledCounter)
+
+    def interrupted(start: int, end: int) -> tuple[int, int]:
+        raise KeyboardInterrupt
+
+    counter._first_word = interrupted  # type: ignore[method-assign]
+    rules = cutline.TextChunker("o200k_base", 9)._rules
+    finder = ChunkFinder("the theme of them all " * 9, counter, rules)
+    with pytest.raises(KeyboardInterrupt):
+        finder.next_chunks(0, 0, 100, 0)

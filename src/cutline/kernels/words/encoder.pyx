@@ -13,7 +13,7 @@ from cutline.kernels.base.memory import zeroed_memory
 from cutline.kernels.base.characters cimport Characters, characters_of
 from cutline.kernels.base.common cimport (
     INTERRUPTED, NO_MEMORY, NOT_FOUND, SHORT_PIECE, Key, characters_in, grow, hash_key, hash_long, int64_t,
-    likely, memcpy, padded_key, prefetch, same_bytes, scramble, unlikely,
+    likely, memcpy, memmove, padded_key, prefetch, same_bytes, scramble, unlikely,
 )
 from cutline.kernels.base.signals cimport is_interrupted, raise_pending
 from cutline.kernels.encode.caches cimport (
@@ -208,7 +208,7 @@ cdef Py_ssize_t encode_words(
         count = look_up(model, state, word, keys[word], before + 4 * WORD_SLOTS, True)
         if count < 0:
             return count
-        memcpy(
+        memmove(        # of a long word the two overlap
             state.out + before, state.out + before + 4 * WORD_SLOTS, count * sizeof(uint32_t)
         )
         before += count

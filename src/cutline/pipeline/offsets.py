@@ -9,7 +9,6 @@ import numpy as np
 
 from cutline.checks import utf8_of
 from cutline.kernels.encode.decode import Decoder, ids_to_list
-from cutline.normalizing import Spell
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -141,16 +140,24 @@ def trim(
         tokens: its tokens.
         spans: theirs.
     """
+    from cutline.normalizing import normalize  # for tokenizers that change texts
+
     added = {token.id: token.content for token in spec.added_tokens}
     # Their match includes the white space that they strip.
-    strips = {token.id for token in spec.added_tokens if token.lstrip or token.rstrip}
+    strips = {
+        token.id: spec.normalizer if token.normalized else ()
+        for token in spec.added_tokens
+        if token.lstrip or token.rstrip
+    }
     unknown, blank = _unknown_of(spec)
 
     def blanks(token: int, start: int, end: int) -> Ends:
         if token == unknown:
             return _white_ends(text[start:end].replace(" ", blank))
+        if token in strips:
+            return _white_ends(normalize(text[start:end], strips[token], at_start=start == 0))
         if token in added:
-            return _white_ends(text[start:end] if token in strips else added[token])
+            return _white_ends(added[token])
         return ends(token)
 
     found = [
@@ -189,14 +196,16 @@ def white_ends(spec: TokenizerSpec) -> dict[int, Ends]:
     tokens = zip(spec.vocabulary.ids.tolist(), spec.vocabulary.tokens(), strict=True)
     written = {token_id: token.decode(errors="replace") for token_id, token in tokens}
     if spec.characters is not None:
+        from cutline.normalizing import Spell
+
         # Its blanks are U+2581 in the file, which writes what stands for a byte as its number.
         meant = spec.characters.meanings
         falls_back = isinstance(spec.normalizer[-1], Spell)
+        bare = {bytes([byte]) for byte in range(128)} - set(meant.values())
         written = {
             token_id: token.replace(" ", "\u2581")
             for token_id, token in written.items()
-            if token_id not in meant
-            and not (falls_back and len(token) == 1 and token.encode() not in meant.values())
+            if token_id not in meant and not (falls_back and token.encode() in bare)
         }
     found = {token_id: _white_ends(token) for token_id, token in written.items()}
     return {token_id: ends for token_id, ends in found.items() if ends != _NONE}

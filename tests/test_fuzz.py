@@ -1,10 +1,12 @@
 """The fuzz targets hold on their seeds, of which every past finding is one."""
 
 import importlib
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+import cutline
 from cutline.formats import cutline_file
 from fuzz.coverage import ranges, sources_of
 
@@ -45,3 +47,18 @@ def test_lines_of_a_kernel_are_found_in_what_cython_writes(tmp_path: Path) -> No
 
 def test_missed_lines_are_joined_over_one_between() -> None:
     assert [*map(ranges, ([], [4], [1, 2, 4, 7, 10, 11]))] == ["none", "4", "1-4, 7, 10-11"]
+
+
+def test_tokenizers_put_together_at_random_are_those_of_tokenizers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("tokenizers", reason="the oracle")
+    composed = importlib.import_module("fuzz.composed")
+    monkeypatch.setattr(composed, "N_TEXTS", 4)
+    monkeypatch.setattr(cutline.Encoding, "_most_tokens_of_a_character", lambda _: None)
+    tally = Counter[str]()
+    for number in range(100):
+        assert [*composed.findings(f"test {number}", tally)] == []
+    assert tally["tokenizers"] > 15
+    monkeypatch.setattr(cutline.Encoding, "count", lambda *_, **__: 7)
+    assert any([*composed.findings(f"test {number}", tally)] for number in range(20))

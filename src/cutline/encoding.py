@@ -429,8 +429,18 @@ class Encoding(Cutting, Decoding):
         if self._pipeline is not None and self._spec.trims:
             from cutline.pipeline.offsets import trim
 
-            trim(self._spec, self._decoder, text, tokens, spans)
+            trim(self._spec, self._ends_of_tokens, text, tokens, spans)
         return tokens, spans
+
+    @property
+    def _ends_of_tokens(self) -> Callable[[int], tuple[int, int]]:
+        """What counts the blanks at both ends of a token that post-processors trim."""
+        from cutline.pipeline.offsets import ends_of_bytes, white_ends
+
+        if self._is_byte_level and not self._over_characters:
+            return ends_of_bytes(self._spec, self._decoder)
+        found = self._remember("white ends", lambda: white_ends(self._spec))
+        return lambda token: found.get(token, (0, 0))
 
     def _untrimmed_offsets(
         self, text: str, allowed: frozenset[str] = frozenset()

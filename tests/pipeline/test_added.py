@@ -2,6 +2,7 @@
 
 import json
 import random
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import cutline
 from cutline.errors import VocabularyError
 from cutline.pipeline import slice_counter
-from tests.pipeline.characters import added
+from tests.pipeline.characters import added, make_document
 from tests.pipeline.families import build, tokenizers
 
 normalizers, pre = tokenizers.normalizers, tokenizers.pre_tokenizers
@@ -180,3 +181,18 @@ def test_cuts_among_added_tokens_are_the_greatest_that_fit(
         for budget in {0, 1, 2, *rng.choices(range(len(text) // 2), k=3)}:
             best = start + max(at for at, count in enumerate(counts) if count <= budget)
             assert counter.split_at(start, budget) == best, (text, start, budget)
+
+
+def test_a_text_begins_anew_after_white_space_that_a_token_strips() -> None:
+    document = json.loads(make_document("words apart, no prefix"))
+    document["normalizer"] = {"type": "Prepend", "prepend": "a"}
+    document["added_tokens"] = []
+    vocab = {text: place for place, text in enumerate(["<unk>", "\u2581", *"abc\n", "bc"])}
+    document["model"] |= {"vocab": vocab, "merges": [["b", "c"]], "byte_fallback": False}
+    tokenizer = tokenizers.Tokenizer.from_str(json.dumps(document))
+    tokenizer.add_tokens([tokenizers.AddedToken("<x>", rstrip=True, normalized=False)])
+    text = "a<x>\nb c<x>\n\nb" * 2
+    counter = cutline.Encoding.from_tokenizers(tokenizer).intervals(text)
+    for start, end in combinations(range(len(text) + 1), 2):
+        want = ids_of(tokenizer, text[start:end], special=False)
+        assert want is None or counter.count(start, end) == len(want), text[start:end]

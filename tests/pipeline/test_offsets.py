@@ -9,8 +9,10 @@ import regex
 
 import cutline
 from cutline.pipeline import offsets
+from tests.pipeline.characters import make_document
 from tests.pipeline.families import FAMILIES, build, texts_with, tokenizers
 from tests.texts import NAMED_TEXTS
+from tests.words.tokenizers_of import tokenizer_of
 
 processors = tokenizers.processors
 
@@ -169,3 +171,25 @@ def test_white_space_that_an_added_token_strips_is_trimmed_from_it() -> None:
             tokens, spans = encoding.encode_with_offsets(text, allowed_special="all")
             assert tokens == found.ids
             assert [*map(tuple, spans.tolist())] == found.offsets, text
+
+
+@pytest.mark.parametrize("kind", ["WordPiece", "Unigram", "Unigram with bytes", "characters"])
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_blanks_that_only_decoding_writes_are_not_trimmed(processor: str, kind: str) -> None:
+    # all-mpnet-base-v2 is WordPiece with such a processor.
+    if kind == "characters":
+        tokenizer = tokenizers.Tokenizer.from_str(make_document("mistral"))
+    else:
+        tokenizer = tokenizer_of(kind, "metaspace never", random.Random(kind))
+    tokenizer.post_processor = PROCESSORS[processor]()
+    flags = {"lstrip": True, "rstrip": True, "normalized": kind != "characters"}
+    tokenizer.add_tokens([tokenizers.AddedToken("<y>", **flags)])
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    rng = random.Random(7)
+    parts = ["ab", "c", " ", "  ", "\n", "\t", "\r", "\u3000", "\u0120", "\u2581", "é", "世", "<y>"]
+    for _ in range(200):
+        text = "".join(rng.choices(parts, k=rng.randint(1, 8)))
+        ids, expected = encoded(tokenizer, text)
+        tokens, spans = encoding.encode_with_offsets(text, allowed_special="all")
+        assert tokens == ids
+        assert spans.tolist() == expected, ascii(text)

@@ -1,5 +1,6 @@
 """`count_pieces` gives what the oracle cuts, whatever the blocks, threads and documents."""
 
+import os
 import random
 import re
 import signal
@@ -367,3 +368,17 @@ def test_runs_of_any_length_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         in_blocks(monkeypatch, 5_000)
         one = count_pieces(iter(texts), pat_str=pat_str, num_threads=1)
         assert count_pieces(iter(texts), pat_str=pat_str, num_threads=4) == one
+
+
+def test_any_number_of_threads_takes_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    real = counters.Tally
+
+    def tally(tables: Any) -> Any:
+        made.append(tables)
+        return real(tables)
+
+    monkeypatch.setattr(counters, "Tally", tally)
+    counts = count_pieces(iter(["ab ab"]), num_threads=2**40)
+    assert dict(counts.items()) == {b"ab": 1, b" ab": 1}
+    assert len(made) <= max(64, os.cpu_count() or 1)

@@ -2,13 +2,14 @@
 
 import pickle
 import random
+import threading
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
 import cutline
-from cutline.training import Ties
+from cutline.training import Ties, merging
 from tests.oracles import tiktoken_of
 
 GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
@@ -141,3 +142,19 @@ def test_runs_make_no_tokens_that_tables_cannot_hold() -> None:
 def test_a_corpus_without_text_is_refused() -> None:
     with pytest.raises(ValueError, match="no text to train on"):
         cutline.train(iter(["", ""]), 300)
+
+
+def test_merging_goes_on_where_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["low low lower lowest newer wider " * 3]
+    counts = cutline.count_pieces(iter(texts))
+    want = new_tokens(cutline.train_from_counts(counts, 300))
+    asked = []
+
+    def refuse(thread: threading.Thread) -> None:
+        asked.append(thread)
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(merging, "THREAD_BYTES", 1)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    assert new_tokens(cutline.train_from_counts(counts, 300, num_threads=4)) == want
+    assert asked

@@ -16,9 +16,10 @@ from cutline.kernels.words.intervals import WordIntervals
 from cutline.normalizing import normalize
 from cutline.pipeline import entangled
 from cutline.words.char_rules import CharRules
-from tests.words.configurations import CONFIGURATIONS, rules_of
+from tests.words.configurations import BERT, CONFIGURATIONS, rules_of, small_map, steps
+from tests.words.configurations import at as split_at
 from tests.words.test_char_rules import AWKWARD, SCALARS
-from tests.words.tokenizers_of import LETTERS, MODELS, both
+from tests.words.tokenizers_of import LETTERS, MODELS, both, tokenizer_of
 
 tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
 
@@ -140,3 +141,23 @@ def test_what_is_raised_while_slices_are_counted_is_raised(tmp_path: Path) -> No
         with pytest.raises(KeyboardInterrupt):
             call()
     assert counter.count(4, 7) == encoding.count(" ab")
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_marks_that_are_split_count_for_the_length_of_their_cluster(kind: str) -> None:
+    # Clusters of fewer than six bytes are looked up as a whole.
+    configurations = (
+        (steps(small_map(), tokenizers.normalizers.Replace("\u0301", "``")), BERT),
+        (small_map(), split_at(r"\p{M}", "isolated")),
+    )
+    for normalizer, splitter in configurations:
+        oracle = tokenizer_of(kind, "nothing, bert", random.Random(kind))
+        oracle.normalizer, oracle.pre_tokenizer = normalizer, splitter
+        encoding = cutline.Encoding.from_tokenizers(oracle)
+        for n in range(1, 6):
+            for text in ("e" + "\u0301" * n, "ab e" + "\u0301" * n + "c", "e" + "\u0302\u0301" * n):
+                ids = oracle.encode(text, add_special_tokens=False).ids
+                assert encoding.encode_ordinary(text) == ids, ascii(text)
+                counts = [encoding.count(text[:end]) for end in range(len(text) + 1)]
+                counter = encoding.intervals(text)
+                assert [counter.count(0, end) for end in range(len(text) + 1)] == counts

@@ -504,6 +504,25 @@ REFUSED: dict[str, tuple[Change, str]] = {
         ),
         "Strip",
     ),
+    "a strip before white space that becomes a letter": (
+        lambda content: (
+            normalizers(STRIP, {"type": "Replace", "pattern": {"String": "\n"}, "content": "b"})(
+                content
+            ),
+            splitters({"type": "WhitespaceSplit"})(content),
+        )[0],
+        "some white space becomes something else",
+    ),
+    "a strip before a mark that goes with white space": (
+        lambda content: (
+            normalizers(
+                STRIP | {"strip_left": True},
+                {"type": "Precompiled", "precompiled_charsmap": MAP},
+            )(content),
+            splitters({"type": "WhitespaceSplit"})(content),
+        )[0],
+        "a mark after it would be changed as one",
+    ),
 }
 
 

@@ -282,7 +282,7 @@ def _parse_merges(merges: Any, source: str) -> Texts:
 
 
 def parse_added_tokens(
-    parts: Any, ids: TokenIds | Mapping[str, int], n_tokens: int, source: str
+    parts: Any, ids: TokenIds, n_tokens: int, source: str
 ) -> Iterator[AddedToken]:
     """Read the added tokens; refuse ids that `tokenizers` would assign differently.
 
@@ -292,7 +292,9 @@ def parse_added_tokens(
         n_tokens: how many it has.
         source: where they come from.
     """
-    highest = -1
+    highest = newest = -1
+    is_sparse = len(ids) > 0 and int(ids.numbers.max()) >= n_tokens
+    taken = frozenset(ids.numbers.tolist()) if is_sparse else frozenset()
     seen: set[str] = set()
     for place, part in enumerate(parts if isinstance(parts, list) else [parts]):
         match part:
@@ -304,13 +306,21 @@ def parse_added_tokens(
         if not all(isinstance(value, bool) for value in flags.values()) or text in seen:
             raise refused(source, f"added_tokens, place {place}", part)
         # A token that is not in the vocabulary gets the next id, whatever the file says.
-        assigned = ids.get(text, max(n_tokens, highest + 1))
-        if token_id != assigned:
+        # Version 0.23 counts on from those that are not there either, others from all before.
+        is_new = text not in ids
+        assigned = {max(n_tokens, one + 1) for one in (newest, highest)} if is_new else {ids[text]}
+        if assigned != {token_id}:
             raise VocabularyError(
                 f"{source}: added token {text!r} has id {token_id}, but `tokenizers` "
-                f"would give it {assigned}; correct the file"
+                f"would give it {' or '.join(map(str, sorted(assigned)))}; correct the file"
+            )
+        if is_new and token_id in taken:
+            raise VocabularyError(
+                f"{source}: added token {text!r} has id {token_id}, as `tokenizers` gives it, "
+                "which is that of a token of the model; number these without gaps"
             )
         highest = max(highest, token_id)
+        newest = max(newest, token_id) if is_new else newest
         seen.add(text)
         yield AddedToken(text, token_id, **flags)
 

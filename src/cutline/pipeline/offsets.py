@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -19,10 +19,18 @@ if TYPE_CHECKING:
     from cutline.special import SpecialFinder
     from cutline.text_encoder import TextEncoder
 
-__all__ = ["changed_parts", "plain_parts", "trim", "untrimmed_offsets"]
+__all__ = [
+    "changed_parts",
+    "ends_of_bytes",
+    "plain_parts",
+    "trim",
+    "untrimmed_offsets",
+    "white_ends",
+]
 
 Spans: TypeAlias = "NDArray[np.int64]"
 Tokens: TypeAlias = "NDArray[np.uint32]"
+Ends: TypeAlias = tuple[int, int]
 Part: TypeAlias = "tuple[int, int, int | Traced | None]"
 """The span of a part of a text, with a token's id, the changed text, or None if unchanged."""
 
@@ -120,38 +128,95 @@ def _places(encoder: TextEncoder, decoder: Decoder, text: str, tokens: Tokens) -
     return np.stack([kept[spans[:, 0]], kept[spans[:, 1] - 1] + 1], axis=1)
 
 
-def trim(spec: TokenizerSpec, decoder: Decoder, text: str, tokens: list[int], spans: Spans) -> None:
-    """Trim blanks at the ends of tokens from their spans, in place."""
+def trim(
+    spec: TokenizerSpec, ends: Callable[[int], Ends], text: str, tokens: list[int], spans: Spans
+) -> None:
+    """Trim blanks at the ends of tokens from their spans, in place.
+
+    Args:
+        spec: the tokenizer.
+        ends: `ends_of_bytes`, or looks up what `white_ends` found.
+        text: the text.
+        tokens: its tokens.
+        spans: theirs.
+    """
+    from cutline.normalizing import normalize  # for tokenizers that change texts
+
     added = {token.id: token.content for token in spec.added_tokens}
     # Their match includes the white space that they strip.
     strips = {
-        token.id
+        token.id: spec.normalizer if token.normalized else ()
         for token in spec.added_tokens
-        if (token.lstrip or token.rstrip) and not token.normalized
+        if token.lstrip or token.rstrip
     }
-    blanks = [
-        _blanks_of_added(text[start:end] if token in strips else added[token])
-        if token in added
-        else _NONE
-        if spec.marks_words and not spec.led_pat_str  # its blank is no character
-        else _blanks(decoder.bytes_of(token))
+    unknown, blank = _unknown_of(spec)
+
+    def blanks(token: int, start: int, end: int) -> Ends:
+        if token == unknown:
+            return _white_ends(text[start:end].replace(" ", blank))
+        if token in strips:
+            return _white_ends(normalize(text[start:end], strips[token], at_start=start == 0))
+        if token in added:
+            return _white_ends(added[token])
+        return ends(token)
+
+    found = [
+        blanks(token, start, end)
         for token, (start, end) in zip(tokens, spans.tolist(), strict=True)
     ]
     for takes_prefix in spec.trims:
-        _trim(spans, blanks, takes_prefix)
+        _trim(spans, found, takes_prefix)
 
 
-def _blanks(token: bytes) -> tuple[int, int]:
-    """Count the blanks at both ends of a token; other white space is not trimmed."""
-    return len(token) - len(token.lstrip(b" ")), len(token) - len(token.rstrip(b" "))
+def _unknown_of(spec: TokenizerSpec) -> tuple[int | None, str]:
+    """Return the id whose tokens keep the text that is unknown, and what blanks are there."""
+    if spec.model is None:
+        return None, " "
+    from cutline.words.models import Unigram  # not for models over bytes
+    from cutline.words.splitting import Metaspace
+
+    blank = next((one.replacement for one in spec.splitters if isinstance(one, Metaspace)), " ")
+    return spec.model.unk_id if isinstance(spec.model, Unigram) else None, blank
 
 
-def _blanks_of_added(token: str) -> tuple[int, int]:
-    """Count white space and GPT-2's letter for a blank at both ends of an added token."""
+def ends_of_bytes(spec: TokenizerSpec, decoder: Decoder) -> Callable[[int], Ends]:
+    """Return what counts the blanks at both ends of a token of bytes; no other white space."""
+    if spec.marks_words and not spec.led_pat_str:
+        return lambda token: _NONE  # its blank is no character
+
+    def ends(token: int) -> Ends:
+        written = decoder.bytes_of(token)
+        return len(written) - len(written.lstrip(b" ")), len(written) - len(written.rstrip(b" "))
+
+    return ends
+
+
+def white_ends(spec: TokenizerSpec) -> dict[int, Ends]:
+    """Count white space at both ends of the tokens over characters or of words that have any."""
+    tokens = zip(spec.vocabulary.ids.tolist(), spec.vocabulary.tokens(), strict=True)
+    written = {token_id: token.decode(errors="replace") for token_id, token in tokens}
+    if spec.characters is not None:
+        from cutline.normalizing import Spell
+
+        # Its blanks are U+2581 in the file, which writes what stands for a byte as its number.
+        meant = spec.characters.meanings
+        falls_back = isinstance(spec.normalizer[-1], Spell)
+        bare = {bytes([byte]) for byte in range(128)} - set(meant.values())
+        written = {
+            token_id: token.replace(" ", "\u2581")
+            for token_id, token in written.items()
+            if token_id not in meant and not (falls_back and token.encode() in bare)
+        }
+    found = {token_id: _white_ends(token) for token_id, token in written.items()}
+    return {token_id: ends for token_id, ends in found.items() if ends != _NONE}
+
+
+def _white_ends(token: str) -> Ends:
+    """Count white space and GPT-2's letter for a blank at both ends of a token's text."""
     return len(token) - len(token.lstrip(_WHITE)), len(token) - len(token.rstrip(_WHITE))
 
 
-def _trim(spans: Spans, blanks: Sequence[tuple[int, int]], takes_prefix: bool) -> None:
+def _trim(spans: Spans, blanks: Sequence[Ends], takes_prefix: bool) -> None:
     """Trim once, as `tokenizers` does it.
 
     Args:

@@ -63,7 +63,11 @@ class SafePoints:
             if text
         ]
         self._within = {pair for text in texts for pair in pairwise(text)}
-        self._last = {text[-1] for text in texts} if _changes_after(spec) else set()
+        self._last = set[str]()
+        if _changes_after(spec):
+            self._last = {text[-1] for text in texts}
+            if any(token.rstrip for token in spec.added_tokens):
+                self._last |= set(SPACE)  # one may end there that strips it
         single = [token.content for token in spec.added_tokens if token.single_word]
         self._last_of_words = {text[-1] for text in single}
         self._first_of_words = {text[0] for text in single}

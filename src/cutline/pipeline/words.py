@@ -6,7 +6,7 @@ docs/words.md.
 """
 
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from sys import maxsize
 from typing import Any, Final, NamedTuple
@@ -29,6 +29,7 @@ from cutline.spec import AddedToken, TokenizerSpec
 from cutline.text_encoder import TextEncoder
 from cutline.vocabulary import Vocabulary
 from cutline.words.char_rules import CharRules
+from cutline.words.joining import JoinMetaspace
 from cutline.words.models import Unigram, WordPiece
 from cutline.words.splitting import Metaspace
 
@@ -37,6 +38,7 @@ __all__ = ["WordPipeline"]
 _WHITE = 32  # the kernel's flag
 _UNKNOWN_PENALTY = 10.0  # as in sentencepiece and tokenizers
 _LEAST_GAP = 24  # characters from one safe split point to the next
+_KNOWN = 1024  # characters whose normal forms are kept
 _LONGEST_WORD: Final = 2**64 - 1  # the greatest limit that tokenizers reads
 
 
@@ -55,6 +57,8 @@ class WordPipeline(Pipeline):
         model = spec.model
         assert model is not None
         _check_model(spec, model)
+        joiner = spec.joiner
+        self.drops_blank = not (isinstance(joiner, JoinMetaspace) and joiner.prepend == "never")
         self.rules = rules = CharRules(spec.normalizer, spec.splitters, model)
         space = next((one for one in spec.splitters if isinstance(one, Metaspace)), None)
         self._meta = b"" if space is None else space.replacement.encode()
@@ -509,12 +513,15 @@ class _SafePoints:
 
     def __init__(self, pipeline: WordPipeline) -> None:
         self._char_map = pipeline.kernel.raw
-        tokens = [token for token in pipeline.spec.added_tokens if not token.special]
+        # Special ones hide others, and are found where they are allowed.
+        tokens = pipeline.spec.added_tokens
         steps = pipeline.spec.normalizer
         texts = [t for one in tokens for t in (one.content, normalize(one.content, steps))]
         self._within = {pair for text in texts for pair in pairwise(text)}
         self._edges = {edge for text in texts if text for edge in (text[0], text[-1])}
         self._looks_around = any(one.lstrip or one.rstrip or one.single_word for one in tokens)
+        self._are_changed = any(one.normalized for one in tokens)
+        self._normal = lru_cache(_KNOWN)(partial(normalize, steps=pipeline.rules.char_steps))
 
     def find(self, text: str, begin: int = 0) -> list[int]:
         """List points after `begin`: not all of them, but none closer than _LEAST_GAP."""
@@ -536,7 +543,16 @@ class _SafePoints:
         return [point for point in points if not self._crosses(text[point - 1], text[point])]
 
     def _crosses(self, before: str, after: str) -> bool:
-        """Whether an added token may match or look across a point."""
+        """Whether an added token may match or look across a point, in normalized text too."""
+        if self._touches(before, after):
+            return True
+        if not self._are_changed:
+            return False
+        before, after = self._normal(before)[-1:], self._normal(after)[:1]
+        # Of what vanishes, the neighbours would have to be known.
+        return not before or not after or self._touches(before, after)
+
+    def _touches(self, before: str, after: str) -> bool:
         if (before, after) in self._within:
             return True
         if not self._looks_around:

@@ -20,6 +20,8 @@ from cutline.vocabulary import O200K_PAT_STR
 
 __all__ = ["checked_thread_limit", "count_pieces", "tally_pieces"]
 
+MOST_THREADS: Final = 64
+
 PROGRESS_SECONDS: Final = 0.1
 
 # UTF-8 of a part of the text between special tokens, and whether it is the last part.
@@ -152,7 +154,11 @@ def _make_counter(pat_str: str | None, num_threads: int) -> ScanCounter | RegexC
 
 
 def checked_thread_limit(num_threads: int | None) -> int:
-    """Return the number of threads; of processors for None."""
+    """Return the number of threads; of processors for None.
+
+    Each has a table of pieces, so there are no more than could be of use.
+    """
+    n_processors = os.cpu_count() or 1
     if num_threads is None:
-        return os.cpu_count() or 1
-    return checked_threads(num_threads)
+        return n_processors
+    return min(checked_threads(num_threads), max(n_processors, MOST_THREADS))

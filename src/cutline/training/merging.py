@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
@@ -82,8 +82,9 @@ def _assisted(merger: Merger) -> Iterator[None]:
     """Have threads that take part in the merges."""
     threads = [threading.Thread(target=merger.assist) for _ in range(merger.n_parts - 1)]
     try:
-        for thread in threads:
-            thread.start()
+        with suppress(RuntimeError):  # the system gives no more threads: those there are take all
+            for thread in threads:
+                thread.start()
         yield
     finally:
         merger.dismiss()

@@ -150,11 +150,19 @@ class CharRules:
 
     def _check_raw_strip(self, strip: Strip) -> None:
         """Refuse to cut off white space first where words begin otherwise then."""
-        if self.splits_white or not (strip.left or strip.right):
+        if not (strip.left or strip.right):
             return
-        if not self.collapses or (strip.left and not (strip.right and self.prefix)):
+        is_known = self.collapses and (not strip.left or (strip.right and self.prefix))
+        if not self.splits_white and not is_known:
             why = "blanks at the ends of a text, or in runs, are parts of words"
             raise _refused(strip, why)
+        # Where white space ends words it is not cut off, for that changes no word, but for these.
+        if (
+            self.splits_white
+            and strip.left
+            and any(isinstance(s, Precompiled) for s in self.char_steps)
+        ):
+            raise _refused(strip, "white space and a mark after it would be changed as one")
         if any(self._normalized(one).strip(SPACE) for one in SPACE):
             raise _refused(strip, "some white space becomes something else")
 

@@ -226,7 +226,8 @@ cdef class CharMap:
         cdef const Image* image
         cdef uint32_t code_point
         cdef uint8_t flags = self.flags_at(text, at), before
-        if not flags & ENDS_WORD or flags & RIGHT:
+        # What joins may be in a cluster that is short enough to be looked up, or not, because of it.
+        if not flags & ENDS_WORD or flags & (RIGHT | JOINS):
             return False
         before = self.flags_at(text, at - 1)
         if meets(before, flags):

@@ -1,0 +1,82 @@
+"""Added tokens of WordPiece and Unigram that hide others, or are found in changed text."""
+
+import json
+import random
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+import cutline
+from cutline.errors import VocabularyError
+from tests.words.tokenizers_of import tokenizer_of
+
+tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
+AddedToken = tokenizers.AddedToken
+
+CASES: dict[str, tuple[str, list[Any], str]] = {
+    "a special one hides another": (
+        "nothing, Whitespace",
+        [AddedToken("  ", special=True, normalized=False), AddedToken(" ", normalized=False)],
+        "ab  a \n b   a" * 4,
+    ),
+    "blanks that are made of others": (
+        "bert cased",
+        [AddedToken("  ", normalized=True, single_word=True, rstrip=True)],
+        "c\r\n\u4e16\r\n a\t\t" * 5,
+    ),
+    "letters that are made of others": (
+        "bert uncased",
+        [AddedToken("a b", normalized=True), AddedToken("\u00e9 c", normalized=True)],
+        "A B A b\u00c9 C a B" * 4,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])
+def test_slices_are_counted_as_texts(kind: str, case: str) -> None:
+    name, tokens, text = CASES[case]
+    tokenizer = tokenizer_of(kind, name, random.Random(3))
+    tokenizer.add_special_tokens([one for one in tokens if one.special])
+    tokenizer.add_tokens([one for one in tokens if not one.special])
+    tokenizer.encode_special_tokens = True
+    counter = cutline.Encoding.from_tokenizers(tokenizer).intervals(text)
+    for start, end in combinations(range(len(text) + 1), 2):
+        want = tokenizer.encode(text[start:end], add_special_tokens=False).ids
+        assert counter.count(start, end) == len(want), text[start:end]
+
+
+@pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])
+def test_a_long_text_is_not_cut_inside_a_special_token(kind: str) -> None:
+    tokenizer = tokenizer_of(kind, "bert cased", random.Random(3))
+    tokenizer.add_special_tokens(["[a b]", AddedToken("<mask>", lstrip=True, normalized=False)])
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    for unit in ("[a b]", "ab   <mask>"):
+        text = unit * (1_700_000 // len(unit))
+        tokens = encoding.encode(text, allowed_special="all")
+        assert encoding.encode(text, allowed_special="all", num_threads=3) == tokens
+
+
+SPARSE = {"[UNK]": 0, "a": 10, "b": 3}
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        ([(10, "a"), (11, "<x>")], r"has id 11, but `tokenizers` would give it 3 or 11"),
+        ([(10, "a"), (3, "<x>")], r"has id 3, but `tokenizers` would give it 3 or 11"),
+        ([(3, "<x>")], "has id 3, as `tokenizers` gives it, which is that of a token"),
+    ],
+)
+def test_ids_that_versions_give_otherwise_or_twice_are_refused(
+    tokens: list[tuple[int, str]], message: str, tmp_path: Any
+) -> None:
+    made = tokenizers.Tokenizer(tokenizers.models.WordLevel(SPARSE, "[UNK]"))
+    document = json.loads(made.to_str())
+    flags = dict.fromkeys(("special", "normalized", "lstrip", "rstrip", "single_word"), False)
+    document["added_tokens"] = [{"id": one, "content": text, **flags} for one, text in tokens]
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(VocabularyError, match=message):
+        cutline.load(path)

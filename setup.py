@@ -69,16 +69,17 @@ class WheelWithBill(bdist_wheel):
 
 
 class CythonBuild(build_ext):
-    """Compiles the kernels, to C first: only here, since a source distribution needs none."""
+    """Compiles the kernels, to C first: only when it runs, since a source distribution has no C."""
 
-    def finalize_options(self) -> None:
-        """List the C files as sources."""
+    def run(self) -> None:
+        """Put C files in the place of Cython's among the sources, and compile them."""
         self.distribution.ext_modules = cythonize(
             self.distribution.ext_modules,
             shared_utility_qualified_name=SHARED,
             compiler_directives=DIRECTIVES,
         )
-        super().finalize_options()
+        self.finalize_options()  # again, now for these
+        super().run()
 
 
 setup(

@@ -73,12 +73,13 @@ class CythonBuild(build_ext):
 
     def run(self) -> None:
         """Put C files in the place of Cython's among the sources, and compile them."""
-        self.distribution.ext_modules = cythonize(
-            self.distribution.ext_modules,
+        translated = cythonize(
+            self.extensions,
             shared_utility_qualified_name=SHARED,
             compiler_directives=DIRECTIVES,
         )
-        self.finalize_options()  # again, now for these
+        for extension, as_c in zip(self.extensions, translated, strict=True):
+            extension.sources, extension.depends = as_c.sources, as_c.depends
         super().run()
 
 

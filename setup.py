@@ -69,16 +69,18 @@ class WheelWithBill(bdist_wheel):
 
 
 class CythonBuild(build_ext):
-    """Compiles the kernels, to C first: only here, since a source distribution needs none."""
+    """Compiles the kernels, to C first: only when it runs, since a source distribution has no C."""
 
-    def finalize_options(self) -> None:
-        """List the C files as sources."""
-        self.distribution.ext_modules = cythonize(
-            self.distribution.ext_modules,
+    def run(self) -> None:
+        """Put C files in the place of Cython's among the sources, and compile them."""
+        translated = cythonize(
+            self.extensions,
             shared_utility_qualified_name=SHARED,
             compiler_directives=DIRECTIVES,
         )
-        super().finalize_options()
+        for extension, as_c in zip(self.extensions, translated, strict=True):
+            extension.sources, extension.depends = as_c.sources, as_c.depends
+        super().run()
 
 
 setup(

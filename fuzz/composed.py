@@ -157,13 +157,20 @@ def check_chunks(one: Subject, text: str, rng: random.Random) -> None:
 
 def check_growing(one: Subject, text: str, rng: random.Random) -> None:
     appender, prepender = one.encoding.appender(), one.encoding.prepender()
+    counting = one.encoding._allowing("all")  # as `pack` and chat count
+    with_special = counting.appender(), counting.prepender()
     at, grown, before = 0, "", ""
     while at < len(text):
         end = at + rng.randint(1, 9)
-        appender.append(text[at:end])
-        prepender.prepend(text[at:end])
+        for later, sooner in ((appender, prepender), with_special):
+            later.append(text[at:end])
+            sooner.prepend(text[at:end])
         grown, before, at = grown + text[at:end], text[at:end] + before, end
         assert [appender.count, prepender.count] == one.lengths([grown, before])
+        assert [other.count for other in with_special] == [
+            len(one.ids(grown)),
+            len(one.ids(before)),
+        ]
 
 
 def check_truncated(one: Subject, text: str, rng: random.Random) -> None:

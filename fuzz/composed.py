@@ -19,10 +19,12 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from typing import Any
 from unittest import mock
 
 import cutline
 from cutline.errors import CutlineError
+from cutline.pipeline import parts
 from fuzz.compositions import Part, draw, draw_text, small_charsmap
 from fuzz.scratch import scratch
 
@@ -116,8 +118,9 @@ def check_decoding(one: Subject, text: str, rng: random.Random) -> None:
         assert one.encoding.decode(ids) == want
     stream = one.encoding.decode_stream()
     assert "".join([*map(stream.feed, ids), stream.finish()]) == one.encoding.decode(ids)
-    parts = one.encoding.decode_tokens_bytes(ids)
-    assert parts == [*map(one.encoding.decode_single_token_bytes, ids)]
+    assert one.encoding.decode_tokens_bytes(ids) == [
+        *map(one.encoding.decode_single_token_bytes, ids)
+    ]
     assert one.encoding.decode_batch([ids]) == [one.encoding.decode(ids)]
 
 
@@ -154,13 +157,20 @@ def check_chunks(one: Subject, text: str, rng: random.Random) -> None:
 
 def check_growing(one: Subject, text: str, rng: random.Random) -> None:
     appender, prepender = one.encoding.appender(), one.encoding.prepender()
+    counting = one.encoding._allowing("all")  # as `pack` and chat count
+    with_special = counting.appender(), counting.prepender()
     at, grown, before = 0, "", ""
     while at < len(text):
         end = at + rng.randint(1, 9)
-        appender.append(text[at:end])
-        prepender.prepend(text[at:end])
+        for later, sooner in ((appender, prepender), with_special):
+            later.append(text[at:end])
+            sooner.prepend(text[at:end])
         grown, before, at = grown + text[at:end], text[at:end] + before, end
         assert [appender.count, prepender.count] == one.lengths([grown, before])
+        assert [other.count for other in with_special] == [
+            len(one.ids(grown)),
+            len(one.ids(before)),
+        ]
 
 
 def check_truncated(one: Subject, text: str, rng: random.Random) -> None:
@@ -189,7 +199,15 @@ def check_exported(one: Subject, text: str, rng: random.Random) -> None:
         assert ids == one.ids(text)
 
 
+def check_parts(one: Subject, text: str, rng: random.Random) -> None:
+    """Cut the text as if it were one of megabytes for several threads."""
+    with mock.patch.multiple(parts, _PART=(size := rng.randint(1, 12)), _SEARCHED=size):
+        assert one.encoding.encode(text, allowed_special="all", num_threads=2) == one.ids(text)
+        assert one.encoding.count(text, num_threads=2) == one.lengths([text])[0]
+
+
 CHECKS = (
+    check_parts,
     check_exported,
     check_ids, check_counts, check_offsets, check_decoding, check_slices, check_chunks,
     check_growing, check_truncated, check_saved,
@@ -257,12 +275,12 @@ def described(seed: str) -> str:
         for name, value in model.items()
         if name not in ("vocab", "merges") and value not in (None, False)
     }
-    parts = {name: document[name] for name in ("normalizer", "pre_tokenizer", "decoder")}
+    others = {name: document[name] for name in ("normalizer", "pre_tokenizer", "decoder")}
     added = [
         (one["id"], one["content"], *(name for name, value in one.items() if value is True))
         for one in document["added_tokens"]
     ]
-    short = json.dumps([settings, parts, document["post_processor"]])
+    short = json.dumps([settings, others, document["post_processor"]])
     return f"{short.replace(small_charsmap(), '...')} {added}"
 
 

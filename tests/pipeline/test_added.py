@@ -196,3 +196,13 @@ def test_a_text_begins_anew_after_white_space_that_a_token_strips() -> None:
     for start, end in combinations(range(len(text) + 1), 2):
         want = ids_of(tokenizer, text[start:end], special=False)
         assert want is None or counter.count(start, end) == len(want), text[start:end]
+
+
+def test_what_a_normalizer_puts_before_a_single_word_is_looked_at() -> None:
+    tokens = [added(0, "ab", single_word=True, normalized=True)]
+    tokenizer = make_tokenizer(tokens, norm=normalizers.Prepend(" "))  # it is found as " ab"
+    for text in ("x ab", "x ab b", "= ab x"):
+        counter = cutline.Encoding.from_tokenizers(tokenizer).intervals(text)
+        for start, end in combinations(range(len(text) + 1), 2):
+            want = ids_of(tokenizer, text[start:end], special=False)
+            assert want is None or counter.count(start, end) == len(want), text[start:end]

@@ -80,3 +80,26 @@ def test_ids_that_versions_give_otherwise_or_twice_are_refused(
     path.write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(VocabularyError, match=message):
         cutline.load(path)
+
+
+@pytest.mark.parametrize("way", ["append", "prepend"])
+def test_marks_that_come_later_change_what_is_there(way: str) -> None:
+    # An equals sign is a word of its own, but not with the mark that strikes it.
+    tokens = ["[UNK]", "a", "b", "=", "a\u2260", "##\u2260", "##="]
+    model = tokenizers.models.WordPiece({text: n for n, text in enumerate(tokens)})
+    tokenizer = tokenizers.Tokenizer(model)
+    tokenizer.normalizer = tokenizers.normalizers.NFC()
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    for n in range(40):
+        parts = "b " * n + "a=", "\u0338" + " b" * n
+        want = tokenizer.encode("".join(parts)).ids
+        if way == "append":
+            growing = encoding.appender(parts[0])
+            assert growing.count == len(tokenizer.encode(parts[0]).ids)
+            growing.append(parts[1])
+        else:
+            growing = encoding.prepender(parts[1])
+            assert growing.count == len(tokenizer.encode(parts[1]).ids)
+            growing.prepend(parts[0])
+        assert growing.count == len(want)

@@ -34,6 +34,8 @@ class _Recounted(ABC):
 
     def __init__(self, tokenizer: _Tokenizer, text: str = "") -> None:
         self._tokenizer = tokenizer
+        # A point needs this many characters on each side, of those that are there to stay.
+        self._reach: int = getattr(tokenizer, "_safe_point_reach", 1)
         self.text = _checked(text)
         # (characters, tokens) up to each safe split point, counted from the end that stays.
         self._counted = [(0, 0)]
@@ -78,8 +80,8 @@ class _Recounted(ABC):
         return f"<{type(self).__name__} of {self._tokenizer.name!r}: {len(self.text)} code points>"
 
     def _forget(self, length: int) -> None:
-        """Drop the points that a shorter text lacks; a point needs the character after it."""
-        while len(self._counted) > 1 and self._counted[-1][0] >= length:
+        """Drop the points that a shorter text lacks."""
+        while len(self._counted) > 1 and self._counted[-1][0] > length - self._reach:
             self._counted.pop()
 
 
@@ -105,6 +107,8 @@ class RecountedAppender(_Recounted):
     def _count_with(self, more: str) -> int:
         place, tokens = self._counted[-1]
         for point in self._tokenizer._safe_points(self.text, place):
+            if point > len(self.text) - self._reach:
+                break
             tokens += self._count_from(place, self.text[place:point])
             place = point
             self._counted.append((place, tokens))
@@ -138,6 +142,8 @@ class RecountedPrepender(_Recounted):
         after, tokens = self._counted[-1]
         end = len(self.text) - after
         for point in reversed([*self._tokenizer._safe_points(self.text[:end], 0)]):
+            if point < self._reach:
+                break
             tokens += self._tokenizer._count_after(self.text[point:end])
             end = point
             self._counted.append((len(self.text) - end, tokens))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from cutline.counting.recounted import RecountedAppender, RecountedPrepender
@@ -16,8 +16,6 @@ __all__ = ["WithSpecial"]
 class _Encoding(Protocol):
     @property
     def name(self) -> str: ...
-    @property
-    def _is_byte_level(self) -> bool: ...
     @property
     def _safe_point_reach(self) -> int: ...
     def _encode_allowed(
@@ -44,8 +42,6 @@ class WithSpecial:
         self._encoding = encoding
         self._allowed = allowed
         self._finder = encoding._finder(allowed)
-        self._first = frozenset(text[0] for text in allowed if text)
-        self._reach = max(map(len, allowed)) + encoding._safe_point_reach
 
     @property
     def name(self) -> str:
@@ -80,14 +76,9 @@ class WithSpecial:
     def _count_after(self, text: str) -> int:
         return self._encoding._count_allowed(text, self._allowed, at_start=False)
 
-    def _safe_points(self, text: str, begin: int) -> Iterable[int]:
-        points = self._encoding._safe_points(text, begin)
-        if self._encoding._is_byte_level:
-            return points  # the two characters at such a point are in no special token
-        return [point for point in points if not self._may_cross(text, point)]
+    def _safe_points(self, text: str, begin: int) -> Sequence[int]:
+        return self._encoding._safe_points(text, begin)  # special tokens are taken into account
 
-    def _may_cross(self, text: str, point: int) -> bool:
-        """Whether a special token may lie across a point, or strip white space across it."""
-        if point < self._reach or text[point - 1].isspace():
-            return True
-        return not self._first.isdisjoint(text[point - self._reach : point])
+    @property
+    def _safe_point_reach(self) -> int:
+        return self._encoding._safe_point_reach

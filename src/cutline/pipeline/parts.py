@@ -11,6 +11,7 @@ __all__ = ["is_long", "map_parts"]
 
 _PART = 1 << 19  # characters or bytes: a millisecond of work or more
 _SEARCHED = 1 << 12  # after each place that is good for a cut: little beside a part
+_REACH = 2  # characters before a safe split point that decide about it
 
 Result = TypeVar("Result")
 
@@ -53,10 +54,14 @@ def map_parts(
 def _cut_after(text: str | bytes, place: int, points: SafePoints) -> int | None:
     """Find a safe split point soon after a place; of UTF-8, in bytes."""
     if isinstance(text, str):
-        found = points.first(text[place : place + _SEARCHED])
-        return None if found is None else place + found
+        before, searched = text[max(0, place - _REACH) : place], text[place : place + _SEARCHED]
+        found = points.first(before + searched, max(0, len(before) - 1))
+        return None if found is None else place + found - len(before)
     while text[place] & 0xC0 == 0x80:  # inside a character
         place += 1
+    before = text[max(0, place - 4 * _REACH) : place].decode(errors="ignore")[-_REACH:]
     searched = text[place : place + _SEARCHED].decode(errors="ignore")
-    found = points.first(searched)
-    return None if found is None else place + len(searched[:found].encode())
+    found = points.first(before + searched, max(0, len(before) - 1))
+    if found is None:
+        return None
+    return place + len(searched[: found - len(before)].encode())

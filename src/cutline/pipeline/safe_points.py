@@ -56,23 +56,24 @@ class SafePoints:
         pattern = WHOLE_TEXT_PATTERN if spec.pat_str is None else spec.pat_str
         self.neighbours = Neighbours(pattern, spec.splittings)
         self._never_joined = self.neighbours.apart
-        texts = [
-            text
+        written = [
+            (text, token)
             for token in spec.added_tokens
             for text in {token.content, normalize(token.content, spec.normalizer)}
             if text
         ]
+        texts = [text for text, _ in written]
         self._within = {pair for text in texts for pair in pairwise(text)}
         self._last = set[str]()
         if _changes_after(spec):
             self._last = {text[-1] for text in texts}
             if any(token.rstrip for token in spec.added_tokens):
                 self._last |= set(SPACE)  # one may end there that strips it
-        single = [token.content for token in spec.added_tokens if token.single_word]
+        single = [text for text, token in written if token.single_word]
         self._last_of_words = {text[-1] for text in single}
         self._first_of_words = {text[0] for text in single}
         self._strips_left = any(token.lstrip for token in spec.added_tokens)
-        self._last_of_strippers = {t.content[-1] for t in spec.added_tokens if t.rstrip}
+        self._last_of_strippers = {text[-1] for text, token in written if token.rstrip}
         self._known: dict[tuple[str, str], bool] = {}
         self._classes_of_composites: dict[str, NDArray[np.int64]] = {}
         self._outlines = _outlines(spec.normalizer)
@@ -118,12 +119,12 @@ class SafePoints:
         """Return whether a place between two characters is a point."""
         return self._is_point(text[place - 1], text[place])
 
-    def first(self, text: str) -> int | None:
-        """Find the first point of a text; None: it has none.
+    def first(self, text: str, begin: int = 0) -> int | None:
+        """Find the first point of a text after `begin`; None: it has none.
 
         Cost: linear in the text.
         """
-        for start, window in _windows(text, 0):
+        for start, window in _windows(text, begin):
             for at in self._candidates(window).tolist():
                 if self._is_point(window[at - 1], window[at]):
                     return start + int(at)

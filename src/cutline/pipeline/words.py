@@ -532,9 +532,9 @@ class _SafePoints:
         begin = max(0, place - 2)
         return place - begin in self._find(text[begin : place + 2], 0, 1)
 
-    def first(self, text: str) -> int | None:
-        """Find the first point of a text; None: it has none."""
-        return next(iter(self._find(text, 0, 1)), None)
+    def first(self, text: str, begin: int = 0) -> int | None:
+        """Find the first point of a text after `begin`; None: it has none."""
+        return next(iter(self._find(text, begin, 1)), None)
 
     def _find(self, text: str, begin: int, gap: int) -> list[int]:
         points = self._char_map.sure_starts(text, begin, gap)

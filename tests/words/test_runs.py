@@ -61,7 +61,7 @@ def test_first_run_is_kept_apart(kind: str) -> None:
             encoding = cutline.Encoding.from_tokenizers(oracle)
         except cutline.VocabularyError:
             continue
-        for word in ("\u2581ab", "ab", "\u4e16" * 20, "\u2581" * 20):
+        for word in ("\u2581ab", "ab", "\u4e16" * 20, "\u2581", "\u2581" * 5, "\u2581" * 20):
             tail = " abc" * 50
             for text in (word + tail, "ab " + word + tail, word + tail, " " + word + tail):
                 assert encoding.count(text) == len(ids(oracle, text)), (name, text)
@@ -95,3 +95,43 @@ def test_a_hundred_thousand_words_take_turns(tmp_path: Path) -> None:
     for _ in range(3):
         text = " ".join(rng.choices(words, k=100_000))
         assert encoding.count(text) == len(ids(oracle, text))
+
+
+def test_keys_tell_characters_and_places_apart() -> None:
+    # Runs whose keys differ in one thing: how many characters, how wide they are, whether one is
+    # the first of a text; and such as spell the unknown token.
+    tokens = ["a", "b", "\uf600", "\U0001f600\U0001f600", "\u4e16\u754c", "\u4e16", "\u2581"]
+    rows = [("<unk>", 0.0), *((token, -1.0 - len(token) / 8) for token in tokens)]
+    oracle = tokenizers.Tokenizer(tokenizers.models.Unigram(rows, 0))
+    before = tokenizers.pre_tokenizers
+    for splitters in ([], [before.Metaspace()], [before.Metaspace(prepend_scheme="never")]):
+        oracle.pre_tokenizer = before.Sequence([before.WhitespaceSplit(), *splitters])
+        encoding = cutline.Encoding.from_tokenizers(oracle)
+        for n in (1, 2, 3, 7, 8, 9, 15, 16, 17, 18, 40):
+            for part in ("\uf600", "\U0001f600", "\u4e16\u754c", "\u4e16b", "<unk>", "ab"):
+                word = part * n
+                for run in (word, word + "\0", word[:-1] + "b", f"{word}<", f"<unk>{word}"):
+                    for text in (f"{run} b " + "a " * 40, f"b {run} " + "\uf600 " * 40):
+                        for _ in range(2):
+                            assert encoding.count(text) == len(ids(oracle, text)), (n, text)
+
+
+@pytest.mark.parametrize("letter", ["a", "\u0432", "\u4e16", "\U0001f600"])
+def test_runs_at_the_ends_of_texts(letter: str, tmp_path: Path) -> None:
+    oracle, encoding = both("Unigram", next(iter(CONFIGURATIONS)), random.Random(1), tmp_path)
+    rng = random.Random(letter)
+    for n in (*range(250, 262), *range(318, 326)):
+        for end in (
+            "",
+            " ",
+            "\n",
+            "  ",
+            " b",
+            f" {letter * 20}",
+            f"b {letter}",
+            "\u3000",
+            " \u200b",
+        ):
+            text = "".join(rng.choices(f"{letter}{letter}ab ", k=n)) + end
+            for _ in range(2):
+                assert encoding.count(text) == len(ids(oracle, text)), (n, text)

@@ -70,7 +70,7 @@ cdef class OwnedState:
 
     def __cinit__(self, int first_level_bits, int store_bits, Py_ssize_t n_tokens):
         cdef size_t first_level_bytes = sizeof(FirstEntry) << max(first_level_bits, 1)
-        cdef size_t index_bytes = sizeof(uint64_t) << max(store_bits, 0)
+        cdef size_t index_bytes = sizeof(uint64_t) << max(store_bits, 1)
         cdef size_t ring_bytes = 1 << max(store_bits + RING_BITS, LEAST_RING_BITS)
         cdef size_t start
         cdef size_t pair_cache_bytes = PAIR_CACHE_SLOTS * sizeof(uint64_t)
@@ -85,7 +85,7 @@ cdef class OwnedState:
         self.state.line_mask = (<uint64_t> 1 << max(first_level_bits - 1, 0)) - 1
         start += first_level_bytes
         self.state.store.index = <uint64_t*> start
-        self.state.store.index_mask = (<uint64_t> 1 << max(store_bits, 0)) - 1
+        self.state.store.index_mask = (<uint64_t> 1 << max(store_bits, 1)) - 1
         start += index_bytes
         self.state.store.ring = <uint64_t*> start
         self.state.store.ring_words = ring_bytes // sizeof(uint64_t)

@@ -26,9 +26,10 @@ cdef struct FirstEntry:
     Key key
     Known known
 
-# The index holds `place << TAG_BITS | tag`: where the piece was written, in words of 8 bytes since
-# the ring was new, and some bits of its hash. At that place: how many bytes and tokens it has in
-# one word, its tokens, its bytes. A place that was written over is too far behind the next one.
+# The index holds `place << TAG_BITS | tag`, two for each hash: where the piece was written, in words
+# of 8 bytes since the ring was new, and some bits of its hash. At that place: its code (how many
+# bytes it has) and how many tokens in one word, its tokens, its bytes. A place that was written over
+# is too far behind the next one.
 cdef struct Store:
     uint64_t* index
     uint64_t index_mask
@@ -60,14 +61,17 @@ cdef inline void store_in_line(
 
 
 cdef inline uint64_t* index_slot(const Store* store, uint64_t hashed) noexcept nogil:
-    return store.index + (hashed >> 20 & store.index_mask)
+    """The first of the two entries of the index that may be those of a piece."""
+    return store.index + (hashed >> 20 & store.index_mask & ~<uint64_t> 1)
 
 
 cdef inline const uint32_t* stored_record(const Store* store, uint64_t hashed) noexcept nogil:
     """The piece in the ring that may be the one of this hash, or NULL."""
-    cdef uint64_t entry = index_slot(store, hashed)[0]
+    cdef const uint64_t* slot = index_slot(store, hashed)
+    cdef uint64_t tags = (1 << TAG_BITS) - 1
+    cdef uint64_t entry = slot[((slot[0] ^ hashed) & tags) != 0]
     cdef uint64_t place = entry >> TAG_BITS
-    if (entry ^ hashed) & ((1 << TAG_BITS) - 1) or store.next_word - place > store.ring_words:
+    if (entry ^ hashed) & tags or store.next_word - place > store.ring_words:
         return NULL
     return <const uint32_t*> (store.ring + (place & (store.ring_words - 1)))
 
@@ -90,15 +94,28 @@ cdef inline void store_piece(
     const uint32_t* tokens, Py_ssize_t count
 ) noexcept nogil:
     """Write a piece of at most STORED_BYTES into the ring."""
+    store_record(store, hashed, <uint32_t> n, piece, n, tokens, count)
+
+
+cdef inline void store_record(
+    Store* store, uint64_t hashed, uint32_t code, const uint8_t* piece, Py_ssize_t n,
+    const uint32_t* tokens, Py_ssize_t count
+) noexcept nogil:
+    """Write what has a code, which is the length of a piece or more than any is, into the ring.
+
+    Of the two entries that the index has for it, the older one is lost.
+    """
     cdef uint64_t words = (8 + 4 * count + n + 7) >> 3, place = store.next_word
     cdef uint64_t left = store.ring_words - (place & (store.ring_words - 1))
+    cdef uint64_t* slot = index_slot(store, hashed)
     cdef uint32_t* record
     if words > left:
         place += left       # a piece lies in one stretch
     record = <uint32_t*> (store.ring + (place & (store.ring_words - 1)))
-    record[0] = n
+    record[0] = code
     record[1] = count
     memcpy(record + 2, tokens, count * sizeof(uint32_t))
     memcpy(record + 2 + count, piece, n)
     store.next_word = place + words
-    index_slot(store, hashed)[0] = place << TAG_BITS | (hashed & ((1 << TAG_BITS) - 1))
+    slot[1] = slot[0]
+    slot[0] = place << TAG_BITS | (hashed & ((1 << TAG_BITS) - 1))

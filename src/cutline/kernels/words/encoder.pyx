@@ -12,8 +12,8 @@ from cutline.kernels.base.memory import zeroed_memory
 
 from cutline.kernels.base.characters cimport Characters, characters_of
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, NO_MEMORY, NOT_FOUND, SHORT_PIECE, Key, characters_in, grow, hash_key, hash_long, int64_t,
-    likely, memcpy, memmove, padded_key, prefetch, same_bytes, scramble, unlikely,
+    INTERRUPTED, NO_MEMORY, NOT_FOUND, SHORT_PIECE, UNKNOWN, Key, characters_in, grow, hash_key,
+    hash_long, int64_t, likely, memcpy, memmove, padded_key, prefetch, same_bytes, scramble, unlikely,
 )
 from cutline.kernels.base.signals cimport is_interrupted, raise_pending
 from cutline.kernels.encode.caches cimport (
@@ -26,12 +26,12 @@ from cutline.kernels.words.reader cimport (
     TOO_LONG, WORD_SLOTS, free_reader, read_words, start_reading,
 )
 from cutline.kernels.words.runs cimport (
-    ends_closed, find_runs, keep_count, known_count, separators_of,
+    ends_closed, find_runs, keep_count, separators_of,
 )
 from cutline.kernels.words.trie cimport (
     add_token, free_loose, free_trie, link_trie, pack_trie, start_trie,
 )
-from cutline.kernels.words.unigram cimport best_path, free_paths
+from cutline.kernels.words.unigram cimport best_path, count_path, free_paths
 from cutline.kernels.words.wordpiece cimport longest_matches
 
 cdef enum:
@@ -41,6 +41,7 @@ cdef enum:
     # ... and of Unigram, whose words are more, and take longer.
     UNIGRAM_BITS = 18
     RING_BYTES = 1 << 22
+    BEYOND = 64                 # bytes after the ring that are read where a record is short
     KEPT_STATES = 16
     NOGIL_CHARS = 4096
     WATCHED = 1 << 12           # tokens from one look for signals to the next
@@ -55,7 +56,7 @@ cdef class OwnedWordState:
         cdef size_t index_bytes = sizeof(uint64_t) << store_bits
         cdef size_t start
         self.memory = zeroed_memory(
-            first_level_bytes + index_bytes + RING_BYTES, large_pages=False
+            first_level_bytes + index_bytes + RING_BYTES + BEYOND, large_pages=False
         )
         start = <size_t> &self.memory[0]
         self.state.first_level = <FirstEntry*> start
@@ -246,6 +247,11 @@ cdef Py_ssize_t count_run(
     n = read_words(&state.reader, &state.words)
     if n != 1 or state.reader.at < end or state.reader.is_open:
         return count_batches(model, state, n)
+    n = count_path(
+        model, &state.paths, state.reader.buffer + state.words.starts[0], state.words.lengths[0]
+    )
+    if n != UNKNOWN:
+        return n
     if not grow(
         <void**> &state.out, &state.out_slots, out_slots_of(state.words.lengths[0]),
         sizeof(uint32_t),
@@ -273,8 +279,12 @@ cdef Py_ssize_t count_runs(
             runs, text, at, separators, state.first_level, state.line_mask, &state.store
         )
         run = 0
+        if runs.are_known and runs.count:
+            total += runs.total
+            at = runs.edges[2 * runs.count - 1]
+            run = runs.count
         while run < runs.count:
-            count = known_count(runs, run, &state.store)
+            count = runs.counts[run]
             if unlikely(count < 0):
                 if not reads:
                     break
@@ -435,6 +445,8 @@ cdef class WordEncoder:
             token = <const uint8_t*> <const char*> arena + offsets[number]
             n = offsets[number + 1] - offsets[number]
             longest = max(longest, n)
+            if ids[number] == unk_id:
+                self.model.unk_token = <uint32_t> number + 1
             add_token(&self.loose, 0, token, n, <uint32_t> number)
             if n_before and n >= n_before and same_bytes(
                 token, <const uint8_t*> <const char*> continuation, n_before

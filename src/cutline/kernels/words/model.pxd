@@ -21,6 +21,7 @@ cdef struct WordModel:
     # Unigram
     double unk_score
     double rounding                 # the most that rounding moves a sum, for each byte of a word
+    uint32_t unk_token              # the number of the token of what is unknown and 1
     bint fuses
     bint falls_back
     Py_ssize_t longest              # bytes of a token, or of an unknown character

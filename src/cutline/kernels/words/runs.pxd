@@ -1,29 +1,58 @@
 """Runs: the characters between two separators, found and looked up as they are in memory."""
 
+from libc.stdint cimport int32_t
+
 from cutline.kernels.base.characters cimport Characters
-from cutline.kernels.base.common cimport Key, uint16_t, uint32_t, uint64_t
+from cutline.kernels.base.common cimport Key, uint8_t, uint16_t, uint32_t, uint64_t
 from cutline.kernels.encode.caches cimport FirstEntry, Store
 from cutline.kernels.words.char_map cimport CharBlock
 
 cdef enum:
     RUNS = 96               # of a batch
     LONGEST_RUN = 1024      # characters of a run that is looked up
-    COPIED = 8192           # numbers of two bytes: those of longer keys
+    LOOKED_AT = 64          # characters at a time
+    LOADED = 16             # characters from the start of a run that can be read
+    COPIED = 8192           # characters of long runs
 
 # Two characters that mean the same, or one twice: a word ends there, and nothing goes on across.
 cdef struct Separators:
     uint32_t one, other
     bint are_known          # False: there are none
 
-# Runs of a text. A separator comes before each but one at the start, and after each.
+# The key of a run of a few characters of different blocks.
+cdef struct PaddedKey:
+    uint8_t characters[2 * LOADED]      # in two bytes each, and zeros
+    uint64_t hashed
+    const uint32_t* record  # the one that may be its
+    uint32_t code           # how many characters, and of which kind
+
+# ... and of more, or such that take four bytes.
+cdef struct LongKey:
+    const uint8_t* characters
+    Py_ssize_t n_bytes
+    uint64_t hashed
+    const uint32_t* record
+    uint32_t code
+
+# Runs of a text. A separator comes before each but one at the start, and after each. All have a
+# count; the lists tell which ones have keys of which kind.
 cdef struct Runs:
-    Py_ssize_t count
+    Py_ssize_t count, n_short, n_padded, n_long
     Py_ssize_t edges[2 * RUNS + 64]     # start, end, start, ...
-    Key keys[RUNS]                      # of a long run the hash
-    FirstEntry* lines[RUNS]             # NULL: the run is not short
-    Py_ssize_t places[RUNS]             # in `copied`; NOT_FOUND: the run is not looked up
-    Py_ssize_t lengths[RUNS]            # of what was copied, in bytes
-    uint16_t copied[COPIED]
+    int32_t counts[RUNS]                # of tokens; NOT_FOUND: not known
+    bint are_known                      # all of them
+    Py_ssize_t total                    # ... and their sum
+    Py_ssize_t places[RUNS]             # in the list of those of its kind
+    Py_ssize_t short_runs[RUNS + 1]
+    Key keys[RUNS + 1]
+    FirstEntry* lines[RUNS]
+    Py_ssize_t padded_runs[RUNS + 1]
+    PaddedKey padded[RUNS]
+    Py_ssize_t long_runs[RUNS + 1]
+    LongKey long_keys[RUNS]
+    uint32_t tail[LOOKED_AT + LOADED]   # the last characters of the text, of any kind
+    uint32_t no_record[16]              # zeros: of no run
+    uint16_t copied[2 * COPIED + 8 * RUNS]
 
 
 cdef Separators separators_of(const CharBlock* ascii) noexcept nogil
@@ -32,7 +61,6 @@ cdef void find_runs(
     Runs* runs, const Characters* text, Py_ssize_t at, Separators separators,
     FirstEntry* first_level, uint64_t line_mask, const Store* store
 ) noexcept nogil
-cdef Py_ssize_t known_count(const Runs* runs, Py_ssize_t run, const Store* store) noexcept nogil
 cdef void keep_count(
     const Runs* runs, Py_ssize_t run, Store* store, uint32_t count
 ) noexcept nogil

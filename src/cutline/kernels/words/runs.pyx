@@ -9,10 +9,11 @@ Guarded by tests/words/test_runs.py.
 
 from cutline.kernels.base.characters cimport Unit, char_at
 from cutline.kernels.base.common cimport (
-    NOT_FOUND, hash_long, load64, low_bytes, memcmp, padded_key, prefetch, uint8_t,
+    NOT_FOUND, load64, low_bytes, memcmp, memcpy, memset, padded_key, prefetch, same_bytes,
+    store64, uint8_t,
 )
 from cutline.kernels.encode.caches cimport (
-    find_stored, first_level_line, in_line, index_slot, store_in_line, store_piece, stored_record,
+    first_level_line, in_line, index_slot, store_in_line, store_record, stored_record,
 )
 from cutline.kernels.words.char_map cimport (
     APART, IS_BLANK, JOINS, LEFT, OPENS, PAIR, RIGHT, Brief,
@@ -23,13 +24,18 @@ cdef extern from "native.h":
         const uint8_t* text, int kind, uint32_t one, uint32_t other
     ) noexcept nogil
     int low_bit "cutline_low_bit"(uint64_t word) noexcept nogil
+    uint64_t fold "cutline_fold"(uint64_t left, uint64_t right) noexcept nogil
 
 cdef enum:
-    LOOKED_AT = 64          # characters
+    LEAST_WITH_TAIL = 256   # characters of a text whose end is looked at, too
     KEY_CHARACTERS = 14     # of a short run, all in one block of 256
-    LOADED = 16             # characters from the start of a run that can be read
     MOST_BLOCK = 0xFE       # whose number and 1 fit a byte
-    LEAST_KEY = 4           # characters of the key of a long run: its hash reads 8 bytes
+    # In the code of a run, beside how many characters it has: no word is so long.
+    RUN = 1 << 30
+    FIRST = 1 << 29         # nothing is before it
+    WIDE = 1 << 28          # its characters have four bytes
+    LEAST_KEY = 8           # numbers of a long one: its hash reads 16 bytes
+    RECORD_HEAD = 3         # numbers of a record before its characters
 
 cdef uint64_t AT_START = <uint64_t> 1 << 63     # in the key of a run before which is nothing
 
@@ -64,25 +70,43 @@ cdef void find_runs(
     Runs* runs, const Characters* text, Py_ssize_t at, Separators separators,
     FirstEntry* first_level, uint64_t line_mask, const Store* store
 ) noexcept nogil:
-    """Find runs of text[at:], before which is a separator or nothing; and fetch their counts.
+    """Find runs of text[at:], before which is a separator or nothing; and look their counts up.
 
     What comes after the last one found may have others, unless none is found.
     """
     if text.kind == 1:
-        find_edges(runs, <const uint8_t*> text.data, text.n, at, 1, separators)
-        make_keys(runs, <const uint8_t*> text.data, first_level, line_mask, store)
+        find_keys(runs, <const uint8_t*> text.data, text.n, at, 1, separators)
     elif text.kind == 2:
-        find_edges(runs, <const uint16_t*> text.data, text.n, at, 2, separators)
-        make_keys(runs, <const uint16_t*> text.data, first_level, line_mask, store)
+        find_keys(runs, <const uint16_t*> text.data, text.n, at, 2, separators)
     else:
-        find_edges(runs, <const uint32_t*> text.data, text.n, at, 4, separators)
-        make_keys(runs, <const uint32_t*> text.data, first_level, line_mask, store)
+        find_keys(runs, <const uint32_t*> text.data, text.n, at, 4, separators)
+    fetch_counts(runs, first_level, line_mask, store)
+    look_up(runs)
+
+
+cdef inline void find_keys(
+    Runs* runs, const Unit* text, Py_ssize_t n, Py_ssize_t at, int kind, Separators separators
+) noexcept nogil:
+    """Tell where runs start and end, and make their keys."""
+    cdef Unit* tail = <Unit*> runs.tail
+    cdef Py_ssize_t edge
+    if n - at >= LOOKED_AT or n < LEAST_WITH_TAIL:
+        find_edges(runs, text, n, at, kind, separators)
+        make_keys(runs, text)
+        return
+    # The end of a text is looked at where it may be read beyond: there are no separators.
+    memset(tail, 0, (LOOKED_AT + LOADED) * sizeof(Unit))
+    memcpy(tail, text + at, (n - at) * sizeof(Unit))
+    find_edges(runs, tail, LOOKED_AT + LOADED, 0, kind, separators)
+    make_keys(runs, tail)
+    for edge in range(2 * runs.count):
+        runs.edges[edge] += at
 
 
 cdef inline void find_edges(
     Runs* runs, const Unit* text, Py_ssize_t n, Py_ssize_t at, int kind, Separators separators
 ) noexcept nogil:
-    """Tell where runs start and end, but for those near the end of the text."""
+    """Tell where runs start and end, but for those near the end of what can be read."""
     cdef uint64_t matches, edges, before = 1
     cdef Py_ssize_t n_edges = 0
     while at + LOOKED_AT <= n and n_edges < 2 * RUNS:
@@ -99,51 +123,58 @@ cdef inline void find_edges(
         runs.count -= 1
 
 
-cdef inline void make_keys(
-    Runs* runs, const Unit* text, FirstEntry* first_level, uint64_t line_mask, const Store* store
-) noexcept nogil:
-    """Make the keys of all runs; there are fewer if not all are to be copied."""
-    cdef Py_ssize_t run, start, n, end, copied = 0
-    cdef const uint8_t* key
+cdef inline void make_keys(Runs* runs, const Unit* text) noexcept nogil:
+    """Make the keys of all runs; there are fewer if not all are to be copied.
+
+    Each kind of runs gets a list, so that no branch depends on which kinds follow one another.
+    """
+    cdef Py_ssize_t run, start, n, copied = 0, n_short = 0, n_padded = 0, n_long = 0
+    cdef bint is_short, is_long
     for run in range(runs.count):
         start = runs.edges[2 * run]
         n = runs.edges[2 * run + 1] - start
-        if n <= KEY_CHARACTERS and make_short_key(text + start, n, &runs.keys[run]):
-            if start == 0:
-                runs.keys[run].high |= AT_START
-            runs.lines[run] = first_level_line(first_level, line_mask, runs.keys[run])
-            prefetch(runs.lines[run])
-            continue
-        runs.lines[run] = NULL
-        runs.places[run] = NOT_FOUND
-        if n > LONGEST_RUN:
-            continue
-        if copied + 2 * n + LEAST_KEY > COPIED:
+        is_short = make_short_key(text + start, n, start == 0, &runs.keys[n_short])
+        is_long = (n > LOADED or (not is_short and is_wide(text + start, n))) & (n <= LONGEST_RUN)
+        copied += n if is_long else 0
+        if copied > COPIED:
             runs.count = run
             break
-        end = copy_run(text + start, n, start == 0, runs.copied + copied)
-        runs.places[run] = copied
-        runs.lengths[run] = 2 * end
-        key = <const uint8_t*> (runs.copied + copied)
-        runs.keys[run].low = hash_long(key, 2 * end)
-        prefetch(index_slot(store, runs.keys[run].low))
-        copied += end
-    for run in range(runs.count):
-        if runs.lines[run] == NULL and runs.places[run] >= 0:
-            prefetch(stored_record(store, runs.keys[run].low))
+        runs.places[run] = n_short if is_short else n_long if is_long else n_padded
+        runs.short_runs[n_short] = run
+        n_short += is_short
+        runs.padded_runs[n_padded] = run
+        n_padded += (not is_short) & (n <= LOADED) & (not is_long)
+        runs.long_runs[n_long] = run
+        n_long += is_long
+    runs.n_short = n_short
+    runs.n_padded = n_padded
+    runs.n_long = n_long
+    for run in range(runs.n_padded):
+        start = runs.edges[2 * runs.padded_runs[run]]
+        pad_run(&runs.padded[run], text + start, runs.edges[2 * runs.padded_runs[run] + 1] - start)
+        runs.padded[run].code |= FIRST if start == 0 else 0
+    copied = 0
+    for run in range(runs.n_long):
+        start = runs.edges[2 * runs.long_runs[run]]
+        n = runs.edges[2 * runs.long_runs[run] + 1] - start
+        copied += copy_run(&runs.long_keys[run], text + start, n, runs.copied + copied)
+        runs.long_keys[run].code |= FIRST if start == 0 else 0
 
 
-cdef inline bint make_short_key(const Unit* text, Py_ssize_t n, Key* key) noexcept nogil:
+cdef inline bint make_short_key(
+    const Unit* text, Py_ssize_t n, bint is_first, Key* key
+) noexcept nogil:
     """Make the key of characters of one block: their bytes in it, its number, how many they are.
 
-    No word has such a key, for its bytes are followed by 0 up to the last one.
+    No word has such a key, for its bytes are followed by 0 up to the last one. False: they are too
+    many, or not of one block.
     """
     cdef uint8_t low[LOADED]
     cdef uint8_t high[LOADED]
-    cdef Py_ssize_t at
-    cdef uint64_t block = 0
+    cdef Py_ssize_t at, most = min(n, KEY_CHARACTERS)
+    cdef uint64_t block = 0, differs = 0
     if Unit is uint8_t:
-        key[0] = padded_key(text, n)
+        key[0] = padded_key(text, most)
     else:
         for at in range(LOADED):
             low[at] = <uint8_t> text[at]
@@ -153,74 +184,183 @@ cdef inline bint make_short_key(const Unit* text, Py_ssize_t n, Key* key) noexce
             else:
                 high[at] = <uint8_t> min(text[at] >> 8, <uint32_t> 0xFF)
         block = high[0]
-        if block >= MOST_BLOCK:
-            return False
-        if (
-            ((load64(high) ^ block * <uint64_t> 0x0101010101010101) & low_bytes[n])
-            | ((load64(high + 8) ^ block * <uint64_t> 0x0101010101010101) & low_bytes[n - 8])
-        ):
-            return False
-        key[0] = padded_key(low, n)
-    key.high |= (block + 1) << 48
-    return True
+        differs = (
+            ((load64(high) ^ block * <uint64_t> 0x0101010101010101) & low_bytes[most])
+            | ((load64(high + 8) ^ block * <uint64_t> 0x0101010101010101) & low_bytes[most - 8])
+        )
+        key[0] = padded_key(low, most)
+    key.high |= (block + 1) << 48 | (AT_START if is_first else 0)
+    return (n <= KEY_CHARACTERS) & (differs == 0) & (block < MOST_BLOCK)
+
+
+cdef inline bint is_wide(const Unit* text, Py_ssize_t n) noexcept nogil:
+    """Whether one of the characters (n <= LOADED) needs four bytes."""
+    cdef uint32_t all = 0
+    cdef Py_ssize_t at
+    if Unit is uint32_t:
+        for at in range(LOADED):
+            all |= text[at] if at < n else 0
+    return all >> 16 != 0
+
+
+cdef inline void pad_run(PaddedKey* key, const Unit* text, Py_ssize_t n) noexcept nogil:
+    """Make the key of a run of at most LOADED characters of two bytes: these, and zeros."""
+    cdef uint16_t characters[LOADED]
+    cdef const uint8_t* loaded = <const uint8_t*> characters
+    cdef Py_ssize_t at, first = min(2 * n, 16), second = 2 * n - first
+    if Unit is uint16_t:
+        loaded = <const uint8_t*> text
+    else:
+        for at in range(LOADED):
+            characters[at] = <uint16_t> text[at]
+    store64(key.characters, load64(loaded) & low_bytes[first])
+    store64(key.characters + 8, load64(loaded + 8) & low_bytes[first - 8])
+    store64(key.characters + 16, load64(loaded + 16) & low_bytes[second])
+    store64(key.characters + 24, load64(loaded + 24) & low_bytes[second - 8])
+    key.code = RUN | <uint32_t> n
 
 
 cdef inline Py_ssize_t copy_run(
-    const Unit* text, Py_ssize_t n, bint is_first, uint16_t* out
+    LongKey* key, const Unit* text, Py_ssize_t n, uint16_t* out
 ) noexcept nogil:
-    """Copy characters in two bytes, or in four if one needs them, and what kind of key it is.
+    """Make the key of a long run: its characters, where they are or copied; how many are copied.
 
-    That has a byte which no word has. Returns how many numbers these are.
+    They take two bytes each, or four if one needs them.
     """
     cdef Py_ssize_t at, end = n
     cdef uint32_t wide = 0
-    for at in range(n):
-        if Unit is uint32_t:
-            wide |= text[at] >> 16
-        out[at] = <uint16_t> text[at]
-    if Unit is uint32_t:
+    key.code = RUN | <uint32_t> n
+    key.characters = <const uint8_t*> text
+    if Unit is not uint16_t:
+        key.characters = <const uint8_t*> out
+        for at in range(n):
+            if Unit is uint32_t:
+                wide |= text[at] >> 16
+            out[at] = <uint16_t> text[at]
         if wide:
-            end = 2 * n
+            key.code |= WIDE
             for at in range(n):
                 out[n + at] = <uint16_t> (text[at] >> 16)
-    out[end] = 0xFFFF - is_first - 2 * (wide != 0)
-    end += 1
-    while end < LEAST_KEY:
-        out[end] = 0
-        end += 1
-    return end
+            end = 2 * n
+            while end < LEAST_KEY:
+                out[end] = 0
+                end += 1
+    key.n_bytes = 2 * end
+    return 0 if Unit is uint16_t else end
 
 
-cdef Py_ssize_t known_count(const Runs* runs, Py_ssize_t run, const Store* store) noexcept nogil:
-    """The tokens of a run, if they are known, or NOT_FOUND."""
+cdef inline uint64_t hash_padded(const PaddedKey* key) noexcept nogil:
+    cdef uint64_t first = load64(key.characters) ^ key.code * <uint64_t> 0x9E3779B97F4A7C15
+    cdef uint64_t second = load64(key.characters + 8) ^ <uint64_t> 0xD6E8FEB86659FD93
+    cdef uint64_t third = load64(key.characters + 16) ^ <uint64_t> 0x9E3779B97F4A7C15
+    cdef uint64_t fourth = load64(key.characters + 24) ^ <uint64_t> 0xA0761D6478BD642F
+    return fold(first, second) ^ fold(third, fourth)
+
+
+cdef inline uint64_t hash_of_long(const LongKey* key) noexcept nogil:
+    cdef uint64_t hashed = key.code * <uint64_t> 0x9E3779B97F4A7C15
+    cdef const uint8_t* end = key.characters + key.n_bytes - 16
+    cdef const uint8_t* at = key.characters
+    while at < end:
+        hashed = fold(hashed ^ load64(at), load64(at + 8) ^ <uint64_t> 0xD6E8FEB86659FD93)
+        at += 16
+    return fold(hashed ^ load64(end), load64(end + 8) ^ <uint64_t> 0xA0761D6478BD642F)
+
+
+cdef inline void fetch_counts(
+    Runs* runs, FirstEntry* first_level, uint64_t line_mask, const Store* store
+) noexcept nogil:
+    """Tell where the counts of runs may be, and fetch them into the processor's cache."""
+    cdef Py_ssize_t run
+    for run in range(runs.n_padded):
+        runs.padded[run].hashed = hash_padded(&runs.padded[run])
+        prefetch(index_slot(store, runs.padded[run].hashed))
+    for run in range(runs.n_long):
+        runs.long_keys[run].hashed = hash_of_long(&runs.long_keys[run])
+        prefetch(index_slot(store, runs.long_keys[run].hashed))
+    for run in range(runs.n_short):
+        runs.lines[run] = first_level_line(first_level, line_mask, runs.keys[run])
+        prefetch(runs.lines[run])
+    for run in range(runs.n_padded):
+        runs.padded[run].record = record_of(runs, store, runs.padded[run].hashed)
+        prefetch(runs.padded[run].record)
+    for run in range(runs.n_long):
+        runs.long_keys[run].record = record_of(runs, store, runs.long_keys[run].hashed)
+        prefetch(runs.long_keys[run].record)
+
+
+cdef inline const uint32_t* record_of(
+    const Runs* runs, const Store* store, uint64_t hashed
+) noexcept nogil:
+    """The record that may be that of a run; or none of any."""
+    cdef const uint32_t* record = stored_record(store, hashed)
+    return record if record != NULL else runs.no_record
+
+
+cdef inline void look_up(Runs* runs) noexcept nogil:
+    """Tell the counts of runs; NOT_FOUND: they are not known."""
+    cdef Py_ssize_t run, total = 0
+    cdef int32_t count, signs = 0
     cdef FirstEntry* entry
-    cdef const uint32_t* found
-    cdef uint32_t n
-    if runs.lines[run] != NULL:
+    if runs.n_short + runs.n_padded + runs.n_long < runs.count:
+        signs = NOT_FOUND
+        memset(runs.counts, 0xFF, sizeof(runs.counts))      # NOT_FOUND
+    for run in range(runs.n_short):
         entry = in_line(runs.lines[run], runs.keys[run])
-        if entry.key.low == runs.keys[run].low and entry.key.high == runs.keys[run].high:
-            return entry.known.count
-        return NOT_FOUND
-    if runs.places[run] < 0:
-        return NOT_FOUND
-    found = find_stored(
-        store, runs.keys[run].low, <const uint8_t*> (runs.copied + runs.places[run]),
-        runs.lengths[run], &n,
+        count = <int32_t> entry.known.count if is_entry_of(entry, runs.keys[run]) else NOT_FOUND
+        runs.counts[runs.short_runs[run]] = count
+        total += count
+        signs |= count
+    for run in range(runs.n_padded):
+        count = count_of_padded(&runs.padded[run])
+        runs.counts[runs.padded_runs[run]] = count
+        total += count
+        signs |= count
+    for run in range(runs.n_long):
+        count = count_of_long(&runs.long_keys[run])
+        runs.counts[runs.long_runs[run]] = count
+        total += count
+        signs |= count
+    runs.total = total
+    runs.are_known = signs >= 0
+
+
+cdef inline bint is_entry_of(const FirstEntry* entry, Key key) noexcept nogil:
+    return ((entry.key.low ^ key.low) | (entry.key.high ^ key.high)) == 0
+
+
+cdef inline int32_t count_of_padded(const PaddedKey* key) noexcept nogil:
+    cdef const uint8_t* found = <const uint8_t*> (key.record + RECORD_HEAD)
+    cdef uint64_t differs = (
+        (load64(found) ^ load64(key.characters)) | (load64(found + 8) ^ load64(key.characters + 8))
+        | (load64(found + 16) ^ load64(key.characters + 16)) | (load64(found + 24) ^ load64(key.characters + 24))
+        | (key.record[0] ^ key.code)
     )
-    if found == NULL:
+    return <int32_t> key.record[2] if differs == 0 else NOT_FOUND
+
+
+cdef inline int32_t count_of_long(const LongKey* key) noexcept nogil:
+    if key.record[0] != key.code or not same_bytes(
+        <const uint8_t*> (key.record + RECORD_HEAD), key.characters, key.n_bytes
+    ):
         return NOT_FOUND
-    return found[0]
+    return <int32_t> key.record[2]
 
 
 cdef void keep_count(
     const Runs* runs, Py_ssize_t run, Store* store, uint32_t count
 ) noexcept nogil:
     """Keep the tokens of a run."""
-    if runs.lines[run] != NULL:
-        store_in_line(runs.lines[run], runs.keys[run], &count, 1)
-        runs.lines[run].known.count = count
-    elif runs.places[run] >= 0:
-        store_piece(
-            store, runs.keys[run].low, <const uint8_t*> (runs.copied + runs.places[run]),
-            runs.lengths[run], &count, 1,
+    cdef Py_ssize_t place = runs.places[run]
+    cdef const PaddedKey* padded = &runs.padded[place]
+    cdef const LongKey* key = &runs.long_keys[place]
+    if place < runs.n_short and runs.short_runs[place] == run:
+        store_in_line(runs.lines[place], runs.keys[place], &count, 1)
+        runs.lines[place].known.count = count
+    elif place < runs.n_padded and runs.padded_runs[place] == run:
+        store_record(
+            store, padded.hashed, padded.code, padded.characters, sizeof(padded.characters),
+            &count, 1,
         )
+    elif place < runs.n_long and runs.long_runs[place] == run:
+        store_record(store, key.hashed, key.code, key.characters, key.n_bytes, &count, 1)

@@ -16,10 +16,13 @@ cdef enum:
     META_LABEL = 0xD800     # a surrogate, which no word has
     BMP = 0x10000           # characters
     EXACT = 1 << 30         # in `longest`
+    ONLY = 1 << 30          # in `labels`
+    LABEL_MASK = (1 << 22) - 1
 
 # Small, since the nodes of a text lie far apart.
 cdef struct Node:
-    uint32_t labels         # bits of its children's labels; 0: there are none
+    # Bits of its children's labels; of an only child ONLY and its label; 0: there are none.
+    uint32_t labels
     uint32_t children       # the first of them; those of the next node come after its last one
     # Where the trie is linked, of the texts that the characters up to here end in but for these:
     uint32_t fallback       # the node of the longest that a token begins with, or 0
@@ -67,7 +70,8 @@ cdef inline uint32_t label_at(const uint8_t* text, Py_ssize_t* width) noexcept n
 
 
 cdef inline uint32_t label_bit(uint32_t label) noexcept nogil:
-    return <uint32_t> 1 << (label * <uint32_t> 0x9E3779B1 >> 27)
+    """One of 30 bits."""
+    return <uint32_t> 1 << (<uint64_t> (label * <uint32_t> 0x9E3779B1) * 30 >> 32)
 
 
 cdef inline uint32_t child_of(const Trie* trie, uint32_t node, uint32_t label) noexcept nogil:
@@ -79,6 +83,8 @@ cdef inline uint32_t child_of(const Trie* trie, uint32_t node, uint32_t label) n
             return trie.first[0][label]
         if node == trie.broad:
             return trie.first[1][label]
+    if parent.labels & ONLY:
+        return parent.children if parent.labels & LABEL_MASK == label else 0
     if not parent.labels & label_bit(label):
         return 0
     child = parent.children

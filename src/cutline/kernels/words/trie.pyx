@@ -166,6 +166,8 @@ cdef void number_nodes(
                 trie.nodes[n_found].longest = edge.token + 1 | EXACT
             n_found += 1
             place += 1
+        if n_found - trie.nodes[node].children == 1:
+            trie.nodes[node].labels = ONLY | trie.labels[n_found - 1]
     trie.nodes[trie.n_nodes].children = n_found
 
 

@@ -14,6 +14,9 @@ cdef Py_ssize_t best_path(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n,
     uint32_t* out, Py_ssize_t* spans, Joints* joints
 ) noexcept nogil
+cdef Py_ssize_t count_path(
+    const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n
+) noexcept nogil
 cdef Py_ssize_t count_prefixes(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n, Py_ssize_t* counts
 ) noexcept nogil

@@ -10,7 +10,7 @@ Guarded by tests/words/test_encoding.py.
 
 from libc.stdlib cimport free
 
-from cutline.kernels.base.common cimport INTERRUPTED, NO_MEMORY, NONE, grow, is_continuation
+from cutline.kernels.base.common cimport INTERRUPTED, NO_MEMORY, NONE, UNKNOWN, grow, is_continuation
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.words.images cimport META
 from cutline.kernels.words.model cimport Path
@@ -33,18 +33,20 @@ cdef struct Best:
 
 
 cdef inline void consider(
-    Best* best, double score, uint32_t token, Py_ssize_t n_bytes
+    Best* best, double score, uint32_t token, Py_ssize_t n_bytes, bint compares
 ) noexcept nogil:
     """Take another path if it is better. No branch, for it would not be foreseen."""
     cdef bint is_better = score > best.score
-    best.second = max(best.second, best.score if is_better else score)
+    if compares:
+        best.second = max(best.second, best.score if is_better else score)
     best.score = score if is_better else best.score
     best.token = token if is_better else best.token
     best.n_bytes = n_bytes if is_better else best.n_bytes
 
 
 cdef inline void find_path(
-    const WordModel* model, Paths* paths, Py_ssize_t at, Py_ssize_t end, uint32_t node
+    const WordModel* model, Paths* paths, Py_ssize_t at, Py_ssize_t end, uint32_t node,
+    bint compares
 ) noexcept nogil:
     """Find the best path to the end of the character at a place; those to all before it are known.
 
@@ -70,7 +72,7 @@ cdef inline void find_path(
             last = token if token != 0 else last
             consider(
                 &best, ends[token].score + to[end - ends[token].n_bytes].score, token,
-                ends[token].n_bytes,
+                ends[token].n_bytes, compares,
             )
             token = ends[token].shorter
             if token == 0:
@@ -78,25 +80,27 @@ cdef inline void find_path(
             last = token
             consider(
                 &best, ends[token].score + to[end - ends[token].n_bytes].score, token,
-                ends[token].n_bytes,
+                ends[token].n_bytes, compares,
             )
         if ends[last].n_bytes != end - at:
             # The character is no token.
-            consider(&best, model.unk_score + to[at].score, 0, end - at)
+            consider(&best, model.unk_score + to[at].score, 0, end - at, compares)
     to[end].score = best.score
-    to[end].margin = best.score - best.second
+    if compares:
+        to[end].margin = best.score - best.second
     to[end].start = end - best.n_bytes
     to[end].token = best.token
 
 
-cdef Py_ssize_t follow(
+cdef inline Py_ssize_t follow(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n, double score,
-    Py_ssize_t least
+    Py_ssize_t least, bint compares
 ) noexcept nogil:
     """Find the best path from a place to each place after it: word[0] is there.
 
     Stops at the first boundary after `least` bytes that lies in no text with which a token begins,
-    so in no token, or at the end. Returns where; or NO_MEMORY or INTERRUPTED.
+    so in no token, or at the end. Returns where; or NO_MEMORY or INTERRUPTED. With `compares`, each
+    place knows its margin.
     """
     cdef Py_ssize_t at = 0, end, width, watched = 0
     cdef uint32_t node = 0
@@ -112,7 +116,7 @@ cdef Py_ssize_t follow(
         end = at + width
         if end >= paths.slots and not reserve_paths(paths, end + AT_ONCE):
             return NO_MEMORY
-        find_path(model, paths, at, end, node)
+        find_path(model, paths, at, end, node, compares)
         at = end
         if at - watched >= WATCHED:
             if is_interrupted(&paths.watch, at - watched):
@@ -177,7 +181,8 @@ cdef Py_ssize_t best_path(
         joints.count = 0
     while at < n:
         end = follow(
-            model, paths, word + at, n - at, score, WINDOW if joints == NULL else LEAST_JOINT
+            model, paths, word + at, n - at, score, WINDOW if joints == NULL else LEAST_JOINT,
+            True,
         )
         if end < 0:
             return end
@@ -211,6 +216,32 @@ cdef Py_ssize_t best_path(
     paths.is_sure = is_sure
     if joints != NULL and not is_sure:
         joints.count = 0
+    return count
+
+
+cdef Py_ssize_t count_path(
+    const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n
+) noexcept nogil:
+    """Count the tokens of a word (n >= 1), or NO_MEMORY or INTERRUPTED.
+
+    UNKNOWN: some are unknown, or spell the unknown token, and have to be written to be counted.
+    """
+    cdef Py_ssize_t at = 0, end, count = 0, place
+    cdef double score = 0
+    cdef uint32_t token, unknown = model.unk_token
+    while at < n:
+        end = follow(model, paths, word + at, n - at, score, WINDOW, False)
+        if end < 0:
+            return end
+        score = paths.to[end].score
+        place = end
+        while place > 0:
+            token = paths.to[place].token
+            if token == 0 or token == unknown:
+                return UNKNOWN
+            place = paths.to[place].start
+            count += 1
+        at += end
     return count
 
 
@@ -251,7 +282,7 @@ cdef Py_ssize_t count_prefixes(
     """
     cdef Py_ssize_t place, start, run
     cdef double risk = (n + 2) * model.rounding * n
-    place = follow(model, paths, word, n, 0, n)
+    place = follow(model, paths, word, n, 0, n, True)
     if place < 0:
         return place
     counts[0] = 0

@@ -141,15 +141,15 @@ def test_a_text_without_points_is_searched_little(monkeypatch: pytest.MonkeyPatc
     searched = 0
     first = points.first
 
-    def counted(text: str) -> int | None:
+    def counted(text: str, begin: int) -> int | None:
         nonlocal searched
         searched += len(text)
-        return first(text)
+        return first(text, begin)
 
     monkeypatch.setattr(points, "first", counted)
     text = "a" * (8 * parts._PART)
     assert parts.map_parts(lambda part, _: len(part), text, points, 2) == [len(text)]
-    assert searched == 7 * parts._SEARCHED
+    assert searched == 7 * (parts._SEARCHED + parts._REACH)
 
 
 @pytest.mark.parametrize("num_threads", [0, -1])
@@ -194,3 +194,19 @@ def test_what_a_subclass_overrides_does_not_count(cuts: Callable[[], int]) -> No
     assert encoding.count(Shouted(text), num_threads=2) == encoding.count(text)
     assert encoding.encode(Shouted(text), num_threads=2) == encoding.encode(text)
     assert cuts() > 20
+
+
+def test_what_is_before_a_part_decides_with_it() -> None:
+    asked = []
+
+    class Points:
+        def first(self, text: str, begin: int) -> int:
+            asked.append((text[: begin + 1], begin))
+            return begin + 2
+
+    text = "é中" * parts._PART
+    for whole in (text, text.encode()):
+        lengths = parts.map_parts(lambda part, _: len(part), whole, Points(), 1)  # type: ignore[arg-type]
+        assert sum(lengths) == len(whole)
+        assert len(lengths) == len(whole) // parts._PART
+    assert {len(before) for before, _ in asked} == {parts._REACH}

@@ -293,8 +293,6 @@ def main() -> None:
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     os.environ["CUTLINE_CACHE_DIR"] = ""  # thousands of patterns would fill the cache folder
     warnings.simplefilter("ignore", cutline.PatternFallbackWarning)
-    # For an error's hint all characters are counted, which takes seconds for each tokenizer.
-    mock.patch.object(cutline.Encoding, "_most_tokens_of_a_character", return_value=None).start()
     begun, tally, n_failed = time.monotonic(), Counter[str](), 0
     rounds = itertools.count() if asked.round is None else [asked.round]
     for number in rounds:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import chain
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, TypeVar, cast
 
@@ -777,18 +776,9 @@ class Encoding(Cutting, Decoding):
         return self._spec.pat_str
 
     def _most_tokens_of_a_character(self) -> int | None:
-        """See `TextEncoder`. Cost: a second, once, if the encoding changes texts."""
-        if not self._changes_texts:
-            return 4  # each token has at least one byte
-        if not self._is_byte_level:
-            return None  # to encode every character takes seconds
-
-        def most() -> int:
-            points = chain(range(0xD800), range(0xE000, 0x110000))
-            return int(self._count_block([*map(chr, points)]).max())
-
-        found: int = self._remember("most tokens of a character", most)
-        return found
+        """See `TextEncoder`."""
+        # Each token has at least one byte. To encode every character takes seconds.
+        return None if self._changes_texts else 4
 
     # One long text in threads
 

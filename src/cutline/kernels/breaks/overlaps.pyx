@@ -86,9 +86,9 @@ cdef class Overlap:
         self.kinds = kinds
         self.takes_any = kinds[0] & ~LINES >= GRAPHEME
         self.keeps_graphemes = keeps_graphemes
+        self.closed = closed
         if regions is not None:
             self.starts, self.ends, self.outer = regions
-            self.closed = closed
             if not (
                 self.starts.shape[0] == self.ends.shape[0] == self.outer.shape[0]
                 == self.closed.shape[0]

@@ -1,6 +1,7 @@
 """Analysis of a compiled pattern: which properties hold for whole classes of characters."""
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,17 +36,21 @@ class Tables:
         self.accepts = entries & 3
         self.targets = (entries >> 2) // automaton.stride
         self.end = automaton.n_classes
-        points = np.arange(CODE_POINTS)
-        blocks = automaton.block_index[points // BLOCK_SIZE].astype(np.int64)
-        self._class_of: NDArray[np.uint8] = automaton.block_class[
-            blocks * BLOCK_SIZE + points % BLOCK_SIZE
-        ]
+        self._block_index = automaton.block_index
+        self._blocks: NDArray[np.uint8] = automaton.block_class.reshape(-1, BLOCK_SIZE)
+
+    @cached_property
+    def _class_of(self) -> NDArray[np.uint8]:
+        """The class of each code point."""
+        return self._blocks[self._block_index].ravel()
 
     def meets_match(self) -> NDArray[np.bool_]:
         """Return for each state and class whether a match is certain once the class is read."""
-        symbols = np.arange(self.end + 1) != self._class_of[0xD800]
-        scalars = np.concatenate((self._class_of[:0xD800], self._class_of[0xE000:]))
-        symbols |= self._class_of[0xD800] in scalars
+        first, end = 0xD800 // BLOCK_SIZE, 0xE000 // BLOCK_SIZE  # the surrogates
+        surrogate = self._blocks[self._block_index[first], 0]
+        scalars = np.unique(np.delete(self._block_index, np.s_[first:end]))
+        symbols = np.arange(self.end + 1) != surrogate
+        symbols |= surrogate in self._blocks[scalars]
         return meets_match(self.targets, self.accepts, symbols)
 
     def begins_match(self) -> NDArray[np.uint8]:

@@ -502,6 +502,8 @@ cdef Py_ssize_t encode_missed(
     cdef Py_ssize_t count
     cdef uint32_t token, n_stored = 0
     prepare_missed(bpe, state, text, batch, looked, turn)
+    if n == 0:
+        return 0        # between two pieces; there may be no room at all for tokens
     if n > STORED_BYTES:
         return encode_piece(bpe, state, start, n, True, out)
     stored = find_stored(&state.store, probe.hashed, start, n, &n_stored)

@@ -32,12 +32,14 @@ from cutline.integrations.arrow import Tabular
 from cutline.integrations.haystack import Splitter
 from cutline.protocols import TokenCounter
 from cutline.spec import TokenizerSpec
+from cutline.special import AllowedSpecial
 from cutline.text_encoder import TextEncoder
 from cutline.training.sources import DocumentSource
 from cutline.vocabulary import O200K_PAT_STR, Vocabulary
 
 # What only type checkers import, and annotations name: autodoc evaluates these.
 NAMED = {
+    "AllowedSpecial": AllowedSpecial,
     "ArrayLike": ArrayLike,
     "NDArray": NDArray,
     "AlsoFits": AlsoFits,

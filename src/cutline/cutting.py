@@ -290,12 +290,9 @@ class Cutting(TextEncoder):
 
     def _safe_points(self, text: str, begin: int) -> list[int]:
         """List safe split points after `begin`."""
-        if self._pipeline is not None:
-            return self._pipeline.safe_points.find(text, begin)
-        if not self._has_automaton:
+        if self._pipeline is None and not self._has_automaton:
             return []
-        points: SafePoints = self._remember("safe points", self._make_safe_points)
-        return points.find(text, begin)
+        return self._points.find(text, begin)
 
     @property
     def _safe_point_reach(self) -> int:
@@ -306,10 +303,18 @@ class Cutting(TextEncoder):
         """Return whether a place is a safe split point of every text with these characters."""
         if self._is_byte_level and not self._has_automaton:
             return False
-        points: SafePoints = self._remember("safe points", self._make_safe_points)
-        return points.holds_at(text, place)
+        return self._points.holds_at(text, place)
 
-    def _make_safe_points(self) -> SafePoints:
-        from cutline.pipeline.safe_points import SafePoints
+    @property
+    def _points(self) -> SafePoints:
+        """What finds safe split points, made once."""
+        if self._pipeline is not None:
+            return self._pipeline.safe_points
 
-        return SafePoints(self._spec) if self._pipeline is None else self._pipeline.safe_points
+        def make() -> SafePoints:
+            from cutline.pipeline.safe_points import SafePoints
+
+            return SafePoints(self._spec)
+
+        points: SafePoints = self._remember("safe points", make)
+        return points

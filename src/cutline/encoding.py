@@ -821,7 +821,7 @@ class Encoding(Cutting, Decoding):
             and parts.is_long(text)
             and (self._has_automaton or not self._is_byte_level)
         ):
-            points = self._remember("safe points", self._make_safe_points)
+            points = self._points
         return parts.map_parts(work, text, points, num_threads)
 
     # Internals

@@ -137,7 +137,7 @@ def test_parts_of_the_usual_size(corpus: str) -> None:
 
 def test_a_text_without_points_is_searched_little(monkeypatch: pytest.MonkeyPatch) -> None:
     encoding = cutline.get_encoding("o200k_base")
-    points = encoding._make_safe_points()
+    points = encoding._points
     searched = 0
     first = points.first
 

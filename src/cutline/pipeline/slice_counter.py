@@ -122,6 +122,14 @@ class SliceCounter:
             tokens += self._count_after(points[last], end)
         return tokens
 
+    def _checked_rows(self, spans: ArrayLike) -> NDArray[np.int64]:
+        """Return the offsets of many slices, all of them checked."""
+        rows = np.ascontiguousarray(spans, dtype=np.int64).reshape(-1, 2)
+        wrong = (rows[:, 0] < 0) | (rows[:, 0] > rows[:, 1]) | (rows[:, 1] > len(self._text))
+        if wrong.any():
+            self._check_span(*rows[int(wrong.argmax())].tolist())
+        return rows
+
     def _check_span(self, start: int, end: int) -> None:
         if not 0 <= start <= end <= len(self._text):
             raise OffsetError(

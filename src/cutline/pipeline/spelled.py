@@ -113,10 +113,7 @@ class SpelledCounter(SliceCounter):
 
         Cost: a microsecond or two for each, most of them for the first word of the slice.
         """
-        rows = np.asarray(spans, dtype=np.int64).reshape(-1, 2)
-        is_wrong = (rows[:, 0] < 0) | (rows[:, 0] > rows[:, 1]) | (rows[:, 1] > len(self._text))
-        if is_wrong.any():
-            self._check_span(*rows[int(is_wrong.argmax())].tolist())
+        rows = self._checked_rows(spans)
         if self._places is not None:
             rows = np.asarray(self._places)[rows]
         if not self._leads:
@@ -128,9 +125,8 @@ class SpelledCounter(SliceCounter):
         firsts = ends.copy()
         firsts[has_edge] = np.minimum(edges[after[has_edge]], ends[has_edge])
         counts = self._inner.count_many(np.stack((firsts, ends), axis=1))
-        count, written, text = self._encoding._count_normalized, self._with_prefix, self._changed
         heads = zip(starts.tolist(), firsts.tolist(), strict=True)
-        found = [count(written(text[at:edge])) if at < edge else 0 for at, edge in heads]
+        found = [self._count_first(at, edge) if at < edge else 0 for at, edge in heads]
         return counts + np.array(found, dtype=np.int64)
 
     def _count_tails(self, start: int, end: int) -> NDArray[np.int64]:

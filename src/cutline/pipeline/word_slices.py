@@ -64,11 +64,7 @@ class WordCounter(SliceCounter):
 
     def count_many(self, spans: ArrayLike) -> NDArray[np.int64]:
         """Count the tokens of many slices: int64, shape (k,) for spans of shape (k, 2)."""
-        rows = np.ascontiguousarray(spans, dtype=np.int64).reshape(-1, 2)
-        wrong = (rows[:, 0] < 0) | (rows[:, 0] > rows[:, 1]) | (rows[:, 1] > len(self._text))
-        if wrong.any():
-            self._check_span(*rows[int(wrong.argmax())].tolist())
-        return self._kernel.count_many(rows)
+        return self._kernel.count_many(self._checked_rows(spans))
 
     def split_at(self, start: int, n: int) -> int:
         """Find the longest slice from a start that fits a token budget; see `SliceCounter`."""

@@ -6,13 +6,13 @@ Texts, offsets and budgets: tests/counting/test_contract.py.
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
 import pytest
 
 import cutline
+from tests.alarms import StopError, alarm
 from tests.oracles import real_tiktoken
 
 enc = cutline.get_encoding("o200k_base")
@@ -193,20 +193,9 @@ def test_what_is_no_text_is_no_notebook(wrong: Any) -> None:
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer signal")
 def test_a_long_split_can_be_interrupted() -> None:
-    class StopError(Exception):
-        pass
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise StopError
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, 0.2)
-    try:
-        with pytest.raises(StopError):
-            enc.split("-" * 1_000_000, 256, 255)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    with alarm(), pytest.raises(StopError):  # noqa: PT012
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        enc.split("-" * 1_000_000, 256, 255)
 
 
 HUGE_NAMES: dict[str, Callable[[Any], Any]] = {

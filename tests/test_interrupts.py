@@ -1,6 +1,5 @@
 """Ctrl-C stops a long call before it is done, and what it worked on stays usable and exact."""
 
-import gc
 import os
 import random
 import signal
@@ -23,6 +22,7 @@ from cutline.tables.bpe_tables import _hash
 from cutline.threads import map_threads
 from cutline.vocabulary import Vocabulary
 from cutline.words.models import WordPiece
+from tests.alarms import StopError, alarm
 from tests.oracles import real_tiktoken
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer signal")
@@ -104,10 +104,6 @@ CALLS: dict[str, Callable[[], Any]] = {
 }
 
 
-class StopError(BaseException):
-    pass
-
-
 def test_threads_end_their_work_when_nobody_waits_for_it() -> None:
     """One fails while another thread counts a text that takes long."""
     done = []
@@ -138,12 +134,8 @@ def signals() -> Iterator[list[int]]:
             raise StopError
 
     handled: list[int] = []
-    before = signal.signal(signal.SIGALRM, handle)
-    gc.disable()  # what is raised in a collection is lost
-    yield handled
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    gc.enable()
-    signal.signal(signal.SIGALRM, before)
+    with alarm(handle):
+        yield handled
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)

@@ -3,13 +3,13 @@
 import signal
 from collections.abc import Callable, Iterator
 from functools import partial
-from types import FrameType
 from typing import Any
 
 import pytest
 
 import cutline
 from cutline.kernels.words.intervals import WordIntervals
+from tests.alarms import StopError, alarm
 
 tokenizers = pytest.importorskip("tokenizers", reason="makes the tokenizers of these tests")
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer signal")
@@ -26,10 +26,6 @@ SEARCHES: dict[str, Callable[[Any], Any]] = {
     "entangled parts": lambda kernel: kernel.raw.entangled_parts,
     "sure starts": lambda kernel: partial(kernel.raw.sure_starts, begin=0, gap=24),
 }
-
-
-class StopError(Exception):
-    pass
 
 
 def made(kind: str) -> cutline.Encoding:
@@ -51,13 +47,8 @@ def made(kind: str) -> cutline.Encoding:
 
 @pytest.fixture
 def timer() -> Iterator[None]:
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise StopError
-
-    before = signal.signal(signal.SIGALRM, stop)
-    yield
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
+    with alarm():
+        yield
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ class ChunkFinder:
         sending, others, outline = self._sending, self._others, self._outline
         is_plain = rules.keeps_ends and outline is PLAIN
         if rules.chunk_overlap:
-            is_plain = is_plain and sending is None and all(map(is_known, rules.overlap_levels))
+            is_plain = is_plain and all(map(is_known, rules.overlap_levels))
         is_plain = is_plain and (sending is None or sending.is_before)
         if is_plain and isinstance(counter, IntervalCounter) and _are_indexed(others):
             self._begin_sending(0, 0)  # the same for all chunks

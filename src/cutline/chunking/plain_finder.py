@@ -181,7 +181,7 @@ class PlainFinder:
 
         Also returns where the longest fit of that one ends.
         """
-        counter, sending, more = self._counter, self._sending, array("q")
+        counter, sending, more = self._counter, self._sending, dict[int, int]()
         if not isinstance(counter, IntervalCounter):
             return counter.cut_at_breaks(
                 start, floor, until, self._size, self._min_fill, self._kinds, self._overlap
@@ -198,5 +198,7 @@ class PlainFinder:
             self._overlap,
         )  # fmt: skip
         if sending is not None:
-            sent.extend(tokens + added for tokens, added in zip(rows[2::4], more, strict=False))
+            sent.extend(
+                tokens + more[start] for start, tokens in zip(rows[::4], rows[2::4], strict=True)
+            )
         return rows, fit_end

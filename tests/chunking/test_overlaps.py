@@ -57,6 +57,7 @@ def some_options(rng: random.Random) -> dict[str, Any]:
         "boundary": rng.choice(("grapheme", "character")),
         "levels": rng.choice(LEVELS),
         "lines": rng.choice(("auto", "keep", "join")),
+        "balance": rng.random() < 0.2,
     }
 
 
@@ -68,7 +69,7 @@ def some_template(rng: random.Random) -> dict[str, Any]:
 
 def some_sizes(rng: random.Random, sizes: tuple[int, ...] = (4, 5, 9, 30, 100)) -> tuple[int, int]:
     size = rng.choice(sizes)
-    return size, rng.choice((1, 1 + size // 8, 1 + size // 4, size // 2, size - 1))
+    return size, rng.choice((0, 1, 1 + size // 8, 1 + size // 4, size // 2, size - 1))
 
 
 def found_by(finder: ChunkFinder, chunker: Any, text: str) -> Any:

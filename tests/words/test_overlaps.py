@@ -40,6 +40,7 @@ def check_breaks(rng: random.Random, encoding: cutline.Encoding, text: str) -> b
         encoding, size, rng.choice((0, 1, size // 4, size // 2, size - 1)),
         levels=rng.choice(LEVELS), lines=rng.choice(("auto", "keep", "join")),
         min_fill=rng.choice((0.0, 0.25, 0.6, 1.0)), boundary=rng.choice(("grapheme", "character")),
+        balance=rng.random() < 0.2,
     )  # fmt: skip
     found, is_quick = [], False
     for is_slow in (False, True):

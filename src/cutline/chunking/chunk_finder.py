@@ -95,7 +95,7 @@ class ChunkFinder:
     ) -> None:
         """Make what finds many chunks at once, if the rules and the counter are such."""
         sending, others, outline = self._sending, self._others, self._outline
-        is_plain = rules.keeps_ends and outline is PLAIN
+        is_plain = rules.counts_slices and outline is PLAIN
         if rules.chunk_overlap:
             is_plain = is_plain and all(map(is_known, rules.overlap_levels))
         is_plain = is_plain and (sending is None or sending.is_before)
@@ -109,8 +109,8 @@ class ChunkFinder:
         ):
             self._plain = PlainFinder(text, counter, (), rules, offset, end_name)
         elif (
-            rules.is_plain
-            and not (others or rules.stable)
+            rules.counts_slices
+            and not (others or rules.stable or sending)
             and isinstance(counter, IntervalCounter)
             and all(map(is_known, rules.levels))
         ):

@@ -6,9 +6,13 @@ Guarded by tests/words/test_encoding.py.
 from libc.math cimport ceil
 
 from cutline.kernels.base.common cimport NOT_FOUND, UNKNOWN
-from cutline.kernels.breaks.breaks cimport GRAPHEME, last_break, need_kind
+from cutline.kernels.breaks.breaks cimport GRAPHEME, SENTENCE, last_break, need_kind
 from cutline.kernels.breaks.overlaps cimport ADDS_NOTHING
 from cutline.kernels.breaks.wrapping cimport LINES
+
+
+cdef enum:
+    MOST_TRIES = 3              # breaks that do not fit, before the longest slice is looked for
 
 
 cdef class CountedCut(Cutting):
@@ -27,24 +31,37 @@ cdef class CountedCut(Cutting):
         """The greatest end of a slice that has at most n tokens, or a status."""
         return UNKNOWN
 
+    cdef Py_ssize_t last_place(self, Py_ssize_t start) noexcept nogil:
+        """A place after which no slice from `start` fits, that is found sooner; or a status."""
+        return self.longest_fit(start)
+
     cdef Py_ssize_t find_end(
         self, Py_ssize_t start, Py_ssize_t floor, int64_t* row
     ) noexcept nogil:
         """See `Cutting`. It is the text's end, if it fits; else the last break that fits, of the
         first kind whose last one fills the chunk, or of graphemes or characters.
         """
-        cdef Py_ssize_t bound = self.longest_fit(start), at, place
-        cdef Py_ssize_t fill = <Py_ssize_t> ceil(self.min_fill * self.n), tokens = 0
+        cdef Py_ssize_t at, place, tokens = 0
+        cdef Py_ssize_t fill = <Py_ssize_t> ceil(self.min_fill * self.n)
         self.longest = NOT_FOUND
-        if bound <= floor:
-            return bound if bound < 0 else ADDS_NOTHING
-        if bound == self.text.n:
-            row[1] = bound
-            row[2] = tokens = self.tokens_between(start, bound)
-            row[3] = self.kinds.shape[0]
-            return bound if tokens >= 0 else tokens
+        self.bound = self.last_place(start)
+        self.is_longest = False
+        if self.bound <= floor:
+            return self.bound if self.bound < 0 else ADDS_NOTHING
+        if self.bound == self.text.n:
+            tokens = self.tokens_between(start, self.bound)
+            if tokens <= self.n:
+                row[1] = self.bound
+                row[2] = tokens
+                row[3] = self.kinds.shape[0]
+                return self.bound if tokens >= 0 else tokens
         for place in range(self.kinds.shape[0]):
-            at = self.last_that_fits(self.kinds[place], start, floor, bound, &tokens)
+            if self.kinds[place] & ~LINES >= SENTENCE:
+                # Where sentences end may depend on where they are searched: nowhere after this.
+                at = self.find_longest(start, floor)
+                if at < 0:
+                    return at
+            at = self.last_that_fits(self.kinds[place], start, floor, &tokens)
             if at != NOT_FOUND and (
                 at < 0 or tokens >= fill or self.kinds[place] & ~LINES >= GRAPHEME
             ):
@@ -52,20 +69,40 @@ cdef class CountedCut(Cutting):
                 row[2] = tokens
                 row[3] = place
                 return at
-        self.longest = bound
+        at = self.find_longest(start, floor)
+        if at < 0:
+            return at
+        self.longest = self.bound
         return NOT_FOUND
 
+    cdef Py_ssize_t find_longest(self, Py_ssize_t start, Py_ssize_t floor) noexcept nogil:
+        """Set `bound` to the end of the longest slice that fits. ADDS_NOTHING or another status."""
+        if not self.is_longest:
+            self.bound = self.longest_fit(start)
+            self.is_longest = True
+        if self.bound <= floor:
+            return self.bound if self.bound < 0 else ADDS_NOTHING
+        return 0
+
     cdef Py_ssize_t last_that_fits(
-        self, int kind, Py_ssize_t start, Py_ssize_t floor, Py_ssize_t bound,
+        self, int kind, Py_ssize_t start, Py_ssize_t floor,
         Py_ssize_t* tokens      # out
     ) noexcept nogil:
-        """The last break up to `bound` that fits; NOT_FOUND or another status."""
-        cdef Py_ssize_t at = last_break(self.text, kind, start, floor, bound)
+        """The last break that fits; NOT_FOUND or another status."""
+        cdef Py_ssize_t at = last_break(self.text, kind, start, floor, self.bound), status
+        cdef int tries = 0
         while at != NOT_FOUND:
             tokens[0] = self.tokens_between(start, at)
             if tokens[0] < 0:
                 return tokens[0]
             if tokens[0] <= self.n:
                 break
-            at = last_break(self.text, kind, start, floor, at - 1)
+            at -= 1
+            tries += 1
+            if tries > MOST_TRIES and not self.is_longest:
+                status = self.find_longest(start, floor)
+                if status < 0:
+                    return status
+                at = min(at, self.bound)
+            at = last_break(self.text, kind, start, floor, at)
         return at

@@ -111,9 +111,8 @@ cdef class SpelledCut(CountedCut):
             self.word_start = start if self.word_end < end else NOT_FOUND
         return self.word_end
 
-    cdef Py_ssize_t longest_fit(self, Py_ssize_t start) noexcept nogil:
-        cdef Py_ssize_t first = self.place_of(start), word_end, at, least, tokens
-        cdef int fit
+    cdef Py_ssize_t last_place(self, Py_ssize_t start) noexcept nogil:
+        cdef Py_ssize_t first = self.place_of(start), word_end, at
         word_end = self.find_word(first, self.n_changed)
         if word_end < 0:
             return word_end
@@ -121,9 +120,14 @@ cdef class SpelledCut(CountedCut):
         if self.limit.n < 0:
             return UNKNOWN
         at = last_place(&self.limit, 1, word_end)
-        if at == NOT_FOUND:
-            return UNKNOWN
-        at = self.character_at(at)
+        return UNKNOWN if at == NOT_FOUND else self.character_at(at)
+
+    cdef Py_ssize_t longest_fit(self, Py_ssize_t start) noexcept nogil:
+        cdef Py_ssize_t at = self.last_place(start), word_end, least, tokens
+        cdef int fit
+        if at < 0:
+            return at
+        word_end = self.find_word(self.place_of(start), self.n_changed)
         least = max(start, at - NEAR)
         while at > least and self.place_of(at) >= word_end:
             fit = fits(&self.limit, 1, word_end, self.place_of(at), &tokens)

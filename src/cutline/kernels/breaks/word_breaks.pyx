@@ -9,7 +9,7 @@ from cutline.kernels.base.common cimport NOT_FOUND, UNKNOWN
 from cutline.kernels.breaks.counted_breaks cimport CountedCut
 from cutline.kernels.breaks.overlaps cimport Overlap, cut_rows
 from cutline.kernels.words.encoder cimport OwnedWordState
-from cutline.kernels.words.intervals cimport WordIntervals
+from cutline.kernels.words.intervals cimport SliceHead, WordIntervals
 
 cdef enum:
     MOST_WORK = 4               # characters, for each one of a chunk that shares some of them
@@ -45,6 +45,7 @@ cdef class WordCut(CountedCut):
 
     cdef WordIntervals counter
     cdef OwnedWordState owned
+    cdef SliceHead head
     cdef Py_ssize_t work, most_work     # up to one end of slices
 
     def __cinit__(
@@ -54,11 +55,27 @@ cdef class WordCut(CountedCut):
         self.limit_chunks(n, min_fill, kinds)
         self.counter = counter
         self.text = &counter.text
+        self.head.asked = NOT_FOUND
         self.owned = counter.encoder.take()
         counter.encoder.begin(&self.owned.state, counter.char_map, counter.held)
 
+    cdef Py_ssize_t find_head(self, Py_ssize_t start) noexcept nogil:
+        """Find the head of slices from a start, if it is another one than before; or a status."""
+        if self.head.asked == start:
+            return 0
+        return self.counter.find_head(&self.owned.state, start, &self.head)
+
+    cdef Py_ssize_t last_place(self, Py_ssize_t start) noexcept nogil:
+        cdef Py_ssize_t status = self.find_head(start)
+        if status < 0:
+            return status
+        return self.counter.last_place(&self.owned.state, &self.head, self.n)
+
     cdef Py_ssize_t longest_fit(self, Py_ssize_t start) noexcept nogil:
-        return self.counter.longest_fit(&self.owned.state, start, self.n)
+        cdef Py_ssize_t status = self.find_head(start)
+        if status < 0:
+            return status
+        return self.counter.longest_fit(&self.owned.state, &self.head, self.n)
 
     cdef Py_ssize_t begin_to(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
         self.work = 0
@@ -78,4 +95,7 @@ cdef class WordCut(CountedCut):
         return 1 if tokens <= most else 0
 
     cdef Py_ssize_t tokens_between(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
-        return self.counter.count_slice(&self.owned.state, start, end)
+        cdef Py_ssize_t status = self.find_head(start)
+        if status < 0:
+            return status
+        return self.counter.count_from(&self.owned.state, &self.head, end)

@@ -6,7 +6,7 @@ from operator import index
 from typing import Protocol, SupportsIndex
 
 from cutline.errors import OffsetError, SurrogateError, UnsupportedPatternError, shown
-from cutline.kernels.base.utf8 import encode_utf8
+from cutline.kernels.base.utf8 import encode_utf8, has_surrogates
 
 __all__ = [
     "changes_texts",
@@ -56,6 +56,16 @@ def utf8_of(text: str, offset: int = 0, hint: str = REPAIR) -> str | bytes:
             f"the text has a surrogate code point, {text[error.start]!r}, at offset "
             f"{offset + error.start}; tokenizers cannot use offsets into such text: {hint}"
         ) from None
+
+
+def need_no_surrogates(text: str) -> None:
+    """Refuse a text that has surrogates.
+
+    Raises:
+        SurrogateError: (a ValueError) the text has a surrogate code point.
+    """
+    if has_surrogates(text):
+        utf8_of(text)  # says where
 
 
 def utf8_of_part(text: str) -> str | bytes:

@@ -127,7 +127,7 @@ def test_what_is_raised_while_slices_are_counted_is_raised(tmp_path: Path) -> No
     _, encoding = both("Unigram", "NFKC, Lowercase", random.Random(1), tmp_path)
     kernel = encoding._pipeline.kernel  # type: ignore[union-attr]
     text, edges = "e\u0301e\u0301 ab", np.array([0, 4], dtype=np.int64)
-    counter = WordIntervals(kernel, text, edges, _Raises())
+    counter = WordIntervals(kernel, text, lambda: (edges, _Raises()))
     calls: list[Any] = [
         lambda: counter.count(1, 6),
         lambda: counter.count_many(np.array([(1, 6)])),
@@ -135,7 +135,7 @@ def test_what_is_raised_while_slices_are_counted_is_raised(tmp_path: Path) -> No
         lambda: counter.split_at(0, 2),
         lambda: counter.cut_all(2),
         lambda: cut_words_at_breaks(counter, 0, 0, 9, 2, 0.5, array("i")),
-        lambda: WordIntervals(kernel, f"ab {text}", edges + 3, _Raises()),
+        lambda: WordIntervals(kernel, f"ab {text}", lambda: (edges + 3, _Raises())),
     ]
     for call in calls:
         with pytest.raises(KeyboardInterrupt):

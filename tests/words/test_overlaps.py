@@ -36,11 +36,13 @@ def outcome(cut: Any, *arguments: Any, **options: Any) -> Any:
 def check_breaks(rng: random.Random, encoding: cutline.Encoding, text: str) -> bool:
     """Compare; return whether a kernel found chunks."""
     size = rng.choice((6, 12, 40))
+    before = rng.choice((None,) * 6 + ("query: ", "a", "e", "=", "[c]", "\u1100", "\n"))
     chunker = TextChunker(
         encoding, size, rng.choice((0, 1, size // 4, size // 2, size - 1)),
         levels=rng.choice(LEVELS), lines=rng.choice(("auto", "keep", "join")),
         min_fill=rng.choice((0.0, 0.25, 0.6, 1.0)), boundary=rng.choice(("grapheme", "character")),
         balance=rng.random() < 0.2,
+        template=None if before is None else cutline.Template(f"{before}{{text}}"),
     )  # fmt: skip
     found, is_quick = [], False
     for is_slow in (False, True):
@@ -69,7 +71,7 @@ def test_random_models(kind: str, name: str, tmp_path: Path) -> None:
     rng = random.Random(f"{kind}{name}")
     _, encoding = both(kind, name, rng, tmp_path)
     n_quick = 0
-    for _ in range(25):
+    for _ in range(40):
         text = some_text(rng)
         n_quick += check_breaks(rng, encoding, text)
         check_tokens(rng, encoding, text)

@@ -99,22 +99,21 @@ class ChunkFinder:
         if rules.chunk_overlap:
             is_plain = is_plain and all(map(is_known, rules.overlap_levels))
         is_plain = is_plain and (sending is None or sending.is_before)
+        is_alone = not (others or rules.stable)
         if is_plain and isinstance(counter, IntervalCounter) and _are_indexed(others):
-            self._begin_sending(0, 0)  # the same for all chunks
             self._plain = PlainFinder(text, counter, others, rules, offset, end_name, sending)
-        elif (
-            is_plain
-            and not (others or rules.stable or sending)
-            and isinstance(counter, CutsAtBreaks)
-        ):
-            self._plain = PlainFinder(text, counter, (), rules, offset, end_name)
+        elif is_plain and is_alone and isinstance(counter, CutsAtBreaks):
+            self._plain = PlainFinder(text, counter, (), rules, offset, end_name, sending)
         elif (
             rules.counts_slices
-            and not (others or rules.stable or sending)
+            and is_alone
+            and sending is None
             and isinstance(counter, IntervalCounter)
             and all(map(is_known, rules.levels))
         ):
             self._plain = PlainFinder(text, counter, (), rules, offset, end_name, outline=outline)
+        if self._plain is not None:
+            self._begin_sending(0, 0)  # the same for all chunks
 
     def _obey(self, rules: Rules) -> None:
         """Make what counts by some rules; of the first ones only the chunk size may change."""

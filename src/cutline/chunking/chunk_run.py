@@ -101,7 +101,7 @@ class ChunkRun:
         return [self._names[place] for place in self._rows[3::4].tolist()]
 
     def cuts(self, first: int) -> Iterator[tuple[int, int, int, str, int]]:
-        """Yield start, end, tokens, boundary of the chunks from a place on, and where they add text.
+        """Yield start, end, tokens, boundary of each chunk from a place on, and where it adds text.
 
         Offsets are those of the run's own text.
         """

@@ -18,7 +18,7 @@ from cutline.normalizing import SPACE, normalize
 from cutline.pipeline.marks import most_marks
 from cutline.pipeline.words import WordPipeline
 
-__all__ = ["EntangledParts", "entangled_edges"]
+__all__ = ["EntangledParts", "entangled"]
 
 _CHARACTERS_A_TOKEN = 4  # of the first window, and
 _WINDOW = 64  # characters more
@@ -26,13 +26,15 @@ _KNOWN_STRETCHES = 4096
 _MANY_MARKS = 32  # a bound is looked for before the ends among more are tried
 
 
-def entangled_edges(pipeline: WordPipeline, text: str) -> NDArray[np.int64] | None:
-    """Return starts and ends in turn of the parts whose characters change one another."""
-    if not pipeline.kernel.raw.is_entangled(text):
-        return None
+def entangled(pipeline: WordPipeline, text: str) -> tuple[NDArray[np.int64], "EntangledParts"]:
+    """Return starts and ends in turn of the parts whose characters change one another.
+
+    And what counts slices of them.
+    """
     starts, kinds = pipeline.kernel.raw.entangled_parts(text)
     spans = zip(pairwise([*starts, len(text)]), kinds, strict=True)
-    return np.array([span for span, kind in spans if kind], dtype=np.int64).reshape(-1)
+    edges = np.array([span for span, kind in spans if kind], dtype=np.int64).reshape(-1)
+    return edges, EntangledParts(pipeline, text)
 
 
 class EntangledParts:

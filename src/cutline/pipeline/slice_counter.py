@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cutline.checks import checked_budget, utf8_of
+from cutline.checks import checked_budget, need_no_surrogates
 from cutline.counting import cutting
 from cutline.errors import OffsetError
 from cutline.pipeline.among_added import finder_among, longest_fit_among_added
@@ -46,7 +46,7 @@ class SliceCounter:
     """
 
     def __init__(self, pipeline: Pipeline, encoding: TextEncoder, text: str) -> None:
-        utf8_of(text)
+        need_no_surrogates(text)
         self._pipeline = pipeline
         self._encoding = encoding
         self._text = text

@@ -18,6 +18,7 @@ from cutline.kernels.breaks.spelled_breaks import cut_spelled_at_breaks
 from cutline.normalizing import Prepend, Replace, Spell, normalize
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.slice_counter import SliceCounter
+from cutline.protocols import LimitsFrom
 from cutline.text_encoder import TextEncoder
 
 __all__ = ["SpelledCounter", "is_spelled"]
@@ -89,11 +90,12 @@ class SpelledCounter(SliceCounter):
         min_fill: float,
         kinds: "array[int]",
         overlap: Overlap | None,
+        renew: LimitsFrom | None,
     ) -> tuple[memoryview, int]:
         """Cut at the last breaks that fit; see `kernels/breaks/spelled_breaks`."""
         return cut_spelled_at_breaks(
             self._inner, self._text, self._places, self._first_word if self._leads else None,
-            start, floor, until, n, min_fill, kinds, overlap,
+            start, floor, until, n, min_fill, kinds, overlap, renew,
         )  # fmt: skip
 
     def _first_word(self, start: int, end: int) -> tuple[int, int] | None:

@@ -2,14 +2,14 @@
 
 from array import array
 from bisect import bisect_left
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from operator import index
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cutline.checks import checked_budget, plain_text, utf8_of
+from cutline.checks import checked_budget, need_no_surrogates, plain_text, utf8_of
 from cutline.chunks import Chunk, checked_sizes, too_large
 from cutline.counting import cutting
 from cutline.errors import OffsetError
@@ -17,14 +17,16 @@ from cutline.kernels.base.chunks import make_chunks
 from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.breaks.word_breaks import cut_words_at_breaks
 from cutline.kernels.words.intervals import WordIntervals
-from cutline.pipeline.entangled import EntangledParts, entangled_edges
+from cutline.pipeline.entangled import entangled
 from cutline.pipeline.slice_counter import SliceCounter
 from cutline.pipeline.words import WordPipeline
+from cutline.protocols import LimitsFrom
 from cutline.text_encoder import TextEncoder
 
 __all__ = ["WordCounter", "intervals", "split", "split_at"]
 
 _CHARACTERS_A_TOKEN = 8  # of the first window of `split_at`
+_MOST_GAP, _LEAST_GAP = 32, 8  # tokens from one start to the next
 
 
 class WordCounter(SliceCounter):
@@ -39,12 +41,27 @@ class WordCounter(SliceCounter):
     _pipeline: WordPipeline
 
     def _build(self) -> None:
-        """See `SliceCounter`."""
+        """See `SliceCounter`: kernels are built when they are asked for."""
+        self._sparse: tuple[int, WordIntervals] | None = None
+
+    @cached_property
+    def _kernel(self) -> WordIntervals:
+        """What counts any slice."""
+        return self._kernel_with(0)
+
+    def _kernel_with(self, gap: int) -> WordIntervals:
         pipeline, text = self._pipeline, self._text
-        edges, parts = entangled_edges(pipeline, text), None
-        if edges is not None:
-            parts = EntangledParts(pipeline, text)
-        self._kernel = WordIntervals(pipeline.kernel, text, edges, parts)
+        return WordIntervals(pipeline.kernel, text, partial(entangled, pipeline, text), gap=gap)
+
+    def _kernel_for(self, n: int) -> WordIntervals:
+        """Return what counts slices of about n tokens, each of which begins where one ends."""
+        gap = min(_MOST_GAP, n // 8)
+        if gap < _LEAST_GAP or "_kernel" in vars(self):
+            return self._kernel
+        sparse = self._sparse
+        if sparse is None or sparse[0] > gap:
+            sparse = self._sparse = gap, self._kernel_with(gap)
+        return sparse[1]
 
     @property
     def total(self) -> int:
@@ -88,9 +105,11 @@ class WordCounter(SliceCounter):
         min_fill: float,
         kinds: "array[int]",
         overlap: Overlap | None,
+        renew: LimitsFrom | None,
     ) -> tuple[memoryview, int]:
         """Cut at the last breaks that fit; see `kernels/breaks/word_breaks`."""
-        return cut_words_at_breaks(self._kernel, start, floor, until, n, min_fill, kinds, overlap)
+        kernel = self._kernel_for(n) if overlap is None else self._kernel
+        return cut_words_at_breaks(kernel, start, floor, until, n, min_fill, kinds, overlap, renew)
 
 
 class _PartCounter(SliceCounter):
@@ -165,7 +184,7 @@ def intervals(
 ) -> WordCounter | _PartCounter:
     """Return a counter for the slices of a text; see `Encoding.intervals`."""
     text = plain_text(text)
-    utf8_of(text)
+    need_no_surrogates(text)
     if byte_offsets and not text.isascii():
         raise ValueError(
             f"{encoding.name!r} changes texts before it splits them: slices are counted by code "

@@ -29,6 +29,15 @@ static inline cutline_wide_t cutline_load_wide(const uint16_t *text) {
     return both;
 }
 
+/* Of four bytes each: what is above 0x7FFF becomes 0x7FFF. */
+static inline cutline_wide_t cutline_load_widest(const uint32_t *text) {
+    const __m128i *four = (const __m128i *)text;
+    cutline_wide_t both = {
+        _mm_packs_epi32(_mm_loadu_si128(four), _mm_loadu_si128(four + 1)),
+        _mm_packs_epi32(_mm_loadu_si128(four + 2), _mm_loadu_si128(four + 3))};
+    return both;
+}
+
 /* Of 8 and of 16 bits: where a comparison was true. */
 #define CUTLINE_NARROW_BITS(found) ((uint32_t)_mm_movemask_epi8(found))
 #define CUTLINE_WIDE_BITS(one) \
@@ -44,6 +53,11 @@ static inline __m128i cutline_eight_newlines(__m128i text) {
 
 static inline uint32_t cutline_wide_newlines(const uint16_t *text) {
     cutline_wide_t both = cutline_load_wide(text);
+    return CUTLINE_WIDE_BITS(cutline_eight_newlines);
+}
+
+static inline uint32_t cutline_widest_newlines(const uint32_t *text) {
+    cutline_wide_t both = cutline_load_widest(text);
     return CUTLINE_WIDE_BITS(cutline_eight_newlines);
 }
 
@@ -68,6 +82,31 @@ static inline __m128i cutline_eight_line_ends(__m128i text) {
 static inline uint32_t cutline_wide_line_ends(const uint16_t *text) {
     cutline_wide_t both = cutline_load_wide(text);
     return CUTLINE_WIDE_BITS(cutline_eight_line_ends);
+}
+
+static inline uint32_t cutline_widest_line_ends(const uint32_t *text) {
+    cutline_wide_t both = cutline_load_widest(text);
+    return CUTLINE_WIDE_BITS(cutline_eight_line_ends);
+}
+
+static inline uint32_t cutline_wide_surrogates(const uint16_t *text) {
+    cutline_wide_t both = cutline_load_wide(text);
+    const __m128i ten = _mm_set1_epi16((short)0xF800), surrogate = _mm_set1_epi16((short)0xD800);
+    return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(
+        _mm_cmpeq_epi16(_mm_and_si128(both.low, ten), surrogate),
+        _mm_cmpeq_epi16(_mm_and_si128(both.high, ten), surrogate)));
+}
+
+static inline __m128i cutline_four_surrogates(const uint32_t *text) {
+    return _mm_cmpeq_epi32(
+        _mm_and_si128(_mm_loadu_si128((const __m128i *)text), _mm_set1_epi32((int)0xFFFFF800)),
+        _mm_set1_epi32(0xD800));
+}
+
+static inline uint32_t cutline_widest_surrogates(const uint32_t *text) {
+    return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(
+        _mm_packs_epi32(cutline_four_surrogates(text), cutline_four_surrogates(text + 4)),
+        _mm_packs_epi32(cutline_four_surrogates(text + 8), cutline_four_surrogates(text + 12))));
 }
 
 static inline uint32_t cutline_narrow_stops(const uint8_t *text) {
@@ -106,9 +145,14 @@ static inline uint32_t cutline_wide_stops(const uint16_t *text) {
 
 CUTLINE_BITS_OF(cutline_narrow_newlines, uint8_t, one == '\n')
 CUTLINE_BITS_OF(cutline_wide_newlines, uint16_t, one == '\n')
+CUTLINE_BITS_OF(cutline_widest_newlines, uint32_t, one == '\n')
 CUTLINE_BITS_OF(cutline_narrow_line_ends, uint8_t, one - 0x0A <= 3 || one == 0x85)
 CUTLINE_BITS_OF(
     cutline_wide_line_ends, uint16_t, one - 0x0A <= 3 || one == 0x85 || one >> 1 == 0x2028 >> 1)
+CUTLINE_BITS_OF(
+    cutline_widest_line_ends, uint32_t, one - 0x0A <= 3 || one == 0x85 || one >> 1 == 0x2028 >> 1)
+CUTLINE_BITS_OF(cutline_wide_surrogates, uint16_t, one >> 11 == 0x1B)
+CUTLINE_BITS_OF(cutline_widest_surrogates, uint32_t, one >> 11 == 0x1B)
 CUTLINE_BITS_OF(
     cutline_narrow_stops, uint8_t,
     one < 0x20 || one >= 0x80 || one == '.' || one == '!' || one == '?')

@@ -25,7 +25,12 @@ cdef extern from "utf8.h":
         const uint8_t* text, Py_ssize_t at, Py_ssize_t n
     ) noexcept nogil
 
+cdef extern from "sixteen.h":
+    uint32_t wide_surrogates "cutline_wide_surrogates"(const uint16_t* text) noexcept nogil
+    uint32_t widest_surrogates "cutline_widest_surrogates"(const uint32_t* text) noexcept nogil
+
 cdef enum:
+    SIXTEEN = 16
     LINE = 32       # characters that are taken together where eight before were ASCII
 
 cdef uint64_t HIGH_BITS = <uint64_t> 0x8080808080808080
@@ -65,6 +70,20 @@ cpdef bytes encode_utf8(str text):
     return made
 
 
+def has_surrogates(str text not None):
+    """Whether a text has a surrogate code point. Releases the GIL where it is long."""
+    cdef Characters characters = characters_of(text)
+    cdef bint found
+    if characters.kind == 1:
+        return False
+    with nogil:
+        if characters.kind == 2:
+            found = any_surrogate(<const uint16_t*> characters.data, characters.n)
+        else:
+            found = any_surrogate(<const uint32_t*> characters.data, characters.n)
+    return found
+
+
 def encode_by(str text not None, bint vectors, Py_ssize_t room):
     """What encode_utf8 gives, of any kind and length; None: a surrogate.
 
@@ -80,6 +99,21 @@ def encode_by(str text not None, bint vectors, Py_ssize_t room):
     cdef uint8_t* out = <uint8_t*> PyBytes_AS_STRING(utf8)
     done = write_characters(&characters, vectors and has_vectors, max(room, 8), out)
     return utf8[:n] if done >= 0 else None
+
+
+cdef inline bint any_surrogate(const Unit* text, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t at = 0
+    while at + SIXTEEN <= n:
+        if Unit is uint16_t and wide_surrogates(<const uint16_t*> text + at):
+            return True
+        if Unit is uint32_t and widest_surrogates(<const uint32_t*> text + at):
+            return True
+        at += SIXTEEN
+    while at < n:
+        if text[at] >> 11 == 0x1B:
+            return True
+        at += 1
+    return False
 
 
 cdef Py_ssize_t write_text(const Characters* text, bint is_wide, uint8_t* out) noexcept nogil:

@@ -9,8 +9,10 @@ from cutline.kernels.base.common cimport uint8_t, uint16_t, uint32_t, uint64_t
 cdef extern from "sixteen.h":
     uint32_t narrow_newlines "cutline_narrow_newlines"(const uint8_t* text) noexcept nogil
     uint32_t wide_newlines "cutline_wide_newlines"(const uint16_t* text) noexcept nogil
+    uint32_t widest_newlines "cutline_widest_newlines"(const uint32_t* text) noexcept nogil
     uint32_t narrow_line_ends "cutline_narrow_line_ends"(const uint8_t* text) noexcept nogil
     uint32_t wide_line_ends "cutline_wide_line_ends"(const uint16_t* text) noexcept nogil
+    uint32_t widest_line_ends "cutline_widest_line_ends"(const uint32_t* text) noexcept nogil
     int low_bit "cutline_low_bit"(uint64_t word) noexcept nogil
     int high_bit "cutline_high_bit"(uint32_t word) noexcept nogil
 
@@ -25,24 +27,34 @@ cdef inline bint is_line_end(uint32_t code_point) noexcept nogil:
     )
 
 
+cdef inline uint32_t newlines_in(const Characters* text, Py_ssize_t at) noexcept nogil:
+    """Which of AT_ONCE characters are newlines: a bit for each."""
+    if text.kind == 1:
+        return narrow_newlines(<const uint8_t*> text.data + at)
+    if text.kind == 2:
+        return wide_newlines(<const uint16_t*> text.data + at)
+    return widest_newlines(<const uint32_t*> text.data + at)
+
+
+cdef inline uint32_t line_ends_in(const Characters* text, Py_ssize_t at) noexcept nogil:
+    """Which of AT_ONCE characters may end a line."""
+    if text.kind == 1:
+        return narrow_line_ends(<const uint8_t*> text.data + at)
+    if text.kind == 2:
+        return wide_line_ends(<const uint16_t*> text.data + at)
+    return widest_line_ends(<const uint32_t*> text.data + at)
+
+
 cdef inline Py_ssize_t last_candidate(
     const Characters* text, bint only_newlines, Py_ssize_t after, Py_ssize_t until
 ) noexcept nogil:
     """The last place after a newline, or any character that may end a line; `after`: none."""
-    cdef const uint8_t* narrow = <const uint8_t*> text.data
-    cdef const uint16_t* wide = <const uint16_t*> text.data
     cdef uint32_t found = 0, code_point
-    while text.kind < 4 and until - after >= AT_ONCE:
-        if text.kind == 1:
-            found = (
-                narrow_newlines(narrow + until - AT_ONCE) if only_newlines
-                else narrow_line_ends(narrow + until - AT_ONCE)
-            )
-        else:
-            found = (
-                wide_newlines(wide + until - AT_ONCE) if only_newlines
-                else wide_line_ends(wide + until - AT_ONCE)
-            )
+    while until - after >= AT_ONCE:
+        found = (
+            newlines_in(text, until - AT_ONCE) if only_newlines
+            else line_ends_in(text, until - AT_ONCE)
+        )
         until -= AT_ONCE
         if found:
             return until + high_bit(found) + 1
@@ -58,11 +70,9 @@ cdef inline Py_ssize_t next_line_end(
     const Characters* text, Py_ssize_t at, Py_ssize_t until
 ) noexcept nogil:
     """The first place from `at` on where a character ends a line; `until`: none."""
-    cdef const uint8_t* narrow = <const uint8_t*> text.data
-    cdef const uint16_t* wide = <const uint16_t*> text.data
     cdef uint32_t found
-    while text.kind < 4 and until - at >= AT_ONCE:
-        found = narrow_line_ends(narrow + at) if text.kind == 1 else wide_line_ends(wide + at)
+    while until - at >= AT_ONCE:
+        found = line_ends_in(text, at)
         if found:
             return at + low_bit(found)
         at += AT_ONCE

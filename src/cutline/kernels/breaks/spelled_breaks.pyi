@@ -1,5 +1,5 @@
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.index.interval import Intervals
@@ -16,4 +16,5 @@ def cut_spelled_at_breaks(
     min_fill: float,
     kinds: array[int],
     overlap: Overlap | None = None,
+    renew: Callable[[int], Sequence[tuple[int, int]] | None] | None = None,
 ) -> tuple[memoryview, int]: ...

@@ -25,7 +25,7 @@ cdef enum:
 def cut_spelled_at_breaks(
     Intervals counter not None, str text not None, const int64_t[::1] places, first_word,
     Py_ssize_t start, Py_ssize_t floor, Py_ssize_t until, Py_ssize_t n, double min_fill,
-    const int[::1] kinds not None, Overlap overlap=None
+    const int[::1] kinds not None, Overlap overlap=None, renew=None
 ):
     """Cut at the last breaks that fit, while they fill chunks: see `cut_at_breaks`.
 
@@ -42,7 +42,7 @@ def cut_spelled_at_breaks(
         which takes another kind of boundary, or -1.
     """
     cdef Characters characters = characters_of(text)
-    cdef SpelledCut cut = SpelledCut(n, min_fill, kinds)
+    cdef SpelledCut cut = SpelledCut(n, min_fill, kinds, renew)
     if places is not None and places.shape[0] != characters.n + 1:
         raise ValueError(f"{characters.n + 1} places are needed, got {places.shape[0]}")
     cut.text = &characters
@@ -51,7 +51,9 @@ def cut_spelled_at_breaks(
     cut.first_word = first_word
     _, owned = take_limit(&cut.limit, counter, n)
     try:
-        rows, status = cut_rows(cut, &characters, overlap, start, floor, until, False)
+        rows, status = cut_rows(
+            cut, &characters, overlap, start, floor, until, renew is not None
+        )
     finally:
         give_back(counter, owned)
     if cut.error is not None:
@@ -71,8 +73,8 @@ cdef class SpelledCut(CountedCut):
     cdef object first_word, error
     cdef Py_ssize_t word_start, word_end, word_tokens   # the first word of the last slice counted
 
-    def __cinit__(self, Py_ssize_t n, double min_fill, const int[::1] kinds not None):
-        self.limit_chunks(n, min_fill, kinds)
+    def __cinit__(self, Py_ssize_t n, double min_fill, const int[::1] kinds not None, renew):
+        self.limit_chunks(n, min_fill, kinds, renew)
         self.word_start = NOT_FOUND
 
     cdef Py_ssize_t place_of(self, Py_ssize_t at) noexcept nogil:
@@ -111,19 +113,23 @@ cdef class SpelledCut(CountedCut):
             self.word_start = start if self.word_end < end else NOT_FOUND
         return self.word_end
 
-    cdef Py_ssize_t longest_fit(self, Py_ssize_t start) noexcept nogil:
-        cdef Py_ssize_t first = self.place_of(start), word_end, at, least, tokens
-        cdef int fit
+    cdef Py_ssize_t last_place(self, Py_ssize_t start) noexcept nogil:
+        cdef Py_ssize_t first = self.place_of(start), word_end, at
         word_end = self.find_word(first, self.n_changed)
         if word_end < 0:
             return word_end
-        self.limit.n = self.n - self.word_tokens
+        self.limit.n = self.most - self.word_tokens
         if self.limit.n < 0:
             return UNKNOWN
         at = last_place(&self.limit, 1, word_end)
-        if at == NOT_FOUND:
-            return UNKNOWN
-        at = self.character_at(at)
+        return UNKNOWN if at == NOT_FOUND else self.character_at(at)
+
+    cdef Py_ssize_t longest_fit(self, Py_ssize_t start) noexcept nogil:
+        cdef Py_ssize_t at = self.last_place(start), word_end, least, tokens
+        cdef int fit
+        if at < 0:
+            return at
+        word_end = self.find_word(self.place_of(start), self.n_changed)
         least = max(start, at - NEAR)
         while at > least and self.place_of(at) >= word_end:
             fit = fits(&self.limit, 1, word_end, self.place_of(at), &tokens)

@@ -52,6 +52,9 @@ cdef class WordEncoder:
 cdef Py_ssize_t count_stretch(
     const WordModel* model, WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes
 ) noexcept nogil
+cdef Py_ssize_t count_run(
+    const WordModel* model, WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes
+) noexcept nogil
 cdef Py_ssize_t encode_word(
     const WordModel* model, WordState* state, Py_ssize_t word, uint32_t* out, Py_ssize_t* spans
 ) noexcept nogil

@@ -456,9 +456,8 @@ cdef class WordEncoder:
                 )
         if not pack_trie(&self.loose, &self.model.trie):
             raise MemoryError("no memory for the tokens of a vocabulary")
+        self.separators = separators_of(raw.blocks[0])
         if self.model.kind == UNIGRAM:
-            # Those of WordPiece are short, and encoded as soon as looked up.
-            self.separators = separators_of(raw.blocks[0])
             self.model.longest = max(4, longest)
             if not link_trie(
                 &self.model.trie, &self.loose, &scores[0] if len(scores) else NULL, len(scores)
@@ -525,7 +524,10 @@ cdef class WordEncoder:
         prefixes = prefixes and self.prefixes
         if keeps_end:
             state.reader.strips_end = 0
-        separators.are_known &= not is_plain and prefixes == self.prefixes
+        # Words of WordPiece are short, and encoded as soon as runs are looked up.
+        separators.are_known &= (
+            self.model.kind == UNIGRAM and not is_plain and prefixes == self.prefixes
+        )
         if state.reader.text.n >= NOGIL_CHARS:
             state.paths.watch.is_on = True
         if separators.are_known:

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Self
 
 import numpy as np
@@ -10,9 +11,9 @@ class WordIntervals:
         cls,
         encoder: WordEncoder,
         text: str,
-        edges: NDArray[np.int64] | None = None,
-        parts: object = None,
+        edges_of: Callable[[], tuple[NDArray[np.int64], object]] | None = None,
         is_plain: bool = False,
+        gap: int = 0,
     ) -> Self: ...
     @property
     def total(self) -> int: ...

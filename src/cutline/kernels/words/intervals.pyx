@@ -20,16 +20,19 @@ from cutline.kernels.base.memory import zeroed_numbers
 from cutline.kernels.base.characters cimport Characters, char_at, characters_of
 from cutline.kernels.base.common cimport (
     INTERRUPTED, NO_MEMORY, NOT_FOUND, UNKNOWN, grow, int64_t, is_continuation, memset, uint8_t,
-    uint32_t, uint64_t,
+    uint32_t, uint64_t, unlikely,
 )
 from cutline.kernels.base.signals cimport Watch, is_interrupted
 from cutline.kernels.words.char_map cimport PAIR, WHITE
 from cutline.kernels.words.encoder cimport (
-    ANY_LENGTH, OwnedWordState, WordEncoder, WordState, count_stretch, count_words,
+    ANY_LENGTH, OwnedWordState, WordEncoder, WordState, count_run, count_stretch, count_words,
 )
 from cutline.kernels.words.model cimport UNIGRAM, WordModel
 from cutline.kernels.words.reader cimport (
     ONLY_WHITE, TOO_LONG, WORD_SLOTS, Reader, Words, read_words, start_reading,
+)
+from cutline.kernels.words.runs cimport (
+    Runs, Separators, ends_closed, ends_word, find_runs, is_separator, keep_count,
 )
 from cutline.kernels.words.trie cimport Trie, child_of, ends_token, label_at
 from cutline.kernels.words.unigram cimport Joints, best_path, count_prefixes
@@ -45,6 +48,9 @@ cdef extern from "native.h":
 cdef enum:
     LONG_WORD = 64          # bytes: longer words get joints
     GAP_STEP = 64           # characters without a word from one start to the next
+    CHARACTERS_A_TOKEN = 4
+    FAR = 16                # characters for each token of a gap: no start is left out in what is longer
+    LEAST_LOOKED_UP = 128   # characters whose runs are looked up: some near the end are not found
     NOGIL_CHARS = 1 << 16
     COST = 64               # of a character that is counted again and again, in bytes of work
     NEAR = 12               # characters: few tokens have more
@@ -141,25 +147,30 @@ cdef class WordIntervals:
     Args:
         encoder: counts.
         text: has no surrogates.
-        edges: int64, starts and ends in turn of the parts with entangled characters; both are where
-            a word ends whatever is around (`CharMap.entangled_parts`).
-        parts: counts slices of these parts: `count(start, end, inside)`, and `longest_fit(start,
-            end, n, inside)`, the greatest end up to this one; inside: the slice goes on there.
+        edges_of: called where characters are entangled; returns two. The edges: int64, starts and
+            ends in turn of the parts with such; both are where a word ends whatever is around
+            (`CharMap.entangled_parts`). And what counts slices of these parts: by `count(start, end,
+            inside)`, and `longest_fit(start, end, n, inside)`, the greatest end up to this one;
+            inside: the slice goes on there.
         is_plain: the text is normalized.
+        gap: tokens from one start to the next, roughly, for few slices that are much longer. Then
+            a text is counted by its runs, as fast as `WordEncoder.count`. 0: slices are many.
     """
 
     def __cinit__(
-        self, WordEncoder encoder not None, str text not None, const int64_t[::1] edges=None,
-        parts=None, bint is_plain=False,
+        self, WordEncoder encoder not None, str text not None, edges_of=None, bint is_plain=False,
+        Py_ssize_t gap=0,
     ):
         cdef OwnedWordState owned
+        cdef const int64_t[::1] edges = None
         cdef Py_ssize_t outcome
         self.encoder = encoder
         self.char_map = encoder.plain if is_plain else encoder.raw
-        self.parts = parts
+        self.gap = gap if encoder.separators.are_known and not is_plain else 0
         if self.char_map.prepare(text) >= 0:
-            if edges is None:
+            if edges_of is None:
                 raise ValueError("characters of the text are entangled")
+            edges, self.parts = edges_of()
             self.char_map.prepare_all(text)
         self.held = text
         self.text = characters_of(text)
@@ -218,14 +229,14 @@ cdef class WordIntervals:
         if not add_start(&self.starts, 0, 0, False):
             return NO_MEMORY
         for at in range(0, n_edges, 2):
-            outcome = self.add_words(state, start, edges[at], &joints)
+            outcome = self.add_stretch(state, start, edges[at], &joints)
             if outcome >= 0:
                 outcome = self.add_entangled(edges[at], edges[at + 1])
             if outcome < 0:
                 break
             start = edges[at + 1]
         if outcome >= 0:
-            outcome = self.add_words(state, start, self.starts.n, &joints)
+            outcome = self.add_stretch(state, start, self.starts.n, &joints)
         free(joints.items)
         return outcome
 
@@ -239,6 +250,127 @@ cdef class WordIntervals:
         self.starts.entangled[start >> 6] |= <uint64_t> 1 << (start & 63)
         self.total += tokens
         return 0
+
+    cdef Py_ssize_t add_stretch(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t stop, Joints* joints
+    ) noexcept nogil:
+        """Add starts of a stretch without entangled characters. Returns what `build` does.
+
+        With a gap, they are where words end whatever comes after, or at separators after closed
+        runs: what is before and after is counted apart (docs/words.md, "Slices and cuts"). Where
+        there are none for long, all starts are added.
+        """
+        cdef Py_ssize_t end, outcome = 0, step = CHARACTERS_A_TOKEN * self.gap
+        if self.gap == 0:
+            return self.add_words(state, start, stop, joints)
+        while start < stop:
+            if self.encoder.model.kind == UNIGRAM and stop - start > LEAST_LOOKED_UP:
+                start = self.add_runs(state, start, stop)
+                if start < 0:
+                    return start
+            end = self.next_closed(state, start + step, stop)
+            if end - start > FAR * self.gap:
+                outcome = self.add_words(state, start, end, joints)
+            elif not add_start(&self.starts, start, self.total, False):
+                return NO_MEMORY
+            else:
+                outcome = count_stretch(
+                    &self.encoder.model, state, start, end, self.encoder.prefixes
+                )
+                self.total += max(outcome, 0)
+                step = self.gap * (end - start) // max(outcome, 1) + 1
+                step = min(step, CHARACTERS_A_TOKEN * self.gap)
+                if is_interrupted(&state.paths.watch, end - start):
+                    outcome = INTERRUPTED
+            if outcome < 0:
+                return outcome
+            start = end
+        return 0
+
+    cdef Py_ssize_t next_closed(
+        self, WordState* state, Py_ssize_t at, Py_ssize_t stop
+    ) noexcept nogil:
+        """The first place, from one on, before which nothing goes on or is a part of what follows.
+
+        It is `stop`, or at a separator, or where a word ends whatever comes after.
+        """
+        cdef const Separators* separators = &self.encoder.separators
+        while at < stop:
+            if (
+                is_separator(separators, char_at(&self.text, at))
+                or ends_word(state.reader.blocks, &self.text, at)
+            ) and ends_closed(state.reader.blocks, &self.text, at):
+                break
+            at += 1
+        while (
+            separators.are_removed and at < stop and is_separator(separators, char_at(&self.text, at))
+        ):
+            at += 1
+        return min(at, stop)
+
+    cdef Py_ssize_t add_runs(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t stop
+    ) noexcept nogil:
+        """Look runs up, and add starts after some of them. Returns how far that went, or a status.
+
+        It ends at a long run, near the end, and where the run is not closed that ends a batch.
+        """
+        cdef Runs* runs = &state.runs
+        cdef Characters text = self.text
+        cdef Py_ssize_t at = start, begun, run, first, count, first_at, next_at = start
+        cdef int64_t total = self.total
+        text.n = stop
+        cdef Separators separators = self.encoder.separators
+        # Where a part with entangled characters ends, the first run may follow no separator.
+        if start > 0 and not is_separator(&separators, char_at(&text, start)) and not (
+            separators.are_removed and is_separator(&separators, char_at(&text, start - 1))
+        ):
+            return start
+        if not add_start(&self.starts, start, total, False):
+            return NO_MEMORY
+        while True:
+            begun = at
+            find_runs(
+                runs, &text, at, separators, state.first_level, state.line_mask, &state.store
+            )
+            run = 0
+            while run < runs.count:
+                count = runs.counts[run]
+                first = run
+                if unlikely(count < 0):
+                    while run < runs.count and not ends_closed(
+                        state.reader.blocks, &text, runs.edges[2 * run + 1]
+                    ):
+                        run += 1
+                    if run == runs.count:
+                        break
+                if unlikely(runs.edges[2 * run + 1] - at > FAR * self.gap):
+                    break
+                if at >= next_at:
+                    # What is removed is no part of a run: the next chunk begins after it.
+                    if separators.are_removed:
+                        at = runs.edges[2 * first]
+                    if not add_start(&self.starts, at, total, False):
+                        return NO_MEMORY
+                    next_at = at + self.gap
+                if unlikely(count < 0):
+                    first_at = runs.edges[2 * first]
+                    count = count_run(
+                        &self.encoder.model, state, first_at - (first_at > 0),
+                        runs.edges[2 * run + 1], self.encoder.prefixes,
+                    )
+                    if count < 0:
+                        return count
+                    if run == first:
+                        keep_count(runs, run, &state.store, <uint32_t> count)
+                total += count
+                at = runs.edges[2 * run + 1]
+                run += 1
+            self.total = total
+            if at == begun or run < runs.count:
+                return at
+            if is_interrupted(&state.paths.watch, at - begun):
+                return INTERRUPTED
 
     cdef Py_ssize_t add_words(
         self, WordState* state, Py_ssize_t start, Py_ssize_t stop, Joints* joints
@@ -413,24 +545,43 @@ cdef class WordIntervals:
                 reach = reader.origins[at - 1] + 1
         return stop if state.words.ends[0] == stop else reach
 
+    cdef Py_ssize_t find_head(
+        self, WordState* state, Py_ssize_t start, SliceHead* head
+    ) noexcept nogil:
+        """Find the first start of slices that begin at a place. Returns a status."""
+        head.asked = start
+        head.start = self.after_white(start)
+        head.first = self.first_start(state, head.start)
+        head.tokens = 0 if head.first == head.start else UNKNOWN
+        return NO_MEMORY if head.first == NO_MEMORY else 0
+
+    cdef Py_ssize_t count_head(self, WordState* state, SliceHead* head) noexcept nogil:
+        """The tokens before the first start, which there is; or a status."""
+        if head.tokens == UNKNOWN:
+            head.tokens = self.count_alone(state, head.start, head.first)
+        return head.tokens
+
     cdef Py_ssize_t count_slice(
         self, WordState* state, Py_ssize_t start, Py_ssize_t end
     ) noexcept nogil:
         """Count the tokens of a slice; or NO_MEMORY."""
-        cdef Py_ssize_t first, last, head = 0, tail = 0
-        start = self.after_white(start)
+        cdef SliceHead head
+        cdef Py_ssize_t status = self.find_head(state, start, &head)
+        return self.count_from(state, &head, end) if status >= 0 else status
+
+    cdef Py_ssize_t count_from(
+        self, WordState* state, SliceHead* head, Py_ssize_t end
+    ) noexcept nogil:
+        """The same of a slice whose head is known."""
+        cdef Py_ssize_t start = head.start, first = head.first, last, before, tail = 0
         if start >= end:
             return 0
-        first = self.first_start(state, start)
-        if first == NO_MEMORY:
-            return first
         if first == NOT_FOUND or first > end:
             return self.count_alone(state, start, end)
         last = last_start(&self.starts, end)
-        if first > start:
-            head = self.count_alone(state, start, first)
-            if head < 0:
-                return head
+        before = self.count_head(state, head)
+        if before < 0:
+            return before
         if last < end:
             tail = self.count_after(state, start, last, end)
             if tail == NOT_FOUND and last > first:
@@ -441,7 +592,7 @@ cdef class WordIntervals:
                 return self.count_alone(state, start, end)
             if tail < 0:
                 return tail
-        return head + tokens_before(&self.starts, last) - tokens_before(&self.starts, first) + tail
+        return before + tokens_before(&self.starts, last) - tokens_before(&self.starts, first) + tail
 
     cdef Py_ssize_t characters_counted(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
         """Characters of a slice that its count encodes: those before and after its starts."""
@@ -486,15 +637,51 @@ cdef class WordIntervals:
             PyErr_SetObject(type(error), error)
             return INTERRUPTED
 
-    cdef Py_ssize_t longest_fit(
+    cdef Py_ssize_t last_place(
+        self, WordState* state, SliceHead* head, Py_ssize_t n
+    ) noexcept nogil:
+        """A place after which no slice from a start has at most n tokens; or a status.
+
+        It is before the first start with more tokens before it.
+        """
+        cdef Py_ssize_t before, rank
+        if head.first == NOT_FOUND or has_entangled(&self.starts, head.start, head.first):
+            return self.longest_fit(state, head, n)
+        before = self.count_head(state, head)
+        if before < 0:
+            return before
+        if before > n:
+            return head.first
+        rank = self.rank_of(head.first)
+        rank = self.last_rank(rank, self.starts.sums[rank] + n - before) + 1
+        if rank == self.starts.count:
+            return self.starts.n
+        return start_of_rank(&self.starts, rank) - 1
+
+    cdef Py_ssize_t last_rank(self, Py_ssize_t rank, int64_t most) noexcept nogil:
+        """The last start, from a given one on, with at most so many tokens before it."""
+        cdef Py_ssize_t low = rank, high = self.starts.count, middle
+        while low + 1 < high:
+            middle = (low + high) >> 1
+            if self.starts.sums[middle] <= most:
+                low = middle
+            else:
+                high = middle
+        return low
+
+    cdef Py_ssize_t longest_from(
         self, WordState* state, Py_ssize_t start, Py_ssize_t n
     ) noexcept nogil:
         """The greatest end of a slice from `start` with at most n tokens; or a status."""
-        cdef Py_ssize_t first, low, high, middle, head = 0, place, limit, left, rank
-        start = self.after_white(start)
-        first = self.first_start(state, start)
-        if first == NO_MEMORY:
-            return first
+        cdef SliceHead head
+        cdef Py_ssize_t status = self.find_head(state, start, &head)
+        return self.longest_fit(state, &head, n) if status >= 0 else status
+
+    cdef Py_ssize_t longest_fit(
+        self, WordState* state, SliceHead* head, Py_ssize_t n
+    ) noexcept nogil:
+        """The same of a slice whose head is known."""
+        cdef Py_ssize_t start = head.start, first = head.first, low, before, place, limit, left, rank
         limit = self.starts.n if first == NOT_FOUND else first
         if has_entangled(&self.starts, start, limit):
             place = self.ask_longest_fit(start, limit, n, False)
@@ -506,24 +693,16 @@ cdef class WordIntervals:
                 return place
         if first == NOT_FOUND:
             return self.best_end(state, start, start, self.starts.n, n)
-        if first > start:
-            head = self.count_alone(state, start, first)
-            if head < 0:
-                return head
-            if head > n:
-                return self.best_end(state, start, start, first - 1, n)
-        n -= head
+        before = self.count_head(state, head)
+        if before < 0:
+            return before
+        if before > n:
+            return self.best_end(state, start, start, first - 1, n)
+        n -= before
         rank = self.rank_of(first)
         # No end after a start with more tokens before it fits: the last one that has no more.
         left = self.starts.sums[rank] + n
-        low = rank
-        high = self.starts.count
-        while low + 1 < high:
-            middle = (low + high) >> 1
-            if self.starts.sums[middle] <= left:
-                low = middle
-            else:
-                high = middle
+        low = self.last_rank(rank, left)
         place = start_of_rank(&self.starts, low)
         limit = self.starts.n
         if low + 1 < self.starts.count:
@@ -531,7 +710,7 @@ cdef class WordIntervals:
         if place > start and is_joint(&self.starts, place):
             # What is unknown after a joint may be one token with what is before it.
             if low == rank:
-                return self.best_end(state, start, start, limit, n + head)
+                return self.best_end(state, start, start, limit, n + before)
             low -= 1
             place = start_of_rank(&self.starts, low)
         return self.best_end(state, start, place, limit, left - self.starts.sums[low])
@@ -592,7 +771,8 @@ cdef class WordIntervals:
 
         `place` is the slice's start, or a start after it.
         """
-        cdef Py_ssize_t best = place, count, total = 0, word
+        cdef Py_ssize_t totals[WORD_SLOTS]
+        cdef Py_ssize_t best = place, count, total = 0, outcome = 0, word
         cdef bint inside = place > start and is_joint(&self.starts, place), first = True
         cdef Reader* reader = &state.reader
         if place >= limit:
@@ -605,31 +785,49 @@ cdef class WordIntervals:
                 return self.best_end_slowly(state, start, place, limit, n)
             if count < 0:
                 return count
-        count = count_stretch(
-            &self.encoder.model, state, place, limit, self.encoder.prefixes and not inside
-        )
-        if count < 0:
-            return count
-        if count <= n:
-            return limit
         start_reading(reader, place, limit, self.encoder.prefixes and not inside)
         reader.traces = True
-        while total <= n:
-            count = read_words(reader, &state.words)
-            if count <= 0:
+        while total <= n and outcome >= 0:
+            count = outcome = read_words(reader, &state.words)
+            if count > 0:
+                outcome = count_words(&self.encoder.model, state, ANY_LENGTH, totals)
+            if outcome < 0 or count == 0:
                 break
-            for word in range(count):
-                if total > n:
-                    break
-                total = self.try_ends(state, word, total, n, inside and first, &best)
-                first = False
-                if total < 0:
-                    reader.traces = False
-                    if total == UNKNOWN:
-                        return self.best_end_slowly(state, start, place, limit, n)
-                    return total
+            word = 0
+            while word < count and total + totals[word] <= n:
+                word += 1
+            if word < count:
+                outcome = self.try_last(state, word, total, totals, n, inside, first, &best)
+            total += totals[count - 1]
+            first = False
         reader.traces = False
-        return best
+        if outcome == UNKNOWN:
+            return self.best_end_slowly(state, start, place, limit, n)
+        if outcome < 0:
+            return outcome
+        return limit if total <= n else best
+
+    cdef Py_ssize_t try_last(
+        self, WordState* state, Py_ssize_t over, Py_ssize_t total, const Py_ssize_t* totals,
+        Py_ssize_t n, bint inside, bint first, Py_ssize_t* best
+    ) noexcept nogil:
+        """Raise the best end to the last one in or before the word with which a batch is over.
+
+        UNKNOWN: see try_ends; or that word begins inside a character, and the batch, too. Ends in
+        words before it are no later than its start, unless it begins inside a character.
+        """
+        cdef Py_ssize_t word = over, before, outcome = 0
+        while word > 0 and state.words.begins_inside[word]:
+            word -= 1
+        if state.words.begins_inside[word] and not first:
+            return UNKNOWN
+        while word <= over and outcome >= 0:
+            before = total + (totals[word - 1] if word > 0 else 0)
+            outcome = self.try_ends(
+                state, word, before, n, inside and first and word == 0, best
+            )
+            word += 1
+        return outcome
 
     cdef Py_ssize_t try_ends(
         self, WordState* state, Py_ssize_t word, Py_ssize_t before, Py_ssize_t n,
@@ -767,7 +965,7 @@ cdef class WordIntervals:
         cdef Py_ssize_t end, most = min(n, MOST_TOKENS)
         self.encoder.begin(&owned.state, self.char_map, self.held)
         with nogil:
-            end = self.longest_fit(&owned.state, start, most)
+            end = self.longest_from(&owned.state, start, most)
         self.encoder.check(end)
         self.encoder.release(owned)
         return end
@@ -797,10 +995,10 @@ cdef class WordIntervals:
             with nogil:
                 if shared > 0:
                     start = self.farthest_overlap(&owned.state, &watch, start, floor, shared)
-                end = self.longest_fit(&owned.state, start, most) if start >= 0 else start
+                end = self.longest_from(&owned.state, start, most) if start >= 0 else start
                 while 0 <= end <= floor and start < floor:
                     start += 1
-                    end = self.longest_fit(&owned.state, start, most)
+                    end = self.longest_from(&owned.state, start, most)
                     if is_interrupted(&watch, COST * (floor - start)):
                         end = INTERRUPTED
                 if end > start:

@@ -18,6 +18,7 @@ cdef enum:
 cdef struct Separators:
     uint32_t one, other
     bint are_known          # False: there are none
+    bint are_removed        # no word has anything of them
 
 # The key of a run of a few characters of different blocks.
 cdef struct PaddedKey:
@@ -55,8 +56,13 @@ cdef struct Runs:
     uint16_t copied[2 * COPIED + 8 * RUNS]
 
 
+cdef inline bint is_separator(const Separators* separators, uint32_t code_point) noexcept nogil:
+    return code_point == separators.one or code_point == separators.other
+
+
 cdef Separators separators_of(const CharBlock* ascii) noexcept nogil
 cdef bint ends_closed(CharBlock** blocks, const Characters* text, Py_ssize_t end) noexcept nogil
+cdef bint ends_word(CharBlock** blocks, const Characters* text, Py_ssize_t end) noexcept nogil
 cdef void find_runs(
     Runs* runs, const Characters* text, Py_ssize_t at, Separators separators,
     FirstEntry* first_level, uint64_t line_mask, const Store* store

@@ -47,6 +47,7 @@ cdef Separators separators_of(const CharBlock* ascii) noexcept nogil:
     cdef uint8_t flags = ascii.images[c" "].flags
     cdef bint ends_words = brief.kinds != 0 and brief.n == 0
     found.one = found.other = c" "
+    found.are_removed = ends_words
     # Of blanks between two runs, as of those between two words, at most one may count.
     found.are_known = (
         (ends_words or (brief.kinds & IS_BLANK and brief.first == APART))
@@ -64,6 +65,12 @@ cdef bint ends_closed(CharBlock** blocks, const Characters* text, Py_ssize_t end
     cdef uint32_t code_point = char_at(text, end - 1)
     cdef const Brief* brief = &blocks[code_point >> 8].briefs[code_point & 0xFF]
     return brief.kinds != 0 and not brief.kinds & IS_BLANK
+
+
+cdef bint ends_word(CharBlock** blocks, const Characters* text, Py_ssize_t end) noexcept nogil:
+    """Whether a word ends before a place whatever comes after, if the character there is brief."""
+    cdef uint32_t code_point = char_at(text, end - 1)
+    return blocks[code_point >> 8].briefs[code_point & 0xFF].last == 0
 
 
 cdef void find_runs(

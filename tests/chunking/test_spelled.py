@@ -56,17 +56,3 @@ def test_long_words_are_left_to_another_search(name: str, tmp_path: Path) -> Non
         finder._plain = None
         slow = outcome(ChunkStream(chunker._rules).chunks, finder, 0, len(text), final=True)
         assert outcome(chunker.chunk, text) == slow
-
-
-def test_what_the_first_word_raises_is_raised(tmp_path: Path) -> None:
-    counter = loaded("llama 2", tmp_path).intervals("the theme of them all " * 9)
-    assert isinstance(counter, SpelledCounter)
-
-    def interrupted(start: int, end: int) -> tuple[int, int]:
-        raise KeyboardInterrupt
-
-    counter._first_word = interrupted  # type: ignore[method-assign]
-    rules = cutline.TextChunker("o200k_base", 9)._rules
-    finder = ChunkFinder("the theme of them all " * 9, counter, rules)
-    with pytest.raises(KeyboardInterrupt):
-        finder.next_chunks(0, 0, 100, 0)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.kernels.base.spelling import first_other, spell, spelled_places
+from cutline.kernels.base.spelling import SpelledPlaces, first_other, spell
 from cutline.kernels.words.classes import first_member
 from cutline.newer_forms import normalize_newer
 
@@ -553,16 +553,13 @@ class Spell(_Keeping):
         """See `Step.apply`."""
         if text.isascii():
             return text
-        bits = _bits_of(self.kept)
-        written = spell(text, bits, self.stand_ins)
-        if written is None:
-            written = spell(_without_surrogates(text), bits, self.stand_ins)
-            assert written is not None
-        return written
+        return self.spelled(text)[0]
 
-    def places(self, text: str) -> memoryview:
-        """List where each character of a text begins in what `apply` makes of it, and its end."""
-        return spelled_places(text, _bits_of(self.kept))
+    def spelled(self, text: str) -> tuple[str, SpelledPlaces]:
+        """Return what `apply` makes of a text, and where each of its characters begins there."""
+        places = SpelledPlaces(text, _bits_of(self.kept))
+        written = spell(text, places, self.stand_ins)
+        return (written, places) if written is not None else self.spelled(_without_surrogates(text))
 
     def trace(self, traced: Traced) -> Traced:
         """See `Step.trace`."""

@@ -11,7 +11,7 @@ from cutline.chunking.chunk_stream import ChunkStream
 from cutline.pipeline.spelled import SpelledCounter
 from tests.conftest import short_or_long
 from tests.pipeline.characters import BLANK, CONFIGURATIONS, make_document
-from tests.words.test_overlaps import check_breaks, outcome
+from tests.words.test_overlaps import check_breaks, check_tokens, outcome
 
 pytest.importorskip("tokenizers", reason="trains the models")
 
@@ -44,6 +44,7 @@ def test_chunks_are_those_found_by_counting(name: str, n_texts: int, tmp_path: P
         text = "".join(rng.choices(parts, k=rng.randint(0, 40)))
         n_spelled += isinstance(encoding.intervals(text), SpelledCounter)
         n_quick += check_breaks(rng, encoding, text)
+        check_tokens(rng, encoding, text)
     assert n_quick >= n_spelled / 4
 
 
@@ -56,17 +57,3 @@ def test_long_words_are_left_to_another_search(name: str, tmp_path: Path) -> Non
         finder._plain = None
         slow = outcome(ChunkStream(chunker._rules).chunks, finder, 0, len(text), final=True)
         assert outcome(chunker.chunk, text) == slow
-
-
-def test_what_the_first_word_raises_is_raised(tmp_path: Path) -> None:
-    counter = loaded("llama 2", tmp_path).intervals("the theme of them all " * 9)
-    assert isinstance(counter, SpelledCounter)
-
-    def interrupted(start: int, end: int) -> tuple[int, int]:
-        raise KeyboardInterrupt
-
-    counter._first_word = interrupted  # type: ignore[method-assign]
-    rules = cutline.TextChunker("o200k_base", 9)._rules
-    finder = ChunkFinder("the theme of them all " * 9, counter, rules)
-    with pytest.raises(KeyboardInterrupt):
-        finder.next_chunks(0, 0, 100, 0)

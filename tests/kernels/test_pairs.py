@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from cutline.kernels.base.pairs import places_of_pairs
+from cutline.kernels.base.pairs import next_pair, places_of_pairs
 
 LETTERS = [*"ab \n", "é", "日", "字", "😀", "\ud800", "\x00", "\U0010ffff"]
 
@@ -24,6 +24,10 @@ def test_places_are_those_of_the_definition(n: int) -> None:
         classes = class_of[[*map(ord, text)]]
         expected = [at for at, pair in enumerate(pairwise(classes), start=1) if pairs[pair]]
         assert places_of_pairs(text, class_of, pairs).tolist() == expected
+        for at in range(len(text) + 1):
+            until = chooser.randint(0, len(text) + 1)
+            later = (place for place in expected if at < place <= until)
+            assert next_pair(text, at, until, class_of, pairs) == next(later, -1)
 
 
 def test_tables_that_are_too_small_are_refused() -> None:

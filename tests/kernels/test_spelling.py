@@ -1,12 +1,13 @@
 """Characters that are not in a set are found and spelled by their bytes."""
 
 import random
+from bisect import bisect_right
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from cutline.kernels.base.spelling import first_other, spell, spelled_places
+from cutline.kernels.base.spelling import SpelledPlaces, first_other, spell
 
 STAND_INS = "".join(map(chr, range(0xE100, 0xE180)))
 LETTERS = [*"ab é", "ÿ", "ж", "日", "字", "😀", "🎉", "\ue100", "a" * 15, "ab" * 9, "日" * 7]
@@ -31,10 +32,14 @@ def test_spelling_is_that_of_the_definition(others: str) -> None:
     bits, chooser = bits_of(kept), random.Random(others)
     for _ in range(2000):
         text = "".join(chooser.choices(LETTERS, k=chooser.randint(0, 12)))
-        written = spell(text, bits, STAND_INS)
+        places, numbers = SpelledPlaces(text, bits), np.arange(len(text) + 1)
+        written = spell(text, places, STAND_INS)
         assert written == naive(text, kept)
         begins = [len(naive(text[:at], kept)) for at in range(len(text) + 1)]
-        assert spelled_places(text, bits).tolist() == begins
+        assert places.places_of(numbers).tolist() == begins
+        assert [*map(places.place_of, numbers.tolist())] == begins
+        for place in range(begins[-1] + 3):
+            assert places.character_at(place) == bisect_right(begins, place) - 1
         assert first_other(text, bits) == next(
             (at for at, one in enumerate(text) if one not in kept), -1
         )
@@ -49,5 +54,5 @@ def test_sets_without_all_of_ascii() -> None:
 
 def test_surrogates_are_reported() -> None:
     bits = bits_of("".join(map(chr, range(128))))
-    assert spell("a\ud800", bits, STAND_INS) is None
+    assert spell("a\ud800", SpelledPlaces("a\ud800", bits), STAND_INS) is None
     assert first_other("a\ud800", bits) == 1

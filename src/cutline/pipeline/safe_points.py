@@ -158,6 +158,11 @@ class SafePoints:
         """
         return self.neighbours.places_of(changed, self._never_joined)
 
+    @cached_property
+    def tables(self) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
+        """What `all_of` looks points up in: a class of each code point, and pairs of classes."""
+        return self.neighbours.tables_of(self._never_joined)
+
     def _is_point(self, before: str, after: str) -> bool:
         pair = before, after
         known = self._known.get(pair)

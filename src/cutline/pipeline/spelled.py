@@ -6,16 +6,20 @@ a slice of the changed text. docs/tokenizers.md, "Models over characters", has t
 """
 
 from array import array
-from bisect import bisect_right
+from collections.abc import Iterable
+from functools import cached_property
 from operator import index
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cutline.counting import IntervalCounter, cutting
+from cutline.kernels.base.pairs import next_pair
+from cutline.kernels.base.spelling import SpelledPlaces
+from cutline.kernels.breaks.breaks import CHARACTER
 from cutline.kernels.breaks.overlaps import Overlap
-from cutline.kernels.breaks.spelled_breaks import cut_spelled_at_breaks
-from cutline.normalizing import Prepend, Replace, Spell, normalize
+from cutline.kernels.breaks.spelled_breaks import FirstWords, cut_spelled_at_breaks
+from cutline.normalizing import Prepend, Replace, Spell, Step
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.slice_counter import SliceCounter
 from cutline.protocols import LimitsFrom
@@ -23,7 +27,8 @@ from cutline.text_encoder import TextEncoder
 
 __all__ = ["SpelledCounter", "is_spelled"]
 
-_LONG = 1 << 10  # characters of a word: it is not counted again and again
+_ANY_CHARACTER = array("i", [CHARACTER])
+_ENDLESS = 1 << 60  # tokens
 
 
 def is_spelled(pipeline: Pipeline, encoding: TextEncoder, text: str) -> bool:
@@ -45,7 +50,7 @@ class SpelledCounter(SliceCounter):
     """Like `SliceCounter`, for a text of which `is_spelled` holds; takes the same arguments.
 
     Cost: building is that of `count`, and of looking for safe split points, some 50 MB/s. A
-    count takes constant time; with leading blanks, it encodes a word.
+    count takes constant time; with leading blanks, it looks for the end of a word and encodes it.
     """
 
     def _build(self) -> None:
@@ -55,27 +60,23 @@ class SpelledCounter(SliceCounter):
         prefixes = (step.prefix for step in steps if isinstance(step, Prepend))
         self._prefix = "".join(reversed([*prefixes]))
         self._takes_blank = pipeline.spec.prefix_space
-        self._changed = normalize(text, steps, at_start=False)
+        self._changed, self._places = _spelled(text, steps)
         self._inner = IntervalCounter._of_normalized(self._encoding, self._changed)
-        self._places = _places(pipeline, text, len(self._changed))
-        self._edges = memoryview(b"")
         # Whether something comes before a slice.
         self._leads = bool(self._prefix or self._takes_blank)
-        if self._leads:
-            self._edges = pipeline.safe_points.all_of(self._changed).data
 
     @property
     def nbytes(self) -> int:
         """The memory it uses in bytes, without the text."""
         places = 0 if self._places is None else self._places.nbytes
-        return self._inner.nbytes + self._edges.nbytes + places
+        return self._inner.nbytes + places
 
     def count(self, start: int, end: int) -> int:
         """Count the tokens of a slice; see `SliceCounter.count`."""
         start, end = index(start), index(end)
         self._check_span(start, end)
         if self._places is not None:
-            start, end = self._places[start], self._places[end]
+            start, end = self._places.place_of(start), self._places.place_of(end)
         if start == end or not self._leads:
             return self._inner.count(start, end)
         edge = min(self._edge_after(start), end)
@@ -93,18 +94,35 @@ class SpelledCounter(SliceCounter):
         renew: LimitsFrom | None,
     ) -> tuple[memoryview, int]:
         """Cut at the last breaks that fit; see `kernels/breaks/spelled_breaks`."""
+        first_words = None
+        if self._leads:
+            first_words = FirstWords(
+                self._encoding, self._changed, self._prefix, self._takes_blank,
+                *self._pipeline.safe_points.tables,
+            )  # fmt: skip
         return cut_spelled_at_breaks(
-            self._inner, self._text, self._places, self._first_word if self._leads else None,
-            start, floor, until, n, min_fill, kinds, overlap, renew,
+            self._inner, self._text, self._places, first_words, start, floor, until, n, min_fill,
+            kinds, overlap, renew,
         )  # fmt: skip
 
-    def _first_word(self, start: int, end: int) -> tuple[int, int] | None:
-        """Find where the first word of a slice of the changed text ends, and count its tokens.
+    def cut_slices(self, start: int, floor: int, n: int, overlap: int) -> memoryview:
+        """Cut the next slices, each as long as possible, many at a time.
 
-        None: it is long.
+        Args:
+            start: of the slice before.
+            floor: its end.
+            n: tokens of a slice at most.
+            overlap: tokens that it may share with the one before.
+
+        Returns:
+            Start, end, tokens of each, and whether it ends the text; none where the first takes a
+            longer search.
         """
-        edge = min(self._edge_after(start), end)
-        return (edge, self._count_first(start, edge)) if edge - start <= _LONG else None
+        n, overlap = min(n, _ENDLESS), min(overlap, _ENDLESS)
+        shared = Overlap(overlap, _ANY_CHARACTER, False) if overlap else None
+        until = len(self._text)
+        rows, _ = self.cut_at_breaks(start, floor, until, n, 0.0, _ANY_CHARACTER, shared, None)
+        return rows
 
     def _count_first(self, start: int, edge: int) -> int:
         """Count the tokens of a slice of the changed text up to its first safe split point."""
@@ -117,11 +135,11 @@ class SpelledCounter(SliceCounter):
         """
         rows = self._checked_rows(spans)
         if self._places is not None:
-            rows = np.asarray(self._places)[rows]
+            rows = self._places.places_of(rows)
         if not self._leads:
             return self._inner.count_many(rows)
         starts, ends = rows[:, 0], rows[:, 1]
-        edges = np.asarray(self._edges)
+        edges = self._edges
         after = np.searchsorted(edges, starts, side="right")
         has_edge = after < len(edges)
         firsts = ends.copy()
@@ -138,8 +156,14 @@ class SpelledCounter(SliceCounter):
 
     def _edge_after(self, start: int) -> int:
         """Return the first safe split point of the changed text after a place, or its end."""
-        found = bisect_right(self._edges, start)
-        return self._edges[found] if found < len(self._edges) else len(self._changed)
+        n = len(self._changed)
+        found = next_pair(self._changed, start, n, *self._pipeline.safe_points.tables)
+        return found if found >= 0 else n
+
+    @cached_property
+    def _edges(self) -> NDArray[np.int64]:
+        """All safe split points of the changed text, where many slices are counted."""
+        return self._pipeline.safe_points.all_of(self._changed)
 
     def _with_prefix(self, head: str) -> str:
         """Put before a slice of the changed text what it gets."""
@@ -150,7 +174,7 @@ class SpelledCounter(SliceCounter):
     def split_at(self, start: int, n: int) -> int:
         """Find the longest slice from a start that fits; see `SliceCounter.split_at`."""
         start, n = self._checked_start(start, n)
-        place = start if self._places is None else self._places[start]
+        place = start if self._places is None else self._places.place_of(start)
         if place == len(self._changed) or not self._leads:
             return self._back(self._inner.split_at(place, n))
         edge = self._edge_after(place)
@@ -168,15 +192,15 @@ class SpelledCounter(SliceCounter):
 
     def _back(self, place: int) -> int:
         """Return the offset in the text of the last character that begins at or before a place."""
-        return place if self._places is None else bisect_right(self._places, place) - 1
+        return place if self._places is None else self._places.character_at(place)
 
 
-def _places(pipeline: Pipeline, text: str, n: int) -> memoryview | None:
-    """Return where each character of a text begins in the changed one; None: at the same place."""
-    if n == len(text):
-        return None
-    step = next(one for one in pipeline.spec.normalizer if isinstance(one, Spell))
-    for one in pipeline.spec.normalizer:
-        if isinstance(one, Replace):
-            text = one.apply(text)
-    return step.places(text)
+def _spelled(text: str, steps: Iterable[Step]) -> tuple[str, SpelledPlaces | None]:
+    """Change a text; and return where each character begins then, or None: at the same place."""
+    places = None
+    for step in steps:
+        if isinstance(step, Spell):
+            text, places = step.spelled(text)
+        elif isinstance(step, Replace):
+            text = step.apply(text)
+    return text, places if places is not None and places.count else None

@@ -84,8 +84,11 @@ class Neighbours:
             text: any text.
             pairs: like `apart`.
         """
-        rows = np.ascontiguousarray(pairs).view(np.uint8)
-        return np.asarray(places_of_pairs(text, self._class_of, rows))
+        return np.asarray(places_of_pairs(text, *self.tables_of(pairs)))
+
+    def tables_of(self, pairs: _Matrix) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
+        """Return the class of each code point, and which pairs are such, for kernels."""
+        return self._class_of, np.ascontiguousarray(pairs).view(np.uint8)
 
     def members(self, number: int) -> CharSet:
         """Return the set of the characters of a class."""

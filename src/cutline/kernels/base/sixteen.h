@@ -89,6 +89,11 @@ static inline uint32_t cutline_widest_line_ends(const uint32_t *text) {
     return CUTLINE_WIDE_BITS(cutline_eight_line_ends);
 }
 
+/* Of UTF-8: where characters begin. */
+static inline uint32_t cutline_narrow_beginnings(const uint8_t *text) {
+    return CUTLINE_NARROW_BITS(_mm_cmpgt_epi8(cutline_load_narrow(text), _mm_set1_epi8((char)0xBF)));
+}
+
 static inline uint32_t cutline_wide_surrogates(const uint16_t *text) {
     cutline_wide_t both = cutline_load_wide(text);
     const __m128i ten = _mm_set1_epi16((short)0xF800), surrogate = _mm_set1_epi16((short)0xD800);
@@ -151,6 +156,7 @@ CUTLINE_BITS_OF(
     cutline_wide_line_ends, uint16_t, one - 0x0A <= 3 || one == 0x85 || one >> 1 == 0x2028 >> 1)
 CUTLINE_BITS_OF(
     cutline_widest_line_ends, uint32_t, one - 0x0A <= 3 || one == 0x85 || one >> 1 == 0x2028 >> 1)
+CUTLINE_BITS_OF(cutline_narrow_beginnings, uint8_t, one >> 6 != 2)
 CUTLINE_BITS_OF(cutline_wide_surrogates, uint16_t, one >> 11 == 0x1B)
 CUTLINE_BITS_OF(cutline_widest_surrogates, uint32_t, one >> 11 == 0x1B)
 CUTLINE_BITS_OF(

@@ -3,13 +3,16 @@
 Guarded by tests/kernels/test_spelling.py.
 """
 
-from cutline.kernels.base.memory import zeroed_numbers
+cimport cython
+from libc.stdlib cimport free
+
+from cutline.kernels.base.late import numpy as np
 
 from cutline.kernels.base.characters cimport (
     Characters, PyUnicode_DATA, PyUnicode_KIND, Unit, char_at, characters_of, utf8_width,
     write_utf8,
 )
-from cutline.kernels.base.common cimport int64_t, memcpy, uint8_t, uint16_t, uint32_t
+from cutline.kernels.base.common cimport grow, int64_t, memcpy, uint8_t, uint16_t, uint32_t
 
 cdef extern from "Python.h":
     str PyUnicode_New(Py_ssize_t n, uint32_t highest)
@@ -71,92 +74,160 @@ def first_other(str text not None, const uint8_t[::1] kept not None):
     return at if at < characters.n else -1
 
 
-def spell(str text not None, const uint8_t[::1] kept not None, str stand_ins not None):
+def spell(str text not None, SpelledPlaces places not None, str stand_ins not None):
     """Write a character of `stand_ins` for each byte of UTF-8 of what is not in a set.
 
     Args:
-        kept: as for `first_other`; has all of ASCII.
+        places: of this text; the set has all of ASCII.
         stand_ins: for the bytes from 128 on: neighbours, of two bytes in memory each.
 
     Returns:
         The text; None: one of the characters is a surrogate.
     """
     cdef Characters characters = characters_of(text), spelling = characters_of(stand_ins)
-    cdef const uint8_t* bits = &kept[0]
-    cdef Py_ssize_t at, written = 0, n = characters.n, start, byte, width
+    cdef Py_ssize_t at, written = 0, start = 0, byte, width, number
     cdef uint32_t point, first = char_at(&spelling, 0)
-    cdef bint is_long = False, changes = False
     cdef uint8_t utf8[4]
     cdef void* out
     cdef int kind
-    with nogil:
-        at = other_from(&characters, 0, bits, True)
-        while at < characters.n:
-            changes = True
-            point = char_at(&characters, at)
-            if 0xD800 <= point < 0xE000:
-                n = -1
-                break
-            n += utf8_width(point) - 1
-            at = other_from(&characters, at + 1, bits, True)
-        if characters.kind == 4 and n > 0:
-            # What stays may need less room than what was there.
-            for at in range(characters.n):
-                point = char_at(&characters, at)
-                if point > 0xFFFF and contains(bits, point):
-                    is_long = True
-                    break
-    if n < 0:
+    if places.n != characters.n:
+        raise ValueError(f"places of {characters.n} characters are needed, got {places.n}")
+    if places.has_surrogates:
         return None
-    if not changes:
+    if places.count == 0:
         return text
-    cdef str result = PyUnicode_New(n, 0x10FFFF if is_long else 0xFFFF)
+    # What stays may need less room than what was there.
+    cdef str result = PyUnicode_New(
+        places.n + places.beyond[places.count],
+        0x10FFFF if count_longest(&characters) > places.n_longest else 0xFFFF,
+    )
     out = <void*> PyUnicode_DATA(result)
     kind = PyUnicode_KIND(result)
     with nogil:
-        start = 0
-        while True:
-            at = other_from(&characters, start, bits, True)
+        for number in range(places.count):
+            at = places.others[number]
             copy_characters(&characters, start, at, out, kind, written)
             written += at - start
-            if at == characters.n:
-                break
             width = write_utf8(char_at(&characters, at), utf8)
             for byte in range(width):
                 write_char(out, kind, written, first + utf8[byte] - 128)
                 written += 1
             start = at + 1
+        copy_characters(&characters, start, characters.n, out, kind, written)
     return result
 
 
-def spelled_places(str text not None, const uint8_t[::1] kept not None):
-    """Where each character of a text begins in its spelling, and where that ends: int64.
+cdef Py_ssize_t count_longest(const Characters* text) noexcept nogil:
+    """Characters that take four bytes in memory."""
+    cdef const uint32_t* points = <const uint32_t*> text.data
+    cdef Py_ssize_t at, total = 0
+    cdef uint32_t some
+    if text.kind == 4:
+        for at in range(0, text.n & ~<Py_ssize_t> 15, 16):
+            some = 0
+            for place in range(at, at + 16):
+                some += points[place] > 0xFFFF
+            total += some
+        for at in range(text.n & ~<Py_ssize_t> 15, text.n):
+            total += points[at] > 0xFFFF
+    return total
+
+
+@cython.auto_pickle(False)
+cdef class SpelledPlaces:
+    """Where each character of a text begins in its spelling, and where that ends.
 
     Args:
-        kept: as for `spell`.
+        text: the text.
+        kept: a bit for each of the 0x110000 code points, the lowest first: others are spelled.
+
+    Cost: building is linear in the text; a place takes a search among the spelled characters, which
+    take 16 bytes each.
     """
-    cdef Characters characters = characters_of(text)
-    cdef const uint8_t* bits = &kept[0]
-    places = zeroed_numbers("q", characters.n + 1)
-    cdef int64_t[::1] out = places
-    with nogil:
-        if characters.kind == 1:
-            write_places(<const uint8_t*> characters.data, characters.n, bits, &out[0])
-        elif characters.kind == 2:
-            write_places(<const uint16_t*> characters.data, characters.n, bits, &out[0])
-        else:
-            write_places(<const uint32_t*> characters.data, characters.n, bits, &out[0])
-    return places
 
+    def __cinit__(self, str text not None, const uint8_t[::1] kept not None):
+        cdef Characters characters = characters_of(text)
+        cdef const uint8_t* bits = &kept[0]
+        cdef bint is_done
+        self.n = characters.n
+        with nogil:
+            is_done = self.find(&characters, bits, has_ascii(bits))
+        if not is_done:
+            raise MemoryError("no memory for the characters that are no tokens")
 
-cdef void write_places(
-    const Unit* text, Py_ssize_t n, const uint8_t* kept, int64_t* out
-) noexcept nogil:
-    cdef Py_ssize_t at, place = 0
-    for at in range(n):
-        out[at] = place
-        place += 1 if contains(kept, text[at]) else utf8_width(text[at])
-    out[n] = place
+    def __dealloc__(self):
+        free(self.others)
+        free(self.beyond)
+
+    cdef bint find(
+        self, const Characters* text, const uint8_t* kept, bint keeps_ascii
+    ) noexcept nogil:
+        """Find the spelled characters. False: no memory."""
+        cdef Py_ssize_t at = other_from(text, 0, kept, keeps_ascii), slots = 0, more_slots = 0
+        cdef int64_t beyond = 0
+        cdef uint32_t point
+        while True:
+            if not (
+                grow(<void**> &self.others, &slots, self.count + 1, sizeof(int64_t))
+                and grow(<void**> &self.beyond, &more_slots, self.count + 1, sizeof(int64_t))
+            ):
+                return False
+            self.beyond[self.count] = beyond
+            if at == text.n:
+                return True
+            point = char_at(text, at)
+            self.others[self.count] = at
+            self.count += 1
+            beyond += utf8_width(point) - 1
+            self.n_longest += point > 0xFFFF
+            self.has_surrogates |= point >> 11 == 0x1B
+            at = other_from(text, at + 1, kept, keeps_ascii)
+
+    cdef Py_ssize_t others_before(self, Py_ssize_t at) noexcept nogil:
+        """How many spelled characters are before a place."""
+        cdef Py_ssize_t low = 0, high = self.count, middle
+        while low < high:
+            middle = (low + high) >> 1
+            if self.others[middle] < at:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def place_of(self, Py_ssize_t at):
+        """Where a character begins in the spelling."""
+        return self.to_spelling(at)
+
+    def character_at(self, Py_ssize_t place):
+        """The last character that begins at a place of the spelling, or before."""
+        return self.to_text(place)
+
+    cdef Py_ssize_t to_spelling(self, Py_ssize_t at) noexcept nogil:
+        return at + self.beyond[self.others_before(at)]
+
+    cdef Py_ssize_t to_text(self, Py_ssize_t place) noexcept nogil:
+        cdef Py_ssize_t low = 0, high = self.count, middle
+        while low < high:       # the spelled characters that begin there, or before
+            middle = (low + high) >> 1
+            if self.others[middle] + self.beyond[middle] <= place:
+                low = middle + 1
+            else:
+                high = middle
+        if low == 0:
+            return min(place, self.n)
+        return min(max(self.others[low - 1], place - <Py_ssize_t> self.beyond[low]), self.n)
+
+    def places_of(self, characters):
+        """Where many characters begin: int64, from an array of these."""
+        others = <int64_t[:self.count + 1]> self.others
+        beyond = <int64_t[:self.count + 1]> self.beyond
+        before = np.searchsorted(np.asarray(others)[:-1], characters)
+        return characters + np.asarray(beyond)[before]
+
+    @property
+    def nbytes(self):
+        """The memory it uses in bytes."""
+        return 16 * (self.count + 1)
 
 
 cdef inline void copy_characters(

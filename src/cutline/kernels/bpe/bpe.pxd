@@ -3,7 +3,7 @@
 from cutline.kernels.base.common cimport (
     LONGER, NONE, SHORT_PIECE, Key, char_bytes, decode_char, hash_key, hash_long, prefetch,
     same_bytes,
-    scramble, short_key, uint8_t, uint32_t, uint64_t,
+    scramble, short_key, uint8_t, uint16_t, uint32_t, uint64_t,
 )
 
 cdef enum:
@@ -13,6 +13,7 @@ cdef enum:
     MAX_NON_MONOTONE_BYTES = 2048
     ASCII = 128
     NEIGHBOUR_BITS = 18     # of the hash of two characters
+    MOST_IDS = 4            # up to the highest, for each token, where lengths are in a table by id
 
 # A slot of the table of tokens.
 cdef struct Slot:
@@ -31,6 +32,7 @@ cdef struct Bpe:
     # The other tokens, in the order of their ids, which need not be that of their ranks.
     const uint32_t* sparse_ids
     const uint32_t* sparse_bytes       # how long each of them is
+    const uint16_t* id_bytes           # by id, if these are not many more than tokens; or NULL
     const Slot* token_slots            # by the hash of the bytes, then the next free one
     uint64_t n_slots
     const uint64_t* pair_slots         # 1 << 63 | left << 42 | right << 21 | merged
@@ -165,6 +167,8 @@ cdef inline Py_ssize_t bytes_of_id(const Bpe* bpe, uint32_t token_id) noexcept n
     cdef Py_ssize_t low = 0, high = bpe.n_tokens - bpe.n_dense, middle
     if token_id < <uint64_t> bpe.n_dense:
         return token_bytes(bpe, token_id)
+    if bpe.id_bytes != NULL:
+        return bpe.id_bytes[token_id]
     while low + 1 < high:
         middle = (low + high) >> 1
         if bpe.sparse_ids[middle] <= token_id:

@@ -72,6 +72,8 @@ cdef class BpeTables:
     cdef int sort_sparse_ids(self) except -1:
         """Sort the tokens from n_dense on by id, with their lengths."""
         cdef const uint32_t[::1] sparse_ids, sparse_bytes
+        cdef const uint16_t[::1] id_bytes
+        cdef Py_ssize_t highest
         if self.bpe.n_dense == self.bpe.n_tokens:
             return 0
         ids = np.asarray(self.arrays["ids"])[self.bpe.n_dense:]
@@ -81,6 +83,12 @@ cdef class BpeTables:
         sparse_ids, sparse_bytes = self.arrays["sparse"]
         self.bpe.sparse_ids = &sparse_ids[0]
         self.bpe.sparse_bytes = &sparse_bytes[0]
+        highest = sparse_ids[sparse_ids.shape[0] - 1]
+        if highest < MOST_IDS * self.bpe.n_tokens:
+            table = np.zeros(highest + 1, dtype=np.uint16)
+            table[ids] = lengths        # at most 1 << 15
+            self.arrays["id_bytes"] = id_bytes = table
+            self.bpe.id_bytes = &id_bytes[0]
         return 0
 
 

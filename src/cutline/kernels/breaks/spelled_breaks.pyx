@@ -8,22 +8,29 @@ Guarded by tests/chunking/test_spelled.py.
 
 cimport cython
 
-from cutline.kernels.base.characters cimport Characters, characters_of
-from cutline.kernels.base.common cimport NO_MEMORY, NOT_FOUND, UNKNOWN, int64_t
+from cutline.kernels.base.characters cimport Characters, char_at, characters_of
+from cutline.kernels.base.common cimport (
+    NO_LIMIT, NO_MEMORY, NOT_FOUND, UNKNOWN, memcpy, uint8_t, uint16_t, uint32_t,
+)
+from cutline.kernels.base.pairs cimport Pairs, next_place, pairs_of
+from cutline.kernels.base.spelling cimport SpelledPlaces
 from cutline.kernels.breaks.best_break cimport (
     FITS, Limit, fits, give_back, last_place, take_limit, tokens_within,
 )
 from cutline.kernels.breaks.counted_breaks cimport CountedCut
 from cutline.kernels.breaks.overlaps cimport Overlap, cut_rows
+from cutline.kernels.encode.batches cimport OwnedState, Source
+from cutline.kernels.encode.encoder cimport Encoder
 from cutline.kernels.index.interval cimport Intervals
 
 cdef enum:
     NEAR = 64                   # characters to be tried one by one
-    RAISED = -17                # a status: what counts the first word did
+    MOST_PREFIX = 8             # characters before a slice
+    LONG = 1 << 10              # characters of a word: it is not counted again and again
 
 
 def cut_spelled_at_breaks(
-    Intervals counter not None, str text not None, const int64_t[::1] places, first_word,
+    Intervals counter not None, str text not None, SpelledPlaces places, FirstWords first_words,
     Py_ssize_t start, Py_ssize_t floor, Py_ssize_t until, Py_ssize_t n, double min_fill,
     const int[::1] kinds not None, Overlap overlap=None, renew=None
 ):
@@ -32,10 +39,8 @@ def cut_spelled_at_breaks(
     Args:
         counter: of the changed text.
         text: as it was before.
-        places: where each of its characters, and its end, are in the changed text; None: there.
-        first_word: from two places in the changed text to the end of the first word between them,
-            and the tokens of its slice up to there; None: that takes long. None instead: slices
-            are those of the changed text.
+        places: where its characters are in the changed text; None: at the same place.
+        first_words: of the changed text; None: slices are those of the changed text.
 
     Returns:
         int64, four of each chunk, at most so many; and the longest end of the chunk after them,
@@ -43,24 +48,94 @@ def cut_spelled_at_breaks(
     """
     cdef Characters characters = characters_of(text)
     cdef SpelledCut cut = SpelledCut(n, min_fill, kinds, renew)
-    if places is not None and places.shape[0] != characters.n + 1:
-        raise ValueError(f"{characters.n + 1} places are needed, got {places.shape[0]}")
+    if places is not None and places.n != characters.n:
+        raise ValueError(f"places of {characters.n} characters are needed, got {places.n}")
     cut.text = &characters
     cut.n_changed = counter.index.text.n
     cut.places = places
-    cut.first_word = first_word
+    cut.first_words = first_words
     _, owned = take_limit(&cut.limit, counter, n)
+    cut.owned = owned
     try:
         rows, status = cut_rows(
             cut, &characters, overlap, start, floor, until, renew is not None
         )
     finally:
         give_back(counter, owned)
-    if cut.error is not None:
-        raise cut.error
     if status == NO_MEMORY:
         raise MemoryError("no memory for the places that a chunk may start or end at")
     return rows, cut.longest if overlap is None and status == NOT_FOUND else NOT_FOUND
+
+
+@cython.auto_pickle(False)
+cdef class FirstWords:
+    """The first words of slices of a changed text: up to the first safe split point.
+
+    Args:
+        encoder: counts.
+        text: the changed text.
+        prefix: comes before each slice, after
+        takes_blank: a blank, unless the slice begins with one.
+        class_of, pairs: the safe split points: see `places_of_pairs`.
+    """
+
+    cdef Encoder encoder
+    cdef Source source
+    cdef str held
+    cdef Characters text
+    cdef uint32_t[MOST_PREFIX] prefix
+    cdef Py_ssize_t n_prefix
+    cdef bint takes_blank
+    cdef tuple tables
+    cdef Pairs points
+
+    def __cinit__(
+        self, Encoder encoder not None, str text not None, str prefix not None, bint takes_blank,
+        const uint16_t[::1] class_of not None, const uint8_t[:, ::1] pairs not None
+    ):
+        cdef Py_ssize_t at
+        if len(prefix) > MOST_PREFIX or encoder.scan_tables is None:
+            raise ValueError(f"no such prefix: {prefix!r}")
+        self.encoder = encoder
+        self.source = encoder.source()
+        self.held = text
+        self.text = characters_of(text)
+        self.n_prefix = len(prefix)
+        for at in range(self.n_prefix):
+            self.prefix[at] = ord(prefix[at])
+        self.takes_blank = takes_blank
+        self.tables = (class_of, pairs)
+        self.points = pairs_of(class_of, pairs)
+
+    cdef Py_ssize_t find(
+        self, OwnedState owned, Py_ssize_t start, Py_ssize_t end,
+        Py_ssize_t* word_end, Py_ssize_t* tokens        # out
+    ) noexcept nogil:
+        """Find the first word of text[start:end], which is not empty. UNKNOWN: it is long."""
+        cdef uint32_t[LONG + MOST_PREFIX + 1] written
+        cdef Characters word
+        cdef Source source = self.source
+        cdef Py_ssize_t at, count
+        at = next_place(&self.text, start, min(end - 1, start + LONG), &self.points)
+        if at == NOT_FOUND:
+            if end - start > LONG:
+                return UNKNOWN
+            at = end
+        word_end[0] = at
+        word.data = written
+        word.kind = sizeof(uint32_t)
+        word.is_ascii = False
+        memcpy(written, self.prefix, self.n_prefix * sizeof(uint32_t))
+        word.n = self.n_prefix
+        if self.takes_blank and char_at(&self.text, start) != c" ":
+            written[word.n] = c" "
+            word.n += 1
+        for at in range(start, word_end[0]):
+            written[word.n] = char_at(&self.text, at)
+            word.n += 1
+        count = self.encoder.encode_one(owned, &source, &word, -1, NO_LIMIT)
+        tokens[0] = count
+        return count
 
 
 @cython.internal
@@ -69,8 +144,9 @@ cdef class SpelledCut(CountedCut):
 
     cdef Limit limit            # in the changed text
     cdef Py_ssize_t n_changed
-    cdef const int64_t[::1] places
-    cdef object first_word, error
+    cdef SpelledPlaces places
+    cdef FirstWords first_words
+    cdef OwnedState owned       # the limit's
     cdef Py_ssize_t word_start, word_end, word_tokens   # the first word of the last slice counted
 
     def __cinit__(self, Py_ssize_t n, double min_fill, const int[::1] kinds not None, renew):
@@ -79,36 +155,24 @@ cdef class SpelledCut(CountedCut):
 
     cdef Py_ssize_t place_of(self, Py_ssize_t at) noexcept nogil:
         """The place of a character in the changed text."""
-        return at if self.places is None else self.places[at]
+        return at if self.places is None else self.places.to_spelling(at)
 
     cdef Py_ssize_t character_at(self, Py_ssize_t place) noexcept nogil:
         """The last character that begins at a place of the changed text, or before."""
-        cdef Py_ssize_t low = 0, high = self.text.n, middle
-        if self.places is None:
-            return place
-        while low < high:
-            middle = (low + high + 1) >> 1
-            if self.places[middle] <= place:
-                low = middle
-            else:
-                high = middle - 1
-        return low
+        return place if self.places is None else self.places.to_text(place)
 
     cdef Py_ssize_t find_word(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
         """Find the first word of a slice of the changed text. Returns its end, or a status."""
-        if self.first_word is None:
+        cdef Py_ssize_t status
+        if self.first_words is None:
             self.word_tokens = 0
             return start
         if start != self.word_start or end < self.word_end:
-            with gil:
-                try:
-                    found = self.first_word(start, end)
-                    if found is None:
-                        return UNKNOWN
-                    self.word_end, self.word_tokens = found
-                except BaseException as error:
-                    self.error = error
-                    return RAISED
+            status = self.first_words.find(
+                self.owned, start, end, &self.word_end, &self.word_tokens
+            )
+            if status < 0:
+                return status
             # That of a slice that goes on is known, if this one goes on after it.
             self.word_start = start if self.word_end < end else NOT_FOUND
         return self.word_end

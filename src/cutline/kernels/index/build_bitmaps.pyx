@@ -17,6 +17,12 @@ from cutline.kernels.index.bitmaps cimport (
 from cutline.kernels.index.text_index cimport BYTE_STEP, STATE_STEP, LongPiece
 from cutline.kernels.scan.scan cimport PieceScan, Scanner, begin_scan, continue_scan, ends_whole
 
+cdef extern from "native.h":
+    int popcount "cutline_popcount"(uint64_t word) noexcept nogil
+
+cdef extern from "sixteen.h":
+    uint32_t narrow_beginnings "cutline_narrow_beginnings"(const uint8_t* text) noexcept nogil
+
 # How far the pass has come.
 cdef struct Pass:
     Py_ssize_t at               # in bytes
@@ -131,7 +137,7 @@ cdef bint pass_piece(
     elif n_chars == end - at:
         set_ascii_tokens(index, character, ids + done.tokens, count)
     else:
-        set_wide_tokens(index, character, utf8 + at, ids + done.tokens, count)
+        set_wide_tokens(index, character, utf8 + at, n - at, ids + done.tokens, count)
     done.pieces |= <uint64_t> 1 << place
     # No branch: mispredictions would cost more.
     done.safe |= <uint64_t> (done.lookahead_end <= at + char_bytes(utf8[at])) << place
@@ -193,23 +199,48 @@ cdef void set_ascii_tokens(
 
 
 cdef void set_wide_tokens(
-    const TextIndex* index, Py_ssize_t character, const uint8_t* utf8, const uint32_t* ids,
-    Py_ssize_t count
+    const TextIndex* index, Py_ssize_t character, const uint8_t* utf8, Py_ssize_t readable,
+    const uint32_t* ids, Py_ssize_t count
 ) noexcept nogil:
+    """Set where the tokens of a piece begin, from UTF-8 of which nothing is `readable` later."""
     cdef const RankBitmaps* bitmaps = &index.bitmaps
-    cdef Py_ssize_t token, at = 0, start = 0
+    cdef Py_ssize_t token, start = 0, block = 0
+    cdef uint64_t begins = beginnings(utf8, readable), up_to
+    character -= 1      # the last one before the block
     for token in range(count - 1):
         start += bytes_of_id(index.bpe, ids[token])
-        while at < start:
-            at += 1
-            character += not is_continuation(utf8[at])
-        if not is_continuation(utf8[at]):
-            set_bit(bitmaps, character, STARTS)
-        elif has_bit(bitmaps, character, INNER_ONES):
-            set_bit(bitmaps, character, INNER_TWOS)
-            word_at(bitmaps, character, INNER_ONES)[0] &= ~(<uint64_t> 1 << (character & 63))
-        else:
-            set_bit(bitmaps, character, INNER_ONES)
+        while start >= block + 64:
+            character += popcount(begins)
+            block += 64
+            begins = beginnings(utf8 + block, readable - block)
+        up_to = begins << (63 - (start & 63))
+        set_token(bitmaps, character + popcount(up_to), up_to >> 63)
+
+
+cdef inline void set_token(
+    const RankBitmaps* bitmaps, Py_ssize_t character, bint begins
+) noexcept nogil:
+    """Set that a token begins in a character, where that begins, too, or further in."""
+    if begins:
+        set_bit(bitmaps, character, STARTS)
+    elif has_bit(bitmaps, character, INNER_ONES):
+        set_bit(bitmaps, character, INNER_TWOS)
+        word_at(bitmaps, character, INNER_ONES)[0] &= ~(<uint64_t> 1 << (character & 63))
+    else:
+        set_bit(bitmaps, character, INNER_ONES)
+
+
+cdef inline uint64_t beginnings(const uint8_t* utf8, Py_ssize_t readable) noexcept nogil:
+    """Which of 64 bytes begin a character: a bit for each, up to what is readable."""
+    cdef uint64_t found = 0
+    cdef Py_ssize_t at
+    if readable >= 64:
+        for at in range(4):
+            found |= <uint64_t> narrow_beginnings(utf8 + 16 * at) << 16 * at
+        return found
+    for at in range(readable):
+        found |= <uint64_t> (not is_continuation(utf8[at])) << at
+    return found
 
 
 cdef bint note_long(

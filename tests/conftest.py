@@ -1,6 +1,8 @@
 """Which tests run by default, and where the corpora are."""
 
 import os
+from collections.abc import Generator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,9 @@ ROOT = Path(__file__).resolve().parents[1]
 needs_sources = pytest.mark.skipif(
     not (ROOT / "src").is_dir(), reason="looks at the sources, and an installed wheel is tested"
 )
+needs_code = pytest.mark.skipif(
+    find_spec("tree_sitter_language_pack") is None, reason="needs the extra `code`"
+)
 LONG = ("exhaustive", "cluster")
 CORPUS_NAMES = ("prose_en.txt", "code_python.txt", "docs_en.md", "docs_multilingual.md")
 
@@ -30,6 +35,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = chosen
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, None, None]:
+    """Skip a test that needs an extra with a package that is not there, which Cutline says."""
+    try:
+        return (yield)
+    except ImportError as error:
+        missing = getattr(error.__cause__, "name", None)
+        if missing and find_spec(missing) is None and "pip install 'cutline[" in str(error):
+            pytest.skip(str(error))
+        raise
 
 
 def short_or_long(argument: str, short: object, long: object) -> pytest.MarkDecorator:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from cutline.checks import plain_text, utf8_of
 from cutline.chunking.chunk_finder import ChunkFinder, Cut
 from cutline.chunking.chunk_run import ChunkRun, each_chunk
+from cutline.chunking.decided import decided_until, least_window
 from cutline.chunking.levels import LOOK_AHEAD
 from cutline.chunking.line_numbers import LineNumbers
 from cutline.chunking.rules import Rules
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["ChunkStream", "chunk_parts", "window_finder"]
 
 WINDOW_CHARACTERS = 1 << 19  # fit a cache
+_SHARE = 8  # of a text that has come, a chunk waits for no more than this part
 
 
 class ChunkStream:
@@ -149,6 +151,7 @@ def _chunk_windows(
     """Yield the chunks; give `lines` the text up to each, and beyond."""
     stream = ChunkStream(rules)
     ahead = _ahead(encoding, rules)
+    least = least_window(encoding, ahead)
     base, gathered, n_gathered, n_kept = 0, [""], 0, 0
     for number, part in enumerate(parts, start=1):
         if not isinstance(part, str):
@@ -157,15 +160,19 @@ def _chunk_windows(
         n_gathered += len(part)
         if lines is not None:
             lines.feed(part)
-        # The kept tail may be long (white space): rescan it only when enough new text has come.
-        if ahead is None or n_gathered < max(WINDOW_CHARACTERS, 4 * ahead, 2 * n_kept):
+        # The kept tail may be long (white space): rescan it only when enough new text has come. A
+        # long text is read in large windows, which cost less.
+        window = min(WINDOW_CHARACTERS, (base + n_gathered) // _SHARE)
+        if least is None or n_gathered < max(window, least, 2 * n_kept):
             continue
         text = "".join(gathered)
         finder = window_finder(text, encoding, rules, base)
-        yield from stream.runs(finder, base, base + len(text) - ahead, final=False)
-        text = text[stream.needed_from - base :]
-        base, gathered = stream.needed_from, [text]
-        n_gathered = n_kept = len(text)
+        until = decided_until(text, encoding, finder.own_count, rules.chunk_size, ahead)
+        if until > 0:
+            yield from stream.runs(finder, base, base + until, final=False)
+            text = text[stream.needed_from - base :]
+            base = stream.needed_from
+        gathered, n_gathered, n_kept = [text], len(text), len(text)
     text = "".join(gathered)
     finder = window_finder(text, encoding, rules, base)
     yield from stream.runs(finder, base, base + len(text), final=True)

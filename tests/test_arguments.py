@@ -73,13 +73,6 @@ def test_an_encoding_in_the_first_place_is_told_what_comes_there(kind: Any, wron
         kind(wrong, 512)
 
 
-def test_a_file_that_is_no_utf8_is_named(tmp_path: Path) -> None:
-    (tmp_path / "latin.txt").write_bytes(b"caf\xe9 " * 9)
-    with pytest.raises(UnicodeDecodeError) as caught:
-        list(cutline.TextChunker(enc, 8).iter_chunks(tmp_path / "latin.txt"))
-    assert caught.value.__notes__ == [f"in {str(tmp_path / 'latin.txt')!r}, which is read as UTF-8"]
-
-
 def test_an_unknown_unit_of_a_limit_is_told_the_known_ones() -> None:
     with pytest.raises(cutline.UnknownEncodingError) as caught:
         cutline.TextChunker(enc, 12, also_fits={"chars": 5})

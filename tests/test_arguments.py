@@ -73,13 +73,6 @@ def test_an_encoding_in_the_first_place_is_told_what_comes_there(kind: Any, wron
         kind(wrong, 512)
 
 
-def test_a_file_that_is_no_utf8_is_named(tmp_path: Path) -> None:
-    (tmp_path / "latin.txt").write_bytes(b"caf\xe9 " * 9)
-    with pytest.raises(UnicodeDecodeError) as caught:
-        list(cutline.TextChunker(enc, 8).iter_chunks(tmp_path / "latin.txt"))
-    assert caught.value.__notes__ == [f"in {str(tmp_path / 'latin.txt')!r}, which is read as UTF-8"]
-
-
 def test_an_unknown_unit_of_a_limit_is_told_the_known_ones() -> None:
     with pytest.raises(cutline.UnknownEncodingError) as caught:
         cutline.TextChunker(enc, 12, also_fits={"chars": 5})
@@ -248,3 +241,61 @@ def test_a_number_that_python_does_not_write_is_described(call: Callable[[int], 
 def test_a_name_of_a_chat_template_is_no_number() -> None:
     with pytest.raises(TypeError, match="name must be a str or a path, got int"):
         cutline.ChatTemplate.from_pretrained(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: enc.decode("a"), r"integers, got one str: it is text already"),
+        (lambda: enc.decode_bytes("a"), r"integers, got one str: it is text already"),
+        (lambda: enc.decode(["a"]), r"integers, got list: 'str' object"),
+        (lambda: enc.decode(5), r"integers, got one integer: put it into a list"),
+        (lambda: enc.decode_tokens_bytes(None), r"integers, got NoneType$"),
+        (lambda: enc.decode_with_offsets(None), r"integers, got NoneType$"),
+        (lambda: enc.encode_batch(None), r"text must be a sequence of str, got NoneType$"),
+        (lambda: enc.count_batch(None), r"texts must be a sequence of str, got NoneType$"),
+        (lambda: CHUNKER.chunk_batch(None), r"texts must be a sequence of str, got NoneType$"),
+        (lambda: CHUNKER.iter_chunks(None), r"a Path, got NoneType: use chunk for a text"),
+        (lambda: CHUNKER.iter_chunks(b"a"), r"a Path, got bytes: use chunk for a text"),
+        (lambda: cutline.TextChunker(enc, 5, min_fill="0.5"), r"min_fill must .*, got '0\.5'$"),
+        (
+            lambda: cutline.TextChunker(real_tiktoken("gpt2"), 5),
+            r"got tiktoken\.core\.Encoding: use cutline\.Encoding\.from_tiktoken\(\.\.\.\)$",
+        ),
+    ],
+)
+def test_what_is_nothing_of_the_kind_is_told_what_is(call: Callable[[], object], said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        call()
+
+
+CHUNKER: Any = cutline.TextChunker(enc, 5)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: cutline.TextChunker(enc, True),
+        lambda: cutline.TextChunker(enc, 5, True),
+        lambda: cutline.TextChunker(enc, 5, also_fits={"bytes": True}),
+        lambda: cutline.truncate("a", True, encoding=enc),
+        lambda: cutline.pack(["a"], True, encoding=enc),
+        lambda: cutline.HierarchicalChunker(CHUNKER, [5, True]),
+        lambda: enc.fits("a", True),
+    ],
+)
+def test_a_bool_is_no_limit(call: Callable[[], object]) -> None:
+    with pytest.raises(TypeError, match=r"integers?( as values)?, got True"):
+        call()
+
+
+@pytest.mark.parametrize("n_before", [0, 1, 2_400_000])
+@pytest.mark.parametrize("wrong", [b"\xff", b"\xe5\x90"])
+def test_a_byte_that_is_not_utf8_is_told_by_its_offset_in_the_file(
+    tmp_path: Path, n_before: int, wrong: bytes
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(("é" * (n_before // 2)).encode() + b"x" * (n_before % 2) + wrong)
+    said = rf"^{path}: invalid utf-8 at byte offset {n_before} \(byte 0x{wrong[0]:x}: "
+    with pytest.raises(UnicodeDecodeError, match=said):
+        list(CHUNKER.iter_chunks(path))

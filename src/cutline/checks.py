@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from operator import index
 from typing import Protocol, SupportsIndex
 
-from cutline.errors import OffsetError, SurrogateError, UnsupportedPatternError, shown
+from cutline.errors import OffsetError, SurrogateError, UnsupportedPatternError, shown, shown_type
 from cutline.kernels.base.utf8 import encode_utf8, has_surrogates
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "checked_budget",
     "checked_integer",
     "checked_length",
+    "list_of_texts",
     "need_automaton",
     "need_unchanged",
     "plain_text",
@@ -34,6 +36,21 @@ def plain_text(text: str) -> str:
     if isinstance(text, str):
         return str.__str__(text)
     raise TypeError(f"text must be a str, got {type(text).__name__}")
+
+
+def list_of_texts(texts: Iterable[str], name: str = "texts") -> list[str]:
+    """Return several texts as a list; what these are is not looked at.
+
+    Raises:
+        TypeError: it is one str, or cannot be iterated.
+    """
+    if isinstance(texts, str):
+        raise TypeError(f"{name} must be a sequence of str, got one str: put it into a list")
+    try:
+        each = iter(texts)
+    except TypeError:
+        raise TypeError(f"{name} must be a sequence of str, got {shown_type(texts)}") from None
+    return list(each)
 
 
 def utf8_of(text: str, offset: int = 0, hint: str = REPAIR) -> str | bytes:
@@ -115,7 +132,7 @@ def changes_texts(encoding: _Named, method: str, text: str | None = None) -> boo
         return encoding._changes_texts and (text is None or encoding._changes(text))
     except AttributeError:
         raise TypeError(
-            f"encoding must be an Encoding, got {type(encoding).__name__}: "
+            f"encoding must be an Encoding, got {shown_type(encoding)}: "
             f"use get_encoding(...).{method}"
         ) from None
 
@@ -145,12 +162,16 @@ def checked_integer(value: SupportsIndex, name: str) -> int:
     """Return an integer, such as one of numpy's, as an int.
 
     Raises:
-        TypeError: it is no integer; 5.0 is a float.
+        TypeError: it is no integer; 5.0 is a float, True a bool.
     """
+    if type(value) is int:
+        return value
     try:
-        return index(value)
+        if not isinstance(value, bool):  # an int to Python; as a limit, it is a mistake
+            return index(value)
     except TypeError:
-        raise TypeError(f"{name} must be an integer, got {shown(value)}") from None
+        pass
+    raise TypeError(f"{name} must be an integer, got {shown(value)}")
 
 
 def checked_budget(max_tokens: SupportsIndex, name: str = "max_tokens") -> int:

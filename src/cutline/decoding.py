@@ -8,7 +8,7 @@ from functools import partial
 from operator import length_hint
 from typing import TYPE_CHECKING, Any
 
-from cutline.errors import UnknownTokenError
+from cutline.errors import UnknownTokenError, shown_type
 from cutline.kernels.encode.decode import Decoder
 from cutline.threads import map_sized
 
@@ -65,6 +65,8 @@ class Decoding:
             found = self._text(tokens)
         except (KeyError, OverflowError) as error:
             raise self._unknown_id(error) from None
+        except TypeError as error:
+            raise _no_ids(error, tokens) from None
         text = found if isinstance(found, str) else found.decode("utf-8", errors)
         return text.removeprefix(" ") if self._drops_blank else text
 
@@ -101,6 +103,8 @@ class Decoding:
             return self._first_decoder.join(ids[:1]) + self._decoder.join(ids[1:])
         except (KeyError, OverflowError) as error:
             raise self._unknown_id(error) from None
+        except TypeError as error:
+            raise _no_ids(error, tokens) from None
 
     def decode_batch(
         self, batch: Sequence[Iterable[int]], *, errors: str = "replace", num_threads: int = 8
@@ -145,6 +149,8 @@ class Decoding:
             return self._decoder.split(tokens)
         except (KeyError, OverflowError) as error:
             raise self._unknown_id(error) from None
+        except TypeError as error:
+            raise _no_ids(error, tokens) from None
 
     def decode_with_offsets(self, tokens: Iterable[int]) -> tuple[str, list[int]]:
         """Decode ids to text, and return where in it each token begins.
@@ -162,7 +168,10 @@ class Decoding:
         >>> cutline.get_encoding("gpt2").decode_with_offsets([31373, 995])
         ('hello world', [0, 5])
         """
-        tokens = list(tokens)
+        try:
+            tokens = list(tokens)
+        except TypeError as error:
+            raise _no_ids(error, tokens) from None
         text = self.decode(tokens, errors="strict")
         starts = self._decoder.starts_of(tokens)
         first = tokens[:1]
@@ -206,6 +215,19 @@ class Decoding:
             f"token id {error.args[0]!r} is not in {self.name!r}, whose highest is "
             f"{self.max_token_value}"
         )
+
+
+def _no_ids(error: TypeError, tokens: object) -> TypeError:
+    """Build the error for what is no ids, of which the kernel's says little."""
+    if isinstance(tokens, str):
+        got = "one str: it is text already, which encode takes"
+    elif hasattr(tokens, "__index__"):
+        got = "one integer: put it into a list"
+    elif isinstance(tokens, Iterable):
+        got = f"{shown_type(tokens)}: {error}"
+    else:
+        got = shown_type(tokens)
+    return TypeError(f"tokens must be an iterable of token ids, which are integers, got {got}")
 
 
 def _sliceable(tokens: Iterable[int]) -> Any:

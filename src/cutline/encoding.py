@@ -12,7 +12,7 @@ from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, TypeVar, cast
 
-from cutline.checks import plain_text
+from cutline.checks import list_of_texts, plain_text
 from cutline.cutting import Cutting
 from cutline.decoding import Decoding
 from cutline.errors import SpecialTokenError, UnknownTokenError, VocabularyError, shown
@@ -485,9 +485,7 @@ class Encoding(Cutting, Decoding):
         >>> cutline.get_encoding("gpt2").encode_batch(["hello world", ""])
         [[31373, 995], []]
         """
-        if isinstance(text, str):
-            raise TypeError("text must be a list of str, got one str: put it into a list")
-        texts = list(text)
+        texts = list_of_texts(text, "text")
         places: Sequence[int] = range(len(texts))
         if not allowed_special and disallowed_special == "all":
             places = self._may_spell_special(texts)

@@ -44,6 +44,15 @@ def shown(value: object) -> str:
     return f"{text[:half]}...{text[-half:]} ({len(text):,} characters)"
 
 
+def shown_type(value: object) -> str:
+    """Return how errors write the type of a value that a caller gave.
+
+    Other packages have an `Encoding`, too: of that name, the module is said.
+    """
+    kind = type(value)
+    return f"{kind.__module__}.Encoding" if kind.__name__ == "Encoding" else kind.__name__
+
+
 class CutlineError(Exception):
     """Base of every error that cutline raises on purpose."""
 

@@ -9,6 +9,7 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
 from cutline.encoding import Encoding
+from cutline.errors import shown_type
 from cutline.text_encoder import TextEncoder
 
 if TYPE_CHECKING:
@@ -132,11 +133,13 @@ def token_counter_of(encoding: TokenCounter | str) -> TokenCounter:
     if isinstance(encoding, TokenCounter):
         return encoding
     hint = "use cutline.wrap(...)" if hasattr(encoding, "encode") else "use get_encoding(...)"
+    if hasattr(encoding, "_mergeable_ranks"):
+        hint = "use cutline.Encoding.from_tiktoken(...)"
     if isinstance(encoding, PathLike):
         hint = f"use cutline.load({str(encoding)!r})"
     raise TypeError(
         "encoding must be an Encoding, its name, or a wrapped tokenizer, got "
-        f"{type(encoding).__name__}: {hint}"
+        f"{shown_type(encoding)}: {hint}"
     )
 
 

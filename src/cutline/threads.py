@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, SupportsIndex, TypeVar
 
-from cutline.checks import checked_integer
+from cutline.checks import checked_integer, list_of_texts
 from cutline.errors import shown
 from cutline.kernels.base.signals import release, stop
 
@@ -43,9 +43,7 @@ def map_blocks(
         TypeError: a text is not a str; names its place. Or `texts` is one str.
         ValueError: num_threads is below 1.
     """
-    if isinstance(texts, str):
-        raise TypeError("texts must be a sequence of str, got one str: put it into a list")
-    texts = list(texts)
+    texts = list_of_texts(texts)
     length_of: Callable[[str], int] = len
     if not set(map(type, texts)) <= {str}:
         length_of = str.__len__  # slower, but what a subclass overrides does not count

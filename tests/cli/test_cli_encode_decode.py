@@ -1,6 +1,8 @@
 """`cutline encode` and `cutline decode`: ids out, the exact bytes back."""
 
 import json
+from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cutline import get_encoding
+from cutline.cli.ids import decode_ids
 from tests.cli.conftest import Invoke
 
 
@@ -67,6 +70,49 @@ def test_decode_reads_white_space_and_json_arrays(invoke: Invoke, written: str) 
 
 def test_decode_reads_an_indented_json_array(invoke: Invoke) -> None:
     assert invoke("decode", stdin=json.dumps([24912, 2375], indent=2)).stdout == "hello world"
+
+
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [
+        ("[61859, 54312", "line 1: a JSON array begins, and does not end"),
+        ("[1]\n[[2, 3],\n4\n", "line 2: a JSON array begins, and does not end"),
+        ("[1,\n2 3]", "line 2: a comma is missing in a JSON array"),
+        ("[1 [2]]", "line 1: a comma is missing in a JSON array"),
+        ("[[1] 2]", "line 1: a comma is missing in a JSON array"),
+        ("[1,\n\n2]]", "line 3: ']' ends no array"),
+        ("1]", "line 1: ']' ends no array"),
+        ("[1,,2]", "line 1: an id is missing in a JSON array"),
+        ("[,1]", "line 1: an id is missing in a JSON array"),
+        ("[1,]", "line 1: an id is missing in a JSON array"),
+    ],
+)
+def test_decode_refuses_arrays_that_are_incomplete(
+    invoke: Invoke, written: str, problem: str
+) -> None:
+    result = invoke("decode", stdin=written)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"cutline: -: {problem}")
+
+
+def taken(read: Callable[[str], object], written: str) -> bool | None:
+    """Whether an array is read; None: it is, and more follows."""
+    try:
+        read(written)
+    except ValueError as error:
+        return None if str(error).startswith("Extra data") else False
+    return True
+
+
+def test_decode_takes_the_arrays_that_json_takes() -> None:
+    """All short texts that begin with a bracket; after the first array, more may follow."""
+    encoding = get_encoding("o200k_base")
+    for length in range(7):
+        for rest in product("[],1 ", repeat=length):
+            written = "[" + "".join(rest)
+            expected = taken(json.loads, written)
+            found = taken(lambda ids: decode_ids(encoding, ids.encode()), written)
+            assert expected in (None, found), written
 
 
 def test_decode_writes_tokens_that_are_not_utf8(invoke: Invoke) -> None:

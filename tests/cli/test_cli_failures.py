@@ -1,5 +1,6 @@
 """What goes wrong is one line on stderr, and the other files are still processed."""
 
+import gzip
 import os
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import cutline
+from cutline.cli.inputs import LARGE_BYTES
 from cutline.errors import CorruptDataError
 from tests.cli.conftest import Invoke
 
@@ -44,6 +46,29 @@ def test_invalid_utf8_names_the_file_the_offset_and_the_way_out(
     [line] = result.stderr.splitlines()
     assert line.startswith(f"cutline: {path}: invalid utf-8 at byte offset 6 (byte 0xe9: ")
     assert "--errors replace" in line
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (gzip.compress(b"text"), "the file is compressed by gzip: unpack it first"),
+        (b"\x28\xb5\x2f\xfd\x04", "the file is compressed by zstd: unpack it first"),
+        (b"PK\x03\x04\x14\xff", "the file is a zip archive, as documents of Office"),
+        (b"%PDF-1.7\n%\xe2\xe3", "the file is a PDF document: extract its text first"),
+        (b"PAR1\xff", "the file is Parquet, not text"),
+        (b"abc\0\xff", "the file is binary, not text: there is a NUL in its first bytes, and 0xff"),
+    ],
+)
+@pytest.mark.parametrize("is_large", [False, True])
+def test_binary_file_is_told_what_it_is(
+    invoke: Invoke, tmp_path: Path, content: bytes, said: str, is_large: bool
+) -> None:
+    path = tmp_path / "a.bin"
+    path.write_bytes(content + b"\xff" * (LARGE_BYTES if is_large else 1))
+    result = invoke("chunk", path)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"cutline: {path}: {said}")
+    assert invoke("count", "--errors", "replace", path).exit_code == 0 or is_large
 
 
 def test_errors_replace_reads_invalid_utf8(invoke: Invoke) -> None:

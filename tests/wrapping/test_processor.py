@@ -51,6 +51,18 @@ def test_counts_and_chunks_are_those_of_the_processor(kind: str, tmp_path: Path)
     assert cutline.wrap(real, name="mine").name == "mine"
 
 
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_folder_with_nothing_but_a_model_is_wrapped(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.model").write_bytes(trained(kind))
+    (tmp_path / "tokenizer_config.json").write_text('{"model_max_length": 99}')
+    real = package.SentencePieceProcessor(model_proto=trained(kind))
+    wrapped = cutline.wrap(tmp_path)
+    assert [wrapped.encode(text) for text in TEXTS] == [real.encode(text) for text in TEXTS]
+    assert (wrapped.name, wrapped.max_tokens) == (tmp_path.name, 99)
+    with pytest.raises(FileNotFoundError, match=r"a folder without tokenizer\.json, tokenizer\.mo"):
+        cutline.wrap(tmp_path.parent)
+
+
 def test_offsets_are_code_points() -> None:
     wrapped: Any = cutline.wrap(package.SentencePieceProcessor(model_proto=trained("char")))
     text = "é日a"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 import os
+from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypedDict, cast
 
-from cutline.checks import plain_text
+from cutline.checks import list_of_texts, plain_text
 from cutline.chunking.chunk_finder import ChunkFinder
 from cutline.chunking.chunk_run import ChunkRun, each_chunk
 from cutline.chunking.chunk_stream import ChunkStream, chunk_parts, window_finder
@@ -56,7 +57,7 @@ _TEXT_LEVELS: Final = ("paragraph", "line", "sentence", "word")
 _CODE_LEVELS: Final = ("paragraph", "line", "word")
 _USUAL_FILL: Final = 0.5
 _TEXT_FILL: Final = 0.25  # keeps more paragraphs whole
-_READ_CHARACTERS: Final = 1 << 20
+_READ_BYTES: Final = 1 << 20
 
 
 class TextOptions(TypedDict, total=False):
@@ -269,9 +270,7 @@ class Chunker:
         texts where the rules are plain: without structure, stripping, and what is sent.
         Source: docs/encoding.md, "Threads".
         """
-        if isinstance(texts, str):
-            raise TypeError("texts must be a sequence of str, got one str: put it into a list")
-        texts = list(texts)
+        texts = list_of_texts(texts)
         cut_block = self._block_cutter()
         blocks = cut_into_blocks(list(accumulate(map(_length, texts))), block_size(cut_block))
         found = map_threads(partial(self._chunk_block, texts, cut_block), blocks, num_threads)
@@ -333,17 +332,19 @@ class Chunker:
 
         Raises:
             OSError: the file cannot be read.
-            UnicodeDecodeError: (a ValueError) it is not UTF-8.
+            UnicodeDecodeError: (a ValueError) it is not UTF-8; its message names the file, and the
+                byte's offset in it.
             TypeError, BudgetError, SurrogateError: as `chunk`.
         """
-        if isinstance(source, str):
+        if isinstance(source, os.PathLike):
+            return each_chunk(self._chunk_parts(_file_parts(source)))
+        if isinstance(source, str | bytes) or not isinstance(source, Iterable):
+            got = "one str" if isinstance(source, str) else type(source).__name__
             raise TypeError(
-                "source must be parts of a text or a Path, got one str: use chunk for a text, and "
+                f"source must be parts of a text or a Path, got {got}: use chunk for a text, and "
                 "Path(...) for a file"
             )
-        return each_chunk(
-            self._chunk_parts(_file_parts(source) if isinstance(source, os.PathLike) else source)
-        )
+        return each_chunk(self._chunk_parts(source))
 
     def _chunk_parts(self, parts: Iterable[str]) -> Iterator[Chunk | ChunkRun]:
         """Yield the chunks of a text that comes in parts; many at a time where that is faster."""
@@ -395,14 +396,37 @@ def _length(text: object) -> int:
     return str.__len__(text) if isinstance(text, str) else 0
 
 
+class _WrongByteError(UnicodeDecodeError):
+    """Of a file that is read in blocks: `start` is an offset in one, the message has the file's."""
+
+    message = ""
+
+    def __str__(self) -> str:
+        return self.message
+
+
 def _file_parts(path: os.PathLike[str]) -> Iterator[str]:
-    with open(path, encoding="utf-8", newline="") as file:  # noqa: PTH123 (loads pathlib)
-        try:
-            while part := file.read(_READ_CHARACTERS):
+    decoder = getincrementaldecoder("utf-8")()
+    n_bytes = 0
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123 (loads pathlib)
+        while True:
+            block = file.read(_READ_BYTES)
+            n_bytes += len(block)
+            try:
+                part = decoder.decode(block, final=not block)
+            except UnicodeDecodeError as error:
+                wrong = _WrongByteError(*error.args)
+                offset = n_bytes - len(error.object) + error.start
+                wrong.message = (
+                    f"{os.fspath(path)}: invalid utf-8 at byte offset {offset} (byte "
+                    f"{error.object[error.start]:#04x}: {error.reason}); pass parts decoded as you "
+                    "like, such as open(..., errors='replace', newline='')"
+                )
+                raise wrong from None
+            if part:
                 yield part
-        except UnicodeDecodeError as error:
-            error.add_note(f"in {os.fspath(path)!r}, which is read as UTF-8")
-            raise
+            if not block:
+                return
 
 
 def _need_first(argument: str, name: object, example: str) -> None:

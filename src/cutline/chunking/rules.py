@@ -63,10 +63,7 @@ class Rules:
         line_numbers: bool = False,
     ) -> None:
         size, overlap = checked_sizes(chunk_size, chunk_overlap)
-        if not 0 <= min_fill <= 1:
-            raise ValueError(
-                f"min_fill must be from 0 to 1, a share of chunk_size, got {shown(min_fill)}"
-            )
+        _check_share(min_fill)
         if count_text is not None and not callable(count_text):
             raise TypeError(f"count_text must be a function, got {type(count_text).__name__}")
         if template is not None:
@@ -116,6 +113,16 @@ class Rules:
     def counts_slices(self) -> bool:
         """Whether a chunk is counted as it lies in the text; a template may stand around it."""
         return not (self.strip or self.count_text is not None)
+
+
+def _check_share(min_fill: float) -> None:
+    wrong = f"min_fill must be from 0 to 1, a share of chunk_size, got {shown(min_fill)}"
+    try:
+        is_share = 0 <= min_fill <= 1
+    except TypeError:
+        raise TypeError(wrong) from None
+    if not is_share:
+        raise ValueError(wrong)
 
 
 def _check_template(template: object, count_text: CountText | None) -> None:

@@ -17,7 +17,16 @@ __all__ = ["InputError", "TextReader", "reads_text", "without_surrogates"]
 _READ_BYTES: Final = 1 << 19
 _CHARACTER_BYTES: Final = 4  # the longest in UTF-8
 _MARK_BYTES: Final = 4  # the longest byte order mark
-_PARQUET: Final = b"PAR1"
+_HEAD_BYTES: Final = 8192
+_BINARY: Final = {
+    b"PAR1": "is Parquet, not text: `cutline chunk` and `cutline count` read the texts in one of "
+    "its columns with --column NAME",
+    b"\x1f\x8b": "is compressed by gzip: unpack it first, as `gzip -dc FILE` does",
+    b"\x28\xb5\x2f\xfd": "is compressed by zstd: unpack it first, as `zstd -dc FILE` does",
+    b"PK\x03\x04": "is a zip archive, as documents of Office and EPUB are: extract its text first",
+    b"%PDF-": "is a PDF document: extract its text first, as `pdftotext` does",
+}
+"""What a file is by its first bytes, and what to do."""
 # That of UTF-32 begins with that of UTF-16.
 _MARKS: Final = {
     codecs.BOM_UTF32_LE: "utf-32",
@@ -72,7 +81,7 @@ class TextReader:
         try:
             return content.decode(self._codec_of(content[:_MARK_BYTES]), self.errors)
         except UnicodeDecodeError as error:
-            raise _wrong_bytes(error, 0, content[:_MARK_BYTES]) from error
+            raise _wrong_bytes(error, 0, content[:_HEAD_BYTES]) from error
         except UnicodeError as error:  # of other codecs: no mark where there must be one, say
             raise InputError(f"the file is not in {self.encoding}: {error}") from error
 
@@ -112,7 +121,7 @@ class TextReader:
         done, rest, head = 0, b"", b""
         with path.open("rb", buffering=0) as file:
             while read := file.read(_READ_BYTES):
-                head = head or read[:_MARK_BYTES]
+                head = head or read[:_HEAD_BYTES]
                 block = rest + read
                 n_valid = valid_bytes(block)
                 done, rest = done + n_valid, block[n_valid:]
@@ -139,12 +148,16 @@ def without_surrogates(text: str) -> str:
 
 def _wrong_bytes(error: UnicodeDecodeError, offset: int, head: bytes) -> InputError:
     """Build the error for invalid bytes at an offset of a file that begins with `head`."""
-    if head == _PARQUET:
-        return InputError(
-            "the file is Parquet, not text: `cutline chunk` and `cutline count` read the texts in "
-            "one of its columns with --column NAME"
-        )
+    for magic, what in _BINARY.items():
+        if head.startswith(magic):
+            return InputError(f"the file {what}")
     name = error.encoding
+    if name == "utf-8" and b"\0" in head:
+        return InputError(
+            "the file is binary, not text: there is a NUL in its first bytes, and "
+            f"{error.object[error.start]:#04x} at byte offset {offset + error.start}, which is not "
+            "utf-8; --input-encoding names another encoding, such as utf-16-le"
+        )
     advice = (
         "convert the file to utf-8, name its encoding, such as --input-encoding latin-1,"
         if name == "utf-8"

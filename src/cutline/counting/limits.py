@@ -6,9 +6,9 @@ They are the option `also_fits` of chunkers, cuts, `truncate`, `pack` and `verif
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
+from cutline.checks import checked_integer
 from cutline.counting.units import UNITS, Unit
 from cutline.errors import BudgetError, UnknownEncodingError, shown
 from cutline.text_encoder import TextEncoder
@@ -117,7 +117,7 @@ def _measure(key: Any, find: Callable[[Any], Any]) -> Any:
 
 def _integer(key: Any, value: Any) -> int:
     try:
-        return index(value)
+        return checked_integer(value, "it")
     except TypeError:
         raise TypeError(
             f"also_fits must have integers as values, got {shown(value)} for {key!r}"

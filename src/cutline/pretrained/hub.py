@@ -231,6 +231,7 @@ class _Model:
             reason = _said(error.__cause__ or error)
             self._why_offline = f"{self._constants.ENDPOINT} did not send it: {reason}"
         return NotCachedError(
+            f"there is no folder {self._name!r} here, and "
             f"{needed} of {self._name!r} (revision {self.revision!r}) is not in the cache "
             f"{self._constants.HF_HUB_CACHE}, and {self._why_offline}; fetch it once where "
             "there is a connection: cutline.from_pretrained does"

@@ -1,10 +1,13 @@
 """Loading a tokenizer with its own package: from a file, a folder or by a model's name."""
 
+import json
+from errno import ENOENT
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from cutline.errors import VocabularyError
+from cutline.formats.vocab_txt import VOCAB_NAME, read_vocab_txt
 from cutline.pretrained.hub import fetch, local_path
 from cutline.pretrained.side_files import ModelFacts, read_facts
 from cutline.vocabulary.names import need_hub_name
@@ -12,7 +15,7 @@ from cutline.wrapping.processor import Processor
 
 __all__ = ["Opened", "open_tokenizer"]
 
-_FILE: Final = "tokenizer.json"
+_FILES: Final = ("tokenizer.json", "tokenizer.model", VOCAB_NAME)
 _MODEL_SUFFIX: Final = ".model"
 
 
@@ -28,7 +31,7 @@ def open_tokenizer(name: str | PathLike[str]) -> Opened:
     """Load a tokenizer; see `cutline.wrap`.
 
     Raises:
-        FileNotFoundError: there is no such file, or no `tokenizer.json` in the folder.
+        FileNotFoundError: there is no such file, or none that is read in the folder.
         VocabularyError: its package cannot read it.
         UnknownEncodingError, HubError: as `cutline.from_pretrained`.
         ImportError: a package is not installed.
@@ -36,11 +39,19 @@ def open_tokenizer(name: str | PathLike[str]) -> Opened:
     path = local_path(name)
     if path is None:
         need_hub_name(str(name))
-        found = fetch(str(name), [(_FILE,)])
-        return Opened(_read(found.folder / _FILE), str(name), found.facts)
+        found = fetch(str(name), [(file,) for file in _FILES])
+        return Opened(_read(_file_in(found.folder)), str(name), found.facts)
     if path.is_dir():
-        return Opened(_read(path / _FILE), path.absolute().name, read_facts(path))
+        return Opened(_read(_file_in(path)), path.absolute().name, read_facts(path))
     return Opened(_read(path), path.stem, ModelFacts())
+
+
+def _file_in(folder: Path) -> Path:
+    """Find the file of a folder that contains its tokenizer: the most complete."""
+    for name in _FILES:
+        if (folder / name).exists():
+            return folder / name
+    raise FileNotFoundError(ENOENT, f"a folder without {', '.join(_FILES)}", str(folder))
 
 
 def _read(file: Path) -> Any:
@@ -67,6 +78,8 @@ def _read_json(file: Path) -> Any:
             f"to wrap {file} needs the package tokenizers: pip install tokenizers"
         ) from error
     file.stat()  # its own error for a missing file says little
+    if file.name.endswith(VOCAB_NAME):
+        return Tokenizer.from_str(json.dumps(read_vocab_txt(file)))
     try:
         return Tokenizer.from_file(str(file))
     except Exception as error:  # it raises no other class

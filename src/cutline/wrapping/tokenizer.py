@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.checks import checked_budget, plain_text, utf8_of
+from cutline.checks import checked_budget, list_of_texts, plain_text, utf8_of
 from cutline.chunks import Chunk
 from cutline.counting import cutting, together, truncating
 from cutline.counting.limits import AlsoFits, further_limits
@@ -51,9 +51,9 @@ def wrap(tokenizer: Any, *, name: str | None = None) -> "WrappedTokenizer":
             `transformers`, or any object whose `encode(text, add_special_tokens=False)` returns
             `ids` and `offsets`, these in code points; or a `SentencePieceProcessor`. It is
             copied, so later changes to it have no effect. Or where its package, which must be
-            installed, loads it from: the path of a `tokenizer.json` or of a folder with one, of
-            a `.model` file of sentencepiece, or the name of a model on the Hugging Face Hub, as
-            for `cutline.from_pretrained`.
+            installed, loads it from: the path of a `tokenizer.json`, of a `.model` file of
+            sentencepiece, of BERT's `vocab.txt`, or of a folder with one of these; or the name of
+            a model on the Hugging Face Hub, as for `cutline.from_pretrained`.
         name: its name; by default the `name_or_path` of transformers, the given name of a model,
             the name of the folder or file, or the type of the tokenizer's model.
 
@@ -221,9 +221,7 @@ class WrappedTokenizer:
 
     def count_batch(self, texts: Sequence[str], *, num_threads: int = 8) -> NDArray[np.int64]:
         """Count the tokens of many texts, in threads: int64, shape (texts,)."""
-        if isinstance(texts, str):
-            raise TypeError("texts must be a sequence of str, got one str: put it into a list")
-        return np.array(map_threads(self.count, texts, num_threads), dtype=np.int64)
+        return np.array(map_threads(self.count, list_of_texts(texts), num_threads), dtype=np.int64)
 
     def fits(self, text: str, max_tokens: int) -> bool:
         """Return whether a text has at most `max_tokens` tokens."""

@@ -556,7 +556,7 @@ class Spell(_Keeping):
         return self.spelled(text)[0]
 
     def spelled(self, text: str) -> tuple[str, SpelledPlaces]:
-        """Return what `apply` makes of a text, and where each character of the text begins there."""
+        """Return what `apply` makes of a text, and where each of its characters begins there."""
         places = SpelledPlaces(text, _bits_of(self.kept))
         written = spell(text, places, self.stand_ins)
         return (written, places) if written is not None else self.spelled(_without_surrogates(text))

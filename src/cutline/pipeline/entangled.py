@@ -26,9 +26,7 @@ _KNOWN_STRETCHES = 4096
 _MANY_MARKS = 32  # a bound is looked for before the ends among more are tried
 
 
-def entangled(
-    pipeline: WordPipeline, text: str
-) -> tuple[NDArray[np.int64], "EntangledParts"]:
+def entangled(pipeline: WordPipeline, text: str) -> tuple[NDArray[np.int64], "EntangledParts"]:
     """Return starts and ends in turn of the parts whose characters change one another.
 
     And what counts slices of them.

@@ -114,7 +114,7 @@ def recover_left_lengths(
     Cost: quadratic in a token's length, linear in their number.
     """
     hashed = _hash(vocabulary)
-    if guess is not None:
+    if guess is not None and bool((guess < vocabulary.lengths).all()):
         left_lengths = guess.astype(np.uint32)
         parts = build.splits(*hashed.arrays(), left_lengths)
         if not isinstance(parts, int):

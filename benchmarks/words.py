@@ -30,7 +30,7 @@ _COMPARED = 200_000  # characters
 _TRAINED_ON = 1_000_000
 _SLICES = 100_000
 
-Count = Callable[[str], int]
+Count = Callable[[str], Any]
 
 
 def train(kind: str, texts: dict[str, str], path: Path) -> None:
@@ -162,28 +162,14 @@ def compare(path: Path, text: str, rounds: int) -> None:
         print(f"    {name:11} fresh {best[0]:6.1f}  warm {best[1]:6.1f}  docs {best[2]:6.1f}{what}")
 
 
-def chunked(path: Path, text: str, rounds: int) -> list[float]:
-    """Return the speeds of a chunker in text never met, and met, and those of counts beside them.
-
-    Each state is that of an encoding of its own, which met the first half of the text; the halves'
-    order of work is the same for both. The last speed is that of an encoding's first call.
-    """
+def in_states(make: Callable[[], Count], text: str, rounds: int) -> list[float]:
+    """Return speeds: of the first call, of text never met, and of text met before."""
     half = len(text) // 2
-    best = [0.0] * 5
+    best = [0.0] * 3
     for _ in range(rounds):
-        first_call = 0.0
-        for at, over in ((0, True), (2, False)):
-            encoding = cutline.load(path)
-            chunker = cutline.TextChunker(encoding, 256)
-
-            def work(part: str) -> int:
-                return len(chunker.chunk(part)) if over else encoding.count(part)  # noqa: B023
-
-            first = speed(work, [text[:half]])
-            first_call = first_call or first
-            found = speed(work, [text[half:]]), speed(work, [text[half:]])
-            best[at : at + 2] = map(max, best[at : at + 2], found)
-        best[4] = max(best[4], first_call)
+        work = make()
+        found = [speed(work, [part]) for part in (text[:half], text[half:], text[half:])]
+        best = [*map(max, best, found)]
     return best
 
 
@@ -199,16 +185,19 @@ def own(path: Path, text: str, rounds: int) -> None:
     Tokenizer.from_file(str(path))
     other = time.process_time() - begun
     sample = text[:2_000_000]
-    fresh, warm, count_fresh, count_warm, first = chunked(path, text, rounds)
+    chunk = in_states(lambda: cutline.TextChunker(cutline.load(path), 256).chunk, text, rounds)
+    count = in_states(lambda: cutline.load(path).count, text, rounds)
+    shares = [one / other for one, other in zip(chunk, count, strict=True)]
     counter = encoding.intervals(sample)
+    counter.count(0, 1)  # builds what counts
     rng = np.random.default_rng(1)
     spans = np.sort(rng.integers(0, len(sample) + 1, size=(_SLICES, 2)), axis=1)
     begun = time.process_time()
     counter.count_many(spans)
     sliced = (time.process_time() - begun) / _SLICES
     print(
-        f"    TextChunker fresh {fresh:6.1f}  warm {warm:6.1f}  of count {fresh / count_fresh:.2f} "
-        f" {warm / count_warm:.2f}  first call {first:.1f}"
+        f"    TextChunker fresh  {chunk[1]:5.1f}  warm {chunk[2]:6.1f}  first {chunk[0]:5.1f}, of "
+        f"count  fresh {shares[1]:.2f}  warm {shares[2]:.2f}  first {shares[0]:.2f}"
     )
     print(
         f"    a slice {sliced * 1e6:.2f} us; load {loaded * 1e3:.0f} ms, "

@@ -3,6 +3,7 @@
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import cutline
@@ -21,12 +22,15 @@ from tests.vocabularies import TOY_TOKENS, random_ranks, vocabulary_of, with_byt
 def check_every_other_split(vocabulary: Vocabulary, rng: random.Random) -> None:
     right = recover_left_lengths(vocabulary)
     build_bpe_tables(vocabulary.with_left_lengths(right))
+    for guess in (right, np.zeros(len(right), dtype=np.int64), vocabulary.lengths):
+        assert recover_left_lengths(vocabulary, guess).tolist() == right.tolist()
     longer = [place for place, length in enumerate(vocabulary.lengths.tolist()) if length > 1]
     for place in rng.sample(longer, min(len(longer), 12)):
         for length in range(min(int(vocabulary.lengths[place]), 12)):
             if length != right[place]:
                 wrong = right.copy()
                 wrong[place] = length
+                assert recover_left_lengths(vocabulary, wrong).tolist() == right.tolist()
                 with pytest.raises(CorruptDataError, match="is not the last merge"):
                     build_bpe_tables(vocabulary.with_left_lengths(wrong))
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutline.kernels.base.text_table import TextTable
+from cutline.kernels.base.text_table import TextTable, count_characters
 
 
 def table_of(texts: list[bytes]) -> TextTable:
@@ -47,3 +47,16 @@ def test_all_short_texts() -> None:
     singles = [bytes([one]) for one in range(256)]
     texts = [b"", *singles, *(one + other for one in singles for other in singles)]
     check(texts, [*texts, b"abc"])
+
+
+@given(st.lists(st.text(max_size=40)))
+def test_characters_of_texts(texts: list[str]) -> None:
+    written = [text.encode(errors="surrogatepass") for text in texts]
+    lengths = np.array([*map(len, written)], dtype=np.int64)
+    assert count_characters(b"".join(written), lengths).tolist() == [*map(len, texts)]
+
+
+def test_lengths_beyond_the_texts_are_refused() -> None:
+    for lengths in ([4], [3, 1], [-1, 2]):
+        with pytest.raises(ValueError, match="beyond"):
+            count_characters(b"abc", np.array(lengths, dtype=np.int64))

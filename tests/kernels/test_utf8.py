@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutline.kernels.base.utf8 import encode_by, encode_utf8, valid_bytes
+from cutline.kernels.base.utf8 import encode_by, encode_utf8, has_surrogates, valid_bytes
 
 # A byte of each range that the rules of UTF-8 tell apart.
 EDGES = bytes.fromhex("00 7f 80 8f 90 9f a0 bf c0 c1 c2 df e0 e1 ec ed ee ef f0 f1 f3 f4 f5 ff")
@@ -151,6 +151,8 @@ def test_runs_of_every_width_at_every_distance(seed: int, vectors: bool, room: i
     place = rng.randint(0, len(text))
     broken = text[:place] + rng.choice("\ud800\udbff\udc00\udfff") + text[place:]
     assert encode_by(broken, vectors, room) is None
+    assert has_surrogates(broken)
+    assert not has_surrogates(text)
 
 
 @WAYS
@@ -159,3 +161,4 @@ def test_every_character_in_vectors(vectors: bool, room: int) -> None:
         text = "".join(map(chr, range(start, start + 0x40)))
         for some in (text, text + "\U0010ffff" + "a" * 40):
             assert encode_by(some, vectors, room) == some.encode()
+            assert not has_surrogates(some)

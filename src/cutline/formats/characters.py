@@ -93,7 +93,7 @@ def read_characters(
         whole[stand_ins.encode()] = model.ids[unknown]
         meanings[model.ids[unknown]] = unknown.encode()
         step = Unknown(_kept(known, all_ascii=False), stand_ins, fuses=model.fuse_unk)
-    parts = sorted(_inner(whole), key=lambda part: (len(part), part))
+    parts = _inner(whole)
     begun = [*singles, *((part, whole.get(part)) for part in parts)]
     _refuse_special_parts(model, fallback)
     made = _made(model)
@@ -105,7 +105,8 @@ def read_characters(
     vocabulary, several = _merging(begun, made, model, first_inner)
     runs = {one.replace(BLANK, " "): most for one, most in runs.items()}
     unmade = ~np.isin(numbers, vocabulary.ids)
-    made_ids = set(vocabulary.ids.tolist())
+    others = np.array([*fallback, *added.values()], dtype=np.int64)
+    made_ids = set(others[np.isin(others, vocabulary.ids)].tolist())
     for byte, token_id in enumerate(fallback):
         if token_id not in made_ids:
             meanings[token_id] = bytes([byte])
@@ -178,9 +179,12 @@ def _single_bytes(known: Mapping[str, int], fallback: list[int]) -> list[tuple[b
     return found
 
 
-def _inner(whole: Iterable[bytes]) -> set[bytes]:
-    """List the beginnings of characters, of two bytes and more, with the characters."""
-    return {one[:end] for one in whole for end in range(2, len(one) + 1)}
+def _inner(whole: Iterable[bytes]) -> list[bytes]:
+    """List the beginnings of characters, of two bytes and more, with the characters, by length."""
+    found: list[bytes] = []
+    for length in range(2, 5):
+        found += sorted({one[:length] for one in whole if len(one) >= length})
+    return found
 
 
 def _refuse_special_parts(model: MergeModel, fallback: list[int]) -> None:
@@ -297,7 +301,9 @@ def _merging(
     for _ in range(3):
         several = spelled.take(order)
         vocabulary = _vocabulary(begun, several, model.ids.numbers[order], model, first_inner)
-        lefts = recover_left_lengths(vocabulary)
+        likely = [len(token) - len(token[-1:]) for token, _ in begun]
+        own = spelled.lengths[model.joins.left[made[order]]]
+        lefts = recover_left_lengths(vocabulary, np.concatenate([likely, own]))
         own = lefts[len(begun) :].astype(np.int64)
         is_made = own > 0  # no text encodes to others
         order, own = order[is_made], own[is_made]

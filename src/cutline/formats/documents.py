@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cutline.errors import VocabularyError
 from cutline.formats.after_bytes import check_after_bytes
@@ -202,6 +203,13 @@ def merged(
     return vocabulary, unreachable
 
 
+def _likely_left_lengths(model: MergeModel, read: ByteTokens) -> NDArray[np.int64]:
+    """Return the lengths of the left parts of tokens by their first merges; 0: they have none."""
+    left = np.append(model.ids.texts.char_lengths[model.joins.left], 0)
+    lengths: NDArray[np.int64] = left[model.first_merges[read.places]]
+    return lengths
+
+
 def _ordered(model: MergeModel, read: ByteTokens) -> Vocabulary:
     """Make the vocabulary of tokens that are in merge order."""
     ids = model.ids.numbers[read.places]
@@ -212,7 +220,7 @@ def _ordered(model: MergeModel, read: ByteTokens) -> Vocabulary:
             tokens = map(read.tokens.bytes_of, range(len(ids)))
             Vocabulary.from_ranks(dict(zip(tokens, ids.tolist(), strict=True)))
             raise
-        lefts = recover_left_lengths(vocabulary)
+        lefts = recover_left_lengths(vocabulary, _likely_left_lengths(model, read))
         return vocabulary.with_left_lengths(lefts, are_recovered=True)
     except VocabularyError as error:
         raise VocabularyError(f"{model.source}: {error}; {WRAP_HINT}") from error

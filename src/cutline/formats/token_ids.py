@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.kernels.base.text_table import TextTable
+from cutline.kernels.base.text_table import TextTable, count_characters
 
 __all__ = ["Texts", "TokenIds", "TokenScores"]
 
@@ -66,17 +66,14 @@ class Texts:
     @cached_property
     def char_offsets(self) -> NDArray[np.int64]:
         """Where the texts begin and end in `code_points`: int64, shape (n + 1,)."""
-        begins = (np.frombuffer(self.arena, dtype=np.int8) >= -0x40).view(np.int8)
-        if len(begins) == len(self.code_points):
-            return self.offsets
-        before = np.zeros(len(begins) + 1, dtype=np.int64)
-        np.cumsum(begins, out=before[1:])
-        return before[self.offsets]
+        return _offsets(self.char_lengths)
 
     @cached_property
     def char_lengths(self) -> NDArray[np.int64]:
         """The characters of each text: int64, shape (n,)."""
-        return np.diff(self.char_offsets)
+        if self.arena.isascii():
+            return self.lengths
+        return np.asarray(count_characters(self.arena, self.lengths))
 
 
 class TokenScores(NamedTuple):

@@ -32,10 +32,10 @@ _MOST_GAP, _LEAST_GAP = 32, 8  # tokens from one start to the next
 class WordCounter(SliceCounter):
     """The same for WordPiece and Unigram, in texts without added tokens.
 
-    Cost: building encodes the text once. A count takes constant time in ordinary text: at most
-    two parts of words are encoded; linear in the slice inside a word of Unigram without joints
-    (docs/words.md, "Slices and cuts"), and where characters change one another without end.
-    Memory is about 2 bytes a character.
+    Cost: what is asked first encodes the text once; to cut all of it, by its runs. A count takes
+    constant time in ordinary text: at most two parts of words are encoded; linear in the slice
+    inside a word of Unigram without joints (docs/words.md, "Slices and cuts"), and where characters
+    change one another without end. Memory is about 2 bytes a character.
     """
 
     _pipeline: WordPipeline
@@ -94,7 +94,8 @@ class WordCounter(SliceCounter):
 
     def cut_all(self, n: int, overlap: int = 0) -> memoryview:
         """Cut the text into slices of at most n tokens; rows of start, end, tokens, is last."""
-        return self._kernel.cut_all(n, overlap)
+        kernel = self._kernel if overlap else self._kernel_for(n)
+        return kernel.cut_all(n, overlap)
 
     def cut_at_breaks(
         self,

@@ -4,9 +4,10 @@ Guarded by tests/kernels/test_text_table.py.
 """
 
 from cutline.kernels.base.late import numpy as np
+from cutline.kernels.base.memory import zeroed_numbers
 
 from cutline.kernels.base.common cimport (
-    NONE, hash_key, hash_long, int64_t, last_key, memcmp, memcpy, prefetch, same_bytes, scramble,
+    NONE, characters_in, hash_key, hash_long, int64_t, last_key, memcmp, memcpy, prefetch, same_bytes, scramble,
     uint8_t, uint32_t, uint64_t,
 )
 
@@ -129,3 +130,21 @@ cdef class TextTable:
                     )
                     prefetch(&self.slots[0] + (hashed[place % AHEAD] & self.mask))
         return found
+
+
+def count_characters(const uint8_t[::1] arena not None, const int64_t[::1] lengths not None):
+    """The characters of each of some texts in UTF-8, which follow one another: int64.
+
+    Args:
+        lengths: the bytes of each.
+    """
+    cdef Py_ssize_t text, at = 0, n = lengths.shape[0], n_bytes = arena.shape[0]
+    counts = zeroed_numbers("q", n)
+    cdef int64_t[::1] out = counts
+    for text in range(n):
+        if not 0 <= lengths[text] <= n_bytes - at:
+            raise ValueError("the lengths of texts go beyond their bytes")
+        if lengths[text] > 0:
+            out[text] = characters_in(&arena[at], lengths[text], n_bytes - at)
+        at += lengths[text]
+    return counts

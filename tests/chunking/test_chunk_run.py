@@ -56,7 +56,7 @@ def test_numbers_are_those_of_the_chunks(kind: Any, overlap: int, seed: int) -> 
 @pytest.mark.parametrize("template", [None, Template("passage: {text}")])
 def test_parts_of_a_run_are_its_chunks(template: Template | None) -> None:
     found = found_in(TextChunker(O200K, 12, template=template), ["One two. " * 99])
-    [run] = [item for item in found if isinstance(item, ChunkRun)]
+    run = next(item for item in found if isinstance(item, ChunkRun))
     chunks = [*run]
     for first, until in ((0, 1), (0, len(run)), (3, 7), (len(run) - 1, len(run)), (2, 2)):
         assert [*run.part(first, until)] == chunks[first:until]

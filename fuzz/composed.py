@@ -105,8 +105,6 @@ def check_offsets(one: Subject, text: str, rng: random.Random) -> None:
 def check_decoding(one: Subject, text: str, rng: random.Random) -> None:
     ids = one.ids(text)
     want = one.oracle.decode(ids, skip_special_tokens=False)
-    # What `tokenizers` leaves in a first token is left out here as in all others: docs/words.md.
-    first = one.oracle.id_to_token(ids[0]) if ids else ""
     added = one.oracle.get_added_tokens_decoder()
     # It decodes an added token to its normal form.
     is_changed = any(one.oracle.id_to_token(key) != added[key].content for key in {*ids} & {*added})
@@ -114,7 +112,7 @@ def check_decoding(one: Subject, text: str, rng: random.Random) -> None:
         "continuing_subword_prefix"
     )
     is_marked = one.document["model"]["type"] == "BPE" and marks  # decoded as by transformers
-    if not (is_marked or is_changed or "\ufffd" in want or first.startswith((" ", "##"))):
+    if not (is_marked or is_changed or "\ufffd" in want):
         assert one.encoding.decode(ids) == want
     stream = one.encoding.decode_stream()
     assert "".join([*map(stream.feed, ids), stream.finish()]) == one.encoding.decode(ids)

@@ -1,6 +1,10 @@
 """Which tests run by default, and where the corpora are."""
 
 import os
+import re
+from collections.abc import Generator
+from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +21,10 @@ ROOT = Path(__file__).resolve().parents[1]
 needs_sources = pytest.mark.skipif(
     not (ROOT / "src").is_dir(), reason="looks at the sources, and an installed wheel is tested"
 )
+needs_code = pytest.mark.skipif(
+    find_spec("tree_sitter_language_pack") is None, reason="needs the extra `code`"
+)
+NEEDED = re.compile(r"needs the package ([\w.-]+): pip install 'cutline\[")
 LONG = ("exhaustive", "cluster")
 CORPUS_NAMES = ("prose_en.txt", "code_python.txt", "docs_en.md", "docs_multilingual.md")
 
@@ -30,6 +38,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = chosen
+
+
+def installed(package: str) -> bool:
+    """Whether there is a package of this name, whatever it is imported as."""
+    try:
+        return bool(distribution(package))
+    except PackageNotFoundError:
+        return False
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, None, None]:
+    """Skip a test that needs an extra with a package that is not there, which Cutline says."""
+    try:
+        return (yield)
+    except ImportError as error:
+        if (missing := NEEDED.search(str(error))) and not installed(missing[1]):
+            pytest.skip(str(error))
+        raise
 
 
 def short_or_long(argument: str, short: object, long: object) -> pytest.MarkDecorator:

@@ -6,6 +6,7 @@ docs/limits.md lists the limits. Each call runs in a process that has a gigabyte
 import re
 import subprocess
 import sys
+import sysconfig
 import zlib
 from pathlib import Path
 from struct import pack
@@ -23,9 +24,11 @@ from cutline.vocabulary.vocabulary import MAX_TOKEN_COUNT
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs limits of processes")
 
 SECONDS: Final = 60  # of CPU: only what never ends takes so long
+# Without the GIL, Python takes a gigabyte of addresses at its start, which is no memory yet.
+MOST_BYTES: Final = (2 if sysconfig.get_config_var("Py_GIL_DISABLED") else 1) << 30
 CHILD: Final = """
 import resource, sys
-resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+resource.setrlimit(resource.RLIMIT_AS, ({most_bytes}, {most_bytes}))
 resource.setrlimit(resource.RLIMIT_CPU, ({seconds}, {seconds}))
 import warnings
 import cutline
@@ -44,7 +47,12 @@ SINGLE_BYTES: Final = {bytes([byte]): byte for byte in range(256)}
 def outcome(code: str, *arguments: str, given: str = "") -> str:
     """What a call ends in, to which stdin is given: an error of Cutline, or a result."""
     ran = subprocess.run(
-        [sys.executable, "-c", CHILD.format(code=code, seconds=SECONDS), *arguments],
+        [
+            sys.executable,
+            "-c",
+            CHILD.format(code=code, seconds=SECONDS, most_bytes=MOST_BYTES),
+            *arguments,
+        ],
         capture_output=True,
         check=False,
         input=given,

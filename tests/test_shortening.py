@@ -13,6 +13,7 @@ from tokenizers import Tokenizer, models
 
 import cutline
 from cutline import BudgetError, get_encoding, shorten
+from tests.conftest import needs_code
 from tests.texts import NAMED_TEXTS, SURROGATE_TEXTS
 
 ENCODING = get_encoding("o200k_base")
@@ -108,6 +109,7 @@ def test_a_log_keeps_its_errors() -> None:
     assert (short.kind, lines[1500] in short.text, lines[0] in short.text) == ("log", True, True)
 
 
+@needs_code
 def test_code_keeps_its_definitions() -> None:
     text = "".join(f"def f{number}(a):\n    b = a\n    return b\n\n\n" for number in range(9))
     short = check(text, 90, "python")
@@ -156,6 +158,7 @@ def test_any_token_counter_counts() -> None:
     assert isinstance(json.loads(short.text), list)
 
 
+@needs_code
 def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(ValueError, match="kind"):
         shorten("a", 1, kind="jsn")

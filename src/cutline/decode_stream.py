@@ -1,7 +1,7 @@
 """`DecodeStream`: incremental decoding of token ids, in whole characters."""
 
 from codecs import getincrementaldecoder, lookup_error
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 __all__ = ["DecodeStream"]
@@ -20,6 +20,8 @@ class DecodeStream:
         decode_bytes: turns ids into bytes: `Encoding.decode_bytes`.
         errors: how to handle bytes that are not UTF-8, as in `bytes.decode`.
         drops_blank: a blank at the start of a text is dropped.
+        decode_first: turns ids at the start of a text into bytes, where the first one writes
+            something else there.
 
     Raises:
         LookupError: no error handler has that name.
@@ -35,7 +37,14 @@ class DecodeStream:
     ''
     """
 
-    __slots__ = ("_at_start", "_decode_bytes", "_decoder", "_drops_blank")
+    __slots__ = (
+        "_at_start",
+        "_decode_bytes",
+        "_decode_first",
+        "_decoder",
+        "_drops_blank",
+        "_is_empty",
+    )
 
     def __init__(
         self,
@@ -43,6 +52,7 @@ class DecodeStream:
         errors: str = "replace",
         *,
         drops_blank: bool = False,
+        decode_first: Callable[[Iterable[int]], bytes] | None = None,
     ) -> None:
         if not callable(decode_bytes):
             raise TypeError(
@@ -52,7 +62,9 @@ class DecodeStream:
         lookup_error(errors)
         self._decode_bytes = decode_bytes
         self._decoder = _Utf8Decoder(errors)
+        self._decode_first = decode_first or decode_bytes
         self._drops_blank = self._at_start = drops_blank
+        self._is_empty = True
 
     def __repr__(self) -> str:
         return f"<DecodeStream: {len(self._decoder.getstate()[0])} bytes held back>"
@@ -75,9 +87,11 @@ class DecodeStream:
 
         Cost: linear in the bytes of these tokens.
         """
-        decoded = self._decode_bytes(_as_ids(tokens))
+        ids = _as_ids(tokens)
+        decoded = (self._decode_first if self._is_empty else self._decode_bytes)(ids)
         text = self._decoder.decode(decoded[self._at_start and decoded.startswith(b" ") :])
         self._at_start = self._at_start and not decoded
+        self._is_empty = self._is_empty and not len(ids)
         return text
 
     def finish(self) -> str:
@@ -98,15 +112,15 @@ class DecodeStream:
         ('', '\ufffd')
         """
         text = self._decoder.decode(b"", final=True)
-        self._at_start = self._drops_blank
+        self._at_start, self._is_empty = self._drops_blank, True
         return text
 
 
-def _as_ids(tokens: Any) -> Iterable[int]:
+def _as_ids(tokens: Any) -> Collection[int]:
     """Put a single id into a list; it is recognized by not being iterable."""
     try:
         iter(tokens)
     except TypeError:
         return [tokens]
-    ids: Iterable[int] = tokens
+    ids: Collection[int] = tokens if hasattr(tokens, "__len__") else [*tokens]
     return ids

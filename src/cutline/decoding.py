@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import partial
 from operator import length_hint
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cutline.errors import UnknownTokenError
 from cutline.kernels.encode.decode import Decoder
@@ -37,6 +37,11 @@ class Decoding:
     def _decoder(self) -> Decoder:
         """The decoder: every token's bytes by id."""
 
+    @property
+    @abstractmethod
+    def _first_decoder(self) -> Decoder | None:
+        """The decoder of the first token; None: it writes what it writes elsewhere."""
+
     def decode(self, tokens: Iterable[int], errors: str = "replace") -> str:
         """Decode token ids to text.
 
@@ -57,7 +62,7 @@ class Decoding:
         'hello world'
         """
         try:
-            found = self._decoder.text(tokens)
+            found = self._text(tokens)
         except (KeyError, OverflowError) as error:
             raise self._unknown_id(error) from None
         text = found if isinstance(found, str) else found.decode("utf-8", errors)
@@ -74,13 +79,26 @@ class Decoding:
         >>> cutline.get_encoding("gpt2").decode_bytes([31373, 995])
         b'hello world'
         """
-        joined = self._join(tokens)
+        joined = self._join(tokens, at_start=True)
         return joined.removeprefix(b" ") if self._drops_blank else joined
 
-    def _join(self, tokens: Iterable[int]) -> bytes:
-        """Return the bytes of tokens, which need not be the start of a text."""
+    def _text(self, tokens: Iterable[int]) -> str | bytes:
+        """Return the text of tokens, or their bytes if these are not valid UTF-8 together."""
+        if self._first_decoder is None:
+            return self._decoder.text(tokens)
+        ids = _sliceable(tokens)
+        first, rest = self._first_decoder.text(ids[:1]), self._decoder.text(ids[1:])
+        if isinstance(first, str) and isinstance(rest, str):
+            return first + rest
+        return self._join(ids, at_start=True)
+
+    def _join(self, tokens: Iterable[int], *, at_start: bool = False) -> bytes:
+        """Return the bytes of tokens, at the start of a text or not."""
         try:
-            return self._decoder.join(tokens)
+            if self._first_decoder is None or not at_start:
+                return self._decoder.join(tokens)
+            ids = _sliceable(tokens)
+            return self._first_decoder.join(ids[:1]) + self._decoder.join(ids[1:])
         except (KeyError, OverflowError) as error:
             raise self._unknown_id(error) from None
 
@@ -147,8 +165,12 @@ class Decoding:
         tokens = list(tokens)
         text = self.decode(tokens, errors="strict")
         starts = self._decoder.starts_of(tokens)
+        first = tokens[:1]
+        shift = len(self._join(first)) - len(self._join(first, at_start=True))
         if self._drops_blank and self._join(tokens[:8]).startswith(b" "):
-            starts = [max(start - 1, 0) for start in starts]
+            shift = 1
+        if shift:
+            starts[1:] = [max(start - shift, 0) for start in starts[1:]]
         return text, starts
 
     def decode_stream(self, errors: str = "replace") -> DecodeStream:
@@ -170,7 +192,12 @@ class Decoding:
         """
         from cutline.decode_stream import DecodeStream
 
-        return DecodeStream(self._join, errors, drops_blank=self._drops_blank)
+        return DecodeStream(
+            self._join,
+            errors,
+            drops_blank=self._drops_blank,
+            decode_first=partial(self._join, at_start=True),
+        )
 
     def _unknown_id(self, error: KeyError | OverflowError) -> UnknownTokenError:
         if isinstance(error, OverflowError):
@@ -179,3 +206,9 @@ class Decoding:
             f"token id {error.args[0]!r} is not in {self.name!r}, whose highest is "
             f"{self.max_token_value}"
         )
+
+
+def _sliceable(tokens: Iterable[int]) -> Any:
+    """Return ids of which slices can be taken."""
+    is_one = isinstance(tokens, Sequence) or hasattr(tokens, "__array__")
+    return tokens if is_one else [*tokens]

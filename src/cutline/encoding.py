@@ -840,6 +840,16 @@ class Encoding(Cutting, Decoding):
         return decoder
 
     @property
+    def _first_decoder(self) -> Decoder | None:
+        if self._is_byte_level:
+            return None
+        from cutline.tables.word_decoder import word_decoder
+
+        make = partial(word_decoder, self._spec, is_first=True)
+        decoder: Decoder = self._remember("first decoder", make)
+        return decoder
+
+    @property
     def _decoder_of_normalized(self) -> Decoder:
         """The decoder to normalized text, which differs for a model over characters."""
         if not self._over_characters:

@@ -4,12 +4,15 @@
 only here, and nothing else decides what a token counter is.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
 from cutline.chunks import Chunk
 
-__all__ = ["GrowsAtEnd", "GrowsAtStart", "SliceCounter", "TokenCounter"]
+__all__ = ["GrowsAtEnd", "GrowsAtStart", "LimitsFrom", "SliceCounter", "TokenCounter"]
+
+LimitsFrom = Callable[[int], Sequence[tuple[int, int]] | None]
+"""From the start of a slice to some limits: the most of each, and from which end on it holds."""
 
 
 class SliceCounter(Protocol):

@@ -48,6 +48,8 @@ class JsonReader:
                     string = token[0]
                 elif mark in "{[":
                     self._begin(start, is_object=mark == "{")
+        if self.levels[0]:  # the last of several records
+            self.units.append((self._starts[0], len(self._text)))
 
     def _end_element(self, end: int) -> None:
         if self._open:

@@ -164,7 +164,13 @@ def test_headings_in_lists_and_quotes_open_no_section() -> None:
 def test_what_follows_a_heading_is_one_unit_with_it(body: str) -> None:
     text = f"x\n\n# a\n\n{body}"
     assert units(text)[0] == f"# a\n\n{body}"
-    assert f"# a\n\n{body[0]}" in units(text)
+    assert (f"# a\n\n{body[0]}" in units(text)) == (body[0] != "|")  # its rows are units
+
+
+def test_rows_of_a_table_are_units_and_the_first_has_the_head() -> None:
+    head, rows = "|a|\n|-|\n|b|\n", ["|c|\n", "|d|\n"]
+    text = f"x\n\n# y\n\n{head}{rows[0]}{rows[1]}\nz\n"
+    assert units(text) == [f"# y\n\n{head}{rows[0]}{rows[1]}", head, *rows]
 
 
 def test_no_cut_of_any_level_comes_right_after_a_heading() -> None:

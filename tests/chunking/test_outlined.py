@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutline import Encoding, get_encoding
+from cutline import Encoding, Template, get_encoding
 from cutline.chunking import DataChunker, TextChunker
 from cutline.chunking.chunk_finder import ChunkFinder
 from cutline.chunking.chunk_stream import ChunkStream
@@ -77,6 +77,7 @@ def test_random_structures(many: int) -> None:
         size, boundary = rng.choice((4, 5, 9, 30, 100)), rng.choice(("grapheme", "character"))
         levels = rng.choice(((), ("line", "word"), ("paragraph", "line", "sentence", "word")))
         options: dict[str, Any] = {"min_fill": fill, "boundary": boundary, "levels": levels}
+        options["balance"] = rng.random() < 0.3
         if rng.random() < 0.6:
             options["chunk_overlap"] = rng.choice((1, size // 4, size // 2, size - 1))
         n_quick += check(rng, encoding, text, size, **options)
@@ -124,7 +125,7 @@ def test_deep_nesting(depth: int, size: int, seed: int) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"strip": True}, {"balance": True}, {"stable": True}, {"levels": ["x"]}],
+    [{"strip": True}, {"template": Template("a{text}")}, {"stable": True}, {"levels": ["x"]}],
 )
 def test_what_the_kernel_does_not_know_is_searched(options: dict[str, Any]) -> None:
     import re

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cutline import get_encoding
+from cutline import Template, get_encoding
 from cutline.chunking import TextChunker
 from cutline.chunking.chunk_finder import ChunkFinder
 from cutline.chunking.chunk_stream import ChunkStream
@@ -57,12 +57,19 @@ def some_options(rng: random.Random) -> dict[str, Any]:
         "boundary": rng.choice(("grapheme", "character")),
         "levels": rng.choice(LEVELS),
         "lines": rng.choice(("auto", "keep", "join")),
+        "balance": rng.random() < 0.2,
     }
+
+
+def some_template(rng: random.Random) -> dict[str, Any]:
+    """Nothing, or what is sent before each chunk: such that its last token goes on, or is apart."""
+    before = rng.choice((None, "query: ", "passage:", "a", "\n", "One", "e", "\u1100", "  "))
+    return {} if before is None else {"template": Template(f"{before}{{text}}")}
 
 
 def some_sizes(rng: random.Random, sizes: tuple[int, ...] = (4, 5, 9, 30, 100)) -> tuple[int, int]:
     size = rng.choice(sizes)
-    return size, rng.choice((1, 1 + size // 8, 1 + size // 4, size // 2, size - 1))
+    return size, rng.choice((0, 1, 1 + size // 8, 1 + size // 4, size // 2, size - 1))
 
 
 def found_by(finder: ChunkFinder, chunker: Any, text: str) -> Any:
@@ -104,14 +111,16 @@ def test_random_texts(many: int) -> None:
     rng = random.Random(41)
     for number in range(many):
         encoding = get_encoding(("o200k_base", "r50k_base")[number % 2])
-        options = some_options(rng) | {"stable": rng.random() < 0.2}
+        options = some_options(rng) | some_template(rng) | {"stable": rng.random() < 0.2}
         if rng.random() < 0.2:
             limit = rng.choice(("characters", "bytes", "gpt2"))
             options["also_fits"] = {limit: rng.choice((9, 30, 100))}
-        chunker = TextChunker(encoding, *some_sizes(rng), **options)
+        sizes = some_sizes(rng)
+        chunker = TextChunker(encoding, *sizes, **options)
         text = some_text(rng)
         check(chunker, text)
-        if number % 5 == 0 and "also_fits" not in options:
+        has_room = sizes[0] > 9 or "template" not in options
+        if number % 5 == 0 and "also_fits" not in options and has_room:
             check_parts(rng, chunker, text)
 
 
@@ -130,7 +139,8 @@ def test_random_vocabularies(many: int) -> None:
     for number in range(many):
         encoding = encoding_of(random_ranks(rng, b"ab .\n"), SCANS[number % len(SCANS)])
         text = "".join(rng.choice("aab .  \n") for _ in range(rng.randint(0, 400)))
-        check(TextChunker(encoding, *some_sizes(rng), **some_options(rng)), text)
+        options = some_options(rng) | some_template(rng)
+        check(TextChunker(encoding, *some_sizes(rng), **options), text)
 
 
 @pytest.mark.parametrize("name", NAMED_TEXTS)

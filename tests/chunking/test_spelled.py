@@ -11,7 +11,7 @@ from cutline.chunking.chunk_stream import ChunkStream
 from cutline.pipeline.spelled import SpelledCounter
 from tests.conftest import short_or_long
 from tests.pipeline.characters import BLANK, CONFIGURATIONS, make_document
-from tests.words.test_overlaps import check_breaks, outcome
+from tests.words.test_overlaps import check_breaks, check_tokens, outcome
 
 pytest.importorskip("tokenizers", reason="trains the models")
 
@@ -44,6 +44,7 @@ def test_chunks_are_those_found_by_counting(name: str, n_texts: int, tmp_path: P
         text = "".join(rng.choices(parts, k=rng.randint(0, 40)))
         n_spelled += isinstance(encoding.intervals(text), SpelledCounter)
         n_quick += check_breaks(rng, encoding, text)
+        check_tokens(rng, encoding, text)
     assert n_quick >= n_spelled / 4
 
 

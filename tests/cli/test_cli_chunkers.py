@@ -11,6 +11,7 @@ from cutline.chunking import Chunker, TextChunker, TokenChunker
 from tests.chunking.contract import json_row
 from tests.chunking.hostile import SHAPES
 from tests.cli.conftest import Command, Invoke, rows_of
+from tests.conftest import needs_code
 
 TEXT = (
     "The first paragraph has a sentence. And it has another one, which is longer.\n\n"
@@ -49,6 +50,7 @@ def test_rows_are_what_the_chunker_makes(invoke: Invoke, options: str, chunker: 
     assert rows_of(result.stdout_bytes) == [json_row(chunk, "-") for chunk in chunker.chunk(TEXT)]
 
 
+@needs_code
 def test_auto_goes_by_the_ending_of_the_name(invoke: Invoke, tmp_path: Path) -> None:
     source = "import a\n\n\ndef one():\n    return 1\n\n\ndef two():\n    return 2\n"
     (tmp_path / "a.py").write_text(source)
@@ -69,6 +71,7 @@ def test_auto_goes_by_the_ending_of_the_name(invoke: Invoke, tmp_path: Path) -> 
     assert ("Title", "Part") in headings
 
 
+@needs_code
 def test_language_is_that_of_the_name_and_must_be_known(invoke: Invoke, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
     (tmp_path / "b.unknown").write_text("x = 1\n")
@@ -82,6 +85,7 @@ def test_language_is_that_of_the_name_and_must_be_known(invoke: Invoke, tmp_path
     assert [row["text"] for row in rows_of(result.stdout_bytes)] == ["x = 1\n"]
 
 
+@needs_code
 def test_unknown_language_ends_the_run_at_once(invoke: Invoke, tmp_path: Path) -> None:
     result = invoke("chunk", "--by", "code", "--language", "nonsense", tmp_path / "missing")
     assert (result.exit_code, result.stdout) == (1, "")
@@ -110,6 +114,7 @@ def test_options_that_contradict_each_other_are_wrong_usage(
         assert message in result.stderr
 
 
+@needs_code
 def test_a_file_that_crashes_its_parser_is_cut_at_lines_and_the_others_go_on(
     command: Command, tmp_path: Path
 ) -> None:
@@ -128,6 +133,7 @@ def test_a_file_that_crashes_its_parser_is_cut_at_lines_and_the_others_go_on(
         assert line.startswith(f"cutline: {tmp_path / 'a.yaml'}: cut at lines: its parser crashed")
 
 
+@needs_code
 @pytest.mark.parametrize("module", ["tree_sitter_language_pack", "pyromark"])
 def test_without_an_extra_auto_cuts_text_with_a_note(
     invoke: Invoke, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

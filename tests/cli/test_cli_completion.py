@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests.conftest import needs_code
+
 
 def completed(words: str) -> list[str]:
     """What bash's script asks for, in a process of its own, as it does."""
@@ -27,7 +29,7 @@ def completed(words: str) -> list[str]:
         ("cutline count -e o200", ["o200k_base", "o200k_harmony"]),
         ("cutline chunk --encoding r50", ["r50k_base"]),
         ("cutline chunk --model gpt-4o", ["gpt-4o"]),
-        ("cutline chunk --by code --language pyt", ["python"]),
+        pytest.param("cutline chunk --by code --language pyt", ["python"], marks=needs_code),
         ("cutline view --by ma", ["markdown"]),
         ("cutline ver", ["verify"]),
         ("cutline chunk --no-", ["--no-ignore"]),

@@ -8,6 +8,7 @@ import tiktoken
 
 import cutline
 from tests.cli.conftest import Invoke
+from tests.conftest import needs_code
 
 
 def test_count_is_the_number_of_tokens(
@@ -50,6 +51,7 @@ def test_encoding_and_model_choose_the_encoding(invoke: Invoke, options: str) ->
     assert invoke("count", *options.split(), stdin=text).stdout == f"{expected}\n"
 
 
+@needs_code
 def test_languages_lists_every_language_with_its_names(invoke: Invoke) -> None:
     rows = [line.split() for line in invoke("languages").stdout.splitlines()]
     assert rows[0][:2] == ["text", "*.log"]

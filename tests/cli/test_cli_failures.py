@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 import cutline
@@ -84,7 +85,7 @@ def test_error_that_belongs_to_no_file_is_one_line(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="file names are text on Windows")
-def test_file_name_that_is_not_utf8_is_shown_with_replacements(
+def test_file_name_that_is_not_utf8_is_shown_with_replacements_and_found_again(
     invoke: Invoke, tmp_path: Path
 ) -> None:
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
@@ -94,7 +95,16 @@ def test_file_name_that_is_not_utf8_is_shown_with_replacements(
         pytest.skip("the file system takes no such names")
     shown = f"{tmp_path}/caf\N{REPLACEMENT CHARACTER}"
     assert invoke("count", path).stdout == f"1  {shown}\n"
-    assert f'"file": "{shown}"'.encode() in invoke("chunk", path).stdout_bytes
+    chunks = invoke("chunk", "--prefix", "x", path).stdout_bytes
+    assert chunks.startswith(f'{{"file": "{tmp_path}/caf\\udce9", '.encode())
+    (tmp_path / "chunks.jsonl").write_bytes(chunks)
+    verified = invoke("verify", "--chunk-size", "9", "--prefix", "x", tmp_path / "chunks.jsonl")
+    assert verified.stdout.startswith(f"{shown}: 1 chunk of 5 characters: all exact")
+    for options in (["--chunk-size", "9"], ["--sizes", "9,4"]):
+        target = tmp_path / "chunks.parquet"
+        invoke("chunk", *options, "--format", "parquet", "-o", target, path)
+        assert pq.read_table(target)["file"][0].as_py() == shown
+    assert f"<title>{shown}" in invoke("view", "--format", "html", path).stdout
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,10 @@ import pytest
 
 from tests.cli.conftest import names_in
 from tests.cli.folder import log_lines, make_folder
-from tests.conftest import exhaustive
+from tests.conftest import exhaustive, needs_code
 
 pq = pytest.importorskip("pyarrow.parquet")
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs POSIX processes")
+pytestmark = [needs_code, pytest.mark.skipif(os.name == "nt", reason="needs POSIX processes")]
 
 MOST_MEGABYTES = 300
 CHUNK = [sys.executable, "-m", "cutline", "chunk", "--chunk-size", "256"]

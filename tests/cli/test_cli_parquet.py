@@ -40,7 +40,7 @@ def test_rows_are_those_of_the_json_lines(
 def test_headings_and_metadata_are_those_of_the_json_lines(invoke: Invoke) -> None:
     text = (
         "# Ä\n\n## 名前\n\n| a |\n|---|\n| b |\n\n# \n\n"
-        + "one two three. " * 40
+        + "one two three. " * 41
         + "\n\n### ñ\n\nx"
     )
     options = ["--by", "markdown", "--chunk-size", "12"]

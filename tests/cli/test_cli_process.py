@@ -1,6 +1,7 @@
 """The command as a process: pipes, signals, terminals."""
 
 import importlib.metadata
+import json
 import os
 import signal
 import subprocess
@@ -97,6 +98,7 @@ def test_interrupted_run_exits_with_its_code_and_leaves_no_file(
 
 
 NEEDS_FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+UNBUFFERED = os.environ | {"PYTHONUNBUFFERED": "1"}
 WRITING = ["count", "encode", "chunk --chunk-size 8", "truncate --max-tokens 9", "encodings"]
 
 
@@ -123,6 +125,151 @@ def test_pipe_that_nobody_reads_ends_any_command_silently(command: Command, line
     finally:
         os.close(writer)
     assert (result.returncode, result.stderr) == (128 + signal.SIGPIPE, b"")
+
+
+LARGE = b"Wood glue sets in half an hour.\n" * 9000
+WRITING_MUCH = ["encode", "chunk --chunk-size 64", "pack --max-tokens 999999", "view"]
+
+
+@POSIX_ONLY
+@pytest.mark.parametrize("line", WRITING_MUCH)
+def test_unbuffered_output_that_does_not_fit_a_disk_is_reported(tmp_path: Path, line: str) -> None:
+    target = tmp_path / "out"
+    script = 'ulimit -f 100; exec "$@" >"$0"'
+    result = subprocess.run(
+        ["sh", "-c", script, target, *PROGRAM, *line.split()],
+        input=LARGE,
+        capture_output=True,
+        timeout=DEADLINE_SECONDS,
+        check=False,
+        env=UNBUFFERED,
+    )
+    assert result.returncode == 1
+    assert result.stderr == b"cutline: standard output: file too large\n"
+
+
+@POSIX_ONLY
+@pytest.mark.parametrize("line", [*WRITING_MUCH, "chunk --help"])
+def test_unbuffered_output_whose_reader_leaves_ends_the_run_silently(line: str) -> None:
+    with subprocess.Popen(
+        [*PROGRAM, *line.split()],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=UNBUFFERED,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        is_help = line.endswith("help")
+        if is_help:
+            process.stdout.close()
+        else:
+            process.stdin.write(LARGE)
+            process.stdin.close()
+            assert len(os.read(process.stdout.fileno(), 5)) == 5
+            process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+        assert process.wait(DEADLINE_SECONDS) == 128 + signal.SIGPIPE
+
+
+def not_blocking(end: int) -> int:
+    os.set_blocking(end, False)
+    return end
+
+
+@POSIX_ONLY
+@pytest.mark.parametrize(
+    ("line", "environment"),
+    [
+        *((line, os.environ) for line in [*WRITING_MUCH, "count", "messages"]),
+        *((line, UNBUFFERED) for line in WRITING_MUCH[:2]),
+    ],
+)
+def test_standard_streams_that_do_not_block_lose_nothing(
+    command: Command, line: str, environment: dict[str, str]
+) -> None:
+    content = LARGE
+    if line == "messages":
+        content = json.dumps([{"role": "user", "content": "hello " * 40_000}]).encode()
+    expected = command(*line.split(), input=content).stdout
+    given, feeder = os.pipe()
+    reader, taken = os.pipe()
+    with subprocess.Popen(
+        [*PROGRAM, *line.split()],
+        stdin=not_blocking(given),
+        stdout=not_blocking(taken),
+        stderr=subprocess.PIPE,
+        env=environment,
+    ) as process:
+        os.close(given)
+        os.close(taken)
+        time.sleep(0.2)  # there is nothing to read at first
+        with os.fdopen(feeder, "wb") as sink:  # waits when the pipe is full
+            sink.write(content)
+        time.sleep(0.2)  # and nobody reads the output at first
+        with os.fdopen(reader, "rb") as source:
+            found = source.read()
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+    assert (process.returncode, found) == (0, expected)
+
+
+@POSIX_ONLY
+@pytest.mark.parametrize("environment", [os.environ, UNBUFFERED], ids=["buffered", "unbuffered"])
+def test_run_that_is_stopped_while_it_writes_loses_nothing(
+    command: Command, environment: dict[str, str]
+) -> None:
+    expected = command("encode", input=LARGE).stdout
+    with subprocess.Popen(
+        [*PROGRAM, "encode"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(LARGE)
+        process.stdin.close()
+        found = os.read(process.stdout.fileno(), 1000)
+        for _ in range(3):
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(0.05)
+            process.send_signal(signal.SIGCONT)
+            time.sleep(0.05)
+        found += process.stdout.read()
+    assert (process.returncode, found) == (0, expected)
+
+
+@POSIX_ONLY
+def test_rows_on_standard_input_that_does_not_block_are_all_read(command: Command) -> None:
+    given, feeder = os.pipe()
+    with subprocess.Popen(
+        [*PROGRAM, "count", "--column", "text"], stdin=not_blocking(given), stdout=subprocess.PIPE
+    ) as process:
+        os.close(given)
+        with os.fdopen(feeder, "wb") as sink:
+            for _ in range(3):
+                time.sleep(0.2)
+                sink.write(b'{"text": "hello"}\n' * 100)
+                sink.flush()
+        assert process.stdout is not None
+        assert process.stdout.read() == b"300\n"
+
+
+@POSIX_ONLY
+@pytest.mark.parametrize("module", ["click", "cutline.cli.failure", "cutline.cli.counts"])
+def test_interrupt_while_modules_are_imported_is_no_traceback(module: str) -> None:
+    script = (
+        "import runpy, sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {module!r}: raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "sys.argv = ['cutline', 'count']\n"
+        "runpy.run_module('cutline', run_name='__main__')\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, timeout=DEADLINE_SECONDS, check=False
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (130, b"", b"")
 
 
 @NEEDS_FULL

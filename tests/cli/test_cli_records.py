@@ -71,6 +71,55 @@ def test_each_row_is_a_document_with_its_columns(
     ]
 
 
+SURROGATES = b"""{"text": "a", "by": {"name": "\\ud83d"}}
+{"text": "b \\udcff"}
+{"text": "c", "\\udcff": 1}
+"""
+
+
+@pytest.mark.parametrize("errors", ["strict", "replace"])
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_lone_surrogates_fail_a_text_but_not_the_other_columns(
+    invoke: Invoke, tmp_path: Path, errors: str, form: str
+) -> None:
+    path, target = tmp_path / "a.jsonl", tmp_path / "out.parquet"
+    path.write_bytes(SURROGATES)
+    result = (
+        invoke(
+            "chunk", "--column", "text", "--errors", errors, "--format", form, "-o", target, path
+        )
+        if form == "parquet"
+        else invoke("chunk", "--column", "text", "--errors", errors, path)
+    )
+    rows = (
+        [
+            row | {"metadata": json.loads(row["metadata"])}
+            for row in pq.read_table(target).to_pylist()
+        ]
+        if form == "parquet"
+        else rows_of(result.stdout_bytes)
+    )
+    texts = ["a", "c"] if errors == "strict" else ["a", "b \ufffd", "c"]
+    assert [row["text"] for row in rows] == texts
+    assert rows[0]["metadata"]["record"] == {"by": {"name": "\ud83d"}}
+    assert rows[-1]["metadata"]["record"] == {"\udcff": 1}
+    assert result.exit_code == (1 if errors == "strict" else 0)
+    assert ("line 2: the text has a lone surrogate" in result.stderr) == (errors == "strict")
+
+
+def test_lone_surrogates_in_other_commands(invoke: Invoke) -> None:
+    column = ["--column", "text"]
+    packed = invoke("pack", "--max-tokens", "9", *column, stdin=SURROGATES)
+    assert (packed.exit_code, packed.stdout) == (1, "a\n\nc")
+    assert "-, line 2: the text has a lone surrogate" in packed.stderr
+    packed = invoke("pack", "-n", "9", "--errors", "replace", *column, stdin=SURROGATES)
+    assert (packed.exit_code, packed.stdout) == (0, "a\n\nb \ufffd\n\nc")
+    texts = invoke("chunk", "--format", "text", *column, stdin=SURROGATES)
+    assert (texts.exit_code, texts.stdout) == (1, "a\n\f\nc")
+    expected = cutline.get_encoding("o200k_base").count("b \udcff") + 2
+    assert invoke("count", *column, stdin=SURROGATES).stdout == f"{expected}\n"
+
+
 @pytest.mark.parametrize("jobs", ["1", "3"])
 def test_counts_are_those_of_the_texts(
     invoke: Invoke, source: tuple[str, bytes], jobs: str
@@ -99,7 +148,7 @@ def test_rows_that_fail_are_named_and_the_others_go_on(invoke: Invoke, tmp_path:
         assert [row["metadata"]["row"] for row in rows] == [1, 10]
         lines = result.stderr.splitlines()
         places = [line.removeprefix(f"cutline: {path}, line ")[:2] for line in lines[:-1]]
-        assert sorted(places) == ["2:", "3:", "4:", "5:", "8:"]
+        assert sorted(places) == ["2:", "3:", "4:", "5:", "6:"]
         assert lines[-1] == f"cutline: {path}: 1 more of its lines failed"
 
 

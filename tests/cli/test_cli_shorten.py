@@ -9,6 +9,7 @@ import tiktoken
 
 from cutline import shorten
 from tests.cli.conftest import Invoke
+from tests.conftest import needs_code
 
 LOG = "".join(f"2026-11-23 10:00:{n % 60:02} INFO step {n}\n" for n in range(300))
 PROGRAM = "".join(f"def f{n}(a):\n    b = a\n    return b\n\n\n" for n in range(30))
@@ -64,6 +65,7 @@ def test_standard_input_and_a_kind(invoke: Invoke) -> None:
         assert shown == shorten(LOG, 50, kind=kind, marker="~").text
 
 
+@needs_code
 def test_what_cannot_be_done_is_said(invoke: Invoke, folder: Path) -> None:
     wrong = invoke("shorten", "-n", "50", "--kind", "jsno", stdin=LOG)
     assert wrong.exit_code == 2

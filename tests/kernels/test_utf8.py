@@ -132,30 +132,33 @@ WIDTHS = [
 ]
 
 
-@pytest.mark.parametrize("vectors", [True, False])
+WAYS = pytest.mark.parametrize(("vectors", "room"), [(True, 32), (True, 8), (False, 32)])
+
+
+@WAYS
 @pytest.mark.parametrize("seed", range(300))
-def test_runs_of_every_width_at_every_distance(seed: int, vectors: bool) -> None:
+def test_runs_of_every_width_at_every_distance(seed: int, vectors: bool, room: int) -> None:
     rng = random.Random(seed)
     widths = rng.sample(WIDTHS, rng.randint(1, 4))
     text = ""
     for _ in range(rng.randint(0, 40)):
         width = rng.choice(widths)
         text += "".join(rng.choice(width) for _ in range(rng.choice([1, 1, 2, 5, 8, 40])))
-    assert encode_by(text, vectors) == text.encode()
-    assert encode_by(text.encode().decode("latin-1"), vectors) == (
+    assert encode_by(text, vectors, room) == text.encode()
+    assert encode_by(text.encode().decode("latin-1"), vectors, room) == (
         text.encode().decode("latin-1").encode()
     )
     place = rng.randint(0, len(text))
     broken = text[:place] + rng.choice("\ud800\udbff\udc00\udfff") + text[place:]
-    assert encode_by(broken, vectors) is None
+    assert encode_by(broken, vectors, room) is None
     assert has_surrogates(broken)
     assert not has_surrogates(text)
 
 
-@pytest.mark.parametrize("vectors", [True, False])
-def test_every_character_in_vectors(vectors: bool) -> None:
+@WAYS
+def test_every_character_in_vectors(vectors: bool, room: int) -> None:
     for start in (*range(0, 0xD800, 0x40), *range(0xE000, 0x11000, 0x40)):
         text = "".join(map(chr, range(start, start + 0x40)))
         for some in (text, text + "\U0010ffff" + "a" * 40):
-            assert encode_by(some, vectors) == some.encode()
+            assert encode_by(some, vectors, room) == some.encode()
             assert not has_surrogates(some)

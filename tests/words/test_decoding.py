@@ -1,8 +1,10 @@
 """Decoded tokens of words, against `tokenizers`: with added tokens between, and one by one."""
 
 import random
+from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 
 import cutline
@@ -39,11 +41,36 @@ def test_tokens_are_joined_as_tokenizers_joins_them(kind: str, decoder: str) -> 
         text = "[CLS]" + rng.choice((" ", "=.")).join(words) + "[SEP]" * rng.randint(0, 2)
         text = text[rng.choice((0, 5)) :]
         ids = oracle.encode(text, add_special_tokens=False).ids
+        ids = ids[rng.choice((0, 0, 1, 2)) :]
         expected = oracle.decode(ids, skip_special_tokens=False)
-        if oracle.id_to_token(ids[0]).startswith("##"):
-            continue  # see docs/words.md
         assert encoding.decode(ids) == expected
         assert encoding.decode_bytes(ids).decode() == expected
         assert encoding.decode_with_offsets(ids)[0] == expected
         stream = encoding.decode_stream()
         assert "".join([*map(stream.feed, ids), stream.finish()]) == expected
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_the_first_token_writes_what_it_writes_there(decoder: str) -> None:
+    """Any token of a vocabulary may be the first one, as where a slice of ids is decoded."""
+    texts = ["[UNK]", "a", "##a", "##.", ".", "'s", "##n't", "##", "\u2581", "\u2581\u2581"]
+    texts += ["\u2581a\u2581b", "a\u2581", "## a", " ", "do not"]
+    oracle = tokenizers.Tokenizer(
+        tokenizers.models.WordPiece({text: at for at, text in enumerate(texts)}, unk_token="[UNK]")
+    )
+    oracle.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    if (chosen := DECODERS[decoder]()) is not None:
+        oracle.decoder = chosen
+    encoding = cutline.Encoding.from_tokenizers(oracle)
+    for ids in product(range(len(texts)), repeat=2):
+        expected = oracle.decode([*ids], skip_special_tokens=False)
+        assert encoding.decode(ids) == expected
+        assert encoding.decode(iter(ids)) == expected
+        assert encoding.decode_bytes(np.array(ids)).decode() == expected
+        text, starts = encoding.decode_with_offsets(ids)
+        first = oracle.decode([ids[0]], skip_special_tokens=False)
+        assert (text, starts) == (expected, [0, len(first)])
+        stream = encoding.decode_stream()
+        for _ in range(2):
+            assert stream.feed([]) + "".join([*map(stream.feed, ids), stream.finish()]) == expected
+    assert encoding.decode([]) == encoding.decode(iter(())) == ""

@@ -1,6 +1,7 @@
 """Cuts of models that encode words, by kernels, compared with those found by counting slices."""
 
 import random
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +37,13 @@ def outcome(cut: Any, *arguments: Any, **options: Any) -> Any:
 def check_breaks(rng: random.Random, encoding: cutline.Encoding, text: str) -> bool:
     """Compare; return whether a kernel found chunks."""
     size = rng.choice((6, 12, 40))
+    before = rng.choice((None,) * 6 + ("query: ", "a", "e", "=", "[c]", "\u1100", "\n"))
     chunker = TextChunker(
         encoding, size, rng.choice((0, 1, size // 4, size // 2, size - 1)),
         levels=rng.choice(LEVELS), lines=rng.choice(("auto", "keep", "join")),
         min_fill=rng.choice((0.0, 0.25, 0.6, 1.0)), boundary=rng.choice(("grapheme", "character")),
+        balance=rng.random() < 0.2,
+        template=None if before is None else cutline.Template(f"{before}{{text}}"),
     )  # fmt: skip
     found, is_quick = [], False
     for is_slow in (False, True):
@@ -54,12 +58,20 @@ def check_breaks(rng: random.Random, encoding: cutline.Encoding, text: str) -> b
     return is_quick
 
 
+class OnlyCounts:
+    """A counter of slices of which no kernel cuts many at a time."""
+
+    def __init__(self, encoding: cutline.Encoding, text: str) -> None:
+        counter = encoding.intervals(text)
+        self.count, self.split_at = counter.count, counter.split_at
+
+
 def check_tokens(rng: random.Random, encoding: cutline.Encoding, text: str) -> None:
     size = rng.choice((2, 5, 12, 40))
-    overlap = rng.choice((1, size // 2, size - 1))
+    overlap = rng.choice((0, 1, size // 2, size - 1))
     found = outcome(encoding.split, text, size, overlap)
-    least = encoding._most_tokens_of_a_character
-    slow = outcome(split_by_counting, encoding.intervals, text, size, overlap, least)
+    least, counts = encoding._most_tokens_of_a_character, partial(OnlyCounts, encoding)
+    slow = outcome(split_by_counting, counts, text, size, overlap, least)
     assert found == slow, ascii(text)
 
 
@@ -68,7 +80,7 @@ def test_random_models(kind: str, name: str, tmp_path: Path) -> None:
     rng = random.Random(f"{kind}{name}")
     _, encoding = both(kind, name, rng, tmp_path)
     n_quick = 0
-    for _ in range(25):
+    for _ in range(40):
         text = some_text(rng)
         n_quick += check_breaks(rng, encoding, text)
         check_tokens(rng, encoding, text)

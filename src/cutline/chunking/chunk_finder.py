@@ -95,26 +95,25 @@ class ChunkFinder:
     ) -> None:
         """Make what finds many chunks at once, if the rules and the counter are such."""
         sending, others, outline = self._sending, self._others, self._outline
-        is_plain = rules.keeps_ends and outline is PLAIN
+        is_plain = rules.counts_slices and outline is PLAIN
         if rules.chunk_overlap:
-            is_plain = is_plain and sending is None and all(map(is_known, rules.overlap_levels))
+            is_plain = is_plain and all(map(is_known, rules.overlap_levels))
         is_plain = is_plain and (sending is None or sending.is_before)
+        is_alone = not (others or rules.stable)
         if is_plain and isinstance(counter, IntervalCounter) and _are_indexed(others):
-            self._begin_sending(0, 0)  # the same for all chunks
             self._plain = PlainFinder(text, counter, others, rules, offset, end_name, sending)
+        elif is_plain and is_alone and isinstance(counter, CutsAtBreaks):
+            self._plain = PlainFinder(text, counter, (), rules, offset, end_name, sending)
         elif (
-            is_plain
-            and not (others or rules.stable or sending)
-            and isinstance(counter, CutsAtBreaks)
-        ):
-            self._plain = PlainFinder(text, counter, (), rules, offset, end_name)
-        elif (
-            rules.is_plain
-            and not (others or rules.stable)
+            rules.counts_slices
+            and is_alone
+            and sending is None
             and isinstance(counter, IntervalCounter)
             and all(map(is_known, rules.levels))
         ):
             self._plain = PlainFinder(text, counter, (), rules, offset, end_name, outline=outline)
+        if self._plain is not None:
+            self._begin_sending(0, 0)  # the same for all chunks
 
     def _obey(self, rules: Rules) -> None:
         """Make what counts by some rules; of the first ones only the chunk size may change."""
@@ -159,6 +158,10 @@ class ChunkFinder:
     def outline(self) -> Outline:
         """The structure of the text."""
         return self._outline
+
+    def own_count(self, start: int, end: int) -> int:
+        """Count the tokens of a slice, in the first tokenizer and without a template."""
+        return self._own.count(start, end)
 
     def next_chunks(self, start: int, floor: int, until: int, index: int) -> ChunkRun | None:
         """Find the chunks that `next_cut` would find, up to the first that needs a search."""

@@ -100,6 +100,17 @@ class ChunkRun:
         """Names of the boundaries at the ends."""
         return [self._names[place] for place in self._rows[3::4].tolist()]
 
+    def cuts(self, first: int) -> Iterator[tuple[int, int, int, str, int]]:
+        """Yield start, end, tokens, boundary of each chunk from a place on, and where it adds text.
+
+        Offsets are those of the run's own text.
+        """
+        fresh = self._floor if not first else self._rows[4 * first - 3]
+        for at in range(4 * first, len(self._rows), 4):
+            start, end, tokens, name = self._rows[at : at + 4]
+            yield start, end, tokens, self._names[name], fresh
+            fresh = end
+
     def utf8(self) -> tuple[bytes, memoryview]:
         """Return the texts as UTF-8, one after another, and where each ends there."""
         return chunk_texts(self._text, self._rows)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from cutline.checks import plain_text, utf8_of
 from cutline.chunking.chunk_finder import ChunkFinder, Cut
 from cutline.chunking.chunk_run import ChunkRun, each_chunk
+from cutline.chunking.decided import decided_until, least_window
 from cutline.chunking.levels import LOOK_AHEAD
 from cutline.chunking.line_numbers import LineNumbers
 from cutline.chunking.rules import Rules
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["ChunkStream", "chunk_parts", "window_finder"]
 
 WINDOW_CHARACTERS = 1 << 19  # fit a cache
+_SHARE = 8  # of a text that has come, a chunk waits for no more than this part
 
 
 class ChunkStream:
@@ -35,15 +37,13 @@ class ChunkStream:
         self._index = index
         self._start = start  # of the last chunk
         self._floor = start  # its end
-        self._held: list[
-            tuple[int, Cut]
-        ] = []  # for `balance`: the last two cuts, with their floors
+        self._held: list[Cut] = []  # for `balance`: the last two
 
     @property
     def needed_from(self) -> int:
         """Text before this offset is no longer needed."""
         if self._held:
-            return min(self._held[0][0], self._held[0][1].start)
+            return min(self._held[0].fresh, self._held[0].start)
         return self._start if self._rules.chunk_overlap else self._floor
 
     def chunks(self, finder: ChunkFinder, base: int, until: int, *, final: bool) -> Iterator[Chunk]:
@@ -63,35 +63,51 @@ class ChunkStream:
         """
         while True:
             start, floor = self._start - base, self._floor - base
-            if run := finder.next_chunks(start, floor, until - base, self._index):
-                self._index += len(run)
+            index = self._index + len(self._held)
+            if run := finder.next_chunks(start, floor, until - base, index):
                 self._start, self._floor = run.last
-                if run.outline is None:
-                    yield run
-                else:
-                    yield from run
+                yield from self._taken(finder, run, base)
                 continue
             floor = base + finder.skip_space(self._floor - base)
             if floor >= until:
                 break
-            index = self._index + len(self._held)
             cut = finder.next_cut(self._start - base, floor - base, index)
             self._start, self._floor = base + cut.start, base + cut.end
-            if not self._rules.balance:
+            if self._rules.balance:
+                yield from self._hold(finder, cut, base)
+            else:
                 yield self._numbered(finder, cut)
-                continue
-            self._held.append((floor, _moved(cut, base)))
-            if len(self._held) > 2:
-                yield self._numbered(finder, _moved(self._held.pop(0)[1], -base))
         if not final:
             self._floor = floor
         elif self._held:
-            cuts = [_moved(cut, -base) for _, cut in self._held]
+            cuts = [_moved(cut, -base) for cut in self._held]
             if len(cuts) == 2:
                 first, last = cuts
-                cuts = [*finder.evened(self._held[0][0] - base, first, last, self._index)]
+                cuts = [*finder.evened(first.fresh, first, last, self._index)]
             for cut in cuts:
                 yield self._numbered(finder, cut)
+
+    def _taken(self, finder: ChunkFinder, run: ChunkRun, base: int) -> Iterator[Chunk | ChunkRun]:
+        """Yield the chunks of a run; with `balance`, the last two are held back."""
+        n_sure = max(len(run) - 2, 0) if self._rules.balance else len(run)
+        if n_sure:
+            for cut in self._held:
+                yield self._numbered(finder, _moved(cut, -base))
+            self._held = []
+            self._index += n_sure
+            sure = run if n_sure == len(run) else run.part(0, n_sure)
+            if run.outline is None:
+                yield sure
+            else:
+                yield from sure
+        for row in run.cuts(n_sure):
+            yield from self._hold(finder, Cut(*row), base)
+
+    def _hold(self, finder: ChunkFinder, cut: Cut, base: int) -> Iterator[Chunk]:
+        """Hold a chunk back; yield the one that is none of the last two any more."""
+        self._held.append(_moved(cut, base))
+        if len(self._held) > 2:
+            yield self._numbered(finder, _moved(self._held.pop(0), -base))
 
     def _numbered(self, finder: ChunkFinder, cut: Cut) -> Chunk:
         """Make the next chunk, from a cut in the finder's window."""
@@ -135,6 +151,7 @@ def _chunk_windows(
     """Yield the chunks; give `lines` the text up to each, and beyond."""
     stream = ChunkStream(rules)
     ahead = _ahead(encoding, rules)
+    least = least_window(encoding, ahead)
     base, gathered, n_gathered, n_kept = 0, [""], 0, 0
     for number, part in enumerate(parts, start=1):
         if not isinstance(part, str):
@@ -143,15 +160,19 @@ def _chunk_windows(
         n_gathered += len(part)
         if lines is not None:
             lines.feed(part)
-        # The kept tail may be long (white space): rescan it only when enough new text has come.
-        if ahead is None or n_gathered < max(WINDOW_CHARACTERS, 4 * ahead, 2 * n_kept):
+        # The kept tail may be long (white space): rescan it only when enough new text has come. A
+        # long text is read in large windows, which cost less.
+        window = min(WINDOW_CHARACTERS, (base + n_gathered) // _SHARE)
+        if least is None or n_gathered < max(window, least, 2 * n_kept):
             continue
         text = "".join(gathered)
         finder = window_finder(text, encoding, rules, base)
-        yield from stream.runs(finder, base, base + len(text) - ahead, final=False)
-        text = text[stream.needed_from - base :]
-        base, gathered = stream.needed_from, [text]
-        n_gathered = n_kept = len(text)
+        until = decided_until(text, encoding, finder.own_count, rules.chunk_size, ahead)
+        if until > 0:
+            yield from stream.runs(finder, base, base + until, final=False)
+            text = text[stream.needed_from - base :]
+            base = stream.needed_from
+        gathered, n_gathered, n_kept = [text], len(text), len(text)
     text = "".join(gathered)
     finder = window_finder(text, encoding, rules, base)
     yield from stream.runs(finder, base, base + len(text), final=True)

@@ -323,6 +323,9 @@ class Chunker:
     def iter_chunks(self, source: Iterable[str] | os.PathLike[str]) -> Iterator[Chunk]:
         """Yield the chunks of a text that comes in parts, or of a file, equal to those of `chunk`.
 
+        A chunk comes when about two of them have been read, or an eighth of a long text; with
+        `never_across`, or where a text has a structure, the whole text is read first.
+
         Args:
             source: parts of one text, such as the output of a model, or a file opened with
                 `newline=""`, without which offsets are not those of its content; or the path

@@ -1,7 +1,8 @@
 """The structure of a Markdown document: cuts before sections, blocks, items, rows."""
 
-from collections.abc import Iterable, Sequence
-from itertools import groupby, pairwise
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby, pairwise
 from typing import Final
 
 from cutline.chunking.markdown_blocks import Block, read_blocks
@@ -41,9 +42,10 @@ def markdown_structure(text: str) -> Structure:
     - "row": between their lines, and between the rows of a table; the head, the delimiters and
       the first row stay together, as do the first line of code and its fence.
 
-    Blank lines belong to the block before them. Units are all regions, list items, and headings
-    together with the block that follows them. Regions are of the kinds "code", "front matter",
-    "html", "list", "quote" and "table".
+    Blank lines belong to the block before them. Units are all regions, list items, the rows of
+    tables, and headings together with the block that follows them: where the two do not fit, the
+    block is cut, not the heading from its beginning, unless that is a row. Regions are of the kinds
+    "code", "front matter", "html", "list", "quote" and "table".
 
     Headings in lists and quotes open no section. A title is plain text, without inline Markdown
     markup and without attributes, such as `{#id .class}`, at its end; it is cut at 200 characters.
@@ -85,7 +87,7 @@ def markdown_structure(text: str) -> Structure:
     return Structure(
         _NAMES,
         nested_bitmaps(len(text), levels),
-        tidy_units(_units(found.blocks, groups)),
+        tidy_units(chain(_units(found.blocks, groups), _rows(found.blocks, found.rows))),
         tuple(heading_paths(headings)),
         tuple(
             (block.start, block.end, block.kind) for block in found.blocks if block.kind in _REGIONS
@@ -108,6 +110,14 @@ def _after_lines(text: str, start: int, n_lines: int) -> int:
     return start
 
 
+def _rows(blocks: Iterable[Block], cuts: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the rows of tables: of the first together with the head."""
+    for block in blocks:
+        if block.kind == "table":
+            inside = cuts[bisect_right(cuts, block.start) : bisect_left(cuts, block.end)]
+            yield from pairwise([block.start, *inside, block.end])
+
+
 def _is_heading(block: Block) -> bool:
     return block.kind == "heading"
 
@@ -120,10 +130,9 @@ def _units(blocks: Iterable[Block], groups: Sequence[list[Block]]) -> Iterable[t
             start, first = group[0].start, following[0]
             headed[first.start] = start
             yield start, first.end
-            yield (
-                start,
-                first.start + 1,
-            )  # never cut right after a heading, even where its block is too large
+            if first.kind != "table":  # its rows are units, the first one with its head
+                # Never cut right after a heading, even where its block is too large.
+                yield start, first.start + 1
     for block in blocks:
         if block.kind in _WHOLE:
             yield headed.get(block.start, block.start), block.end

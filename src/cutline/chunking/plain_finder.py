@@ -30,6 +30,7 @@ from cutline.counting import IntervalCounter
 from cutline.kernels.breaks.best_break import cut_at_breaks
 from cutline.kernels.breaks.outlined import cut_at_places
 from cutline.kernels.breaks.overlaps import Overlap
+from cutline.protocols import LimitsFrom
 
 if TYPE_CHECKING:
     from cutline.chunking.outline import Outline
@@ -60,6 +61,7 @@ class CutsAtBreaks(Protocol):
         min_fill: float,
         kinds: array[int],
         overlap: Overlap | None,
+        renew: LimitsFrom | None,
         /,
     ) -> tuple[memoryview, int]:
         """See `kernels.breaks.best_break.cut_at_breaks`."""
@@ -181,22 +183,25 @@ class PlainFinder:
 
         Also returns where the longest fit of that one ends.
         """
-        counter, sending, more = self._counter, self._sending, array("q")
-        if not isinstance(counter, IntervalCounter):
-            return counter.cut_at_breaks(
-                start, floor, until, self._size, self._min_fill, self._kinds, self._overlap
-            )
-        if self._outline is not None:
+        counter, sending, more = self._counter, self._sending, dict[int, int]()
+        renew = None if sending is None else partial(sending.limits_from, more)
+        if self._outline is not None and isinstance(counter, IntervalCounter):
             rows = cut_at_places(
                 counter, self._outline.places, start, floor, until, self._size, self._min_fill,
                 self._kinds, self._overlap,
             )  # fmt: skip
             return rows, _NOWHERE
-        rows, fit_end = cut_at_breaks(
-            counter, start, floor, until, self._size, self._min_fill, self._kinds, self._stable,
-            self._others, None if sending is None else partial(sending.limits_from, more),
-            self._overlap,
-        )  # fmt: skip
+        if isinstance(counter, IntervalCounter):
+            rows, fit_end = cut_at_breaks(
+                counter, start, floor, until, self._size, self._min_fill, self._kinds,
+                self._stable, self._others, renew, self._overlap,
+            )  # fmt: skip
+        else:
+            rows, fit_end = counter.cut_at_breaks(
+                start, floor, until, self._size, self._min_fill, self._kinds, self._overlap, renew
+            )
         if sending is not None:
-            sent.extend(tokens + added for tokens, added in zip(rows[2::4], more, strict=False))
+            sent.extend(
+                tokens + more[start] for start, tokens in zip(rows[::4], rows[2::4], strict=True)
+            )
         return rows, fit_end

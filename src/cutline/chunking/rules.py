@@ -110,12 +110,12 @@ class Rules:
     @property
     def is_plain(self) -> bool:
         """Whether a chunk is counted as it lies in the text, and its end is never moved."""
-        return self.keeps_ends and self.template is None
+        return self.counts_slices and self.template is None and not self.balance
 
     @property
-    def keeps_ends(self) -> bool:
-        """Whether the ends of a chunk are never moved; a template may stand around it."""
-        return not (self.strip or self.balance or self.count_text is not None)
+    def counts_slices(self) -> bool:
+        """Whether a chunk is counted as it lies in the text; a template may stand around it."""
+        return not (self.strip or self.count_text is not None)
 
 
 def _check_template(template: object, count_text: CountText | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cutline.counting.framed import FramedSlices
@@ -124,11 +123,11 @@ class Sending:
         """Whether the same is sent before each slice, where there are no headings, and no more."""
         return "index" not in self._template.fields and not self._template.frame(()).after
 
-    def limits_from(self, more: array[int], start: int) -> list[tuple[int, int]] | None:
+    def limits_from(self, more: dict[int, int], start: int) -> list[tuple[int, int]] | None:
         """Return the limits of slices from a start on, in what they have themselves.
 
         Args:
-            more: gets how many tokens are sent besides those of such a slice.
+            more: gets, for this start, how many tokens are sent besides those of such a slice.
             start: of the slices.
 
         Returns:
@@ -140,7 +139,7 @@ class Sending:
             if head is None:
                 return None
             found.append((most - head.more, head.end))
-        more.append(self.limits[0][1] - found[0][0] + self.special_tokens)
+        more[start] = self.limits[0][1] - found[0][0] + self.special_tokens
         return found
 
     def no_room(self, character: str, offset: int) -> BudgetError:

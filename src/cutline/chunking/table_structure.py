@@ -2,7 +2,7 @@
 
 import re
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Final
 
 from cutline.chunking.structure import Structure, line_starts, nested_bitmaps
@@ -21,8 +21,8 @@ def table_structure(text: str, delimiters: str) -> Structure:
 
     A record ends at a line end outside of quotes; only a field that begins with a quote is quoted,
     and two quotes in it stand for one. The first record is the header: it and the second one stay
-    together. The table is one region, so that a chunk's `continues_from` is where the header
-    begins.
+    together. Units are the records. The table is one region, so that a chunk's `continues_from` is
+    where the header begins.
 
     Args:
         text: any text.
@@ -34,6 +34,8 @@ def table_structure(text: str, delimiters: str) -> Structure:
     >>> structure = table_structure('a,b\n1,"x\ny"\n2,z\n', ",")
     >>> [list(bits.search(1)) for bits in structure.bitmaps]
     [[12], [2, 6, 12, 14]]
+    >>> structure.units
+    ((0, 12), (12, 16))
     """
     first = text[:_HEAD].partition("\n")[0]
     delimiter, length = max(delimiters, key=first.count), len(text)
@@ -49,9 +51,13 @@ def table_structure(text: str, delimiters: str) -> Structure:
         ends.remove(end)  # that of the header, where no chunk ends
     if len(records) < 2:
         return Structure(_NAMES, nested_bitmaps(length, [[], ends]))
+    starts = [0, *records[1:]]
+    if starts[-1] < length:
+        starts.append(length)
     return Structure(
         _NAMES,
         nested_bitmaps(length, [records[1:], ends]),
+        tuple(pairwise(starts)),
         regions=((0, length, "table"),),
         table_headers=((records[0], length, text[: records[0]]),),
     )

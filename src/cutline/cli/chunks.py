@@ -20,6 +20,7 @@ from cutline.cli.rows import Found, Render, json_rows
 from cutline.cli.sizes import sizes_option
 from cutline.cli.streams import writes_to_terminal
 from cutline.extras import check
+from cutline.kernels.base.utf8 import encode_utf8
 
 if TYPE_CHECKING:
     from cutline import Encoding
@@ -115,7 +116,7 @@ def chunk(
 
     def stream(name: str, path: Path, watch: Watch) -> Found:
         if column is not None:
-            return chunkers.chunk_rows(name, Rows(path, column, watch, n_jobs))
+            return chunkers.chunk_rows(name, Rows(path, column, watch, n_jobs, reader.errors))
         found = chunkers.stream(name, path, watch, reader)
         return found if n_jobs == 1 or isinstance(found, list) else begun(ahead(found, _n_chunks))
 
@@ -147,11 +148,12 @@ def _n_chunks(item: "Chunk | ChunkRun") -> int:
     return 1 if isinstance(item, Chunk) else len(item)
 
 
-def _texts(results: Results, line: str, render: Render) -> Iterator[str]:
+def _texts(results: Results, line: str, render: Render) -> Iterator[bytes]:
     from cutline.chunking.chunk_run import each_chunk
 
-    between = ""
+    between = b""
     for file, found in results:
         for piece in each_chunk(found):
-            yield between + render(file, piece)
-            between = f"\n{line}\n"
+            yield between + encode_utf8(render(file, piece))
+            # A line that is not UTF-8 is written as it was given.
+            between = b"\n%b\n" % line.encode(errors="surrogateescape")

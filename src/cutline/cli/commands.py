@@ -68,7 +68,7 @@ def run(
         # A note names the file. Here, since several threads cannot each catch warnings.
         warnings.simplefilter("ignore", UnparsedWarning)
         for part in write(inputs.results(work, stream, n_jobs)):
-            # A --separator that is not UTF-8 is written as it was given.
+            # A --marker that is not UTF-8 is written as it was given.
             sink.write(part.encode(errors="surrogateescape") if isinstance(part, str) else part)
     inputs.end()
 

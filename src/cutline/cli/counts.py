@@ -96,12 +96,11 @@ def count(
         def sizes(rows: "Sequence[Row]", *, num_threads: int) -> list[Size]:
             texts = [row.text for row in rows]
             tokens = encoding.count_batch(texts, num_threads=num_threads).tolist()
-            # Surrogates are counted as U+FFFD, which has as many bytes.
-            n_bytes = (len(text.encode(errors="surrogatepass")) for text in texts)
+            n_bytes = (len(text.encode()) for text in texts)
             return [*map(Size, tokens, map(len, texts), n_bytes)]
 
         total = Size()
-        for _row, size in Rows(path, str(column), watch, n_jobs).map(sizes):
+        for _row, size in Rows(path, str(column), watch, n_jobs, "replace").map(sizes):
             total = Size(*map(add, total, size))
         return total
 

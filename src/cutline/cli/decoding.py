@@ -10,9 +10,9 @@ from typing import Any, Final, TypeVar
 import click
 
 from cutline.errors import CutlineError
-from cutline.kernels.base.utf8 import valid_bytes
+from cutline.kernels.base.utf8 import has_surrogates, valid_bytes
 
-__all__ = ["InputError", "TextReader", "reads_text"]
+__all__ = ["InputError", "TextReader", "reads_text", "without_surrogates"]
 
 _READ_BYTES: Final = 1 << 19
 _CHARACTER_BYTES: Final = 4  # the longest in UTF-8
@@ -126,6 +126,17 @@ class TextReader:
             raise _wrong_bytes(error, done, head) from error
 
 
+def without_surrogates(text: str) -> str:
+    r"""Replace lone surrogates, which UTF-8 has none of, by U+FFFD.
+
+    >>> without_surrogates("a\ud83d"), without_surrogates("caf\udce9")
+    ('a�', 'caf�')
+    """
+    if not has_surrogates(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def _wrong_bytes(error: UnicodeDecodeError, offset: int, head: bytes) -> InputError:
     """Build the error for invalid bytes at an offset of a file that begins with `head`."""
     if head == _PARQUET:
@@ -172,7 +183,8 @@ _errors = click.option(
     "--errors",
     type=click.Choice(["strict", "replace"]),
     default="strict",
-    help="Bytes that are not in the encoding: refuse the file, or read them as U+FFFD.",
+    help="Bytes that are not in the encoding, and lone surrogates in rows: refuse the file or the "
+    "row, or read them as U+FFFD.",
 )
 
 

@@ -52,7 +52,7 @@ class Program(click.Group):
 
     def make_context(self, *args: Any, **values: Any) -> click.Context:
         """Read the arguments, where `--help` and `--version` are already written."""
-        with _standard_output():
+        with _ended_like_a_tool():
             return super().make_context(*args, **values)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -64,21 +64,21 @@ class Program(click.Group):
             SystemExit: SIGTERM (143).
         """
         try:
-            with _ended_by_sigterm(), _standard_output():
+            with _ended_by_sigterm(), _ended_like_a_tool():
                 return super().invoke(ctx)
         except CutlineError as error:
             raise Failure(str(error)) from error
         except MemoryError as error:
             raise Failure(NO_MEMORY) from error
-        except KeyboardInterrupt:
-            ctx.exit(EXIT_INTERRUPTED)
 
 
 @contextmanager
-def _standard_output() -> Iterator[None]:
-    """Let a failed write of what click writes itself, such as help, end the run in one line."""
+def _ended_like_a_tool() -> Iterator[None]:
+    """Let Ctrl-C end the run silently, and a failed write, also click's of help, in one line."""
     try:
         yield
+    except KeyboardInterrupt:
+        raise click.exceptions.Exit(EXIT_INTERRUPTED) from None
     except BrokenPipeError:
         raise click.exceptions.Exit(EXIT_BROKEN_PIPE) from None
     except OSError as error:

@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 
 import click
 
-from cutline.cli.decoding import TextReader
+from cutline.cli.decoding import TextReader, without_surrogates
 from cutline.cli.failure import Failure, message_of
 from cutline.cli.finding import Finder
 from cutline.cli.parallel import in_order
@@ -107,7 +107,7 @@ class Inputs:
         done_count = 0
         with self._progress() as advance:
             for folder, problem in self._unread:
-                self._report(click.format_filename(folder), problem)
+                self._report(folder, problem)
 
             self._advance = advance
             calls = (
@@ -121,17 +121,16 @@ class Inputs:
             for path, size_bytes, result in zip(
                 self._paths, self._sizes_bytes, results, strict=True
             ):
-                name = click.format_filename(path)
                 try:
                     found = result()
                 except _BinaryFile:
-                    self._skipped.append(name)
+                    self._skipped.append(path)
                     continue
                 except (OSError, CutlineError, MemoryError) as error:
-                    self._report(name, error)
+                    self._report(path, error)
                 else:
                     done_count += 1
-                    yield name, found
+                    yield path, found
                 advance(size_bytes - self._partly_bytes)
                 self._partly_bytes = 0
         self._note_skipped()
@@ -149,13 +148,12 @@ class Inputs:
         is_large = work is None or size_bytes > LARGE_BYTES
 
         def call() -> T:
-            name = click.format_filename(path)
             if work is not None and path in self._found and self._reader.is_binary(_head(path)):
                 raise _BinaryFile
             if stream is not None and is_large:
-                return stream(name, Path(path), self)
+                return stream(path, Path(path), self)
             assert work is not None
-            return work(name, _read(path))
+            return work(path, _read(path))
 
         return 0 if is_large else size_bytes, call
 
@@ -202,11 +200,12 @@ class Inputs:
 
 
 def shown_name(name: str) -> str:
-    r"""Escape characters in a file's name that would break the line.
+    r"""Escape characters that would break the line; what is not UTF-8 is shown as U+FFFD.
 
-    >>> print(shown_name("a\nb"), shown_name("a b"))
-    a\nb a b
+    >>> print(shown_name("a\nb"), shown_name("a b"), shown_name("a\udcff"))
+    a\nb a b a�
     """
+    name = without_surrogates(name)
     if not _NO_PART_OF_A_LINE.search(name):
         return name
     name = name.replace("\\", r"\\")

@@ -302,7 +302,7 @@ def _table(results: Named[list[dict[str, Any]]]) -> Iterator[str]:
             yield f"{name}\n" if len(conversations) == 1 else f"{name}, {number}\n"
             for place, message in enumerate(one["messages"]):
                 count = "" if message["token_count"] is None else message["token_count"]
-                role, text = _printable(message["role"]), _printable(message["text"])
+                role, text = shown_name(message["role"]), shown_name(message["text"])
                 yield f"{place:>5}  {role:<9} {count:>8}  {text}".rstrip() + "\n"
             known = [message["token_count"] or 0 for message in one["messages"]]
             if any(known) and (rest := one["token_count"] - sum(known)):
@@ -323,21 +323,6 @@ def _trimmed_json(
 
 
 def _json_line(value: Any) -> str:
-    """Write a line of JSON Lines, with escapes if it has lone surrogates."""
     from cutline.cli.rows import json_of
 
-    line = json_of(value)
-    return (line if _is_utf8(line) else json.dumps(value)) + "\n"
-
-
-def _printable(text: str) -> str:
-    """Return a text that keeps to its line of a table."""
-    return shown_name(text if _is_utf8(text) else text.encode(errors="replace").decode())
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return json_of(value) + "\n"

@@ -85,7 +85,7 @@ def pack(
         return [Item(reader.text(content), min_tokens=min_tokens)]
 
     def stream(_: str, path: Path, watch: Watch) -> Items:
-        for row in Rows(path, str(column), watch):
+        for row in Rows(path, str(column), watch, errors=reader.errors):
             try:
                 yield _item(row, min_tokens)
             except InputError as error:

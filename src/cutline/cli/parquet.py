@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.chunks import Chunk, content_hash, text_hashes
+from cutline.cli.decoding import without_surrogates
 from cutline.cli.failure import Failure
 from cutline.cli.parallel import in_order
 from cutline.cli.rows import LINES, Found, Render, boundary_json, metadata_json
@@ -221,7 +222,7 @@ def _table(
         found = [place_of(file, piece) for file, piece in pairs]
         places = [place for _, place in found]
         pairs = [(file, piece) for (file, _), (piece, _) in zip(pairs, found, strict=True)]
-    files = [file.encode() for file, part in group for _ in range(len(part))]
+    files = [without_surrogates(file).encode() for file, part in group for _ in range(len(part))]
     parts = [[piece for _, piece in pairs]] if pairs else [part for _, part in group]
     numbers, texts, sizes, headings, metadata, hashes = zip(*map(_values, parts), strict=True)
     index, start, end, tokens = np.concatenate(numbers).T
@@ -246,8 +247,10 @@ def _table(
     if are_families:
         levels, ids, parents = zip(*places, strict=True)
         arrays.append(_numbers(levels, columns.field("level").type))
-        arrays.append(_strings([one.encode() for one in ids]))
-        arrays.append(_strings([None if one is None else one.encode() for one in parents]))
+        arrays.append(_strings([without_surrogates(one).encode() for one in ids]))
+        arrays.append(
+            _strings([one if one is None else without_surrogates(one).encode() for one in parents])
+        )
     return pa.Table.from_arrays(arrays, schema=columns)
 
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 import click
 
-from cutline.cli.decoding import InputError
+from cutline.cli.decoding import InputError, without_surrogates
 from cutline.cli.failure import message_of
 from cutline.cli.inputs import Watch
 from cutline.cli.streams import STDIN, binary_stream
 from cutline.errors import CutlineError, SourceError
+from cutline.kernels.base.utf8 import has_surrogates
 
 if TYPE_CHECKING:
     from cutline.training.rows import JsonRows, ParquetRows, Row
@@ -47,6 +48,8 @@ class Rows:
         column: the column of the text.
         watch: is told of the bytes that were read, and of rows that fail.
         n_jobs: the number of threads.
+        errors: a text with lone surrogates, which is not UTF-8, "strict": is reported, and left
+            out; "replace": has U+FFFD instead; None: is left as it is.
 
     Raises:
         ImportError: an optional package is needed and not installed.
@@ -54,13 +57,21 @@ class Rows:
         InputError: it has no such column.
     """
 
-    def __init__(self, path: Path, column: str, watch: Watch, n_jobs: int = 1) -> None:
+    def __init__(
+        self,
+        path: Path,
+        column: str,
+        watch: Watch,
+        n_jobs: int = 1,
+        errors: str | None = None,
+    ) -> None:
         try:
             self._rows = _open(path, column)
         except SourceError as error:
             raise InputError(str(error).removeprefix(f"{path}: ")) from error
         self._watch = watch
         self._n_jobs = n_jobs
+        self._errors = errors
         self._n_failed = 0
 
     def __iter__(self) -> "Iterator[Row]":
@@ -69,7 +80,7 @@ class Rows:
 
     def map(self, work: BatchWork[T_co]) -> "Iterator[tuple[Row, T_co]]":
         """Yield each row with its result; what fails is reported, and left out."""
-        rows = self._rows.records(lambda error: self._fail(str(error)))
+        rows = self._utf8(self._rows.records(lambda error: self._fail(str(error))))
         n_bytes = 0
         while batch := self._next(rows):
             try:
@@ -89,6 +100,22 @@ class Rows:
         if self._n_failed <= _FAILED_SHOWN:
             self._watch.fail(problem)
 
+    def _utf8(self, rows: "Iterator[Row]") -> "Iterator[Row]":
+        """Yield the rows whose text can be written as UTF-8."""
+        for row in rows:
+            if self._errors is None or not has_surrogates(row.text):
+                yield row
+            elif self._errors == "replace":
+                yield row._replace(text=without_surrogates(row.text))
+            else:
+                self._fail(
+                    f"{self._place(row)}: the text has a lone surrogate, which no UTF-8 has: pass "
+                    "--errors replace to read it as U+FFFD"
+                )
+
+    def _place(self, row: "Row") -> str:
+        return f"{self._rows.path}, {self._rows.unit} {row.number}"
+
     def _next(self, rows: "Iterator[Row]") -> "list[Row]":
         """Return the rows for one call; none if the file cannot be read further."""
         batch: list[Row] = []
@@ -107,7 +134,7 @@ class Rows:
             try:
                 [result] = work([row], num_threads=1)
             except CutlineError as error:
-                self._fail(f"{self._rows.path}, {self._rows.unit} {row.number}: {error}")
+                self._fail(f"{self._place(row)}: {error}")
             else:
                 yield row, result
 

@@ -103,11 +103,19 @@ def _rows_of_run(name: bytes, run: "ChunkRun") -> bytes:
 
 
 def json_of(value: object) -> str:
-    """Write a value as JSON, in one line; what JSON has no form for as text, NaN as null."""
+    r"""Write a value as JSON, in one line; what JSON has no form for as text, NaN as null.
+
+    A lone surrogate, of a text or of a file's name that is not UTF-8, is written as an escape.
+
+    >>> print(json_of(["ä", "\ud83d", float("nan")]))
+    ["ä", "\ud83d", null]
+    """
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
+        line = json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
     except ValueError:
-        return json.dumps(_finite(value), ensure_ascii=False, default=str)
+        line = json.dumps(_finite(value), ensure_ascii=False, default=str)
+    # For a surrogate, Python's escape is that of JSON.
+    return line if line.isascii() else line.encode(errors="backslashreplace").decode()
 
 
 def _finite(value: object) -> object:

@@ -9,7 +9,7 @@ import click
 
 from cutline.cli.chunkers import Chunkers, Cutting, chunking_options
 from cutline.cli.commands import command, run
-from cutline.cli.decoding import TextReader, reads_text
+from cutline.cli.decoding import TextReader, reads_text, without_surrogates
 from cutline.cli.failure import Failure
 from cutline.cli.options import encoding_choice, output_option
 from cutline.cli.output import STDOUT
@@ -91,7 +91,7 @@ def view(
         from cutline.view import html_page, terminal_view
 
         for name, (text, chunks) in results:
-            title = "standard input" if name == STDIN else name
+            title = "standard input" if name == STDIN else without_surrogates(name)
             size = sizes[-1] if sizes else chunkers.chunk_size
             template = chunkers.template_for(name)
             if is_page:

@@ -28,6 +28,9 @@ CountTails: TypeAlias = "Callable[[int, int], NDArray[np.int64]]"
 """From the ends of a slice to the counts of `text[at:end]` for each character after its start, the
 last one first."""
 
+CutSlices: TypeAlias = Callable[[int, int, int, int], memoryview]
+"""From start and end of the slice before, size and overlap to the next rows."""
+
 BOUNDARIES = ("character", "end")
 
 
@@ -90,8 +93,14 @@ def split_by_counting(
         from cutline.counting.together import together
 
         counter = together(own, text, limits)
+    # A kernel finds many at a time, up to one that takes a longer search.
+    cut_slices: CutSlices | None = None if limits else getattr(own, "cut_slices", None)
     start, end, places = 0, 0, array("q")
     while (floor := end) < len(text):
+        if cut_slices and (rows := cut_slices(start, floor, chunk_size, chunk_overlap)):
+            places.frombytes(rows.tobytes())
+            start, end = rows[-4], rows[-3]
+            continue
         start = _farthest_overlap(own, start, floor, chunk_overlap)
         end = counter.split_at(start, chunk_size)
         # Take the earliest start whose chunk adds new text.

@@ -12,7 +12,6 @@ from cutline.chunking.chunkers import Chunker, MarkdownChunker
 from cutline.chunks import Chunk, ChunkSize, size_for
 from cutline.counting.limits import AlsoFits
 from cutline.integrations.describing import chunker_for, chunker_of
-from cutline.integrations.pydantic_fields import ChunkerField, read_chunker
 from cutline.protocols import TokenCounter
 from cutline.registry import token_counter_of
 from cutline.template import SENT_TOKENS, Template
@@ -25,6 +24,7 @@ try:
     from pydantic import ConfigDict, Field, PlainSerializer, WithJsonSchema
 
     from cutline.integrations.docling_text import Place, write
+    from cutline.integrations.pydantic_fields import ChunkerField, read_chunker
 except ImportError as error:
     raise ImportError(
         "cutline.integrations.docling needs the package docling-core: "

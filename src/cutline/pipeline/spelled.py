@@ -16,14 +16,19 @@ from numpy.typing import ArrayLike, NDArray
 from cutline.counting import IntervalCounter, cutting
 from cutline.kernels.base.pairs import next_pair
 from cutline.kernels.base.spelling import SpelledPlaces
+from cutline.kernels.breaks.breaks import CHARACTER
 from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.breaks.spelled_breaks import FirstWords, cut_spelled_at_breaks
 from cutline.normalizing import Prepend, Replace, Spell, Step
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.slice_counter import SliceCounter
+from cutline.protocols import LimitsFrom
 from cutline.text_encoder import TextEncoder
 
 __all__ = ["SpelledCounter", "is_spelled"]
+
+_ANY_CHARACTER = array("i", [CHARACTER])
+_ENDLESS = 1 << 60  # tokens
 
 
 def is_spelled(pipeline: Pipeline, encoding: TextEncoder, text: str) -> bool:
@@ -86,6 +91,7 @@ class SpelledCounter(SliceCounter):
         min_fill: float,
         kinds: "array[int]",
         overlap: Overlap | None,
+        renew: LimitsFrom | None,
     ) -> tuple[memoryview, int]:
         """Cut at the last breaks that fit; see `kernels/breaks/spelled_breaks`."""
         first_words = None
@@ -96,8 +102,27 @@ class SpelledCounter(SliceCounter):
             )  # fmt: skip
         return cut_spelled_at_breaks(
             self._inner, self._text, self._places, first_words, start, floor, until, n, min_fill,
-            kinds, overlap,
+            kinds, overlap, renew,
         )  # fmt: skip
+
+    def cut_slices(self, start: int, floor: int, n: int, overlap: int) -> memoryview:
+        """Cut the next slices, each as long as possible, many at a time.
+
+        Args:
+            start: of the slice before.
+            floor: its end.
+            n: tokens of a slice at most.
+            overlap: tokens that it may share with the one before.
+
+        Returns:
+            Start, end, tokens of each, and whether it ends the text; none where the first takes a
+            longer search.
+        """
+        n, overlap = min(n, _ENDLESS), min(overlap, _ENDLESS)
+        shared = Overlap(overlap, _ANY_CHARACTER, False) if overlap else None
+        until = len(self._text)
+        rows, _ = self.cut_at_breaks(start, floor, until, n, 0.0, _ANY_CHARACTER, shared, None)
+        return rows
 
     def _count_first(self, start: int, edge: int) -> int:
         """Count the tokens of a slice of the changed text up to its first safe split point."""

@@ -20,6 +20,7 @@ from cutline.kernels.words.intervals import WordIntervals
 from cutline.pipeline.entangled import entangled
 from cutline.pipeline.slice_counter import SliceCounter
 from cutline.pipeline.words import WordPipeline
+from cutline.protocols import LimitsFrom
 from cutline.text_encoder import TextEncoder
 
 __all__ = ["WordCounter", "intervals", "split", "split_at"]
@@ -105,10 +106,11 @@ class WordCounter(SliceCounter):
         min_fill: float,
         kinds: "array[int]",
         overlap: Overlap | None,
+        renew: LimitsFrom | None,
     ) -> tuple[memoryview, int]:
         """Cut at the last breaks that fit; see `kernels/breaks/word_breaks`."""
         kernel = self._kernel_for(n) if overlap is None else self._kernel
-        return cut_words_at_breaks(kernel, start, floor, until, n, min_fill, kinds, overlap)
+        return cut_words_at_breaks(kernel, start, floor, until, n, min_fill, kinds, overlap, renew)
 
 
 class _PartCounter(SliceCounter):

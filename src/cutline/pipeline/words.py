@@ -29,7 +29,6 @@ from cutline.spec import AddedToken, TokenizerSpec
 from cutline.text_encoder import TextEncoder
 from cutline.vocabulary import Vocabulary
 from cutline.words.char_rules import CharRules
-from cutline.words.joining import JoinMetaspace
 from cutline.words.models import Unigram, WordPiece
 from cutline.words.splitting import Metaspace
 
@@ -57,8 +56,6 @@ class WordPipeline(Pipeline):
         model = spec.model
         assert model is not None
         _check_model(spec, model)
-        joiner = spec.joiner
-        self.drops_blank = not (isinstance(joiner, JoinMetaspace) and joiner.prepend == "never")
         self.rules = rules = CharRules(spec.normalizer, spec.splitters, model)
         space = next((one for one in spec.splitters if isinstance(one, Metaspace)), None)
         self._meta = b"" if space is None else space.replacement.encode()

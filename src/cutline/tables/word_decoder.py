@@ -26,12 +26,14 @@ _CLEANED = (
 _BYTE_TOKEN = re.compile(b"<0x([0-9A-F]{2})>")
 
 
-def word_decoder(spec: TokenizerSpec) -> Decoder:
-    """Build the decoder of a spec whose model encodes words apart.
+def word_decoder(spec: TokenizerSpec, *, is_first: bool = False) -> Decoder:
+    """Build the decoder of a spec whose model encodes words apart; or that of the first token.
 
-    Tokens that begin a word have a blank before them, added ones too, as in `tokenizers`.
+    Tokens that begin a word have a blank before them, added ones too, as in `tokenizers`. The
+    first one has none: it writes what it is, the prefix of WordPiece included, or what it is
+    without all replacements of Metaspace.
     """
-    write = _writer_of(spec)
+    write = _writer_of(spec, is_first)
     written = [*map(write, spec.vocabulary.tokens())]
     offsets = np.zeros(len(written) + 1, dtype=np.uint64)
     np.cumsum([*map(len, written)], out=offsets[1:])
@@ -40,26 +42,27 @@ def word_decoder(spec: TokenizerSpec) -> Decoder:
     return Decoder(b"".join(written), offsets, spec.vocabulary.ids, dict(sorted(others.items())))
 
 
-def _writer_of(spec: TokenizerSpec) -> Callable[[bytes], bytes]:
+def _writer_of(spec: TokenizerSpec, is_first: bool) -> Callable[[bytes], bytes]:
     """Return what turns a token of the vocabulary into the bytes that it writes."""
     joiner = spec.joiner
     if isinstance(joiner, JoinMetaspace):
-        return partial(_piece, blank=joiner.replacement.encode(), has_bytes=joiner.has_bytes)
-    if joiner is None:
-        return lambda token: b" " + token
-    return partial(_word_piece, joiner=joiner)
+        blank = b"" if is_first and joiner.prepend != "never" else b" "
+        old = joiner.replacement.encode()
+        return partial(_piece, old=old, blank=blank, has_bytes=joiner.has_bytes)
+    return partial(_word_piece, joiner=joiner, is_first=is_first)
 
 
-def _word_piece(token: bytes, joiner: JoinWordPiece) -> bytes:
+def _word_piece(token: bytes, joiner: JoinWordPiece | None, is_first: bool) -> bytes:
     text = token.decode()
-    continues = joiner.prefix and text.startswith(joiner.prefix)
-    text = text.removeprefix(joiner.prefix) if continues else f" {text}"
-    for old, new in _CLEANED if joiner.cleanup else ():
+    if not is_first:
+        continues = joiner and joiner.prefix and text.startswith(joiner.prefix)
+        text = text.removeprefix(joiner.prefix) if joiner and continues else f" {text}"
+    for old, new in _CLEANED if joiner and joiner.cleanup else ():
         text = text.replace(old, new)
     return text.encode()
 
 
-def _piece(token: bytes, blank: bytes, has_bytes: bool) -> bytes:
+def _piece(token: bytes, old: bytes, blank: bytes, has_bytes: bool) -> bytes:
     if has_bytes and (found := _BYTE_TOKEN.fullmatch(token)) is not None:
         return bytes([int(found[1], 16)])
-    return token.replace(blank, b" ")
+    return token.replace(old, blank)

@@ -225,5 +225,5 @@ def chunk_texts(str text not None, const int64_t[::1] rows not None):
         for row in range(n):
             chunk.data = <const uint8_t*> characters.data + characters.kind * rows[4 * row]
             chunk.n = rows[4 * row + 1] - rows[4 * row]
-            out += write_text(&chunk, out)
+            out += write_text(&chunk, False, out)
     return utf8, byte_ends

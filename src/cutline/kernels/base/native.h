@@ -227,12 +227,20 @@ static inline Py_ssize_t cutline_add(Py_ssize_t *place, Py_ssize_t added) {
 #endif
 }
 
-/* Store a number that other threads may add to. */
+/* Store a number that other threads may add to, or look at. */
 static inline void cutline_set(Py_ssize_t *place, Py_ssize_t number) {
 #if defined(__GNUC__) || defined(__clang__)
     __atomic_store_n(place, number, __ATOMIC_RELAXED);
 #else
     *(volatile Py_ssize_t *)place = number;
+#endif
+}
+
+static inline Py_ssize_t cutline_get(const Py_ssize_t *place) {
+#if defined(__GNUC__) || defined(__clang__)
+    return __atomic_load_n(place, __ATOMIC_RELAXED);
+#else
+    return *(const volatile Py_ssize_t *)place;
 #endif
 }
 

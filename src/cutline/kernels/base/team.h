@@ -2,7 +2,7 @@
 
    One thread, the leader, offers parts; others take some, and it takes those that nobody took. So it
    waits only for parts that were begun, whoever has the processors. Who has nothing to take looks
-   again for some ten microseconds, then sleeps between looks.
+   again for a while, then sleeps between looks.
 
    Guarded by tests/kernels/test_trainer.py. */
 #ifndef CUTLINE_TEAM_H
@@ -51,7 +51,7 @@ static inline void cutline_relax(void) {
 #endif
 }
 
-/* Some ten microseconds, in which this processor is free. */
+/* Some 50 microseconds, in which this processor is free. */
 static inline void cutline_nap(void) {
 #if defined(_WIN32)
     Sleep(1);

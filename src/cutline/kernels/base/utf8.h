@@ -8,10 +8,6 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Characters that must be left: 8 are read and up to 28 bytes written for them, of which these
-   characters then write each at least one. */
-#define CUTLINE_UTF8_ROOM 32
-
 #if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
 #include <tmmintrin.h>
 
@@ -110,13 +106,13 @@ CUTLINE_INLINE int cutline_load_eight(const void *text, int kind, __m128i *eight
 }
 
 /* The UTF-8 of the first of n characters of `kind` bytes: up to one that is a surrogate or above
-   U+FFFF, or until CUTLINE_UTF8_ROOM are left. Returns how many; moves `out`. */
+   U+FFFF, or until fewer than `room`, eight or more, are left. Returns how many; moves `out`. */
 CUTLINE_INLINE Py_ssize_t cutline_write_some(
-    const uint8_t *text, int kind, Py_ssize_t n, uint8_t **out
+    const uint8_t *text, int kind, Py_ssize_t n, Py_ssize_t room, uint8_t **out
 ) {
     uint8_t *to = *out;
     Py_ssize_t at = 0;
-    while (n - at >= CUTLINE_UTF8_ROOM) {
+    while (n - at >= room) {
         __m128i eight, more;
         if (!cutline_load_eight(text + at * kind, kind, &eight))
             break;
@@ -126,7 +122,7 @@ CUTLINE_INLINE Py_ssize_t cutline_write_some(
         at += 8;
         to += written;
         /* Where eight were ASCII, sixteen more may be. */
-        while (written == 8 && n - at >= CUTLINE_UTF8_ROOM) {
+        while (written == 8 && n - at >= 16) {
             if (!cutline_load_eight(text + at * kind, kind, &eight) ||
                 !cutline_load_eight(text + (at + 8) * kind, kind, &more))
                 break;
@@ -144,13 +140,13 @@ CUTLINE_INLINE Py_ssize_t cutline_write_some(
 
 /* The same, for the compiler to make a loop of each kind. */
 CUTLINE_SSSE3 static Py_ssize_t cutline_write_vectors(
-    const void *text, int kind, Py_ssize_t n, uint8_t **out
+    const void *text, int kind, Py_ssize_t n, Py_ssize_t room, uint8_t **out
 ) {
     if (kind == 1)
-        return cutline_write_some((const uint8_t *)text, 1, n, out);
+        return cutline_write_some((const uint8_t *)text, 1, n, room, out);
     if (kind == 2)
-        return cutline_write_some((const uint8_t *)text, 2, n, out);
-    return cutline_write_some((const uint8_t *)text, 4, n, out);
+        return cutline_write_some((const uint8_t *)text, 2, n, room, out);
+    return cutline_write_some((const uint8_t *)text, 4, n, room, out);
 }
 
 /* What two bytes side by side can have wrong: a bit each. A bit is left where three tables agree, by
@@ -250,9 +246,9 @@ static inline Py_ssize_t cutline_skip_valid(
 }
 
 static inline Py_ssize_t cutline_write_vectors(
-    const void *text, int kind, Py_ssize_t n, uint8_t **out
+    const void *text, int kind, Py_ssize_t n, Py_ssize_t room, uint8_t **out
 ) {
-    (void)text, (void)kind, (void)n, (void)out;
+    (void)text, (void)kind, (void)n, (void)room, (void)out;
     return 0;
 }
 

@@ -5,9 +5,12 @@ from cutline.kernels.base.common cimport is_continuation, uint8_t
 
 cdef enum:
     MOST_AT_WORST = 1 << 23     # characters: memory for the UTF-8 of more is as large as that
+    # Up to 28 bytes are written for eight characters. Each of those after them writes at least one: so
+    # many must be left where nothing may be written behind the text's UTF-8.
+    UTF8_ROOM = 32
 
 cpdef bytes encode_utf8(str text)
-cdef Py_ssize_t write_text(const Characters* text, uint8_t* out) noexcept nogil
+cdef Py_ssize_t write_text(const Characters* text, bint is_wide, uint8_t* out) noexcept nogil
 
 
 cdef inline Py_ssize_t utf8_at_worst(const Characters* text) noexcept nogil:

@@ -17,11 +17,9 @@ cdef extern from "Python.h":
     int resize_bytes "_PyBytes_Resize"(PyObject** made, Py_ssize_t n) except -1
 
 cdef extern from "utf8.h":
-    enum:
-        ROOM "CUTLINE_UTF8_ROOM"
     bint prepare_vectors "cutline_prepare_utf8"() noexcept nogil
     Py_ssize_t write_vectors "cutline_write_vectors"(
-        const void* text, int kind, Py_ssize_t n, uint8_t** out
+        const void* text, int kind, Py_ssize_t n, Py_ssize_t room, uint8_t** out
     ) noexcept nogil
     Py_ssize_t skip_valid "cutline_skip_valid"(
         const uint8_t* text, Py_ssize_t at, Py_ssize_t n
@@ -62,7 +60,7 @@ cpdef bytes encode_utf8(str text):
             n = utf8_bytes(&characters, 0, characters.n)
     utf8 = new_bytes(NULL, n)
     with nogil:
-        n = write_text(&characters, <uint8_t*> bytes_data(utf8))
+        n = write_text(&characters, False, <uint8_t*> bytes_data(utf8))
     if n < 0:
         Py_DECREF(<object> utf8)
         return PyUnicode_AsUTF8String(text)     # which says where the surrogate is
@@ -86,13 +84,21 @@ def has_surrogates(str text not None):
     return found
 
 
-def encode_by(str text not None, bint vectors):
-    """What encode_utf8 gives, of any kind and length, by vectors or without; None: a surrogate."""
+def encode_by(str text not None, bint vectors, Py_ssize_t room):
+    """What encode_utf8 gives, of any kind and length; None: a surrogate.
+
+    Args:
+        text: any.
+        vectors: whether eight characters are written at once; else one by one.
+        room: so many are left to be written one by one, at least 8; fewer than UTF8_ROOM write
+            behind the text's UTF-8.
+    """
     cdef Characters characters = characters_of(text)
-    cdef bytes utf8 = PyBytes_FromStringAndSize(NULL, utf8_bytes(&characters, 0, characters.n))
+    cdef Py_ssize_t n = utf8_bytes(&characters, 0, characters.n)
+    cdef bytes utf8 = PyBytes_FromStringAndSize(NULL, n + UTF8_ROOM - max(room, 8))
     cdef uint8_t* out = <uint8_t*> PyBytes_AS_STRING(utf8)
-    done = write_characters(&characters, vectors and has_vectors, out)
-    return utf8 if done >= 0 else None
+    done = write_characters(&characters, vectors and has_vectors, max(room, 8), out)
+    return utf8[:n] if done >= 0 else None
 
 
 cdef inline bint any_surrogate(const Unit* text, Py_ssize_t n) noexcept nogil:
@@ -110,19 +116,22 @@ cdef inline bint any_surrogate(const Unit* text, Py_ssize_t n) noexcept nogil:
     return False
 
 
-cdef Py_ssize_t write_text(const Characters* text, uint8_t* out) noexcept nogil:
-    """Write a text's UTF-8. Returns its bytes; -1: the text has a surrogate."""
-    return write_characters(text, has_vectors, out)
+cdef Py_ssize_t write_text(const Characters* text, bint is_wide, uint8_t* out) noexcept nogil:
+    """Write a text's UTF-8. Returns its bytes; -1: the text has a surrogate.
+
+    is_wide: the output has UTF8_ROOM bytes more, which may be written, too.
+    """
+    return write_characters(text, has_vectors, 8 if is_wide else UTF8_ROOM, out)
 
 
 cdef Py_ssize_t write_characters(
-    const Characters* text, bint by_vectors, uint8_t* out
+    const Characters* text, bint by_vectors, Py_ssize_t room, uint8_t* out
 ) noexcept nogil:
     if text.kind == 1:
-        return write_all(<const uint8_t*> text.data, text.n, by_vectors, out)
+        return write_all(<const uint8_t*> text.data, text.n, by_vectors, room, out)
     if text.kind == 2:
-        return write_all(<const uint16_t*> text.data, text.n, by_vectors, out)
-    return write_all(<const uint32_t*> text.data, text.n, by_vectors, out)
+        return write_all(<const uint16_t*> text.data, text.n, by_vectors, room, out)
+    return write_all(<const uint32_t*> text.data, text.n, by_vectors, room, out)
 
 
 cdef inline bint is_ascii(const Unit* text) noexcept nogil:
@@ -135,7 +144,7 @@ cdef inline bint is_ascii(const Unit* text) noexcept nogil:
 
 
 cdef Py_ssize_t write_all(
-    const Unit* text, Py_ssize_t n, bint by_vectors, uint8_t* out
+    const Unit* text, Py_ssize_t n, bint by_vectors, Py_ssize_t room, uint8_t* out
 ) noexcept nogil:
     cdef const uint8_t* begin = out
     cdef Py_ssize_t at = 0, stop, place
@@ -149,8 +158,8 @@ cdef Py_ssize_t write_all(
         no_ascii = <uint64_t> 0xFFFFFF80FFFFFF80
     while at < n:
         stop = n
-        if by_vectors and n - at >= ROOM:
-            at += write_vectors(text + at, sizeof(Unit), n - at, &out)
+        if by_vectors and n - at >= room:
+            at += write_vectors(text + at, sizeof(Unit), n - at, room, &out)
             stop = min(at + 8, n)   # one of these is why vectors stop
         while at <= stop - 8:
             memcpy(words, text + at, 8 * sizeof(Unit))

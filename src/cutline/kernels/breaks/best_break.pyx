@@ -51,8 +51,7 @@ def cut_at_breaks(
         further: counters of the same text by other tokenizers, or "characters" or "bytes", with
             the maximum of each.
         renew: from the start of a chunk to the last of the further limits for this chunk, a
-            maximum and the place from which on it holds for each; None: not known. Only without
-            overlap.
+            maximum and the place from which on it holds for each; None: not known.
         overlap: what chunks share; None: nothing.
 
     Returns:

@@ -96,6 +96,8 @@ cdef class ElementReader:
                     at = self.scalar_end(at)
                     continue
             at += 1
+        if self.levels[0]:      # the last of several records
+            self.units.append(((<Container> self.open[0]).element, n))
 
     cdef Py_ssize_t string_end(self, Py_ssize_t start) noexcept:
         """Read a string, which may lack its end."""

@@ -5,6 +5,7 @@ from cutline.kernels.base.common cimport int64_t, uint8_t
 
 cdef enum:
     ADDS_NOTHING = -16          # from such a start, no chunk ends after the one before
+    RAISED = -17                # maybe, which Python says
     CHUNK_WORK = 1 << 14        # bytes: what a chunk may cost at least, for the watch of signals
 
 # Where the next chunk may start, before the end of the last one: falling.
@@ -39,8 +40,8 @@ cdef class Overlap:
 cdef void free_starts(Starts* starts) noexcept nogil
 cdef Py_ssize_t next_row(
     Overlap overlap, Starts* starts, Cutting cutting, const Characters* text,
-    const int64_t* last, Py_ssize_t floor, int64_t* row
-) noexcept nogil
+    const int64_t* last, Py_ssize_t floor, bint renews, int64_t* row
+) except? RAISED nogil
 cdef tuple cut_rows(
     Cutting cutting, const Characters* text, Overlap overlap, Py_ssize_t start, Py_ssize_t floor,
     Py_ssize_t until, bint renews

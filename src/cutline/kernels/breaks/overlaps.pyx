@@ -30,7 +30,7 @@ cdef class Cutting:
     """A text that is being cut: counts its slices, and finds where chunks end."""
 
     cdef bint begin_chunk(self, Py_ssize_t start) except -1:
-        """Get ready for a chunk. Returns whether it can be cut here."""
+        """Get ready for a chunk from `start` on. Returns whether it can be cut here."""
         return True
 
     cdef Py_ssize_t find_end(
@@ -123,7 +123,7 @@ cdef tuple cut_rows(
     Py_ssize_t start,           # of the chunk before; that of the first chunk, if it has none
     Py_ssize_t floor,           # where the first chunk adds text
     Py_ssize_t until,           # no chunk adds text from here on
-    bint renews                 # chunks begin by `begin_chunk`
+    bint renews                 # see `next_row`
 ):
     """Find chunks, many at a time. Returns their numbers, four of each; and a status, that of the
     chunk which ends them.
@@ -148,13 +148,8 @@ cdef tuple cut_rows(
             if overlap is not None and start < floor < until:
                 status = last[2] = cutting.tokens_between(start, floor)
             while status >= 0 and last[1] < until and row < MOST_ROWS:
-                if renews:
-                    with gil:
-                        if not cutting.begin_chunk(last[1]):
-                            status = UNKNOWN
-                            break
                 status = next_row(
-                    overlap, &starts, cutting, text, last, last[1], &rows[4 * row]
+                    overlap, &starts, cutting, text, last, last[1], renews, &rows[4 * row]
                 )
                 if status >= 0:
                     last[0] = rows[4 * row]
@@ -175,11 +170,12 @@ cdef Py_ssize_t next_row(
     Starts* starts, Cutting cutting, const Characters* text,
     const int64_t* last,        # in: start, end and tokens of the chunk before
     Py_ssize_t floor,           # in: its end
+    bint renews,                # in: each start is told by `begin_chunk`
     int64_t* row                # out: start, end, tokens, place of the boundary
-) noexcept nogil:
+) except? RAISED nogil:
     """Find the next chunk: from the earliest start that the overlap allows and that adds text.
 
-    Returns its end; or a negative status: NOT_FOUND, where that takes a longer search.
+    Returns its end; or a negative status: NOT_FOUND or UNKNOWN, where that takes a longer search.
     """
     cdef Py_ssize_t place, status
     starts.count = 0
@@ -189,6 +185,10 @@ cdef Py_ssize_t next_row(
             return status
     for place in range(starts.count - 1, -2, -1):
         row[0] = floor if place < 0 else starts.places[place]
+        if renews:
+            with gil:
+                if not cutting.begin_chunk(row[0]):
+                    return UNKNOWN
         status = cutting.find_end(row[0], floor, row)
         if status == ADDS_NOTHING:
             continue

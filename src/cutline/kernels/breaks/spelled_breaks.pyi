@@ -1,4 +1,5 @@
 from array import array
+from collections.abc import Callable, Sequence
 from typing import Self
 
 import numpy as np
@@ -32,4 +33,5 @@ def cut_spelled_at_breaks(
     min_fill: float,
     kinds: array[int],
     overlap: Overlap | None = None,
+    renew: Callable[[int], Sequence[tuple[int, int]] | None] | None = None,
 ) -> tuple[memoryview, int]: ...

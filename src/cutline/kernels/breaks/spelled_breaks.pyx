@@ -32,7 +32,7 @@ cdef enum:
 def cut_spelled_at_breaks(
     Intervals counter not None, str text not None, SpelledPlaces places, FirstWords first_words,
     Py_ssize_t start, Py_ssize_t floor, Py_ssize_t until, Py_ssize_t n, double min_fill,
-    const int[::1] kinds not None, Overlap overlap=None
+    const int[::1] kinds not None, Overlap overlap=None, renew=None
 ):
     """Cut at the last breaks that fit, while they fill chunks: see `cut_at_breaks`.
 
@@ -47,7 +47,7 @@ def cut_spelled_at_breaks(
         which takes another kind of boundary, or -1.
     """
     cdef Characters characters = characters_of(text)
-    cdef SpelledCut cut = SpelledCut(n, min_fill, kinds)
+    cdef SpelledCut cut = SpelledCut(n, min_fill, kinds, renew)
     if places is not None and places.n != characters.n:
         raise ValueError(f"places of {characters.n} characters are needed, got {places.n}")
     cut.text = &characters
@@ -57,7 +57,9 @@ def cut_spelled_at_breaks(
     _, owned = take_limit(&cut.limit, counter, n)
     cut.owned = owned
     try:
-        rows, status = cut_rows(cut, &characters, overlap, start, floor, until, False)
+        rows, status = cut_rows(
+            cut, &characters, overlap, start, floor, until, renew is not None
+        )
     finally:
         give_back(counter, owned)
     if status == NO_MEMORY:
@@ -147,8 +149,8 @@ cdef class SpelledCut(CountedCut):
     cdef OwnedState owned       # the limit's
     cdef Py_ssize_t word_start, word_end, word_tokens   # the first word of the last slice counted
 
-    def __cinit__(self, Py_ssize_t n, double min_fill, const int[::1] kinds not None):
-        self.limit_chunks(n, min_fill, kinds)
+    def __cinit__(self, Py_ssize_t n, double min_fill, const int[::1] kinds not None, renew):
+        self.limit_chunks(n, min_fill, kinds, renew)
         self.word_start = NOT_FOUND
 
     cdef Py_ssize_t place_of(self, Py_ssize_t at) noexcept nogil:
@@ -180,7 +182,7 @@ cdef class SpelledCut(CountedCut):
         word_end = self.find_word(first, self.n_changed)
         if word_end < 0:
             return word_end
-        self.limit.n = self.n - self.word_tokens
+        self.limit.n = self.most - self.word_tokens
         if self.limit.n < 0:
             return UNKNOWN
         at = last_place(&self.limit, 1, word_end)

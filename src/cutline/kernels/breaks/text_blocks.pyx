@@ -128,7 +128,7 @@ cdef class BlockCutter:
         last[0] = last[1] = last[2] = 0
         while last[1] < text.n:
             status = next_row(
-                self.overlap, &self.starts, self.breaks, text, last, last[1], row
+                self.overlap, &self.starts, self.breaks, text, last, last[1], False, row
             )
             if status < 0 or not add_row(rows, row[0], row[1], row[2], row[3]):
                 rows.n = first

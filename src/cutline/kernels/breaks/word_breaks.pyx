@@ -19,7 +19,7 @@ cdef enum:
 
 def cut_words_at_breaks(
     WordIntervals counter not None, Py_ssize_t start, Py_ssize_t floor, Py_ssize_t until,
-    Py_ssize_t n, double min_fill, const int[::1] kinds not None, Overlap overlap=None
+    Py_ssize_t n, double min_fill, const int[::1] kinds not None, Overlap overlap=None, renew=None
 ):
     """Cut at the last breaks that fit, while they fill chunks: see `cut_at_breaks`.
 
@@ -27,8 +27,10 @@ def cut_words_at_breaks(
         int64, four of each chunk, at most so many; and the longest end of the chunk after them,
         which takes another kind of boundary, or -1.
     """
-    cdef WordCut cut = WordCut(counter, n, min_fill, kinds)
-    rows, status = cut_rows(cut, &counter.text, overlap, start, floor, until, False)
+    cdef WordCut cut = WordCut(counter, n, min_fill, kinds, renew)
+    rows, status = cut_rows(
+        cut, &counter.text, overlap, start, floor, until, renew is not None
+    )
     if status < 0 and status not in (NOT_FOUND, UNKNOWN):
         counter.encoder.check(status)
     counter.encoder.release(cut.owned)
@@ -40,7 +42,7 @@ cdef class WordCut(CountedCut):
     """A text that is cut at breaks.
 
     Args:
-        counter, n, min_fill, kinds: see `cut_words_at_breaks`.
+        counter, n, min_fill, kinds, renew: see `cut_words_at_breaks`.
     """
 
     cdef WordIntervals counter
@@ -50,9 +52,9 @@ cdef class WordCut(CountedCut):
 
     def __cinit__(
         self, WordIntervals counter not None, Py_ssize_t n, double min_fill,
-        const int[::1] kinds not None
+        const int[::1] kinds not None, renew
     ):
-        self.limit_chunks(n, min_fill, kinds)
+        self.limit_chunks(n, min_fill, kinds, renew)
         self.counter = counter
         self.text = &counter.text
         self.head.asked = NOT_FOUND
@@ -69,13 +71,13 @@ cdef class WordCut(CountedCut):
         cdef Py_ssize_t status = self.find_head(start)
         if status < 0:
             return status
-        return self.counter.last_place(&self.owned.state, &self.head, self.n)
+        return self.counter.last_place(&self.owned.state, &self.head, self.most)
 
     cdef Py_ssize_t longest_fit(self, Py_ssize_t start) noexcept nogil:
         cdef Py_ssize_t status = self.find_head(start)
         if status < 0:
             return status
-        return self.counter.longest_fit(&self.owned.state, &self.head, self.n)
+        return self.counter.longest_fit(&self.owned.state, &self.head, self.most)
 
     cdef Py_ssize_t begin_to(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
         self.work = 0

@@ -28,7 +28,9 @@ from cutline.kernels.base.common cimport (
     uint32_t,
 )
 from cutline.kernels.base.signals cimport raise_pending
-from cutline.kernels.base.utf8 cimport MOST_AT_WORST, encode_utf8, utf8_at_worst, write_text
+from cutline.kernels.base.utf8 cimport (
+    MOST_AT_WORST, UTF8_ROOM, encode_utf8, utf8_at_worst, write_text,
+)
 from cutline.kernels.bpe.bpe cimport Bpe, find_token, id_of_rank
 from cutline.kernels.encode.batches cimport (
     EncoderState, count_short, encode_piece, encode_text, prefill, reserve,
@@ -774,7 +776,7 @@ cdef Py_ssize_t text_utf8(
     if text.is_ascii:
         utf8[0] = <const uint8_t*> text.data
         return text.n
-    n = utf8_at_worst(text)
+    n = utf8_at_worst(text) + UTF8_ROOM
     if n > state.utf8_bytes:
         free(state.utf8)
         state.utf8 = <uint8_t*> malloc(n)
@@ -782,7 +784,7 @@ cdef Py_ssize_t text_utf8(
         if state.utf8 == NULL:
             return NO_MEMORY
     utf8[0] = state.utf8
-    n = write_text(text, state.utf8)
+    n = write_text(text, True, state.utf8)
     return n if n >= 0 else UNKNOWN
 
 

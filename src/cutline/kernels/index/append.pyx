@@ -23,6 +23,7 @@ cdef extern from "native.h":
     Py_ssize_t enter "cutline_enter"(Py_ssize_t* place, Py_ssize_t mine) noexcept nogil
     void leave "cutline_leave"(Py_ssize_t* place) noexcept nogil
     void show "cutline_set"(Py_ssize_t* place, Py_ssize_t number) noexcept nogil
+    Py_ssize_t shown "cutline_get"(const Py_ssize_t* place) noexcept nogil
 
 cdef enum:
     NOGIL_BYTES = 4096          # shorter texts are done before another thread could start
@@ -65,8 +66,7 @@ cdef class Growing:
     cdef object as_utf8
     cdef LiveText live
     cdef Py_ssize_t busy_in     # the process in which a thread is at work; 0: none is
-    cdef readonly Py_ssize_t count          # read while another thread is at work, too
-    cdef readonly Py_ssize_t text_length
+    cdef Py_ssize_t n_tokens, n_chars       # read while another thread is at work, too
 
     def __cinit__(self, Encoder encoder not None, as_utf8 not None):
         if encoder.scan_tables is None:
@@ -80,6 +80,16 @@ cdef class Growing:
 
     def __dealloc__(self):
         end_live(&self.live)
+
+    @property
+    def count(self):
+        """Tokens of the text."""
+        return shown(&self.n_tokens)
+
+    @property
+    def text_length(self):
+        """Its code points."""
+        return shown(&self.n_chars)
 
     cdef int enter(self) except -1:
         """Wait until no other thread is at work: rare, so without a lock to take each time."""
@@ -121,8 +131,8 @@ cdef class Growing:
         self.enter()
         try:
             checkpoint = self.live.n_checkpoints
-            show(&self.count, self.try_append(owner, NO_LIMIT, True))
-            show(&self.text_length, self.live.chars)
+            show(&self.n_tokens, self.try_append(owner, NO_LIMIT, True))
+            show(&self.n_chars, self.live.chars)
             if self.live.n_checkpoints == checkpoint + 1 and not is_far(
                 &self.live, checkpoint - 1, self.live.checkpoints[checkpoint].n,
                 self.live.checkpoints[checkpoint].n_scans,
@@ -151,20 +161,20 @@ cdef class Growing:
         self.enter()
         try:
             # Another thread may have cut the text since the length was checked.
-            length = min(length, self.text_length)
+            length = min(length, self.n_chars)
             checkpoint = self.add_checkpoint()
             base = last_checkpoint(&self.live, length)
             end = self.live.checkpoints[base].n
             for left in range(length - self.live.checkpoints[base].chars):
                 end += char_bytes(self.live.text[end])
             try:
-                show(&self.count, self.read_on(base, end, NO_LIMIT, False))
+                show(&self.n_tokens, self.read_on(base, end, NO_LIMIT, False))
             except BaseException:
                 go_back(&self.live, checkpoint)
                 self.live.n_checkpoints = checkpoint
                 raise
             self.live.n_checkpoints = base + 1
-            show(&self.text_length, length)
+            show(&self.n_chars, length)
         finally:
             leave(&self.busy_in)
 
@@ -174,8 +184,8 @@ cdef class Growing:
         try:
             if not copy_live(&twin.live, &self.live):
                 raise MemoryError(f"no memory for a copy of {self.live.n} bytes of text")
-            twin.count = self.count
-            twin.text_length = self.text_length
+            twin.n_tokens = self.n_tokens
+            twin.n_chars = self.n_chars
         finally:
             leave(&self.busy_in)
 

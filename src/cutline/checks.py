@@ -193,7 +193,8 @@ def checked_length(length: int, text_length: int) -> int:
     Raises:
         OffsetError: (a ValueError) it is not from 0 to the text's length.
     """
-    length = checked_integer(length, "length")
+    # An offset, of which Python's own slices take bools, too.
+    length = checked_integer(+length if isinstance(length, bool) else length, "length")
     if not 0 <= length <= text_length:
         raise OffsetError(
             f"length must be from 0 to {text_length}, the text's length, got {shown(length)}"

@@ -59,8 +59,12 @@ def test_folder_with_nothing_but_a_model_is_wrapped(kind: str, tmp_path: Path) -
     wrapped = cutline.wrap(tmp_path)
     assert [wrapped.encode(text) for text in TEXTS] == [real.encode(text) for text in TEXTS]
     assert (wrapped.name, wrapped.max_tokens) == (tmp_path.name, 99)
-    with pytest.raises(FileNotFoundError, match=r"a folder without tokenizer\.json, tokenizer\.mo"):
-        cutline.wrap(tmp_path.parent)
+    (tmp_path / "tokenizer.model").rename(tmp_path / "vocab.txt")
+    said = (
+        r"a folder without tokenizer\.json and tokenizer\.model; cutline.load reads its vocab\.txt"
+    )
+    with pytest.raises(FileNotFoundError, match=said):
+        cutline.wrap(tmp_path)
 
 
 def test_offsets_are_code_points() -> None:

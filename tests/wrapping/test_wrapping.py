@@ -4,7 +4,6 @@ import json
 import pickle
 import random
 from itertools import combinations
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from unicodedata import category
@@ -315,15 +314,3 @@ def test_configuration_is_read_without_the_vocabulary() -> None:
         "Punctuation",
         "Digits",
     ]
-
-
-def test_folder_with_nothing_but_a_vocab_txt_is_wrapped(tmp_path: Path) -> None:
-    pytest.importorskip("tokenizers")
-    lines = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "wood", "glue", "##s", "Wood"]
-    (tmp_path / "vocab.txt").write_text("\n".join(lines) + "\n")
-    for path in (tmp_path, tmp_path / "vocab.txt"):
-        wrapped, loaded = cutline.wrap(path), cutline.load(path)
-        assert wrapped.encode("Wood glues, [SEP]") == loaded.encode(
-            "Wood glues, [SEP]", allowed_special="all"
-        )
-        assert wrapped.count("Wood glues") == 3

@@ -18,10 +18,6 @@ CONFIG_NAME: Final = "tokenizer_config.json"
 
 _ROLES: Final = ("unk", "sep", "pad", "cls", "mask")
 _NEEDED: Final = ("unk", "sep", "cls")
-_SPECIAL: Final = {
-    **dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False),
-    "special": True,
-}
 
 
 def read_vocab_txt(path: Path) -> Part:
@@ -78,7 +74,9 @@ def bert_document(
     cls, sep = names["cls"], names["sep"]
     return {
         "version": "1.0",
-        "added_tokens": [{"id": number, "content": text, **_SPECIAL} for number, text in special],
+        "added_tokens": [
+            {"id": number, "content": text, "special": True} for number, text in special
+        ],
         "normalizer": {
             "type": "BertNormalizer",
             "clean_text": True,

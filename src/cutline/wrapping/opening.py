@@ -1,13 +1,11 @@
 """Loading a tokenizer with its own package: from a file, a folder or by a model's name."""
 
-import json
 from errno import ENOENT
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from cutline.errors import VocabularyError
-from cutline.formats.vocab_txt import VOCAB_NAME, read_vocab_txt
 from cutline.pretrained.hub import fetch, local_path
 from cutline.pretrained.side_files import ModelFacts, read_facts
 from cutline.vocabulary.names import need_hub_name
@@ -15,7 +13,8 @@ from cutline.wrapping.processor import Processor
 
 __all__ = ["Opened", "open_tokenizer"]
 
-_FILES: Final = ("tokenizer.json", "tokenizer.model", VOCAB_NAME)
+_FILES: Final = ("tokenizer.json", "tokenizer.model")
+_VOCAB: Final = "vocab.txt"
 _MODEL_SUFFIX: Final = ".model"
 
 
@@ -51,7 +50,8 @@ def _file_in(folder: Path) -> Path:
     for name in _FILES:
         if (folder / name).exists():
             return folder / name
-    raise FileNotFoundError(ENOENT, f"a folder without {', '.join(_FILES)}", str(folder))
+    hint = f"; cutline.load reads its {_VOCAB}" if (folder / _VOCAB).exists() else ""
+    raise FileNotFoundError(ENOENT, f"a folder without {' and '.join(_FILES)}{hint}", str(folder))
 
 
 def _read(file: Path) -> Any:
@@ -78,8 +78,6 @@ def _read_json(file: Path) -> Any:
             f"to wrap {file} needs the package tokenizers: pip install tokenizers"
         ) from error
     file.stat()  # its own error for a missing file says little
-    if file.name.endswith(VOCAB_NAME):
-        return Tokenizer.from_str(json.dumps(read_vocab_txt(file)))
     try:
         return Tokenizer.from_file(str(file))
     except Exception as error:  # it raises no other class

@@ -52,8 +52,8 @@ def wrap(tokenizer: Any, *, name: str | None = None) -> "WrappedTokenizer":
             `ids` and `offsets`, these in code points; or a `SentencePieceProcessor`. It is
             copied, so later changes to it have no effect. Or where its package, which must be
             installed, loads it from: the path of a `tokenizer.json`, of a `.model` file of
-            sentencepiece, of BERT's `vocab.txt`, or of a folder with one of these; or the name of
-            a model on the Hugging Face Hub, as for `cutline.from_pretrained`.
+            sentencepiece, or of a folder with `tokenizer.json` or `tokenizer.model`; or the name
+            of a model on the Hugging Face Hub, as for `cutline.from_pretrained`.
         name: its name; by default the `name_or_path` of transformers, the given name of a model,
             the name of the folder or file, or the type of the tokenizer's model.
 

@@ -106,7 +106,7 @@ def test_binary_file_that_is_named_is_an_error(invoke: Invoke, folder: Path) -> 
     file.write_bytes(b"\x89PNG\r\n\0")
     result = invoke("count", folder, file)
     assert result.exit_code == 1
-    assert f"cutline: {file}: invalid utf-8 at byte offset 0" in result.stderr
+    assert f"cutline: {file}: the file is binary, not text: there is a NUL" in result.stderr
     assert "skipped" not in result.stderr
 
 

@@ -20,6 +20,7 @@ from cutline.formats.bounded import MAX_FILE_BYTES
 from cutline.training import counters, file_reader
 from cutline.vocabulary import packed
 from cutline.vocabulary.vocabulary import MAX_TOKEN_COUNT
+from tests.conftest import needs_code
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs limits of processes")
 
@@ -227,7 +228,9 @@ DEEP: Final = {
     "HTML": ("cutline.DataChunker('html', 'o200k_base', 64)", "<div>" * 100_000),
     "JSON": ("cutline.DataChunker('json', 'o200k_base', 64)", "[" * 100_000 + "]" * 100_000),
     "JSON objects": ("cutline.DataChunker('json', 'o200k_base', 64)", '{"a":' * 100_000),
-    "Python": ("cutline.CodeChunker('python', 'o200k_base', 64)", "(" * 100_000),
+    "Python": pytest.param(
+        "cutline.CodeChunker('python', 'o200k_base', 64)", "(" * 100_000, marks=needs_code
+    ),
 }
 
 

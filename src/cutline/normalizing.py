@@ -525,13 +525,18 @@ class _Keeping:
     kept: str
     stand_ins: str
 
+    @property
+    def kept_bits(self) -> NDArray[np.uint8]:
+        """A bit for each code point, the lowest first: whether it is kept."""
+        return _bits_of(self.kept)
+
     def keeps(self, character: str) -> bool:
         """See `Step.keeps`."""
         return self.keeps_slices(character)
 
     def keeps_slices(self, text: str) -> bool:
         """See `Step.keeps_slices`."""
-        return first_other(text, _bits_of(self.kept)) < 0
+        return first_other(text, self.kept_bits) < 0
 
     def outline(self, text: str) -> str:
         """Write one stand-in for each of the other characters."""
@@ -553,7 +558,7 @@ class Spell(_Keeping):
         """See `Step.apply`."""
         if text.isascii():
             return text
-        bits = _bits_of(self.kept)
+        bits = self.kept_bits
         written = spell(text, bits, self.stand_ins)
         if written is None:
             written = spell(_without_surrogates(text), bits, self.stand_ins)
@@ -562,7 +567,7 @@ class Spell(_Keeping):
 
     def places(self, text: str) -> memoryview:
         """List where each character of a text begins in what `apply` makes of it, and its end."""
-        return spelled_places(text, _bits_of(self.kept))
+        return spelled_places(text, self.kept_bits)
 
     def trace(self, traced: Traced) -> Traced:
         """See `Step.trace`."""
@@ -573,7 +578,7 @@ class Spell(_Keeping):
 
     def keeps_slices(self, text: str) -> bool:
         """See `Step.keeps_slices`."""
-        return text.isascii() or first_other(text, _bits_of(self.kept)) < 0
+        return text.isascii() or first_other(text, self.kept_bits) < 0
 
 
 @dataclass(frozen=True, slots=True)

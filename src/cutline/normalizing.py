@@ -525,13 +525,18 @@ class _Keeping:
     kept: str
     stand_ins: str
 
+    @property
+    def kept_bits(self) -> NDArray[np.uint8]:
+        """A bit for each code point, the lowest first: whether it is kept."""
+        return _bits_of(self.kept)
+
     def keeps(self, character: str) -> bool:
         """See `Step.keeps`."""
         return self.keeps_slices(character)
 
     def keeps_slices(self, text: str) -> bool:
         """See `Step.keeps_slices`."""
-        return first_other(text, _bits_of(self.kept)) < 0
+        return first_other(text, self.kept_bits) < 0
 
     def outline(self, text: str) -> str:
         """Write one stand-in for each of the other characters."""
@@ -557,7 +562,7 @@ class Spell(_Keeping):
 
     def spelled(self, text: str) -> tuple[str, SpelledPlaces]:
         """Return what `apply` makes of a text, and where each of its characters begins there."""
-        places = SpelledPlaces(text, _bits_of(self.kept))
+        places = SpelledPlaces(text, self.kept_bits)
         written = spell(text, places, self.stand_ins)
         return (written, places) if written is not None else self.spelled(_without_surrogates(text))
 
@@ -570,7 +575,7 @@ class Spell(_Keeping):
 
     def keeps_slices(self, text: str) -> bool:
         """See `Step.keeps_slices`."""
-        return text.isascii() or first_other(text, _bits_of(self.kept)) < 0
+        return text.isascii() or first_other(text, self.kept_bits) < 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,3 +135,25 @@ def test_runs_at_the_ends_of_texts(letter: str, tmp_path: Path) -> None:
             text = "".join(rng.choices(f"{letter}{letter}ab ", k=n)) + end
             for _ in range(2):
                 assert encoding.count(text) == len(ids(oracle, text)), (n, text)
+
+
+def test_words_that_begin_with_a_blank_s_token_or_are_cut_from_it() -> None:
+    rng = random.Random(5)
+    before = tokenizers.pre_tokenizers
+    letters = "\u2581ab12.,"
+    tokens = {"".join(rng.choices(letters, k=rng.randint(1, 4))) for _ in range(120)}
+    rows = [("<unk>", 0.0), *((token, -rng.uniform(1, 9)) for token in sorted(tokens))]
+    oracle = tokenizers.Tokenizer(tokenizers.models.Unigram(rows, 0))
+    for splitters in (
+        [before.Digits(False), before.Metaspace()],
+        [before.Punctuation("contiguous"), before.Metaspace()],
+        [before.WhitespaceSplit(), before.Metaspace(split=False)],
+        [before.WhitespaceSplit(), before.Digits(False), before.Metaspace(prepend_scheme="never")],
+    ):
+        oracle.pre_tokenizer = before.Sequence(splitters)
+        encoding = cutline.Encoding.from_tokenizers(oracle)
+        for _ in range(40):
+            words = ["".join(rng.choices(letters, k=rng.randint(1, 9))) for _ in range(90)]
+            text = " ".join(words)
+            for _ in range(2):
+                assert encoding.count(text) == len(ids(oracle, text)), text

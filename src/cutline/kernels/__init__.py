@@ -32,7 +32,9 @@ Which kernel reads what, room by room; a room reads only rooms above it::
     encode/
       decode          token ids + arena                -> bytes; ids -> list of int
       caches.pxd      pieces                           -> what encoding them gave
+      runs            text + caches                    -> the counts of what lies between blanks
       batches         pieces + bpe + caches            -> tokens, a batch at a time
+      run_counts      text + runs + batches            -> counts
       encoder         text + scan + batches            -> lists, arrays, counts
     train/
       piece_table     pieces                           -> the table of distinct ones, with counts
@@ -63,7 +65,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       images          normalized characters            -> their images: bytes, and where words end
       char_map        characters + images              -> the images of all, made when needed
       reader          text + char_map                  -> words
-      runs            text + caches                    -> the counts of what lies between blanks
+      separators.pxd  images of blanks                 -> what lies between runs
       wordpiece       one word + trie                  -> its tokens, the longest first
       unigram         one word + trie, scores          -> its tokens, those of the best path
       encoder         text + reader + the two + caches -> ids, counts, spans

@@ -39,6 +39,8 @@ class AddedFinder:
 
     def may_find(self, text: str) -> bool:
         """Return whether any token occurs, whether it counts or not."""
+        if not self._by_text:
+            return False
         if self._finder is not None:
             return self._may_begin(text) and self._finder.first(text) is not None
         return self._pattern.search(text) is not None

@@ -18,6 +18,7 @@ from cutline.spec import AddedToken, TokenizerSpec
 from cutline.text_encoder import TextEncoder
 
 if TYPE_CHECKING:
+    from cutline.kernels.encode.run_counts import RunRules
     from cutline.pipeline.safe_points import SafePoints
     from cutline.pipeline.upper_bound import UpperBound
 
@@ -179,15 +180,34 @@ class Pipeline:
             return np.array(self.encode(encoder, text, frozenset()), dtype=np.uint32)
         return encoder._encode_normalized_to_numpy(text)
 
+    @cached_property
+    def _run_rules(self) -> "RunRules | None":
+        from cutline.pipeline.run_rules import run_rules
+
+        return None if self._changes_all else run_rules(self.spec)
+
+    def _count_runs(self, encoder: TextEncoder, text: str, *, at_start: bool) -> int:
+        """Count the tokens of a text by its runs; -1: they are not known so."""
+        rules = self._run_rules
+        if rules is None or self.ordinary_of_raw.may_find(text):
+            return -1
+        return encoder._count_runs(text, rules, at_start)
+
     def count(self, encoder: TextEncoder, text: str) -> int:
         """Count the tokens of a text."""
         text = plain_text(text)
+        total = self._count_runs(encoder, text, at_start=True)
+        if total >= 0:
+            return total
         if self.changes(text):
             return self._count_pieces(encoder, text, at_start=True)
         return encoder._count_normalized(text)
 
     def count_after(self, encoder: TextEncoder, text: str) -> int:
         """Count the tokens of a text that begins at a safe split point."""
+        total = self._count_runs(encoder, text, at_start=False)
+        if total >= 0:
+            return total
         if self.changes_after(text):
             return self._count_pieces(encoder, text, at_start=False)
         return encoder._count_normalized(text)

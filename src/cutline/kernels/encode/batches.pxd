@@ -4,6 +4,7 @@ from cutline.kernels.base.common cimport int64_t, uint8_t, uint32_t, uint64_t
 from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.bpe.prefixes cimport Lookups
 from cutline.kernels.encode.caches cimport FirstEntry, Store
+from cutline.kernels.encode.runs cimport Runs
 from cutline.kernels.scan.lanes cimport Chunk
 from cutline.kernels.scan.scan cimport Scanner
 
@@ -25,6 +26,10 @@ cdef struct EncoderState:
     Py_ssize_t bits_words
     Lookups lookups
     Chunk* chunk            # of a text that is scanned by lanes; or NULL
+    Runs* runs              # of a text that is counted by them, and their caches; or NULL
+    FirstEntry* run_lines
+    uint64_t run_mask
+    Store run_store
     uint8_t* utf8           # room for a text that is not ASCII
     Py_ssize_t utf8_bytes
 
@@ -51,6 +56,10 @@ cdef class OwnedState:
     """Owns an encoder state; one call at a time uses it."""
     cdef EncoderState state
     cdef uint8_t[::1] memory    # of the caches
+    cdef uint8_t[::1] run_memory
+    cdef int first_level_bits, store_bits
+    cdef bint in_large_pages
+    cdef int reserve_runs(self) except -1
 
 
 cdef inline void add_to_batch(Batch* batch, Py_ssize_t start, Py_ssize_t end) noexcept nogil:

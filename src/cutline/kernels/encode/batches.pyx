@@ -47,6 +47,7 @@ cdef enum:
     AHEAD = 8               # pieces missed whose tables are fetched beforehand
     RING_BITS = 6           # bytes of the ring for each slot of its index
     LEAST_RING_BITS = 12    # a ring has room for the longest piece stored
+    LEAST_RUN_RING_BITS = 13    # ... or for the longest run
     BYTES_A_PIECE = 8       # with so many, few pieces are found that are not asked for
     BACKTRACKING_BUDGET = 1 << 12      # bytes of a piece matched to no use before it gives up
     FEW_BYTES = 7           # of a piece whose count is kept with it in a word
@@ -75,10 +76,13 @@ cdef class OwnedState:
         cdef size_t start
         cdef size_t pair_cache_bytes = PAIR_CACHE_SLOTS * sizeof(uint64_t)
         cdef size_t few_bytes = sizeof(uint64_t) << FEW_BITS
+        self.first_level_bits = first_level_bits
+        self.store_bits = store_bits
         # Few tokens to prefill it with leave most of the first level untouched, often for good.
+        self.in_large_pages = n_tokens >= MANY_TOKENS
         self.memory = zeroed_memory(
             first_level_bytes + index_bytes + ring_bytes + pair_cache_bytes + few_bytes,
-            large_pages=n_tokens >= MANY_TOKENS,
+            large_pages=self.in_large_pages,
         )
         start = <size_t> &self.memory[0]
         self.state.first_level = <FirstEntry*> start
@@ -94,6 +98,30 @@ cdef class OwnedState:
         self.state.lookups.automata[1].mirrored = True
         if self.state.stores:
             self.state.lookups.pair_cache = <uint64_t*> (start + ring_bytes)
+
+    cdef int reserve_runs(self) except -1:
+        """Make room for runs and their counts."""
+        cdef size_t line_bytes = sizeof(FirstEntry) << max(self.first_level_bits + 1, 1)
+        cdef size_t index_bytes = sizeof(uint64_t) << max(self.store_bits + 1, 1)
+        cdef size_t ring_bytes = 1 << max(self.store_bits + RING_BITS, LEAST_RUN_RING_BITS)
+        cdef size_t start
+        if self.state.runs != NULL:
+            return 0
+        self.run_memory = zeroed_memory(
+            sizeof(Runs) + line_bytes + index_bytes + ring_bytes,
+            large_pages=self.in_large_pages,
+        )
+        start = <size_t> &self.run_memory[0]
+        self.state.run_lines = <FirstEntry*> start
+        self.state.run_mask = (<uint64_t> 1 << max(self.first_level_bits, 0)) - 1
+        start += line_bytes
+        self.state.run_store.index = <uint64_t*> start
+        self.state.run_store.index_mask = (<uint64_t> 1 << max(self.store_bits + 1, 1)) - 1
+        start += index_bytes
+        self.state.run_store.ring = <uint64_t*> start
+        self.state.run_store.ring_words = ring_bytes // sizeof(uint64_t)
+        self.state.runs = <Runs*> (start + ring_bytes)
+        return 0
 
     def __dealloc__(self):
         free(self.state.out)

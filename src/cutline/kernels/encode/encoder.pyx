@@ -36,6 +36,8 @@ from cutline.kernels.encode.batches cimport (
     EncoderState, count_short, encode_piece, encode_text, prefill, reserve,
 )
 from cutline.kernels.encode.decode cimport list_of_ids
+from cutline.kernels.encode.run_counts cimport RunRules, count_by_runs
+from cutline.kernels.encode.runs cimport LEAST_WITH_TAIL, NO_PREFIX, Separators
 from cutline.kernels.scan.scan cimport scan_piece
 from cutline.kernels.scan.scan import scan_pieces
 
@@ -498,6 +500,42 @@ cdef class Encoder:
         """Count the tokens of a text that nothing changes any more."""
         return self.count_str(text)
 
+    def _count_runs(self, str text not None, RunRules rules not None, bint at_start=True):
+        """Count the tokens of a text that has no added tokens by its runs; -1: not known.
+
+        Args:
+            rules: of this encoding.
+            at_start: a prefix is put before it.
+        """
+        cdef Characters characters = characters_of(text)
+        cdef Separators separators = rules.separators
+        cdef Source source = self.source()
+        cdef OwnedState owned
+        cdef Py_ssize_t total
+        if not at_start:
+            separators.prefix = NO_PREFIX
+        owned = self.take_state()
+        if characters.n >= LEAST_WITH_TAIL:
+            owned.reserve_runs()
+        if characters.n < NOGIL_BYTES:
+            total = count_by_runs(
+                &self.tables.bpe, &source, &owned.state, &separators, &rules.spelling, &characters
+            )
+        else:
+            owned.state.lookups.watch.is_on = True
+            with nogil:
+                total = count_by_runs(
+                    &self.tables.bpe, &source, &owned.state, &separators, &rules.spelling,
+                    &characters,
+                )
+                forget_long_utf8(&owned.state)
+        if total == INTERRUPTED:
+            raise_pending()
+        if total == NO_MEMORY:
+            raise MemoryError(f"no memory for the tokens of {characters.n} characters of text")
+        self.release(owned)
+        return total if total >= 0 else -1
+
     cdef Py_ssize_t count_str(self, text) except -1:
         cdef OwnedState owned = self.take_state()
         cdef Py_ssize_t total = self.run_str(owned, text, -1, NO_LIMIT)
@@ -594,10 +632,7 @@ cdef class Encoder:
         total = text_utf8(state, text, &utf8)
         if total >= 0:
             total = encode_text(&self.tables.bpe, source, state, utf8, total, before, limit)
-        if state.utf8_bytes > KEPT_UTF8_BYTES:
-            free(state.utf8)        # without the GIL: it can take long
-            state.utf8 = NULL
-            state.utf8_bytes = 0
+        forget_long_utf8(state)     # without the GIL: it can take long
         return total
 
     def _encode_block(self, list texts not None):
@@ -763,6 +798,14 @@ cdef list strs_of(const uint8_t[::1] utf8, const int64_t[::1] offsets):
     return [
         str(data[offsets[at]:offsets[at + 1]], "utf-8") for at in range(offsets.shape[0] - 1)
     ]
+
+
+cdef inline void forget_long_utf8(EncoderState* state) noexcept nogil:
+    """Give back the room for UTF-8 if it is large."""
+    if state.utf8_bytes > KEPT_UTF8_BYTES:
+        free(state.utf8)
+        state.utf8 = NULL
+        state.utf8_bytes = 0
 
 
 cdef Py_ssize_t text_utf8(

@@ -10,6 +10,7 @@ from cutline.kernels.base.characters cimport Characters, Unit, char_at, characte
 from cutline.kernels.base.common cimport NOT_FOUND, grow
 from cutline.kernels.base.signals cimport raise_if_interrupted
 from cutline.kernels.words.images cimport BLANK, BREAK, META, Edges, ImageMaker, most_bytes
+from cutline.kernels.words.trie cimport label_at
 
 cdef extern from "native.h":
     void publish_byte "cutline_publish_byte"(uint8_t* place, uint8_t byte) noexcept nogil
@@ -103,6 +104,7 @@ cdef class CharMap:
                 if block.images_bytes[used] >= BLANK:
                     image.flags |= ENDS_WORD
             describe(image, block.images_bytes + used, &block.briefs[at])
+            block.single[at] = single_of(&block.briefs[at])
             used += n
         return block
 
@@ -376,6 +378,18 @@ cdef void describe(const Image* image, const uint8_t* written, Brief* brief) noe
         brief.written[at] = written[at]
     brief.n = n
     brief.kinds |= HAS_BYTES | IS_BRIEF | (written[0] != META) << PREFIXED
+
+
+cdef uint32_t single_of(const Brief* brief) noexcept nogil:
+    """What a brief image of one character is; see CharBlock."""
+    cdef Py_ssize_t width
+    cdef uint32_t label
+    if not brief.kinds & HAS_BYTES or brief.first != brief.last or brief.first == APART:
+        return 0
+    label = label_at(brief.written, &width)
+    if width != brief.n:
+        return 0
+    return <uint32_t> brief.first << EDGE_SHIFT | <uint32_t> width << WIDTH_SHIFT | label
 
 
 cdef Py_ssize_t breaks_in(const uint8_t* image, Py_ssize_t n) noexcept nogil:

@@ -2,10 +2,10 @@
 
 from cutline.kernels.base.common cimport uint8_t, uint32_t, uint64_t
 from cutline.kernels.encode.caches cimport FirstEntry, Store
+from cutline.kernels.encode.runs cimport Runs, Separators
 from cutline.kernels.words.char_map cimport CharMap
 from cutline.kernels.words.model cimport Paths, WordModel
 from cutline.kernels.words.reader cimport Reader, Words
-from cutline.kernels.words.runs cimport Runs, Separators
 from cutline.kernels.words.trie cimport LooseTrie
 
 cdef enum:

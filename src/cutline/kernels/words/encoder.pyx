@@ -10,10 +10,10 @@ from libc.stdlib cimport free
 from cutline.kernels.base.late import numpy as np
 from cutline.kernels.base.memory import zeroed_memory
 
-from cutline.kernels.base.characters cimport Characters, characters_of
+from cutline.kernels.base.characters cimport Characters, Unit, characters_of
 from cutline.kernels.base.common cimport (
     INTERRUPTED, NO_MEMORY, NOT_FOUND, SHORT_PIECE, UNKNOWN, Key, characters_in, grow, hash_key,
-    hash_long, int64_t, likely, memcpy, memmove, padded_key, prefetch, same_bytes, scramble, unlikely,
+    hash_long, int64_t, likely, memcpy, memmove, padded_key, prefetch, same_bytes, scramble, uint16_t, unlikely,
 )
 from cutline.kernels.base.signals cimport is_interrupted, raise_pending
 from cutline.kernels.encode.caches cimport (
@@ -21,17 +21,20 @@ from cutline.kernels.encode.caches cimport (
     store_piece,
 )
 from cutline.kernels.encode.decode cimport list_of_ids
+from cutline.kernels.encode.runs cimport find_runs, keep_count
+from cutline.kernels.words.char_map cimport EDGE_SHIFT, WIDTH_SHIFT, Brief, CharBlock
+from cutline.kernels.words.images cimport META
 from cutline.kernels.words.model cimport UNIGRAM, WORD_PIECE
 from cutline.kernels.words.reader cimport (
     TOO_LONG, WORD_SLOTS, free_reader, read_words, start_reading,
 )
-from cutline.kernels.words.runs cimport (
-    ends_closed, find_runs, keep_count, separators_of,
-)
+from cutline.kernels.words.separators cimport ends_closed, separators_of
 from cutline.kernels.words.trie cimport (
-    add_token, free_loose, free_trie, link_trie, pack_trie, start_trie,
+    META_LABEL, NODE_BITS, add_token, free_loose, free_trie, link_trie, pack_trie, start_trie,
 )
-from cutline.kernels.words.unigram cimport best_path, count_path, free_paths
+from cutline.kernels.words.unigram cimport (
+    MOST_SINGLES, best_path, count_path, count_singles, free_paths,
+)
 from cutline.kernels.words.wordpiece cimport longest_matches
 
 cdef enum:
@@ -40,10 +43,12 @@ cdef enum:
     STORE_BITS = 16
     # ... and of Unigram, whose words are more, and take longer.
     UNIGRAM_BITS = 18
+    STEP_BITS = 15
     RING_BYTES = 1 << 22
     BEYOND = 64                 # bytes after the ring that are read where a record is short
     KEPT_STATES = 16
     NOGIL_CHARS = 4096
+    NO_LEAD = 0xFFFFFFFF
     WATCHED = 1 << 12           # tokens from one look for signals to the next
 
 
@@ -51,18 +56,23 @@ cdef enum:
 cdef class OwnedWordState:
     """Owns a state; one call at a time uses it."""
 
-    def __cinit__(self, int first_level_bits, int store_bits):
+    def __cinit__(self, int first_level_bits, int store_bits, int step_bits):
         cdef size_t first_level_bytes = sizeof(FirstEntry) << max(first_level_bits, 1)
         cdef size_t index_bytes = sizeof(uint64_t) << store_bits
+        cdef size_t step_bytes = sizeof(uint64_t) << step_bits if step_bits else 0
         cdef size_t start
         self.memory = zeroed_memory(
-            first_level_bytes + index_bytes + RING_BYTES + BEYOND, large_pages=False
+            first_level_bytes + index_bytes + step_bytes + RING_BYTES + BEYOND, large_pages=False
         )
         start = <size_t> &self.memory[0]
         self.state.first_level = <FirstEntry*> start
         self.state.line_mask = (<uint64_t> 1 << max(first_level_bits - 1, 0)) - 1
         self.state.store.index = <uint64_t*> (start + first_level_bytes)
         self.state.store.index_mask = (<uint64_t> 1 << store_bits) - 1
+        self.state.paths.step_bits = step_bits
+        if step_bits:
+            self.state.paths.steps = <uint64_t*> (start + first_level_bytes + index_bytes)
+        start += step_bytes
         self.state.store.ring = <uint64_t*> (start + first_level_bytes + index_bytes)
         self.state.store.ring_words = RING_BYTES // sizeof(uint64_t)
 
@@ -260,6 +270,67 @@ cdef Py_ssize_t count_run(
     return encode_word(model, state, 0, state.out, NULL)
 
 
+cdef inline uint32_t lead_of(const WordState* state, Py_ssize_t start, bint prefixes) noexcept nogil:
+    """What is put before a run, like what a character is; 0: nothing, or NO_LEAD: not known.
+
+    A blank that stays is the beginning of the word, if the edges of both are the same.
+    """
+    cdef const Brief* blank = &state.reader.blocks[0].briefs[c" "]
+    cdef uint32_t meta = <uint32_t> 1 << WIDTH_SHIFT | META_LABEL
+    if start == 0 or blank.n == 0:
+        return meta if prefixes else 0
+    if blank.n != 1 or blank.written[0] != META:
+        return NO_LEAD
+    return meta | <uint32_t> blank.last << EDGE_SHIFT
+
+
+cdef Py_ssize_t count_by_characters(
+    const WordModel* model, WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes
+) noexcept nogil:
+    """What count_run does, if a run is one word, and each character stays one. Else UNKNOWN."""
+    cdef uint32_t singles[MOST_SINGLES]
+    cdef uint32_t lead = lead_of(state, start, prefixes), edge
+    cdef Py_ssize_t n = 0
+    cdef const Characters* text = &state.reader.text
+    if end - start >= MOST_SINGLES or lead == NO_LEAD:
+        return UNKNOWN
+    if lead != 0:
+        singles[0] = lead
+        n = 1
+    if text.kind == 1:
+        edge = read_singles(
+            state.reader.blocks, <const uint8_t*> text.data + start, end - start, singles + n
+        )
+    elif text.kind == 2:
+        edge = read_singles(
+            state.reader.blocks, <const uint16_t*> text.data + start, end - start, singles + n
+        )
+    else:
+        edge = read_singles(
+            state.reader.blocks, <const uint32_t*> text.data + start, end - start, singles + n
+        )
+    if edge == 0 or (lead >> EDGE_SHIFT != 0 and lead >> EDGE_SHIFT != edge):
+        return UNKNOWN
+    if n == 1 and lead >> EDGE_SHIFT == 0 and singles[1] & ((1 << WIDTH_SHIFT) - 1) == META_LABEL:
+        return UNKNOWN
+    return count_singles(model, &state.paths, singles, end - start + n)
+
+
+cdef inline uint32_t read_singles(
+    CharBlock** blocks, const Unit* text, Py_ssize_t n, uint32_t* singles
+) noexcept nogil:
+    """Look up what each character is. Returns the edge of all, or 0 if they differ."""
+    cdef uint32_t differs = 0, first = blocks[text[0] >> 8].single[text[0] & 0xFF]
+    cdef const CharBlock* block = blocks[0]
+    cdef Py_ssize_t at
+    for at in range(n):
+        if Unit is not uint8_t:
+            block = blocks[text[at] >> 8]
+        singles[at] = block.single[text[at] & 0xFF]
+        differs |= singles[at] ^ first
+    return 0 if differs >> EDGE_SHIFT else first >> EDGE_SHIFT
+
+
 cdef Py_ssize_t count_runs(
     const WordModel* model, WordState* state, Separators separators, bint prefixes, bint reads,
     Py_ssize_t* place
@@ -296,9 +367,15 @@ cdef Py_ssize_t count_runs(
                 if run == runs.count:
                     break
                 start = runs.edges[2 * first]
-                count = count_run(
-                    model, state, start - (start > 0), runs.edges[2 * run + 1], prefixes
-                )
+                count = UNKNOWN
+                if run == first:
+                    count = count_by_characters(
+                        model, state, start, runs.edges[2 * run + 1], prefixes
+                    )
+                if count == UNKNOWN:
+                    count = count_run(
+                        model, state, start - (start > 0), runs.edges[2 * run + 1], prefixes
+                    )
                 if count < 0:
                     return count
                 if run == first:
@@ -474,8 +551,11 @@ cdef class WordEncoder:
             return self.idle.pop()
         except IndexError:
             if self.model.kind == UNIGRAM:
-                return OwnedWordState(UNIGRAM_BITS, UNIGRAM_BITS)
-            return OwnedWordState(FIRST_LEVEL_BITS, STORE_BITS)
+                return OwnedWordState(
+                    UNIGRAM_BITS, UNIGRAM_BITS,
+                    STEP_BITS if self.model.trie.n_nodes < 1 << NODE_BITS else 0,
+                )
+            return OwnedWordState(FIRST_LEVEL_BITS, STORE_BITS, 0)
 
     cdef void release(self, OwnedWordState owned):
         if len(self.idle) < KEPT_STATES:

@@ -23,6 +23,7 @@ from cutline.kernels.base.common cimport (
     uint32_t, uint64_t, unlikely,
 )
 from cutline.kernels.base.signals cimport Watch, is_interrupted
+from cutline.kernels.encode.runs cimport Runs, Separators, find_runs, keep_count
 from cutline.kernels.words.char_map cimport PAIR, WHITE
 from cutline.kernels.words.encoder cimport (
     ANY_LENGTH, OwnedWordState, WordEncoder, WordState, count_run, count_stretch, count_words,
@@ -31,9 +32,7 @@ from cutline.kernels.words.model cimport UNIGRAM, WordModel
 from cutline.kernels.words.reader cimport (
     ONLY_WHITE, TOO_LONG, WORD_SLOTS, Reader, Words, read_words, start_reading,
 )
-from cutline.kernels.words.runs cimport (
-    Runs, Separators, ends_closed, ends_word, find_runs, is_separator, keep_count,
-)
+from cutline.kernels.words.separators cimport ends_closed, ends_word, is_separator
 from cutline.kernels.words.trie cimport Trie, child_of, ends_token, label_at
 from cutline.kernels.words.unigram cimport Joints, best_path, count_prefixes
 from cutline.kernels.words.wordpiece cimport count_matches

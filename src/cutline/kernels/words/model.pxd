@@ -3,7 +3,7 @@
 Guarded by tests/words/test_encoding.py.
 """
 
-from cutline.kernels.base.common cimport uint8_t, uint32_t
+from cutline.kernels.base.common cimport uint8_t, uint32_t, uint64_t
 from cutline.kernels.base.signals cimport Watch
 from cutline.kernels.words.trie cimport Trie
 
@@ -39,6 +39,8 @@ cdef struct Path:
 cdef struct Paths:
     Path* to                        # each byte of a word
     Py_ssize_t slots
+    uint64_t* steps                 # from node to node, as they were last found; NULL: not kept
+    int step_bits                   # log2 of how many
     bint is_sure                    # of the last word: no score before it could change its tokens
     Watch watch
     bint begins_unknown     # the first token of the last word is unknown characters

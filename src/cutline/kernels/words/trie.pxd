@@ -13,6 +13,7 @@ from cutline.kernels.words.images cimport META
 cdef enum:
     ROOTS = 2               # nodes 0 and 1: where a word begins, and where it goes on
     LABEL_BITS = 22
+    NODE_BITS = 21          # of a node, if a step from node to node is to fit a word
     META_LABEL = 0xD800     # a surrogate, which no word has
     BMP = 0x10000           # characters
     EXACT = 1 << 30         # in `longest`
@@ -77,15 +78,19 @@ cdef inline uint32_t label_bit(uint32_t label) noexcept nogil:
 cdef inline uint32_t child_of(const Trie* trie, uint32_t node, uint32_t label) noexcept nogil:
     """The child of a node, or 0."""
     cdef const Node* parent = &trie.nodes[node]
-    cdef uint32_t child, n, half
+    cdef uint32_t child, n, half, may_have
     if label < BMP:
         if node == 0:
             return trie.first[0][label]
         if node == trie.broad:
             return trie.first[1][label]
+    # One branch for both, since which one it is would not be foreseen.
+    may_have = label_bit(label)
     if parent.labels & ONLY:
-        return parent.children if parent.labels & LABEL_MASK == label else 0
-    if not parent.labels & label_bit(label):
+        may_have = parent.labels & LABEL_MASK == label
+    else:
+        may_have &= parent.labels
+    if not may_have:
         return 0
     child = parent.children
     n = parent[1].children - child
@@ -111,24 +116,24 @@ cdef inline uint32_t token_at(const Trie* trie, uint32_t node) noexcept nogil:
     return (trie.nodes[node].longest & ~EXACT) - 1
 
 
-cdef inline uint32_t next_node(
-    const Trie* trie, uint32_t node, uint32_t label, bint* anew
-) noexcept nogil:
+cdef inline uint32_t next_node(const Trie* trie, uint32_t node, uint32_t label) noexcept nogil:
     """The node of the longest text up to a character that a token begins with, or 0.
 
     Args:
         node: the one up to the character before; the trie is linked.
-        anew: out: nothing before the character is in that text.
     """
     cdef uint32_t child
-    anew[0] = False
     while node != 0:
         child = child_of(trie, node, label)
         if child != 0:
             return child
         node = trie.nodes[node].fallback
-    anew[0] = True
     return child_of(trie, 0, label)
+
+
+cdef inline bint begins_anew(const Trie* trie, uint32_t node) noexcept nogil:
+    """Whether the text of a node has at most one character: the children of the root come first."""
+    return node < trie.nodes[1].children
 
 
 cdef bint start_trie(LooseTrie* loose, Py_ssize_t n_characters) noexcept nogil

@@ -193,7 +193,6 @@ cdef bint link_trie(
     cdef uint32_t node, child, longest, at
     cdef Node* linked
     cdef const Edge* edge
-    cdef bint anew
     trie.ends = <End*> calloc(n_tokens + 1, sizeof(End))
     if trie.ends == NULL:
         return False
@@ -206,9 +205,7 @@ cdef bint link_trie(
     for node in range(ROOTS, trie.n_nodes):
         for child in range(trie.nodes[node].children, trie.nodes[node + 1].children):
             linked = &trie.nodes[child]
-            linked.fallback = next_node(
-                trie, trie.nodes[node].fallback, trie.labels[child], &anew
-            )
+            linked.fallback = next_node(trie, trie.nodes[node].fallback, trie.labels[child])
             longest = trie.nodes[linked.fallback].longest & ~EXACT
             if linked.longest:
                 trie.ends[linked.longest & ~EXACT].shorter = longest

@@ -1,22 +1,34 @@
-"""Runs: the characters between two separators, found and looked up as they are in memory."""
+"""Runs: the characters between two separators, found and looked up as they are in memory.
+
+What is looked up is a run with its *lead*, what of the separators before it has an effect on it:
+with words, whether it is the first run of a text; with BPE over characters, how many blanks.
+"""
 
 from libc.stdint cimport int32_t
 
 from cutline.kernels.base.characters cimport Characters
 from cutline.kernels.base.common cimport Key, uint8_t, uint16_t, uint32_t, uint64_t
 from cutline.kernels.encode.caches cimport FirstEntry, Store
-from cutline.kernels.words.char_map cimport CharBlock
 
 cdef enum:
     RUNS = 96               # of a batch
     LONGEST_RUN = 1024      # characters of a run that is looked up
     LOOKED_AT = 64          # characters at a time
+    LEAST_WITH_TAIL = 256   # characters of a text whose end is looked at, too
     LOADED = 16             # characters from the start of a run that can be read
     COPIED = 8192           # characters of long runs
+    TOO_MANY_BLANKS = -1
+
+    # What is put before a text, for runs with leading blanks.
+    NO_PREFIX = 0
+    A_BLANK = 1
+    A_BLANK_IF_NONE = 2
 
 # Two characters that mean the same, or one twice: a word ends there, and nothing goes on across.
 cdef struct Separators:
     uint32_t one, other
+    int prefix
+    bint lead_runs          # blanks before a run are a part of it
     bint are_known          # False: there are none
     bint are_removed        # no word has anything of them
 
@@ -40,6 +52,7 @@ cdef struct LongKey:
 cdef struct Runs:
     Py_ssize_t count, n_short, n_padded, n_long
     Py_ssize_t edges[2 * RUNS + 64]     # start, end, start, ...
+    Py_ssize_t leads[RUNS]              # TOO_MANY_BLANKS: the run is not looked up
     int32_t counts[RUNS]                # of tokens; NOT_FOUND: not known
     bint are_known                      # all of them
     Py_ssize_t total                    # ... and their sum
@@ -56,13 +69,6 @@ cdef struct Runs:
     uint16_t copied[2 * COPIED + 8 * RUNS]
 
 
-cdef inline bint is_separator(const Separators* separators, uint32_t code_point) noexcept nogil:
-    return code_point == separators.one or code_point == separators.other
-
-
-cdef Separators separators_of(const CharBlock* ascii) noexcept nogil
-cdef bint ends_closed(CharBlock** blocks, const Characters* text, Py_ssize_t end) noexcept nogil
-cdef bint ends_word(CharBlock** blocks, const Characters* text, Py_ssize_t end) noexcept nogil
 cdef void find_runs(
     Runs* runs, const Characters* text, Py_ssize_t at, Separators separators,
     FirstEntry* first_level, uint64_t line_mask, const Store* store

@@ -2,23 +2,19 @@
 
 Where words end at each blank, and no character changes with one, the tokens of what lies between
 two blanks depend on it alone. So its count is looked up by its characters. Source: docs/words.md,
-"Runs".
+"Runs", and docs/tokenizers.md, "Counts by runs".
 
 Guarded by tests/words/test_runs.py.
 """
 
-from cutline.kernels.base.characters cimport Unit, char_at
+from cutline.kernels.base.characters cimport Unit
 from cutline.kernels.base.common cimport (
-    NOT_FOUND, load64, low_bytes, memcmp, memcpy, memset, padded_key, prefetch, same_bytes,
-    store64, uint8_t,
+    NOT_FOUND, load64, low_bytes, memcpy, memset, padded_key, prefetch, same_bytes, store64,
+    uint8_t,
 )
 from cutline.kernels.encode.caches cimport (
     first_level_line, in_line, index_slot, store_in_line, store_record, stored_record,
 )
-from cutline.kernels.words.char_map cimport (
-    APART, IS_BLANK, JOINS, LEFT, OPENS, PAIR, RIGHT, Brief,
-)
-
 cdef extern from "native.h":
     uint64_t matches_of "cutline_matches"(
         const uint8_t* text, int kind, uint32_t one, uint32_t other
@@ -27,51 +23,17 @@ cdef extern from "native.h":
     uint64_t fold "cutline_fold"(uint64_t left, uint64_t right) noexcept nogil
 
 cdef enum:
-    LEAST_WITH_TAIL = 256   # characters of a text whose end is looked at, too
     KEY_CHARACTERS = 14     # of a short run, all in one block of 256
     MOST_BLOCK = 0xFE       # whose number and 1 fit a byte
     # In the code of a run, beside how many characters it has: no word is so long.
     RUN = 1 << 30
-    FIRST = 1 << 29         # nothing is before it
     WIDE = 1 << 28          # its characters have four bytes
+    LEAD_SHIFT = 12
+    MOST_LEAD = 0xFFFF
+    MOST_SHORT_LEAD = 15    # of a short run, in the four highest bits of its key
+    SHORT_LEAD_SHIFT = 60
     LEAST_KEY = 8           # numbers of a long one: its hash reads 16 bytes
     RECORD_HEAD = 3         # numbers of a record before its characters
-
-cdef uint64_t AT_START = <uint64_t> 1 << 63     # in the key of a run before which is nothing
-
-
-cdef Separators separators_of(const CharBlock* ascii) noexcept nogil:
-    """The blank, and the line feed if it means the same."""
-    cdef const Brief* brief = &ascii.briefs[c" "]
-    cdef Separators found
-    cdef uint8_t flags = ascii.images[c" "].flags
-    cdef bint ends_words = brief.kinds != 0 and brief.n == 0
-    found.one = found.other = c" "
-    found.are_removed = ends_words
-    # Of blanks between two runs, as of those between two words, at most one may count.
-    found.are_known = (
-        (ends_words or (brief.kinds & IS_BLANK and brief.first == APART))
-        and not flags & (LEFT | RIGHT | PAIR | OPENS | JOINS)
-    )
-    if flags == ascii.images[c"\n"].flags and memcmp(
-        brief, &ascii.briefs[c"\n"], sizeof(Brief)
-    ) == 0:
-        found.other = c"\n"
-    return found
-
-
-cdef bint ends_closed(CharBlock** blocks, const Characters* text, Py_ssize_t end) noexcept nogil:
-    """Whether what comes after a run is apart from it: it does not end in a blank of some kind."""
-    cdef uint32_t code_point = char_at(text, end - 1)
-    cdef const Brief* brief = &blocks[code_point >> 8].briefs[code_point & 0xFF]
-    return brief.kinds != 0 and not brief.kinds & IS_BLANK
-
-
-cdef bint ends_word(CharBlock** blocks, const Characters* text, Py_ssize_t end) noexcept nogil:
-    """Whether a word ends before a place whatever comes after, if the character there is brief."""
-    cdef uint32_t code_point = char_at(text, end - 1)
-    return blocks[code_point >> 8].briefs[code_point & 0xFF].last == 0
-
 
 cdef void find_runs(
     Runs* runs, const Characters* text, Py_ssize_t at, Separators separators,
@@ -99,12 +61,14 @@ cdef inline void find_keys(
     cdef Py_ssize_t edge
     if n - at >= LOOKED_AT or n < LEAST_WITH_TAIL:
         find_edges(runs, text, n, at, kind, separators)
+        find_leads(runs, at, at == 0, separators)
         make_keys(runs, text)
         return
     # The end of a text is looked at where it may be read beyond: there are no separators.
     memset(tail, 0, (LOOKED_AT + LOADED) * sizeof(Unit))
     memcpy(tail, text + at, (n - at) * sizeof(Unit))
     find_edges(runs, tail, LOOKED_AT + LOADED, 0, kind, separators)
+    find_leads(runs, 0, at == 0, separators)
     make_keys(runs, tail)
     for edge in range(2 * runs.count):
         runs.edges[edge] += at
@@ -115,9 +79,12 @@ cdef inline void find_edges(
 ) noexcept nogil:
     """Tell where runs start and end, but for those near the end of what can be read."""
     cdef uint64_t matches, edges, before = 1
+    cdef uint32_t other = separators.other
     cdef Py_ssize_t n_edges = 0
+    if Unit is uint8_t and other > 0xFF:
+        other = separators.one      # a text of such characters has none of the other
     while at + LOOKED_AT <= n and n_edges < 2 * RUNS:
-        matches = matches_of(<const uint8_t*> (text + at), kind, separators.one, separators.other)
+        matches = matches_of(<const uint8_t*> (text + at), kind, separators.one, other)
         edges = matches ^ (matches << 1 | before)
         before = matches >> 63
         while edges:
@@ -130,18 +97,40 @@ cdef inline void find_edges(
         runs.count -= 1
 
 
+cdef inline void find_leads(
+    Runs* runs, Py_ssize_t at, bint is_first, Separators separators
+) noexcept nogil:
+    """Tell what of the separators from `at` on, before each run, has an effect on it."""
+    cdef Py_ssize_t run, blanks
+    if not separators.lead_runs:
+        memset(runs.leads, 0, runs.count * sizeof(Py_ssize_t))
+        runs.leads[0] = is_first and runs.edges[0] == 0
+        return
+    for run in range(runs.count):
+        blanks = runs.edges[2 * run] - at
+        if is_first and run == 0 and separators.prefix != NO_PREFIX:
+            blanks += separators.prefix == A_BLANK or blanks == 0
+        runs.leads[run] = blanks if blanks <= MOST_LEAD else TOO_MANY_BLANKS
+        at = runs.edges[2 * run + 1]
+
+
 cdef inline void make_keys(Runs* runs, const Unit* text) noexcept nogil:
     """Make the keys of all runs; there are fewer if not all are to be copied.
 
     Each kind of runs gets a list, so that no branch depends on which kinds follow one another.
     """
-    cdef Py_ssize_t run, start, n, copied = 0, n_short = 0, n_padded = 0, n_long = 0
-    cdef bint is_short, is_long
+    cdef Py_ssize_t run, start, n, lead, copied = 0, n_short = 0, n_padded = 0, n_long = 0
+    cdef bint is_short, is_long, is_regular
     for run in range(runs.count):
         start = runs.edges[2 * run]
         n = runs.edges[2 * run + 1] - start
-        is_short = make_short_key(text + start, n, start == 0, &runs.keys[n_short])
-        is_long = (n > LOADED or (not is_short and is_wide(text + start, n))) & (n <= LONGEST_RUN)
+        lead = runs.leads[run]
+        is_regular = lead >= 0
+        is_short = make_short_key(text + start, n, lead, &runs.keys[n_short]) & is_regular
+        is_long = (
+            (n > LOADED or (not is_short and is_wide(text + start, n))) & (n <= LONGEST_RUN)
+            & is_regular
+        )
         copied += n if is_long else 0
         if copied > COPIED:
             runs.count = run
@@ -150,7 +139,7 @@ cdef inline void make_keys(Runs* runs, const Unit* text) noexcept nogil:
         runs.short_runs[n_short] = run
         n_short += is_short
         runs.padded_runs[n_padded] = run
-        n_padded += (not is_short) & (n <= LOADED) & (not is_long)
+        n_padded += (not is_short) & (n <= LOADED) & (not is_long) & is_regular
         runs.long_runs[n_long] = run
         n_long += is_long
     runs.n_short = n_short
@@ -159,19 +148,20 @@ cdef inline void make_keys(Runs* runs, const Unit* text) noexcept nogil:
     for run in range(runs.n_padded):
         start = runs.edges[2 * runs.padded_runs[run]]
         pad_run(&runs.padded[run], text + start, runs.edges[2 * runs.padded_runs[run] + 1] - start)
-        runs.padded[run].code |= FIRST if start == 0 else 0
+        runs.padded[run].code |= <uint32_t> runs.leads[runs.padded_runs[run]] << LEAD_SHIFT
     copied = 0
     for run in range(runs.n_long):
         start = runs.edges[2 * runs.long_runs[run]]
         n = runs.edges[2 * runs.long_runs[run] + 1] - start
         copied += copy_run(&runs.long_keys[run], text + start, n, runs.copied + copied)
-        runs.long_keys[run].code |= FIRST if start == 0 else 0
+        runs.long_keys[run].code |= <uint32_t> runs.leads[runs.long_runs[run]] << LEAD_SHIFT
 
 
 cdef inline bint make_short_key(
-    const Unit* text, Py_ssize_t n, bint is_first, Key* key
+    const Unit* text, Py_ssize_t n, Py_ssize_t lead, Key* key
 ) noexcept nogil:
-    """Make the key of characters of one block: their bytes in it, its number, how many they are.
+    """Make the key of characters of one block: their bytes in it, its number, the lead, how many they
+    are.
 
     No word has such a key, for its bytes are followed by 0 up to the last one. False: they are too
     many, or not of one block.
@@ -196,8 +186,8 @@ cdef inline bint make_short_key(
             | ((load64(high + 8) ^ block * <uint64_t> 0x0101010101010101) & low_bytes[most - 8])
         )
         key[0] = padded_key(low, most)
-    key.high |= (block + 1) << 48 | (AT_START if is_first else 0)
-    return (n <= KEY_CHARACTERS) & (differs == 0) & (block < MOST_BLOCK)
+    key.high |= (block + 1) << 48 | <uint64_t> lead << SHORT_LEAD_SHIFT
+    return (n <= KEY_CHARACTERS) & (differs == 0) & (block < MOST_BLOCK) & (lead <= MOST_SHORT_LEAD)
 
 
 cdef inline bint is_wide(const Unit* text, Py_ssize_t n) noexcept nogil:

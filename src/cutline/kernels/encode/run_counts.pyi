@@ -1,0 +1,13 @@
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+class RunRules:
+    def __new__(
+        cls,
+        kept: NDArray[np.uint8],
+        stand_ins: str,
+        blank: str,
+        prefix: int,
+    ) -> Self: ...

@@ -1,0 +1,229 @@
+"""Counts of texts by their runs: what lies between two blanks, with the blanks before it.
+
+Where no piece goes on across a blank after another character, and nothing else is changed than each
+character on its own, the tokens of a run depend on it and its leading blanks alone. So its count
+is looked up by its characters, before it is written as UTF-8 and split. Source: docs/tokenizers.md,
+"Counts by runs".
+
+Guarded by tests/pipeline/test_run_counts.py.
+"""
+
+from cython cimport auto_pickle
+
+from cutline.kernels.base.characters cimport Unit, char_at, write_utf8
+from cutline.kernels.base.common cimport (
+    INTERRUPTED, NO_LIMIT, NO_MEMORY, UNKNOWN, grow, memcpy, memset, uint16_t,
+)
+from cutline.kernels.base.signals cimport is_interrupted
+from cutline.kernels.encode.batches cimport Batch, count_batch, fill_batch, use_lanes
+from cutline.kernels.encode.runs cimport (
+    A_BLANK, LEAST_WITH_TAIL, NO_PREFIX, RUNS, TOO_MANY_BLANKS, Runs, find_runs, keep_count,
+)
+
+cdef enum:
+    CHARACTER_BYTES = 12        # of one that is spelled by stand-ins
+    NOT_KEPT = -1               # instead of the number of a run: it has none whose count is kept
+
+# Runs that were not found, one after another in state.utf8.
+cdef struct Missed:
+    Py_ssize_t count, n_bytes
+    Py_ssize_t ends[RUNS + 1]
+    Py_ssize_t runs[RUNS + 1]
+
+
+@auto_pickle(False)
+cdef class RunRules:
+    """What makes the counts of runs add up; trusted.
+
+    Args:
+        kept: a bit for each of the 0x110000 code points that stays as it is; ASCII does.
+        stand_ins: for the bytes from 128 on: neighbours, of two bytes in memory each.
+        blank: what is written as a blank, too.
+        prefix: what is put before a text: 0 nothing, 1 a blank, 2 a blank unless it has one.
+    """
+
+    def __cinit__(
+        self, const uint8_t[::1] kept not None, str stand_ins not None, str blank not None,
+        int prefix
+    ):
+        self.held = kept
+        self.spelling.kept = &kept[0]
+        self.spelling.stand_in = ord(stand_ins[0])
+        self.spelling.blank = ord(blank)
+        self.separators.one = c" "
+        self.separators.other = ord(blank)
+        self.separators.prefix = prefix
+        self.separators.lead_runs = self.separators.are_known = True
+
+
+cdef Py_ssize_t count_by_runs(
+    const Bpe* bpe, Source* source, EncoderState* state, const Separators* separators,
+    const Spelling* spelling, const Characters* text
+) noexcept nogil:
+    """Count the tokens of a text. UNKNOWN: it has surrogates; or NO_MEMORY or INTERRUPTED.
+
+    There is room for the runs of a text of LEAST_WITH_TAIL characters or more.
+    """
+    cdef Runs* runs = state.runs
+    cdef Missed missed
+    cdef Py_ssize_t at = 0, begun, total = 0, added
+    if text.n == 0:
+        return 0
+    while text.n >= LEAST_WITH_TAIL:
+        begun = at
+        find_runs(runs, text, at, separators[0], state.run_lines, state.run_mask, &state.run_store)
+        if runs.count == 0:
+            break
+        at = runs.edges[2 * runs.count - 1]
+        if runs.are_known:
+            total += runs.total
+        else:
+            added = count_others(
+                bpe, source, state, separators.prefix, spelling, &missed, text, begun
+            )
+            if added < 0:
+                return added
+            total += added
+        if is_interrupted(&state.lookups.watch, at - begun):
+            return INTERRUPTED
+    # What comes after the last run that was found.
+    missed.count = missed.n_bytes = 0
+    added = prefix_of(text, separators.prefix, spelling) if at == 0 else 0
+    added = write_part(state, spelling, &missed, text, added, at, text.n, NOT_KEPT)
+    if added == 0:
+        added = count_missed(bpe, source, state, &missed)
+    return total + added if added >= 0 else added
+
+
+cdef Py_ssize_t count_others(
+    const Bpe* bpe, Source* source, EncoderState* state, int prefix, const Spelling* spelling,
+    Missed* missed, const Characters* text, Py_ssize_t begun
+) noexcept nogil:
+    """Count the tokens of runs of which some are not known. Or a status; see count_by_runs."""
+    cdef const Runs* runs = state.runs
+    cdef Py_ssize_t run, total = 0, added
+    missed.count = missed.n_bytes = 0
+    for run in range(runs.count):
+        if runs.counts[run] >= 0:
+            total += runs.counts[run]
+            continue
+        added = write_run(state, prefix, spelling, missed, text, begun, run)
+        if added < 0:
+            return added
+    added = count_missed(bpe, source, state, missed)
+    return total + added if added >= 0 else added
+
+
+cdef inline Py_ssize_t prefix_of(
+    const Characters* text, int prefix, const Spelling* spelling
+) noexcept nogil:
+    """The blanks that are put before a text, which is not empty."""
+    cdef uint32_t first = char_at(text, 0)
+    return prefix == A_BLANK or (
+        prefix != NO_PREFIX and first != c" " and first != spelling.blank
+    )
+
+
+cdef inline Py_ssize_t write_run(
+    EncoderState* state, int prefix, const Spelling* spelling, Missed* missed,
+    const Characters* text, Py_ssize_t begun, Py_ssize_t run
+) noexcept nogil:
+    """Write a run with its lead; see write_part."""
+    cdef const Runs* runs = state.runs
+    cdef Py_ssize_t end = runs.edges[2 * run + 1], lead = runs.leads[run]
+    if lead == TOO_MANY_BLANKS:
+        begun = runs.edges[2 * run - 1] if run > 0 else begun
+        lead = prefix_of(text, prefix, spelling) if begun == 0 else 0
+        return write_part(state, spelling, missed, text, lead, begun, end, NOT_KEPT)
+    return write_part(state, spelling, missed, text, lead, runs.edges[2 * run], end, run)
+
+
+cdef inline void end_part(Missed* missed, Py_ssize_t run) noexcept nogil:
+    missed.ends[missed.count] = missed.n_bytes
+    missed.runs[missed.count] = run
+    missed.count += 1
+
+
+cdef inline Py_ssize_t write_part(
+    EncoderState* state, const Spelling* spelling, Missed* missed, const Characters* text,
+    Py_ssize_t blanks, Py_ssize_t start, Py_ssize_t end, Py_ssize_t run
+) noexcept nogil:
+    """Write some blanks and text[start:end], spelled. Returns 0, NO_MEMORY or UNKNOWN."""
+    cdef Py_ssize_t n = end - start, room = n * (1 if text.is_ascii else CHARACTER_BYTES)
+    cdef uint8_t* out
+    if not grow(
+        <void**> &state.utf8, &state.utf8_bytes, missed.n_bytes + blanks + room, 1
+    ):
+        return NO_MEMORY
+    memset(state.utf8 + missed.n_bytes, c" ", blanks)
+    missed.n_bytes += blanks
+    out = state.utf8 + missed.n_bytes
+    if text.is_ascii:
+        memcpy(out, <const uint8_t*> text.data + start, n)
+    elif text.kind == 1:
+        n = spell(spelling, <const uint8_t*> text.data + start, n, out)
+    elif text.kind == 2:
+        n = spell(spelling, <const uint16_t*> text.data + start, n, out)
+    else:
+        n = spell(spelling, <const uint32_t*> text.data + start, n, out)
+    if n < 0:
+        return UNKNOWN
+    missed.n_bytes += n
+    end_part(missed, run)
+    return 0
+
+
+cdef inline Py_ssize_t spell(
+    const Spelling* spelling, const Unit* text, Py_ssize_t n, uint8_t* out
+) noexcept nogil:
+    """Write n characters as UTF-8, by stand-ins those that are not kept.
+
+    Returns how many bytes these are; UNKNOWN: there is a surrogate.
+    """
+    cdef Py_ssize_t at, written = 0, width, byte
+    cdef uint32_t point
+    cdef uint8_t utf8[4]
+    for at in range(n):
+        point = text[at]
+        if point < 0x80:
+            out[written] = <uint8_t> point
+            written += 1
+        elif point == spelling.blank:
+            out[written] = c" "
+            written += 1
+        elif spelling.kept[point >> 3] >> (point & 7) & 1:
+            written += write_utf8(point, out + written)
+        elif 0xD800 <= point < 0xE000:
+            return UNKNOWN
+        else:
+            width = write_utf8(point, utf8)
+            for byte in range(width):
+                written += write_utf8(spelling.stand_in + utf8[byte] - 0x80, out + written)
+    return written
+
+
+cdef Py_ssize_t count_missed(
+    const Bpe* bpe, Source* source, EncoderState* state, const Missed* missed
+) noexcept nogil:
+    """Count the tokens of what was written, and keep those of runs. NO_MEMORY or INTERRUPTED."""
+    cdef Batch batch
+    cdef Py_ssize_t at = 0, done, added, piece, part = 0, before = 0, told = 0
+    use_lanes(source, state, missed.n_bytes, tells_lookahead=False)
+    while at < missed.n_bytes:
+        done = at
+        at = fill_batch(source, state.utf8, at, missed.n_bytes, NO_LIMIT, &batch)
+        added = count_batch(bpe, state, state.utf8, missed.n_bytes, &batch)
+        if added < 0:
+            return added
+        if is_interrupted(&state.lookups.watch, at - done):
+            return INTERRUPTED
+        for piece in range(batch.count):
+            if batch.ends[piece] != missed.ends[part]:
+                continue
+            told = before + batch.totals[piece] - told
+            if missed.runs[part] >= 0 and state.stores:
+                keep_count(state.runs, missed.runs[part], &state.run_store, <uint32_t> told)
+            told = before + batch.totals[piece]
+            part += 1
+        before += added
+    return before

@@ -64,6 +64,8 @@ class SpelledCounter(SliceCounter):
         self._inner = IntervalCounter._of_normalized(self._encoding, self._changed)
         # Whether something comes before a slice.
         self._leads = bool(self._prefix or self._takes_blank)
+        # A place, and the first safe split point after it.
+        self._last_edge = (0, 0)
 
     @property
     def nbytes(self) -> int:
@@ -156,9 +158,13 @@ class SpelledCounter(SliceCounter):
 
     def _edge_after(self, start: int) -> int:
         """Return the first safe split point of the changed text after a place, or its end."""
-        n = len(self._changed)
-        found = next_pair(self._changed, start, n, *self._pipeline.safe_points.tables)
-        return found if found >= 0 else n
+        first, edge = self._last_edge
+        if not first <= start < edge:  # else a long word is not looked through for each start
+            n = len(self._changed)
+            edge = next_pair(self._changed, start, n, *self._pipeline.safe_points.tables)
+            edge = edge if edge >= 0 else n
+            self._last_edge = start, edge
+        return edge
 
     @cached_property
     def _edges(self) -> NDArray[np.int64]:

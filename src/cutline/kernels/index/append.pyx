@@ -82,13 +82,11 @@ cdef class Growing:
         end_live(&self.live)
 
     @property
-    def count(self):
-        """Tokens of the text."""
+    def count(self):            # `Appender` documents these
         return shown(&self.n_tokens)
 
     @property
     def text_length(self):
-        """Its code points."""
         return shown(&self.n_chars)
 
     cdef int enter(self) except -1:

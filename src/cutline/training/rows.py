@@ -94,7 +94,9 @@ class JsonRows:
             row = json.loads(decoded.removeprefix(_BYTE_ORDER_MARK) if number == 1 else decoded)
         except UnicodeDecodeError as error:
             raise invalid_utf8(self._place(number), error) from error
-        except (ValueError, RecursionError) as error:
+        except RecursionError as error:  # each Python says so in other words
+            raise self._error(number, "not json: it is nested too deep to be read") from error
+        except ValueError as error:
             raise self._error(number, f"not json: {error}") from error
         if not isinstance(row, dict):
             raise self._error(number, f"expected a json object, got {_json_type(row)}")

@@ -28,7 +28,7 @@ from cutline.kernels.words.model cimport UNIGRAM, WORD_PIECE
 from cutline.kernels.words.reader cimport (
     TOO_LONG, WORD_SLOTS, free_reader, read_words, start_reading,
 )
-from cutline.kernels.words.separators cimport ends_closed, separators_of
+from cutline.kernels.words.separators cimport closed_run, separators_of
 from cutline.kernels.words.trie cimport (
     META_LABEL, NODE_BITS, add_token, free_loose, free_trie, link_trie, pack_trie, start_trie,
 )
@@ -360,10 +360,7 @@ cdef Py_ssize_t count_runs(
                 if not reads:
                     break
                 first = run
-                while run < runs.count and not ends_closed(
-                    state.reader.blocks, text, runs.edges[2 * run + 1]
-                ):
-                    run += 1
+                run = closed_run(runs, run, state.reader.blocks, text)
                 if run == runs.count:
                     break
                 start = runs.edges[2 * first]

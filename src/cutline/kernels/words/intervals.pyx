@@ -32,7 +32,7 @@ from cutline.kernels.words.model cimport UNIGRAM, WordModel
 from cutline.kernels.words.reader cimport (
     ONLY_WHITE, TOO_LONG, WORD_SLOTS, Reader, Words, read_words, start_reading,
 )
-from cutline.kernels.words.separators cimport ends_closed, ends_word, is_separator
+from cutline.kernels.words.separators cimport closed_run, ends_closed, ends_word, is_separator
 from cutline.kernels.words.trie cimport Trie, child_of, ends_token, label_at
 from cutline.kernels.words.unigram cimport Joints, best_path, count_prefixes
 from cutline.kernels.words.wordpiece cimport count_matches
@@ -337,10 +337,7 @@ cdef class WordIntervals:
                 count = runs.counts[run]
                 first = run
                 if unlikely(count < 0):
-                    while run < runs.count and not ends_closed(
-                        state.reader.blocks, &text, runs.edges[2 * run + 1]
-                    ):
-                        run += 1
+                    run = closed_run(runs, run, state.reader.blocks, &text)
                     if run == runs.count:
                         break
                 if unlikely(runs.edges[2 * run + 1] - at > FAR * self.gap):

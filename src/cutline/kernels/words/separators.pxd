@@ -5,7 +5,7 @@ Guarded by tests/words/test_runs.py.
 
 from cutline.kernels.base.characters cimport Characters, char_at
 from cutline.kernels.base.common cimport memcmp, uint8_t, uint32_t
-from cutline.kernels.encode.runs cimport NO_PREFIX, Separators
+from cutline.kernels.encode.runs cimport NO_PREFIX, Runs, Separators
 from cutline.kernels.words.char_map cimport (
     APART, IS_BLANK, JOINS, LEFT, OPENS, PAIR, RIGHT, Brief, CharBlock,
 )
@@ -40,6 +40,15 @@ cdef inline bint ends_closed(
     cdef uint32_t code_point = char_at(text, end - 1)
     cdef const Brief* brief = &blocks[code_point >> 8].briefs[code_point & 0xFF]
     return brief.kinds != 0 and not brief.kinds & IS_BLANK
+
+
+cdef inline Py_ssize_t closed_run(
+    const Runs* runs, Py_ssize_t run, CharBlock** blocks, const Characters* text
+) noexcept nogil:
+    """The first run, from one on, that ends so; the number of runs: there is none."""
+    while run < runs.count and not ends_closed(blocks, text, runs.edges[2 * run + 1]):
+        run += 1
+    return run
 
 
 cdef inline bint ends_word(

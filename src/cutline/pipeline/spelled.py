@@ -96,15 +96,19 @@ class SpelledCounter(SliceCounter):
         renew: LimitsFrom | None,
     ) -> tuple[memoryview, int]:
         """Cut at the last breaks that fit; see `kernels/breaks/spelled_breaks`."""
-        first_words = None
-        if self._leads:
-            first_words = FirstWords(
-                self._encoding, self._changed, self._prefix, self._takes_blank,
-                *self._pipeline.safe_points.tables,
-            )  # fmt: skip
         return cut_spelled_at_breaks(
-            self._inner, self._text, self._places, first_words, start, floor, until, n, min_fill,
-            kinds, overlap, renew,
+            self._inner, self._text, self._places, self._first_words, start, floor, until, n,
+            min_fill, kinds, overlap, renew,
+        )  # fmt: skip
+
+    @cached_property
+    def _first_words(self) -> FirstWords | None:
+        """What counts the first words of slices; None: nothing comes before these."""
+        if not self._leads:
+            return None
+        return FirstWords(
+            self._encoding, self._changed, self._prefix, self._takes_blank,
+            *self._pipeline.safe_points.tables,
         )  # fmt: skip
 
     def cut_slices(self, start: int, floor: int, n: int, overlap: int) -> memoryview:

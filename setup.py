@@ -2,7 +2,7 @@
 
 `CUTLINE_CHECKED=1 pip install -e .` builds them with the sanitizers for addresses and
 undefined behaviour, and with Cython's bounds checks: slow, for hunting reads past a buffer.
-`CUTLINE_FLAGS` has other flags for the compiler in place of ours.
+`CUTLINE_FLAGS` has other flags for the compiler; then nothing is stripped.
 """
 
 import os
@@ -21,11 +21,10 @@ sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 sanitizers += ["-fno-sanitize=alignment"]
 # Tables for unwinding, which C needs for nothing, would be a twentieth of the kernels' size.
 optimized = "-O3 -g0 -fno-asynchronous-unwind-tables"
-flags = (
-    ["-O1", "-g", *sanitizers] if checked else os.environ.get("CUTLINE_FLAGS", optimized).split()
-)
+given = os.environ.get("CUTLINE_FLAGS")
+flags = ["-O1", "-g", *sanitizers] if checked else (given or optimized).split()
 # Code and data in one page of the file: a twentieth of the kernels' size would be padding.
-stripped = ["-Wl,--strip-all,-z,noseparate-code"] if sys.platform == "linux" else []
+stripped = [] if given or sys.platform != "linux" else ["-Wl,--strip-all,-z,noseparate-code"]
 
 # What Cython writes for memoryviews, compiled once instead of once a kernel. With Cython 3.3.0 and
 # older that module asks for the GIL.

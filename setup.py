@@ -70,8 +70,8 @@ class WheelWithBill(bdist_wheel):
 class CythonBuild(build_ext):
     """Compiles the kernels, to C first: only when it runs, since a source distribution has no C."""
 
-    def run(self) -> None:
-        """Put C files in the place of Cython's among the sources, and compile them."""
+    def translate(self) -> None:
+        """Put C files in the place of Cython's among the sources."""
         translated = cythonize(
             self.extensions,
             shared_utility_qualified_name=SHARED,
@@ -79,6 +79,10 @@ class CythonBuild(build_ext):
         )
         for extension, as_c in zip(self.extensions, translated, strict=True):
             extension.sources, extension.depends = as_c.sources, as_c.depends
+
+    def run(self) -> None:
+        """Translate and compile the kernels."""
+        self.translate()
         super().run()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterator, Set
-from os.path import commonprefix
 from typing import TYPE_CHECKING, Literal
 
 from cutline.errors import SpecialTokenError
@@ -12,7 +11,13 @@ from cutline.errors import SpecialTokenError
 if TYPE_CHECKING:
     import ahocorasick
 
-__all__ = ["AllowedSpecial", "DisallowedSpecial", "SpecialFinder", "disallowed_error"]
+__all__ = [
+    "AllowedSpecial",
+    "DisallowedSpecial",
+    "SpecialFinder",
+    "disallowed_error",
+    "shared_prefix",
+]
 
 AllowedSpecial = Literal["all"] | Set[str]
 DisallowedSpecial = Literal["all"] | Collection[str]
@@ -37,6 +42,18 @@ class _Alternation:
             yield found.end() - 1, found[0]
 
 
+def shared_prefix(texts: Collection[str]) -> str:
+    """Return the longest text with which all begin.
+
+    >>> shared_prefix(["<|end|>", "<|im_start|>"])
+    '<|'
+    """
+    # All others lie between these two, and so does what they begin with.
+    first, last = min(texts, default=""), max(texts, default="")
+    pairs = enumerate(zip(first, last, strict=False))
+    return first[: next((place for place, (a, b) in pairs if a != b), len(first))]
+
+
 class SpecialFinder:
     """Finds occurrences of several strings in a text, in one pass however many they are.
 
@@ -49,7 +66,7 @@ class SpecialFinder:
     def __init__(self, texts: Collection[str]) -> None:
         self._texts = [text for text in texts if text]
         self._longest = max(map(len, self._texts), default=0)
-        self._prefix = commonprefix(self._texts)  # noqa: RUF071 (by character, as intended)
+        self._prefix = shared_prefix(self._texts)
         self._automaton: ahocorasick.Automaton | _Alternation | None = None
 
     @property

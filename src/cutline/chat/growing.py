@@ -12,10 +12,10 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import partial
 from heapq import heapify, heappop, heapreplace
-from os.path import commonprefix
 from typing import TYPE_CHECKING, Final, Self, cast
 
 from cutline.errors import SurrogateError
+from cutline.special import shared_prefix
 
 if TYPE_CHECKING:
     from cutline.counting import Appender
@@ -58,7 +58,7 @@ class Cuts:
         firsts: dict[str, list[str]] = {}
         for text in sorted(raw, key=len, reverse=True):
             firsts.setdefault(text[0], []).append(text)
-        self._groups = [(commonprefix(texts), texts) for texts in firsts.values()]  # noqa: RUF071
+        self._groups = [(shared_prefix(texts), texts) for texts in firsts.values()]
         texts = sorted(raw, key=len, reverse=True)
         self._search = re.compile("|".join(map(re.escape, texts)) or "(?!)").finditer
 

@@ -145,6 +145,8 @@ def test_what_is_not_json_is_shortened_as_text(text: str) -> None:
         ("see\n```\nx\n```\n", "markdown"),
         ('{"a": 1}\n{"a": 2}\n', "jsonl"),
         ("[1]", "json"),
+        ("\x1b[32m2026-05-01 12:00:00\x1b[0m up\n" * 3, "log"),
+        ("app \x1b[1;34mINFO\x1b[0m up\n" * 3, "log"),
     ],
 )
 def test_kinds_are_guessed(text: str, kind: str) -> None:

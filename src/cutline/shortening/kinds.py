@@ -58,6 +58,7 @@ _LOG_LINE: Final = re.compile(
     r"|.{0,60}\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|CRITICAL)\b"
     r"|Traceback \(most recent call last\)"
 )
+_COLORS: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # as programs write them to a terminal
 _HEADER_END: Final = re.compile(r"[:{;=]\s*(?:(?:#|//|/\*).*)?$")
 _MOST_HEADER: Final = 8  # lines of a definition's first lines
 _SAMPLE: Final = 1 << 16
@@ -332,7 +333,7 @@ def plain(text: str, marker: str, *, says_how_many: bool = True) -> Render:
 
 def _guess(text: str) -> str:
     """Guess the kind of a text from its beginning, and for JSON from all of it."""
-    sample = text[:_SAMPLE].removeprefix("\ufeff")
+    sample = _COLORS.sub("", text[:_SAMPLE].removeprefix("\ufeff"))
     lines = [line for line in sample.splitlines() if line.strip()][:50]
     if not lines:
         return "text"

@@ -86,6 +86,45 @@ def test_a_refused_text_of_a_batch_is_named_by_its_place() -> None:
     assert caught.value.__notes__ == ["in the text at place 2 of the batch"]
 
 
+@pytest.mark.parametrize(
+    ("call", "wrong"),
+    [
+        (enc.decode_batch, [[64], [65, 10**9]]),
+        (enc.decode_bytes_batch, [[64], None]),
+        (lambda batch: enc.decode_batch(batch, errors="strict"), [[64], [255, 255]]),
+    ],
+)
+def test_a_refused_list_of_ids_of_a_batch_is_named_by_its_place(
+    call: Callable[[Any], object], wrong: Any
+) -> None:
+    with pytest.raises((KeyError, TypeError, ValueError)) as caught:
+        call(wrong)
+    assert caught.value.__notes__ == ["at place 1 of the batch"]
+
+
+def test_a_missing_text_is_named_by_its_place_among_special_tokens_too() -> None:
+    with pytest.raises(TypeError, match="got NoneType at place 1: fill or drop missing values"):
+        enc.count_batch(["a", None], allowed_special="all")  # type: ignore[list-item]
+
+
+class Labelled(list[Any]):
+    """Finds its items by labels, not by their places, as a Series of pandas does."""
+
+    def __getitem__(self, label: Any) -> Any:
+        return super().__getitem__(len(self) - 1 - label)
+
+
+def test_items_of_batches_are_taken_in_their_order_not_by_their_labels() -> None:
+    texts, ids = ["a<|endoftext|>", "b<|endoftext|>", "c"], [[64], [65], [66]]
+    encoded = [enc.encode(text, allowed_special="all") for text in texts]
+    for batch in (Labelled(texts), iter(texts), dict.fromkeys(texts)):
+        assert enc.encode_batch(batch, allowed_special="all") == encoded  # type: ignore[arg-type]
+    assert enc.count_batch(Labelled(texts), allowed_special="all").tolist() == [2, 2, 1]
+    for batch in (Labelled(ids), iter(ids)):
+        assert enc.decode_batch(batch) == ["a", "b", "c"]  # type: ignore[arg-type]
+    assert enc.decode_bytes_batch(Labelled(ids)) == [b"a", b"b", b"c"]
+
+
 def test_a_str_of_allowed_special_tokens_is_refused() -> None:
     with pytest.raises(TypeError, match="must be a set or 'all'"):
         enc.encode("a", allowed_special="<|endoftext|>")  # type: ignore[arg-type]

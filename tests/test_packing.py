@@ -186,6 +186,8 @@ def test_groups_keep_all_limits(seed: int, n: int, most_bytes: int) -> None:
 
 
 def test_a_required_item_that_does_not_fit_is_named() -> None:
+    with pytest.raises(TypeError, match="required must be True or False, got 'false'"):
+        Item("one", required="false")  # type: ignore[arg-type]
     long = Item("one two three four five", required=True)
     with pytest.raises(
         BudgetError,

@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import random
+from typing import NoReturn
 
 import pytest
 from hypothesis import given, settings
@@ -144,6 +145,8 @@ def test_what_is_not_json_is_shortened_as_text(text: str) -> None:
         ("see\n```\nx\n```\n", "markdown"),
         ('{"a": 1}\n{"a": 2}\n', "jsonl"),
         ("[1]", "json"),
+        ("\x1b[32m2026-05-01 12:00:00\x1b[0m up\n" * 3, "log"),
+        ("app \x1b[1;34mINFO\x1b[0m up\n" * 3, "log"),
     ],
 )
 def test_kinds_are_guessed(text: str, kind: str) -> None:
@@ -158,9 +161,35 @@ def test_any_token_counter_counts() -> None:
     assert isinstance(json.loads(short.text), list)
 
 
-@needs_code
+@pytest.mark.parametrize("has_parser", [pytest.param(True, marks=needs_code), False])
+@pytest.mark.parametrize("kind", ["jsn", "", "pyton", "data/csv", "notebook", "transcript"])
+def test_an_unknown_kind_is_refused_with_and_without_parsers(
+    kind: str, has_parser: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not has_parser:
+        monkeypatch.setattr("cutline.shortening.kinds.code_languages", missing)
+    with pytest.raises(ValueError, match="kind must be one of 'auto', "):
+        shorten("a", 1, kind=kind)
+
+
+def missing() -> NoReturn:
+    raise ImportError
+
+
+@pytest.mark.parametrize("kind", ["python", "Py", "html", "C++"])
+def test_a_language_without_a_parser_is_shortened_as_text(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cutline.shortening.kinds.code_languages", missing)
+    assert shorten("a b c d", 3, kind=kind).kind == "text"
+
+
+def test_kinds_are_read_in_any_case() -> None:
+    assert [shorten("[1]", 3, kind=kind).kind for kind in ("JSON", "Auto")] == ["json", "json"]
+    with pytest.raises(TypeError, match="kind must be a str, got NoneType"):
+        shorten("a", 1, kind=None)  # type: ignore[arg-type]
+
+
 def test_wrong_arguments_are_refused() -> None:
-    with pytest.raises(ValueError, match="kind"):
-        shorten("a", 1, kind="jsn")
     with pytest.raises(ValueError, match="max_tokens"):
         shorten("a", -1)

@@ -12,10 +12,12 @@ from cutline.kernels.base.utf8 import encode_utf8, has_surrogates
 __all__ = [
     "changes_texts",
     "checked_budget",
+    "checked_flag",
     "checked_integer",
     "checked_length",
     "list_of_texts",
     "need_automaton",
+    "need_texts",
     "need_unchanged",
     "plain_text",
     "utf8_of",
@@ -51,6 +53,32 @@ def list_of_texts(texts: Iterable[str], name: str = "texts") -> list[str]:
     except TypeError:
         raise TypeError(f"{name} must be a sequence of str, got {shown_type(texts)}") from None
     return list(each)
+
+
+def need_texts(texts: list[str]) -> bool:
+    """Refuse what is no text, before work is done for others; return whether each is a plain str.
+
+    Raises:
+        TypeError: one is not a str; names its place.
+    """
+    if set(map(type, texts)) <= {str}:
+        return True
+    for place, text in enumerate(texts):
+        if not isinstance(text, str):
+            kind = type(text).__name__
+            raise TypeError(f"texts must be str, got {kind} at place {place}{_hint(text)}")
+    return False
+
+
+def _hint(text: object) -> str:
+    """Return how columns of tables become texts."""
+    from math import isnan  # rarely needed
+
+    if text is None or (isinstance(text, float) and isnan(text)):
+        return ": fill or drop missing values first"
+    if hasattr(text, "as_py"):
+        return ": pass to_pylist() of an Arrow array, or its table to cutline.integrations.arrow"
+    return ""
 
 
 def utf8_of(text: str, offset: int = 0, hint: str = REPAIR) -> str | bytes:
@@ -172,6 +200,19 @@ def checked_integer(value: SupportsIndex, name: str) -> int:
     except TypeError:
         pass
     raise TypeError(f"{name} must be an integer, got {shown(value)}")
+
+
+def checked_flag(value: object, name: str) -> bool:
+    """Return a bool, such as one of numpy's, as one of Python's; 0 and 1 are taken for such.
+
+    Raises:
+        TypeError: it is something else: "no" and "false" of a file of settings would be true.
+    """
+    if isinstance(value, bool):
+        return value
+    if not isinstance(value, str) and value in (0, 1):
+        return bool(value)
+    raise TypeError(f"{name} must be True or False, got {shown(value)}")
 
 
 def checked_budget(max_tokens: SupportsIndex, name: str = "max_tokens") -> int:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from operator import length_hint
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cutline.errors import UnknownTokenError, shown_type
 from cutline.kernels.encode.decode import Decoder
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from cutline.decode_stream import DecodeStream
 
 __all__ = ["Decoding"]
+
+Decoded = TypeVar("Decoded", str, bytes)
 
 
 class Decoding:
@@ -109,14 +111,15 @@ class Decoding:
     def decode_batch(
         self, batch: Sequence[Iterable[int]], *, errors: str = "replace", num_threads: int = 8
     ) -> list[str]:
-        """Decode many lists of ids with `decode`, in threads."""
-        return map_sized(partial(self.decode, errors=errors), batch, length_hint, num_threads)
+        """Decode many lists of ids with `decode`, in threads; an error notes the list's place."""
+        decode = partial(self.decode, errors=errors)
+        return _decode_all(decode, batch, num_threads)
 
     def decode_bytes_batch(
         self, batch: Sequence[Iterable[int]], *, num_threads: int = 8
     ) -> list[bytes]:
-        """Decode many lists of ids with `decode_bytes`, in threads."""
-        return map_sized(self.decode_bytes, batch, length_hint, num_threads)
+        """Decode many lists of ids with `decode_bytes`, in threads; else as `decode_batch`."""
+        return _decode_all(self.decode_bytes, batch, num_threads)
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """Return the bytes of one token, ordinary or special.
@@ -228,6 +231,14 @@ def _no_ids(error: TypeError, tokens: object) -> TypeError:
     else:
         got = shown_type(tokens)
     return TypeError(f"tokens must be an iterable of token ids, which are integers, got {got}")
+
+
+def _decode_all(
+    decode: Callable[[Iterable[int]], Decoded], batch: Iterable[Iterable[int]], num_threads: int
+) -> list[Decoded]:
+    if isinstance(batch, str) or not isinstance(batch, Iterable):
+        raise TypeError(f"batch must be a sequence of lists of ids, got {shown_type(batch)}")
+    return map_sized(decode, list(batch), length_hint, num_threads)
 
 
 def _sliceable(tokens: Iterable[int]) -> Any:

@@ -489,7 +489,7 @@ class Encoding(Cutting, Decoding):
         places: Sequence[int] = range(len(texts))
         if not allowed_special and disallowed_special == "all":
             places = self._may_spell_special(texts)
-        with_special = []
+        with_special = dict[int, str]()
         for place in places:
             one = texts[place]
             try:
@@ -498,11 +498,10 @@ class Encoding(Cutting, Decoding):
                 error.add_note(f"in the text at place {place} of the batch")
                 raise
             if allowed and self._finder(allowed).first(one) is not None:
-                with_special.append(place)
-                texts[place] = ""
+                with_special[place], texts[place] = one, ""
         tokens = self.encode_ordinary_batch(texts, num_threads=num_threads)
         encode = partial(self.encode, allowed_special=allowed_special, disallowed_special=())
-        found = map_sized(encode, [text[place] for place in with_special], len, num_threads)
+        found = map_sized(encode, list(with_special.values()), len, num_threads)
         for place, encoded in zip(with_special, found, strict=True):
             tokens[place] = encoded
         return tokens
@@ -612,10 +611,10 @@ class Encoding(Cutting, Decoding):
         array([2, 0])
         """
         counting = self._allowing(allowed_special)
-        if counting is not self and not isinstance(texts, str):
-            counts = map_sized(counting.count, list(map(plain_text, texts)), len, num_threads)
-            return np.array(counts, dtype=np.int64)
-        return np.concatenate(map_blocks(self._count_block, texts, num_threads))
+        count_block = (
+            self._count_block if counting is self else partial(_count_each, counting.count)
+        )
+        return np.concatenate(map_blocks(count_block, texts, num_threads))
 
     # Properties and saving
 
@@ -899,6 +898,10 @@ def _check_n_vocab(encoding: Encoding, n_tokens: int, explicit_n_vocab: int) -> 
             f"explicit_n_vocab is {explicit_n_vocab}, but there are {n_tokens} tokens and the "
             f"highest id is {encoding.max_token_value}"
         )
+
+
+def _count_each(count: Callable[[str], int], texts: list[str]) -> NDArray[np.int64]:
+    return np.array(list(map(count, texts)), dtype=np.int64)
 
 
 def _as_bytes(text_or_bytes: str | bytes) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, SupportsIndex, TypeVar
 
-from cutline.checks import checked_integer, list_of_texts
+from cutline.checks import checked_integer, list_of_texts, need_texts
 from cutline.errors import shown
 from cutline.kernels.base.signals import release, stop
 
@@ -44,27 +44,11 @@ def map_blocks(
         ValueError: num_threads is below 1.
     """
     texts = list_of_texts(texts)
-    length_of: Callable[[str], int] = len
-    if not set(map(type, texts)) <= {str}:
-        length_of = str.__len__  # slower, but what a subclass overrides does not count
-        for place, text in enumerate(texts):
-            if not isinstance(text, str):
-                kind = type(text).__name__
-                raise TypeError(f"texts must be str, got {kind} at place {place}{_hint(text)}")
+    # The second is slower, but what a subclass overrides does not count.
+    length_of: Callable[[str], int] = len if need_texts(texts) else str.__len__
     ends = list(accumulate(map(length_of, texts)))
     blocks = [texts[block.start : block.stop] for block in cut_into_blocks(ends)]
     return map_threads(work, blocks, num_threads)
-
-
-def _hint(text: object) -> str:
-    """Return how columns of tables become texts."""
-    from math import isnan  # rarely needed
-
-    if text is None or (isinstance(text, float) and isnan(text)):
-        return ": fill or drop missing values first"
-    if hasattr(text, "as_py"):
-        return ": pass to_pylist() of an Arrow array, or its table to cutline.integrations.arrow"
-    return ""
 
 
 def map_sized(
@@ -76,6 +60,8 @@ def map_sized(
 ) -> list[Result]:
     """Apply `work` to every item like `map_threads`, small ones together.
 
+    An error of an item has a note with its place.
+
     Args:
         work: takes an item.
         items: the items.
@@ -86,7 +72,14 @@ def map_sized(
     blocks = cut_into_blocks(list(accumulate(map(size_of, items))), block_size)
 
     def work_all(block: range) -> list[Result]:
-        return [work(items[place]) for place in block]
+        done = []
+        for place in block:
+            try:
+                done.append(work(items[place]))
+            except (TypeError, ValueError, KeyError) as error:
+                error.add_note(f"at place {place} of the batch")
+                raise
+        return done
 
     return [made for part in map_threads(work_all, blocks, num_threads) for made in part]
 

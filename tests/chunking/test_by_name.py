@@ -64,6 +64,22 @@ def test_kinds(name: str, kind: str) -> None:
     assert kind_of(name) == kind
 
 
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("Python", "CodeChunker('python'"),
+        ("JS", "CodeChunker('js'"),
+        ("csv", "DataChunker('csv'"),
+        ("JSON", "DataChunker('json'"),
+        ("data/csv", "DataChunker('csv'"),
+        ("Markdown", "MarkdownChunker("),
+        ("folder/csv", "TextChunker("),
+    ],
+)
+def test_kinds_are_named_in_any_case(name: str, made: str) -> None:
+    assert repr(chunker_for(name, "o200k_base")).startswith(made)
+
+
 def test_options_reach_the_chunker() -> None:
     chunker = chunker_for("a.md", "o200k_base", 64, 8, strip=True, also_fits={"bytes": 99})
     assert isinstance(chunker, MarkdownChunker)

@@ -4,8 +4,10 @@ import inspect
 import pickle
 import re
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from typing import Any
 
+import numpy as np
 import pytest
 import regex
 
@@ -184,6 +186,30 @@ def test_a_copy_with_another_template_is_as_one_made_with_it() -> None:
     assert cutline.MarkdownChunker("gpt2", 64).with_template(template) == made
     assert made.with_template(None) == cutline.MarkdownChunker("gpt2", 64)
     assert made._apart() == cutline.MarkdownChunker("gpt2", 64, template=template, isolated=True)
+
+
+@pytest.mark.parametrize("name", ["strip", "balance", "stable", "line_numbers", "isolated"])
+def test_a_switch_is_a_bool(name: str) -> None:
+    """A "false" of a file of settings would be true."""
+    for value, same in ((np.True_, True), (1, True), (0, False)):
+        chunker = cutline.MarkdownChunker("o200k_base", 12, **{name: value})
+        assert repr(chunker) == repr(cutline.MarkdownChunker("o200k_base", 12, **{name: same}))
+    for wrong in ("no", "false", "", None, 2, []):
+        with pytest.raises(TypeError, match=f"{name} must be True or False, got "):
+            cutline.MarkdownChunker("o200k_base", 12, **{name: wrong})
+
+
+def test_options_of_other_types_are_shown_as_they_are_written() -> None:
+    kinds = StrEnum("kinds", ["keep", "character"])
+    options: dict[str, Any] = {"lines": kinds.keep, "boundary": kinds.character}
+    chunker = cutline.TextChunker("o200k_base", 12, min_fill=np.float32(0.75), **options)
+    assert repr(chunker).endswith("boundary='character', min_fill=0.75, lines='keep')")
+    assert eval(repr(chunker), NAMES) == chunker
+
+
+def test_levels_that_are_none_are_told_so() -> None:
+    with pytest.raises(TypeError, match="levels must be several, in a list, got None"):
+        cutline.TextChunker("o200k_base", 12, levels=None)  # type: ignore[arg-type]
 
 
 def test_an_unknown_option_is_refused_by_its_name() -> None:

@@ -1,5 +1,6 @@
 """Folders and patterns as FILE: which files they stand for, and in which order."""
 
+import glob
 import json
 import os
 from pathlib import Path
@@ -44,6 +45,41 @@ def test_pattern_stands_for_files_that_fit(invoke: Invoke, folder: Path) -> None
     assert files_of(invoke, folder / "*.md") == [str(folder / "b.md"), str(folder / "z.md")]
     found = [str(folder / name) for name in ("a/deep/c.md", "b.md", "z.md")]
     assert files_of(invoke, folder / "**" / "*.md") == found
+
+
+def test_pattern_of_any_depth_enters_no_linked_folder(invoke: Invoke, folder: Path) -> None:
+    """Two links to the folder that they are in would be entered forever."""
+    try:
+        for name in ("loop", "again"):
+            (folder / "a" / name).symlink_to(folder / "a", target_is_directory=True)
+    except OSError:
+        pytest.skip("links cannot be made here")
+    found = [str(folder / "a/deep/c.md")]
+    assert files_of(invoke, folder / "a" / "**" / "*.md") == found
+    linked = [str(folder / "a/loop/deep/c.md")]  # named, so entered
+    assert files_of(invoke, folder / "a" / "l*" / "**" / "*.md") == linked
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "**",
+        "**/*",
+        "**/*.md",
+        "a/**",
+        "**/deep/**/*.md",
+        "*/**/c.md",
+        "**/**/c.md",
+        "**.md",
+        "*/**/?*",
+    ],
+)
+def test_patterns_match_what_glob_matches(
+    invoke: Invoke, folder: Path, monkeypatch: pytest.MonkeyPatch, pattern: str
+) -> None:
+    monkeypatch.chdir(folder)
+    matches = sorted({*glob.glob(pattern, recursive=True)})  # noqa: PTH207
+    assert files_of(invoke, pattern) == [name for name in matches if Path(name).is_file()]
 
 
 def test_file_whose_name_looks_like_a_pattern_is_a_file(invoke: Invoke, folder: Path) -> None:

@@ -36,7 +36,9 @@ def test_files_are_packed_in_their_order(
     result = invoke("pack", "-n", str(budget), *options, *files)
     min_tokens = 3 if "--min-tokens" in options else None
     packed = pack([Item(text, min_tokens=min_tokens) for text in TEXTS], budget, **keywords)
-    assert (result.exit_code, result.stderr) == (0, "")
+    hint = "" if min_tokens else "; with --min-tokens they are truncated"
+    note = "" if packed.text else f"cutline: no text fits --max-tokens {budget}{hint}\n"
+    assert (result.exit_code, result.stderr) == (0, note)
     assert result.stdout == packed.text
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from itertools import product
+from itertools import pairwise, product
 
 import pytest
 from hypothesis import given, settings
@@ -27,7 +27,11 @@ def is_headed(text: str, start: int, place: int) -> bool:
     first = before.rfind("\n") + 1
     line, above = before[first:], before[:first]
     alone = not above or re.search(r"\n[^\S\n]{0,200}\n\Z", above) is not None
-    if not alone or len(text[start:place]) - len(before) > 100 or not could_be_heading(line):
+    if not alone or len(text[start:place]) - len(before) > 100 or not 0 < len(line) <= 80:
+        return False
+    if level := level_of(line.lstrip()):
+        return text[place:] != "" and not 0 < level_of(text[place:]) <= level
+    if not could_be_heading(line):
         return False
     line = line.strip()
     if not (line[0].isalpha() or line[0].isdigit()) or line[0].islower():
@@ -35,6 +39,12 @@ def is_headed(text: str, start: int, place: int) -> bool:
     line, _, below = text[place:].partition("\n")
     is_alone = re.match(r"[^\S\n]{0,100}(?:\n|\Z)", below) is not None
     return text[place:] != "" and not (could_be_heading(line) and is_alone)
+
+
+def level_of(line: str) -> int:
+    """The level of a heading of Markdown, or 0."""
+    marks = re.match("#{1,6}(?= )", line)
+    return len(marks[0]) if marks else 0
 
 
 def could_be_heading(line: str) -> bool:
@@ -59,7 +69,7 @@ def check(text: str, start: int, after: int, until: int) -> None:
 
 @pytest.mark.parametrize("wide", ["", "é", "日", "😀"])
 def test_breaks_of_all_short_texts(wide: str) -> None:
-    for characters in product("aB.\n \r", repeat=5):
+    for characters in product("aB#.\n \r", repeat=5):
         text = "".join(characters) + wide
         check(text, 0, 0, len(text))
         check(text, 1, 2, 5)
@@ -68,6 +78,8 @@ def test_breaks_of_all_short_texts(wide: str) -> None:
 WHITE = [*LINE_ENDS, "\r\n", " ", "\u3000", " " * 199]
 BLACK = [
     "a",
+    "# ",
+    "##",
     "B",
     "B:",
     "7)",
@@ -96,6 +108,16 @@ def test_breaks_of_any_text(parts: list[str], places: list[int]) -> None:
     start, after, until = sorted(min(place, len(text)) for place in places)
     check(text, start, after, until)
     check(text, 0, 0, len(text))
+
+
+def test_headings_of_markdown_stay_with_what_is_below_them() -> None:
+    parts = [
+        *("# Saws!\n\n## care, how?\n\nDry.\n\n", "## Kinds\n\n", "# Glue.\n\n- wait\n\n"),
+        *("##none\n\n", "####### no\n\n", "End."),
+    ]
+    text = "".join(parts)
+    ends = find_breaks(text, PARAGRAPH, 0, 0, len(text))
+    assert [text[start:end] for start, end in pairwise([0, *ends, len(text)])] == parts
 
 
 def test_a_place_after_the_text_is_its_end() -> None:

@@ -27,12 +27,13 @@ def test_line_ends_of_all_kinds_of_documents(make: Callable[[], str]) -> None:
 
 
 WORDS = ["a", "of", "The", "word", "Straße", "и", "Мир", "你好", "，", "한국", "في", "e\u0301"]
+DIVIDED = ["x-", "é\u2010", "ver\xad", "1-"]
 SIGNS = ["1", "12:30:05", "2026-11-23", "x,y", "Ann:", "😀", *"\t;|(“*_.!"]
 LONG = ["w" * 29, "v" * 64, "U" * 70, "你" * 20, "x" * 199, " " * 200]
 ends = st.sampled_from(
     ["\n", "\n", "\n", "\r\n", " \n", "  \n", "\r", "\v", "\x85", "\u2028", "\n\n"]
 )
-words = st.sampled_from([*WORDS, *SIGNS, *LONG, *["and so on"] * 9])
+words = st.sampled_from([*WORDS, *DIVIDED, *SIGNS, *LONG, *["and so on"] * 9])
 lines = st.tuples(st.lists(words, max_size=14).map(" ".join), ends).map("".join)
 
 
@@ -56,6 +57,24 @@ def test_line_ends_of_any_text(text: str, start: int) -> None:
 def test_line_ends_of_wrapped_words(words: list[str], columns: int, end: str, start: int) -> None:
     text = textwrap.fill(" ".join(words), columns).replace("\n", end)
     check(text, min(start, len(text)))
+
+
+@pytest.mark.parametrize("hyphen", ["-", "\u2010", "\xad"])
+def test_no_word_that_is_divided_at_a_line_end_is_cut(hyphen: str) -> None:
+    """As in the narrow columns of a printed page."""
+    page = (
+        "The saw is one of the oldest tools of carpen-\ntry, and its teeth have been studied by "
+        "many au-\nthors. In this paper we review the litera-\nture (Smith et al., 2019) and pro-\n"
+        "pose a new model of their teeth and blades,\nwhich is as simple as it is easy to re-\n"
+        "fute.\n"
+    ).replace("-", hyphen)
+    for start in range(0, len(page), 9):
+        check(page, start)
+    assert find_breaks(page, LINE, 0, 0, len(page)) == [len(page)]
+    ends = find_breaks(page, SENTENCE, 0, 0, len(page))
+    assert [page[:end].split()[-1] for end in ends] == ["thors.", "fute."]
+    kept = "one thing after another and a third -\nanother\nand one more, and then the Last-\nOne\n"
+    assert len(find_breaks(kept, LINE, 0, 0, len(kept))) == 4
 
 
 def test_every_line_end_is_kept_or_joined_on_request() -> None:

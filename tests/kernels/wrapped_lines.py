@@ -66,6 +66,12 @@ class Line:
         return bool(regex.search(r"(?<=.):\p{White_Space}", self.text[:24], regex.DOTALL))
 
 
+def divides_word(line: Line, following: Line) -> bool:
+    return following.begins == LOWER and bool(
+        regex.search(r"[\p{L}\p{N}][-\xad\u2010]$", line.text)
+    )
+
+
 def made(text: str, is_whole: bool) -> Line:
     return Line(regex.sub(r"\p{White_Space}+$", "", text), is_whole)
 
@@ -120,6 +126,8 @@ def is_wrapped(text: str, start: int, next_line: int) -> bool:
         return False
     if line.word > min(line.columns, 64):
         return False
+    if divides_word(line, following):
+        return True
     if len(before) > 1 and goes_on(before[1], line, following):
         return True
     return fits_width([*before[:0:-1], line, *after], len(before) - 1)
@@ -142,7 +150,8 @@ def fits_width(paragraph: list[Line], own: int) -> bool:
     line, following = paragraph[own : own + 2]
     width = sorted(one.columns for one in paragraph)[-2]
     most = width - width // 10
-    if max(width, line.columns) < 50:
+    is_divided = any(divides_word(*pair) for pair in pairwise(paragraph))
+    if max(width, line.columns) < 50 and not is_divided:
         return False
     if line.is_whole and line.columns + following.word <= most:
         return False

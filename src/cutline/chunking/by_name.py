@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from cutline.chunks import ChunkSize
     from cutline.protocols import TokenCounter
 
-__all__ = ["MARKDOWN", "NOTEBOOK", "TEXT", "chunker_for", "endings", "kind_of", "kinds_of_data"]
+__all__ = [
+    "MARKDOWN",
+    "NOTEBOOK",
+    "TEXT",
+    "chunker_for",
+    "endings",
+    "kind_of",
+    "kinds_of_data",
+    "names_language",
+]
 
 TEXT: Final = "text"
 MARKDOWN: Final = "markdown"
@@ -236,6 +245,18 @@ def endings(kind: str) -> list[str]:
     )
 
 
+def names_language(name: str) -> bool:
+    """Return whether a name is that of a language of which files are known.
+
+    Unlike `cutline.code_languages`, it needs no package to tell.
+
+    >>> [names_language(name) for name in ("python", "html", "data/csv", "notebook", "pyton")]
+    [True, True, False, False, False]
+    """
+    is_other = name.startswith(DATA) or name in (TEXT, NOTEBOOK)
+    return name == "html" or (not is_other and bool(endings(name)))
+
+
 def chunker_for(
     document: str | os.PathLike[str],
     encoding: TokenCounter | str,
@@ -248,9 +269,9 @@ def chunker_for(
     A notebook (.ipynb) is cut as Markdown, after `cutline.notebook_text` has made it of the file.
 
     Args:
-        document: the path of a file, of which only the name is read; or "text", "markdown",
-            "data/csv" and the like, or the name of a language, such as "python" or "c++", which
-            comes before a file of that name.
+        document: the path of a file, of which only the name is read; or, in any case, "text",
+            "markdown", a format of `DataChunker`, such as "csv", or the name of a language, such as
+            "python" or "c++", which come before a file of that name.
         encoding: as for `TextChunker`.
         chunk_size: as for `TextChunker`.
         chunk_overlap: as for `TextChunker`.
@@ -270,8 +291,8 @@ def chunker_for(
     >>> chunker_for("python", "o200k_base", 256).language
     'python'
     """
-    is_named = isinstance(document, str) and _is_kind(document)
-    kind = str(document) if is_named else kind_of(document)
+    named = _kind_named(document) if isinstance(document, str) else None
+    kind = kind_of(document) if named is None else named
     if kind in (MARKDOWN, NOTEBOOK):
         return MarkdownChunker(encoding, chunk_size, chunk_overlap, **options)
     if kind == TEXT:
@@ -281,7 +302,11 @@ def chunker_for(
     return CodeChunker(kind, encoding, chunk_size, chunk_overlap, **options)
 
 
-def _is_kind(name: str) -> bool:
+def _kind_named(name: str) -> str | None:
+    """Return the kind that a name is one of; None: it is a file's."""
     from cutline.chunking.code_structure import ALIASES
 
-    return (name in _ENDINGS or name in _NAMES) or name.lower() in ALIASES
+    name = name.lower()
+    kinds = (f"{DATA}{name}", name)
+    found = next((kind for kind in kinds if kind in _ENDINGS or kind in _NAMES), None)
+    return name if found is None and name in ALIASES else found

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypedDict, cast
 
-from cutline.checks import list_of_texts, plain_text
+from cutline.checks import checked_flag, list_of_texts, need_texts, plain_text
 from cutline.chunking.chunk_finder import ChunkFinder
 from cutline.chunking.chunk_run import ChunkRun, each_chunk
 from cutline.chunking.chunk_stream import ChunkStream, chunk_parts, window_finder
@@ -264,15 +264,17 @@ class Chunker:
         """Cut many texts, in threads.
 
         Raises:
-            TypeError, BudgetError, SurrogateError: as `chunk`; a note names the text's place.
+            TypeError: a text is not a str; names its place, before any is cut.
+            BudgetError, SurrogateError: as `chunk`; a note names the text's place.
 
         Cost: that of `chunk`, or less for many short texts. Threads release the GIL for blocks of
         texts where the rules are plain: without structure, stripping, and what is sent.
         Source: docs/encoding.md, "Threads".
         """
         texts = list_of_texts(texts)
+        need_texts(texts)
         cut_block = self._block_cutter()
-        blocks = cut_into_blocks(list(accumulate(map(_length, texts))), block_size(cut_block))
+        blocks = cut_into_blocks(list(accumulate(map(str.__len__, texts))), block_size(cut_block))
         found = map_threads(partial(self._chunk_block, texts, cut_block), blocks, num_threads)
         return [chunks for part in found for chunks in part]
 
@@ -389,11 +391,6 @@ class Chunker:
     def _outline(self, text: str) -> Outline:
         """Return the structure of a text: plain."""
         return PLAIN
-
-
-def _length(text: object) -> int:
-    """Return a text's length; 0 if it is none, which is refused in its turn."""
-    return str.__len__(text) if isinstance(text, str) else 0
 
 
 class _WrongByteError(UnicodeDecodeError):
@@ -627,7 +624,7 @@ class TextChunker(Chunker):
             count_text=count_text, also_fits=also_fits, line_numbers=line_numbers,
             never_across=make_barriers(never_across, self._structure_names, lines),
         )  # fmt: skip
-        self._lines: Lines = lines
+        self._lines: Lines = plain_text(lines)  # type: ignore[assignment]  # `make_levels` checked
 
     @property
     def lines(self) -> Lines:
@@ -664,7 +661,7 @@ class _StructureChunker(TextChunker):
         isolated: bool = False,
     ) -> None:
         own: dict[str, Any] = {**self._own, **options}
-        self._language, self._isolated = language, isolated
+        self._language, self._isolated = language, checked_flag(isolated, "isolated")
         # Fails now if the parser is missing, or the language is unknown.
         self._structure_names = parse("", language).names
         super().__init__(encoding, chunk_size, chunk_overlap, **own)

@@ -71,6 +71,8 @@ def make_levels(
     """
     if isinstance(levels, str):
         raise TypeError(f"levels must be several, got one str, {shown(levels)}: put it into a list")
+    if not isinstance(levels, Iterable):
+        raise TypeError(f"levels must be several, in a list, got {shown(levels)}")
     if boundary not in _FINEST:
         raise ValueError(f"boundary must be 'grapheme' or 'character', got {shown(boundary)}")
     if lines not in _LINES:

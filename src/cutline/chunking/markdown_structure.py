@@ -79,16 +79,11 @@ def markdown_structure(text: str) -> Structure:
     for block in found.blocks:
         if block.depth and block.previous not in ("", "heading"):
             levels[_BLOCK + min(block.depth, 2)].append(block.start)
-    headings = [
-        [(heading.start, heading.level, heading.title) for heading in group]
-        for group in groups
-        if _is_heading(group[0])
-    ]
     return Structure(
         _NAMES,
         nested_bitmaps(len(text), levels),
         tidy_units(chain(_units(found.blocks, groups), _rows(found.blocks, found.rows))),
-        tuple(heading_paths(headings)),
+        tuple(heading_paths(_headings(groups))),
         tuple(
             (block.start, block.end, block.kind) for block in found.blocks if block.kind in _REGIONS
         ),
@@ -98,7 +93,7 @@ def markdown_structure(text: str) -> Structure:
             if block.kind == "table"
             for rows in (_after_lines(text, block.start, 2),)
         ),
-        sections=tuple(sections_of(headings)),
+        sections=tuple(sections_of(_headings(groups))),
     )
 
 
@@ -116,6 +111,13 @@ def _rows(blocks: Iterable[Block], cuts: Sequence[int]) -> Iterator[tuple[int, i
         if block.kind == "table":
             inside = cuts[bisect_right(cuts, block.start) : bisect_left(cuts, block.end)]
             yield from pairwise([block.start, *inside, block.end])
+
+
+def _headings(groups: Iterable[Sequence[Block]]) -> Iterator[list[tuple[int, int, str]]]:
+    """Yield the groups that `heading_paths` takes; not all at once, where headings are many."""
+    for group in groups:
+        if _is_heading(group[0]):
+            yield [(heading.start, heading.level, heading.title) for heading in group]
 
 
 def _is_heading(block: Block) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
+from cutline.checks import checked_flag
 from cutline.chunking.levels import GraphemeLevel, Level
 from cutline.chunks import Chunk, checked_sizes
 from cutline.errors import shown
@@ -41,8 +42,8 @@ class Rules:
         overlap_levels: the levels of the start of an overlap; not inside kept graphemes.
 
     Raises:
-        TypeError: a size is no integer, count_text no function, or template no `Template`; or
-            both of these are given.
+        TypeError: a size is no integer, a switch no bool, count_text no function, or template no
+            `Template`; or both of these are given.
         ValueError: a number is out of range.
     """
 
@@ -63,7 +64,7 @@ class Rules:
         line_numbers: bool = False,
     ) -> None:
         size, overlap = checked_sizes(chunk_size, chunk_overlap)
-        _check_share(min_fill)
+        share = _checked_share(min_fill)
         if count_text is not None and not callable(count_text):
             raise TypeError(f"count_text must be a function, got {type(count_text).__name__}")
         if template is not None:
@@ -71,15 +72,15 @@ class Rules:
         self.chunk_size: Final = min(size, ENDLESS)
         self.chunk_overlap: Final = min(overlap, ENDLESS - 1)
         self.levels: Final = levels
-        self.min_fill: Final = min_fill
-        self.strip: Final = strip
-        self.balance: Final = balance
-        self.stable: Final = stable
+        self.min_fill: Final = share
+        self.strip: Final = checked_flag(strip, "strip")
+        self.balance: Final = checked_flag(balance, "balance")
+        self.stable: Final = checked_flag(stable, "stable")
         self.count_text: Final = count_text
         self.template: Final = template
         self.also_fits: Final = also_fits
         self.never_across: Final = never_across
-        self.line_numbers: Final = line_numbers
+        self.line_numbers: Final = checked_flag(line_numbers, "line_numbers")
         self.overlap_levels: Final = _overlap_levels(levels)
 
     def replaced(self, **changes: Any) -> Self:
@@ -115,7 +116,7 @@ class Rules:
         return not (self.strip or self.count_text is not None)
 
 
-def _check_share(min_fill: float) -> None:
+def _checked_share(min_fill: float) -> float:
     wrong = f"min_fill must be from 0 to 1, a share of chunk_size, got {shown(min_fill)}"
     try:
         is_share = 0 <= min_fill <= 1
@@ -123,6 +124,7 @@ def _check_share(min_fill: float) -> None:
         raise TypeError(wrong) from None
     if not is_share:
         raise ValueError(wrong)
+    return float(min_fill)
 
 
 def _check_template(template: object, count_text: CountText | None) -> None:

@@ -22,6 +22,10 @@ __all__ = ["Finder", "Selection", "finds_files", "names_in"]
 # What pathspec calls the part of a match that is the end of a folder's name.
 _FOLDER_MARK: Final = "ps_d"
 
+# "**" as a whole part of a path, with the slash after it; several in a row say the same as one.
+_SLASH: Final = "[\\\\/]" if os.altsep else "/"
+_ANY_DEPTH: Final = re.compile(rf"(?:\A|(?<={_SLASH}))(?:\*\*(?:{_SLASH}+|\Z))+")
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -87,11 +91,10 @@ class Finder:
             found = self._files_in(name, "", ignored)
             yield from self._unless_none(name, found, "no file in this folder", n_unread)
         elif not Path(name).exists() and glob.has_magic(name):
-            matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 (keeps "./" in names)
             # Regular files only: a named pipe would block.
             found = (
                 path
-                for path in matches
+                for path in sorted(_matching(name))
                 if Path(path).is_file() and self._takes(os.path.normpath(path).replace(os.sep, "/"))
             )
             yield from self._unless_none(name, found, "no file matches this pattern")
@@ -146,6 +149,40 @@ class Finder:
 
     def _is_excluded(self, path: str) -> bool:
         return self._excluded is not None and self._excluded.match_file(path)
+
+
+def _matching(pattern: str) -> set[str]:
+    """Return the paths that a pattern matches; its "**" enters no linked folder.
+
+    Python's own enters each, and two links to the folder that they are in never end.
+    """
+    any_depth = _ANY_DEPTH.search(pattern)
+    if any_depth is None:
+        return set(glob.glob(pattern))  # noqa: PTH207 (keeps "./" in names)
+    before, after = pattern[: any_depth.start()], pattern[any_depth.end() :] or "*"
+    tops = glob.glob(before) if glob.has_magic(before) else [before]  # noqa: PTH207
+    folders = (folder for top in tops for folder in _folders(top))
+    return {path for folder in folders for path in _matching(glob.escape(folder) + after)}
+
+
+def _folders(top: str) -> Iterator[str]:
+    """Yield a folder and those in it, each with a slash at its end, but no hidden or linked ones.
+
+    As for all patterns, one that cannot be read has no files.
+    """
+    below = [top]
+    while below:
+        folder = below.pop()
+        yield folder
+        try:
+            with os.scandir(folder or os.curdir) as found:
+                below += (
+                    f"{folder}{entry.name}{os.sep}"
+                    for entry in found
+                    if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
+                )
+        except OSError:
+            continue
 
 
 class _Ignored:

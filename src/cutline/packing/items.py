@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from cutline.checks import checked_integer, plain_text
+from cutline.checks import checked_flag, checked_integer, plain_text
 from cutline.counting.truncating import Keep, check_options
 from cutline.errors import shown
 
@@ -43,6 +43,7 @@ class Item:
         if self.min_tokens is not None and checked_integer(self.min_tokens, "min_tokens") < 0:
             raise ValueError(f"min_tokens must be 0 or more, or None, got {self.min_tokens}")
         _check_overhead(self.overhead_tokens)
+        checked_flag(self.required, "required")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,10 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from cutline.chunking.by_name import names_language
 from cutline.chunking.code_structure import ALIASES, code_languages, code_structure
 from cutline.chunking.table_structure import DELIMITERS
-from cutline.errors import shown
+from cutline.errors import shown, shown_type
 from cutline.shortening.drafts import Draft, Render, fair_share
 from cutline.shortening.json_drafts import JsonDrafts, is_json
 from cutline.shortening.lines import (
@@ -57,6 +58,7 @@ _LOG_LINE: Final = re.compile(
     r"|.{0,60}\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|CRITICAL)\b"
     r"|Traceback \(most recent call last\)"
 )
+_COLORS: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # as programs write them to a terminal
 _HEADER_END: Final = re.compile(r"[:{;=]\s*(?:(?:#|//|/\*).*)?$")
 _MOST_HEADER: Final = 8  # lines of a definition's first lines
 _SAMPLE: Final = 1 << 16
@@ -67,23 +69,28 @@ def resolved(text: str, kind: str) -> str:
 
     Raises:
         ValueError: there is no such kind.
+        TypeError: it is no str.
     """
-    if kind == "auto":
+    if not isinstance(kind, str):
+        raise TypeError(f"kind must be a str, got {shown_type(kind)}")
+    name = kind.lower()
+    if name == "auto":
         return _guess(text)
-    if kind == "json":
-        return kind if is_json(text.removeprefix("\ufeff")) else "text"
-    if kind in KINDS:
-        return kind
+    if name == "json":
+        return name if is_json(text.removeprefix("\ufeff")) else "text"
+    if name in KINDS:
+        return name
+    language = ALIASES.get(name, name)
     try:
-        languages = code_languages()
-    except ImportError:
-        return "text"
-    if ALIASES.get(kind.lower(), kind.lower()) not in languages:
+        is_known, is_parsed = language in code_languages(), True
+    except ImportError:  # its parser is not installed
+        is_known, is_parsed = names_language(language), False
+    if not is_known:
         raise ValueError(
             f"kind must be one of {', '.join(map(repr, KINDS))}, or a language of "
             f"cutline.code_languages(), got {shown(kind)}"
         )
-    return kind.lower()
+    return name if is_parsed else "text"
 
 
 def maker(kind: str) -> Make:
@@ -326,7 +333,7 @@ def plain(text: str, marker: str, *, says_how_many: bool = True) -> Render:
 
 def _guess(text: str) -> str:
     """Guess the kind of a text from its beginning, and for JSON from all of it."""
-    sample = text[:_SAMPLE].removeprefix("\ufeff")
+    sample = _COLORS.sub("", text[:_SAMPLE].removeprefix("\ufeff"))
     lines = [line for line in sample.splitlines() if line.strip()][:50]
     if not lines:
         return "text"

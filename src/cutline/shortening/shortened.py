@@ -56,7 +56,8 @@ def shorten(
     Args:
         text: any text.
         max_tokens: the budget, 0 or more.
-        kind: one of these; "auto" guesses from the text, and guesses no programming language.
+        kind: one of these, in any case; "auto" guesses from the text, and guesses no programming
+            language.
         encoding: an `Encoding`, its name, or a wrapped tokenizer.
         marker: stands where something is missing; where that are several, with their number.
 
@@ -68,6 +69,7 @@ def shorten(
     Raises:
         BudgetError: (a ValueError) the text does not fit, and neither does the marker alone.
         ValueError: max_tokens is negative, or the kind unknown.
+        TypeError: an argument is of another type.
 
     Cost: linear in the text, for which no token is counted that is not near to be kept; some 20
     drafts of the result are counted. A programming language costs as CodeChunker, some MB/s.

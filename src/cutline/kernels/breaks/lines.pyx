@@ -24,6 +24,8 @@ cdef enum:
     MOST_BLANKS = 200           # of a blank line
     MOST_HEADING = 80           # characters of a heading
     MOST_AFTER_HEADING = 100    # white space after it, or after a line that may be one
+    DEEPEST = 6                 # level of a heading of Markdown
+    PLAIN = 7                   # that of a line without a mark that looks like a heading
 
 
 cdef bint has_blank_line_before(
@@ -59,35 +61,59 @@ cdef inline bint ends_heading(uint32_t code_point) noexcept nogil:
     return properties_of(code_point) & LETTER or code_point == c":" or code_point == c")"
 
 
-cdef bint is_heading_before(
+cdef inline int hashes_at(
+    const Characters* text, Py_ssize_t at, Py_ssize_t end
+) noexcept nogil:
+    """The level of a heading of Markdown that begins here; 0 if it is none."""
+    cdef Py_ssize_t first = at
+    while at < end and at - first <= DEEPEST and char_at(text, at) == c"#":
+        at += 1
+    if at == end or at == first or at - first > DEEPEST or char_at(text, at) != c" ":
+        return 0
+    return <int> (at - first)
+
+
+cdef int heading_before(
     const Characters* text, Py_ssize_t start, Py_ssize_t place
 ) noexcept nogil:
-    """Whether the paragraph that ends here is one short line that looks like a heading."""
+    """The level of the heading that ends here: one short line alone. PLAIN if it looks like one.
+
+    0 if the paragraph that ends here is none.
+    """
     cdef Py_ssize_t end = place, first
     cdef uint32_t found
+    cdef int level
     while end > start and place - end <= MOST_AFTER_HEADING:
         if not properties_of(char_at(text, end - 1)) & SPACE:
             break
         end -= 1
-    if end == start or place - end > MOST_AFTER_HEADING or not ends_heading(char_at(text, end - 1)):
-        return False
+    if end == start or place - end > MOST_AFTER_HEADING:
+        return 0
     first = end
     while first > start and char_at(text, first - 1) != c"\n":
         first -= 1
         if end - first > MOST_HEADING:
-            return False
+            return 0
     if first > start and not has_blank_line_before(text, start, first - 1):
-        return False
+        return 0
     while properties_of(char_at(text, first)) & SPACE:
         first += 1
+    level = hashes_at(text, first, end)
+    if level or not ends_heading(char_at(text, end - 1)):
+        return level
     found = properties_of(char_at(text, first))
-    return found & LETTER and found & SENTENCE_MASK != SB_LOWER
+    return PLAIN if found & LETTER and found & SENTENCE_MASK != SB_LOWER else 0
 
 
-cdef bint is_body_after(const Characters* text, Py_ssize_t place) noexcept nogil:
-    """Whether what follows is more than another short line that may be a heading."""
+cdef bint is_body_after(const Characters* text, Py_ssize_t place, int level) noexcept nogil:
+    """Whether what follows belongs to a heading: is more than another line that may be a heading.
+
+    Below one of Markdown, whatever is not another section of its level or a higher one.
+    """
     cdef Py_ssize_t at = place, most = place + MOST_HEADING
     cdef uint32_t code_point, last = c"."
+    if level != PLAIN:
+        return place < text.n and not 0 < hashes_at(text, place, text.n) <= level
     while at < text.n and char_at(text, at) != c"\n":
         code_point = char_at(text, at)
         if not properties_of(code_point) & SPACE:
@@ -109,16 +135,15 @@ cdef bint is_body_after(const Characters* text, Py_ssize_t place) noexcept nogil
 cdef Py_ssize_t last_paragraph(
     const Characters* text, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
 ) noexcept nogil:
+    cdef int level
     while True:
         until = last_candidate(text, True, after, until)
         if until <= after:
             return NOT_FOUND
-        if (
-            has_blank_line_before(text, start, until - 1)
-            and not has_blank_line_after(text, until)
-            and not (is_heading_before(text, start, until) and is_body_after(text, until))
-        ):
-            return until
+        if has_blank_line_before(text, start, until - 1) and not has_blank_line_after(text, until):
+            level = heading_before(text, start, until)
+            if not (level and is_body_after(text, until, level)):
+                return until
         until -= 1
 
 

@@ -106,6 +106,18 @@ cdef bint ends_sentence(const Characters* text, const Line* line) noexcept nogil
     return False
 
 
+cdef bint divides_word(const Characters* text, const Line* line) noexcept nogil:
+    """Whether a line ends within a word, which the next one ends: after a letter and a hyphen."""
+    cdef uint32_t sign
+    if line[1].begins != IN_LOWER_CASE or line.end - line.begin < 2:
+        return False
+    sign = char_at(text, line.end - 1)
+    return (
+        (sign == c"-" or sign == 0xAD or sign == 0x2010)
+        and properties_of(char_at(text, line.end - 2)) & LETTER != 0
+    )
+
+
 cdef Line look_at(
     const Characters* text, Py_ssize_t begin, Py_ssize_t end, bint is_whole
 ) noexcept nogil:
@@ -295,6 +307,14 @@ cdef Py_ssize_t shared_width(const Paragraph* paragraph) noexcept nogil:
     return second
 
 
+cdef bint divides_words(const Characters* text, const Paragraph* paragraph) noexcept nogil:
+    cdef int one
+    for one in range(paragraph.first, paragraph.last - 1):
+        if divides_word(text, &paragraph.lines[one]):
+            return True
+    return False
+
+
 cdef bint fits_width(const Characters* text, const Paragraph* paragraph) noexcept nogil:
     """Whether the lines around wrap as the text goes on; see `is_wrapped`."""
     cdef const Line* line = &paragraph.lines[LINES_BEFORE]
@@ -302,7 +322,8 @@ cdef bint fits_width(const Characters* text, const Paragraph* paragraph) noexcep
     cdef const Line* other
     cdef Py_ssize_t width = shared_width(paragraph), most = width - width // 10
     cdef int one, n_full = 0, n_short = 0, n_within = 0, n_begun = 0
-    if max(width, line.columns) < LEAST_WIDTH:
+    # Columns of a page are narrower; records as narrow divide no words.
+    if max(width, line.columns) < LEAST_WIDTH and not divides_words(text, paragraph):
         return False
     if line.is_whole and line.columns + following.word <= most:
         return False
@@ -392,6 +413,8 @@ cdef bint is_wrapped_before(
     paragraph.last = LINES_BEFORE + 2
     seen.line = line[0]
     seen.before.is_whole = False
+    if divides_word(text, line):
+        return True
     if add_before(&paragraph, text, start, earliest):
         seen.before = (line - 1)[0]
         if goes_on(line):

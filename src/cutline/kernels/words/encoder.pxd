@@ -6,6 +6,7 @@ from cutline.kernels.encode.runs cimport Runs, Separators
 from cutline.kernels.words.char_map cimport CharMap
 from cutline.kernels.words.model cimport Paths, WordModel
 from cutline.kernels.words.reader cimport Reader, Words
+from cutline.kernels.words.singles cimport SINGLE_WORDS, Singles
 from cutline.kernels.words.trie cimport LooseTrie
 
 cdef enum:
@@ -19,6 +20,8 @@ cdef struct WordState:
     Reader reader
     Words words
     Runs runs
+    Singles singles             # runs of a batch that were not met, and are counted together
+    Py_ssize_t single_runs[SINGLE_WORDS]
     Paths paths
     uint32_t* out
     Py_ssize_t out_slots

@@ -10,7 +10,7 @@ from libc.stdlib cimport free
 from cutline.kernels.base.late import numpy as np
 from cutline.kernels.base.memory import zeroed_memory
 
-from cutline.kernels.base.characters cimport Characters, Unit, characters_of
+from cutline.kernels.base.characters cimport Characters, Unit, char_at, characters_of
 from cutline.kernels.base.common cimport (
     INTERRUPTED, NO_MEMORY, NOT_FOUND, SHORT_PIECE, UNKNOWN, Key, characters_in, grow, hash_key,
     hash_long, int64_t, likely, memcpy, memmove, padded_key, prefetch, same_bytes, scramble, uint16_t, unlikely,
@@ -22,19 +22,22 @@ from cutline.kernels.encode.caches cimport (
 )
 from cutline.kernels.encode.decode cimport list_of_ids
 from cutline.kernels.encode.runs cimport find_runs, keep_count
-from cutline.kernels.words.char_map cimport EDGE_SHIFT, WIDTH_SHIFT, Brief, CharBlock
+from cutline.kernels.words.char_map cimport EDGE_SHIFT, Brief, CharBlock
+from cutline.kernels.words.double_array cimport free_slots, pack_slots
 from cutline.kernels.words.images cimport META
 from cutline.kernels.words.model cimport UNIGRAM, WORD_PIECE
 from cutline.kernels.words.reader cimport (
     TOO_LONG, WORD_SLOTS, free_reader, read_words, start_reading,
 )
 from cutline.kernels.words.separators cimport closed_run, separators_of
+from cutline.kernels.words.singles cimport (
+    MOST_SINGLES, clear_singles, count_single, end_single, find_tokens, has_room,
+)
 from cutline.kernels.words.trie cimport (
-    META_LABEL, NODE_BITS, add_token, free_loose, free_trie, link_trie, pack_trie, start_trie,
+    LABEL_MASK, META_LABEL, NODE_BITS, add_token, free_loose, free_trie, link_trie, pack_trie,
+    start_trie,
 )
-from cutline.kernels.words.unigram cimport (
-    MOST_SINGLES, best_path, count_path, count_singles, free_paths,
-)
+from cutline.kernels.words.unigram cimport best_path, count_path, free_paths
 from cutline.kernels.words.wordpiece cimport longest_matches
 
 cdef enum:
@@ -276,59 +279,90 @@ cdef inline uint32_t lead_of(const WordState* state, Py_ssize_t start, bint pref
     A blank that stays is the beginning of the word, if the edges of both are the same.
     """
     cdef const Brief* blank = &state.reader.blocks[0].briefs[c" "]
-    cdef uint32_t meta = <uint32_t> 1 << WIDTH_SHIFT | META_LABEL
     if start == 0 or blank.n == 0:
-        return meta if prefixes else 0
+        return META_LABEL if prefixes else 0
     if blank.n != 1 or blank.written[0] != META:
         return NO_LEAD
-    return meta | <uint32_t> blank.last << EDGE_SHIFT
+    return <uint32_t> blank.last << EDGE_SHIFT | META_LABEL
 
 
-cdef Py_ssize_t count_by_characters(
-    const WordModel* model, WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes
+cdef inline bint add_single(
+    const WordModel* model, WordState* state, Py_ssize_t run, bint prefixes
 ) noexcept nogil:
-    """What count_run does, if a run is one word, and each character stays one. Else UNKNOWN."""
-    cdef uint32_t singles[MOST_SINGLES]
-    cdef uint32_t lead = lead_of(state, start, prefixes), edge
-    cdef Py_ssize_t n = 0
+    """Add a run to those that are counted together: it is one word, each character stays one.
+
+    False: that is not so. There is room for it.
+    """
+    cdef Singles* singles = &state.singles
+    cdef Py_ssize_t start = state.runs.edges[2 * run], n = state.runs.edges[2 * run + 1] - start
+    cdef uint32_t lead = lead_of(state, start, prefixes), edge, first
+    cdef uint32_t* codes = singles.codes + singles.n
     cdef const Characters* text = &state.reader.text
-    if end - start >= MOST_SINGLES or lead == NO_LEAD:
-        return UNKNOWN
+    if lead == NO_LEAD:
+        return False
     if lead != 0:
-        singles[0] = lead
-        n = 1
+        codes[0] = model.array.codes[lead & LABEL_MASK]
+        codes += 1
     if text.kind == 1:
-        edge = read_singles(
-            state.reader.blocks, <const uint8_t*> text.data + start, end - start, singles + n
-        )
+        edge = read_singles(model, state, <const uint8_t*> text.data + start, n, codes)
     elif text.kind == 2:
-        edge = read_singles(
-            state.reader.blocks, <const uint16_t*> text.data + start, end - start, singles + n
-        )
+        edge = read_singles(model, state, <const uint16_t*> text.data + start, n, codes)
     else:
-        edge = read_singles(
-            state.reader.blocks, <const uint32_t*> text.data + start, end - start, singles + n
-        )
+        edge = read_singles(model, state, <const uint32_t*> text.data + start, n, codes)
     if edge == 0 or (lead >> EDGE_SHIFT != 0 and lead >> EDGE_SHIFT != edge):
-        return UNKNOWN
-    if n == 1 and lead >> EDGE_SHIFT == 0 and singles[1] & ((1 << WIDTH_SHIFT) - 1) == META_LABEL:
-        return UNKNOWN
-    return count_singles(model, &state.paths, singles, end - start + n)
+        return False
+    first = char_at(text, start)
+    if lead == META_LABEL and (
+        state.reader.blocks[first >> 8].single[first & 0xFF] & LABEL_MASK == META_LABEL
+    ):
+        return False
+    state.single_runs[singles.n_words] = run
+    end_single(singles, n + (lead != 0))
+    return True
 
 
 cdef inline uint32_t read_singles(
-    CharBlock** blocks, const Unit* text, Py_ssize_t n, uint32_t* singles
+    const WordModel* model, const WordState* state, const Unit* text, Py_ssize_t n, uint32_t* codes
 ) noexcept nogil:
-    """Look up what each character is. Returns the edge of all, or 0 if they differ."""
-    cdef uint32_t differs = 0, first = blocks[text[0] >> 8].single[text[0] & 0xFF]
+    """Look up the code of each character. Returns the edge of all, or 0 if they differ."""
+    cdef CharBlock** blocks = state.reader.blocks
     cdef const CharBlock* block = blocks[0]
+    cdef uint32_t single, differs = 0, first = blocks[text[0] >> 8].single[text[0] & 0xFF]
     cdef Py_ssize_t at
     for at in range(n):
         if Unit is not uint8_t:
             block = blocks[text[at] >> 8]
-        singles[at] = block.single[text[at] & 0xFF]
-        differs |= singles[at] ^ first
+        single = block.single[text[at] & 0xFF]
+        codes[at] = model.array.codes[single & LABEL_MASK]
+        differs |= single ^ first
     return 0 if differs >> EDGE_SHIFT else first >> EDGE_SHIFT
+
+
+cdef Py_ssize_t count_singles(
+    const WordModel* model, WordState* state, bint prefixes
+) noexcept nogil:
+    """Count the tokens of the runs that were added, and keep them; or a status."""
+    cdef Singles* singles = &state.singles
+    cdef const Runs* runs = &state.runs
+    cdef Py_ssize_t word, run, start, count, total = 0
+    cdef bint are_found
+    if singles.n_words == 0:
+        return 0
+    are_found = find_tokens(&model.array, singles)
+    for word in range(singles.n_words):
+        run = state.single_runs[word]
+        count = count_single(singles, word) if are_found else UNKNOWN
+        if unlikely(count == UNKNOWN):
+            start = runs.edges[2 * run]
+            count = count_run(
+                model, state, start - (start > 0), runs.edges[2 * run + 1], prefixes
+            )
+            if count < 0:
+                return count
+        keep_count(runs, run, &state.store, <uint32_t> count)
+        total += count
+    clear_singles(singles)
+    return total
 
 
 cdef Py_ssize_t count_runs(
@@ -341,7 +375,7 @@ cdef Py_ssize_t count_runs(
     are known if no others are read.
     """
     cdef Runs* runs = &state.runs
-    cdef Py_ssize_t at = place[0], begun, run, first, start, count, total = 0
+    cdef Py_ssize_t at = place[0], begun, run, first, start, n, count, total = 0
     cdef const Characters* text = &state.reader.text
     state.reader.end = text.n
     while True:
@@ -364,22 +398,32 @@ cdef Py_ssize_t count_runs(
                 if run == runs.count:
                     break
                 start = runs.edges[2 * first]
-                count = UNKNOWN
-                if run == first:
-                    count = count_by_characters(
-                        model, state, start, runs.edges[2 * run + 1], prefixes
-                    )
-                if count == UNKNOWN:
+                n = runs.edges[2 * run + 1] - start
+                count = 0
+                if n < MOST_SINGLES and not has_room(&state.singles, n + 1):
+                    count = count_singles(model, state, prefixes)
+                if count < 0:
+                    return count
+                total += count
+                count = 0
+                if run > first or not (
+                    n < MOST_SINGLES and model.array.slots != NULL
+                    and add_single(model, state, run, prefixes)
+                ):
                     count = count_run(
                         model, state, start - (start > 0), runs.edges[2 * run + 1], prefixes
                     )
-                if count < 0:
-                    return count
-                if run == first:
-                    keep_count(runs, run, &state.store, <uint32_t> count)
+                    if count < 0:
+                        return count
+                    if run == first:
+                        keep_count(runs, run, &state.store, <uint32_t> count)
             total += count
             at = runs.edges[2 * run + 1]
             run += 1
+        count = count_singles(model, state, prefixes)
+        if count < 0:
+            return count
+        total += count
         place[0] = at
         if at == begun or (run < runs.count and not reads):
             return total
@@ -535,13 +579,14 @@ cdef class WordEncoder:
             self.model.longest = max(4, longest)
             if not link_trie(
                 &self.model.trie, &self.loose, &scores[0] if len(scores) else NULL, len(scores)
-            ):
+            ) or not pack_slots(&self.model.array, &self.model.trie, self.model.unk_token):
                 raise MemoryError("no memory for the tokens of a vocabulary")
         free_loose(&self.loose)
 
     def __dealloc__(self):
         free_loose(&self.loose)
         free_trie(&self.model.trie)
+        free_slots(&self.model.array)
 
     cdef OwnedWordState take(self):
         try:

@@ -21,7 +21,7 @@ from cutline.kernels.encode.caches cimport (
     store_piece,
 )
 from cutline.kernels.encode.decode cimport list_of_ids
-from cutline.kernels.encode.runs cimport find_runs, keep_count
+from cutline.kernels.encode.runs cimport find_runs
 from cutline.kernels.words.char_map cimport EDGE_SHIFT, Brief, CharBlock
 from cutline.kernels.words.double_array cimport free_slots, pack_slots
 from cutline.kernels.words.images cimport META
@@ -69,7 +69,8 @@ cdef class OwnedWordState:
         )
         start = <size_t> &self.memory[0]
         self.state.first_level = <FirstEntry*> start
-        self.state.line_mask = (<uint64_t> 1 << max(first_level_bits - 1, 0)) - 1
+        self.state.most_lines = <uint64_t> 1 << max(first_level_bits - 1, 0)
+        self.state.line_mask = min(self.state.most_lines, <uint64_t> FIRST_LINES) - 1
         self.state.store.index = <uint64_t*> (start + first_level_bytes)
         self.state.store.index_mask = (<uint64_t> 1 << store_bits) - 1
         self.state.paths.step_bits = step_bits
@@ -136,6 +137,7 @@ cdef Py_ssize_t look_up(
     count = encode_word(model, state, word, state.out + before, NULL)
     if count < 0:
         return count
+    state.kept += 1
     if 0 < n <= SHORT_PIECE and count <= FIRST_LEVEL_TOKENS:
         store_in_line(
             first_level_line(state.first_level, state.line_mask, key), key, state.out + before,
@@ -177,6 +179,7 @@ cdef Py_ssize_t count_words(
     cdef FirstEntry* lines[WORD_SLOTS]
     cdef FirstEntry* entry
     cdef Py_ssize_t word, total = 0, count
+    make_room(state)
     find_lines(state, keys, lines)
     for word in range(state.words.count):
         if is_short(state, word):
@@ -206,6 +209,7 @@ cdef Py_ssize_t encode_words(
     cdef FirstEntry* lines[WORD_SLOTS]
     cdef FirstEntry* entry
     cdef Py_ssize_t word, count
+    make_room(state)
     find_lines(state, keys, lines)
     if not grow(
         <void**> &state.out, &state.out_slots, before + 4 * WORD_SLOTS, sizeof(uint32_t)
@@ -359,7 +363,7 @@ cdef Py_ssize_t count_singles(
             )
             if count < 0:
                 return count
-        keep_count(runs, run, &state.store, <uint32_t> count)
+        keep_run(state, run, count)
         total += count
     clear_singles(singles)
     return total
@@ -380,6 +384,7 @@ cdef Py_ssize_t count_runs(
     state.reader.end = text.n
     while True:
         begun = at
+        make_room(state)
         find_runs(
             runs, text, at, separators, state.first_level, state.line_mask, &state.store
         )
@@ -416,7 +421,7 @@ cdef Py_ssize_t count_runs(
                     if count < 0:
                         return count
                     if run == first:
-                        keep_count(runs, run, &state.store, <uint32_t> count)
+                        keep_run(state, run, count)
             total += count
             at = runs.edges[2 * run + 1]
             run += 1

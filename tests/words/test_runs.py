@@ -166,6 +166,8 @@ def random_unigram(rng: random.Random, letters: str) -> "tokenizers.Tokenizer":
     for _ in range(rng.choice((5, 30, 200, 2_000))):
         token = "".join(rng.choices(letters, k=rng.randint(1, longest)))
         rows.setdefault(rng.choice(("", "", "\u2581")) + token, -rng.randint(1, 40) / 4)
+        # Many that end at the same place.
+        rows.setdefault(token[rng.randrange(len(token)) :], -rng.randint(1, 40) / 4)
     unknown = rng.choice(("<unk>", letters[0], letters[:2]))
     rows.pop(unknown, None)
     oracle = tokenizers.Tokenizer(tokenizers.models.Unigram([(unknown, -3.0), *rows.items()], 0))
@@ -209,3 +211,41 @@ def test_letters_with_which_many_tokens_begin(longest: int) -> None:
         encoding = cutline.Encoding.from_tokenizers(oracle)
         text = " ".join("a" * n for n in range(1, 256)) + " a" * 40
         assert encoding.count(text) == len(ids(oracle, text))
+
+
+def test_what_is_before_new_runs() -> None:
+    # A prefix that a run has already; a blank that is apart from digits, as these are from letters.
+    tokens = [
+        "\u2581",
+        "a",
+        "b",
+        "1",
+        "2",
+        "\u2581a",
+        "\u2581\u2581",
+        "\u25811",
+        "12",
+        "ab",
+        "a1",
+        "\u2581ab",
+    ]
+    rows = [("<unk>", 0.0), *((token, -4.0 + len(token) / 2) for token in tokens)]
+    before, normalizers = tokenizers.pre_tokenizers, tokenizers.normalizers
+    whole = before.Metaspace(split=False)
+    digits = before.Digits(individual_digits=False)
+    for steps, normalizer in (
+        ([before.WhitespaceSplit(), whole], None),
+        ([before.WhitespaceSplit(), before.Metaspace()], None),
+        ([digits, before.Metaspace()], normalizers.Replace(tokenizers.Regex(" {2,}"), " ")),
+        ([before.Metaspace()], normalizers.Replace(tokenizers.Regex(" {2,}"), " ")),
+    ):
+        oracle = tokenizers.Tokenizer(tokenizers.models.Unigram(rows, 0))
+        oracle.pre_tokenizer = before.Sequence(steps)
+        if normalizer is not None:
+            oracle.normalizer = normalizer
+        encoding = cutline.Encoding.from_tokenizers(oracle)
+        rng = random.Random(7)
+        for letters in ("ab", "12", "\u2581ab", "ab12"):
+            words = ["".join(rng.choices(letters, k=rng.randint(1, 30))) for _ in range(60)]
+            text = " ".join(words) + " ab" * 100
+            assert encoding.count(text) == len(ids(oracle, text)), (steps, letters)

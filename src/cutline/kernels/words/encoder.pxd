@@ -82,3 +82,6 @@ cdef Py_ssize_t encode_word(
 cdef Py_ssize_t count_words(
     const WordModel* model, WordState* state, Py_ssize_t longest, Py_ssize_t* totals
 ) noexcept nogil
+cdef void count_new_runs(
+    const WordModel* model, WordState* state, bint prefixes
+) noexcept nogil

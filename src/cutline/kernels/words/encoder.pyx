@@ -5,6 +5,7 @@ Guarded by tests/words/test_encoding.py.
 
 from cpython.exc cimport PyErr_CheckSignals
 from cython cimport auto_pickle, critical_section
+from libc.stdint cimport int32_t
 from libc.stdlib cimport free
 
 from cutline.kernels.base.late import numpy as np
@@ -29,7 +30,7 @@ from cutline.kernels.words.model cimport UNIGRAM, WORD_PIECE
 from cutline.kernels.words.reader cimport (
     TOO_LONG, WORD_SLOTS, free_reader, read_words, start_reading,
 )
-from cutline.kernels.words.separators cimport closed_run, separators_of
+from cutline.kernels.words.separators cimport closed_run, ends_closed, separators_of
 from cutline.kernels.words.singles cimport (
     MOST_SINGLES, clear_singles, count_single, end_single, find_tokens, has_room,
 )
@@ -290,20 +291,17 @@ cdef inline uint32_t lead_of(const WordState* state, Py_ssize_t start, bint pref
     return <uint32_t> blank.last << EDGE_SHIFT | META_LABEL
 
 
-cdef inline bint add_single(
+cdef inline void add_single(
     const WordModel* model, WordState* state, Py_ssize_t run, bint prefixes
 ) noexcept nogil:
-    """Add a run to those that are counted together: it is one word, each character stays one.
-
-    False: that is not so. There is room for it.
-    """
+    """Add a run, for which there is room, if it is one word and each of its characters stays one."""
     cdef Singles* singles = &state.singles
     cdef Py_ssize_t start = state.runs.edges[2 * run], n = state.runs.edges[2 * run + 1] - start
     cdef uint32_t lead = lead_of(state, start, prefixes), edge, first
     cdef uint32_t* codes = singles.codes + singles.n
     cdef const Characters* text = &state.reader.text
     if lead == NO_LEAD:
-        return False
+        return
     if lead != 0:
         codes[0] = model.array.codes[lead & LABEL_MASK]
         codes += 1
@@ -314,15 +312,14 @@ cdef inline bint add_single(
     else:
         edge = read_singles(model, state, <const uint32_t*> text.data + start, n, codes)
     if edge == 0 or (lead >> EDGE_SHIFT != 0 and lead >> EDGE_SHIFT != edge):
-        return False
+        return
     first = char_at(text, start)
     if lead == META_LABEL and (
         state.reader.blocks[first >> 8].single[first & 0xFF] & LABEL_MASK == META_LABEL
     ):
-        return False
+        return
     state.single_runs[singles.n_words] = run
     end_single(singles, n + (lead != 0))
-    return True
 
 
 cdef inline uint32_t read_singles(
@@ -342,31 +339,39 @@ cdef inline uint32_t read_singles(
     return 0 if differs >> EDGE_SHIFT else first >> EDGE_SHIFT
 
 
-cdef Py_ssize_t count_singles(
+cdef void count_new_runs(
     const WordModel* model, WordState* state, bint prefixes
 ) noexcept nogil:
-    """Count the tokens of the runs that were added, and keep them; or a status."""
+    """Count and keep the runs of the batch that are not known, but for those that have to be read."""
+    cdef Runs* runs = &state.runs
+    cdef const Characters* text = &state.reader.text
+    cdef Py_ssize_t run, n
+    if model.array.slots == NULL:
+        return
+    for run in range(runs.count):
+        n = runs.edges[2 * run + 1] - runs.edges[2 * run]
+        if runs.counts[run] >= 0 or n >= MOST_SINGLES or not ends_closed(
+            state.reader.blocks, text, runs.edges[2 * run + 1]
+        ):
+            continue
+        if not has_room(&state.singles, n + 1):
+            count_singles(model, state)
+        add_single(model, state, run, prefixes)
+    count_singles(model, state)
+
+
+cdef void count_singles(const WordModel* model, WordState* state) noexcept nogil:
+    """Count and keep the runs that were added."""
     cdef Singles* singles = &state.singles
-    cdef const Runs* runs = &state.runs
-    cdef Py_ssize_t word, run, start, count, total = 0
-    cdef bint are_found
-    if singles.n_words == 0:
-        return 0
-    are_found = find_tokens(&model.array, singles)
-    for word in range(singles.n_words):
-        run = state.single_runs[word]
-        count = count_single(singles, word) if are_found else UNKNOWN
-        if unlikely(count == UNKNOWN):
-            start = runs.edges[2 * run]
-            count = count_run(
-                model, state, start - (start > 0), runs.edges[2 * run + 1], prefixes
-            )
-            if count < 0:
-                return count
-        keep_run(state, run, count)
-        total += count
+    cdef Py_ssize_t word, run, count
+    if singles.n_words > 0 and find_tokens(&model.array, singles):
+        for word in range(singles.n_words):
+            run = state.single_runs[word]
+            count = count_single(singles, word)
+            if count != UNKNOWN:
+                state.runs.counts[run] = <int32_t> count
+                keep_run(state, run, count)
     clear_singles(singles)
-    return total
 
 
 cdef Py_ssize_t count_runs(
@@ -379,7 +384,7 @@ cdef Py_ssize_t count_runs(
     are known if no others are read.
     """
     cdef Runs* runs = &state.runs
-    cdef Py_ssize_t at = place[0], begun, run, first, start, n, count, total = 0
+    cdef Py_ssize_t at = place[0], begun, run, first, start, count, total = 0
     cdef const Characters* text = &state.reader.text
     state.reader.end = text.n
     while True:
@@ -393,6 +398,8 @@ cdef Py_ssize_t count_runs(
             total += runs.total
             at = runs.edges[2 * runs.count - 1]
             run = runs.count
+        elif reads:
+            count_new_runs(model, state, prefixes)
         while run < runs.count:
             count = runs.counts[run]
             if unlikely(count < 0):
@@ -403,32 +410,16 @@ cdef Py_ssize_t count_runs(
                 if run == runs.count:
                     break
                 start = runs.edges[2 * first]
-                n = runs.edges[2 * run + 1] - start
-                count = 0
-                if n < MOST_SINGLES and not has_room(&state.singles, n + 1):
-                    count = count_singles(model, state, prefixes)
+                count = count_run(
+                    model, state, start - (start > 0), runs.edges[2 * run + 1], prefixes
+                )
                 if count < 0:
                     return count
-                total += count
-                count = 0
-                if run > first or not (
-                    n < MOST_SINGLES and model.array.slots != NULL
-                    and add_single(model, state, run, prefixes)
-                ):
-                    count = count_run(
-                        model, state, start - (start > 0), runs.edges[2 * run + 1], prefixes
-                    )
-                    if count < 0:
-                        return count
-                    if run == first:
-                        keep_run(state, run, count)
+                if run == first:
+                    keep_run(state, run, count)
             total += count
             at = runs.edges[2 * run + 1]
             run += 1
-        count = count_singles(model, state, prefixes)
-        if count < 0:
-            return count
-        total += count
         place[0] = at
         if at == begun or (run < runs.count and not reads):
             return total

@@ -27,7 +27,7 @@ from cutline.kernels.encode.runs cimport Runs, Separators, find_runs
 from cutline.kernels.words.char_map cimport PAIR, WHITE
 from cutline.kernels.words.encoder cimport (
     ANY_LENGTH, OwnedWordState, WordEncoder, WordState, count_run, count_stretch, count_words,
-    keep_run, make_room,
+    count_new_runs, keep_run, make_room,
 )
 from cutline.kernels.words.model cimport UNIGRAM, WordModel
 from cutline.kernels.words.reader cimport (
@@ -334,6 +334,8 @@ cdef class WordIntervals:
             find_runs(
                 runs, &text, at, separators, state.first_level, state.line_mask, &state.store
             )
+            if not runs.are_known:
+                count_new_runs(&self.encoder.model, state, self.encoder.prefixes)
             run = 0
             while run < runs.count:
                 count = runs.counts[run]

@@ -8,7 +8,7 @@ cdef enum:
     SINGLES = 512           # ... of all words, and one after each
     SINGLE_WORDS = 96
     LENGTHS = 4             # of tokens that have a place at each character
-    LONG_TOKENS = 512
+    LONG_TOKENS = 1024
 
 # A longer token: the next shorter one that ends at the same place comes after it.
 cdef struct LongToken:

@@ -157,3 +157,95 @@ def test_words_that_begin_with_a_blank_s_token_or_are_cut_from_it() -> None:
             text = " ".join(words)
             for _ in range(2):
                 assert encoding.count(text) == len(ids(oracle, text)), text
+
+
+def random_unigram(rng: random.Random, letters: str) -> "tokenizers.Tokenizer":
+    """Tokens of any lengths, many with equal scores, so that sums tie; some letters are none."""
+    rows = {letter: -rng.randint(1, 40) / 4 for letter in letters if rng.random() < 0.95}
+    longest = rng.choice((2, 3, 4, 5, 9, 20, 60))
+    for _ in range(rng.choice((5, 30, 200, 2_000))):
+        token = "".join(rng.choices(letters, k=rng.randint(1, longest)))
+        rows.setdefault(rng.choice(("", "", "\u2581")) + token, -rng.randint(1, 40) / 4)
+        # Many that end at the same place.
+        rows.setdefault(token[rng.randrange(len(token)) :], -rng.randint(1, 40) / 4)
+    unknown = rng.choice(("<unk>", letters[0], letters[:2]))
+    rows.pop(unknown, None)
+    oracle = tokenizers.Tokenizer(tokenizers.models.Unigram([(unknown, -3.0), *rows.items()], 0))
+    before = tokenizers.pre_tokenizers
+    metaspace = before.Metaspace(prepend_scheme=rng.choice(("always", "never")))
+    oracle.pre_tokenizer = before.Sequence([before.WhitespaceSplit(), metaspace])
+    return oracle
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_new_runs_of_any_tokens(seed: int) -> None:
+    rng = random.Random(seed)
+    letters = ("ab", "abcde", "a\u4e16\u754c\u0432", "ab\U0001f600\U0001f601")[seed % 4]
+    oracle = random_unigram(rng, letters)
+    encoding = cutline.Encoding.from_tokenizers(oracle)
+    for known in (letters, letters + "z\u2581"):
+        lengths = rng.choices((1, 2, 3, 5, 8, 16, 40, 254, 255, 256, 257), k=100)
+        words = ["".join(rng.choices(known, k=n)) for n in lengths]
+        words += [rng.choice(letters) * n for n in (3, 50, 255)]
+        text = " ".join(words) + " a" * 40
+        assert encoding.count(text) == len(ids(oracle, text))
+
+
+def test_scores_beyond_all_sums() -> None:
+    # Of a text without its first letter there is a token, of one score or of another.
+    rows = [("<unk>", 0.0), ("a", -1.5e300), ("b", -1e299), ("ab", -1.6e300), ("aa", -3.5e300)]
+    oracle = tokenizers.Tokenizer(tokenizers.models.Unigram(rows, 0))
+    oracle.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    encoding = cutline.Encoding.from_tokenizers(oracle)
+    text = " ".join(("abba", "aab", "ba", "aaaab")) + " ab" * 100
+    assert encoding.count(text) == len(ids(oracle, text))
+
+
+@pytest.mark.parametrize("longest", [30, 300])
+def test_letters_with_which_many_tokens_begin(longest: int) -> None:
+    # All places of a run begin as many texts that go on, or as many tokens, as a run has letters.
+    for lengths in ([longest], range(2, longest)):
+        rows = [("<unk>", 0.0), *(("a" * n, -1.0 - n / 4) for n in (1, *lengths))]
+        oracle = tokenizers.Tokenizer(tokenizers.models.Unigram(rows, 0))
+        oracle.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+        encoding = cutline.Encoding.from_tokenizers(oracle)
+        text = " ".join("a" * n for n in range(1, 256)) + " a" * 40
+        assert encoding.count(text) == len(ids(oracle, text))
+
+
+def test_what_is_before_new_runs() -> None:
+    # A prefix that a run has already; a blank that is apart from digits, as these are from letters.
+    tokens = [
+        "\u2581",
+        "a",
+        "b",
+        "1",
+        "2",
+        "\u2581a",
+        "\u2581\u2581",
+        "\u25811",
+        "12",
+        "ab",
+        "a1",
+        "\u2581ab",
+    ]
+    rows = [("<unk>", 0.0), *((token, -4.0 + len(token) / 2) for token in tokens)]
+    before, normalizers = tokenizers.pre_tokenizers, tokenizers.normalizers
+    whole = before.Metaspace(split=False)
+    digits = before.Digits(individual_digits=False)
+    for steps, normalizer in (
+        ([before.WhitespaceSplit(), whole], None),
+        ([before.WhitespaceSplit(), before.Metaspace()], None),
+        ([digits, before.Metaspace()], normalizers.Replace(tokenizers.Regex(" {2,}"), " ")),
+        ([before.Metaspace()], normalizers.Replace(tokenizers.Regex(" {2,}"), " ")),
+    ):
+        oracle = tokenizers.Tokenizer(tokenizers.models.Unigram(rows, 0))
+        oracle.pre_tokenizer = before.Sequence(steps)
+        if normalizer is not None:
+            oracle.normalizer = normalizer
+        encoding = cutline.Encoding.from_tokenizers(oracle)
+        rng = random.Random(7)
+        for letters in ("ab", "12", "\u2581ab", "ab12"):
+            words = ["".join(rng.choices(letters, k=rng.randint(1, 30))) for _ in range(60)]
+            text = " ".join(words) + " ab" * 100
+            assert encoding.count(text) == len(ids(oracle, text)), (steps, letters)

@@ -59,6 +59,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       prepend         text + scan + prefixes           -> counts of one that grows at its beginning
     words/
       trie            tokens                           -> a trie of them
+      double_array    trie                             -> its steps, one look into memory each
       model.pxd       the tables of a model that encodes words
       classes         text + ranges of characters      -> the first in them; text with them changed
       splitting       text + scan of several patterns  -> pieces, split again and again; their ends
@@ -68,7 +69,9 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       separators.pxd  images of blanks                 -> what lies between runs
       wordpiece       one word + trie                  -> its tokens, the longest first
       unigram         one word + trie, scores          -> its tokens, those of the best path
-      encoder         text + reader + the two + caches -> ids, counts, spans
+      singles         many words + double_array        -> how many tokens each has
+      encoder         text + reader + the three + caches
+                                                       -> ids, counts, spans
       intervals       text + encoder                   -> counts of slices, cuts
     breaks/
       line_ends       text                             -> where line ends are

@@ -8,7 +8,7 @@ Guarded by tests/kernels/test_caches.py.
 """
 
 from cutline.kernels.base.common cimport (
-    Key, hash_key, memcpy, same_bytes, uint8_t, uint32_t, uint64_t,
+    Key, hash_key, memcpy, memset, same_bytes, uint8_t, uint32_t, uint64_t,
 )
 
 cdef enum:
@@ -58,6 +58,33 @@ cdef inline void store_in_line(
     line.key = key
     memcpy(line.known.tokens, tokens, count * sizeof(uint32_t))
     line.known.count = count
+
+
+cdef inline void spread_lines(
+    FirstEntry* first_level, uint64_t n_lines, uint64_t line_mask
+) noexcept nogil:
+    """Use more lines, those beyond n_lines being zeros: pieces move where their keys say."""
+    cdef uint64_t number
+    cdef int place
+    cdef FirstEntry entry
+    cdef FirstEntry* line
+    cdef FirstEntry* moved
+    cdef FirstEntry* before
+    for number in range(n_lines):
+        line = first_level + 2 * number
+        before = NULL
+        for place in range(1, -1, -1):
+            entry = line[place]
+            moved = first_level_line(first_level, line_mask, entry.key)
+            if moved == line or entry.key.high == 0:
+                continue
+            # A new line is not read before it is written: its page would be met twice.
+            if moved == before:
+                moved[1] = moved[0]
+            moved[0] = entry
+            before = moved
+            line[place] = line[1]
+            memset(&line[1], 0, sizeof(FirstEntry))
 
 
 cdef inline uint64_t* index_slot(const Store* store, uint64_t hashed) noexcept nogil:

@@ -31,7 +31,6 @@ cdef enum:
     BRIEF_BYTES = 4
     # In what a brief image of one character is
     EDGE_SHIFT = 24
-    WIDTH_SHIFT = 21
 
 cdef struct Image:
     uint16_t offset         # in the block's bytes
@@ -53,7 +52,7 @@ cdef struct CharBlock:
     Image images[BLOCK_CHARACTERS]
     Brief briefs[BLOCK_CHARACTERS]
     # A brief image of one character, as the trie of tokens has it, with the same edge on both sides:
-    # the edge, how many bytes, the character. 0: of more, or none.
+    # the edge, and the character. 0: of more, or none.
     uint32_t single[BLOCK_CHARACTERS]
     uint8_t* images_bytes
 

@@ -389,7 +389,7 @@ cdef uint32_t single_of(const Brief* brief) noexcept nogil:
     label = label_at(brief.written, &width)
     if width != brief.n:
         return 0
-    return <uint32_t> brief.first << EDGE_SHIFT | <uint32_t> width << WIDTH_SHIFT | label
+    return <uint32_t> brief.first << EDGE_SHIFT | label
 
 
 cdef Py_ssize_t breaks_in(const uint8_t* image, Py_ssize_t n) noexcept nogil:

@@ -5,12 +5,13 @@ Guarded by tests/words/test_encoding.py.
 
 from cpython.exc cimport PyErr_CheckSignals
 from cython cimport auto_pickle, critical_section
+from libc.stdint cimport int32_t
 from libc.stdlib cimport free
 
 from cutline.kernels.base.late import numpy as np
 from cutline.kernels.base.memory import zeroed_memory
 
-from cutline.kernels.base.characters cimport Characters, Unit, characters_of
+from cutline.kernels.base.characters cimport Characters, Unit, char_at, characters_of
 from cutline.kernels.base.common cimport (
     INTERRUPTED, NO_MEMORY, NOT_FOUND, SHORT_PIECE, UNKNOWN, Key, characters_in, grow, hash_key,
     hash_long, int64_t, likely, memcpy, memmove, padded_key, prefetch, same_bytes, scramble, uint16_t, unlikely,
@@ -21,20 +22,23 @@ from cutline.kernels.encode.caches cimport (
     store_piece,
 )
 from cutline.kernels.encode.decode cimport list_of_ids
-from cutline.kernels.encode.runs cimport find_runs, keep_count
-from cutline.kernels.words.char_map cimport EDGE_SHIFT, WIDTH_SHIFT, Brief, CharBlock
+from cutline.kernels.encode.runs cimport find_runs
+from cutline.kernels.words.char_map cimport EDGE_SHIFT, Brief, CharBlock
+from cutline.kernels.words.double_array cimport free_slots, pack_slots
 from cutline.kernels.words.images cimport META
 from cutline.kernels.words.model cimport UNIGRAM, WORD_PIECE
 from cutline.kernels.words.reader cimport (
     TOO_LONG, WORD_SLOTS, free_reader, read_words, start_reading,
 )
-from cutline.kernels.words.separators cimport closed_run, separators_of
+from cutline.kernels.words.separators cimport closed_run, ends_closed, separators_of
+from cutline.kernels.words.singles cimport (
+    MOST_SINGLES, clear_singles, count_single, end_single, find_tokens, has_room,
+)
 from cutline.kernels.words.trie cimport (
-    META_LABEL, NODE_BITS, add_token, free_loose, free_trie, link_trie, pack_trie, start_trie,
+    LABEL_MASK, META_LABEL, NODE_BITS, add_token, free_loose, free_trie, link_trie, pack_trie,
+    start_trie,
 )
-from cutline.kernels.words.unigram cimport (
-    MOST_SINGLES, best_path, count_path, count_singles, free_paths,
-)
+from cutline.kernels.words.unigram cimport best_path, count_path, free_paths
 from cutline.kernels.words.wordpiece cimport longest_matches
 
 cdef enum:
@@ -66,7 +70,8 @@ cdef class OwnedWordState:
         )
         start = <size_t> &self.memory[0]
         self.state.first_level = <FirstEntry*> start
-        self.state.line_mask = (<uint64_t> 1 << max(first_level_bits - 1, 0)) - 1
+        self.state.most_lines = <uint64_t> 1 << max(first_level_bits - 1, 0)
+        self.state.line_mask = min(self.state.most_lines, <uint64_t> FIRST_LINES) - 1
         self.state.store.index = <uint64_t*> (start + first_level_bytes)
         self.state.store.index_mask = (<uint64_t> 1 << store_bits) - 1
         self.state.paths.step_bits = step_bits
@@ -133,6 +138,7 @@ cdef Py_ssize_t look_up(
     count = encode_word(model, state, word, state.out + before, NULL)
     if count < 0:
         return count
+    state.kept += 1
     if 0 < n <= SHORT_PIECE and count <= FIRST_LEVEL_TOKENS:
         store_in_line(
             first_level_line(state.first_level, state.line_mask, key), key, state.out + before,
@@ -174,6 +180,7 @@ cdef Py_ssize_t count_words(
     cdef FirstEntry* lines[WORD_SLOTS]
     cdef FirstEntry* entry
     cdef Py_ssize_t word, total = 0, count
+    make_room(state)
     find_lines(state, keys, lines)
     for word in range(state.words.count):
         if is_short(state, word):
@@ -203,6 +210,7 @@ cdef Py_ssize_t encode_words(
     cdef FirstEntry* lines[WORD_SLOTS]
     cdef FirstEntry* entry
     cdef Py_ssize_t word, count
+    make_room(state)
     find_lines(state, keys, lines)
     if not grow(
         <void**> &state.out, &state.out_slots, before + 4 * WORD_SLOTS, sizeof(uint32_t)
@@ -276,59 +284,94 @@ cdef inline uint32_t lead_of(const WordState* state, Py_ssize_t start, bint pref
     A blank that stays is the beginning of the word, if the edges of both are the same.
     """
     cdef const Brief* blank = &state.reader.blocks[0].briefs[c" "]
-    cdef uint32_t meta = <uint32_t> 1 << WIDTH_SHIFT | META_LABEL
     if start == 0 or blank.n == 0:
-        return meta if prefixes else 0
+        return META_LABEL if prefixes else 0
     if blank.n != 1 or blank.written[0] != META:
         return NO_LEAD
-    return meta | <uint32_t> blank.last << EDGE_SHIFT
+    return <uint32_t> blank.last << EDGE_SHIFT | META_LABEL
 
 
-cdef Py_ssize_t count_by_characters(
-    const WordModel* model, WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes
+cdef inline void add_single(
+    const WordModel* model, WordState* state, Py_ssize_t run, bint prefixes
 ) noexcept nogil:
-    """What count_run does, if a run is one word, and each character stays one. Else UNKNOWN."""
-    cdef uint32_t singles[MOST_SINGLES]
-    cdef uint32_t lead = lead_of(state, start, prefixes), edge
-    cdef Py_ssize_t n = 0
+    """Add a run, for which there is room, if it is one word and each of its characters stays one."""
+    cdef Singles* singles = &state.singles
+    cdef Py_ssize_t start = state.runs.edges[2 * run], n = state.runs.edges[2 * run + 1] - start
+    cdef uint32_t lead = lead_of(state, start, prefixes), edge, first
+    cdef uint32_t* codes = singles.codes + singles.n
     cdef const Characters* text = &state.reader.text
-    if end - start >= MOST_SINGLES or lead == NO_LEAD:
-        return UNKNOWN
+    if lead == NO_LEAD:
+        return
     if lead != 0:
-        singles[0] = lead
-        n = 1
+        codes[0] = model.array.codes[lead & LABEL_MASK]
+        codes += 1
     if text.kind == 1:
-        edge = read_singles(
-            state.reader.blocks, <const uint8_t*> text.data + start, end - start, singles + n
-        )
+        edge = read_singles(model, state, <const uint8_t*> text.data + start, n, codes)
     elif text.kind == 2:
-        edge = read_singles(
-            state.reader.blocks, <const uint16_t*> text.data + start, end - start, singles + n
-        )
+        edge = read_singles(model, state, <const uint16_t*> text.data + start, n, codes)
     else:
-        edge = read_singles(
-            state.reader.blocks, <const uint32_t*> text.data + start, end - start, singles + n
-        )
+        edge = read_singles(model, state, <const uint32_t*> text.data + start, n, codes)
     if edge == 0 or (lead >> EDGE_SHIFT != 0 and lead >> EDGE_SHIFT != edge):
-        return UNKNOWN
-    if n == 1 and lead >> EDGE_SHIFT == 0 and singles[1] & ((1 << WIDTH_SHIFT) - 1) == META_LABEL:
-        return UNKNOWN
-    return count_singles(model, &state.paths, singles, end - start + n)
+        return
+    first = char_at(text, start)
+    if lead == META_LABEL and (
+        state.reader.blocks[first >> 8].single[first & 0xFF] & LABEL_MASK == META_LABEL
+    ):
+        return
+    state.single_runs[singles.n_words] = run
+    end_single(singles, n + (lead != 0))
 
 
 cdef inline uint32_t read_singles(
-    CharBlock** blocks, const Unit* text, Py_ssize_t n, uint32_t* singles
+    const WordModel* model, const WordState* state, const Unit* text, Py_ssize_t n, uint32_t* codes
 ) noexcept nogil:
-    """Look up what each character is. Returns the edge of all, or 0 if they differ."""
-    cdef uint32_t differs = 0, first = blocks[text[0] >> 8].single[text[0] & 0xFF]
+    """Look up the code of each character. Returns the edge of all, or 0 if they differ."""
+    cdef CharBlock** blocks = state.reader.blocks
     cdef const CharBlock* block = blocks[0]
+    cdef uint32_t single, differs = 0, first = blocks[text[0] >> 8].single[text[0] & 0xFF]
     cdef Py_ssize_t at
     for at in range(n):
         if Unit is not uint8_t:
             block = blocks[text[at] >> 8]
-        singles[at] = block.single[text[at] & 0xFF]
-        differs |= singles[at] ^ first
+        single = block.single[text[at] & 0xFF]
+        codes[at] = model.array.codes[single & LABEL_MASK]
+        differs |= single ^ first
     return 0 if differs >> EDGE_SHIFT else first >> EDGE_SHIFT
+
+
+cdef void count_new_runs(
+    const WordModel* model, WordState* state, bint prefixes
+) noexcept nogil:
+    """Count and keep the runs of the batch that are not known, but for those that have to be read."""
+    cdef Runs* runs = &state.runs
+    cdef const Characters* text = &state.reader.text
+    cdef Py_ssize_t run, n
+    if model.array.slots == NULL:
+        return
+    for run in range(runs.count):
+        n = runs.edges[2 * run + 1] - runs.edges[2 * run]
+        if runs.counts[run] >= 0 or n >= MOST_SINGLES or not ends_closed(
+            state.reader.blocks, text, runs.edges[2 * run + 1]
+        ):
+            continue
+        if not has_room(&state.singles, n + 1):
+            count_singles(model, state)
+        add_single(model, state, run, prefixes)
+    count_singles(model, state)
+
+
+cdef void count_singles(const WordModel* model, WordState* state) noexcept nogil:
+    """Count and keep the runs that were added."""
+    cdef Singles* singles = &state.singles
+    cdef Py_ssize_t word, run, count
+    if singles.n_words > 0 and find_tokens(&model.array, singles):
+        for word in range(singles.n_words):
+            run = state.single_runs[word]
+            count = count_single(singles, word)
+            if count != UNKNOWN:
+                state.runs.counts[run] = <int32_t> count
+                keep_run(state, run, count)
+    clear_singles(singles)
 
 
 cdef Py_ssize_t count_runs(
@@ -346,6 +389,7 @@ cdef Py_ssize_t count_runs(
     state.reader.end = text.n
     while True:
         begun = at
+        make_room(state)
         find_runs(
             runs, text, at, separators, state.first_level, state.line_mask, &state.store
         )
@@ -354,6 +398,8 @@ cdef Py_ssize_t count_runs(
             total += runs.total
             at = runs.edges[2 * runs.count - 1]
             run = runs.count
+        elif reads:
+            count_new_runs(model, state, prefixes)
         while run < runs.count:
             count = runs.counts[run]
             if unlikely(count < 0):
@@ -364,19 +410,13 @@ cdef Py_ssize_t count_runs(
                 if run == runs.count:
                     break
                 start = runs.edges[2 * first]
-                count = UNKNOWN
-                if run == first:
-                    count = count_by_characters(
-                        model, state, start, runs.edges[2 * run + 1], prefixes
-                    )
-                if count == UNKNOWN:
-                    count = count_run(
-                        model, state, start - (start > 0), runs.edges[2 * run + 1], prefixes
-                    )
+                count = count_run(
+                    model, state, start - (start > 0), runs.edges[2 * run + 1], prefixes
+                )
                 if count < 0:
                     return count
                 if run == first:
-                    keep_count(runs, run, &state.store, <uint32_t> count)
+                    keep_run(state, run, count)
             total += count
             at = runs.edges[2 * run + 1]
             run += 1
@@ -535,13 +575,14 @@ cdef class WordEncoder:
             self.model.longest = max(4, longest)
             if not link_trie(
                 &self.model.trie, &self.loose, &scores[0] if len(scores) else NULL, len(scores)
-            ):
+            ) or not pack_slots(&self.model.array, &self.model.trie, self.model.unk_token):
                 raise MemoryError("no memory for the tokens of a vocabulary")
         free_loose(&self.loose)
 
     def __dealloc__(self):
         free_loose(&self.loose)
         free_trie(&self.model.trie)
+        free_slots(&self.model.array)
 
     cdef OwnedWordState take(self):
         try:

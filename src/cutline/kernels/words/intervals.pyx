@@ -23,10 +23,11 @@ from cutline.kernels.base.common cimport (
     uint32_t, uint64_t, unlikely,
 )
 from cutline.kernels.base.signals cimport Watch, is_interrupted
-from cutline.kernels.encode.runs cimport Runs, Separators, find_runs, keep_count
+from cutline.kernels.encode.runs cimport Runs, Separators, find_runs
 from cutline.kernels.words.char_map cimport PAIR, WHITE
 from cutline.kernels.words.encoder cimport (
     ANY_LENGTH, OwnedWordState, WordEncoder, WordState, count_run, count_stretch, count_words,
+    count_new_runs, keep_run, make_room,
 )
 from cutline.kernels.words.model cimport UNIGRAM, WordModel
 from cutline.kernels.words.reader cimport (
@@ -329,9 +330,12 @@ cdef class WordIntervals:
             return NO_MEMORY
         while True:
             begun = at
+            make_room(state)
             find_runs(
                 runs, &text, at, separators, state.first_level, state.line_mask, &state.store
             )
+            if not runs.are_known:
+                count_new_runs(&self.encoder.model, state, self.encoder.prefixes)
             run = 0
             while run < runs.count:
                 count = runs.counts[run]
@@ -358,7 +362,7 @@ cdef class WordIntervals:
                     if count < 0:
                         return count
                     if run == first:
-                        keep_count(runs, run, &state.store, <uint32_t> count)
+                        keep_run(state, run, count)
                 total += count
                 at = runs.edges[2 * run + 1]
                 run += 1

@@ -5,6 +5,7 @@ Guarded by tests/words/test_encoding.py.
 
 from cutline.kernels.base.common cimport uint8_t, uint32_t, uint64_t
 from cutline.kernels.base.signals cimport Watch
+from cutline.kernels.words.double_array cimport DoubleArray
 from cutline.kernels.words.trie cimport Trie
 
 cdef enum:
@@ -19,6 +20,7 @@ cdef struct WordModel:
     # WordPiece
     uint32_t continued              # the root of tokens that go on with a word
     # Unigram
+    DoubleArray array
     double unk_score
     double rounding                 # the most that rounding moves a sum, for each byte of a word
     uint32_t unk_token              # the number of the token of what is unknown and 1

@@ -1,9 +1,6 @@
 from cutline.kernels.base.common cimport uint8_t, uint32_t
 from cutline.kernels.words.model cimport Paths, WordModel
 
-cdef enum:
-    MOST_SINGLES = 256          # characters of a word that is counted by them
-
 # Where a word can be cut: what lies before does not change which tokens come after, nor they it.
 cdef struct Joint:
     Py_ssize_t at               # in the word
@@ -19,9 +16,6 @@ cdef Py_ssize_t best_path(
 ) noexcept nogil
 cdef Py_ssize_t count_path(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n
-) noexcept nogil
-cdef Py_ssize_t count_singles(
-    const WordModel* model, Paths* paths, const uint32_t* singles, Py_ssize_t n
 ) noexcept nogil
 cdef Py_ssize_t count_prefixes(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n, Py_ssize_t* counts

@@ -11,11 +11,9 @@ Guarded by tests/words/test_encoding.py.
 from libc.stdlib cimport free
 
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, NO_MEMORY, NONE, UNKNOWN, grow, is_continuation, likely, prefetch,
-    uint64_t, unlikely,
+    INTERRUPTED, NO_MEMORY, NONE, UNKNOWN, grow, is_continuation, likely, uint64_t,
 )
 from cutline.kernels.base.signals cimport is_interrupted
-from cutline.kernels.words.char_map cimport WIDTH_SHIFT
 from cutline.kernels.words.images cimport META
 from cutline.kernels.words.model cimport Path
 from cutline.kernels.words.trie cimport (
@@ -26,8 +24,6 @@ cdef enum:
     WINDOW = 1024           # bytes of a word that are followed before its tokens are written
     LEAST_JOINT = 24        # bytes from one joint to the next
     AT_ONCE = 32
-    UNKNOWN_TOKENS = 0x80000000   # of a path: it has some
-    WIDEST = 4              # bytes of a character
     WATCHED = 1 << 14       # bytes of a word that are added to the watch at a time
 
 
@@ -268,72 +264,6 @@ cdef Py_ssize_t count_path(
             count += 1
         at += end
     return count
-
-
-# The best path to a place: its score, how many tokens it has, and UNKNOWN_TOKENS.
-cdef struct Sum:
-    double score
-    uint32_t count
-
-
-cdef inline void consider_sum(
-    Sum* best, uint32_t* token, const Sum* before, double more, uint32_t other
-) noexcept nogil:
-    """Take another path if it is better."""
-    cdef double score = more + before.score
-    if score > best.score:
-        best.score = score
-        best.count = before.count
-        token[0] = other
-
-
-cdef Py_ssize_t count_singles(
-    const WordModel* model, Paths* paths, const uint32_t* singles, Py_ssize_t n
-) noexcept nogil:
-    """Count the tokens of a word of characters; see count_path. At most MOST_SINGLES of them.
-
-    What find_path does, but paths have their counts, and no tokens to be followed back to.
-    """
-    cdef Sum to[WIDEST * MOST_SINGLES + 1]
-    cdef Sum best
-    cdef uint32_t tokens[MOST_SINGLES]
-    cdef const End* ends = model.trie.ends
-    cdef const End* last
-    cdef Py_ssize_t number, end = 0, width
-    cdef uint32_t node = 0, token, other
-    # First all that waits for memory, so that no branch below does.
-    for number in range(n):
-        node = next_kept(model, paths, node, singles[number] & ((1 << WIDTH_SHIFT) - 1))
-        token = model.trie.nodes[node].longest & ~EXACT
-        tokens[number] = token
-        prefetch(&ends[token])
-    to[0].score = 0
-    to[0].count = 0
-    for number in range(n):
-        width = singles[number] >> WIDTH_SHIFT & 7
-        end += width
-        token = tokens[number]
-        if unlikely(token == 0):
-            best.score = model.unk_score + to[end - width].score
-            best.count = to[end - width].count
-        else:
-            last = &ends[token]
-            best.score = last.score + to[end - last.n_bytes].score
-            best.count = to[end - last.n_bytes].count
-            other = last.shorter
-            while other != 0:
-                last = &ends[other]
-                consider_sum(&best, &token, &to[end - last.n_bytes], last.score, other)
-                other = last.shorter
-            if unlikely(last.n_bytes != width):
-                # The character is no token.
-                consider_sum(&best, &token, &to[end - width], model.unk_score, 0)
-        best.count += 1
-        best.count |= UNKNOWN_TOKENS if (token == 0) | (token == model.unk_token) else 0
-        to[end] = best
-    if to[end].count & UNKNOWN_TOKENS:
-        return UNKNOWN
-    return to[end].count
 
 
 cdef inline bint turn_around(Paths* paths, Py_ssize_t end, double risk) noexcept nogil:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cutline.chunks import Chunk
     from cutline.counting import Appender, IntervalCounter, Prepender
     from cutline.counting.limits import AlsoFits
+    from cutline.counting.recounted import Settled
     from cutline.counting.truncating import Boundary, Keep
     from cutline.pipeline.pipeline import Pipeline
     from cutline.pipeline.safe_points import SafePoints
@@ -261,6 +262,11 @@ class Cutting(TextEncoder):
     @property
     def _changing_pipeline(self) -> Pipeline | None:
         return self._pipeline if self._changes_texts else None
+
+    def _settled_start(self) -> Settled:
+        """Begin a text that grows at its end and that the pipeline changes."""
+        assert self._pipeline is not None
+        return self._pipeline.settled_start(self)
 
     @property
     def _slices(self) -> Any:

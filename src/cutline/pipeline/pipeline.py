@@ -18,6 +18,7 @@ from cutline.spec import AddedToken, TokenizerSpec
 from cutline.text_encoder import TextEncoder
 
 if TYPE_CHECKING:
+    from cutline.counting.recounted import Settled
     from cutline.kernels.encode.run_counts import RunRules
     from cutline.pipeline.safe_points import SafePoints
     from cutline.pipeline.upper_bound import UpperBound
@@ -82,6 +83,12 @@ class Pipeline:
         from cutline.pipeline.upper_bound import UpperBound
 
         return UpperBound(self.spec, self.ordinary_finders, self.safe_points.neighbours)
+
+    def settled_start(self, encoder: TextEncoder) -> "Settled":
+        """Begin a text that grows at its end."""
+        from cutline.counting.recounted import SettledParts
+
+        return SettledParts(encoder)
 
     def steps_for(self, *, inside: bool) -> tuple[Step, ...]:
         """Return all that is done to a text without added tokens, the blank at its start included.

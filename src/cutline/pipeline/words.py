@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from sys import maxsize
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,9 @@ from cutline.vocabulary import Vocabulary
 from cutline.words.char_rules import CharRules
 from cutline.words.models import Unigram, WordPiece
 from cutline.words.splitting import Metaspace
+
+if TYPE_CHECKING:
+    from cutline.counting.recounted import Settled
 
 __all__ = ["WordPipeline"]
 
@@ -271,6 +274,16 @@ class WordPipeline(Pipeline):
         strip = self.rules.last_strip
         return Strip(strip.left and start, strip.right and end)
 
+    # Growing texts
+
+    def settled_start(self, encoder: TextEncoder) -> "Settled":
+        """Begin a text that grows at its end; see `Pipeline`."""
+        if self.ordinary_finders:
+            return super().settled_start(encoder)
+        from cutline.pipeline.settled_words import SettledWords
+
+        return SettledWords(self)
+
     # Slices with entangled characters
 
     def normalized_slice(self, text: str, *, begins: bool) -> str:
@@ -287,6 +300,11 @@ class WordPipeline(Pipeline):
         """Count the tokens of a normalized text."""
         tokens: int = self.kernel.count(normalized, True, begins or not self._only_first)
         return tokens
+
+    @cached_property
+    def normal_of(self) -> Callable[[str], str]:
+        """What steps make of a character that is alone."""
+        return lru_cache(_KNOWN)(partial(normalize, steps=self.rules.char_steps))
 
     @cached_property
     def longest_token(self) -> int:
@@ -518,7 +536,7 @@ class _SafePoints:
         self._edges = {edge for text in texts if text for edge in (text[0], text[-1])}
         self._looks_around = any(one.lstrip or one.rstrip or one.single_word for one in tokens)
         self._are_changed = any(one.normalized for one in tokens)
-        self._normal = lru_cache(_KNOWN)(partial(normalize, steps=pipeline.rules.char_steps))
+        self._normal = pipeline.normal_of
 
     def find(self, text: str, begin: int = 0) -> list[int]:
         """List points after `begin`: not all of them, but none closer than _LEAST_GAP."""

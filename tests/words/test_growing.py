@@ -1,0 +1,161 @@
+"""Texts that grow at their end: what is settled stays as `tokenizers` has it, whatever comes."""
+
+import pickle
+import random
+import string
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cutline
+from cutline.counting import recounted
+from tests.words.configurations import CONFIGURATIONS
+from tests.words.test_char_rules import AWKWARD, SCALARS
+from tests.words.tokenizers_of import LETTERS, MODELS, both
+
+tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
+
+CASES = [(kind, name) for kind in MODELS for name in CONFIGURATIONS]
+# Long words, blanks of all kinds around them, and characters that change one another all along.
+POOLS = (
+    "abcde",
+    "a",
+    "ab ",
+    " a",
+    " \n\t\x85\u3000a",
+    "\r\n",
+    "e\u0301",
+    "ae\u0301b \u0302",
+    "\u0301e \x85\xa0",
+    "``ab'' \u0301",
+    "\u1100\u1161\u11a8\uac00a",
+    "\U0001f469\u200d\U0001f4bb\ufe0fa",
+    "\u4e16\u3042\u0301",
+    "\u0600\u0302a\u200b",
+    "\x00\u200ba \v",
+    "5.,a\u2581",
+    LETTERS,
+    AWKWARD,
+)
+
+
+def parts_of(rng: random.Random) -> list[str]:
+    pools = rng.choices(POOLS, k=rng.choice((1, 1, 2, 3)))
+    longest = rng.choice((1, 3, 12))
+    parts = []
+    for _ in range(rng.randint(8, 30)):
+        pool = rng.choice(pools)
+        parts.append("".join(rng.choices(pool, k=rng.randint(1, longest))))
+        if rng.random() < 0.02:
+            parts.append(chr(rng.choice(SCALARS)))
+    return parts
+
+
+def check_growth(
+    oracle: Any, encoding: cutline.Encoding, rng: random.Random, parts: list[str]
+) -> None:
+    """Append parts, and now and then do anything else; the counts are those of the whole."""
+
+    def count_of(text: str) -> int:
+        return len(oracle.encode(text, add_special_tokens=False).ids)
+
+    one, text = encoding.appender(parts[0]), parts[0]
+    for part in parts[1:]:
+        if rng.random() < 0.8:
+            count = count_of(text)
+            assert one.count == count, ascii(text)
+        if rng.random() < 0.2:
+            count = count_of(text + part)
+            assert one.fits(part, count), ascii((text, part))
+            assert not count or not one.fits(part, count - 1), ascii((text, part))
+        one.append(part)
+        text += part
+        if rng.random() < 0.1:
+            length = max(0, len(text) - rng.choice((0, 1, 2, 9, len(text) // 2)))
+            one.truncate(length)
+            text = text[:length]
+        if rng.random() < 0.05:
+            one = pickle.loads(pickle.dumps(one)) if rng.random() < 0.5 else one.copy()
+        assert (one.text_length, one.text) == (len(text), text)
+    assert one.count == count_of(text), ascii(text)
+    assert one.tokens() == oracle.encode(text, add_special_tokens=False).ids
+
+
+@pytest.fixture
+def settles_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recounted, "_LOOK", 1)
+    monkeypatch.setattr(recounted, "_WINDOW", 5)
+    monkeypatch.setattr(recounted, "_GAP", 4)
+
+
+@pytest.mark.usefixtures("settles_at_once")
+@pytest.mark.parametrize(("kind", "name"), CASES)
+def test_a_growing_text_is_counted_like_the_whole(kind: str, name: str, tmp_path: Path) -> None:
+    rng = random.Random(f"{kind}{name}")
+    oracle, encoding = both(kind, name, rng, tmp_path)
+    for _ in range(30):
+        check_growth(oracle, encoding, rng, parts_of(rng))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.usefixtures("settles_at_once")
+@pytest.mark.parametrize(("kind", "name"), CASES)
+def test_a_growing_text_for_long(kind: str, name: str, tmp_path: Path) -> None:
+    for seed in range(6):
+        rng = random.Random(f"{seed}{kind}{name}")
+        oracle, encoding = both(kind, name, rng, tmp_path)
+        for _ in range(50):
+            check_growth(oracle, encoding, rng, parts_of(rng))
+
+
+def random_model(rng: random.Random, letters: str) -> Any:
+    """A model with tokens of any length, ids in any order, ties, and letters it does not know."""
+    known = rng.sample(letters, rng.randint(1, len(letters)))
+    longest = rng.choice((2, 4, 9, 40))
+    tokens = {"".join(rng.choices(known, k=rng.randint(1, longest))) for _ in range(40)}
+    tokens |= {rng.choice(letters) * rng.randint(1, longest) for _ in range(5)}
+    if rng.random() < 0.4:
+        tokens.add("<unk>" + rng.choice(letters))
+    if rng.random() < 0.5:
+        tokens |= {f"##{one}" for one in rng.sample(sorted(tokens), len(tokens) // 2)}
+        tokens |= {f"##{one}" for one in letters if rng.random() < 0.9}
+        order = ["[UNK]", *sorted(tokens)]
+        rng.shuffle(order)
+        return tokenizers.models.WordPiece(
+            vocab={text: number for number, text in enumerate(order)},
+            unk_token="[UNK]",
+            max_input_chars_per_word=rng.choice((1, 5, 30, 100, 10**6)),
+            continuing_subword_prefix=rng.choice(("##", "##", "")),
+        )
+    scores = [-1.5, -2.25, -3.1, -3.1000000000000005, -4.7, rng.uniform(-9, 0)]
+    rows = [(one, rng.choice(scores)) for one in sorted(tokens | {"\u2581"})]
+    rows.append(("<unk>", rng.choice((0.0, -20.0))))
+    with_bytes = rng.random() < 0.5
+    if with_bytes:
+        rows += [(f"<0x{byte:02X}>", -9.0) for byte in range(256)]
+    rng.shuffle(rows)
+    unk = [text for text, _ in rows].index("<unk>")
+    return tokenizers.models.Unigram(rows, unk, with_bytes)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("seed", range(60))
+def test_long_open_words_of_any_vocabulary(
+    seed: int, at_once: bool, request: pytest.FixtureRequest
+) -> None:
+    if at_once:
+        request.getfixturevalue("settles_at_once")
+    rng = random.Random(seed)
+    letters = rng.choice(("ab", "abcxyz<unk>", "\u4e16\u754ca", "\U0001f600e\u0301", "\u2581a"))
+    oracle = tokenizers.Tokenizer(random_model(rng, letters))
+    oracle.normalizer = rng.choice((None, tokenizers.normalizers.NFC(), tokenizers.normalizers.NFKD()))
+    oracle.pre_tokenizer = rng.choice(
+        (tokenizers.pre_tokenizers.Metaspace(), tokenizers.pre_tokenizers.WhitespaceSplit())
+    )
+    encoding = cutline.Encoding.from_tokenizers(oracle)
+    for _ in range(6):
+        some = rng.choice((letters, rng.choice(letters), letters + string.ascii_lowercase))
+        longest = 3 if at_once else 60
+        parts = ["".join(rng.choices(some, k=rng.randint(1, longest))) for _ in range(40)]
+        check_growth(oracle, encoding, rng, parts)

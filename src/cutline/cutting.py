@@ -263,10 +263,9 @@ class Cutting(TextEncoder):
     def _changing_pipeline(self) -> Pipeline | None:
         return self._pipeline if self._changes_texts else None
 
-    def _settled_start(self) -> Settled:
-        """Begin a text that grows at its end and that the pipeline changes."""
-        assert self._pipeline is not None
-        return self._pipeline.settled_start(self)
+    def _settled_start(self) -> Settled | None:
+        """Begin a text that grows at its end; None: it is counted from safe split points."""
+        return None if self._pipeline is None else self._pipeline.settled_start(self)
 
     @property
     def _slices(self) -> Any:

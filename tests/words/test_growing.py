@@ -1,6 +1,5 @@
 """Texts that grow at their end: what is settled stays as `tokenizers` has it, whatever comes."""
 
-import pickle
 import random
 import string
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 import pytest
 
 import cutline
-from cutline.counting import recounted
+from tests.grown import check_growth, settle_at_once
 from tests.words.configurations import CONFIGURATIONS
 from tests.words.test_char_rules import AWKWARD, SCALARS
 from tests.words.tokenizers_of import LETTERS, MODELS, both
@@ -52,41 +51,9 @@ def parts_of(rng: random.Random) -> list[str]:
     return parts
 
 
-def check_growth(
-    oracle: Any, encoding: cutline.Encoding, rng: random.Random, parts: list[str]
-) -> None:
-    """Append parts, and now and then do anything else; the counts are those of the whole."""
-
-    def count_of(text: str) -> int:
-        return len(oracle.encode(text, add_special_tokens=False).ids)
-
-    one, text = encoding.appender(parts[0]), parts[0]
-    for part in parts[1:]:
-        if rng.random() < 0.8:
-            count = count_of(text)
-            assert one.count == count, ascii(text)
-        if rng.random() < 0.2:
-            count = count_of(text + part)
-            assert one.fits(part, count), ascii((text, part))
-            assert not count or not one.fits(part, count - 1), ascii((text, part))
-        one.append(part)
-        text += part
-        if rng.random() < 0.1:
-            length = max(0, len(text) - rng.choice((0, 1, 2, 9, len(text) // 2)))
-            one.truncate(length)
-            text = text[:length]
-        if rng.random() < 0.05:
-            one = pickle.loads(pickle.dumps(one)) if rng.random() < 0.5 else one.copy()
-        assert (one.text_length, one.text) == (len(text), text)
-    assert one.count == count_of(text), ascii(text)
-    assert one.tokens() == oracle.encode(text, add_special_tokens=False).ids
-
-
 @pytest.fixture
 def settles_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recounted, "_LOOK", 1)
-    monkeypatch.setattr(recounted, "_WINDOW", 5)
-    monkeypatch.setattr(recounted, "_GAP", 4)
+    settle_at_once(monkeypatch)
 
 
 @pytest.mark.usefixtures("settles_at_once")
@@ -102,7 +69,7 @@ def test_a_growing_text_is_counted_like_the_whole(kind: str, name: str, tmp_path
 @pytest.mark.usefixtures("settles_at_once")
 @pytest.mark.parametrize(("kind", "name"), CASES)
 def test_a_growing_text_for_long(kind: str, name: str, tmp_path: Path) -> None:
-    for seed in range(6):
+    for seed in range(40):
         rng = random.Random(f"{seed}{kind}{name}")
         oracle, encoding = both(kind, name, rng, tmp_path)
         for _ in range(50):
@@ -149,7 +116,8 @@ def test_long_open_words_of_any_vocabulary(
     rng = random.Random(seed)
     letters = rng.choice(("ab", "abcxyz<unk>", "\u4e16\u754ca", "\U0001f600e\u0301", "\u2581a"))
     oracle = tokenizers.Tokenizer(random_model(rng, letters))
-    oracle.normalizer = rng.choice((None, tokenizers.normalizers.NFC(), tokenizers.normalizers.NFKD()))
+    forms = tokenizers.normalizers.NFC(), tokenizers.normalizers.NFKD()
+    oracle.normalizer = rng.choice((None, *forms))
     oracle.pre_tokenizer = rng.choice(
         (tokenizers.pre_tokenizers.Metaspace(), tokenizers.pre_tokenizers.WhitespaceSplit())
     )

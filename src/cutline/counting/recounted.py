@@ -88,7 +88,7 @@ class SettledParts:
 
 
 class _Text:
-    """A text that grows at its end, and is cut there, in time that does not depend on its length."""
+    """A text that grows at its end, and is cut there, in time that its length has no part in."""
 
     def __init__(self, text: str) -> None:
         self._units = bytearray(text.encode("utf-32-le"))
@@ -166,16 +166,16 @@ class _Recounted(ABC):
 class RecountedAppender(_Recounted):
     """A text that grows at its end, like an `Appender`.
 
-    Cost: `count` is linear in the text after what is settled of it: with WordPiece and Unigram a few
-    characters and what a token can reach, unless there are many marks on one letter, or added
-    tokens that are no special ones; else what follows the last safe split point.
+    Cost: `count` is linear in the text after what is settled of it, and in what a token can reach.
+    That is some 50 characters, and marks on one letter, in long words, too; with other tokenizers
+    (docs/counting.md) what follows the last safe split point.
     """
 
     def __init__(self, tokenizer: _Tokenizer, text: str = "") -> None:
         super().__init__(tokenizer, text)
-        begin: Callable[[], Settled] | None = getattr(tokenizer, "_settled_start", None)
+        begin: Callable[[], Settled | None] = getattr(tokenizer, "_settled_start", lambda: None)
         # Beginnings and their lengths: the last one is the longest that is known.
-        self._settled = [(0, SettledParts(tokenizer) if begin is None else begin())]
+        self._settled = [(0, begin() or SettledParts(tokenizer))]
         self._look = _LOOK
 
     @staticmethod

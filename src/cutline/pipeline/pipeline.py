@@ -84,11 +84,11 @@ class Pipeline:
 
         return UpperBound(self.spec, self.ordinary_finders, self.safe_points.neighbours)
 
-    def settled_start(self, encoder: TextEncoder) -> "Settled":
-        """Begin a text that grows at its end."""
-        from cutline.counting.recounted import SettledParts
+    def settled_start(self, encoder: TextEncoder) -> "Settled | None":
+        """Begin a text that grows at its end; None: it is counted from safe split points."""
+        from cutline.pipeline.settled_text import settled_text
 
-        return SettledParts(encoder)
+        return settled_text(self, encoder)
 
     def steps_for(self, *, inside: bool) -> tuple[Step, ...]:
         """Return all that is done to a text without added tokens, the blank at its start included.

@@ -1,8 +1,8 @@
 """The settled beginning of a text that grows, for models that encode words apart.
 
-A beginning is settled if nothing that comes after it changes what it is normalized to. Its words are
-read once; of the last one, which may go on, the kernel keeps what decides. Proof: docs/words.md,
-"Growing texts".
+A beginning is settled if nothing that comes after it changes what it is normalized to. Its words
+are read once; of the last one, which may go on, the kernel keeps what decides. Proof:
+docs/words.md, "Growing texts".
 """
 
 from cutline.kernels.words.growing import GrowingWords
@@ -17,29 +17,43 @@ class SettledWords:
 
     Args:
         pipeline: normalizes and splits; it has no added tokens to find.
-        words: has read the beginning; None: there is none yet.
+        words: has read the beginning.
+        held: what of it is not read yet: it goes before what comes next.
+        begins: nothing is read yet.
     """
 
     reach = 1  # the character after a beginning decides whether it is settled
 
-    def __init__(self, pipeline: WordPipeline, words: GrowingWords | None = None) -> None:
+    def __init__(
+        self, pipeline: WordPipeline, words: GrowingWords, held: str = "", *, begins: bool
+    ) -> None:
         self._pipeline = pipeline
-        self._begins = words is None
-        self._words = GrowingWords(pipeline.kernel) if words is None else words
-        self.gap = self._words.window
+        self._words = words
+        self._held = held
+        self._begins = begins
+        rules = pipeline.rules
+        raw_strip = pipeline._strips_raw and rules.strips_raw[1]
+        self._strips = rules.last_strip.right or raw_strip
+        self.gap = words.window
 
     def settle(self, more: str) -> "tuple[int, SettledWords] | None":
         """Settle more of a text; see `Settled`."""
-        place = self._last_settled(more)
-        if not place:
-            return None
+        pipeline, text = self._pipeline, self._held + more
+        place = self._last_settled(text)
+        if place == 0 or place < len(self._held):
+            # Any number of characters that vanish are held as none.
+            held = text if self._strips else pipeline.rules.without_vanished(text)
+            if 2 * len(held) > len(text):
+                return None
+            return len(more), SettledWords(pipeline, self._words, held, begins=self._begins)
         words = self._words.copy()
-        for part, is_normal in self._parts(more[:place], ends=False):
+        for part, is_normal in self._parts(text[:place], ends=False):
             words.go_on(part, is_normal)
-        return place, SettledWords(self._pipeline, words)
+        return place - len(self._held), SettledWords(pipeline, words, begins=False)
 
     def count_with(self, rest: str) -> int:
         """Count the tokens of the text if it ends like this."""
+        rest = self._held + rest
         kept, _ = self._pipeline._stripped(rest, self._begins)
         tokens = self._words.count_with(kept, False)
         if tokens >= 0:
@@ -51,7 +65,10 @@ class SettledWords:
         return words.count_with(last, is_normal)
 
     def _parts(self, text: str, *, ends: bool) -> list[tuple[str, bool]]:
-        """Cut what comes next, or all of the rest, into parts for the kernel; are they normalized?"""
+        """Cut what comes next, or all of the rest, into parts for the kernel.
+
+        Each is as it is written, or normalized.
+        """
         pipeline, begins = self._pipeline, self._begins
         if ends:
             text, _ = pipeline._stripped(text, begins)
@@ -70,26 +87,26 @@ class SettledWords:
         """Find the last place up to which what comes next is settled; 0: there is none.
 
         Where white space is cut off at the end, what is before the place must end in something
-        else, or in blanks after it, which the kernel leaves out at the end of a text.
+        else; or all that comes next is blanks, which the kernel leaves out at the end of a text.
         """
-        pipeline, rules = self._pipeline, self._pipeline.rules
-        strips = rules.last_strip.right or (pipeline._strips_raw and rules.strips_raw[1])
         place = len(text) - 1
         while place > 0:
-            if rules.begins_anew(text, place):
-                if not strips:
+            if self._pipeline.rules.begins_anew(text, place):
+                if not self._strips:
                     return place
                 before = place
                 while before and self._is_blank(text, before - 1):
                     before -= 1
                 if self._ends_solid(text, before):
-                    return place
+                    return before or place
                 place = before
             place -= 1
         return 0
 
     def _is_blank(self, text: str, place: int) -> bool:
-        if text[place] not in SPACE or (place and not self._pipeline.rules.begins_anew(text, place)):
+        if text[place] not in SPACE or (
+            place and not self._pipeline.rules.begins_anew(text, place)
+        ):
             return False
         made = self._pipeline.normal_of(text[place])
         return made != "" and made.strip(" ") == ""

@@ -276,13 +276,14 @@ class WordPipeline(Pipeline):
 
     # Growing texts
 
-    def settled_start(self, encoder: TextEncoder) -> "Settled":
+    def settled_start(self, encoder: TextEncoder) -> "Settled | None":
         """Begin a text that grows at its end; see `Pipeline`."""
         if self.ordinary_finders:
-            return super().settled_start(encoder)
+            return None
+        from cutline.kernels.words.growing import GrowingWords
         from cutline.pipeline.settled_words import SettledWords
 
-        return SettledWords(self)
+        return SettledWords(self, GrowingWords(self.kernel), begins=True)
 
     # Slices with entangled characters
 

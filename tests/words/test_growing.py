@@ -2,6 +2,7 @@
 
 import random
 import string
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 import cutline
 from tests.grown import check_growth, settle_at_once
-from tests.words.configurations import CONFIGURATIONS
+from tests.words.configurations import CONFIGURATIONS, RUNS
 from tests.words.test_char_rules import AWKWARD, SCALARS
 from tests.words.tokenizers_of import LETTERS, MODELS, both
 
@@ -127,3 +128,67 @@ def test_long_open_words_of_any_vocabulary(
         longest = 3 if at_once else 60
         parts = ["".join(rng.choices(some, k=rng.randint(1, longest))) for _ in range(40)]
         check_growth(oracle, encoding, rng, parts)
+
+
+@pytest.mark.usefixtures("settles_at_once")
+@pytest.mark.parametrize("kind", MODELS)
+def test_blanks_that_may_be_the_end_of_a_text_are_cut_off(kind: str, tmp_path: Path) -> None:
+    rng = random.Random(kind)
+    oracle, encoding = both(kind, "deberta, with white space in words", rng, tmp_path)
+    check_growth(oracle, encoding, rng, ["e", "\x85e\xa0\x85", "\xa0", " "])
+    oracle.normalizer = tokenizers.normalizers.Sequence(
+        [tokenizers.normalizers.Strip(), tokenizers.normalizers.Nmt(), RUNS]
+    )
+    encoding = cutline.Encoding.from_tokenizers(oracle)
+    # What vanishes later keeps the blank before it.
+    for parts in (["a", " \x01"], ["a", " ", "\x01", " ", "\x01\x01"], ["", " ", "\x01", " a"]):
+        check_growth(oracle, encoding, rng, parts)
+
+
+# What comes again and again, and at which names of configurations it is one cluster without end.
+ENDLESS = {
+    "letters": ("a", ""),
+    "Chinese": ("\u4e2d\u6587\u5b57\u5178", ""),
+    "base64": ("aGVsbG8gd29ybGQ", ""),
+    "blanks": (" ", ""),
+    "lines": ("\r\n", ""),
+    "vanishing": ("\x00", "precompiled"),
+    "accents": ("e\u0301", ""),
+    "emoji": ("\U0001f469\u200d", "precompiled"),
+    "replacements": ("\u2581", ""),
+}
+
+
+@pytest.mark.parametrize("name", ["bert uncased", "NFKC, Lowercase", "xlm-r", "deberta", "t5"])
+@pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])
+@pytest.mark.parametrize("item", ENDLESS)
+def test_all_but_the_end_of_a_long_word_is_settled(
+    item: str, kind: str, name: str, tmp_path: Path
+) -> None:
+    part, without = ENDLESS[item]
+    if without and name in ("xlm-r", "deberta", "t5"):
+        pytest.skip("one cluster without end")
+    encoding = both(kind, name, random.Random(kind), tmp_path)[1]
+    text = (part * 3_000)[:3_000]
+    one: Any = encoding.appender()
+    for length, character in enumerate(text, 1):
+        one.append(character)
+        count = one.count
+        assert length - one._settled[-1][0] < 100
+        assert length % 500 or count == encoding.count(text[:length])
+    assert len(one._settled) <= 10
+    for length in range(2_970, 0, -30):
+        one.truncate(length)
+        assert one.count == encoding.count(text[:length])
+        assert length - one._settled[-1][0] < 100
+        one.append(text[length : length + 7])
+
+
+@pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])
+def test_a_long_text_is_settled_in_parts(kind: str, tmp_path: Path) -> None:
+    oracle, encoding = both(kind, "bert uncased", random.Random(kind), tmp_path)
+    text = "".join(random.Random(1).choices("abc \u4e2d", k=20_000))
+    one: Any = encoding.appender(text)
+    assert one.count == len(oracle.encode(text, add_special_tokens=False).ids)
+    places = [place for place, _ in one._settled]
+    assert all(after - before < 2_000 for before, after in pairwise([*places, len(text)]))

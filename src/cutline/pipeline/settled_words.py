@@ -41,8 +41,7 @@ class SettledWords:
         pipeline, text = self._pipeline, self._held + more
         place = self._last_settled(text)
         if place == 0 or place < len(self._held):
-            # Any number of characters that vanish are held as none.
-            held = text if self._strips else pipeline.rules.without_vanished(text)
+            held = self._shortened(text)
             if 2 * len(held) > len(text):
                 return None
             return len(more), SettledWords(pipeline, self._words, held, begins=self._begins)
@@ -50,6 +49,14 @@ class SettledWords:
         for part, is_normal in self._parts(text[:place], ends=False):
             words.go_on(part, is_normal)
         return place - len(self._held), SettledWords(pipeline, words, begins=False)
+
+    def _shortened(self, text: str) -> str:
+        """Return a text that stands for another one, in which nothing can be settled."""
+        if not self._strips:
+            return self._pipeline.rules.without_vanished(text)
+        # Of a run of blanks, which is cut off or not as a whole, the last ones stand for all.
+        alike = len({one in SPACE for one in text}) == 1
+        return text[-2:] if alike and all(map(self._is_blank, (text, text[-2:]))) else text
 
     def count_with(self, rest: str) -> int:
         """Count the tokens of the text if it ends like this."""
@@ -95,7 +102,7 @@ class SettledWords:
                 if not self._strips:
                     return place
                 before = place
-                while before and self._is_blank(text, before - 1):
+                while before and self._is_blank(text[before - 1]):
                     before -= 1
                 if self._ends_solid(text, before):
                     return before or place
@@ -103,20 +110,18 @@ class SettledWords:
             place -= 1
         return 0
 
-    def _is_blank(self, text: str, place: int) -> bool:
-        if text[place] not in SPACE or (
-            place and not self._pipeline.rules.begins_anew(text, place)
-        ):
-            return False
-        made = self._pipeline.normal_of(text[place])
+    def _is_blank(self, text: str) -> bool:
+        made = self._pipeline.normal_of(text)
         return made != "" and made.strip(" ") == ""
 
     def _ends_solid(self, text: str, place: int) -> bool:
-        """Whether the character before a place stays at the end, wherever the text is cut."""
+        """Whether what is before a place stays at the end, wherever the text is cut."""
         if place == 0:
             return not self._begins
-        character = text[place - 1]
-        if place > 1 and not self._pipeline.rules.begins_anew(text, place - 1):
+        if not self._pipeline.rules.begins_anew(text, place):
             return False
-        made = self._pipeline.normal_of(character)
-        return made != "" and character not in SPACE and made[-1] not in SPACE
+        start = place - 1
+        while start > 0 and not self._pipeline.rules.begins_anew(text, start):
+            start -= 1
+        made = self._pipeline.normal_of(text[start:place])
+        return made != "" and text[place - 1] not in SPACE and made[-1] not in SPACE

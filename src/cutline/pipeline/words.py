@@ -304,7 +304,7 @@ class WordPipeline(Pipeline):
 
     @cached_property
     def normal_of(self) -> Callable[[str], str]:
-        """What steps make of a character that is alone."""
+        """What steps make of a few characters that are alone."""
         return lru_cache(_KNOWN)(partial(normalize, steps=self.rules.char_steps))
 
     @cached_property

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cutline.counting.truncating import Boundary, Keep
     from cutline.pipeline.pipeline import Pipeline
     from cutline.pipeline.safe_points import SafePoints
+    from cutline.pipeline.words import WordPipeline
     from cutline.spec import TokenizerSpec
     from cutline.special import AllowedSpecial
 else:
@@ -265,7 +266,15 @@ class Cutting(TextEncoder):
 
     def _settled_start(self) -> Settled | None:
         """Begin a text that grows at its end; None: it is counted from safe split points."""
-        return None if self._pipeline is None else self._pipeline.settled_start(self)
+        if self._pipeline is None:
+            return None
+        if self._is_byte_level:
+            from cutline.pipeline.settled_text import settled_text
+
+            return settled_text(self._pipeline, self)
+        from cutline.pipeline.settled_words import settled_words
+
+        return settled_words(cast("WordPipeline", self._pipeline))
 
     @property
     def _slices(self) -> Any:

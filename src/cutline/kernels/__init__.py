@@ -69,6 +69,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       wordpiece       one word + trie                  -> its tokens, the longest first
       unigram         one word + trie, scores          -> its tokens, those of the best path
       encoder         text + reader + the two + caches -> ids, counts, spans
+      growing         text that grows + encoder        -> its count, and what decides about more
       intervals       text + encoder                   -> counts of slices, cuts
     breaks/
       line_ends       text                             -> where line ends are

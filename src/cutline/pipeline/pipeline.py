@@ -18,7 +18,6 @@ from cutline.spec import AddedToken, TokenizerSpec
 from cutline.text_encoder import TextEncoder
 
 if TYPE_CHECKING:
-    from cutline.counting.recounted import Settled
     from cutline.kernels.encode.run_counts import RunRules
     from cutline.pipeline.safe_points import SafePoints
     from cutline.pipeline.upper_bound import UpperBound
@@ -83,12 +82,6 @@ class Pipeline:
         from cutline.pipeline.upper_bound import UpperBound
 
         return UpperBound(self.spec, self.ordinary_finders, self.safe_points.neighbours)
-
-    def settled_start(self, encoder: TextEncoder) -> "Settled | None":
-        """Begin a text that grows at its end; None: it is counted from safe split points."""
-        from cutline.pipeline.settled_text import settled_text
-
-        return settled_text(self, encoder)
 
     def steps_for(self, *, inside: bool) -> tuple[Step, ...]:
         """Return all that is done to a text without added tokens, the blank at its start included.

@@ -9,7 +9,7 @@ from cutline.kernels.words.growing import GrowingWords
 from cutline.normalizing import SPACE, normalize
 from cutline.pipeline.words import WordPipeline
 
-__all__ = ["SettledWords"]
+__all__ = ["SettledWords", "settled_words"]
 
 
 class SettledWords:
@@ -125,3 +125,10 @@ class SettledWords:
             start -= 1
         made = self._pipeline.normal_of(text[start:place])
         return made != "" and text[place - 1] not in SPACE and made[-1] not in SPACE
+
+
+def settled_words(pipeline: WordPipeline) -> SettledWords | None:
+    """Begin a text that grows; None: it is counted from safe split points."""
+    if pipeline.ordinary_finders:
+        return None
+    return SettledWords(pipeline, GrowingWords(pipeline.kernel), begins=True)

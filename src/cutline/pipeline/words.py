@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from sys import maxsize
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +31,6 @@ from cutline.vocabulary import Vocabulary
 from cutline.words.char_rules import CharRules
 from cutline.words.models import Unigram, WordPiece
 from cutline.words.splitting import Metaspace
-
-if TYPE_CHECKING:
-    from cutline.counting.recounted import Settled
 
 __all__ = ["WordPipeline"]
 
@@ -273,17 +270,6 @@ class WordPipeline(Pipeline):
         """Return what cuts off white space last, where a part begins or ends the text."""
         strip = self.rules.last_strip
         return Strip(strip.left and start, strip.right and end)
-
-    # Growing texts
-
-    def settled_start(self, encoder: TextEncoder) -> "Settled | None":
-        """Begin a text that grows at its end; see `Pipeline`."""
-        if self.ordinary_finders:
-            return None
-        from cutline.kernels.words.growing import GrowingWords
-        from cutline.pipeline.settled_words import SettledWords
-
-        return SettledWords(self, GrowingWords(self.kernel), begins=True)
 
     # Slices with entangled characters
 

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from cutline.chunks import Chunk
     from cutline.counting import Appender, IntervalCounter, Prepender
     from cutline.counting.limits import AlsoFits
+    from cutline.counting.recounted import Settled
     from cutline.counting.truncating import Boundary, Keep
     from cutline.pipeline.pipeline import Pipeline
     from cutline.pipeline.safe_points import SafePoints
+    from cutline.pipeline.words import WordPipeline
     from cutline.spec import TokenizerSpec
     from cutline.special import AllowedSpecial
 else:
@@ -261,6 +263,18 @@ class Cutting(TextEncoder):
     @property
     def _changing_pipeline(self) -> Pipeline | None:
         return self._pipeline if self._changes_texts else None
+
+    def _settled_start(self) -> Settled | None:
+        """Begin a text that grows at its end; None: it is counted from safe split points."""
+        if self._pipeline is None:
+            return None
+        if self._is_byte_level:
+            from cutline.pipeline.settled_text import settled_text
+
+            return settled_text(self._pipeline, self)
+        from cutline.pipeline.settled_words import settled_words
+
+        return settled_words(cast("WordPipeline", self._pipeline))
 
     @property
     def _slices(self) -> Any:

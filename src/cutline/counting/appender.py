@@ -70,6 +70,11 @@ class Appender(Growing):
         if cls is Appender and changes_texts(encoding, "appender(text)"):
             return cast("Self", encoding.appender(text))  # has all public methods
         need_unchanged(encoding, "appender(text)")
+        return cls._of_normalized(encoding, text)
+
+    @classmethod
+    def _of_normalized(cls, encoding: TextEncoder, text: str = "") -> Self:
+        """Begin with a text that nothing changes any more."""
         appender = super().__new__(cls, encoding, utf8_of_part)
         appender._encoding = encoding
         appender.append(text)

@@ -1,16 +1,45 @@
-"""Growing texts without a kernel: text up to a safe split point is counted only once.
+"""Growing texts without a kernel of their own.
 
-The tokens of a text are those before such a point followed by those after it. If a tokenizer
-has no safe split points, the whole text is counted each time.
+What is settled of a text, whatever comes after it (or before, if it grows there), is counted once;
+the rest is counted each time.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from typing import Protocol, Self
+from collections.abc import Callable, Iterable
+from typing import Final, Protocol, Self
 
 from cutline.checks import checked_budget, checked_length, plain_text, utf8_of_part
 
-__all__ = ["RecountedAppender", "RecountedPrepender"]
+__all__ = ["RecountedAppender", "RecountedPrepender", "Settled", "SettledParts"]
+
+_LOOK: Final = 48  # characters that are not settled, before more are tried to settle
+_WINDOW: Final = 1024  # characters that are settled at once
+_GAP: Final = 512  # characters from one beginning that is kept to the next
+
+
+class Settled(Protocol):
+    """The beginning of a text that goes on: what is known of its tokens. It never changes.
+
+    Attributes:
+        reach: a beginning is settled where so many characters follow that are there to stay.
+        gap: characters for which one takes as much memory as they do, roughly.
+    """
+
+    reach: int
+    gap: int
+
+    def settle(self, more: str, /) -> "tuple[int, Settled] | None":
+        """Settle more of a text.
+
+        Args:
+            more: what comes next in it, though not all, perhaps.
+
+        Returns:
+            How many characters of it are settled, too, and the beginning with them; None: none are.
+        """
+
+    def count_with(self, rest: str, /) -> int:
+        """Count the tokens of the text if it ends like this."""
 
 
 class _Tokenizer(Protocol):
@@ -25,25 +54,74 @@ class _Tokenizer(Protocol):
         """Yield safe split points after `begin`, which is 0 or such a point, in order."""
 
 
-class _Recounted(ABC):
-    """A text and its counter.
+class SettledParts:
+    """What is settled up to a safe split point; see `Settled`.
 
-    Attributes:
-        text: the text.
+    The tokens of a text are those before such a point followed by those after it. If a tokenizer
+    has no safe split points, the whole text is counted each time.
+
+    Args:
+        tokenizer: counts.
+        tokens: those before the point; None: the text begins.
     """
+
+    gap = 1
+
+    def __init__(self, tokenizer: _Tokenizer, tokens: int | None = None) -> None:
+        self._tokenizer = tokenizer
+        self._tokens = tokens or 0
+        self._count = tokenizer.count if tokens is None else tokenizer._count_after
+        # A point needs this many characters on each side.
+        self.reach: int = getattr(tokenizer, "_safe_point_reach", 1)
+
+    def settle(self, more: str) -> "tuple[int, SettledParts] | None":
+        """Settle what is before the last point that is known; see `Settled`."""
+        most = len(more) - self.reach
+        place = max((at for at in self._tokenizer._safe_points(more, 0) if at <= most), default=0)
+        if not place:
+            return None
+        return place, SettledParts(self._tokenizer, self.count_with(more[:place]))
+
+    def count_with(self, rest: str) -> int:
+        """Count the tokens of the text if it ends like this."""
+        return self._tokens + self._count(rest)
+
+
+class _Text:
+    """A text that grows at its end, and is cut there, in time that its length has no part in."""
+
+    def __init__(self, text: str) -> None:
+        self._units = bytearray(text.encode("utf-32-le"))
+
+    def __len__(self) -> int:
+        return len(self._units) >> 2
+
+    def append(self, text: str) -> None:
+        self._units += text.encode("utf-32-le")
+
+    def truncate(self, length: int) -> None:
+        del self._units[4 * length :]
+
+    def part(self, start: int, end: int | None = None) -> str:
+        return self._units[4 * start : None if end is None else 4 * end].decode("utf-32-le")
+
+
+class _Recounted(ABC):
+    """A text and its counter."""
 
     def __init__(self, tokenizer: _Tokenizer, text: str = "") -> None:
         self._tokenizer = tokenizer
-        # A point needs this many characters on each side, of those that are there to stay.
-        self._reach: int = getattr(tokenizer, "_safe_point_reach", 1)
-        self.text = _checked(text)
-        # (characters, tokens) up to each safe split point, counted from the end that stays.
-        self._counted = [(0, 0)]
+        self._text = _Text(self._in_order(_checked(text)))
+
+    @property
+    def text(self) -> str:
+        """The text. Cost: linear in it."""
+        return self._in_order(self._text.part(0))
 
     @property
     def text_length(self) -> int:
         """The length of the text in code points."""
-        return len(self.text)
+        return len(self._text)
 
     @property
     def count(self) -> int:
@@ -58,6 +136,11 @@ class _Recounted(ABC):
             SurrogateError: (a ValueError) the text has a surrogate code point.
         """
         return self._count_with(_checked(text)) <= checked_budget(max_tokens)
+
+    @staticmethod
+    @abstractmethod
+    def _in_order(text: str) -> str:
+        """Turn a text around, if the end that grows is its beginning."""
 
     @abstractmethod
     def _count_with(self, more: str) -> int:
@@ -77,23 +160,31 @@ class _Recounted(ABC):
         return type(self), (self._tokenizer, self.text)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self._tokenizer.name!r}: {len(self.text)} code points>"
-
-    def _forget(self, length: int) -> None:
-        """Drop the points that a shorter text lacks."""
-        while len(self._counted) > 1 and self._counted[-1][0] > length - self._reach:
-            self._counted.pop()
+        return f"<{type(self).__name__} of {self._tokenizer.name!r}: {len(self._text)} code points>"
 
 
 class RecountedAppender(_Recounted):
     """A text that grows at its end, like an `Appender`.
 
-    Cost: `count` is linear in the text after the last safe split point that was counted.
+    Cost: `count` is linear in the text after what is settled of it, and in what a token can reach.
+    That is some 50 characters, and marks on one letter, in long words, too; with other tokenizers
+    (docs/counting.md) what follows the last safe split point.
     """
+
+    def __init__(self, tokenizer: _Tokenizer, text: str = "") -> None:
+        super().__init__(tokenizer, text)
+        begin: Callable[[], Settled | None] = getattr(tokenizer, "_settled_start", lambda: None)
+        # Beginnings and their lengths: the last one is the longest that is known.
+        self._settled = [(0, begin() or SettledParts(tokenizer))]
+        self._look = _LOOK
+
+    @staticmethod
+    def _in_order(text: str) -> str:
+        return text
 
     def append(self, text: str) -> None:
         """Add text at the end."""
-        self.text += _checked(text)
+        self._text.append(_checked(text))
 
     def truncate(self, length: int) -> None:
         """Keep the first `length` code points.
@@ -101,21 +192,43 @@ class RecountedAppender(_Recounted):
         Raises:
             OffsetError: (a ValueError) length is not from 0 to `text_length`.
         """
-        self.text = self.text[: checked_length(length, len(self.text))]
-        self._forget(len(self.text))
+        length = checked_length(length, len(self._text))
+        self._text.truncate(length)
+        last = length - self._settled[0][1].reach
+        while len(self._settled) > 1 and self._settled[-1][0] > last:
+            self._settled.pop()
+            self._look = _LOOK
 
     def _count_with(self, more: str) -> int:
-        place, tokens = self._counted[-1]
-        for point in self._tokenizer._safe_points(self.text, place):
-            if point > len(self.text) - self._reach:
-                break
-            tokens += self._count_from(place, self.text[place:point])
-            place = point
-            self._counted.append((place, tokens))
-        return tokens + self._count_from(place, self.text[place:] + more)
+        if len(self._text) - self._settled[-1][0] >= self._look:
+            self._settle()
+        place, settled = self._settled[-1]
+        return settled.count_with(self._text.part(place) + more)
 
-    def _count_from(self, place: int, text: str) -> int:
-        return self._tokenizer._count_after(text) if place else self._tokenizer.count(text)
+    def _settle(self) -> None:
+        """Settle as much of the text as can be."""
+        width = _WINDOW
+        while True:
+            place, settled = self._settled[-1]
+            left = len(self._text) - place
+            if left < _LOOK:
+                self._look = _LOOK
+                return
+            found = settled.settle(self._text.part(place, place + width))
+            if found is not None:
+                self._keep(place + found[0], found[1])
+                width = _WINDOW
+            elif width >= left:
+                self._look = 2 * left
+                return
+            else:
+                width *= 2
+
+    def _keep(self, place: int, settled: Settled) -> None:
+        """Keep a beginning, instead of the last one if that is not far from the one before."""
+        if len(self._settled) > 1 and place - self._settled[-2][0] < max(_GAP, settled.gap):
+            self._settled.pop()
+        self._settled.append((place, settled))
 
 
 class RecountedPrepender(_Recounted):
@@ -124,9 +237,19 @@ class RecountedPrepender(_Recounted):
     Cost: `count` is linear in the text before the first safe split point that was counted.
     """
 
+    def __init__(self, tokenizer: _Tokenizer, text: str = "") -> None:
+        super().__init__(tokenizer, text)
+        self._reach: int = getattr(tokenizer, "_safe_point_reach", 1)
+        # (characters, tokens) after each safe split point, the last ones first.
+        self._counted = [(0, 0)]
+
+    @staticmethod
+    def _in_order(text: str) -> str:
+        return text[::-1]
+
     def prepend(self, text: str) -> None:
         """Add text at the beginning."""
-        self.text = _checked(text) + self.text
+        self._text.append(_checked(text)[::-1])
 
     def truncate(self, length: int) -> None:
         """Keep the last `length` code points.
@@ -134,20 +257,22 @@ class RecountedPrepender(_Recounted):
         Raises:
             OffsetError: (a ValueError) length is not from 0 to `text_length`.
         """
-        length = checked_length(length, len(self.text))
-        self.text = self.text[len(self.text) - length :]
-        self._forget(length)
+        self._text.truncate(checked_length(length, len(self._text)))
+        while len(self._counted) > 1 and self._counted[-1][0] > length - self._reach:
+            self._counted.pop()
 
     def _count_with(self, more: str) -> int:
         after, tokens = self._counted[-1]
-        end = len(self.text) - after
-        for point in reversed([*self._tokenizer._safe_points(self.text[:end], 0)]):
+        text = self._text.part(after)[::-1]
+        end = len(text)
+        for point in reversed([*self._tokenizer._safe_points(text, 0)]):
             if point < self._reach:
                 break
-            tokens += self._tokenizer._count_after(self.text[point:end])
+            tokens += self._tokenizer._count_after(text[point:end])
+            after += end - point
             end = point
-            self._counted.append((len(self.text) - end, tokens))
-        return tokens + self._tokenizer.count(more + self.text[:end])
+            self._counted.append((after, tokens))
+        return tokens + self._tokenizer.count(more + text[:end])
 
 
 def _checked(text: str) -> str:

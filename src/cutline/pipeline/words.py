@@ -289,6 +289,11 @@ class WordPipeline(Pipeline):
         return tokens
 
     @cached_property
+    def normal_of(self) -> Callable[[str], str]:
+        """What steps make of a few characters that are alone."""
+        return lru_cache(_KNOWN)(partial(normalize, steps=self.rules.char_steps))
+
+    @cached_property
     def longest_token(self) -> int:
         """The most characters of a token of Unigram; 0: an unknown word of any length is one."""
         vocabulary = self.spec.vocabulary
@@ -518,7 +523,7 @@ class _SafePoints:
         self._edges = {edge for text in texts if text for edge in (text[0], text[-1])}
         self._looks_around = any(one.lstrip or one.rstrip or one.single_word for one in tokens)
         self._are_changed = any(one.normalized for one in tokens)
-        self._normal = lru_cache(_KNOWN)(partial(normalize, steps=pipeline.rules.char_steps))
+        self._normal = pipeline.normal_of
 
     def find(self, text: str, begin: int = 0) -> list[int]:
         """List points after `begin`: not all of them, but none closer than _LEAST_GAP."""

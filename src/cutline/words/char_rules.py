@@ -1,7 +1,7 @@
 """What normalizing and splitting make of each character. Source: docs/words.md, "Images"."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import cached_property, lru_cache
 from operator import or_
@@ -14,6 +14,7 @@ from cutline.kernels.words.classes import first_member
 from cutline.kernels.words.images import ImageMaker
 from cutline.normalizing import SPACE, Form, Lower, Prepend, Step, Strip
 from cutline.pretokenize.charset import CODE_POINTS
+from cutline.words.beginnings import BeginsAnew
 from cutline.words.characters import chars_of, members_of
 from cutline.words.neighbours import LEFT, NO_CHARACTER, RIGHT, flagger
 from cutline.words.precompiled import Precompiled
@@ -226,14 +227,36 @@ class CharRules:
             return [at for at in found if ord(text[at - 1]) not in chars_of("prepends")]
         return found
 
+    def without_vanished(self, text: str) -> str:
+        """Return a text without what the first step removes: nothing else sees it."""
+        if not self.char_steps or self._flaggers[0] is not None:
+            return text
+        return "".join(filter(self._stays, text))
+
+    @cached_property
+    def _stays(self) -> Callable[[str], bool]:
+        first = self.char_steps[0]
+        return lru_cache(_BLOCK)(lambda character: first.apply(character) != "")
+
+    def begins_anew(self, text: str, place: int) -> bool:
+        """Return whether a place, which is not 0, is one of them; two characters decide."""
+        if not self._begins_anew[text[place]]:
+            return False
+        return not self._clusters_first or text[place - 1] not in self._prepends
+
+    @cached_property
+    def _prepends(self) -> frozenset[str]:
+        ranges = chars_of("prepends").ranges()
+        return frozenset(chr(at) for start, end in ranges for at in range(start, end))
+
     @cached_property
     def _clusters_first(self) -> bool:
         return bool(self.char_steps) and isinstance(self.char_steps[0], Precompiled)
 
     @cached_property
-    def _begins_anew(self) -> "_BeginsAnew":
+    def _begins_anew(self) -> BeginsAnew:
         looking = [flags_of is not None for flags_of in self._flaggers]
-        return _BeginsAnew(self.char_steps, looking)
+        return BeginsAnew(self.char_steps, looking)
 
     def _normalized(self, text: str) -> str:
         for step in self.char_steps:
@@ -269,48 +292,6 @@ class CharRules:
             lambda found: blank if found[0].startswith(_RUN) else _END,
             text,
         )
-
-
-class _BeginsAnew(dict[str, bool]):
-    """Of each character, whether it begins anew, if it is not after a Prepend.
-
-    Args:
-        steps: what changes characters.
-        looking: for each whether it looks at neighbours.
-    """
-
-    def __init__(self, steps: tuple[Step, ...], looking: list[bool]) -> None:
-        super().__init__()
-        self._steps, self._looking = steps, looking
-        self._last = max((at for at, looks in enumerate(looking) if looks), default=-1)
-
-    def __missing__(self, character: str) -> bool:
-        value = self[character] = self._decide(character)
-        return value
-
-    def _decide(self, text: str) -> bool:
-        for place, step in enumerate(self._steps):
-            if self._looking[place] and not self._begins(place, text[0]):
-                return False
-            text = step.apply(text)
-            if not text:
-                return False
-        return True
-
-    def _begins(self, place: int, character: str) -> bool:
-        """Decide for a step that looks at neighbours.
-
-        Unless it is the last such step, the one after the character must not change what it begins
-        with.
-        """
-        match step := self._steps[place]:
-            case Form(name="NFD" | "NFKD"):
-                return step.begins(character)
-            case Form():
-                return place == self._last and step.begins(character)
-            case Precompiled() if place == self._last == 0:
-                return Precompiled.begins(character)
-        return step.keeps(character)
 
 
 # Splitting

@@ -31,6 +31,7 @@ cdef struct Reader:
     bint locates                # which characters a word comes from is wanted
     bint traces                 # ... and origins
     Watch* watch
+    bint goes_on                # the word that is open at the end is none of the last batch
     # The word being read, which is the one after those of the batch:
     bint is_open
     bint is_blank               # it is but a blank of a run that collapses
@@ -51,5 +52,6 @@ cdef struct Words:
 cdef void start_reading(
     Reader* reader, Py_ssize_t start, Py_ssize_t end, bint prefixes
 ) noexcept nogil
+cdef bint reserve(Reader* reader, Py_ssize_t more) noexcept nogil
 cdef Py_ssize_t read_words(Reader* reader, Words* words) noexcept nogil
 cdef void free_reader(Reader* reader) noexcept nogil

@@ -30,7 +30,7 @@ cdef void start_reading(
     reader.end = end
     reader.prefixes = prefixes
     reader.used = 0
-    reader.is_open = False
+    reader.is_open = reader.goes_on = False
     reader.group = 0
 
 
@@ -58,7 +58,7 @@ cdef Py_ssize_t read_words(Reader* reader, Words* words) noexcept nogil:
         return INTERRUPTED
     if not reader.is_open:
         words.starts[words.count] = reader.used
-    elif reader.at == reader.end and words.count < WORD_SLOTS - 1:
+    elif reader.at == reader.end and words.count < WORD_SLOTS - 1 and not reader.goes_on:
         if not (
             reader.strips_end and reader.is_blank
             and (reader.is_white or reader.strips_end != ONLY_WHITE)

@@ -20,4 +20,10 @@ cdef Py_ssize_t count_path(
 cdef Py_ssize_t count_prefixes(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n, Py_ssize_t* counts
 ) noexcept nogil
+cdef Py_ssize_t count_more_prefixes(
+    const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t begun, Py_ssize_t n,
+    uint32_t* node, Py_ssize_t* counts
+) noexcept nogil
+cdef Py_ssize_t window_of(const WordModel* model) noexcept nogil
+cdef bint reserve_paths(Paths* paths, Py_ssize_t n) noexcept nogil
 cdef void free_paths(Paths* paths) noexcept nogil

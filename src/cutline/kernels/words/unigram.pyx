@@ -124,12 +124,21 @@ cdef inline Py_ssize_t follow(
     so in no token, or at the end. Returns where; or NO_MEMORY or INTERRUPTED. With `compares`, each
     place knows its margin.
     """
-    cdef Py_ssize_t at = 0, end, width, watched = 0
     cdef uint32_t node = 0
     if not reserve_paths(paths, AT_ONCE):
         return NO_MEMORY
     paths.to[0].score = score
     paths.to[0].start = 0
+    return follow_on(model, paths, word, 0, n, &node, least, compares)
+
+
+cdef inline Py_ssize_t follow_on(
+    const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t at, Py_ssize_t n,
+    uint32_t* reached, Py_ssize_t least, bint compares
+) noexcept nogil:
+    """Go on where the paths to all places up to `at` are known, and the node reached there."""
+    cdef Py_ssize_t end, width, watched = at
+    cdef uint32_t node = reached[0]
     while at < n:
         node = next_kept(model, paths, node, label_at(word + at, &width))
         if at >= least and at > 0 and begins_anew(&model.trie, node):
@@ -143,6 +152,7 @@ cdef inline Py_ssize_t follow(
             if is_interrupted(&paths.watch, at - watched):
                 return INTERRUPTED
             watched = at
+    reached[0] = node
     return at if not is_interrupted(&paths.watch, at - watched) else INTERRUPTED
 
 
@@ -301,35 +311,70 @@ cdef Py_ssize_t count_prefixes(
     The best path to a place is that of the text up to it. Only counts where characters end mean
     something. Returns 0, NO_MEMORY or INTERRUPTED.
     """
+    cdef uint32_t node = 0
+    if not reserve_paths(paths, AT_ONCE):
+        return NO_MEMORY
+    paths.to[0].score = paths.to[0].margin = 0
+    paths.to[0].start = 0
+    counts[0] = 0
+    return count_more_prefixes(model, paths, word, 0, n, &node, counts)
+
+
+cdef Py_ssize_t count_more_prefixes(
+    const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t begun, Py_ssize_t n,
+    uint32_t* node, Py_ssize_t* counts
+) noexcept nogil:
+    """Go on where the paths to places up to `begun` are known, their counts, and the node there.
+
+    A word may have begun before: the known places are at least its last `window_of` bytes, and
+    `margin` holds how many bytes of unknown characters end at each.
+    """
     cdef Py_ssize_t place, start, run
     cdef double risk = (n + 2) * model.rounding * n
-    place = follow(model, paths, word, n, 0, n, True)
+    place = follow_on(model, paths, word, begun, n, node, n, True)
     if place < 0:
         return place
-    counts[0] = 0
     paths.is_sure = True
-    # While places are looked through in order, `margin` holds where a run of unknown ones began.
-    for place in range(1, n + 1):
+    for place in range(begun + 1, n + 1):
         if place < n and is_continuation(word[place]):
             continue
         start = paths.to[place].start
         paths.is_sure = paths.is_sure and paths.to[place].margin > risk
         if not is_unknown(model, paths.to[place].token):
             counts[place] = counts[start] + 1
-            paths.to[place].margin = -1
+            paths.to[place].margin = 0
             continue
-        run = start
-        if start > 0 and model.fuses and paths.to[start].margin >= 0:
-            run = <Py_ssize_t> paths.to[start].margin
-        paths.to[place].margin = run
-        if not model.falls_back or find_in_trie(&model.trie, 0, word + run, place - run) != NONE:
+        run = start - (<Py_ssize_t> paths.to[start].margin if model.fuses else 0)
+        paths.to[place].margin = place - run
+        if not model.falls_back:
+            counts[place] = counts[start] + (run == start)
+        elif is_known_run(model, word, run, place):
             counts[place] = counts[run] + 1
-            continue
-        # Bytes go on with those of the run, unless the run so far is a token.
-        if find_in_trie(&model.trie, 0, word + run, start - run) != NONE:
-            start = run
-        counts[place] = counts[start] + count_bytes(model, word + start, place - start)
+        else:
+            # Bytes go on with those of the run, unless the run so far is a token.
+            if is_known_run(model, word, run, start):
+                start = run
+            counts[place] = counts[start] + count_bytes(model, word + start, place - start)
     return 0
+
+
+cdef inline bint is_known_run(
+    const WordModel* model, const uint8_t* word, Py_ssize_t start, Py_ssize_t end
+) noexcept nogil:
+    """Whether unknown characters, together, are the text of a token. Start may lie before word."""
+    return (
+        0 < end - start <= model.longest
+        and find_in_trie(&model.trie, 0, word + start, end - start) != NONE
+    )
+
+
+cdef Py_ssize_t window_of(const WordModel* model) noexcept nogil:
+    """Bytes before a place that decide, with the paths to them, about all that comes after it.
+
+    A token reaches back over at most the longest; the unknown token may be one that is spelled
+    so, and a run of unknown characters before it that is a token is as long, too.
+    """
+    return 2 * model.longest
 
 
 cdef inline Py_ssize_t count_bytes(

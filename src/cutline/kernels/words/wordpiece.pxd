@@ -7,3 +7,9 @@ cdef Py_ssize_t longest_matches(
 cdef void count_matches(
     const WordModel* model, const uint8_t* word, Py_ssize_t n, Py_ssize_t* counts
 ) noexcept nogil
+cdef Py_ssize_t match_settled(
+    const WordModel* model, const uint8_t* word, Py_ssize_t n, Py_ssize_t* matched
+) noexcept nogil
+cdef Py_ssize_t count_rest(
+    const WordModel* model, const uint8_t* word, Py_ssize_t n, Py_ssize_t matched
+) noexcept nogil

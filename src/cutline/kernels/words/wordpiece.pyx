@@ -3,7 +3,7 @@
 Guarded by tests/words/test_encoding.py.
 """
 
-from cutline.kernels.base.common cimport is_continuation
+from cutline.kernels.base.common cimport UNKNOWN, is_continuation
 from cutline.kernels.words.trie cimport child_of, ends_token, has_more, label_at, token_at
 
 
@@ -11,18 +11,29 @@ cdef inline uint32_t longest_match(
     const WordModel* model, const uint8_t* word, Py_ssize_t n, Py_ssize_t* at
 ) noexcept nogil:
     """The trie's node of the longest token at word[at], or 0. Moves `at` past it."""
+    cdef bint may_grow
+    return match_from(model, word, n, at, model.continued if at[0] > 0 else 0, &may_grow)
+
+
+cdef inline uint32_t match_from(
+    const WordModel* model, const uint8_t* word, Py_ssize_t n, Py_ssize_t* at, uint32_t root,
+    bint* may_grow
+) noexcept nogil:
+    """The same of tokens from a root on. And whether the token may be longer if the word is."""
     cdef Py_ssize_t place = at[0], width
-    cdef uint32_t node = model.continued if place > 0 else 0, best = 0
+    cdef uint32_t node = root, best = 0
+    may_grow[0] = False
     while place < n:
         node = child_of(&model.trie, node, label_at(word + place, &width))
         if node == 0:
-            break
+            return best
         place += width
         if ends_token(&model.trie, node):
             best = node
             at[0] = place
         if not has_more(&model.trie, node):
-            break
+            return best
+    may_grow[0] = True
     return best
 
 
@@ -77,3 +88,43 @@ cdef void count_matches(
             counts[end] = count + more if rest == end else 1
         count += 1
         counts[at] = count
+
+
+cdef Py_ssize_t match_settled(
+    const WordModel* model, const uint8_t* word, Py_ssize_t n, Py_ssize_t* matched
+) noexcept nogil:
+    """Match the tokens that stay the same however a word goes on.
+
+    Args:
+        word: what is left of it after `matched` tokens, to which those found are added; UNKNOWN
+            if nothing that follows can be matched.
+
+    Returns:
+        Where the first token begins that may change.
+    """
+    cdef Py_ssize_t at = 0, start
+    cdef uint32_t best
+    cdef bint may_grow
+    while at < n:
+        start = at
+        best = match_from(model, word, n, &at, model.continued if matched[0] else 0, &may_grow)
+        if may_grow:
+            return start
+        if best == 0:
+            matched[0] = UNKNOWN
+            return n
+        matched[0] += 1
+    return n
+
+
+cdef Py_ssize_t count_rest(
+    const WordModel* model, const uint8_t* word, Py_ssize_t n, Py_ssize_t matched
+) noexcept nogil:
+    """Count the tokens of a word that ends n bytes after the first `matched` of them."""
+    cdef Py_ssize_t at = 0
+    cdef bint may_grow
+    while at < n:
+        if match_from(model, word, n, &at, model.continued if matched else 0, &may_grow) == 0:
+            return 1
+        matched += 1
+    return matched

@@ -1,0 +1,134 @@
+"""The settled beginning of a text that grows, for models that encode words apart.
+
+A beginning is settled if nothing that comes after it changes what it is normalized to. Its words
+are read once; of the last one, which may go on, the kernel keeps what decides. Proof:
+docs/words.md, "Growing texts".
+"""
+
+from cutline.kernels.words.growing import GrowingWords
+from cutline.normalizing import SPACE, normalize
+from cutline.pipeline.words import WordPipeline
+
+__all__ = ["SettledWords", "settled_words"]
+
+
+class SettledWords:
+    """See `counting.recounted.Settled`.
+
+    Args:
+        pipeline: normalizes and splits; it has no added tokens to find.
+        words: has read the beginning.
+        held: what of it is not read yet: it goes before what comes next.
+        begins: nothing is read yet.
+    """
+
+    reach = 1  # the character after a beginning decides whether it is settled
+
+    def __init__(
+        self, pipeline: WordPipeline, words: GrowingWords, held: str = "", *, begins: bool
+    ) -> None:
+        self._pipeline = pipeline
+        self._words = words
+        self._held = held
+        self._begins = begins
+        rules = pipeline.rules
+        raw_strip = pipeline._strips_raw and rules.strips_raw[1]
+        self._strips = rules.last_strip.right or raw_strip
+        self.gap = words.window
+
+    def settle(self, more: str) -> "tuple[int, SettledWords] | None":
+        """Settle more of a text; see `Settled`."""
+        pipeline, text = self._pipeline, self._held + more
+        place = self._last_settled(text)
+        if place == 0 or place < len(self._held):
+            held = self._shortened(text)
+            if 2 * len(held) > len(text):
+                return None
+            return len(more), SettledWords(pipeline, self._words, held, begins=self._begins)
+        words = self._words.copy()
+        for part, is_normal in self._parts(text[:place], ends=False):
+            words.go_on(part, is_normal)
+        return place - len(self._held), SettledWords(pipeline, words, begins=False)
+
+    def _shortened(self, text: str) -> str:
+        """Return a text that stands for another one, in which nothing can be settled."""
+        if not self._strips:
+            return self._pipeline.rules.without_vanished(text)
+        # Of a run of blanks, which is cut off or not as a whole, the last ones stand for all.
+        alike = len({one in SPACE for one in text}) == 1
+        return text[-2:] if alike and all(map(self._is_blank, (text, text[-2:]))) else text
+
+    def count_with(self, rest: str) -> int:
+        """Count the tokens of the text if it ends like this."""
+        rest = self._held + rest
+        kept, _ = self._pipeline._stripped(rest, self._begins)
+        tokens = self._words.count_with(kept, False)
+        if tokens >= 0:
+            return tokens
+        words = self._words.copy()
+        *first, (last, is_normal) = self._parts(rest, ends=True)
+        for part, is_plain in first:
+            words.go_on(part, is_plain)
+        return words.count_with(last, is_normal)
+
+    def _parts(self, text: str, *, ends: bool) -> list[tuple[str, bool]]:
+        """Cut what comes next, or all of the rest, into parts for the kernel.
+
+        Each is as it is written, or normalized.
+        """
+        pipeline, begins = self._pipeline, self._begins
+        if ends:
+            text, _ = pipeline._stripped(text, begins)
+        elif begins and pipeline._strips_raw and pipeline.rules.strips_raw[0]:
+            text = text.lstrip(SPACE)
+        parts = []
+        for start, end, is_entangled in pipeline._parts(text):
+            part = text[start:end]
+            if is_entangled:
+                strip = pipeline.strip_at(begins and start == 0, ends and end == len(text))
+                part = strip.apply(normalize(part, pipeline.rules.char_steps))
+            parts.append((part, is_entangled))
+        return parts
+
+    def _last_settled(self, text: str) -> int:
+        """Find the last place up to which what comes next is settled; 0: there is none.
+
+        Where white space is cut off at the end, what is before the place must end in something
+        else; or all that comes next is blanks, which the kernel leaves out at the end of a text.
+        """
+        place = len(text) - 1
+        while place > 0:
+            if self._pipeline.rules.begins_anew(text, place):
+                if not self._strips:
+                    return place
+                before = place
+                while before and self._is_blank(text[before - 1]):
+                    before -= 1
+                if self._ends_solid(text, before):
+                    return before or place
+                place = before
+            place -= 1
+        return 0
+
+    def _is_blank(self, text: str) -> bool:
+        made = self._pipeline.normal_of(text)
+        return made != "" and made.strip(" ") == ""
+
+    def _ends_solid(self, text: str, place: int) -> bool:
+        """Whether what is before a place stays at the end, wherever the text is cut."""
+        if place == 0:
+            return not self._begins
+        if not self._pipeline.rules.begins_anew(text, place):
+            return False
+        start = place - 1
+        while start > 0 and not self._pipeline.rules.begins_anew(text, start):
+            start -= 1
+        made = self._pipeline.normal_of(text[start:place])
+        return made != "" and text[place - 1] not in SPACE and made[-1] not in SPACE
+
+
+def settled_words(pipeline: WordPipeline) -> SettledWords | None:
+    """Begin a text that grows; None: it is counted from safe split points."""
+    if pipeline.ordinary_finders:
+        return None
+    return SettledWords(pipeline, GrowingWords(pipeline.kernel), begins=True)

@@ -1,0 +1,194 @@
+"""Texts that grow at their end: what is settled stays as `tokenizers` has it, whatever comes."""
+
+import random
+import string
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cutline
+from tests.grown import check_growth, settle_at_once
+from tests.words.configurations import CONFIGURATIONS, RUNS
+from tests.words.test_char_rules import AWKWARD, SCALARS
+from tests.words.tokenizers_of import LETTERS, MODELS, both
+
+tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
+
+CASES = [(kind, name) for kind in MODELS for name in CONFIGURATIONS]
+# Long words, blanks of all kinds around them, and characters that change one another all along.
+POOLS = (
+    "abcde",
+    "a",
+    "ab ",
+    " a",
+    " \n\t\x85\u3000a",
+    "\r\n",
+    "e\u0301",
+    "ae\u0301b \u0302",
+    "\u0301e \x85\xa0",
+    "``ab'' \u0301",
+    "\u1100\u1161\u11a8\uac00a",
+    "\U0001f469\u200d\U0001f4bb\ufe0fa",
+    "\u4e16\u3042\u0301",
+    "\u0600\u0302a\u200b",
+    "\x00\u200ba \v",
+    "5.,a\u2581",
+    LETTERS,
+    AWKWARD,
+)
+
+
+def parts_of(rng: random.Random) -> list[str]:
+    pools = rng.choices(POOLS, k=rng.choice((1, 1, 2, 3)))
+    longest = rng.choice((1, 3, 12))
+    parts = []
+    for _ in range(rng.randint(8, 30)):
+        pool = rng.choice(pools)
+        parts.append("".join(rng.choices(pool, k=rng.randint(1, longest))))
+        if rng.random() < 0.02:
+            parts.append(chr(rng.choice(SCALARS)))
+    return parts
+
+
+@pytest.fixture
+def settles_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    settle_at_once(monkeypatch)
+
+
+@pytest.mark.usefixtures("settles_at_once")
+@pytest.mark.parametrize(("kind", "name"), CASES)
+def test_a_growing_text_is_counted_like_the_whole(kind: str, name: str, tmp_path: Path) -> None:
+    rng = random.Random(f"{kind}{name}")
+    oracle, encoding = both(kind, name, rng, tmp_path)
+    for _ in range(30):
+        check_growth(oracle, encoding, rng, parts_of(rng))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.usefixtures("settles_at_once")
+@pytest.mark.parametrize(("kind", "name"), CASES)
+def test_a_growing_text_for_long(kind: str, name: str, tmp_path: Path) -> None:
+    for seed in range(40):
+        rng = random.Random(f"{seed}{kind}{name}")
+        oracle, encoding = both(kind, name, rng, tmp_path)
+        for _ in range(50):
+            check_growth(oracle, encoding, rng, parts_of(rng))
+
+
+def random_model(rng: random.Random, letters: str) -> Any:
+    """A model with tokens of any length, ids in any order, ties, and letters it does not know."""
+    known = rng.sample(letters, rng.randint(1, len(letters)))
+    longest = rng.choice((2, 4, 9, 40))
+    tokens = {"".join(rng.choices(known, k=rng.randint(1, longest))) for _ in range(40)}
+    tokens |= {rng.choice(letters) * rng.randint(1, longest) for _ in range(5)}
+    if rng.random() < 0.4:
+        tokens.add("<unk>" + rng.choice(letters))
+    if rng.random() < 0.5:
+        tokens |= {f"##{one}" for one in rng.sample(sorted(tokens), len(tokens) // 2)}
+        tokens |= {f"##{one}" for one in letters if rng.random() < 0.9}
+        order = ["[UNK]", *sorted(tokens)]
+        rng.shuffle(order)
+        return tokenizers.models.WordPiece(
+            vocab={text: number for number, text in enumerate(order)},
+            unk_token="[UNK]",
+            max_input_chars_per_word=rng.choice((1, 5, 30, 100, 10**6)),
+            continuing_subword_prefix=rng.choice(("##", "##", "")),
+        )
+    scores = [-1.5, -2.25, -3.1, -3.1000000000000005, -4.7, rng.uniform(-9, 0)]
+    rows = [(one, rng.choice(scores)) for one in sorted(tokens | {"\u2581"})]
+    rows.append(("<unk>", rng.choice((0.0, -20.0))))
+    with_bytes = rng.random() < 0.5
+    if with_bytes:
+        rows += [(f"<0x{byte:02X}>", -9.0) for byte in range(256)]
+    rng.shuffle(rows)
+    unk = [text for text, _ in rows].index("<unk>")
+    return tokenizers.models.Unigram(rows, unk, with_bytes)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("seed", range(60))
+def test_long_open_words_of_any_vocabulary(
+    seed: int, at_once: bool, request: pytest.FixtureRequest
+) -> None:
+    if at_once:
+        request.getfixturevalue("settles_at_once")
+    rng = random.Random(seed)
+    letters = rng.choice(("ab", "abcxyz<unk>", "\u4e16\u754ca", "\U0001f600e\u0301", "\u2581a"))
+    oracle = tokenizers.Tokenizer(random_model(rng, letters))
+    forms = tokenizers.normalizers.NFC(), tokenizers.normalizers.NFKD()
+    oracle.normalizer = rng.choice((None, *forms))
+    oracle.pre_tokenizer = rng.choice(
+        (tokenizers.pre_tokenizers.Metaspace(), tokenizers.pre_tokenizers.WhitespaceSplit())
+    )
+    encoding = cutline.Encoding.from_tokenizers(oracle)
+    for _ in range(6):
+        some = rng.choice((letters, rng.choice(letters), letters + string.ascii_lowercase))
+        longest = 3 if at_once else 60
+        parts = ["".join(rng.choices(some, k=rng.randint(1, longest))) for _ in range(40)]
+        check_growth(oracle, encoding, rng, parts)
+
+
+@pytest.mark.usefixtures("settles_at_once")
+@pytest.mark.parametrize("kind", MODELS)
+def test_blanks_that_may_be_the_end_of_a_text_are_cut_off(kind: str, tmp_path: Path) -> None:
+    rng = random.Random(kind)
+    oracle, encoding = both(kind, "deberta, with white space in words", rng, tmp_path)
+    check_growth(oracle, encoding, rng, ["e", "\x85e\xa0\x85", "\xa0", " "])
+    oracle.normalizer = tokenizers.normalizers.Sequence(
+        [tokenizers.normalizers.Strip(), tokenizers.normalizers.Nmt(), RUNS]
+    )
+    encoding = cutline.Encoding.from_tokenizers(oracle)
+    # What vanishes later keeps the blank before it.
+    for parts in (["a", " \x01"], ["a", " ", "\x01", " ", "\x01\x01"], ["", " ", "\x01", " a"]):
+        check_growth(oracle, encoding, rng, parts)
+
+
+# What comes again and again, and at which names of configurations it is one cluster without end.
+ENDLESS = {
+    "letters": ("a", ""),
+    "Chinese": ("\u4e2d\u6587\u5b57\u5178", ""),
+    "base64": ("aGVsbG8gd29ybGQ", ""),
+    "blanks": (" ", ""),
+    "lines": ("\r\n", ""),
+    "vanishing": ("\x00", "precompiled"),
+    "accents": ("e\u0301", ""),
+    "emoji": ("\U0001f469\u200d", "precompiled"),
+    "replacements": ("\u2581", ""),
+}
+
+
+@pytest.mark.parametrize("name", ["bert uncased", "NFKC, Lowercase", "xlm-r", "deberta", "t5"])
+@pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])
+@pytest.mark.parametrize("item", ENDLESS)
+def test_all_but_the_end_of_a_long_word_is_settled(
+    item: str, kind: str, name: str, tmp_path: Path
+) -> None:
+    part, without = ENDLESS[item]
+    if without and name in ("xlm-r", "deberta", "t5"):
+        pytest.skip("one cluster without end")
+    encoding = both(kind, name, random.Random(kind), tmp_path)[1]
+    text = (part * 3_000)[:3_000]
+    one: Any = encoding.appender()
+    for length, character in enumerate(text, 1):
+        one.append(character)
+        count = one.count
+        assert length - one._settled[-1][0] < 100
+        assert length % 500 or count == encoding.count(text[:length])
+    assert len(one._settled) <= 10
+    for length in range(2_970, 0, -30):
+        one.truncate(length)
+        assert one.count == encoding.count(text[:length])
+        assert length - one._settled[-1][0] < 100
+        one.append(text[length : length + 7])
+
+
+@pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])
+def test_a_long_text_is_settled_in_parts(kind: str, tmp_path: Path) -> None:
+    oracle, encoding = both(kind, "bert uncased", random.Random(kind), tmp_path)
+    text = "".join(random.Random(1).choices("abc \u4e2d", k=20_000))
+    one: Any = encoding.appender(text)
+    assert one.count == len(oracle.encode(text, add_special_tokens=False).ids)
+    places = [place for place, _ in one._settled]
+    assert all(after - before < 2_000 for before, after in pairwise([*places, len(text)]))

@@ -69,10 +69,10 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       separators.pxd  images of blanks                 -> what lies between runs
       wordpiece       one word + trie                  -> its tokens, the longest first
       unigram         one word + trie, scores          -> its tokens, those of the best path
-       singles         many words + double_array        -> how many tokens each has
-       encoder         text + reader + the three + caches
-                                                        -> ids, counts, spans
-       growing         text that grows + encoder        -> its count, and what decides about more
+      singles         many words + double_array        -> how many tokens each has
+      encoder         text + reader + the three + caches
+                                                       -> ids, counts, spans
+      growing         text that grows + encoder        -> its count, and what decides about more
       intervals       text + encoder                   -> counts of slices, cuts
     breaks/
       line_ends       text                             -> where line ends are

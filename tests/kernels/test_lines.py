@@ -22,23 +22,31 @@ def paragraphs(text: str, start: int, after: int, until: int) -> list[int]:
 
 
 def is_headed(text: str, start: int, place: int) -> bool:
-    """Whether a short line stands alone before a place, like a heading, and a body after it."""
+    """Whether a heading, or a line alone that looks like one, ends at a place and has a body."""
     before = text[start:place].rstrip()
     first = before.rfind("\n") + 1
     line, above = before[first:], before[:first]
-    alone = not above or re.search(r"\n[^\S\n]{0,200}\n\Z", above) is not None
-    if not alone or len(text[start:place]) - len(before) > 100 or not 0 < len(line) <= 80:
+    if len(text[start:place]) - len(before) > 100 or not 0 < len(line) <= 80 or place >= len(text):
         return False
     if level := level_of(line.lstrip()):
-        return text[place:] != "" and not 0 < level_of(text[place:]) <= level
-    if not could_be_heading(line):
-        return False
+        return not 0 < level_of(text[place:]) <= level
+    alone = not above or re.search(r"\n[^\S\n]{0,200}\n\Z", above) is not None
     line = line.strip()
-    if not (line[0].isalpha() or line[0].isdigit()) or line[0].islower():
+    if not alone or not could_be_heading(before[first:]) or not is_capital(line[0]):
         return False
     line, _, below = text[place:].partition("\n")
     is_alone = re.match(r"[^\S\n]{0,100}(?:\n|\Z)", below) is not None
-    return text[place:] != "" and not (could_be_heading(line) and is_alone)
+    return not (could_be_heading(line) and is_alone)
+
+
+def is_capital(character: str) -> bool:
+    return (character.isalpha() or character.isdigit()) and not character.islower()
+
+
+def has_mark(text: str, start: int, place: int) -> bool:
+    """Whether the last line before a place that is not blank begins like a heading of Markdown."""
+    line = text[start:place].rstrip().rpartition("\n")[2]
+    return level_of(line.lstrip()) > 0
 
 
 def level_of(line: str) -> int:
@@ -53,8 +61,10 @@ def could_be_heading(line: str) -> bool:
 
 def lines(text: str, start: int, after: int, until: int) -> Iterator[int]:
     for match in LINE_END.finditer(text):
-        if after < match.end() <= until and not is_wrapped(text, start, match.end()):
-            yield match.end()
+        place = match.end()
+        is_below_heading = has_mark(text, start, place) and is_headed(text, start, place)
+        if after < place <= until and not is_below_heading and not is_wrapped(text, start, place):
+            yield place
 
 
 def check(text: str, start: int, after: int, until: int) -> None:
@@ -117,6 +127,20 @@ def test_headings_of_markdown_stay_with_what_is_below_them() -> None:
     ]
     text = "".join(parts)
     ends = find_breaks(text, PARAGRAPH, 0, 0, len(text))
+    assert [text[start:end] for start, end in pairwise([0, *ends, len(text)])] == parts
+
+
+def test_headings_without_a_blank_line_stay_with_what_is_below_them() -> None:
+    parts = [
+        "Text.\n",
+        "# Saws!\n## care\nDry.\n",
+        "## Kinds\n",
+        "# Glue.\nWait.\n",
+        "##none\n",
+        "End.",
+    ]
+    text = "".join(parts)
+    ends = find_breaks(text, LINE, 0, 0, len(text))
     assert [text[start:end] for start, end in pairwise([0, *ends, len(text)])] == parts
 
 

@@ -76,11 +76,11 @@ cdef inline int hashes_at(
 cdef int heading_before(
     const Characters* text, Py_ssize_t start, Py_ssize_t place
 ) noexcept nogil:
-    """The level of the heading that ends here: one short line alone. PLAIN if it looks like one.
+    """The level of the heading of Markdown that ends here: one short line. 0 if there is none.
 
-    0 if the paragraph that ends here is none.
+    PLAIN if it has no mark, but looks like one and stands alone.
     """
-    cdef Py_ssize_t end = place, first
+    cdef Py_ssize_t end = place, first, at
     cdef uint32_t found
     cdef int level
     while end > start and place - end <= MOST_AFTER_HEADING:
@@ -94,14 +94,15 @@ cdef int heading_before(
         first -= 1
         if end - first > MOST_HEADING:
             return 0
-    if first > start and not has_blank_line_before(text, start, first - 1):
-        return 0
-    while properties_of(char_at(text, first)) & SPACE:
-        first += 1
-    level = hashes_at(text, first, end)
+    at = first
+    while properties_of(char_at(text, at)) & SPACE:
+        at += 1
+    level = hashes_at(text, at, end)
     if level or not ends_heading(char_at(text, end - 1)):
         return level
-    found = properties_of(char_at(text, first))
+    if first > start and not has_blank_line_before(text, start, first - 1):
+        return 0
+    found = properties_of(char_at(text, at))
     return PLAIN if found & LETTER and found & SENTENCE_MASK != SB_LOWER else 0
 
 
@@ -151,6 +152,7 @@ cdef Py_ssize_t last_line(
     const Characters* text, int lines, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
 ) noexcept nogil:
     cdef bint is_between            # a return and its newline
+    cdef int level
     cdef Seen seen
     seen.line.is_whole = False
     while True:
@@ -161,5 +163,7 @@ cdef Py_ssize_t last_line(
             until < text.n and char_at(text, until) == c"\n" and char_at(text, until - 1) == c"\r"
         )
         if not is_between and not is_wrapped_before(text, lines, start, until, &seen):
-            return until
+            level = heading_before(text, start, until)
+            if level in (0, PLAIN) or not is_body_after(text, until, level):
+                return until
         until -= 1

@@ -8,7 +8,7 @@ import pytest
 import cutline
 from tests.grown import check_growth, settle_at_once
 from tests.pipeline import test_characters
-from tests.pipeline.families import FAMILIES, build, texts_with
+from tests.pipeline.families import FAMILIES, build, texts_with, tokenizers
 
 POOLS = (
     "abcde",
@@ -65,3 +65,28 @@ def test_a_growing_text_is_counted_like_the_whole(name: str) -> None:
 def test_with_models_over_characters(name: str) -> None:
     encoding, oracle = test_characters.pair(name)
     check(oracle, encoding, name, 30)
+
+
+def test_a_text_that_is_cut_where_it_was_settled_may_go_on_otherwise() -> None:
+    oracle = build("compatible")
+    encoding = cutline.Encoding.from_tokenizers(oracle)
+    one: Any = encoding.appender("xea")
+    assert one.count == len(oracle.encode("xea", add_special_tokens=False).ids)
+    assert one._settled[-1][0] == 2
+    one.truncate(2)
+    for text in ("xe\u0301", "xe\u0301\u0327"):
+        one.append(text[-1])
+        assert one.count == len(oracle.encode(text, add_special_tokens=False).ids)
+
+
+def test_a_text_whose_first_characters_vanish_still_gets_its_prefix() -> None:
+    oracle = tokenizers.Tokenizer.from_str(test_characters.pair("llama 2")[1].to_str())
+    forms = tokenizers.normalizers
+    oracle.normalizer = forms.Sequence(
+        [forms.Replace("x", ""), forms.Prepend("\u2581"), forms.Replace(" ", "\u2581")]
+    )
+    one: Any = cutline.Encoding.from_tokenizers(oracle).appender()
+    for character in "xxxab xx":
+        one.append(character)
+        assert one.count == len(oracle.encode(one.text, add_special_tokens=False).ids)
+    assert one._settled[-1][0] > 0

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutline.kernels.base.text_table import TextTable, count_characters
+from cutline.kernels.base.text_table import TextTable, count_characters, take_texts
 
 
 def table_of(texts: list[bytes]) -> TextTable:
@@ -60,3 +60,20 @@ def test_lengths_beyond_the_texts_are_refused() -> None:
     for lengths in ([4], [3, 1], [-1, 2]):
         with pytest.raises(ValueError, match="beyond"):
             count_characters(b"abc", np.array(lengths, dtype=np.int64))
+
+
+def test_texts_are_taken_in_any_order() -> None:
+    rng = random.Random(5)
+    texts = [
+        "".join(rng.choices("ab\u4e16", k=rng.choice((0, 1, 3, 40)))).encode() for _ in range(50)
+    ]
+    offsets = offsets_of(texts)
+    for n in (0, 1, 50, 200):
+        places = np.array(rng.choices(range(50), k=n), dtype=np.int64)
+        expected = b"".join(texts[place] for place in places)
+        assert take_texts(b"".join(texts), offsets, places) == expected
+    for wrong in (-1, 50):
+        with pytest.raises(ValueError, match="no text in a place"):
+            take_texts(b"".join(texts), offsets, np.array([0, wrong]))
+    with pytest.raises(ValueError, match="no text in a place"):
+        take_texts(b"ab", np.array([0, 3]), np.array([0]))

@@ -3,6 +3,7 @@
 docs/limits.md has the limits of all readers.
 """
 
+from os import fstat
 from pathlib import Path
 from typing import Final
 
@@ -33,7 +34,10 @@ def read_bounded(path: Path, mark: bytes = b"") -> bytes:
         VocabularyError: it is too large; names it.
     """
     with path.open("rb") as file:
-        data = file.read(MAX_FILE_BYTES + 1)
+        size = fstat(file.fileno()).st_size  # 0: a pipe, for one
+        data = file.read(min(size, MAX_FILE_BYTES) + 1)
+        if len(data) > size:
+            data += file.read(MAX_FILE_BYTES + 1 - len(data))
     if len(data) > MAX_FILE_BYTES:
         raise VocabularyError(
             f"{path} has more than the {MAX_FILE_BYTES} bytes that a tokenizer's file may have: is "

@@ -34,7 +34,8 @@ _OTHERS: Final = len(_CLASSES)
 _MARKS: Final = _OTHERS + 1
 """Marks may be neighbours of characters of all classes, without making these one group."""
 
-_N_CLASSES: Final = _MARKS + 1
+_BLANKS: Final = _MARKS + 1
+_N_CLASSES: Final = _BLANKS + 1
 
 
 def closed_pattern(
@@ -55,11 +56,7 @@ def closed_pattern(
     if splits_blanks:  # no piece has two blanks
         runs = {one: most for one, most in runs.items() if one != " "}
     class_of = _classes()
-    before, after = _neighbours(texts)
-    inside = (before != _BLANK) & (after != _BLANK)
-    pairs = class_of[before[inside]] * _N_CLASSES + class_of[after[inside]]
-    joined = {divmod(pair, _N_CLASSES) for pair in np.flatnonzero(np.bincount(pairs)).tolist()}
-    openers = np.flatnonzero(np.bincount(before[(before != _BLANK) & (after == _BLANK)])).tolist()
+    joined, openers = _neighbours(texts, class_of)
     ending = {int(class_of[opener]) for opener in openers}
     groups = _groups(joined, ending - {_MARKS})
     private = rf"\x{{{ord(stand_ins[0]):X}}}-\x{{{ord(stand_ins[-1]):X}}}"
@@ -95,17 +92,26 @@ def _classes() -> NDArray[np.uint8]:
         assert chars is not None
         for start, end in chars.ranges():
             class_of[start:end] = number
+    class_of[_BLANK] = _BLANKS
     class_of[ord("\n")], class_of[ord("\t")], class_of[ord("0") : ord("9") + 1] = 0, 1, 2
     return class_of
 
 
-def _neighbours(texts: Texts) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Return all pairs of characters that are neighbours in a text."""
+def _neighbours(
+    texts: Texts, class_of: NDArray[np.uint8]
+) -> tuple[set[tuple[int, int]], list[int]]:
+    """Return the classes of all pairs of neighbours without blanks, and what is before blanks."""
     points = texts.code_points
-    inside = np.ones(len(points) + 1, dtype=np.bool_)
-    inside[texts.char_offsets] = False
-    inside = inside[1 : len(points)]
-    return points[:-1][inside], points[1:][inside]
+    classes = class_of[points]
+    pairs = classes[:-1] * np.uint8(_N_CLASSES) + classes[1:]
+    pairs[texts.char_offsets[1:-1] - 1] = _BLANKS * _N_CLASSES  # in two texts
+    found = np.zeros(_N_CLASSES**2, dtype=np.bool_)
+    found[pairs] = True
+    found = found.reshape(_N_CLASSES, _N_CLASSES)[:_BLANKS, :_BLANKS]
+    joined = {(first, second) for first, second in np.argwhere(found).tolist()}
+    before = np.flatnonzero((pairs % _N_CLASSES == _BLANKS) & (classes[:-1] != _BLANKS))
+    openers = np.unique(points[before]).tolist()
+    return joined, openers
 
 
 def _groups(joined: set[tuple[int, int]], opening: set[int]) -> list[set[int]]:

@@ -232,12 +232,11 @@ def _read_model(data: bytes) -> dict[str, Any] | None:
     rest, (arena, lengths, numbers), merges = found
     try:
         document: dict[str, Any] = json.loads(rest.decode(), parse_float=float_of_serde)
-        _check_utf8(arena, lengths)
+        texts, model = _checked_texts(arena, lengths), document["model"]
         if merges is not None:
-            _check_utf8(*merges)
+            model["merges"] = _checked_texts(*merges)
     except (ValueError, RecursionError):
         return None  # the whole of it tells where
-    texts, model = Texts(arena, lengths), document["model"]
     has_scores = numbers.dtype.kind == "f"
     if has_scores != (model.get("type") == "Unigram"):
         return None  # what is wrong is shown as the file has it
@@ -247,21 +246,20 @@ def _read_model(data: bytes) -> dict[str, Any] | None:
         ids = model["vocab"] = TokenIds(texts, numbers)
         if ids.table.equal is not None or int(numbers.max()) > MAX_TOKEN_ID:
             return None
-    if merges is not None:
-        model["merges"] = Texts(*merges)
     return document
 
 
-def _check_utf8(arena: bytes, lengths: NDArray[np.uint32]) -> None:
-    """Check texts one after another: parts of a character in two of them are no text.
+def _checked_texts(arena: bytes, lengths: NDArray[np.uint32]) -> Texts:
+    """Make texts of what must be UTF-8: parts of a character in two of them are no text.
 
     Raises:
         ValueError: one is not UTF-8.
     """
-    arena.decode()
-    starts = np.cumsum(lengths[lengths > 0], dtype=np.int64)[:-1]
-    if (np.frombuffer(arena, dtype=np.uint8)[starts] & 0xC0 == 0x80).any():
+    texts = Texts(arena, lengths, decoded=arena.decode())
+    inside = np.frombuffer(arena + b"a", dtype=np.uint8)[texts.offsets] & 0xC0 == 0x80
+    if inside.any():
         raise ValueError("a text that begins inside a character")
+    return texts
 
 
 def float_of_serde(text: str) -> float:

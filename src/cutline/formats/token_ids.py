@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.kernels.base.text_table import TextTable, count_characters
+from cutline.kernels.base.text_table import TextTable, count_characters, take_texts
 
 __all__ = ["Texts", "TokenIds", "TokenScores"]
 
@@ -20,6 +20,7 @@ class Texts:
     Args:
         arena: their UTF-8, joined; or any bytes, for `take` only.
         lengths: integers, shape (n,); the bytes of each.
+        decoded: the texts, joined, where that is at hand.
 
     Attributes:
         arena: as given.
@@ -27,8 +28,11 @@ class Texts:
         offsets: int64, shape (n + 1,); text k is `arena[offsets[k]:offsets[k + 1]]`.
     """
 
-    def __init__(self, arena: bytes, lengths: NDArray[np.integer]) -> None:
+    def __init__(
+        self, arena: bytes, lengths: NDArray[np.integer], *, decoded: str | None = None
+    ) -> None:
         self.arena = arena
+        self._decoded = decoded
         self.lengths: NDArray[np.int64] = lengths.astype(np.int64)
         self.offsets = _offsets(self.lengths)
 
@@ -53,14 +57,14 @@ class Texts:
         lengths = self.lengths[places]
         if len(places) == len(self) and bool((places[1:] > places[:-1]).all()):
             return self
-        moved = self.offsets[places] - _offsets(lengths)[:-1]
-        indices = np.repeat(moved, lengths) + np.arange(int(lengths.sum()))
-        return Texts(np.frombuffer(self.arena, dtype=np.uint8)[indices].tobytes(), lengths)
+        return Texts(take_texts(self.arena or b"\0", self.offsets, places), lengths)
 
     @cached_property
     def code_points(self) -> NDArray[np.uint32]:
         """The code points of all texts, joined."""
-        utf32 = self.arena.decode(errors=_UTF8).encode("utf-32-le", _UTF8)
+        text = self.arena.decode(errors=_UTF8) if self._decoded is None else self._decoded
+        self._decoded = None
+        utf32 = text.encode("utf-32-le", _UTF8)
         return np.frombuffer(utf32, dtype="<u4")
 
     @cached_property

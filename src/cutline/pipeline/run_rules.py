@@ -41,7 +41,6 @@ def run_rules(spec: TokenizerSpec) -> RunRules | None:
     neighbours = Neighbours(spec.pat_str)
     (blank,) = neighbours.classes_in(_BLANK).tolist()
     others = np.arange(neighbours.n_classes) != blank
-    is_only = [*neighbours.members(blank).ranges()] == [(ord(_BLANK), ord(_BLANK) + 1)]
-    if not is_only or not neighbours.apart[others, blank].all():
+    if not neighbours.is_alone(blank) or not neighbours.apart[others, blank].all():
         return None
     return RunRules(spell.kept_bits, spell.stand_ins, written, prefix)

@@ -40,7 +40,7 @@ class Tables:
         self._blocks: NDArray[np.uint8] = automaton.block_class.reshape(-1, BLOCK_SIZE)
 
     @cached_property
-    def _class_of(self) -> NDArray[np.uint8]:
+    def classes(self) -> NDArray[np.uint8]:
         """The class of each code point."""
         return self._blocks[self._block_index].ravel()
 
@@ -65,23 +65,23 @@ class Tables:
     def classes_of(self, chars: CharSet) -> list[int]:
         """List the classes of a set's characters."""
         points = np.flatnonzero(chars.contains(np.arange(CODE_POINTS)))
-        return [int(number) for number in np.unique(self._class_of[points])]
+        return [int(number) for number in np.unique(self.classes[points])]
 
     def members(self, classes: Sequence[int]) -> CharSet:
         """Return the set of the characters of some classes."""
-        inside = np.isin(self._class_of, np.array(classes, dtype=np.int64))
+        inside = np.isin(self.classes, np.array(classes, dtype=np.int64))
         edges = np.flatnonzero(np.diff(inside, prepend=False, append=False)).tolist()
         return CharSet.from_ranges(zip(edges[::2], edges[1::2], strict=True))
 
     def class_of(self, points: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Look up the class of each of some code points."""
-        classes: NDArray[np.uint8] = self._class_of[points]
+        classes: NDArray[np.uint8] = self.classes[points]
         return classes
 
     def classes_in(self, text: str) -> NDArray[np.uint8]:
         """Look up the class of each character of a text."""
         points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-        classes: NDArray[np.uint8] = self._class_of[points]
+        classes: NDArray[np.uint8] = self.classes[points]
         return classes
 
     def match_end(self, word: Sequence[int]) -> int:

@@ -44,7 +44,7 @@ class Neighbours:
         if not splittings:
             tables = Tables(pattern)
             self.n_classes = tables.end
-            self._class_of = tables.class_of(np.arange(CODE_POINTS)).astype(np.uint16)
+            self._class_of = tables.classes.astype(np.uint16)
             self.apart = _never_joined(tables)
             self.in_pieces = tables.begins_match().astype(bool)
             return
@@ -63,7 +63,7 @@ class Neighbours:
 
     def _refine(self, tables: Tables) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Split classes by those of an automaton; return for each what it was in both."""
-        joined = self._class_of.astype(np.int64) << 8 | tables.class_of(np.arange(CODE_POINTS))
+        joined = self._class_of.astype(np.int64) << 8 | tables.classes
         found = np.flatnonzero(np.bincount(joined))
         number_of = np.zeros(int(found[-1]) + 1, dtype=np.uint16)
         number_of[found] = np.arange(len(found))
@@ -89,6 +89,10 @@ class Neighbours:
     def tables_of(self, pairs: _Matrix) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
         """Return the class of each code point, and which pairs are such, for kernels."""
         return self._class_of, np.ascontiguousarray(pairs).view(np.uint8)
+
+    def is_alone(self, number: int) -> bool:
+        """Return whether a class has but one character."""
+        return int(np.count_nonzero(self._class_of == number)) == 1
 
     def members(self, number: int) -> CharSet:
         """Return the set of the characters of a class."""

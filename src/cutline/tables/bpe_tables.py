@@ -47,11 +47,12 @@ def build_bpe_tables(vocabulary: Vocabulary) -> BpeTables:
     Cost: linear in the vocabulary's bytes when left lengths are stored (o200k_base:
     about 40 ms), and three times that when they must be recovered.
     """
-    hashed = _hash(vocabulary)
     left_lengths = vocabulary.left_lengths
+    taken: tuple[_Hashed, Any] | None = vocabulary._take_splits()
+    hashed = _hash(vocabulary) if taken is None else taken[0]
     if left_lengths is None:
         left_lengths = _recover(hashed)
-    parts = build.splits(*hashed.arrays(), left_lengths)
+    parts = build.splits(*hashed.arrays(), left_lengths) if taken is None else taken[1]
     if isinstance(parts, int):
         raise _wrong_split(vocabulary, parts)
     left, right, pair_slots, pair_filter, irregular = parts
@@ -122,6 +123,7 @@ def recover_left_lengths(
             if not irregular and (
                 build.wrong_split(*hashed.arrays(), left, right, slots, known) < 0
             ):
+                object.__setattr__(vocabulary, "_splits", (hashed, parts))
                 return left_lengths
     return _recover(hashed)
 

@@ -57,6 +57,7 @@ class Vocabulary:
         "_fingerprint",
         "_is_of_words",
         "_is_recovered",
+        "_splits",
         "arena",
         "ids",
         "left_lengths",
@@ -70,6 +71,7 @@ class Vocabulary:
     _fingerprint: str | None
     _is_of_words: bool
     _is_recovered: bool
+    _splits: Any  # what recovering its left lengths left, for who builds tables and takes it out
 
     def __init__(
         self,
@@ -112,6 +114,7 @@ class Vocabulary:
             ("_fingerprint", None),
             ("_is_of_words", is_of_words),
             ("_is_recovered", False),
+            ("_splits", None),
         ):
             object.__setattr__(self, name, value)
 
@@ -148,6 +151,7 @@ class Vocabulary:
             ("_fingerprint", None),
             ("_is_of_words", False),
             ("_is_recovered", True),
+            ("_splits", None),
         ):
             object.__setattr__(vocabulary, name, value)
         return vocabulary
@@ -205,9 +209,28 @@ class Vocabulary:
         Raises:
             VocabularyError: the shape differs, or a left part is not shorter than its token.
         """
-        vocabulary = Vocabulary(self.arena, self.lengths, self.ids, left_lengths)
-        object.__setattr__(vocabulary, "_is_recovered", are_recovered)
+        left_lengths = np.asarray(left_lengths)
+        _check_left_lengths(left_lengths, self.lengths)
+        vocabulary = Vocabulary.__new__(Vocabulary)
+        for name, value in (
+            ("arena", self.arena),
+            ("offsets", self.offsets),
+            ("ids", self.ids),
+            ("left_lengths", _frozen(left_lengths.astype(np.uint32))),
+            ("_fingerprint", self._fingerprint),
+            ("_is_of_words", self._is_of_words),
+            ("_is_recovered", are_recovered),
+            ("_splits", self._splits if are_recovered else None),
+        ):
+            object.__setattr__(vocabulary, name, value)
+        self._take_splits()
         return vocabulary
+
+    def _take_splits(self) -> Any:
+        """Return what recovering left lengths left, and keep it no longer; None: it did not."""
+        splits = self._splits
+        object.__setattr__(self, "_splits", None)
+        return splits
 
     @property
     def merges_by_id(self) -> bool:

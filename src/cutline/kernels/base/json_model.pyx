@@ -15,9 +15,17 @@ from cutline.kernels.base.common cimport (
 
 cdef enum:
     MOST_DIGITS = 18        # any such number is an int64
+    NO_DIGIT = 0xFF
     MOST_SCALED = 22        # powers of ten up to it are exact
 
 cdef uint64_t TENTH = <uint64_t> 0xFFFFFFFFFFFFFFFF // 10
+
+cdef uint8_t[256] DIGITS        # the values of hexadecimal ones
+cdef int digit
+for digit in range(256):
+    DIGITS[digit] = NO_DIGIT
+for digit in range(16):
+    DIGITS[<uint8_t> ord("%x" % digit)] = DIGITS[<uint8_t> ord("%X" % digit)] = digit
 
 cdef double[MOST_SCALED + 1] POWERS
 cdef int power
@@ -297,16 +305,20 @@ cdef bint cut_at_blank(Texts* texts) noexcept nogil:
 
 cdef bint read_text(Input* json, Texts* texts) noexcept nogil:
     """Read a string, and append its text."""
+    # What is written could be anything for the compiler: only what is local need not be read again.
+    cdef const uint8_t* at = json.text + json.at
+    cdef const uint8_t* end = json.text + json.n
     cdef uint8_t byte
     cdef uint8_t* out = texts.arena + texts.n_bytes
     cdef uint8_t* start = out
-    if json.at == json.n or json.text[json.at] != c'"':
+    if at == end or at[0] != c'"':
         return False
-    json.at += 1
-    while json.at < json.n:
-        byte = json.text[json.at]
-        json.at += 1
+    at += 1
+    while at < end:
+        byte = at[0]
+        at += 1
         if byte == c'"':
+            json.at = at - json.text
             texts.lengths[texts.n] = <uint32_t> (out - start)
             texts.n += 1
             texts.n_bytes += out - start
@@ -314,16 +326,18 @@ cdef bint read_text(Input* json, Texts* texts) noexcept nogil:
         if byte < 0x20:
             return False
         if byte == c"\\":
+            json.at = at - json.text
             out = read_escape(json, out)
             if out == NULL:
                 return False
+            at = json.text + json.at
             continue
         out[0] = byte
         out += 1
     return False
 
 
-cdef uint8_t* read_escape(Input* json, uint8_t* out) noexcept nogil:
+cdef inline uint8_t* read_escape(Input* json, uint8_t* out) noexcept nogil:
     """Write what stands for the character after a backslash. NULL: it is none."""
     cdef int64_t code, low
     cdef uint8_t byte
@@ -363,26 +377,20 @@ cdef uint8_t* read_escape(Input* json, uint8_t* out) noexcept nogil:
     return out + 1
 
 
-cdef int64_t read_hex(Input* json) noexcept nogil:
+cdef inline int64_t read_hex(Input* json) noexcept nogil:
     """The value of four hexadecimal digits; -1: these are none."""
-    cdef int64_t value = 0
-    cdef int place
-    cdef uint8_t byte
+    cdef const uint8_t* digits = json.text + json.at
+    cdef uint32_t one, two, three, four
     if json.at + 4 > json.n:
         return -1
-    for place in range(4):
-        byte = json.text[json.at + place]
-        if c"0" <= byte <= c"9":
-            value = value << 4 | (byte - c"0")
-        elif c"a" <= byte | 0x20 <= c"f":
-            value = value << 4 | ((byte | 0x20) - c"a" + 10)
-        else:
-            return -1
+    one, two, three, four = DIGITS[digits[0]], DIGITS[digits[1]], DIGITS[digits[2]], DIGITS[digits[3]]
+    if one | two | three | four == NO_DIGIT:
+        return -1
     json.at += 4
-    return value
+    return one << 12 | two << 8 | three << 4 | four
 
 
-cdef uint8_t* write_character(uint32_t code, uint8_t* out) noexcept nogil:
+cdef inline uint8_t* write_character(uint32_t code, uint8_t* out) noexcept nogil:
     if code < 0x80:
         out[0] = code
         return out + 1

@@ -3,6 +3,8 @@
 Guarded by tests/kernels/test_text_table.py.
 """
 
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+
 from cutline.kernels.base.late import numpy as np
 from cutline.kernels.base.memory import zeroed_numbers
 
@@ -148,3 +150,35 @@ def count_characters(const uint8_t[::1] arena not None, const int64_t[::1] lengt
             out[text] = characters_in(&arena[at], lengths[text], n_bytes - at)
         at += lengths[text]
     return counts
+
+
+def take_texts(
+    const uint8_t[::1] arena not None, const int64_t[::1] offsets not None,
+    const int64_t[::1] places not None,
+):
+    """The bytes of some of many texts, joined.
+
+    Args:
+        arena: all texts, joined.
+        offsets: of each in it, and its end.
+        places: the numbers of texts.
+    """
+    cdef Py_ssize_t at, n_bytes = 0, n
+    cdef int64_t place
+    for at in range(places.shape[0]):
+        place = places[at]
+        if not 0 <= place < offsets.shape[0] - 1 or not (
+            0 <= offsets[place] <= offsets[place + 1] <= arena.shape[0]
+        ):
+            raise ValueError("there is no text in a place")
+        n_bytes += offsets[place + 1] - offsets[place]
+    cdef bytes taken = PyBytes_FromStringAndSize(NULL, n_bytes)
+    cdef char* out = PyBytes_AS_STRING(taken)
+    with nogil:
+        for at in range(places.shape[0]):
+            place = places[at]
+            n = offsets[place + 1] - offsets[place]
+            if n > 0:
+                memcpy(out, &arena[offsets[place]], n)
+            out += n
+    return taken

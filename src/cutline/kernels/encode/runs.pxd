@@ -73,6 +73,6 @@ cdef void find_runs(
     Runs* runs, const Characters* text, Py_ssize_t at, Separators separators,
     FirstEntry* first_level, uint64_t line_mask, const Store* store
 ) noexcept nogil
-cdef void keep_count(
+cdef bint keep_count(
     const Runs* runs, Py_ssize_t run, Store* store, uint32_t count
 ) noexcept nogil

@@ -344,20 +344,22 @@ cdef inline int32_t count_of_long(const LongKey* key) noexcept nogil:
     return <int32_t> key.record[2]
 
 
-cdef void keep_count(
+cdef bint keep_count(
     const Runs* runs, Py_ssize_t run, Store* store, uint32_t count
 ) noexcept nogil:
-    """Keep the tokens of a run."""
+    """Keep the tokens of a run. Returns whether in a line."""
     cdef Py_ssize_t place = runs.places[run]
     cdef const PaddedKey* padded = &runs.padded[place]
     cdef const LongKey* key = &runs.long_keys[place]
     if place < runs.n_short and runs.short_runs[place] == run:
         store_in_line(runs.lines[place], runs.keys[place], &count, 1)
         runs.lines[place].known.count = count
-    elif place < runs.n_padded and runs.padded_runs[place] == run:
+        return True
+    if place < runs.n_padded and runs.padded_runs[place] == run:
         store_record(
             store, padded.hashed, padded.code, padded.characters, sizeof(padded.characters),
             &count, 1,
         )
     elif place < runs.n_long and runs.long_runs[place] == run:
         store_record(store, key.hashed, key.code, key.characters, key.n_bytes, &count, 1)
+    return False

@@ -18,10 +18,10 @@ cdef enum:
 cdef struct Slot:
     uint32_t parent         # the slot of the text without its last character; 0: nothing is here
     uint32_t base           # a child's slot is this and its last character's code; 0: there are none
+    double score            # of the token that is the text; NEVER: there is none
 
 cdef struct DoubleArray:
     Slot* slots             # of a character alone: its code. NULL: tokens did not fit
-    double* scores          # of the token of each slot; NEVER: there is none
     uint32_t* codes         # of each code point; 0: no token has it
 
 cdef extern from "math.h":

@@ -48,10 +48,9 @@ cdef bint pack_slots(DoubleArray* array, const Trie* trie, uint32_t unk_token) n
     packing.slot_of = <uint32_t*> malloc(trie.n_nodes * sizeof(uint32_t))
     packing.codes = <uint32_t*> malloc(packing.n_codes * sizeof(uint32_t))
     array.slots = <Slot*> calloc(packing.n_slots, sizeof(Slot))
-    array.scores = <double*> malloc(packing.n_slots * sizeof(double))
     has_memory = (
         packing.taken != NULL and packing.slot_of != NULL and packing.codes != NULL
-        and array.slots != NULL and array.scores != NULL
+        and array.slots != NULL
     )
     if has_memory:
         put_characters(array, trie, &packing)
@@ -154,22 +153,21 @@ cdef bint write_scores(
     cdef size_t slot
     cdef double score
     for slot in range(packing.n_slots):
-        array.scores[slot] = NEVER
-    array.scores[UNKNOWN_SLOT] = HUGE_VAL
+        array.slots[slot].score = NEVER
+    array.slots[UNKNOWN_SLOT].score = HUGE_VAL
     for node in range(ROOTS, trie.n_nodes):
         longest = trie.nodes[node].longest
         if longest & EXACT and longest & ~EXACT != unk_token:
             score = trie.ends[longest & ~EXACT].score
             if not -MOST_SCORE < score < MOST_SCORE:
                 return False
-            array.scores[packing.slot_of[node]] = score
+            array.slots[packing.slot_of[node]].score = score
         elif longest & EXACT or node < trie.nodes[1].children:
-            array.scores[packing.slot_of[node]] = HUGE_VAL
+            array.slots[packing.slot_of[node]].score = HUGE_VAL
     return True
 
 
 cdef void free_slots(DoubleArray* array) noexcept nogil:
     free(array.slots)
-    free(array.scores)
     free(array.codes)
     memset(array, 0, sizeof(DoubleArray))

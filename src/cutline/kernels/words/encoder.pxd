@@ -12,14 +12,14 @@ from cutline.kernels.words.trie cimport LooseTrie
 cdef enum:
     ANY_LENGTH = 0x7FFFFFFF     # bytes, where words of all lengths are counted
     FIRST_LINES = 1 << 9        # that are in use: as long as little is kept, few pages are met
-    SPREAD = 16                 # times as many are next
+    SPREAD = 4                  # times as many are next
 
 # What one call works with: caches, buffers.
 cdef struct WordState:
     FirstEntry* first_level
     uint64_t line_mask          # of the lines that are in use; more are as soon as these fill up
     uint64_t most_lines
-    uint64_t kept               # words and runs that were kept, in lines or not
+    uint64_t kept               # words and runs that were put into lines
     Store store
     Reader reader
     Words words
@@ -57,17 +57,16 @@ cdef class WordEncoder:
 
 
 cdef inline void make_room(WordState* state) noexcept nogil:
-    """Use more lines if those in use are full. No line may be pointed to."""
+    """Use more lines if there is a piece for every other one. No line may be pointed to."""
     cdef uint64_t n_lines = state.line_mask + 1
-    if unlikely(state.kept > 2 * n_lines and n_lines < state.most_lines):
+    if unlikely(2 * state.kept > n_lines and n_lines < state.most_lines):
         state.line_mask = min(SPREAD * n_lines, state.most_lines) - 1
         spread_lines(state.first_level, n_lines, state.line_mask)
 
 
 cdef inline void keep_run(WordState* state, Py_ssize_t run, Py_ssize_t count) noexcept nogil:
     """Keep the tokens of a run."""
-    keep_count(&state.runs, run, &state.store, <uint32_t> count)
-    state.kept += 1
+    state.kept += keep_count(&state.runs, run, &state.store, <uint32_t> count)
 
 
 cdef Py_ssize_t count_stretch(

@@ -138,8 +138,8 @@ cdef Py_ssize_t look_up(
     count = encode_word(model, state, word, state.out + before, NULL)
     if count < 0:
         return count
-    state.kept += 1
     if 0 < n <= SHORT_PIECE and count <= FIRST_LEVEL_TOKENS:
+        state.kept += 1
         store_in_line(
             first_level_line(state.first_level, state.line_mask, key), key, state.out + before,
             count,

@@ -40,7 +40,7 @@ cdef inline Py_ssize_t find_characters(const DoubleArray* array, Singles* single
     for at in range(singles.n):
         slot = singles.codes[at]
         slot = slot if array.slots[slot].parent == ROOT else UNKNOWN_SLOT
-        scores[LENGTHS * at] = array.scores[slot]
+        scores[LENGTHS * at] = array.slots[slot].score
         scores[LENGTHS * at + 2] = NEVER
         scores[LENGTHS * at + 3] = NEVER
         singles.places[at] = <uint32_t> at
@@ -63,7 +63,7 @@ cdef inline Py_ssize_t find_short(
         slot = singles.slots[text]
         longer = slots[slot].base + last[place]
         is_there = slots[longer].parent == slot
-        scores[LENGTHS * place] = array.scores[longer if is_there else NO_SLOT]
+        scores[LENGTHS * place] = slots[longer if is_there else NO_SLOT].score
         singles.places[left] = place
         singles.slots[left] = longer
         left += is_there & (slots[longer].base != 0)
@@ -86,7 +86,7 @@ cdef inline Py_ssize_t find_long(
         longer = slots[slot].base + last[place]
         is_there = slots[longer].parent == slot
         token = &singles.long_tokens[number + 1]
-        token.score = array.scores[longer if is_there else NO_SLOT]
+        token.score = slots[longer if is_there else NO_SLOT].score
         token.length = <uint16_t> length
         token.shorter = longest[place]
         is_token = token.score != NEVER

@@ -311,6 +311,7 @@ def test_count_many_releases_the_gil() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_forked_process_goes_on_with_the_counter() -> None:
     text = long_pieces()
     one, want = intervals(text), counter("o200k_base")(text[5:9_001])

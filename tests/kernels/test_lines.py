@@ -1,7 +1,6 @@
 """Breaks are what regular expressions say: blank lines, and line ends that do not wrap."""
 
 import re
-from collections.abc import Iterator
 from itertools import pairwise, product
 
 import pytest
@@ -9,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cutline.kernels.breaks.breaks import LINE, PARAGRAPH, find_breaks, find_last_break
-from tests.kernels.wrapped_lines import LINE_END, LINE_ENDS, is_wrapped
+from tests.kernels.headed_lines import is_headed, line_breaks
+from tests.kernels.wrapped_lines import LINE_ENDS
 
 PARAGRAPH_ENDS = re.compile(r"\n(?:[^\S\n]{0,200}\n)+")
 
@@ -21,56 +21,10 @@ def paragraphs(text: str, start: int, after: int, until: int) -> list[int]:
     ]
 
 
-def is_headed(text: str, start: int, place: int) -> bool:
-    """Whether a heading, or a line alone that looks like one, ends at a place and has a body."""
-    before = text[start:place].rstrip()
-    first = before.rfind("\n") + 1
-    line, above = before[first:], before[:first]
-    if len(text[start:place]) - len(before) > 100 or not 0 < len(line) <= 80 or place >= len(text):
-        return False
-    if level := level_of(line.lstrip()):
-        return not 0 < level_of(text[place:]) <= level
-    alone = not above or re.search(r"\n[^\S\n]{0,200}\n\Z", above) is not None
-    line = line.strip()
-    if not alone or not could_be_heading(before[first:]) or not is_capital(line[0]):
-        return False
-    line, _, below = text[place:].partition("\n")
-    is_alone = re.match(r"[^\S\n]{0,100}(?:\n|\Z)", below) is not None
-    return not (could_be_heading(line) and is_alone)
-
-
-def is_capital(character: str) -> bool:
-    return (character.isalpha() or character.isdigit()) and not character.islower()
-
-
-def has_mark(text: str, start: int, place: int) -> bool:
-    """Whether the last line before a place that is not blank begins like a heading of Markdown."""
-    line = text[start:place].rstrip().rpartition("\n")[2]
-    return level_of(line.lstrip()) > 0
-
-
-def level_of(line: str) -> int:
-    """The level of a heading of Markdown, or 0."""
-    marks = re.match("#{1,6}(?= )", line)
-    return len(marks[0]) if marks else 0
-
-
-def could_be_heading(line: str) -> bool:
-    return len(line) <= 80 and re.search(r"[^\W_]\s*\Z|[:)]\s*\Z", line) is not None
-
-
-def lines(text: str, start: int, after: int, until: int) -> Iterator[int]:
-    for match in LINE_END.finditer(text):
-        place = match.end()
-        is_below_heading = has_mark(text, start, place) and is_headed(text, start, place)
-        if after < place <= until and not is_below_heading and not is_wrapped(text, start, place):
-            yield place
-
-
 def check(text: str, start: int, after: int, until: int) -> None:
     for kind, expected in (
         (PARAGRAPH, paragraphs(text, start, after, until)),
-        (LINE, [*lines(text, start, after, until)]),
+        (LINE, [*line_breaks(text, start, after, until)]),
     ):
         assert find_breaks(text, kind, start, after, until) == expected
         last = find_last_break(text, kind, start, after, until)

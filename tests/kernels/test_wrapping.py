@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from benchmarks.document_kinds import PROSE, RECORDS
 from cutline.kernels.breaks.breaks import LINE, SENTENCE, find_breaks
 from cutline.kernels.breaks.wrapping import LINES_JOIN, LINES_KEEP
-from tests.kernels.wrapped_lines import LINE_END, is_wrapped
+from tests.kernels.headed_lines import line_breaks
+from tests.kernels.wrapped_lines import LINE_END
 
 
 def check(text: str, start: int) -> None:
-    ends = [match.end() for match in LINE_END.finditer(text, start)]
-    expected = [end for end in ends if not is_wrapped(text, start, end)]
+    expected = [*line_breaks(text, start, start, len(text))]
     assert find_breaks(text, LINE, start, start, len(text)) == expected
 
 

@@ -1,0 +1,52 @@
+"""Headings, and where lines end that do not only wrap, in plain Python."""
+
+import re
+from collections.abc import Iterator
+
+from tests.kernels.wrapped_lines import LINE_END, is_wrapped
+
+
+def line_breaks(text: str, start: int, after: int, until: int) -> Iterator[int]:
+    for match in LINE_END.finditer(text):
+        place = match.end()
+        is_below_heading = has_mark(text, start, place) and is_headed(text, start, place)
+        if after < place <= until and not is_below_heading and not is_wrapped(text, start, place):
+            yield place
+
+
+def is_headed(text: str, start: int, place: int) -> bool:
+    """Whether a heading, or a line alone that looks like one, ends at a place and has a body."""
+    before = text[start:place].rstrip()
+    first = before.rfind("\n") + 1
+    line, above = before[first:], before[:first]
+    if len(text[start:place]) - len(before) > 100 or not 0 < len(line) <= 80 or place >= len(text):
+        return False
+    if level := level_of(line.lstrip()):
+        return not 0 < level_of(text[place:]) <= level
+    alone = not above or re.search(r"\n[^\S\n]{0,200}\n\Z", above) is not None
+    line = line.strip()
+    if not alone or not could_be_heading(before[first:]) or not is_capital(line[0]):
+        return False
+    line, _, below = text[place:].partition("\n")
+    is_alone = re.match(r"[^\S\n]{0,100}(?:\n|\Z)", below) is not None
+    return not (could_be_heading(line) and is_alone)
+
+
+def is_capital(character: str) -> bool:
+    return (character.isalpha() or character.isdigit()) and not character.islower()
+
+
+def has_mark(text: str, start: int, place: int) -> bool:
+    """Whether the last line before a place that is not blank begins like a heading of Markdown."""
+    line = text[start:place].rstrip().rpartition("\n")[2]
+    return level_of(line.lstrip()) > 0
+
+
+def level_of(line: str) -> int:
+    """The level of a heading of Markdown, or 0."""
+    marks = re.match("#{1,6}(?= )", line)
+    return len(marks[0]) if marks else 0
+
+
+def could_be_heading(line: str) -> bool:
+    return len(line) <= 80 and re.search(r"[^\W_]\s*\Z|[:)]\s*\Z", line) is not None

@@ -1,7 +1,7 @@
-"""Sentences end where ICU says, once wrapped lines are joined, but not after abbreviations."""
+"""Sentences end where ICU says, once lines are joined, but not after abbreviations or in quotes."""
 
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import pytest
 import regex
@@ -19,6 +19,8 @@ ABBREVIATIONS = [int(n).to_bytes(8, "little").rstrip(b"\0").decode() for n in pa
 NO_END = regex.compile(
     rf"(?:^|[^\p{{L}}\p{{N}}])(?:{'|'.join(map(regex.escape, ABBREVIATIONS))}|\p{{Lu}})\.$"
 )
+IN_QUOTE = regex.compile(r"\p{SB=STerm}\p{SB=Close}+\p{SB=Sp}*$")
+LOWER = regex.compile(r"\p{SB=Lower}")
 
 
 @cache
@@ -47,7 +49,8 @@ def sentences(text: str, start: int, first: int, until: int) -> list[int]:
             length -= 1
         place = first + length
         near = text[max(start, place - 16) : place]
-        is_end = first < place <= until and not NO_END.search(near.rstrip())
+        goes_on = LOWER.match(part, length) and IN_QUOTE.search(part[max(0, length - 16) : length])
+        is_end = first < place <= until and not NO_END.search(near.rstrip()) and not goes_on
         if is_end and keep_graphemes(text, first, (place,)):
             found.add(place)
     return sorted(found)
@@ -131,6 +134,21 @@ def test_sentences_around_each_character() -> None:
         text = f"x. {sign} y. {sign} Y.{sign}Y.{sign}y {sign}.Y? {sign} y {sign}. B{sign}"
         expected = sentences(text, 0, 0, len(text))
         assert find_breaks(text, SENTENCE, 0, 0, len(text)) == expected, hex(point)
+
+
+def test_a_sentence_goes_on_after_a_quoted_question() -> None:
+    parts = [
+        '"Why?" asked Tom. ',
+        "“No!” said I (really?) and left. ",
+        '"Why?" ',
+        "Tom left. ",
+        "Why? ",
+        "no! ",
+        "End.",
+    ]
+    text = "".join(parts)
+    ends = find_breaks(text, SENTENCE, 0, 0, len(text))
+    assert [text[start:end] for start, end in pairwise([0, *ends])] == parts
 
 
 def test_a_wrapped_line_of_any_kind_ends_no_sentence() -> None:

@@ -115,7 +115,10 @@ class _Recounted(ABC):
 
     @property
     def text(self) -> str:
-        """The text. Cost: linear in it."""
+        """The text.
+
+        Cost: linear in it.
+        """
         return self._in_order(self._text.part(0))
 
     @property

@@ -1,4 +1,4 @@
-"""Where sentences end: by the rules of UAX #29, but not after abbreviations.
+"""Where sentences end: by the rules of UAX #29, but not after abbreviations or quoted questions.
 
 A line end that only wraps is read as a blank, and a bracket or quote that opens begins the next
 sentence. Rules are named as in UAX #29, section 5.
@@ -31,6 +31,7 @@ cdef enum:
     CONTEXT = 64                # before a window
     LOOK_AHEAD = 64
     MOST_OF_ABBREVIATION = 16   # characters that are looked at
+    MOST_AROUND_QUOTE = 16      # of its end, and the blanks after it
 
 # Sets of classes.
 cdef enum:
@@ -195,10 +196,27 @@ cdef Py_ssize_t sentence_end(const Walk* walk, Py_ssize_t place) noexcept nogil:
         place -= 1
     if (
         place == walk.first or is_after_abbreviation(walk.text, walk.start, place)
+        or is_after_quote(walk, place)
         or not is_grapheme_boundary(walk.text, walk.first, place)
     ):
         return NOT_FOUND
     return place
+
+
+cdef bint is_after_quote(const Walk* walk, Py_ssize_t place) noexcept nogil:
+    """Whether a sentence goes on in lower case after a quoted or bracketed question, or the like.
+
+    As in: "Why?" asked Tom. UAX #29 has this after full stops only (SB8).
+    """
+    cdef Py_ssize_t earliest = max(walk.first, place - MOST_AROUND_QUOTE), at = place, closed
+    if place == walk.end or class_at(walk, place) != SB_LOWER:
+        return False
+    while at > earliest and class_at(walk, at - 1) == SB_SP:
+        at -= 1
+    closed = at
+    while at > earliest and class_at(walk, at - 1) == SB_CLOSE:
+        at -= 1
+    return earliest < at < closed and class_at(walk, at - 1) == SB_STERM
 
 
 cdef bint is_after_abbreviation(

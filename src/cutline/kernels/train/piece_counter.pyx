@@ -25,7 +25,8 @@ from cutline.kernels.scan.lanes cimport CHUNK, LEAST_LANED, Chunk, scan_chunk, t
 from cutline.kernels.scan.scan cimport ScanTables, Scanner, scan_piece
 from cutline.kernels.train.piece_table cimport (
     INT64_MAX, ROOM, Entry, Table, add_long, add_piece, add_short, add_table, begin_table,
-    count_distinct, end_table, first_slot, grouped_pieces, make_room, sorted_pieces,
+    add_to_total, count_distinct, end_table, first_slot, grouped_pieces, make_room, shown,
+    sorted_pieces,
 )
 
 cdef enum:
@@ -86,7 +87,7 @@ cdef class Tally:
     @property
     def total(self):
         """The number of pieces."""
-        return self.table.total
+        return shown(&self.table.total)
 
     cdef Scan scan_of(self, const uint8_t[::1] data, Py_ssize_t end, bint final) except *:
         cdef Scan scan
@@ -439,6 +440,6 @@ cdef Py_ssize_t count_batch(Table* table, Batch* batch, int64_t weight) noexcept
         return TOO_MANY
     for k in range(batch.count):
         add_short(table, batch.slots[k], &batch.keys[k], weight)
-    table.total += batch.count * weight
+    add_to_total(table, batch.count * weight)
     batch.count = 0
     return make_room(table)

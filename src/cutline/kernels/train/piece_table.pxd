@@ -7,6 +7,8 @@ cdef extern from "stdint.h":
 
 cdef extern from "native.h":
     uint64_t fold "cutline_fold"(uint64_t left, uint64_t right) noexcept nogil
+    void show "cutline_set"(Py_ssize_t* place, Py_ssize_t number) noexcept nogil
+    Py_ssize_t shown "cutline_get"(const Py_ssize_t* place) noexcept nogil
 
 cdef enum:
     ROOM = 256              # new short pieces that there always is room for
@@ -32,7 +34,7 @@ cdef struct Table:
     uint8_t* arena
     Py_ssize_t arena_used
     Py_ssize_t arena_slots
-    int64_t total
+    Py_ssize_t total        # read by other threads while one counts
     uint64_t[2] seed        # random and secret
 
 # Texts come from strangers, who must not be able to choose pieces that all begin to look at one
@@ -44,6 +46,10 @@ cdef struct Table:
 cdef inline Entry* first_slot(const Table* table, Key key) noexcept nogil:
     cdef uint64_t hashed = fold(key.low ^ table.seed[0], key.high ^ table.seed[1])
     return table.entries + (fold(hashed, table.seed[0]) & <uint64_t> (table.slots - 1))
+
+
+cdef inline void add_to_total(Table* table, int64_t more) noexcept nogil:
+    show(&table.total, table.total + more)
 
 
 cdef inline void add_short(

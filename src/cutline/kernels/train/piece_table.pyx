@@ -38,7 +38,7 @@ cdef Py_ssize_t add_piece(
         return TOO_MANY
     key = short_key(piece, n, piece + n)
     add_short(table, first_slot(table, key), &key, weight)
-    table.total += weight
+    add_to_total(table, weight)
     return make_room(table)
 
 
@@ -81,7 +81,7 @@ cdef Py_ssize_t add_long(
         if entry == table.longer + table.longer_slots:
             entry = table.longer
     entry.count += weight
-    table.total += weight
+    add_to_total(table, weight)
     if table.longer_used * 10 > table.longer_slots * 7:
         return grow_longer(table)
     return 0
@@ -104,7 +104,7 @@ cdef Py_ssize_t add_table(Table* table, const Table* other) noexcept nogil:
             entry = other.entries + k
             if entry.count:
                 add_short(table, first_slot(table, entry.key), &entry.key, entry.count)
-                table.total += entry.count
+                add_to_total(table, entry.count)
         code = make_room(table)
         if code < 0:
             return code

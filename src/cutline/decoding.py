@@ -238,7 +238,16 @@ def _decode_all(
 ) -> list[Decoded]:
     if isinstance(batch, str) or not isinstance(batch, Iterable):
         raise TypeError(f"batch must be a sequence of lists of ids, got {shown_type(batch)}")
-    return map_sized(decode, list(batch), length_hint, num_threads)
+    lists = list(batch)
+
+    def decode_at(place: int) -> Decoded:
+        try:
+            return decode(lists[place])
+        except (TypeError, ValueError, KeyError) as error:
+            error.add_note(f"at place {place} of the batch")
+            raise
+
+    return map_sized(decode_at, range(len(lists)), lambda at: length_hint(lists[at]), num_threads)
 
 
 def _sliceable(tokens: Iterable[int]) -> Any:

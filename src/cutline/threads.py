@@ -60,8 +60,6 @@ def map_sized(
 ) -> list[Result]:
     """Apply `work` to every item like `map_threads`, small ones together.
 
-    An error of an item has a note with its place.
-
     Args:
         work: takes an item.
         items: the items.
@@ -72,14 +70,7 @@ def map_sized(
     blocks = cut_into_blocks(list(accumulate(map(size_of, items))), block_size)
 
     def work_all(block: range) -> list[Result]:
-        done = []
-        for place in block:
-            try:
-                done.append(work(items[place]))
-            except (TypeError, ValueError, KeyError) as error:
-                error.add_note(f"at place {place} of the batch")
-                raise
-        return done
+        return [work(items[place]) for place in block]
 
     return [made for part in map_threads(work_all, blocks, num_threads) for made in part]
 

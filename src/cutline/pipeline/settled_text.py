@@ -111,9 +111,7 @@ def settled_text(pipeline: Pipeline, encoder: TextEncoder) -> SettledText | None
     spec, ordinary = pipeline.spec, pipeline.ordinary_of_raw.texts.values()
     if spec.splittings or spec.marks_words or not encoder._has_automaton:
         return None
-    if not all(
-        isinstance(s, Form | Lower | Prepend | Replace | Spell | Unknown) for s in spec.normalizer
-    ):
+    if not all(isinstance(step, _KNOWN) for step in spec.normalizer):
         return None
     # Tokens in normalized text, and those that look around, could reach into a settled beginning.
     if pipeline.ordinary_of_normalized.texts or (ordinary and spec.prefix_first):

@@ -8,9 +8,11 @@ import pytest
 import cutline
 from cutline.chunking.chunk_finder import ChunkFinder
 from cutline.chunking.chunk_stream import ChunkStream
+from cutline.pipeline import spelled
 from cutline.pipeline.spelled import SpelledCounter
 from tests.conftest import short_or_long
 from tests.pipeline.characters import BLANK, CONFIGURATIONS, make_document
+from tests.pipeline.test_run_counts import BY_RUNS, text_of, words_of
 from tests.words.test_overlaps import check_breaks, check_tokens, outcome
 
 pytest.importorskip("tokenizers", reason="trains the models")
@@ -46,6 +48,38 @@ def test_chunks_are_those_found_by_counting(name: str, n_texts: int, tmp_path: P
         n_quick += check_breaks(rng, encoding, text)
         check_tokens(rng, encoding, text)
     assert n_quick >= n_spelled / 4
+
+
+@short_or_long("n_texts", 40, 1_000)
+@pytest.mark.parametrize("name", BY_RUNS)
+def test_chunks_by_runs_are_those_found_by_counting(
+    name: str, n_texts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spelled, "_LEAST_BY_RUNS", 1)
+    rng, encoding = random.Random(name), loaded(name, tmp_path)
+    n_by_runs = n_quick = 0
+    for _ in range(n_texts):
+        text = "".join(text_of(rng, words_of(rng)) for _ in range(rng.randint(1, 4)))
+        counter = encoding.intervals(text)
+        n_by_runs += isinstance(counter, SpelledCounter) and counter._run_sums is not None
+        n_quick += check_breaks(rng, encoding, text)
+        check_tokens(rng, encoding, text)
+    assert n_quick >= n_by_runs / 4
+    # Others have added tokens in most texts, or change few of them.
+    assert n_by_runs > n_texts / 2 or name not in ("llama 2", "mistral", "runs and a prefix")
+
+
+def test_long_runs_are_counted_otherwise(tmp_path: Path) -> None:
+    encoding = loaded("llama 2", tmp_path)
+    for n in (*range(1016, 1032), 5_000):
+        for text in ("the " * 90 + "a" * n + " b" * 90, " a" * 200 + " " + "a" * n, "a" * n):
+            counter = encoding.intervals(text)
+            assert isinstance(counter, SpelledCounter)
+            # A start is at most some runs before the long one.
+            assert (counter._run_sums is None) == (n >= 1024) or 1000 < n < 1024, n
+            chunks = cutline.TextChunker(encoding, 64).chunk(text)
+            assert "".join(chunk.text for chunk in chunks) == text
+            assert all(encoding.count(one.text) == one.token_count <= 64 for one in chunks)
 
 
 @pytest.mark.parametrize("name", ["llama 2", "mistral", "gemma", "runs and a prefix"])

@@ -88,6 +88,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       counted_breaks  breaks + counts of slices        -> the best breaks within a budget
       word_breaks     the same, by words' intervals    -> cuts there
       spelled_breaks  the same, by those of a spelling -> cuts there
+      run_breaks      the same, by those of runs       -> cuts there
       outlined        text + its structure + interval  -> cuts at the best places within a budget
       markdown        text + events of its parser      -> its blocks
       json_elements   JSON                             -> its elements

@@ -181,14 +181,15 @@ class Pipeline:
         return encoder._encode_normalized_to_numpy(text)
 
     @cached_property
-    def _run_rules(self) -> "RunRules | None":
+    def run_rules(self) -> "RunRules | None":
+        """How texts are counted by their runs; None: they are not."""
         from cutline.pipeline.run_rules import run_rules
 
         return None if self._changes_all else run_rules(self.spec)
 
     def _count_runs(self, encoder: TextEncoder, text: str, *, at_start: bool) -> int:
         """Count the tokens of a text by its runs; -1: they are not known so."""
-        rules = self._run_rules
+        rules = self.run_rules
         if rules is None or self.ordinary_of_raw.may_find(text):
             return -1
         return encoder._count_runs(text, rules, at_start)

@@ -18,6 +18,7 @@ from cutline.kernels.base.pairs import next_pair
 from cutline.kernels.base.spelling import SpelledPlaces
 from cutline.kernels.breaks.breaks import CHARACTER
 from cutline.kernels.breaks.overlaps import Overlap
+from cutline.kernels.breaks.run_breaks import RunSums, cut_runs_at_breaks
 from cutline.kernels.breaks.spelled_breaks import FirstWords, cut_spelled_at_breaks
 from cutline.normalizing import Prepend, Replace, Spell, Step
 from cutline.pipeline.pipeline import Pipeline
@@ -29,6 +30,7 @@ __all__ = ["SpelledCounter", "is_spelled"]
 
 _ANY_CHARACTER = array("i", [CHARACTER])
 _ENDLESS = 1 << 60  # tokens
+_LEAST_BY_RUNS = 64  # tokens of a chunk: what is counted at its ends is little beside it
 
 
 def is_spelled(pipeline: Pipeline, encoding: TextEncoder, text: str) -> bool:
@@ -49,23 +51,45 @@ def is_spelled(pipeline: Pipeline, encoding: TextEncoder, text: str) -> bool:
 class SpelledCounter(SliceCounter):
     """Like `SliceCounter`, for a text of which `is_spelled` holds; takes the same arguments.
 
-    Cost: building is that of `count`, and of looking for safe split points, some 50 MB/s. A
+    Cost: what is asked first encodes the text once, some 50 MB/s; to cut all of it, by its runs. A
     count takes constant time; with leading blanks, it looks for the end of a word and encodes it.
     """
 
     def _build(self) -> None:
-        pipeline, text = self._pipeline, self._text
-        steps = pipeline.spec.normalizer
+        """See `SliceCounter`: the text is encoded when counts are asked for."""
+        steps = self._pipeline.spec.normalizer
         # A prefix that is inserted anyway; or one blank, but not before another.
         prefixes = (step.prefix for step in steps if isinstance(step, Prepend))
         self._prefix = "".join(reversed([*prefixes]))
-        self._takes_blank = pipeline.spec.prefix_space
-        self._changed, self._places = _spelled(text, steps)
-        self._inner = IntervalCounter._of_normalized(self._encoding, self._changed)
+        self._takes_blank = self._pipeline.spec.prefix_space
         # Whether something comes before a slice.
         self._leads = bool(self._prefix or self._takes_blank)
         # A place, and the first safe split point after it.
         self._last_edge = (0, 0)
+
+    @cached_property
+    def _spelling(self) -> tuple[str, SpelledPlaces | None]:
+        return _spelled(self._text, self._pipeline.spec.normalizer)
+
+    @property
+    def _changed(self) -> str:
+        return self._spelling[0]
+
+    @property
+    def _places(self) -> SpelledPlaces | None:
+        return self._spelling[1]
+
+    @cached_property
+    def _inner(self) -> IntervalCounter:
+        """What counts any slice of the changed text."""
+        return IntervalCounter._of_normalized(self._encoding, self._changed)
+
+    @cached_property
+    def _run_sums(self) -> RunSums | None:
+        """What counts slices by their runs; None: the text is not counted so."""
+        rules = self._pipeline.run_rules
+        sums = None if rules is None else RunSums(self._encoding, self._text, rules)
+        return sums if sums is not None and sums.are_known else None
 
     @property
     def nbytes(self) -> int:
@@ -95,7 +119,14 @@ class SpelledCounter(SliceCounter):
         overlap: Overlap | None,
         renew: LimitsFrom | None,
     ) -> tuple[memoryview, int]:
-        """Cut at the last breaks that fit; see `kernels/breaks/spelled_breaks`."""
+        """Cut at the last breaks that fit; see `kernels/breaks/spelled_breaks`.
+
+        Few slices are asked for, if chunks are long and share nothing: then by runs.
+        """
+        if overlap is None and n >= _LEAST_BY_RUNS and "_inner" not in vars(self):
+            sums = self._run_sums
+            if sums is not None:
+                return cut_runs_at_breaks(sums, floor, until, n, min_fill, kinds, renew)
         return cut_spelled_at_breaks(
             self._inner, self._text, self._places, self._first_words, start, floor, until, n,
             min_fill, kinds, overlap, renew,

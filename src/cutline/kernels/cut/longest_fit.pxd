@@ -77,6 +77,10 @@ cdef inline const Boundary* last_boundary(const Search* search) noexcept nogil:
     return &search.boundaries[search.n_boundaries - 1]
 
 
+cdef void begin_search(
+    Search* search, const Bpe* bpe, Source source, EncoderState* state, bint has_gaps
+) noexcept nogil
+cdef void free_search(Search* search) noexcept nogil
 cdef bint begin_boundaries(Search* search, Py_ssize_t start) noexcept nogil
 cdef bint reserve_boundaries(Search* search, Py_ssize_t more) noexcept nogil
 cdef bint push_boundaries(

@@ -10,16 +10,40 @@ another, and those over budget need not be followed.
 Guarded by tests/test_split.py.
 """
 
+from libc.stdlib cimport free
+
 from cutline.kernels.base.common cimport (
-    MERGE_LIMIT, NO_MEMORY, NONE, NOT_FOUND, char_bytes, grow, uint32_t,
+    MERGE_LIMIT, NO_MEMORY, NONE, NOT_FOUND, char_bytes, grow, memset, uint32_t,
 )
 from cutline.kernels.bpe.bpe cimport find_token, has_closed_boundaries, next_closed_boundary
-from cutline.kernels.bpe.prefixes cimport count_prefixes, prefix_tokens, token_upper_bound
+from cutline.kernels.bpe.prefixes cimport (
+    count_prefixes, free_prefixes, prefix_tokens, token_upper_bound,
+)
 from cutline.kernels.encode.batches cimport LEAST_STREAMED, Batch, count_batch, fill_batch
 from cutline.kernels.scan.scan cimport Scanner, accepted_end, accepts_end, next_class, scan_piece, step
 
 cdef enum:
     DIRECT_BYTES = 48       # windows up to this are tried cut by cut
+
+
+cdef void begin_search(
+    Search* search, const Bpe* bpe, Source source, EncoderState* state, bint has_gaps
+) noexcept nogil:
+    """Set all of a search but its text."""
+    memset(search, 0, sizeof(Search))
+    search.bpe = bpe
+    search.source = source
+    search.state = state
+    search.has_gaps = has_gaps
+    search.probed_end = NOT_FOUND
+    search.prefixes.start = NOT_FOUND
+
+
+cdef void free_search(Search* search) noexcept nogil:
+    free(search.boundaries)
+    free(search.tasks)
+    free(search.furthest)
+    free_prefixes(&search.prefixes)
 
 
 cdef Cut longest_fitting_prefix(

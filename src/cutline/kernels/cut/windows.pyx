@@ -15,7 +15,9 @@ from cutline.kernels.base.common cimport (
 from cutline.kernels.base.signals cimport Watch, is_interrupted, raise_pending
 from cutline.kernels.bpe.prefixes cimport free_prefixes
 from cutline.kernels.base.chunks cimport OwnedRows, Rows, add_row, chunks_of_texts
-from cutline.kernels.cut.longest_fit cimport Cut, Search, longest_fitting_prefix
+from cutline.kernels.cut.longest_fit cimport (
+    Cut, Search, begin_search, free_search, longest_fitting_prefix,
+)
 from cutline.kernels.cut.overlap cimport (
     Overlap, begin_overlaps, farthest_overlap, forget_text, free_overlaps,
 )
@@ -54,23 +56,19 @@ cdef class Cutter:
         self.encoder = encoder
         self.owner = owner
         self.owned = encoder.take_state()
+        self.whole.source = encoder.source()
+        begin_search(
+            &self.search, &encoder.tables.bpe, self.whole.source, &self.owned.state,
+            encoder.scan_tables.has_gaps,
+        )
         self.search.text = utf8_data(owner, &n)
         self.search.n = n
         self.watch.is_on = True
-        self.search.bpe = &encoder.tables.bpe
-        self.search.source = self.whole.source = encoder.source()
-        self.search.has_gaps = encoder.scan_tables.has_gaps
-        self.search.state = &self.owned.state
-        self.search.probed_end = NOT_FOUND
-        self.search.prefixes.start = NOT_FOUND
         begin_overlaps(&self.overlap)
 
     def __dealloc__(self):
-        free(self.search.boundaries)
+        free_search(&self.search)
         free_whole_text(&self.whole)
-        free(self.search.tasks)
-        free(self.search.furthest)
-        free_prefixes(&self.search.prefixes)
         free_overlaps(&self.overlap)
 
     def close(self):

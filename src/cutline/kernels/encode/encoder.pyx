@@ -519,14 +519,15 @@ cdef class Encoder:
             owned.reserve_runs()
         if characters.n < NOGIL_BYTES:
             total = count_by_runs(
-                &self.tables.bpe, &source, &owned.state, &separators, &rules.spelling, &characters
+                &self.tables.bpe, &source, &owned.state, &separators, &rules.spelling, &characters,
+                NULL,
             )
         else:
             owned.state.lookups.watch.is_on = True
             with nogil:
                 total = count_by_runs(
                     &self.tables.bpe, &source, &owned.state, &separators, &rules.spelling,
-                    &characters,
+                    &characters, NULL,
                 )
                 forget_long_utf8(&owned.state)
         if total == INTERRUPTED:

@@ -4,11 +4,25 @@ from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.encode.batches cimport EncoderState, Source
 from cutline.kernels.encode.runs cimport Separators
 
+cdef enum:
+    CHARACTER_BYTES = 12        # of one that is spelled by stand-ins
+
 # How the characters of a run are written before it is split.
 cdef struct Spelling:
     const uint8_t* kept         # a bit for each code point that stays as it is
     uint32_t stand_in           # for the byte 128 of others; those for more follow
     uint32_t blank              # that is written as a blank, too
+
+# Where a run starts, after the blanks of no other: what is before and after is counted apart.
+cdef struct RunStart:
+    Py_ssize_t at               # the first of its leading blanks
+    Py_ssize_t tokens           # before it
+
+# Some of those of a text, at least `gap` characters apart, the first one at its start.
+cdef struct RunStarts:
+    RunStart* items
+    Py_ssize_t count, slots, gap
+    Py_ssize_t last             # where the last one is; in: -gap
 
 
 cdef class RunRules:
@@ -19,5 +33,11 @@ cdef class RunRules:
 
 cdef Py_ssize_t count_by_runs(
     const Bpe* bpe, Source* source, EncoderState* state, const Separators* separators,
-    const Spelling* spelling, const Characters* text
+    const Spelling* spelling, const Characters* text, RunStarts* starts
+) noexcept nogil
+cdef Py_ssize_t prefix_of(
+    const Characters* text, int prefix, const Spelling* spelling
+) noexcept nogil
+cdef Py_ssize_t spell_part(
+    const Spelling* spelling, const Characters* text, Py_ssize_t start, Py_ssize_t end, uint8_t* out
 ) noexcept nogil

@@ -9,10 +9,11 @@ Guarded by tests/pipeline/test_run_counts.py.
 """
 
 from cython cimport auto_pickle
+from libc.stdint cimport int32_t
 
 from cutline.kernels.base.characters cimport Unit, char_at, write_utf8
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, NO_LIMIT, NO_MEMORY, UNKNOWN, grow, memcpy, memset, uint16_t,
+    INTERRUPTED, NO_LIMIT, NO_MEMORY, UNKNOWN, grow, memcpy, memset, uint16_t, unlikely,
 )
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.encode.batches cimport Batch, count_batch, fill_batch, use_lanes
@@ -21,8 +22,9 @@ from cutline.kernels.encode.runs cimport (
 )
 
 cdef enum:
-    CHARACTER_BYTES = 12        # of one that is spelled by stand-ins
-    NOT_KEPT = -1               # instead of the number of a run: it has none whose count is kept
+    NO_RUN = -1                 # instead of the number of a run: the end of the text
+    RUNS_A_START = 2            # or more
+    FAR = 1024                  # characters from one start to the next one at most
 
 # Runs that were not found, one after another in state.utf8.
 cdef struct Missed:
@@ -58,15 +60,17 @@ cdef class RunRules:
 
 cdef Py_ssize_t count_by_runs(
     const Bpe* bpe, Source* source, EncoderState* state, const Separators* separators,
-    const Spelling* spelling, const Characters* text
+    const Spelling* spelling, const Characters* text,
+    RunStarts* starts           # out: some of the places where runs start; or NULL
 ) noexcept nogil:
-    """Count the tokens of a text. UNKNOWN: it has surrogates; or NO_MEMORY or INTERRUPTED.
+    """Count the tokens of a text. NO_MEMORY, INTERRUPTED, or UNKNOWN: it has surrogates, or starts
+    would be too far apart.
 
     There is room for the runs of a text of LEAST_WITH_TAIL characters or more.
     """
     cdef Runs* runs = state.runs
     cdef Missed missed
-    cdef Py_ssize_t at = 0, begun, total = 0, added
+    cdef Py_ssize_t at = 0, begun, total = 0, added, status
     if text.n == 0:
         return 0
     while text.n >= LEAST_WITH_TAIL:
@@ -75,24 +79,53 @@ cdef Py_ssize_t count_by_runs(
         if runs.count == 0:
             break
         at = runs.edges[2 * runs.count - 1]
-        if runs.are_known:
-            total += runs.total
-        else:
+        added = runs.total
+        if not runs.are_known:
             added = count_others(
                 bpe, source, state, separators.prefix, spelling, &missed, text, begun
             )
             if added < 0:
                 return added
-            total += added
+        if starts != NULL:
+            status = add_starts(starts, runs, begun, total)
+            if status < 0:
+                return status
+        total += added
         if is_interrupted(&state.lookups.watch, at - begun):
             return INTERRUPTED
     # What comes after the last run that was found.
     missed.count = missed.n_bytes = 0
     added = prefix_of(text, separators.prefix, spelling) if at == 0 else 0
-    added = write_part(state, spelling, &missed, text, added, at, text.n, NOT_KEPT)
+    added = write_part(state, spelling, &missed, text, added, at, text.n, NO_RUN)
     if added == 0:
         added = count_missed(bpe, source, state, &missed)
+    if starts != NULL and text.n - starts.last > FAR:
+        return UNKNOWN
     return total + added if added >= 0 else added
+
+
+cdef Py_ssize_t add_starts(
+    RunStarts* starts, const Runs* runs, Py_ssize_t at, Py_ssize_t total
+) noexcept nogil:
+    """Add some of the places where runs start, the first of which is `at`. NO_MEMORY or UNKNOWN."""
+    cdef Py_ssize_t run = 0, last
+    while run < runs.count:
+        if at - starts.last >= starts.gap:
+            if not grow(
+                <void**> &starts.items, &starts.slots, starts.count + 1, sizeof(RunStart)
+            ):
+                return NO_MEMORY
+            starts.items[starts.count].at = starts.last = at
+            starts.items[starts.count].tokens = total
+            starts.count += 1
+        last = min(run + RUNS_A_START, runs.count)
+        while run < last:
+            total += runs.counts[run]
+            run += 1
+        at = runs.edges[2 * last - 1]
+        if unlikely(at - starts.last > FAR):
+            return UNKNOWN
+    return 0
 
 
 cdef Py_ssize_t count_others(
@@ -100,7 +133,7 @@ cdef Py_ssize_t count_others(
     Missed* missed, const Characters* text, Py_ssize_t begun
 ) noexcept nogil:
     """Count the tokens of runs of which some are not known. Or a status; see count_by_runs."""
-    cdef const Runs* runs = state.runs
+    cdef Runs* runs = state.runs
     cdef Py_ssize_t run, total = 0, added
     missed.count = missed.n_bytes = 0
     for run in range(runs.count):
@@ -114,7 +147,7 @@ cdef Py_ssize_t count_others(
     return total + added if added >= 0 else added
 
 
-cdef inline Py_ssize_t prefix_of(
+cdef Py_ssize_t prefix_of(
     const Characters* text, int prefix, const Spelling* spelling
 ) noexcept nogil:
     """The blanks that are put before a text, which is not empty."""
@@ -134,7 +167,7 @@ cdef inline Py_ssize_t write_run(
     if lead == TOO_MANY_BLANKS:
         begun = runs.edges[2 * run - 1] if run > 0 else begun
         lead = prefix_of(text, prefix, spelling) if begun == 0 else 0
-        return write_part(state, spelling, missed, text, lead, begun, end, NOT_KEPT)
+        return write_part(state, spelling, missed, text, lead, begun, end, run)
     return write_part(state, spelling, missed, text, lead, runs.edges[2 * run], end, run)
 
 
@@ -149,23 +182,12 @@ cdef inline Py_ssize_t write_part(
     Py_ssize_t blanks, Py_ssize_t start, Py_ssize_t end, Py_ssize_t run
 ) noexcept nogil:
     """Write some blanks and text[start:end], spelled. Returns 0, NO_MEMORY or UNKNOWN."""
-    cdef Py_ssize_t n = end - start, room = n * (1 if text.is_ascii else CHARACTER_BYTES)
-    cdef uint8_t* out
-    if not grow(
-        <void**> &state.utf8, &state.utf8_bytes, missed.n_bytes + blanks + room, 1
-    ):
+    cdef Py_ssize_t n = (end - start) * (1 if text.is_ascii else CHARACTER_BYTES)
+    if not grow(<void**> &state.utf8, &state.utf8_bytes, missed.n_bytes + blanks + n, 1):
         return NO_MEMORY
     memset(state.utf8 + missed.n_bytes, c" ", blanks)
     missed.n_bytes += blanks
-    out = state.utf8 + missed.n_bytes
-    if text.is_ascii:
-        memcpy(out, <const uint8_t*> text.data + start, n)
-    elif text.kind == 1:
-        n = spell(spelling, <const uint8_t*> text.data + start, n, out)
-    elif text.kind == 2:
-        n = spell(spelling, <const uint16_t*> text.data + start, n, out)
-    else:
-        n = spell(spelling, <const uint32_t*> text.data + start, n, out)
+    n = spell_part(spelling, text, start, end, state.utf8 + missed.n_bytes)
     if n < 0:
         return UNKNOWN
     missed.n_bytes += n
@@ -173,13 +195,27 @@ cdef inline Py_ssize_t write_part(
     return 0
 
 
-cdef inline Py_ssize_t spell(
-    const Spelling* spelling, const Unit* text, Py_ssize_t n, uint8_t* out
+cdef Py_ssize_t spell_part(
+    const Spelling* spelling, const Characters* text, Py_ssize_t start, Py_ssize_t end, uint8_t* out
 ) noexcept nogil:
-    """Write n characters as UTF-8, by stand-ins those that are not kept.
+    """Write text[start:end] as UTF-8, spelled: at most CHARACTER_BYTES for each character.
 
     Returns how many bytes these are; UNKNOWN: there is a surrogate.
     """
+    if text.is_ascii:
+        memcpy(out, <const uint8_t*> text.data + start, end - start)
+        return end - start
+    if text.kind == 1:
+        return spell(spelling, <const uint8_t*> text.data + start, end - start, out)
+    if text.kind == 2:
+        return spell(spelling, <const uint16_t*> text.data + start, end - start, out)
+    return spell(spelling, <const uint32_t*> text.data + start, end - start, out)
+
+
+cdef inline Py_ssize_t spell(
+    const Spelling* spelling, const Unit* text, Py_ssize_t n, uint8_t* out
+) noexcept nogil:
+    """Write n characters as UTF-8, by stand-ins those that are not kept; see spell_part."""
     cdef Py_ssize_t at, written = 0, width, byte
     cdef uint32_t point
     cdef uint8_t utf8[4]
@@ -205,9 +241,10 @@ cdef inline Py_ssize_t spell(
 cdef Py_ssize_t count_missed(
     const Bpe* bpe, Source* source, EncoderState* state, const Missed* missed
 ) noexcept nogil:
-    """Count the tokens of what was written, and keep those of runs. NO_MEMORY or INTERRUPTED."""
+    """Count the tokens of what was written, and those of each run. NO_MEMORY or INTERRUPTED."""
     cdef Batch batch
     cdef Py_ssize_t at = 0, done, added, piece, part = 0, before = 0, told = 0
+    cdef Py_ssize_t run
     use_lanes(source, state, missed.n_bytes, tells_lookahead=False)
     while at < missed.n_bytes:
         done = at
@@ -221,8 +258,11 @@ cdef Py_ssize_t count_missed(
             if batch.ends[piece] != missed.ends[part]:
                 continue
             told = before + batch.totals[piece] - told
-            if missed.runs[part] >= 0 and state.stores:
-                keep_count(state.runs, missed.runs[part], &state.run_store, <uint32_t> told)
+            run = missed.runs[part]
+            if run != NO_RUN:
+                state.runs.counts[run] = <int32_t> told
+                if state.stores and state.runs.leads[run] != TOO_MANY_BLANKS:
+                    keep_count(state.runs, run, &state.run_store, <uint32_t> told)
             told = before + batch.totals[piece]
             part += 1
         before += added

@@ -107,11 +107,12 @@ def _neighbours(
     pairs[texts.char_offsets[1:-1] - 1] = _BLANKS * _N_CLASSES  # in two texts
     found = np.zeros(_N_CLASSES**2, dtype=np.bool_)
     found[pairs] = True
-    found = found.reshape(_N_CLASSES, _N_CLASSES)[:_BLANKS, :_BLANKS]
-    joined = {(first, second) for first, second in np.argwhere(found).tolist()}
+    table = found.reshape(_N_CLASSES, _N_CLASSES)
+    joined = {(first, second) for first, second in np.argwhere(table[:_BLANKS, :_BLANKS]).tolist()}
+    if not table[:_BLANKS, _BLANKS].any():
+        return joined, []
     before = np.flatnonzero((pairs % _N_CLASSES == _BLANKS) & (classes[:-1] != _BLANKS))
-    openers = np.unique(points[before]).tolist()
-    return joined, openers
+    return joined, np.unique(points[before]).tolist()
 
 
 def _groups(joined: set[tuple[int, int]], opening: set[int]) -> list[set[int]]:

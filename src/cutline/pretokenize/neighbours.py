@@ -38,13 +38,13 @@ class Neighbours:
 
     def __init__(self, pattern: str, splittings: Sequence[Splitting] = ()) -> None:
         self.n_classes = 1
-        self._class_of: NDArray[np.uint16] = np.zeros(CODE_POINTS, dtype=np.uint16)
+        self._class_of: NDArray[np.unsignedinteger] = np.zeros(CODE_POINTS, dtype=np.uint8)
         self.apart: _Matrix = np.zeros((1, 1), dtype=bool)
         self.in_pieces: _Matrix = np.ones(1, dtype=bool)
         if not splittings:
             tables = Tables(pattern)
             self.n_classes = tables.end
-            self._class_of = tables.classes.astype(np.uint16)
+            self._class_of = tables.classes
             self.apart = _never_joined(tables)
             self.in_pieces = tables.begins_match().astype(bool)
             return
@@ -88,7 +88,8 @@ class Neighbours:
 
     def tables_of(self, pairs: _Matrix) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
         """Return the class of each code point, and which pairs are such, for kernels."""
-        return self._class_of, np.ascontiguousarray(pairs).view(np.uint8)
+        class_of = self._class_of = self._class_of.astype(np.uint16, copy=False)
+        return class_of, np.ascontiguousarray(pairs).view(np.uint8)
 
     def is_alone(self, number: int) -> bool:
         """Return whether a class has but one character."""

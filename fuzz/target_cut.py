@@ -4,12 +4,17 @@ Input: subject, budget and whether a long text is cut, start or overlap (a byte 
 as UTF-8.
 """
 
+from array import array
+
+from cutline.counting.few_slices import few_slices
 from cutline.errors import BudgetError
+from cutline.kernels.breaks.breaks import CHARACTER
 from fuzz.subjects import Subject, reference_count, subject
 from tests.oracles import greedy_spans, longest_fit
 
 MAX_CHARACTERS = 48
 WHOLE_TEXT = 1_500  # characters: six lanes scan it
+ANY_CHARACTER = array("i", [CHARACTER])
 MAX_CUTS = 30  # of those, since each encodes all of the text
 
 
@@ -62,3 +67,18 @@ def check_whole_text(chosen: Subject, text: str, n: int, overlap: int) -> None:
     counts = chosen.ours.count_batch([chunk.text for chunk in chunks], num_threads=1)
     assert counts.tolist() == [chunk.token_count for chunk in chunks]
     assert chunks[-1].end_index == len(text)
+    check_few_slices(chosen, text, n)
+
+
+def check_few_slices(chosen: Subject, text: str, n: int) -> None:
+    """Few slices of the text are counted and cut like any of them."""
+    few = few_slices(chosen.ours, text)
+    if few is None:
+        return
+    rows, _ = few.cut_at_breaks(0, 0, len(text), n, 0.0, ANY_CHARACTER, None, None)
+    counter = chosen.ours.intervals(text)
+    for start, end, tokens in zip(rows[::4], rows[1::4], rows[2::4], strict=True):
+        assert counter.split_at(start, n) == end
+        assert counter.count(start, end) == tokens
+    for start in range(0, len(text), len(text) // MAX_CUTS + 1):
+        assert few.count(start // 2, start) == counter.count(start // 2, start)

@@ -1,6 +1,8 @@
 """Chunks by models over characters, by a kernel, compared with those found by counting slices."""
 
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,7 @@ import pytest
 import cutline
 from cutline.chunking.chunk_finder import ChunkFinder
 from cutline.chunking.chunk_stream import ChunkStream
-from cutline.pipeline import spelled
+from cutline.counting import few_slices
 from cutline.pipeline.spelled import SpelledCounter
 from tests.conftest import short_or_long
 from tests.pipeline.characters import BLANK, CONFIGURATIONS, make_document
@@ -55,7 +57,7 @@ def test_chunks_are_those_found_by_counting(name: str, n_texts: int, tmp_path: P
 def test_chunks_by_runs_are_those_found_by_counting(
     name: str, n_texts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spelled, "_LEAST_BY_RUNS", 1)
+    monkeypatch.setattr(few_slices, "LEAST_TOKENS", 1)
     rng, encoding = random.Random(name), loaded(name, tmp_path)
     n_by_runs = n_quick = 0
     for _ in range(n_texts):
@@ -91,3 +93,18 @@ def test_long_words_are_left_to_another_search(name: str, tmp_path: Path) -> Non
         finder._plain = None
         slow = outcome(ChunkStream(chunker._rules).chunks, finder, 0, len(text), final=True)
         assert outcome(chunker.chunk, text) == slow
+
+
+def test_splitting_needs_no_chunker(tmp_path: Path) -> None:
+    """In a process that has imported none, whose tables of breaks are not there."""
+    loaded("llama 2", tmp_path)
+    program = (
+        "import sys, cutline; encoding = cutline.load(sys.argv[1])\n"
+        "text = 'The theme of them. ' * 90 + 'a' * 2_000\n"
+        "for size, overlap in ((5, 0), (100, 0), (100, 9)):\n"
+        "    chunks = encoding.split(text, size, overlap)\n"
+        "    assert all(encoding.count(one.text) == one.token_count <= size for one in chunks)\n"
+        "    assert chunks[-1].end_index == len(text)\n"
+        "assert 'cutline.chunking' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program, tmp_path / "tokenizer.json"], check=True)

@@ -9,13 +9,15 @@ from cutline.chunking.chunk_run import ChunkRun, each_chunk
 from cutline.chunking.decided import decided_until, least_window
 from cutline.chunking.levels import LOOK_AHEAD
 from cutline.chunking.line_numbers import LineNumbers
+from cutline.chunking.plain_finder import asks_few
 from cutline.chunking.rules import Rules
 from cutline.chunking.stretch import END
 from cutline.chunks import Chunk
+from cutline.counting.few_slices import few_slices
 from cutline.errors import SurrogateError
 
 if TYPE_CHECKING:
-    from cutline.protocols import TokenCounter
+    from cutline.protocols import SliceCounter, TokenCounter
 
 __all__ = ["ChunkStream", "chunk_parts", "window_finder"]
 
@@ -186,14 +188,19 @@ def _ahead(encoding: "TokenCounter", rules: Rules) -> int | None:
     return max(known) + LOOK_AHEAD if len(known) == len(bounds) else None
 
 
+def _counter_for(text: str, encoding: "TokenCounter", rules: Rules) -> "SliceCounter":
+    """Make what counts the slices of a text that is cut once."""
+    few = few_slices(encoding, text) if asks_few(rules) else None
+    return encoding.intervals(text) if few is None else few
+
+
 def window_finder(
     text: str, encoding: "TokenCounter", rules: Rules, base: int, end_name: str = END
 ) -> ChunkFinder:
-    """Make the finder of a window that begins at `base`; errors name offsets in the whole text."""
+    """Make what cuts a window once; it begins at `base`: errors name offsets in the whole text."""
     try:
-        return ChunkFinder(
-            text, encoding.intervals(text), rules, offset=base, encoding=encoding, end_name=end_name
-        )
+        counter = _counter_for(text, encoding, rules)
+        return ChunkFinder(text, counter, rules, offset=base, encoding=encoding, end_name=end_name)
     except SurrogateError:
         utf8_of(text, base)
         raise

@@ -367,7 +367,7 @@ class Chunker:
         """
         if rules.never_across is not None:
             return chain.from_iterable(self._cut_apart(text, rules, rules.never_across, whole))
-        finder = self._finder(text, rules) if whole is None else whole
+        finder = self._finder_once(text, rules) if whole is None else whole
         return ChunkStream(rules).chunks(finder, 0, len(text), final=True)
 
     def _cut_apart(
@@ -383,8 +383,12 @@ class Chunker:
         cut, places = cuts_stretches(self._encoding, rules), barriers.places(text, PLAIN)
         return cut_at_places(text, places, barriers.name, finder_of, rules, cut)
 
+    def _finder_once(self, text: str, rules: Rules) -> ChunkFinder:
+        """Return what cuts a text once."""
+        return window_finder(text, self._encoding, rules, 0)
+
     def _finder(self, text: str, rules: Rules) -> ChunkFinder:
-        """Return what cuts a text by some rules with the levels of this chunker."""
+        """Return what cuts a text again and again, by some rules."""
         outline, counter = self._outline(text), self._encoding.intervals(text)
         return ChunkFinder(text, counter, rules, outline, encoding=self._encoding)
 
@@ -675,6 +679,9 @@ class _StructureChunker(TextChunker):
         """Yield the chunks of each stretch between barriers, by the structure of the whole text."""
         finder = self._finder(text, rules) if whole is None else whole
         return cut_each(barriers.stretches(text, finder.outline), finder.within, rules)
+
+    def _finder_once(self, text: str, rules: Rules) -> ChunkFinder:
+        return self._finder(text, rules)
 
     @property
     def isolated(self) -> bool:

@@ -27,6 +27,7 @@ from cutline.chunking.levels import (
 )
 from cutline.chunking.rules import ENDLESS, Rules
 from cutline.counting import IntervalCounter
+from cutline.counting.few_slices import LEAST_TOKENS
 from cutline.kernels.breaks.best_break import cut_at_breaks
 from cutline.kernels.breaks.outlined import cut_at_places
 from cutline.kernels.breaks.overlaps import Overlap
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from cutline.chunking.sending import Sending
     from cutline.counting.units import UnitSlices
 
-__all__ = ["CutsAtBreaks", "Elsewhere", "PlainFinder", "is_known", "overlap_of"]
+__all__ = ["CutsAtBreaks", "Elsewhere", "PlainFinder", "asks_few", "is_known", "overlap_of"]
 
 Elsewhere = Callable[[int, int], tuple[int, int, str]]
 """From a chunk's start and the end of the longest fitting prefix to best end, tokens, level."""
@@ -65,6 +66,16 @@ class CutsAtBreaks(Protocol):
         /,
     ) -> tuple[memoryview, int]:
         """See `kernels.breaks.best_break.cut_at_breaks`."""
+
+
+def asks_few(rules: Rules) -> bool:
+    """Return whether few slices are counted: none for an overlap, a limit or another level."""
+    return (
+        rules.is_plain
+        and rules.chunk_size >= LEAST_TOKENS
+        and not (rules.chunk_overlap or rules.stable or rules.also_fits or rules.never_across)
+        and all(map(is_known, rules.levels))
+    )
 
 
 def is_known(level: Level) -> bool:

@@ -13,12 +13,13 @@ from operator import index
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cutline.counting import IntervalCounter, cutting
+from cutline.counting import IntervalCounter, cutting, few_slices
 from cutline.kernels.base.pairs import next_pair
 from cutline.kernels.base.spelling import SpelledPlaces
 from cutline.kernels.breaks.breaks import CHARACTER
+from cutline.kernels.breaks.few_breaks import cut_few_at_breaks
 from cutline.kernels.breaks.overlaps import Overlap
-from cutline.kernels.breaks.run_breaks import RunSums, cut_runs_at_breaks
+from cutline.kernels.breaks.run_breaks import RunSums
 from cutline.kernels.breaks.spelled_breaks import FirstWords, cut_spelled_at_breaks
 from cutline.normalizing import Prepend, Replace, Spell, Step
 from cutline.pipeline.pipeline import Pipeline
@@ -30,7 +31,6 @@ __all__ = ["SpelledCounter", "is_spelled"]
 
 _ANY_CHARACTER = array("i", [CHARACTER])
 _ENDLESS = 1 << 60  # tokens
-_LEAST_BY_RUNS = 64  # tokens of a chunk: what is counted at its ends is little beside it
 
 
 def is_spelled(pipeline: Pipeline, encoding: TextEncoder, text: str) -> bool:
@@ -123,10 +123,10 @@ class SpelledCounter(SliceCounter):
 
         Few slices are asked for, if chunks are long and share nothing: then by runs.
         """
-        if overlap is None and n >= _LEAST_BY_RUNS and "_inner" not in vars(self):
+        if overlap is None and n >= few_slices.LEAST_TOKENS and "_inner" not in vars(self):
             sums = self._run_sums
             if sums is not None:
-                return cut_runs_at_breaks(sums, floor, until, n, min_fill, kinds, renew)
+                return cut_few_at_breaks(sums, floor, until, n, min_fill, kinds, renew)
         return cut_spelled_at_breaks(
             self._inner, self._text, self._places, self._first_words, start, floor, until, n,
             min_fill, kinds, overlap, renew,

@@ -20,7 +20,7 @@ cdef int need_kind(int kind) except -1:
     """Have what finding breaks of a kind takes, before any is asked for."""
     if not PARAGRAPH <= kind & ~LINES <= CHARACTER or kind & LINES == LINES:
         raise ValueError(f"there is no kind {kind} of breaks")
-    return need_tables()
+    return 0 if kind & ~LINES == CHARACTER else need_tables()
 
 
 cdef Py_ssize_t last_break(

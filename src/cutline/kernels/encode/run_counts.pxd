@@ -2,6 +2,7 @@ from cutline.kernels.base.characters cimport Characters
 from cutline.kernels.base.common cimport uint8_t, uint32_t
 from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.encode.batches cimport EncoderState, Source
+from cutline.kernels.encode.few_starts cimport FewStarts
 from cutline.kernels.encode.runs cimport Separators
 
 cdef enum:
@@ -13,17 +14,6 @@ cdef struct Spelling:
     uint32_t stand_in           # for the byte 128 of others; those for more follow
     uint32_t blank              # that is written as a blank, too
 
-# Where a run starts, after the blanks of no other: what is before and after is counted apart.
-cdef struct RunStart:
-    Py_ssize_t at               # the first of its leading blanks
-    Py_ssize_t tokens           # before it
-
-# Some of those of a text, at least `gap` characters apart, the first one at its start.
-cdef struct RunStarts:
-    RunStart* items
-    Py_ssize_t count, slots, gap
-    Py_ssize_t last             # where the last one is; in: -gap
-
 
 cdef class RunRules:
     cdef Separators separators
@@ -33,7 +23,7 @@ cdef class RunRules:
 
 cdef Py_ssize_t count_by_runs(
     const Bpe* bpe, Source* source, EncoderState* state, const Separators* separators,
-    const Spelling* spelling, const Characters* text, RunStarts* starts
+    const Spelling* spelling, const Characters* text, FewStarts* starts
 ) noexcept nogil
 cdef Py_ssize_t prefix_of(
     const Characters* text, int prefix, const Spelling* spelling

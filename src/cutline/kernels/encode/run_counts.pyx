@@ -17,6 +17,7 @@ from cutline.kernels.base.common cimport (
 )
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.encode.batches cimport Batch, count_batch, fill_batch, use_lanes
+from cutline.kernels.encode.few_starts cimport FAR, add_few_start
 from cutline.kernels.encode.runs cimport (
     A_BLANK, LEAST_WITH_TAIL, NO_PREFIX, RUNS, TOO_MANY_BLANKS, Runs, find_runs, keep_count,
 )
@@ -24,7 +25,6 @@ from cutline.kernels.encode.runs cimport (
 cdef enum:
     NO_RUN = -1                 # instead of the number of a run: the end of the text
     RUNS_A_START = 2            # or more
-    FAR = 1024                  # characters from one start to the next one at most
 
 # Runs that were not found, one after another in state.utf8.
 cdef struct Missed:
@@ -61,7 +61,7 @@ cdef class RunRules:
 cdef Py_ssize_t count_by_runs(
     const Bpe* bpe, Source* source, EncoderState* state, const Separators* separators,
     const Spelling* spelling, const Characters* text,
-    RunStarts* starts           # out: some of the places where runs start; or NULL
+    FewStarts* starts           # out: some of the places where runs start; or NULL
 ) noexcept nogil:
     """Count the tokens of a text. NO_MEMORY, INTERRUPTED, or UNKNOWN: it has surrogates, or starts
     would be too far apart.
@@ -105,19 +105,14 @@ cdef Py_ssize_t count_by_runs(
 
 
 cdef Py_ssize_t add_starts(
-    RunStarts* starts, const Runs* runs, Py_ssize_t at, Py_ssize_t total
+    FewStarts* starts, const Runs* runs, Py_ssize_t at, Py_ssize_t total
 ) noexcept nogil:
     """Add some of the places where runs start, the first of which is `at`. NO_MEMORY or UNKNOWN."""
     cdef Py_ssize_t run = 0, last
     while run < runs.count:
         if at - starts.last >= starts.gap:
-            if not grow(
-                <void**> &starts.items, &starts.slots, starts.count + 1, sizeof(RunStart)
-            ):
+            if add_few_start(starts, at, total) < 0:
                 return NO_MEMORY
-            starts.items[starts.count].at = starts.last = at
-            starts.items[starts.count].tokens = total
-            starts.count += 1
         last = min(run + RUNS_A_START, runs.count)
         while run < last:
             total += runs.counts[run]

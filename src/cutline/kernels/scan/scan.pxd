@@ -19,6 +19,7 @@ cdef struct Scanner:
     const uint8_t* lane_ends        # by state: what the end of a text decides, as an entry does
     const uint8_t* in_pieces        # by class: whether such a character is in a piece of any text;
                                     # NULL: all are
+    const uint8_t* apart            # [class][class]: where two such meet, a piece ends; or NULL
 
 # What a step of the stream says. docs/scanning.md: "The branchless scan".
 cdef enum:
@@ -34,7 +35,7 @@ cdef class ScanTables:
     cdef readonly tuple arrays
     cdef const uint16_t[:, :, ::1] stream_states
     cdef const uint8_t[:, :, ::1] stream_flags
-    cdef readonly object lane_table, lane_ends
+    cdef readonly object lane_table, lane_ends, apart
     cdef const uint8_t[::1] in_pieces
     cdef readonly bint has_gaps
 

@@ -34,6 +34,7 @@ cdef class ScanTables:
     ):
         cdef const uint32_t[::1] lane_entries
         cdef const uint8_t[::1] lane_ends
+        cdef const uint8_t[:, ::1] apart
         if ascii_class.shape[0] != 128 or block_index.shape[0] != 0x110000 >> 6:
             raise ValueError("class tables do not cover all code points")
         if in_pieces is not None and in_pieces.shape[0] != stride - 1:
@@ -48,6 +49,9 @@ cdef class ScanTables:
         self.scanner.transitions = &transitions[0]
         self.scanner.start_state = stride
         self.scanner.end_class = stride - 1
+        if 2 * transitions.shape[0] <= STREAM_ENTRIES:
+            self.apart = apart = apart_of(transitions, stride)
+            self.scanner.apart = &apart[0, 0]
         self.has_gaps = in_pieces is not None
         if self.has_gaps:
             self.scanner.in_pieces = &in_pieces[0]
@@ -90,6 +94,32 @@ cdef tuple stream_of(const uint32_t[::1] transitions, uint32_t stride):
             if entry == 0:
                 flag_entries[number, 0, column] = LATE
     return states, flags
+
+
+cdef object apart_of(const uint32_t[::1] transitions, uint32_t stride):
+    """Which pairs of classes are in no piece, one behind the other, and always split.
+
+    From each state after the first class, the second one must end the piece without being part of
+    it, and exactly as the end of the text would. Source: docs/tokenizers.md, "Safe split points".
+    """
+    cdef Py_ssize_t n = stride - 1, n_states = transitions.shape[0] // stride, number, second
+    cdef uint32_t first, dfa_state, entry, at_end
+    pairs = memoryview(bytearray(b"\1" * (n * n))).cast("B", (n, n))
+    cdef uint8_t[:, ::1] apart = pairs
+    for first in range(n):
+        reached = set()
+        for number in range(1, n_states):
+            reached.add(transitions[number * stride + first] >> 2)
+        reached.discard(0)
+        for dfa_state in reached:
+            at_end = transitions[dfa_state + n]
+            for second in range(n):
+                entry = transitions[dfa_state + second]
+                # Dead, and a piece could end before this character if it could at the end.
+                apart[first, second] &= (entry == 0 or entry == ACCEPTS_BEFORE) and (
+                    (entry == 0) == (at_end & ACCEPTS == 0)
+                )
+    return pairs
 
 
 def scan_pieces(ScanTables tables not None, bytes text not None):

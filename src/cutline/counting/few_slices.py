@@ -1,0 +1,78 @@
+"""Slices of a text of which few are counted, each of many tokens: after a pass as fast as `count`.
+
+Source: docs/counting.md, "Few slices".
+"""
+
+from array import array
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+from cutline.checks import utf8_of
+from cutline.counting.intervals import IntervalCounter
+from cutline.kernels.breaks.few_breaks import count_few, cut_few_at_breaks
+from cutline.kernels.breaks.overlaps import Overlap
+from cutline.kernels.breaks.piece_breaks import PieceSums
+from cutline.protocols import LimitsFrom
+from cutline.text_encoder import TextEncoder
+
+__all__ = ["LEAST_TOKENS", "FewSlices", "few_slices"]
+
+LEAST_TOKENS = 64
+"""Of a slice: what is counted at both its ends is little beside it."""
+
+
+def few_slices(encoding: object, text: str) -> "FewSlices | None":
+    """Return what counts few slices of a text, none of which shares text with another.
+
+    None: another counter is needed, because the encoding changes the text, or its pieces are long.
+
+    Raises:
+        SurrogateError: (a ValueError) the text has a surrogate.
+    """
+    if not isinstance(encoding, TextEncoder) or not encoding._has_automaton:
+        return None
+    if encoding._changes(text):
+        return None
+    sums = PieceSums(encoding, text, utf8_of(text))
+    return FewSlices(encoding, text, sums) if sums.are_known else None
+
+
+class FewSlices:
+    """Counts the slices of a text like `IntervalCounter`, which it makes for what is not its own.
+
+    Cost: a count encodes up to some hundred characters at both ends of the slice.
+    """
+
+    def __init__(self, encoding: TextEncoder, text: str, sums: PieceSums) -> None:
+        self._encoding, self._text, self._sums = encoding, text, sums
+
+    @cached_property
+    def _all(self) -> IntervalCounter:
+        return IntervalCounter._of_normalized(self._encoding, self._text)
+
+    def count(self, start: int, end: int) -> int:
+        """Count the tokens of a slice, whose offsets are right."""
+        return count_few(self._sums, start, end)
+
+    def count_many(self, spans: Sequence[tuple[int, int]]) -> Iterable[int]:
+        """Count the tokens of many slices."""
+        return self._all.count_many(spans)
+
+    def split_at(self, start: int, n: int) -> int:
+        """Find the greatest end whose slice has at most n tokens."""
+        return self._all.split_at(start, n)
+
+    def cut_at_breaks(
+        self,
+        start: int,
+        floor: int,
+        until: int,
+        n: int,
+        min_fill: float,
+        kinds: "array[int]",
+        overlap: Overlap | None,
+        renew: LimitsFrom | None,
+    ) -> tuple[memoryview, int]:
+        """Cut at the last breaks that fit; see `kernels/breaks/few_breaks`."""
+        assert overlap is None
+        return cut_few_at_breaks(self._sums, floor, until, n, min_fill, kinds, renew)

@@ -1,0 +1,24 @@
+from array import array
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+from cutline.kernels.encode.encoder import Encoder
+
+class FewSums:
+    @property
+    def are_known(self) -> bool: ...
+    def __new__(cls, encoder: Encoder, text: str, *args: Any) -> Self: ...
+
+def count_few(sums: FewSums, start: int, end: int) -> int: ...
+def cut_few_at_breaks(
+    sums: FewSums,
+    start: int,
+    until: int,
+    n: int,
+    min_fill: float,
+    kinds: array[int],
+    renew: Callable[[int], Sequence[tuple[int, int]] | None] | None = None,
+) -> tuple[memoryview, int]: ...
+
+class FewCut:
+    def __new__(cls, sums: FewSums) -> Self: ...

@@ -1,0 +1,7 @@
+from typing import Self
+
+from cutline.kernels.breaks.few_breaks import FewSums
+from cutline.kernels.encode.encoder import Encoder
+
+class PieceSums(FewSums):
+    def __new__(cls, encoder: Encoder, text: str, owner: str | bytes) -> Self: ...

@@ -159,10 +159,6 @@ class ChunkFinder:
         """The structure of the text."""
         return self._outline
 
-    def own_count(self, start: int, end: int) -> int:
-        """Count the tokens of a slice, in the first tokenizer and without a template."""
-        return self._own.count(start, end)
-
     def next_chunks(self, start: int, floor: int, until: int, index: int) -> ChunkRun | None:
         """Find the chunks that `next_cut` would find, up to the first that needs a search."""
         if self._plain is None:

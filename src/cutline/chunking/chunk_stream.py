@@ -168,9 +168,9 @@ def _chunk_windows(
         if least is None or n_gathered < max(window, least, 2 * n_kept):
             continue
         text = "".join(gathered)
-        finder = window_finder(text, encoding, rules, base)
-        until = decided_until(text, encoding, finder.own_count, rules.chunk_size, ahead)
+        until = decided_until(text, encoding, rules.chunk_size, ahead)
         if until > 0:
+            finder = window_finder(text, encoding, rules, base)
             yield from stream.runs(finder, base, base + until, final=False)
             text = text[stream.needed_from - base :]
             base = stream.needed_from

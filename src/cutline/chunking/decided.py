@@ -5,7 +5,7 @@ tokens than a chunk may have, a chunk that begins before the first ends before t
 """
 
 from bisect import bisect_left
-from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from cutline.chunking.levels import LOOK_AHEAD
@@ -28,7 +28,6 @@ def least_window(encoding: TokenCounter, ahead: int | None) -> int | None:
 def decided_until(
     text: str,
     encoding: TokenCounter,
-    count: Callable[[int, int], int],
     n: int,
     ahead: int | None,
 ) -> int:
@@ -37,7 +36,6 @@ def decided_until(
     Args:
         text: what there is of the text.
         encoding: counts tokens.
-        count: counts slices of the text.
         n: the most tokens of a chunk.
         ahead: how far the end of a chunk may depend on the text after its start; None: unbounded.
 
@@ -46,11 +44,11 @@ def decided_until(
     """
     longest = 0 if ahead is None else len(text) - ahead
     if isinstance(encoding, Encoding) and (ahead is None or len(text) < _ENOUGH * ahead):
-        return max(longest, _by_points(text, encoding, count, n))
+        return max(longest, _by_points(text, encoding, n))
     return longest
 
 
-def _by_points(text: str, encoding: Encoding, count: Callable[[int, int], int], n: int) -> int:
+def _by_points(text: str, encoding: Encoding, n: int) -> int:
     """Do it by safe split points near the end."""
     reach = encoding._safe_point_reach
     stop = len(text) - LOOK_AHEAD - reach
@@ -62,8 +60,13 @@ def _by_points(text: str, encoding: Encoding, count: Callable[[int, int], int], 
         points = [begin + at for at in found if reach <= at <= stop - begin]
         if points:
             end = points[-1]
-            place = bisect_left(points, True, key=lambda at: count(at, end) <= n)
+            place = bisect_left(points, True, key=partial(_fits, text, encoding, n, end))
             if place:
                 return points[place - 1] - reach
         width *= _ENOUGH
     return 0
+
+
+def _fits(text: str, encoding: Encoding, n: int, end: int, start: int) -> bool:
+    # Few slices are asked for: a counter of the whole text would cost more.
+    return encoding.count_till_limit(text[start:end], n) is not None

@@ -173,7 +173,9 @@ cdef class Prepending:
         owner = self.owner_of(text)
         utf8_data(owner, &n)
         most = self.encoder._max_normalized_bytes_of(max_tokens)
-        if most is not None and n + self.n_bytes > most:
+        with critical_section(self):
+            n += self.n_bytes
+        if most is not None and n > most:
             return False
         return self.extend(owner, False) <= max_tokens
 

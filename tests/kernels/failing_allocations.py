@@ -23,7 +23,12 @@ void *malloc(size_t n) { return fails(n) ? NULL : __libc_malloc(n); }
 void *realloc(void *old, size_t n) { return fails(n) ? NULL : __libc_realloc(old, n); }
 void *calloc(size_t n, size_t size) { return fails(n * size) ? NULL : __libc_calloc(n, size); }
 """
-TEXTS = {"a run": "a" * 4_000, "letters": "".join(random.Random(1).choices("ab", k=4_000))}
+# Each with its split pattern; without one the text is one piece.
+TEXTS = {
+    "a run": ("a" * 4_000, None),
+    "letters": ("".join(random.Random(1).choices("ab", k=4_000)), None),
+    "words": ("".join(random.Random(1).choices("abab \n", k=40_000)), " ?[ab]+| +|\n"),
+}
 WORK: dict[str, Callable[[cutline.Encoding, str], Any]] = {
     "count": lambda enc, text: enc.count(text),
     "encode": lambda enc, text: enc.encode_ordinary(text),
@@ -31,6 +36,9 @@ WORK: dict[str, Callable[[cutline.Encoding, str], Any]] = {
     "split": lambda enc, text: enc.split(text, 100),
     "overlap": lambda enc, text: enc.split(text, 100, 90),
     "intervals": lambda enc, text: enc.intervals(text).count(1_000, 3_000),
+    "chunks": lambda enc, text: [
+        (chunk.text, chunk.token_count) for chunk in cutline.TextChunker(enc, 100).chunk(text)
+    ],
     "prepender": lambda enc, text: enc.prepender(text).count,
     "decode": lambda enc, text: enc.decode(enc.encode_ordinary(text)),
 }
@@ -41,12 +49,12 @@ def main() -> None:
     allocator.fail_after.argtypes = [ctypes.c_long]
     ranks = with_bytes(tuple(merged_tokens(random.Random(2), b"ab", 60)))
     n_failed = 0
-    for text in TEXTS.values():
+    for text, pattern in TEXTS.values():
         for name, work in WORK.items():
-            want, n, is_over = work(encoding_of(ranks, None), text), 0, False
+            want, n, is_over = work(encoding_of(ranks, pattern), text), 0, False
             while not is_over:
                 n += 1
-                enc = encoding_of(ranks, None)  # whose caches and tables are yet to be made
+                enc = encoding_of(ranks, pattern)  # whose caches and tables are yet to be made
                 enc.decode_bytes([])
                 allocator.fail_after(n)
                 try:

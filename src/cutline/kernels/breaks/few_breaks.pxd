@@ -15,7 +15,7 @@ cdef class FewSums:
     cdef Characters text
     cdef FewStarts starts
     cdef readonly bint are_known
-    cdef int build(self, object owner) except -1
+    cdef int build(self, OwnedState owned, object owner) except -1
     cdef Py_ssize_t count_all(
         self, OwnedState owned, const uint8_t* utf8, Py_ssize_t n
     ) noexcept nogil

@@ -89,9 +89,8 @@ cdef class FewSums:
     def __dealloc__(self):
         free(self.starts.items)
 
-    cdef int build(self, object owner) except -1:
+    cdef int build(self, OwnedState owned, object owner) except -1:
         """Find the starts. The owner has the text's UTF-8, if that is read."""
-        cdef OwnedState owned = self.encoder.take_state()
         cdef Py_ssize_t n = 0, outcome
         cdef const uint8_t* utf8 = utf8_data(owner, &n)
         owned.state.lookups.watch.is_on = True

@@ -39,7 +39,7 @@ cdef class PieceSums(FewSums):
     def __cinit__(self, encoder, text, owner not None):
         self.source = self.encoder.source()
         if self.source.scanner != NULL and self.source.scanner.apart != NULL:
-            self.build(owner)
+            self.build(self.encoder.take_state(), owner)
 
     cdef bint is_start(self, const uint8_t* utf8, Py_ssize_t at) noexcept nogil:
         """Whether what is before and after a place inside the text is counted apart."""

@@ -32,15 +32,15 @@ cdef class RunSums(FewSums):
     cdef Source source
 
     def __cinit__(self, encoder, text, RunRules rules not None):
+        cdef OwnedState owned = self.encoder.take_state()
+        owned.reserve_runs()
         self.rules = rules
         self.source = self.encoder.source()
-        self.build("")
+        self.build(owned, "")
 
     cdef Py_ssize_t count_all(
         self, OwnedState owned, const uint8_t* utf8, Py_ssize_t n
     ) noexcept nogil:
-        with gil:
-            owned.reserve_runs()
         return count_by_runs(
             &self.encoder.tables.bpe, &self.source, &owned.state, &self.rules.separators,
             &self.rules.spelling, &self.text, &self.starts,

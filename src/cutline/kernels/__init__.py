@@ -73,7 +73,11 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       encoder         text + reader + the three + caches
                                                        -> ids, counts, spans
       growing         text that grows + encoder        -> its count, and what decides about more
-      intervals       text + encoder                   -> counts of slices, cuts
+      starts.pxd      bitmaps: where a text can be cut, and the tokens before
+      text_starts     text + encoder                   -> its starts
+      slice_counts    a slice + text_starts            -> its tokens
+      longest_end     a place + slice_counts           -> the longest slice within a budget
+      intervals       text + longest_end               -> counts of slices, cuts
     breaks/
       line_ends       text                             -> where line ends are
       wrapping        line_ends + the lines around     -> which ones only wrap the text

@@ -70,8 +70,11 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       wordpiece       one word + trie                  -> its tokens, the longest first
       unigram         one word + trie, scores          -> its tokens, those of the best path
       singles         many words + double_array        -> how many tokens each has
-      encoder         text + reader + the three + caches
+      word_state      what one call works with: caches, buffers
+      stretches       text + reader + wordpiece, unigram + caches
                                                        -> ids, counts, spans
+      run_counts      text + runs + singles, stretches -> its count
+      encoder         texts + run_counts, stretches    -> ids, counts, spans
       growing         text that grows + encoder        -> its count, and what decides about more
       starts.pxd      bitmaps: where a text can be cut, and the tokens before
       text_starts     text + encoder                   -> its starts

@@ -8,9 +8,9 @@ cimport cython
 from cutline.kernels.base.common cimport NOT_FOUND, UNKNOWN
 from cutline.kernels.breaks.counted_breaks cimport CountedCut
 from cutline.kernels.breaks.overlaps cimport Overlap, cut_rows
-from cutline.kernels.words.encoder cimport OwnedWordState
 from cutline.kernels.words.intervals cimport WordIntervals
 from cutline.kernels.words.slice_counts cimport SliceHead
+from cutline.kernels.words.word_state cimport OwnedWordState
 
 cdef enum:
     MOST_WORK = 4               # characters, for each one of a chunk that shares some of them

@@ -1,8 +1,8 @@
 """Counts and cuts of a text, for other kernels that cut it."""
 
 from cutline.kernels.base.signals cimport Watch
-from cutline.kernels.words.encoder cimport WordState
 from cutline.kernels.words.longest_end cimport LongestEnds
+from cutline.kernels.words.word_state cimport WordState
 
 
 cdef class WordIntervals(LongestEnds):

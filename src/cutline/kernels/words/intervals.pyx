@@ -12,8 +12,8 @@ from cutline.kernels.base.late import numpy as np
 
 from cutline.kernels.base.common cimport INTERRUPTED, int64_t, memset
 from cutline.kernels.base.signals cimport Watch, is_interrupted
-from cutline.kernels.words.encoder cimport OwnedWordState, WordState
 from cutline.kernels.words.longest_end cimport LongestEnds
+from cutline.kernels.words.word_state cimport OwnedWordState, WordState
 
 cdef Py_ssize_t MOST_TOKENS = <Py_ssize_t> 1 << 60
 

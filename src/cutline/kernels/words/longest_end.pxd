@@ -1,7 +1,7 @@
 """The longest slices of a text within a budget, for what cuts it."""
 
-from cutline.kernels.words.encoder cimport WordState
 from cutline.kernels.words.slice_counts cimport SliceCounts, SliceHead
+from cutline.kernels.words.word_state cimport WordState
 
 
 cdef class LongestEnds(SliceCounts):

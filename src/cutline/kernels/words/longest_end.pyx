@@ -11,7 +11,6 @@ from cutline.kernels.base.common cimport (
     INTERRUPTED, NO_MEMORY, NOT_FOUND, UNKNOWN, grow, is_continuation, uint8_t, uint32_t,
 )
 from cutline.kernels.words.char_map cimport WHITE
-from cutline.kernels.words.encoder cimport ANY_LENGTH, WordState, count_words
 from cutline.kernels.words.model cimport UNIGRAM, WordModel
 from cutline.kernels.words.reader cimport (
     ONLY_WHITE, TOO_LONG, WORD_SLOTS, Reader, read_words, start_reading,
@@ -20,7 +19,9 @@ from cutline.kernels.words.slice_counts cimport SliceCounts, SliceHead
 from cutline.kernels.words.starts cimport (
     begins_entangled, end_before, has_entangled, is_joint, last_rank, rank_of, start_of_rank,
 )
+from cutline.kernels.words.stretches cimport ANY_LENGTH, count_words
 from cutline.kernels.words.unigram cimport count_prefixes
+from cutline.kernels.words.word_state cimport WordState
 from cutline.kernels.words.wordpiece cimport count_matches
 
 cdef enum:

@@ -1,7 +1,7 @@
 """Counts of the slices of a text, for what cuts it."""
 
-from cutline.kernels.words.encoder cimport WordState
 from cutline.kernels.words.text_starts cimport TextStarts
+from cutline.kernels.words.word_state cimport WordState
 
 # Where a slice begins, and its tokens up to its first start.
 cdef struct SliceHead:

@@ -1,7 +1,8 @@
 """Counts of the slices of a text, by its starts. Source: docs/words.md.
 
 A slice is counted in three parts: up to its first start, from there to its last one by a difference
-of two sums, and from there on. Slices of parts whose characters are entangled are counted as a whole.
+of two sums, and from there on. Parts whose characters are entangled are counted as a whole here;
+Python is asked for slices of them.
 
 Guarded by tests/words/test_encoding.py.
 """
@@ -10,15 +11,16 @@ from cython cimport auto_pickle
 
 from cutline.kernels.base.common cimport NO_MEMORY, NOT_FOUND, UNKNOWN, grow, uint32_t
 from cutline.kernels.words.char_map cimport WHITE
-from cutline.kernels.words.encoder cimport WordState, count_stretch
 from cutline.kernels.words.model cimport WordModel
 from cutline.kernels.words.reader cimport Reader, read_words, start_reading
 from cutline.kernels.words.starts cimport (
     begins_entangled, has_entangled, is_joint, last_start, next_start, tokens_before,
 )
+from cutline.kernels.words.stretches cimport count_stretch
 from cutline.kernels.words.text_starts cimport TextStarts
 from cutline.kernels.words.trie cimport Trie, child_of, ends_token, label_at
 from cutline.kernels.words.unigram cimport best_path
+from cutline.kernels.words.word_state cimport WordState
 
 cdef enum:
     NEAR = 12               # characters: few tokens have more

@@ -3,9 +3,10 @@
 from cutline.kernels.base.characters cimport Characters
 from cutline.kernels.base.common cimport int64_t
 from cutline.kernels.words.char_map cimport CharMap
-from cutline.kernels.words.encoder cimport WordEncoder, WordState
+from cutline.kernels.words.encoder cimport WordEncoder
 from cutline.kernels.words.starts cimport Starts
 from cutline.kernels.words.unigram cimport Joints
+from cutline.kernels.words.word_state cimport WordState
 
 
 cdef class TextStarts:

@@ -1,4 +1,4 @@
-"""Where the starts of a text are, and its tokens, after one pass over its words. Source: docs/words.md.
+"""Where the starts of a text are, after one pass over its words. Source: docs/words.md.
 
 Long words of Unigram have joints: starts inside them. Parts whose characters are entangled have
 none inside, and Python is asked for their tokens.
@@ -19,15 +19,15 @@ from cutline.kernels.base.common cimport (
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.encode.runs cimport Runs, Separators, find_runs
 from cutline.kernels.words.char_map cimport PAIR
-from cutline.kernels.words.encoder cimport (
-    ANY_LENGTH, OwnedWordState, WordEncoder, WordState, count_new_runs, count_run, count_stretch,
-    count_words, keep_run, make_room,
-)
+from cutline.kernels.words.encoder cimport WordEncoder
 from cutline.kernels.words.model cimport UNIGRAM
 from cutline.kernels.words.reader cimport WORD_SLOTS, Words, read_words, start_reading
+from cutline.kernels.words.run_counts cimport count_closed_runs, count_new_runs
 from cutline.kernels.words.separators cimport closed_run, ends_closed, ends_word, is_separator
 from cutline.kernels.words.starts cimport add_start, last_start, next_start, popcount, tokens_before
+from cutline.kernels.words.stretches cimport ANY_LENGTH, count_stretch, count_words
 from cutline.kernels.words.unigram cimport Joints, best_path
+from cutline.kernels.words.word_state cimport OwnedWordState, WordState, make_room
 
 cdef enum:
     LONG_WORD = 64          # bytes: longer words get joints
@@ -214,7 +214,7 @@ cdef class TextStarts:
         """
         cdef Runs* runs = &state.runs
         cdef Characters text = self.text
-        cdef Py_ssize_t at = start, begun, run, first, count, first_at, next_at = start
+        cdef Py_ssize_t at = start, begun, run, first, count, next_at = start
         cdef int64_t total = self.total
         text.n = stop
         cdef Separators separators = self.encoder.separators
@@ -251,15 +251,11 @@ cdef class TextStarts:
                         return NO_MEMORY
                     next_at = at + self.gap
                 if unlikely(count < 0):
-                    first_at = runs.edges[2 * first]
-                    count = count_run(
-                        &self.encoder.model, state, first_at - (first_at > 0),
-                        runs.edges[2 * run + 1], self.encoder.prefixes,
+                    count = count_closed_runs(
+                        &self.encoder.model, state, first, run, self.encoder.prefixes
                     )
                     if count < 0:
                         return count
-                    if run == first:
-                        keep_run(state, run, count)
                 total += count
                 at = runs.edges[2 * run + 1]
                 run += 1

@@ -12,5 +12,4 @@ cdef class RunSums:
     cdef Characters text
     cdef RunStarts starts
     cdef readonly bint are_known
-    cdef Py_ssize_t last_start(self, Py_ssize_t at) noexcept nogil
-    cdef Py_ssize_t last_within(self, Py_ssize_t first, Py_ssize_t most) noexcept nogil
+    cdef Py_ssize_t last_start(self, Py_ssize_t at, Py_ssize_t tokens) noexcept nogil

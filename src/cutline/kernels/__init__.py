@@ -71,10 +71,17 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       wordpiece       one word + trie                  -> its tokens, the longest first
       unigram         one word + trie, scores          -> its tokens, those of the best path
       singles         many words + double_array        -> how many tokens each has
-      encoder         text + reader + the three + caches
+      word_state      what one call works with: caches, buffers
+      stretches       text + reader + wordpiece, unigram + caches
                                                        -> ids, counts, spans
+      run_counts      text + runs + singles, stretches -> its count
+      encoder         texts + run_counts, stretches    -> ids, counts, spans
       growing         text that grows + encoder        -> its count, and what decides about more
-      intervals       text + encoder                   -> counts of slices, cuts
+      starts.pxd      bitmaps: where a text can be cut, and the tokens before
+      text_starts     text + encoder                   -> its starts
+      slice_counts    a slice + text_starts            -> its tokens
+      longest_end     a place + slice_counts           -> the longest slice within a budget
+      intervals       text + longest_end               -> counts of slices, cuts
     breaks/
       line_ends       text                             -> where line ends are
       wrapping        line_ends + the lines around     -> which ones only wrap the text

@@ -40,6 +40,14 @@ cdef class CountedCut(Cutting):
         self.known_from = known_from
         return True
 
+    cdef Py_ssize_t fits_to(
+        self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t most
+    ) noexcept nogil:
+        cdef Py_ssize_t tokens = self.tokens_between(start, end)
+        if tokens < 0:
+            return tokens
+        return 1 if tokens <= most else 0
+
     cdef Py_ssize_t longest_fit(self, Py_ssize_t start) noexcept nogil:
         """The greatest end of a slice that has at most `most` tokens, or a status."""
         return UNKNOWN

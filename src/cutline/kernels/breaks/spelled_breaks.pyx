@@ -204,14 +204,6 @@ cdef class SpelledCut(CountedCut):
             at -= 1
         return UNKNOWN
 
-    cdef Py_ssize_t fits_to(
-        self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t most
-    ) noexcept nogil:
-        cdef Py_ssize_t tokens = self.tokens_between(start, end)
-        if tokens < 0:
-            return tokens
-        return 1 if tokens <= most else 0
-
     cdef Py_ssize_t tokens_between(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
         cdef Py_ssize_t first = self.place_of(start), last = self.place_of(end), word_end, tokens
         if first == last:

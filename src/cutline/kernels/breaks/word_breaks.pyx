@@ -8,8 +8,9 @@ cimport cython
 from cutline.kernels.base.common cimport NOT_FOUND, UNKNOWN
 from cutline.kernels.breaks.counted_breaks cimport CountedCut
 from cutline.kernels.breaks.overlaps cimport Overlap, cut_rows
-from cutline.kernels.words.encoder cimport OwnedWordState
-from cutline.kernels.words.intervals cimport SliceHead, WordIntervals
+from cutline.kernels.words.intervals cimport WordIntervals
+from cutline.kernels.words.slice_counts cimport SliceHead
+from cutline.kernels.words.word_state cimport OwnedWordState
 
 cdef enum:
     MOST_WORK = 4               # characters, for each one of a chunk that shares some of them
@@ -87,14 +88,10 @@ cdef class WordCut(CountedCut):
     cdef Py_ssize_t fits_to(
         self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t most
     ) noexcept nogil:
-        cdef Py_ssize_t tokens
         if self.work > self.most_work:
             return UNKNOWN
         self.work += WORK + self.counter.characters_counted(start, end)
-        tokens = self.tokens_between(start, end)
-        if tokens < 0:
-            return tokens
-        return 1 if tokens <= most else 0
+        return CountedCut.fits_to(self, start, end, most)
 
     cdef Py_ssize_t tokens_between(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
         cdef Py_ssize_t status = self.find_head(start)

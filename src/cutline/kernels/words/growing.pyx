@@ -14,12 +14,12 @@ from cutline.kernels.base.common cimport (
     NO_MEMORY, UNKNOWN, characters_in, grow, int64_t, memcpy, uint8_t, uint32_t,
 )
 from cutline.kernels.words.char_map cimport CharMap
-from cutline.kernels.words.encoder cimport (
-    ANY_LENGTH, OwnedWordState, WordEncoder, WordState, count_words,
-)
+from cutline.kernels.words.encoder cimport WordEncoder
 from cutline.kernels.words.model cimport UNIGRAM, Path, WordModel
 from cutline.kernels.words.reader cimport WORD_SLOTS, Reader, read_words, reserve, start_reading
+from cutline.kernels.words.stretches cimport ANY_LENGTH, count_words
 from cutline.kernels.words.unigram cimport count_more_prefixes, reserve_paths, window_of
+from cutline.kernels.words.word_state cimport OwnedWordState, WordState
 from cutline.kernels.words.wordpiece cimport count_rest, match_settled
 
 cdef enum:

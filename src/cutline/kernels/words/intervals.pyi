@@ -1,27 +1,9 @@
-from collections.abc import Callable
-from typing import Self
-
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.kernels.words.encoder import WordEncoder
+from cutline.kernels.words.longest_end import LongestEnds
 
-class WordIntervals:
-    def __new__(
-        cls,
-        encoder: WordEncoder,
-        text: str,
-        edges_of: Callable[[], tuple[NDArray[np.int64], object]] | None = None,
-        is_plain: bool = False,
-        gap: int = 0,
-    ) -> Self: ...
-    @property
-    def total(self) -> int: ...
-    @property
-    def settled(self) -> int: ...
-    @property
-    def nbytes(self) -> int: ...
-    def start_from(self, at: int) -> int: ...
+class WordIntervals(LongestEnds):
     def count(self, start: int, end: int) -> int: ...
     def count_many(self, spans: NDArray[np.int64]) -> NDArray[np.int64]: ...
     def split_at(self, start: int, n: int) -> int: ...

@@ -1,0 +1,3 @@
+from cutline.kernels.words.slice_counts import SliceCounts
+
+class LongestEnds(SliceCounts): ...

@@ -1,0 +1,3 @@
+from cutline.kernels.words.text_starts import TextStarts
+
+class SliceCounts(TextStarts): ...

@@ -1,0 +1,230 @@
+"""The tokens of a stretch of a text: look each of its words up, encode the rest.
+
+Guarded by tests/words/test_encoding.py.
+"""
+
+from cutline.kernels.base.common cimport (
+    NO_MEMORY, NOT_FOUND, SHORT_PIECE, Key, grow, hash_key, hash_long, likely, memcpy, memmove,
+    padded_key, prefetch, scramble, uint8_t, uint32_t, uint64_t,
+)
+from cutline.kernels.encode.caches cimport (
+    FIRST_LEVEL_TOKENS, STORED_BYTES, FirstEntry, find_stored, first_level_line, in_line,
+    index_slot, store_in_line, store_piece,
+)
+from cutline.kernels.words.model cimport WORD_PIECE, WordModel
+from cutline.kernels.words.reader cimport TOO_LONG, WORD_SLOTS, Reader, read_words, start_reading
+from cutline.kernels.words.unigram cimport best_path
+from cutline.kernels.words.word_state cimport WordState, make_room
+from cutline.kernels.words.wordpiece cimport longest_matches
+
+
+cdef Py_ssize_t count_stretch(
+    const WordModel* model, WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes
+) noexcept nogil:
+    """Count the tokens of text[start:end] as of a text of its own; or a status."""
+    start_reading(&state.reader, start, end, prefixes)
+    return count_batches(model, state, read_words(&state.reader, &state.words))
+
+
+cdef Py_ssize_t count_batches(
+    const WordModel* model, WordState* state, Py_ssize_t n
+) noexcept nogil:
+    """Count the tokens of the batch, which has n words, and of those after it; or a status."""
+    cdef Py_ssize_t total = 0, count
+    while n > 0:
+        count = count_words(model, state, ANY_LENGTH, NULL)
+        if count < 0:
+            return count
+        total += count
+        n = read_words(&state.reader, &state.words)
+    return total if n == 0 else n
+
+
+cdef Py_ssize_t encode_stretch(
+    const WordModel* model, WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes
+) noexcept nogil:
+    """Write the ids of text[start:end] as of a text of its own. Returns how many, or a status."""
+    cdef Py_ssize_t total = 0, n
+    start_reading(&state.reader, start, end, prefixes)
+    while True:
+        n = read_words(&state.reader, &state.words)
+        if n <= 0:
+            return total if n == 0 else n
+        total = encode_words(model, state, total)
+        if total < 0:
+            return total
+
+
+cdef Py_ssize_t trace_stretch(
+    const WordModel* model, WordState* state, Py_ssize_t n_characters, bint prefixes
+) noexcept nogil:
+    """Write the ids of the text, and for each the characters it comes from, into the state."""
+    cdef Py_ssize_t total = 0, n, word, count, at, start, end, origin
+    cdef Reader* reader = &state.reader
+    start_reading(reader, 0, n_characters, prefixes)
+    while True:
+        n = read_words(reader, &state.words)
+        if n <= 0:
+            return total if n == 0 else n
+        for word in range(n):
+            count = total + out_slots_of(state.words.lengths[word])
+            if not grow(<void**> &state.out, &state.out_slots, count, sizeof(uint32_t)):
+                return NO_MEMORY
+            if not grow(<void**> &state.spans, &state.span_slots, 2 * count, sizeof(Py_ssize_t)):
+                return NO_MEMORY
+            count = encode_word(
+                model, state, word, state.out + total, state.spans + 2 * total
+            )
+            if count < 0:
+                return count
+            origin = state.words.starts[word]
+            for at in range(total, total + count):
+                start = state.spans[2 * at]
+                end = state.spans[2 * at + 1]
+                state.spans[2 * at] = reader.origins[origin + start]
+                state.spans[2 * at + 1] = (
+                    state.words.ends[word] if end == NOT_FOUND
+                    else reader.origins[origin + end - 1] + 1
+                )
+            total += count
+
+
+cdef Py_ssize_t count_words(
+    const WordModel* model, WordState* state, Py_ssize_t longest, Py_ssize_t* totals
+) noexcept nogil:
+    """Count the tokens of the batch. With `totals`, those up to and with each word, too.
+
+    Words of more than `longest` bytes are left out.
+    """
+    cdef Key keys[WORD_SLOTS]
+    cdef FirstEntry* lines[WORD_SLOTS]
+    cdef FirstEntry* entry
+    cdef Py_ssize_t word, total = 0, count
+    make_room(state)
+    find_lines(state, keys, lines)
+    for word in range(state.words.count):
+        if is_short(state, word):
+            entry = in_line(lines[word], keys[word])
+            if likely(entry.key.low == keys[word].low and entry.key.high == keys[word].high):
+                total += entry.known.count
+                if totals != NULL:
+                    totals[word] = total
+                continue
+        elif state.words.lengths[word] > longest:
+            totals[word] = total
+            continue
+        count = look_up(model, state, word, keys[word], 0, False)
+        if count < 0:
+            return count
+        total += count
+        if totals != NULL:
+            totals[word] = total
+    return total
+
+
+cdef Py_ssize_t encode_words(
+    const WordModel* model, WordState* state, Py_ssize_t before
+) noexcept nogil:
+    """Write the ids of the batch after `before` others. Returns how many there are then."""
+    cdef Key keys[WORD_SLOTS]
+    cdef FirstEntry* lines[WORD_SLOTS]
+    cdef FirstEntry* entry
+    cdef Py_ssize_t word, count
+    make_room(state)
+    find_lines(state, keys, lines)
+    if not grow(
+        <void**> &state.out, &state.out_slots, before + 4 * WORD_SLOTS, sizeof(uint32_t)
+    ):
+        return NO_MEMORY
+    for word in range(state.words.count):
+        if is_short(state, word):
+            entry = in_line(lines[word], keys[word])
+            if likely(entry.key.low == keys[word].low and entry.key.high == keys[word].high):
+                # There is room for three: look_up makes room for what it adds and four more.
+                memcpy(state.out + before, entry.known.tokens, 3 * sizeof(uint32_t))
+                before += entry.known.count
+                continue
+        count = look_up(model, state, word, keys[word], before + 4 * WORD_SLOTS, True)
+        if count < 0:
+            return count
+        memmove(        # of a long word the two overlap
+            state.out + before, state.out + before + 4 * WORD_SLOTS, count * sizeof(uint32_t)
+        )
+        before += count
+    return before
+
+
+cdef void find_lines(WordState* state, Key* keys, FirstEntry** lines) noexcept nogil:
+    """Hash the words of a batch, and fetch what may hold them. The key of a long one is its hash."""
+    cdef Py_ssize_t word, n
+    cdef const uint8_t* start
+    for word in range(state.words.count):
+        n = state.words.lengths[word]
+        start = state.reader.buffer + state.words.starts[word]
+        if 0 < n <= SHORT_PIECE:
+            keys[word] = padded_key(start, n)
+            lines[word] = first_level_line(state.first_level, state.line_mask, keys[word])
+            prefetch(lines[word])
+        elif SHORT_PIECE < n <= STORED_BYTES:
+            keys[word].low = hash_long(start, n)
+            prefetch(index_slot(&state.store, keys[word].low))
+
+
+cdef inline bint is_short(const WordState* state, Py_ssize_t word) noexcept nogil:
+    return 0 < state.words.lengths[word] <= SHORT_PIECE
+
+
+cdef Py_ssize_t look_up(
+    const WordModel* model, WordState* state, Py_ssize_t word, Key key, Py_ssize_t before,
+    bint keep
+) noexcept nogil:
+    """Encode a word that the first level does not hold, after `before` ids if they are kept.
+
+    `key` is what find_lines made of it.
+    """
+    cdef Py_ssize_t n = state.words.lengths[word], count
+    cdef const uint8_t* start = state.reader.buffer + state.words.starts[word]
+    cdef const uint32_t* found
+    cdef uint32_t known = 0
+    cdef uint64_t hashed = 0
+    cdef bint is_stored = 0 < n <= STORED_BYTES
+    if not grow(
+        <void**> &state.out, &state.out_slots, before + out_slots_of(n), sizeof(uint32_t)
+    ):
+        return NO_MEMORY
+    if is_stored:
+        hashed = scramble(hash_key(key)) if n <= SHORT_PIECE else key.low
+        found = find_stored(&state.store, hashed, start, n, &known)
+        if found != NULL:
+            if keep:
+                memcpy(state.out + before, found, known * sizeof(uint32_t))
+            return known
+    count = encode_word(model, state, word, state.out + before, NULL)
+    if count < 0:
+        return count
+    if 0 < n <= SHORT_PIECE and count <= FIRST_LEVEL_TOKENS:
+        state.kept += 1
+        store_in_line(
+            first_level_line(state.first_level, state.line_mask, key), key, state.out + before,
+            count,
+        )
+    elif is_stored and count <= STORED_BYTES:
+        store_piece(&state.store, hashed, start, n, state.out + before, count)
+    return count
+
+
+cdef Py_ssize_t encode_word(
+    const WordModel* model, WordState* state, Py_ssize_t word, uint32_t* out, Py_ssize_t* spans
+) noexcept nogil:
+    """The ids of a word of the batch, into `out`, which has room. Returns how many."""
+    cdef Py_ssize_t n = state.words.lengths[word]
+    cdef const uint8_t* start = state.reader.buffer + state.words.starts[word]
+    if n == TOO_LONG:
+        out[0] = model.unk_id
+        if spans != NULL:
+            spans[0] = 0
+            spans[1] = NOT_FOUND        # all of it
+        return 1
+    if model.kind == WORD_PIECE:
+        return longest_matches(model, start, n, out, spans)
+    return best_path(model, &state.paths, start, n, out, spans, NULL)

@@ -1,0 +1,47 @@
+"""The starts of a text, for what counts slices with them."""
+
+from cutline.kernels.base.characters cimport Characters
+from cutline.kernels.base.common cimport int64_t
+from cutline.kernels.words.char_map cimport CharMap
+from cutline.kernels.words.encoder cimport WordEncoder
+from cutline.kernels.words.starts cimport Starts
+from cutline.kernels.words.unigram cimport Joints
+from cutline.kernels.words.word_state cimport WordState
+
+
+cdef class TextStarts:
+    cdef WordEncoder encoder
+    cdef str held
+    cdef Characters text
+    cdef Starts starts
+    cdef list memory
+    cdef CharMap char_map
+    cdef bint strips_start
+    cdef object parts
+    cdef Py_ssize_t gap         # tokens from one start to the next; 0: no start is left out
+    cdef readonly int64_t total
+    cdef int reserve(self, bint has_parts) except -1
+    cdef void rank(self) noexcept nogil
+    cdef Py_ssize_t build(
+        self, WordState* state, const int64_t* edges, Py_ssize_t n_edges
+    ) noexcept nogil
+    cdef Py_ssize_t add_entangled(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil
+    cdef Py_ssize_t add_stretch(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t stop, Joints* joints
+    ) noexcept nogil
+    cdef Py_ssize_t next_closed(
+        self, WordState* state, Py_ssize_t at, Py_ssize_t stop
+    ) noexcept nogil
+    cdef Py_ssize_t add_runs(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t stop
+    ) noexcept nogil
+    cdef Py_ssize_t add_words(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t stop, Joints* joints
+    ) noexcept nogil
+    cdef bint add_gap(self, Py_ssize_t start, Py_ssize_t end, int64_t tokens) noexcept nogil
+    cdef Py_ssize_t add_joints(
+        self, WordState* state, Py_ssize_t word, int64_t before, Joints* joints
+    ) noexcept nogil
+    cdef Py_ssize_t ask_count(
+        self, Py_ssize_t start, Py_ssize_t end, bint inside
+    ) noexcept with gil

@@ -1,0 +1,375 @@
+"""Where the starts of a text are, after one pass over its words. Source: docs/words.md.
+
+Long words of Unigram have joints: starts inside them. Parts whose characters are entangled have
+none inside, and Python is asked for their tokens.
+
+Guarded by tests/words/test_sparse_starts.py.
+"""
+
+from cpython.exc cimport PyErr_SetObject
+from cython cimport auto_pickle
+from libc.stdlib cimport free
+
+from cutline.kernels.base.memory import zeroed_numbers
+
+from cutline.kernels.base.characters cimport Characters, char_at, characters_of
+from cutline.kernels.base.common cimport (
+    INTERRUPTED, NO_MEMORY, grow, int64_t, uint8_t, uint32_t, uint64_t, unlikely,
+)
+from cutline.kernels.base.signals cimport is_interrupted
+from cutline.kernels.encode.runs cimport Runs, Separators, find_runs
+from cutline.kernels.words.char_map cimport PAIR
+from cutline.kernels.words.encoder cimport WordEncoder
+from cutline.kernels.words.model cimport UNIGRAM
+from cutline.kernels.words.reader cimport WORD_SLOTS, Words, read_words, start_reading
+from cutline.kernels.words.run_counts cimport count_closed_runs, count_new_runs
+from cutline.kernels.words.separators cimport closed_run, ends_closed, ends_word, is_separator
+from cutline.kernels.words.starts cimport add_start, last_start, next_start, popcount, tokens_before
+from cutline.kernels.words.stretches cimport ANY_LENGTH, count_stretch, count_words
+from cutline.kernels.words.unigram cimport Joints, best_path
+from cutline.kernels.words.word_state cimport OwnedWordState, WordState, make_room
+
+cdef enum:
+    LONG_WORD = 64          # bytes: longer words get joints
+    GAP_STEP = 64           # characters without a word from one start to the next
+    CHARACTERS_A_TOKEN = 4
+    FAR = 16                # characters for each token of a gap: no start is left out in what is longer
+    LEAST_LOOKED_UP = 128   # characters whose runs are looked up: some near the end are not found
+
+
+@auto_pickle(False)
+cdef class TextStarts:
+    """The starts of one text.
+
+    Args:
+        encoder: counts.
+        text: has no surrogates.
+        edges_of: called where characters are entangled; returns two. The edges: int64, starts and
+            ends in turn of the parts with such; both are where a word ends whatever is around
+            (`CharMap.entangled_parts`). And what counts slices of these parts: by `count(start, end,
+            inside)`, and `longest_fit(start, end, n, inside)`, the greatest end up to this one;
+            inside: the slice goes on there.
+        is_plain: the text is normalized.
+        gap: tokens from one start to the next, roughly, for few slices that are much longer. Then
+            a text is counted by its runs, as fast as `WordEncoder.count`. 0: slices are many.
+    """
+
+    def __cinit__(
+        self, WordEncoder encoder not None, str text not None, edges_of=None, bint is_plain=False,
+        Py_ssize_t gap=0,
+    ):
+        cdef OwnedWordState owned
+        cdef const int64_t[::1] edges = None
+        cdef Py_ssize_t outcome
+        self.encoder = encoder
+        self.char_map = encoder.plain if is_plain else encoder.raw
+        self.gap = gap if encoder.separators.are_known and not is_plain else 0
+        if self.char_map.prepare(text) >= 0:
+            if edges_of is None:
+                raise ValueError("characters of the text are entangled")
+            edges, self.parts = edges_of()
+            self.char_map.prepare_all(text)
+        self.held = text
+        self.text = characters_of(text)
+        self.strips_start = encoder.strips_start and not is_plain
+        self.starts.n = len(text)
+        self.reserve(edges is not None)
+        owned = encoder.take()
+        encoder.begin(&owned.state, self.char_map, text)
+        owned.state.paths.watch.is_on = True
+        with nogil:
+            if edges is None:
+                outcome = self.build(&owned.state, NULL, 0)
+            else:
+                outcome = self.build(&owned.state, &edges[0], edges.shape[0])
+            self.rank()
+        encoder.check(outcome)
+        encoder.release(owned)
+
+    def __dealloc__(self):
+        free(self.starts.sums)
+
+    cdef int reserve(self, bint has_parts) except -1:
+        """Make bitmaps."""
+        cdef Py_ssize_t slots = (self.starts.n >> 6) + 1
+        cdef uint64_t[::1] words = zeroed_numbers("Q", slots)
+        cdef uint64_t[::1] joined = zeroed_numbers("Q", slots)
+        cdef uint64_t[::1] entangled
+        cdef uint32_t[::1] ranks = zeroed_numbers("I", slots)
+        self.memory = [words, joined, ranks]
+        self.starts.bits = &words[0]
+        self.starts.joined = &joined[0]
+        self.starts.ranks = &ranks[0]
+        self.starts.entangled = NULL
+        if has_parts:
+            entangled = zeroed_numbers("Q", slots)
+            self.memory.append(entangled)
+            self.starts.entangled = &entangled[0]
+        return 0
+
+    cdef void rank(self) noexcept nogil:
+        """Count the starts before each word of bits."""
+        cdef Py_ssize_t place
+        cdef uint32_t before = 0
+        for place in range((self.starts.n >> 6) + 1):
+            self.starts.ranks[place] = before
+            before += popcount(self.starts.bits[place])
+
+    cdef Py_ssize_t build(
+        self, WordState* state, const int64_t* edges, Py_ssize_t n_edges
+    ) noexcept nogil:
+        """Find the starts of the text. 0, NO_MEMORY or INTERRUPTED."""
+        cdef Py_ssize_t at, start = 0, outcome = 0
+        cdef Joints joints
+        joints.items = NULL
+        joints.slots = joints.count = 0
+        if not add_start(&self.starts, 0, 0, False):
+            return NO_MEMORY
+        for at in range(0, n_edges, 2):
+            outcome = self.add_stretch(state, start, edges[at], &joints)
+            if outcome >= 0:
+                outcome = self.add_entangled(edges[at], edges[at + 1])
+            if outcome < 0:
+                break
+            start = edges[at + 1]
+        if outcome >= 0:
+            outcome = self.add_stretch(state, start, self.starts.n, &joints)
+        free(joints.items)
+        return outcome
+
+    cdef Py_ssize_t add_entangled(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+        """Add a part with entangled characters. 0, NO_MEMORY or INTERRUPTED."""
+        cdef Py_ssize_t tokens = self.ask_count(start, end, start > 0)
+        if tokens < 0:
+            return tokens
+        if not add_start(&self.starts, start, self.total, False):
+            return NO_MEMORY
+        self.starts.entangled[start >> 6] |= <uint64_t> 1 << (start & 63)
+        self.total += tokens
+        return 0
+
+    cdef Py_ssize_t add_stretch(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t stop, Joints* joints
+    ) noexcept nogil:
+        """Add starts of a stretch without entangled characters. Returns what `build` does.
+
+        With a gap, they are where words end whatever comes after, or at separators after closed
+        runs: what is before and after is counted apart (docs/words.md, "Slices and cuts"). Where
+        there are none for long, all starts are added.
+        """
+        cdef Py_ssize_t end, outcome = 0, step = CHARACTERS_A_TOKEN * self.gap
+        if self.gap == 0:
+            return self.add_words(state, start, stop, joints)
+        while start < stop:
+            if self.encoder.model.kind == UNIGRAM and stop - start > LEAST_LOOKED_UP:
+                start = self.add_runs(state, start, stop)
+                if start < 0:
+                    return start
+            end = self.next_closed(state, start + step, stop)
+            if end - start > FAR * self.gap:
+                outcome = self.add_words(state, start, end, joints)
+            elif not add_start(&self.starts, start, self.total, False):
+                return NO_MEMORY
+            else:
+                outcome = count_stretch(
+                    &self.encoder.model, state, start, end, self.encoder.prefixes
+                )
+                self.total += max(outcome, 0)
+                step = self.gap * (end - start) // max(outcome, 1) + 1
+                step = min(step, CHARACTERS_A_TOKEN * self.gap)
+                if is_interrupted(&state.paths.watch, end - start):
+                    outcome = INTERRUPTED
+            if outcome < 0:
+                return outcome
+            start = end
+        return 0
+
+    cdef Py_ssize_t next_closed(
+        self, WordState* state, Py_ssize_t at, Py_ssize_t stop
+    ) noexcept nogil:
+        """The first place, from one on, before which nothing goes on or is a part of what follows.
+
+        It is `stop`, or at a separator, or where a word ends whatever comes after.
+        """
+        cdef const Separators* separators = &self.encoder.separators
+        while at < stop:
+            if (
+                is_separator(separators, char_at(&self.text, at))
+                or ends_word(state.reader.blocks, &self.text, at)
+            ) and ends_closed(state.reader.blocks, &self.text, at):
+                break
+            at += 1
+        while (
+            separators.are_removed and at < stop and is_separator(separators, char_at(&self.text, at))
+        ):
+            at += 1
+        return min(at, stop)
+
+    cdef Py_ssize_t add_runs(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t stop
+    ) noexcept nogil:
+        """Look runs up, and add starts after some of them. Returns how far that went, or a status.
+
+        It ends at a long run, near the end, and where the run is not closed that ends a batch.
+        """
+        cdef Runs* runs = &state.runs
+        cdef Characters text = self.text
+        cdef Py_ssize_t at = start, begun, run, first, count, next_at = start
+        cdef int64_t total = self.total
+        text.n = stop
+        cdef Separators separators = self.encoder.separators
+        # Where a part with entangled characters ends, the first run may follow no separator.
+        if start > 0 and not is_separator(&separators, char_at(&text, start)) and not (
+            separators.are_removed and is_separator(&separators, char_at(&text, start - 1))
+        ):
+            return start
+        if not add_start(&self.starts, start, total, False):
+            return NO_MEMORY
+        while True:
+            begun = at
+            make_room(state)
+            find_runs(
+                runs, &text, at, separators, state.first_level, state.line_mask, &state.store
+            )
+            if not runs.are_known:
+                count_new_runs(&self.encoder.model, state, self.encoder.prefixes)
+            run = 0
+            while run < runs.count:
+                count = runs.counts[run]
+                first = run
+                if unlikely(count < 0):
+                    run = closed_run(runs, run, state.reader.blocks, &text)
+                    if run == runs.count:
+                        break
+                if unlikely(runs.edges[2 * run + 1] - at > FAR * self.gap):
+                    break
+                if at >= next_at:
+                    # What is removed is no part of a run: the next chunk begins after it.
+                    if separators.are_removed:
+                        at = runs.edges[2 * first]
+                    if not add_start(&self.starts, at, total, False):
+                        return NO_MEMORY
+                    next_at = at + self.gap
+                if unlikely(count < 0):
+                    count = count_closed_runs(
+                        &self.encoder.model, state, first, run, self.encoder.prefixes
+                    )
+                    if count < 0:
+                        return count
+                total += count
+                at = runs.edges[2 * run + 1]
+                run += 1
+            self.total = total
+            if at == begun or run < runs.count:
+                return at
+            if is_interrupted(&state.paths.watch, at - begun):
+                return INTERRUPTED
+
+    cdef Py_ssize_t add_words(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t stop, Joints* joints
+    ) noexcept nogil:
+        """Add the starts of a stretch without entangled characters. Returns what `build` does."""
+        cdef Py_ssize_t totals[WORD_SLOTS]
+        cdef Py_ssize_t n, word, end = start, before, outcome = 0, in_long
+        cdef int64_t tokens = self.total
+        cdef Words* words = &state.words
+        cdef bint after_blank = False
+        cdef bint joins = self.encoder.model.kind == UNIGRAM
+        cdef Py_ssize_t longest = LONG_WORD if joins else ANY_LENGTH
+        if start == stop:
+            return 0
+        if not add_start(&self.starts, start, tokens, False):
+            return NO_MEMORY
+        start_reading(&state.reader, start, stop, self.encoder.prefixes)
+        state.reader.locates = True
+        state.reader.traces = joins
+        while True:
+            n = outcome = read_words(&state.reader, words)
+            if n > 0:
+                outcome = count_words(&self.encoder.model, state, longest, totals)
+            if outcome < 0:
+                return outcome
+            if n == 0:
+                break
+            before = in_long = 0
+            for word in range(n):
+                if not self.add_gap(end, words.firsts[word], tokens + before):
+                    return NO_MEMORY
+                if not words.begins_inside[word] and not after_blank:
+                    if not add_start(&self.starts, words.firsts[word], tokens + before, False):
+                        return NO_MEMORY
+                if words.lengths[word] > longest:
+                    outcome = self.add_joints(state, word, tokens + before, joints)
+                    if outcome < 0:
+                        return outcome
+                    in_long += outcome
+                # Where a blank is none at the end of a text, what is before it depends on it.
+                after_blank = (
+                    self.encoder.strips_end and words.begins_blank[word]
+                    and words.lengths[word] == 1
+                )
+                end = words.ends[word]
+                before = totals[word] + in_long
+            tokens += before
+        state.reader.locates = state.reader.traces = False
+        self.total = tokens
+        return 0 if self.add_gap(end, stop, tokens) else NO_MEMORY
+
+    cdef bint add_gap(self, Py_ssize_t start, Py_ssize_t end, int64_t tokens) noexcept nogil:
+        """Add starts to a long stretch between two words."""
+        while end - start > GAP_STEP and not self.encoder.collapses:
+            if not add_start(&self.starts, start, tokens, False):
+                return False
+            start += GAP_STEP
+        return True
+
+    cdef Py_ssize_t add_joints(
+        self, WordState* state, Py_ssize_t word, int64_t before, Joints* joints
+    ) noexcept nogil:
+        """Add the joints of a long word. Returns its tokens, NO_MEMORY or INTERRUPTED."""
+        cdef const uint8_t* data = state.reader.buffer + state.words.starts[word]
+        cdef const Py_ssize_t* origins = state.reader.origins + state.words.starts[word]
+        cdef Py_ssize_t n = state.words.lengths[word], at, place, count
+        if not grow(<void**> &state.out, &state.out_slots, 4 * n + 4, sizeof(uint32_t)):
+            return NO_MEMORY
+        count = best_path(&self.encoder.model, &state.paths, data, n, state.out, NULL, joints)
+        if count < 0:
+            return count
+        for at in range(joints.count):
+            place = joints.items[at].at
+            if origins[place] != origins[place - 1] and not add_start(
+                &self.starts, origins[place], before + joints.items[at].tokens, True
+            ):
+                return NO_MEMORY
+        return count
+
+    cdef Py_ssize_t ask_count(
+        self, Py_ssize_t start, Py_ssize_t end, bint inside
+    ) noexcept with gil:
+        """Count the tokens of a slice with entangled characters; or INTERRUPTED."""
+        try:
+            return self.parts.count(start, end, inside)
+        except BaseException as error:
+            PyErr_SetObject(type(error), error)
+            return INTERRUPTED
+
+    @property
+    def settled(self):
+        """Tokens before a start near the end: a cut within a lower budget is not moved by more text.
+
+        More text may change the last character, or the marks at the end and what is before them.
+        """
+        cdef Py_ssize_t at = self.starts.n
+        while at > 0 and self.char_map.flags_at(&self.text, at - 1) & PAIR:
+            at -= 1
+        return tokens_before(&self.starts, last_start(&self.starts, at - 2)) if at > 1 else 0
+
+    @property
+    def nbytes(self):
+        """The memory it uses in bytes, without the text."""
+        cdef Py_ssize_t bytes_of_word = 20 if self.starts.entangled == NULL else 28
+        return bytes_of_word * ((self.starts.n >> 6) + 1) + self.starts.slots * sizeof(int64_t)
+
+    def start_from(self, Py_ssize_t at):
+        """The first start from a place on, or -1."""
+        return next_start(&self.starts, at)

@@ -1,0 +1,43 @@
+"""Caches and buffers, for what encodes words."""
+
+from cutline.kernels.base.common cimport uint8_t, uint32_t, uint64_t, unlikely
+from cutline.kernels.encode.caches cimport FirstEntry, Store, spread_lines
+from cutline.kernels.encode.runs cimport Runs
+from cutline.kernels.words.model cimport Paths
+from cutline.kernels.words.reader cimport Reader, Words
+from cutline.kernels.words.singles cimport SINGLE_WORDS, Singles
+
+cdef enum:
+    FIRST_LINES = 1 << 9        # that are in use: as long as little is kept, few pages are met
+    SPREAD = 4                  # times as many are next
+
+# What one call works with: caches, buffers.
+cdef struct WordState:
+    FirstEntry* first_level
+    uint64_t line_mask          # of the lines that are in use; more are as soon as these fill up
+    uint64_t most_lines
+    uint64_t kept               # words and runs that were put into lines
+    Store store
+    Reader reader
+    Words words
+    Runs runs
+    Singles singles             # runs of a batch that were not met, and are counted together
+    Py_ssize_t single_runs[SINGLE_WORDS]
+    Paths paths
+    uint32_t* out
+    Py_ssize_t out_slots
+    Py_ssize_t* spans
+    Py_ssize_t span_slots
+
+
+cdef class OwnedWordState:
+    cdef WordState state
+    cdef uint8_t[::1] memory
+
+
+cdef inline void make_room(WordState* state) noexcept nogil:
+    """Use more lines if there is a piece for every other one. No line may be pointed to."""
+    cdef uint64_t n_lines = state.line_mask + 1
+    if unlikely(2 * state.kept > n_lines and n_lines < state.most_lines):
+        state.line_mask = min(SPREAD * n_lines, state.most_lines) - 1
+        spread_lines(state.first_level, n_lines, state.line_mask)

@@ -9,6 +9,7 @@ from cutline.kernels.breaks.syntax_rows import (
     BODY,
     DEFINITION,
     FUNCTION,
+    HEAD,
     LABEL,
     NAMED,
     OPAQUE,
@@ -32,7 +33,8 @@ _NAME: Final = (
 # Kinds with such a word in their name that are only parts or uses of definitions.
 _IS_PART = re.compile(
     r"(?:^|_)(?:call|expression|type|literal|body|list|clause|block|name|identifier|parameters?|"
-    r"arguments?|signature|specifiers|heritage|invocation|element|reference|variant|forward)$"
+    r"arguments?|signature|specifiers|declarations|heritage|invocation|element|"
+    r"reference|variant|forward)$"
     r"|import|package|using|use_|sequence|parameter"
 ).search
 # Not of parts.
@@ -46,10 +48,11 @@ _WHOLE_KINDS: Final = {
 _ANY_KINDS: Final = {
     PARAMETERS: re.compile(r"(?:^|_)parameters?(?:_list)?$").search,
     SEEN_THROUGH: re.compile(
-        r"namespace|module|mod_item|preproc_if|linkage|package|^document$"
+        r"namespace|module|mod_item|preproc_if|linkage|package|^document$|^declarations$"
     ).search,
+    HEAD: re.compile(r"^(?:section|signature)$").search,
     LABEL: re.compile(
-        r"comment|(?:decorator|annotation|modifiers?|access_specifier|selectors)$"
+        r"comment|haddock|(?:decorator|annotation|modifiers?|access_specifier|selectors)$"
     ).search,
     ATTRIBUTE: re.compile(r"attribute").search,
     BODY: re.compile(
@@ -57,7 +60,7 @@ _ANY_KINDS: Final = {
         r"declaration_list|block_node|block_mapping|block_sequence|start_tag|end_tag)$"
         r"|opening|closing"
     ).search,
-    OPAQUE: re.compile(r"string|comment|heredoc").search,
+    OPAQUE: re.compile(r"string|comment|haddock|heredoc").search,
 }
 
 

@@ -37,14 +37,14 @@ def is_capital(character: str) -> bool:
 
 
 def has_mark(text: str, start: int, place: int) -> bool:
-    """Whether the last line before a place that is not blank begins like a heading of Markdown."""
+    """Whether the last line before a place that is not blank begins as a heading does."""
     line = text[start:place].rstrip().rpartition("\n")[2]
     return level_of(line.lstrip()) > 0
 
 
 def level_of(line: str) -> int:
-    """The level of a heading of Markdown, or 0."""
-    marks = re.match("#{1,6}(?= )", line)
+    """The level of a heading of Markdown or AsciiDoc, or 0."""
+    marks = re.match("(?:#{1,6}|={1,6})(?= )", line)
     return len(marks[0]) if marks else 0
 
 

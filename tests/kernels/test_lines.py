@@ -33,7 +33,7 @@ def check(text: str, start: int, after: int, until: int) -> None:
 
 @pytest.mark.parametrize("wide", ["", "é", "日", "😀"])
 def test_breaks_of_all_short_texts(wide: str) -> None:
-    for characters in product("aB#.\n \r", repeat=5):
+    for characters in product("aB#=.\n \r", repeat=5):
         text = "".join(characters) + wide
         check(text, 0, 0, len(text))
         check(text, 1, 2, 5)
@@ -44,6 +44,8 @@ BLACK = [
     "a",
     "# ",
     "##",
+    "= ",
+    "==",
     "B",
     "B:",
     "7)",
@@ -74,11 +76,13 @@ def test_breaks_of_any_text(parts: list[str], places: list[int]) -> None:
     check(text, 0, 0, len(text))
 
 
-def test_headings_of_markdown_stay_with_what_is_below_them() -> None:
+@pytest.mark.parametrize("mark", "#=")  # of Markdown; of AsciiDoc and wikis
+def test_headings_with_marks_stay_with_what_is_below_them(mark: str) -> None:
     parts = [
         *("# Saws!\n\n## care, how?\n\nDry.\n\n", "## Kinds\n\n", "# Glue.\n\n- wait\n\n"),
         *("##none\n\n", "####### no\n\n", "End."),
     ]
+    parts = [part.replace("#", mark) for part in parts]
     text = "".join(parts)
     ends = find_breaks(text, PARAGRAPH, 0, 0, len(text))
     assert [text[start:end] for start, end in pairwise([0, *ends, len(text)])] == parts

@@ -24,7 +24,7 @@ cdef enum:
     MOST_BLANKS = 200           # of a blank line
     MOST_HEADING = 80           # characters of a heading
     MOST_AFTER_HEADING = 100    # white space after it, or after a line that may be one
-    DEEPEST = 6                 # level of a heading of Markdown
+    DEEPEST = 6                 # level of a heading with marks
     PLAIN = 7                   # that of a line without a mark that looks like a heading
 
 
@@ -61,14 +61,20 @@ cdef inline bint ends_heading(uint32_t code_point) noexcept nogil:
     return properties_of(code_point) & LETTER or code_point == c":" or code_point == c")"
 
 
-cdef inline int hashes_at(
+cdef inline int marks_at(
     const Characters* text, Py_ssize_t at, Py_ssize_t end
 ) noexcept nogil:
-    """The level of a heading of Markdown that begins here; 0 if it is none."""
+    """The level of a heading that begins here, as `## ` in Markdown or `== ` in AsciiDoc; or 0."""
     cdef Py_ssize_t first = at
-    while at < end and at - first <= DEEPEST and char_at(text, at) == c"#":
+    cdef uint32_t mark
+    if at == end:
+        return 0
+    mark = char_at(text, at)
+    if mark != c"#" and mark != c"=":
+        return 0
+    while at < end and at - first <= DEEPEST and char_at(text, at) == mark:
         at += 1
-    if at == end or at == first or at - first > DEEPEST or char_at(text, at) != c" ":
+    if at == end or at - first > DEEPEST or char_at(text, at) != c" ":
         return 0
     return <int> (at - first)
 
@@ -76,7 +82,7 @@ cdef inline int hashes_at(
 cdef int heading_before(
     const Characters* text, Py_ssize_t start, Py_ssize_t place
 ) noexcept nogil:
-    """The level of the heading of Markdown that ends here: one short line. 0 if there is none.
+    """The level of the heading with marks that ends here: one short line. 0 if there is none.
 
     PLAIN if it has no mark, but looks like one and stands alone.
     """
@@ -97,7 +103,7 @@ cdef int heading_before(
     at = first
     while properties_of(char_at(text, at)) & SPACE:
         at += 1
-    level = hashes_at(text, at, end)
+    level = marks_at(text, at, end)
     if level or not ends_heading(char_at(text, end - 1)):
         return level
     if first > start and not has_blank_line_before(text, start, first - 1):
@@ -109,12 +115,12 @@ cdef int heading_before(
 cdef bint is_body_after(const Characters* text, Py_ssize_t place, int level) noexcept nogil:
     """Whether what follows belongs to a heading: is more than another line that may be a heading.
 
-    Below one of Markdown, whatever is not another section of its level or a higher one.
+    Below one with marks, whatever is not another section of its level or a higher one.
     """
     cdef Py_ssize_t at = place, most = place + MOST_HEADING
     cdef uint32_t code_point, last = c"."
     if level != PLAIN:
-        return place < text.n and not 0 < hashes_at(text, place, text.n) <= level
+        return place < text.n and not 0 < marks_at(text, place, text.n) <= level
     while at < text.n and char_at(text, at) != c"\n":
         code_point = char_at(text, at)
         if not properties_of(code_point) & SPACE:

@@ -2,7 +2,8 @@
 
 Nor in addresses, as after the `?` of `a.org/?q=saw`. Markup that closes after a full stop belongs
 to its sentence, as in `**Note.** Then`, and so do references, as `[1]`. A line end that only wraps
-is read as a blank, and a bracket or quote that opens begins the next sentence. Rules are named as in UAX #29, section 5.
+is read as a blank, and a bracket or quote that opens begins the next sentence. Rules are named as
+in UAX #29, section 5.
 
 What is found depends on little text: on some before a place, where a sentence is taken to begin
 wherever that text does, and on at most LOOK_AHEAD characters after it.

@@ -71,6 +71,22 @@ def test_a_title_of_restructuredtext_stays_with_what_is_below(title: str, gap: s
     assert list(structure.bitmaps[0].search(1)) == [6, text.index("Oil")]
 
 
+def test_a_class_of_objective_c_has_its_own_name() -> None:
+    text = "@implementation A\n- (int)f:(int)a {\n  g();\n}\n@end\n"
+    assert code_structure(text, "objc").headings_at(text.index("  g()")) == ("@implementation A",)
+
+
+def test_documentation_of_elixir_stays_with_its_function() -> None:
+    parts = [
+        f'  @doc """\n  One.\n  """\n  @spec {name}()\n  def {name} do\n    1\n  end\n'
+        for name in "fg"
+    ]
+    text = "defmodule Saw do\n{}end\n".format("\n".join(parts))
+    cuts_before = {line for _, line in cuts(code_structure(text, "elixir"), text)}
+    assert '@doc """' in cuts_before
+    assert not cuts_before & {"One.", '"""', "@spec g()", "def f do", "def g do"}
+
+
 def test_a_section_of_org_is_cut_before_its_first_subsection() -> None:
     text = "* Saws\nCut wood.\n** Care\nOil.\n** Kinds\nRip.\n* Glue\nSets.\n"
     assert structure_cuts(text, "org") == [
@@ -125,6 +141,7 @@ def test_headings_are_the_definitions_that_a_place_lies_inside() -> None:
         ("csharp", "public static class A\n{\n}\n", "class A"),
         ("ruby", "module A::B\n  x\nend\n", "module A::B"),
         ("python", f"class {'a' * 100}:\n    x\n", f"class {'a' * 74}"),
+        ("objc", "@implementation A\n- (int)f:(int)a {\n}\n@end\n", "@implementation A"),
     ],
 )
 def test_titles_end_with_the_name(language: str, source: str, title: str) -> None:

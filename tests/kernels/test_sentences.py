@@ -24,7 +24,7 @@ LOWER = regex.compile(r"\p{SB=Lower}")
 IN_ADDRESS = regex.compile(r"(?<=[?!])(?:[a-z0-9]|[A-Za-z0-9_]{0,16}=)")
 BEFORE_IMAGE = regex.compile(r"(?<![^\p{SB=Sp}\p{SB=Sep}\p{SB=CR}\p{SB=LF}\p{Ps}\p{Pi}])!(?=\[)")
 MARKUP = regex.compile(
-    r"(?<!\p{SB=Sp})(?:[*_~`]|\[\^?[A-Za-z0-9_]*\]|(?![\p{Ps}\p{Pi}])\p{SB=Close})+"
+    r"(?<![\p{SB=Sp}\p{SB=Sep}\p{SB=CR}\p{SB=LF}])(?:[*_~`]|\[\^?[A-Za-z0-9_]*\]|(?![\p{Ps}\p{Pi}])\p{SB=Close})+"
 )
 BLANKS = regex.compile(r"\p{SB=Sp}*")
 ANY_BLANK = regex.compile(r"[\p{SB=Sp}\p{SB=Sep}\p{SB=CR}\p{SB=LF}]")
@@ -214,6 +214,16 @@ def ends_of(text: str) -> list[str]:
 def test_a_sentence_has_its_addresses_markup_and_references(sentence: str) -> None:
     assert ends_of(f"One. {sentence}Then.") == ["One. ", sentence, "Then."]
     assert ends_of(f"One. {sentence}") == ["One. ", sentence]
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\n\n", "\u2029"])
+def test_signs_of_a_list_begin_the_next_sentence(line_end: str) -> None:
+    for item in ("* One. ", "* One", "[1] One", "_One_ two."):
+        text = f"Why?{line_end}{item}"
+        assert find_breaks(text, SENTENCE, 0, 0, len(text))[-2:] == [
+            len(text) - len(item),
+            len(text),
+        ]
 
 
 def test_what_opens_at_once_begins_the_next_sentence() -> None:

@@ -267,7 +267,7 @@ cdef Py_ssize_t past_markup(const Walk* walk, Py_ssize_t place) noexcept nogil:
     """Go past signs of emphasis and code, closing marks, and references such as [1] and [^note]."""
     cdef Py_ssize_t end = min(walk.end, place + MOST_OF_MARKUP), at = place, inner
     cdef uint32_t code_point
-    if class_at(walk, place - 1) == SB_SP:
+    if (LINE_ENDS | 1 << SB_SP) >> class_at(walk, place - 1) & 1:
         return place                # what comes begins the next sentence
     while at < end:
         code_point = char_at(walk.text, at)
